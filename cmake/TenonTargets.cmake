@@ -1,0 +1,85 @@
+# How rooms and tests are declared. Plugins: plugin_api/cmake/TenonAddPlugin.cmake.
+
+# Makes the precompiled <torch/torch.h> that all of this tree shares.
+function(tenon_precompile_torch)
+  add_library(tenon_torch_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/torch_pch.cpp)
+  target_link_libraries(tenon_torch_pch PRIVATE LibTorch::LibTorch)
+  target_precompile_headers(tenon_torch_pch PRIVATE <torch/torch.h>)
+  tenon_cache_precompiled(tenon_torch_pch)
+endfunction()
+
+# tenon_use_torch(TARGET): links LibTorch and compiles through the precompiled <torch/torch.h>.
+function(tenon_use_torch target)
+  target_link_libraries(${target} PUBLIC LibTorch::LibTorch)
+  target_precompile_headers(${target} REUSE_FROM tenon_torch_pch)
+  tenon_cache_precompiled(${target})
+endfunction()
+
+# ccache keeps what goes through a precompiled header only with these.
+function(tenon_cache_precompiled target)
+  target_compile_options(
+    ${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>
+                      $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:Clang>>:SHELL:-Xclang -fno-pch-timestamp>)
+endfunction()
+
+# tenon_add_room(NAME [TORCH] SOURCES FILE... [LINKS TARGET...]): the static library tenon_NAME.
+function(tenon_add_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 ROOM "TORCH" "" "SOURCES;LINKS")
+  tenon_refuse_leftovers(tenon_add_room ROOM)
+  add_library(tenon_${name} STATIC ${ROOM_SOURCES})
+  target_include_directories(tenon_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(tenon_${name} PUBLIC tenon_plugin_api ${ROOM_LINKS})
+  if(ROOM_TORCH)
+    tenon_use_torch(tenon_${name})
+  endif()
+endfunction()
+
+# tenon_add_test(NAME [TORCH] SOURCES FILE... [LINKS TARGET...] [NEEDS TARGET...] [DEFINES NAME=VALUE...]): the program
+# test_NAME and the test NAME. NEEDS: built before it, such as the plugins that it loads. The program sees, as text,
+# TENON_SOURCE_DIR, TENON_BINARY_DIR and TENON_TEST_DIR, a folder of its own within the build tree to write to.
+function(tenon_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "TORCH" "" "SOURCES;LINKS;NEEDS;DEFINES")
+  tenon_refuse_leftovers(tenon_add_test TEST)
+  if(NOT TARGET tenon_test_main)
+    add_library(tenon_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/doctest_main.cpp)
+    target_link_libraries(tenon_test_main PUBLIC doctest::doctest)
+  endif()
+  set(folder ${PROJECT_BINARY_DIR}/tests/written/${name})
+  file(MAKE_DIRECTORY ${folder})
+  add_executable(test_${name} ${TEST_SOURCES})
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(test_${name} PRIVATE tenon_test_main ${TEST_LINKS})
+  target_compile_definitions(
+    test_${name} PRIVATE TENON_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TENON_BINARY_DIR="${PROJECT_BINARY_DIR}"
+                         TENON_TEST_DIR="${folder}" ${TEST_DEFINES})
+  set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
+  if(TEST_TORCH)
+    tenon_use_torch(test_${name})
+  endif()
+  if(TEST_NEEDS)
+    add_dependencies(test_${name} ${TEST_NEEDS})
+  endif()
+  add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${folder})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
+
+function(tenon_refuse_leftovers function prefix)
+  if(${prefix}_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${function}: unknown argument ${${prefix}_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT ${prefix}_SOURCES)
+    message(FATAL_ERROR "${function}: SOURCES is empty; name the files")
+  endif()
+endfunction()
+
+# Bundled plugins go where the host looks, plugins/ of the build tree; those of tests stay in their own folders.
+function(tenon_place_bundled_plugin name)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE place)
+  if(place MATCHES "^plugins/")
+    set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/plugins)
+    set_property(GLOBAL APPEND PROPERTY TENON_BUNDLED_PLUGINS ${name})
+    install(TARGETS ${name} LIBRARY DESTINATION lib/tenon/plugins)
+  else()
+    set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  endif()
+endfunction()

@@ -1,0 +1,1 @@
+// Nothing but the precompiled header that every LibTorch source of this tree shares: see tenon_use_torch.

@@ -1,0 +1,100 @@
+#include "framework/artifacts/checkpoint.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "framework/artifacts/checkpoint_digest.h"
+#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/durable_folder.h"
+#include "framework/artifacts/file_error.h"
+#include "framework/artifacts/safetensors.h"
+#include "framework/support/check.h"
+
+namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kKind = support::ErrorKind::checkpoint;
+constexpr const char* kLatest = "latest";
+constexpr std::string_view kPrefix = "step-";
+
+std::string print_folder_name(int64_t step) {
+  const std::string digits = std::to_string(step);
+  return std::string(kPrefix) + std::string(8 - std::min<size_t>(digits.size(), 8), '0') + digits;
+}
+
+// The step of a checkpoint's folder name; none for any other name.
+std::optional<int64_t> parse_folder_name(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  int64_t step = 0;
+  const char* end = name.data() + name.size();
+  const auto result = std::from_chars(name.data() + kPrefix.size(), end, step);
+  const bool is_ours = result.ec == std::errc() && result.ptr == end && step >= 0 && print_folder_name(step) == name;
+  return is_ours ? std::optional(step) : std::nullopt;
+}
+
+std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folder) {
+  std::vector<std::pair<int64_t, fs::path>> checkpoints;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const auto step = parse_folder_name(entry->path().filename().string());
+    if (step) checkpoints.emplace_back(*step, entry->path());
+  }
+  if (error) throw make_file_error(kKind, folder, "cannot be listed", error.value());
+  std::ranges::sort(checkpoints);
+  return checkpoints;
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(fs::path folder, int64_t keep) : folder_(std::move(folder)), keep_(keep) {
+  TENON_CHECK(keep >= 1, "keep is " << keep);
+  remove_leftovers(folder_, kKind);
+}
+
+fs::path CheckpointStore::write(const CheckpointContents& contents) {
+  TENON_CHECK(contents.epoch >= 0 && contents.step >= 0, "epoch " << contents.epoch << ", step " << contents.step);
+  const std::string name = print_folder_name(contents.step);
+  DurableFolder folder(folder_ / name, kKind);
+  // "pt": Python libraries read this as tensors of PyTorch.
+  write_safetensors(folder.temporary() / kModelFile, contents.model, {{"format", "pt"}}, kKind);
+  const CheckpointManifest manifest{.epoch = contents.epoch,
+                                    .step = contents.step,
+                                    .figures = contents.figures,
+                                    .files = {describe_checkpoint_file(folder.temporary() / kModelFile)}};
+  const std::string text = print_checkpoint_manifest(manifest);
+  write_file_durably(folder.temporary() / kManifestFile, text, kKind);
+  write_file_durably(folder.temporary() / kManifestDigestFile, print_manifest_digest(text), kKind);
+  folder.commit();
+  replace_link_durably(folder_ / kLatest, name, kKind);
+  remove_oldest();
+  return folder_ / name;
+}
+
+void CheckpointStore::remove_oldest() const {
+  const auto checkpoints = list_checkpoints(folder_);
+  const auto latest = find_latest_checkpoint(folder_);
+  const int64_t surplus = static_cast<int64_t>(checkpoints.size()) - keep_;
+  for (int64_t i = 0; i < surplus; ++i) {
+    const auto& path = checkpoints[static_cast<size_t>(i)].second;
+    if (path != latest) remove_folder_durably(path, kKind);
+  }
+}
+
+std::optional<fs::path> find_latest_checkpoint(const fs::path& folder) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(folder / kLatest, error);
+  if (error == std::errc::no_such_file_or_directory) return std::nullopt;
+  if (error) throw make_file_error(kKind, folder / kLatest, "is not a link to a checkpoint", error.value());
+  return folder / target;
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,130 @@
+#include "framework/artifacts/checkpoint_manifest.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "framework/artifacts/tensor_view.h"
+#include "framework/support/error.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t kFormatVersion = 1;
+constexpr int kDeepest = 4;
+
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& message) {
+  throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + message);
+}
+
+Json parse_strictly(std::string_view text, const std::filesystem::path& file) {
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > kDeepest) refuse(file, "nests deeper than a manifest does");
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
+      refuse(file, "has the key " + quote_name(value.get<std::string>()) + " twice");
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), watch);
+  } catch (const Json::exception& error) {
+    refuse(file, std::string("is not JSON: ") + error.what());
+  }
+}
+
+const Json& find(const Json& object, const char* key, Json::value_t type, const std::filesystem::path& file) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (found == object.end()) refuse(file, std::string("has no ") + key);
+  if (found->type() != type) {
+    refuse(file, std::string(key) + " is " + quote_name(found->dump(-1, ' ', false, Json::error_handler_t::replace)) +
+                     "; expected " + Json(type).type_name());
+  }
+  return *found;
+}
+
+uint64_t find_count(const Json& object, const char* key, const std::filesystem::path& file) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (found == object.end()) refuse(file, std::string("has no ") + key);
+  constexpr auto kLargest = static_cast<uint64_t>(INT64_MAX);
+  if (!found->is_number_unsigned() || found->get<uint64_t>() > kLargest) {
+    refuse(file, std::string(key) + " is " + quote_name(found->dump(-1, ' ', false, Json::error_handler_t::replace)) +
+                     "; expected a whole number from 0 to 2^63 - 1");
+  }
+  return found->get<uint64_t>();
+}
+
+CheckpointFile read_file_entry(const Json& entry, const std::filesystem::path& file) {
+  CheckpointFile result;
+  result.name = find(entry, "name", Json::value_t::string, file).get<std::string>();
+  result.bytes = find_count(entry, "bytes", file);
+  result.sha256 = find(entry, "sha256", Json::value_t::string, file).get<std::string>();
+  const bool is_plain = !result.name.empty() && result.name[0] != '.' &&
+                        result.name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+  if (!is_plain)
+    refuse(file, "names the file " + quote_name(result.name) + "; expected one within the checkpoint's folder");
+  const bool is_digest =
+      result.sha256.size() == 64 && result.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_digest)
+    refuse(file, "the sha256 of " + result.name + " is " + quote_name(result.sha256) + "; expected 64 digits");
+  return result;
+}
+
+double read_figure(const std::string& name, const Json& value, const std::filesystem::path& file) {
+  if (value.is_number()) return value.get<double>();
+  try {
+    return parse_not_finite(value.is_string() ? value.get<std::string>() : std::string(value.type_name()));
+  } catch (const std::invalid_argument& error) {
+    refuse(file, "the figure " + quote_name(name) + " is " + error.what());
+  }
+}
+
+}  // namespace
+
+std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
+  std::string text = "{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": " + std::to_string(kFormatVersion) +
+                     ",\n  \"epoch\": " + std::to_string(manifest.epoch) +
+                     ",\n  \"step\": " + std::to_string(manifest.step) + ",\n  \"files\": [";
+  const char* separator = "\n";
+  for (const auto& file : manifest.files) {
+    text += separator + std::string("    {\"name\": ") + print_json_string(file.name) +
+            ", \"bytes\": " + std::to_string(file.bytes) + ", \"sha256\": \"" + file.sha256 + "\"}";
+    separator = ",\n";
+  }
+  text += "\n  ],\n  \"figures\": {";
+  separator = "\n";
+  for (const auto& [name, value] : manifest.figures) {
+    text += separator + std::string("    ") + print_json_string(name) + ": " + print_json_number(value);
+    separator = ",\n";
+  }
+  return text + (manifest.figures.empty() ? "}\n}\n" : "\n  }\n}\n");
+}
+
+CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::filesystem::path& file) {
+  const Json json = parse_strictly(text, file);
+  if (const auto& format = find(json, "format", Json::value_t::string, file); format != "tenon-checkpoint") {
+    refuse(file, "format is " + quote_name(format.get<std::string>()) + "; expected \"tenon-checkpoint\"");
+  }
+  if (const uint64_t version = find_count(json, "format_version", file); version != kFormatVersion) {
+    refuse(file, "format_version is " + std::to_string(version) + "; this version of Tenon reads " +
+                     std::to_string(kFormatVersion));
+  }
+  CheckpointManifest manifest;
+  manifest.epoch = static_cast<int64_t>(find_count(json, "epoch", file));
+  manifest.step = static_cast<int64_t>(find_count(json, "step", file));
+  for (const auto& entry : find(json, "files", Json::value_t::array, file)) {
+    manifest.files.push_back(read_file_entry(entry, file));
+  }
+  for (const auto& [name, value] : find(json, "figures", Json::value_t::object, file).items()) {
+    manifest.figures.emplace_back(name, read_figure(name, value, file));
+  }
+  return manifest;
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,105 @@
+#include "framework/artifacts/durable_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "framework/artifacts/file_error.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+// fsync(2), 0 or the errno. EIO is final: the kernel has dropped the pages, a second call would report success.
+int sync_descriptor(int descriptor) {
+  while (::fsync(descriptor) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int write_fully(int descriptor, std::span<const std::byte> bytes) {
+  constexpr size_t kLargestPiece = size_t{1} << 30;  // Linux takes a little less than 2 GiB at once
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), kLargestPiece));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    if (written == 0) return EIO;
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
+void sync_path(const std::filesystem::path& path, support::ErrorKind kind) {
+  FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!descriptor.is_open()) throw make_file_error(kind, path, "cannot be opened to sync it", errno);
+  const int error = sync_descriptor(descriptor.number());
+  // EINVAL: a file system that cannot sync a folder and has nothing to do.
+  if (error != 0 && error != EINVAL) throw make_file_error(kind, path, "cannot be synced to disk", error);
+}
+
+std::filesystem::path find_folder_of(const std::filesystem::path& path) {
+  const auto folder = path.parent_path();
+  return folder.empty() ? std::filesystem::path(".") : folder;
+}
+
+std::filesystem::path make_temporary_path(const std::filesystem::path& path) {
+  static std::atomic<uint64_t> counter{0};
+  const std::string name = "." + path.filename().string() + ".tmp-" + std::to_string(::getpid()) + "-" +
+                           std::to_string(counter.fetch_add(1));
+  return path.parent_path() / name;
+}
+
+bool is_temporary_name(std::string_view name) {
+  return name.starts_with('.') && name.find(".tmp-") != std::string_view::npos;
+}
+
+DurableFile::DurableFile(std::filesystem::path path, support::ErrorKind kind) : path_(std::move(path)), kind_(kind) {
+  do {
+    temporary_ = make_temporary_path(path_);
+    descriptor_ = FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    // EEXIST: left by a crashed process that had our number.
+  } while (!descriptor_.is_open() && (errno == EEXIST || errno == EINTR));
+  if (!descriptor_.is_open()) throw make_file_error(kind_, path_, "cannot be created", errno);
+}
+
+DurableFile::~DurableFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void DurableFile::write(std::span<const std::byte> bytes) {
+  if (const int error = write_fully(descriptor_.number(), bytes); error != 0) {
+    throw make_file_error(kind_, path_, "cannot be written", error);
+  }
+}
+
+void DurableFile::write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
+
+void DurableFile::commit() {
+  if (const int error = sync_descriptor(descriptor_.number()); error != 0) {
+    throw make_file_error(kind_, path_, "cannot be synced to disk", error);
+  }
+  if (descriptor_.close() != 0 && errno != EINTR) throw make_file_error(kind_, path_, "cannot be closed", errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    throw make_file_error(kind_, path_, "cannot be put under its name", errno);
+  }
+  temporary_.clear();
+  sync_path(find_folder_of(path_), kind_);
+}
+
+void write_file_durably(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind) {
+  DurableFile file(path, kind);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,53 @@
+// Files that are there whole or not at all: written under a temporary name in the same folder, fsync-ed, renamed, and
+// the folder fsync-ed. Killed at any moment, the earlier file (or none) is found under the name, or the new one, never
+// half.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "framework/artifacts/file_descriptor.h"
+#include "framework/support/error.h"
+
+namespace tenon::artifacts {
+
+// Every function throws Error of the kind given, with the path and the system's reason; the temporary is then removed
+// and what was under the name before is untouched.
+class DurableFile {
+ public:
+  // Opens the temporary file beside `path`, whose folder must exist.
+  DurableFile(std::filesystem::path path, support::ErrorKind kind);
+  DurableFile(const DurableFile&) = delete;
+  DurableFile& operator=(const DurableFile&) = delete;
+  ~DurableFile();  // without commit(): removes the temporary
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  // Puts the file under its name. Once it returns, the file survives a power cut.
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;  // empty once renamed
+  support::ErrorKind kind_;
+  FileDescriptor descriptor_;
+};
+
+void write_file_durably(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind);
+
+// Writes all of it, whatever pieces the system takes it in. 0, or the errno that ended it.
+int write_fully(int descriptor, std::span<const std::byte> bytes);
+
+// Makes what was written to a file, or a folder's names, survive a power cut.
+void sync_path(const std::filesystem::path& path, support::ErrorKind kind);
+
+// `.NAME.tmp-PID-N` beside `path`: a name that nobody else uses at the moment.
+std::filesystem::path make_temporary_path(const std::filesystem::path& path);
+bool is_temporary_name(std::string_view name);
+
+// The folder that holds `path`; "." for a bare name.
+std::filesystem::path find_folder_of(const std::filesystem::path& path);
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,127 @@
+#include "framework/artifacts/durable_folder.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/file_error.h"
+
+namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void sync_tree(const fs::path& folder, support::ErrorKind kind) {
+  try {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.symlink_status().type() == fs::file_type::symlink) continue;
+      if (entry.is_regular_file() || entry.is_directory()) sync_path(entry.path(), kind);
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw make_file_error(kind, folder, "cannot be listed", error.code().value());
+  }
+  sync_path(folder, kind);
+}
+
+void remove_tree(const fs::path& path, support::ErrorKind kind) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) throw make_file_error(kind, path, "cannot be removed", error.value());
+}
+
+}  // namespace
+
+DurableFolder::DurableFolder(fs::path path, support::ErrorKind kind) : path_(std::move(path)), kind_(kind) {
+  int result;
+  do {
+    temporary_ = make_temporary_path(path_);
+    result = ::mkdir(temporary_.c_str(), 0777);
+  } while (result != 0 && errno == EEXIST);
+  if (result != 0) throw make_file_error(kind_, path_, "cannot be created", errno);
+}
+
+DurableFolder::~DurableFolder() {
+  std::error_code ignored;
+  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+}
+
+void DurableFolder::commit() {
+  sync_tree(temporary_, kind_);
+  if (::rename(temporary_.c_str(), path_.c_str()) == 0) {
+    temporary_.clear();
+    sync_path(find_folder_of(path_), kind_);
+    return;
+  }
+  if (errno != ENOTEMPTY && errno != EEXIST) throw make_file_error(kind_, path_, "cannot be put under its name", errno);
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) != 0) {
+    throw make_file_error(kind_, path_, "is there already and cannot be exchanged for the new one on this file system",
+                          errno);
+  }
+  sync_path(find_folder_of(path_), kind_);
+  remove_tree(temporary_, kind_);  // the earlier folder
+  temporary_.clear();
+}
+
+void make_folders_durably(const fs::path& path, support::ErrorKind kind) {
+  std::vector<fs::path> missing;
+  for (fs::path folder = path; !folder.empty(); folder = folder.parent_path()) {
+    struct stat status;
+    if (::stat(folder.c_str(), &status) == 0) break;
+    if (errno != ENOENT) throw make_file_error(kind, folder, "cannot be created", errno);
+    missing.push_back(folder);
+  }
+  for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
+    if (::mkdir(folder->c_str(), 0777) != 0 && errno != EEXIST) {
+      throw make_file_error(kind, *folder, "cannot be created", errno);
+    }
+    sync_path(find_folder_of(*folder), kind);
+  }
+  if (!fs::is_directory(path)) throw make_file_error(kind, path, "cannot be created", ENOTDIR);
+}
+
+void replace_link_durably(const fs::path& link, const fs::path& target, support::ErrorKind kind) {
+  fs::path temporary;
+  int result;
+  do {
+    temporary = make_temporary_path(link);
+    result = ::symlink(target.c_str(), temporary.c_str());
+  } while (result != 0 && errno == EEXIST);
+  if (result != 0) throw make_file_error(kind, link, "cannot be created", errno);
+  if (::rename(temporary.c_str(), link.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    throw make_file_error(kind, link, "cannot be put under its name", error);
+  }
+  sync_path(find_folder_of(link), kind);
+}
+
+void remove_folder_durably(const fs::path& path, support::ErrorKind kind) {
+  const fs::path temporary = make_temporary_path(path);
+  if (::rename(path.c_str(), temporary.c_str()) != 0) throw make_file_error(kind, path, "cannot be removed", errno);
+  // Before its files go, so that a power cut cannot bring the name back with half of them.
+  sync_path(find_folder_of(path), kind);
+  remove_tree(temporary, kind);
+}
+
+void remove_leftovers(const fs::path& folder, support::ErrorKind kind) {
+  std::vector<fs::path> leftovers;
+  try {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (is_temporary_name(entry.path().filename().string())) leftovers.push_back(entry.path());
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw make_file_error(kind, folder, "cannot be listed", error.code().value());
+  }
+  for (const auto& leftover : leftovers) remove_tree(leftover, kind);
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,133 @@
+#include "framework/artifacts/history.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/file_error.h"
+#include "framework/support/check.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+constexpr auto kKind = support::ErrorKind::internal;
+const std::vector<std::string> kFixedColumns = {"event", "epoch", "step", "time_s"};
+
+std::string print_time(double time_s) { return print_json_number(std::round(time_s * 1e6) / 1e6); }
+
+// RFC 4180, with the line breaks of this system.
+std::string quote_for_csv(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+std::string print_csv_header(const std::vector<std::string>& columns) {
+  std::string header;
+  for (const auto& column : columns) header += (header.empty() ? "" : ",") + quote_for_csv(column);
+  return header + '\n';
+}
+
+void check_names(const Figures& figures) {
+  std::set<std::string_view> names(kFixedColumns.begin(), kFixedColumns.end());
+  for (const auto& [name, value] : figures) {
+    TENON_CHECK(names.insert(name).second,
+                "the figure " << name << " is there twice or has the name of a fixed column");
+  }
+}
+
+}  // namespace
+
+const char* to_string(HistoryEvent event) {
+  switch (event) {
+    case HistoryEvent::step:
+      return "step";
+    case HistoryEvent::epoch:
+      return "epoch";
+    case HistoryEvent::validation:
+      return "validation";
+    case HistoryEvent::checkpoint:
+      return "checkpoint";
+  }
+  return "unknown";
+}
+
+std::string print_history_line(const HistoryLine& line) {
+  std::string text = "{\"event\": \"" + std::string(to_string(line.event)) +
+                     "\", \"epoch\": " + std::to_string(line.epoch) + ", \"step\": " + std::to_string(line.step) +
+                     ", \"time_s\": " + print_time(line.time_s);
+  for (const auto& [name, value] : line.figures)
+    text += ", " + print_json_string(name) + ": " + print_json_number(value);
+  return text + "}\n";
+}
+
+AppendedFile::AppendedFile(std::filesystem::path path, Opening opening) : path_(std::move(path)) {
+  const int creation = opening == Opening::is_new ? O_CREAT | O_EXCL : 0;
+  descriptor_ = FileDescriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | creation, 0666));
+  if (!descriptor_.is_open()) throw make_file_error(kKind, path_, "cannot be opened", errno);
+}
+
+void AppendedFile::append(std::string_view text) {
+  struct stat before;
+  if (::fstat(descriptor_.number(), &before) != 0) throw make_file_error(kKind, path_, "cannot be written", errno);
+  const int error = write_fully(descriptor_.number(), std::as_bytes(std::span(text.data(), text.size())));
+  if (error == 0) return;
+  if (::ftruncate(descriptor_.number(), before.st_size) != 0) {
+    throw make_file_error(kKind, path_, "cannot be written, and its last line is cut off", error);
+  }
+  throw make_file_error(kKind, path_, "cannot be written", error);
+}
+
+History::History(const std::filesystem::path& jsonl, const std::filesystem::path& csv)
+    : csv_path_(csv),
+      jsonl_(jsonl, AppendedFile::Opening::is_new),
+      csv_(csv, AppendedFile::Opening::is_new),
+      columns_(kFixedColumns) {
+  csv_.append(print_csv_header(columns_));
+}
+
+void History::append(const HistoryLine& line) {
+  check_names(line.figures);
+  jsonl_.append(print_history_line(line));
+  const size_t first_new = columns_.size();
+  for (const auto& [name, value] : line.figures) {
+    if (places_.emplace(name, columns_.size()).second) columns_.push_back(name);
+  }
+  if (columns_.size() > first_new) add_columns(first_new);
+  rows_.push_back(print_row(line));
+  csv_.append(rows_.back() + '\n');
+}
+
+// Rows written from here on have all columns; those before get the missing ones, empty.
+void History::add_columns(size_t first_new) {
+  const std::string empty(columns_.size() - first_new, ',');
+  std::string text = print_csv_header(columns_);
+  for (auto& row : rows_) {
+    row += empty;
+    text += row + '\n';
+  }
+  write_file_durably(csv_path_, text, kKind);
+  csv_ = AppendedFile(csv_path_, AppendedFile::Opening::is_there);
+}
+
+std::string History::print_row(const HistoryLine& line) const {
+  std::vector<std::string> cells(columns_.size());
+  cells[0] = to_string(line.event);
+  cells[1] = std::to_string(line.epoch);
+  cells[2] = std::to_string(line.step);
+  cells[3] = print_number(std::round(line.time_s * 1e6) / 1e6);
+  for (const auto& [name, value] : line.figures) cells[places_.at(name)] = print_number(value);
+  std::string row = cells[0];
+  for (size_t i = 1; i < cells.size(); ++i) row += ',' + cells[i];
+  return row;
+}
+
+}  // namespace tenon::artifacts

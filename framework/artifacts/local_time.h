@@ -1,0 +1,12 @@
+// Moments as text, in the local time zone.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace tenon::artifacts {
+
+std::string print_time_for_names(std::chrono::system_clock::time_point moment);  // 2026-11-21T11-30-05
+std::string print_iso_8601(std::chrono::system_clock::time_point moment);        // 2026-11-21T11:30:05+01:00
+
+}  // namespace tenon::artifacts

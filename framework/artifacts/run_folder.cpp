@@ -1,0 +1,50 @@
+#include "framework/artifacts/run_folder.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/durable_folder.h"
+#include "framework/artifacts/file_error.h"
+#include "framework/artifacts/local_time.h"
+#include "framework/config/print_run_plan.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+constexpr auto kKind = support::ErrorKind::configuration;
+
+void check_name(const std::string& name) {
+  if (!name.empty() && name != "." && name != ".." &&
+      name.find_first_of(std::string_view("/\0", 2)) == std::string::npos) {
+    return;
+  }
+  throw support::Error(kKind, "run.name is \"" + name + "\"; expected the name of one folder, without /");
+}
+
+std::filesystem::path make_folder_of_its_own(const std::filesystem::path& wanted) {
+  auto folder = wanted;
+  for (int number = 2; ::mkdir(folder.c_str(), 0777) != 0; ++number) {
+    if (errno != EEXIST) throw make_file_error(kKind, folder, "cannot be created", errno);
+    folder = wanted;
+    folder += "-" + std::to_string(number);
+  }
+  sync_path(find_folder_of(folder), kKind);
+  return folder;
+}
+
+}  // namespace
+
+RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock::time_point start) {
+  check_name(plan.run.name);
+  const auto parent = plan.run.output_dir / plan.run.name;
+  make_folders_durably(parent, kKind);
+  const RunFolder folder{make_folder_of_its_own(parent / print_time_for_names(start))};
+  make_folders_durably(folder.checkpoints(), kKind);
+  write_file_durably(folder.plan_file(), config::print_run_plan(plan), kKind);
+  return folder;
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,28 @@
+// Where a run's files are: <output_dir>/<name>/<time>/.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "framework/config/run_plan.h"
+
+namespace tenon::artifacts {
+
+struct RunFolder {
+  std::filesystem::path root;
+
+  std::filesystem::path plan_file() const { return root / "plan.toml"; }
+  std::filesystem::path record_file() const { return root / "run.json"; }
+  std::filesystem::path log_file() const { return root / "log.txt"; }
+  std::filesystem::path history_jsonl() const { return root / "history.jsonl"; }
+  std::filesystem::path history_csv() const { return root / "history.csv"; }
+  std::filesystem::path checkpoints() const { return root / "checkpoints"; }
+};
+
+// Makes a folder of its own for this run, named after the local time (2026-11-21T11-30-05; runs of the same second get
+// -2, -3, ...), with checkpoints/ and plan.toml in it. Throws Error(configuration) if run.name is no folder's name or
+// the folder cannot be written.
+RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock::time_point start);
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,101 @@
+#include "framework/artifacts/run_record.h"
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/local_time.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string describe_compiler() {
+#if defined(__clang__)
+  return "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + "." +
+         std::to_string(__clang_patchlevel__);
+#else
+  return "gcc " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__) + "." +
+         std::to_string(__GNUC_PATCHLEVEL__);
+#endif
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json to_json(const GitState& git) { return {{"commit", git.commit}, {"dirty", git.dirty ? Json(*git.dirty) : Json()}}; }
+
+Json to_json(const Machine& machine) {
+  return {{"hostname", text_or_null(machine.hostname)},
+          {"cpu", text_or_null(machine.cpu)},
+          {"cores", machine.cores},
+          {"memory_bytes", machine.memory_bytes},
+          {"kernel", text_or_null(machine.kernel)},
+          {"os", text_or_null(machine.os)}};
+}
+
+Json to_json(const std::vector<PluginRecord>& plugins) {
+  Json list = Json::array();
+  for (const auto& plugin : plugins) {
+    list.push_back(
+        {{"id", plugin.id}, {"version", plugin.version}, {"file", plugin.file.string()}, {"sha256", plugin.sha256}});
+  }
+  return list;
+}
+
+}  // namespace
+
+const char* to_string(RunStatus status) {
+  switch (status) {
+    case RunStatus::running:
+      return "running";
+    case RunStatus::finished:
+      return "finished";
+    case RunStatus::stopped:
+      return "stopped";
+    case RunStatus::failed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start) {
+  RunRecord record;
+  record.tenon_version = TENON_VERSION;
+  record.compiler = describe_compiler();
+  record.command_line = std::move(command_line);
+  std::error_code ignored;  // a working directory that was deleted has no name
+  record.working_directory = std::filesystem::current_path(ignored);
+  record.git = read_git_state(".");
+  record.machine = read_machine();
+  record.start = start;
+  return record;
+}
+
+std::string print_run_record(const RunRecord& record) {
+  Json json;
+  json["status"] = to_string(record.status);
+  json["reason"] = text_or_null(record.reason);
+  json["exit_code"] = record.exit_code ? Json(*record.exit_code) : Json();
+  json["start"] = print_iso_8601(record.start);
+  json["end"] = record.end ? Json(print_iso_8601(*record.end)) : Json();
+  json["tenon"] = record.tenon_version;
+  json["libtorch"] = text_or_null(record.libtorch_version);
+  json["compiler"] = record.compiler;
+  json["command_line"] = record.command_line;
+  json["working_directory"] = text_or_null(record.working_directory.string());
+  json["git"] = record.git ? to_json(*record.git) : Json();
+  json["device"] = text_or_null(record.device);
+  json["machine"] = to_json(record.machine);
+  json["plugins"] = to_json(record.plugins);
+  // Arguments and paths may be any bytes; what is not UTF-8 becomes U+FFFD.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void write_run_record(const std::filesystem::path& file, const RunRecord& record) {
+  write_file_durably(file, print_run_record(record), support::ErrorKind::internal);
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,53 @@
+// run.json: what ran, with what, on what, and how it ended.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/git_state.h"
+#include "framework/artifacts/machine.h"
+
+namespace tenon::artifacts {
+
+struct PluginRecord {
+  std::string id;
+  std::string version;
+  std::filesystem::path file;
+  std::string sha256;
+};
+
+enum class RunStatus { running, finished, stopped, failed };
+const char* to_string(RunStatus status);  // "running", ...
+
+struct RunRecord {
+  std::string tenon_version;
+  std::string compiler;          // "gcc 12.2.0"
+  std::string libtorch_version;  // filled by the caller, as are device and plugins
+  std::string device;            // "cpu"
+  std::vector<std::string> command_line;
+  std::filesystem::path working_directory;
+  std::optional<GitState> git;  // of the working directory; none: not a repository
+  Machine machine;
+  std::vector<PluginRecord> plugins;
+  std::chrono::system_clock::time_point start;
+
+  // The end. Until then: running, no reason, no end.
+  RunStatus status = RunStatus::running;
+  std::string reason;  // "": nothing to say
+  std::optional<int> exit_code;
+  std::optional<std::chrono::system_clock::time_point> end;
+};
+
+// What can be known when a run starts: fills in everything but what the comments above leave to the caller.
+RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start);
+
+// As JSON, the keys always in the same order; null for what is not known.
+std::string print_run_record(const RunRecord& record);
+
+// Writes it durably, in place of the earlier one. Throws Error(internal) with the path and the reason.
+void write_run_record(const std::filesystem::path& file, const RunRecord& record);
+
+}  // namespace tenon::artifacts

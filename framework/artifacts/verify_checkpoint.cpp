@@ -1,0 +1,89 @@
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/checkpoint_digest.h"
+#include "framework/support/error.h"
+#include "framework/support/sha256.h"
+
+namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uintmax_t kLargestManifest = 16 << 20;  // bytes
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& message) {
+  throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + message);
+}
+
+// Its size in bytes.
+uintmax_t check_is_file(const fs::path& file) {
+  std::error_code error;
+  const auto status = fs::status(file, error);
+  if (status.type() == fs::file_type::not_found) refuse(file, "is missing; the checkpoint is not complete");
+  if (error) refuse(file, "cannot be read: " + error.message());
+  if (!fs::is_regular_file(status)) refuse(file, "is not a file; the checkpoint is not complete");
+  const uintmax_t bytes = fs::file_size(file, error);
+  if (error) refuse(file, "cannot be read: " + error.message());
+  return bytes;
+}
+
+std::string read_text(const fs::path& file) {
+  if (const uintmax_t bytes = check_is_file(file); bytes > kLargestManifest) {
+    refuse(file, "has " + std::to_string(bytes) + " bytes; expected at most " + std::to_string(kLargestManifest));
+  }
+  std::ifstream stream(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.is_open() || stream.bad()) refuse(file, "cannot be read");
+  return text;
+}
+
+std::string read_digest(const fs::path& file) {
+  try {
+    return support::read_sha256(file);
+  } catch (const support::Error& error) {
+    throw support::Error(support::ErrorKind::checkpoint, error.what());
+  }
+}
+
+}  // namespace
+
+CheckpointFile describe_checkpoint_file(const fs::path& file) {
+  const uintmax_t bytes = check_is_file(file);
+  return {file.filename().string(), bytes, read_digest(file)};
+}
+
+std::string print_manifest_digest(std::string_view manifest_text) {
+  return support::sha256(manifest_text) + "  " + kManifestFile + "\n";
+}
+
+CheckpointManifest verify_checkpoint(const fs::path& checkpoint) {
+  constexpr const char* kWayOut = "; it was damaged or changed after it was written: use another checkpoint";
+  std::error_code error;
+  if (!fs::is_directory(checkpoint, error)) refuse(checkpoint, "is not a folder; expected a checkpoint");
+  const fs::path manifest_file = checkpoint / kManifestFile;
+  const std::string text = read_text(manifest_file);
+  if (read_text(checkpoint / kManifestDigestFile) != print_manifest_digest(text)) {
+    refuse(manifest_file, "its SHA-256 is " + support::sha256(text) + ", which is not what " + kManifestDigestFile +
+                              " beside it says; one of the two was damaged or changed: use another checkpoint");
+  }
+  CheckpointManifest manifest = parse_checkpoint_manifest(text, manifest_file);
+  bool has_model = false;
+  for (const auto& expected : manifest.files) {
+    const fs::path file = checkpoint / expected.name;
+    if (const uintmax_t bytes = check_is_file(file); bytes != expected.bytes) {
+      refuse(file, "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes) + kWayOut);
+    }
+    if (const std::string digest = read_digest(file); digest != expected.sha256) {
+      refuse(file, "its SHA-256 is " + digest + "; expected " + expected.sha256 + kWayOut);
+    }
+    has_model |= expected.name == kModelFile;
+  }
+  if (!has_model) refuse(manifest_file, std::string("does not list ") + kModelFile);
+  return manifest;
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,66 @@
+#include "framework/callbacks/plugin_callback.h"
+
+#include "framework/plugins/host_table.h"
+#include "framework/support/nearest_name.h"
+
+namespace tenon::callbacks {
+
+namespace {
+
+// What tenon_run.context points to.
+struct Context {
+  const pipeline::RunState& state;
+  pipeline::Verdict& verdict;
+};
+
+tenon_status figure(const tenon_run* run, tenon_string name, double* value) {
+  const pipeline::Figures& figures = static_cast<Context*>(run->context)->state.figures;
+  const auto found = figures.find(plugins::to_string(name));
+  if (found != figures.end()) {
+    *value = found->second;
+    return TENON_OK;
+  }
+  std::vector<std::string> known;
+  for (const auto& [known_name, known_value] : figures) known.push_back(known_name);
+  const std::string text = "there is no figure \"" + plugins::to_string(name) + "\"" +
+                           support::suggest_name(plugins::to_string(name), known);
+  return plugins::host_table().fail(TENON_NOT_FOUND, plugins::to_tenon(text));
+}
+
+tenon_status log_scalar(const tenon_run* run, tenon_string name, double value) {
+  if (name.size == 0)
+    return plugins::host_table().fail(TENON_INVALID_ARGUMENT, plugins::to_tenon("log_scalar: the name is empty"));
+  static_cast<Context*>(run->context)->verdict.scalars.emplace_back(plugins::to_string(name), value);
+  return TENON_OK;
+}
+
+}  // namespace
+
+void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) {
+  Context context{state, verdict};
+  tenon_run run{};
+  run.size = sizeof run;
+  run.context = &context;
+  run.epoch = state.epoch;
+  run.step = state.step;
+  run.total_steps = state.total_steps;
+  run.steps_per_epoch = state.steps_per_epoch;
+  run.time_s = state.time_s;
+  run.learning_rate = state.learning_rate;
+  run.rank = 0;
+  run.world_size = 1;
+  run.figure = figure;
+  run.log_scalar = log_scalar;
+
+  const tenon_verdict given = callback_.on_event(static_cast<uint32_t>(event), run);
+  if ((given.asks & TENON_ASK_STOP) != 0 && !verdict.stop) {
+    verdict.stop = true;
+    verdict.reason = callback_.component().schema.id;
+    if (given.reason.size > 0) verdict.reason += ": " + plugins::to_string(given.reason);
+  }
+  verdict.save = verdict.save || (given.asks & TENON_ASK_SAVE) != 0;
+  verdict.evaluate = verdict.evaluate || (given.asks & TENON_ASK_EVALUATE) != 0;
+  verdict.log = verdict.log || (given.asks & TENON_ASK_LOG) != 0;
+}
+
+}  // namespace tenon::callbacks

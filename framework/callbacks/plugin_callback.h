@@ -1,0 +1,22 @@
+// A callback of a plugin as an observer of the run.
+#pragma once
+
+#include "framework/pipeline/events.h"
+#include "framework/plugins/callback.h"
+
+namespace tenon::callbacks {
+
+class PluginCallback final : public pipeline::Observer {
+ public:
+  explicit PluginCallback(const plugins::Callback& callback) : callback_(callback) {}  // which must outlive this
+
+  bool wants(pipeline::Event event) const override { return callback_.wants(static_cast<uint32_t>(event)); }
+  int32_t priority() const override { return callback_.priority(); }
+  // Throws Error(plugin) as the plugin fails.
+  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+
+ private:
+  const plugins::Callback& callback_;
+};
+
+}  // namespace tenon::callbacks

@@ -1,0 +1,180 @@
+#include "framework/callbacks/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+namespace tenon::callbacks {
+
+using pipeline::Event;
+using pipeline::RunState;
+
+namespace {
+
+constexpr auto kRedraw = std::chrono::milliseconds(100);
+
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
+    if (const char* value = std::getenv(name); value && *value)
+      return strcasestr(value, "utf-8") != nullptr || strcasestr(value, "utf8") != nullptr;
+  return false;
+}
+
+size_t terminal_width(std::FILE* stream) {
+  winsize size{};
+  return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string with_separators(double number) {
+  std::string text = std::to_string(static_cast<long long>(std::llround(number)));
+  for (int64_t i = static_cast<int64_t>(text.size()) - 3; i > 0; i -= 3) text.insert(static_cast<size_t>(i), ",");
+  return text;
+}
+
+std::string repeat(const char* text, size_t times) {
+  std::string repeated;
+  for (size_t i = 0; i < times; ++i) repeated += text;
+  return repeated;
+}
+
+std::string count_of(const char* what, int64_t done, int64_t total) {
+  return std::string(what) + " " + std::to_string(done) + "/" + std::to_string(total);
+}
+
+// "  validation/loss 0.08  validation/accuracy 0.977", of the latest figures that begin with the prefix.
+std::string figures_of(const RunState& state, const std::string& prefix) {
+  std::string text;
+  for (const auto& [name, value] : state.figures)
+    if (name.starts_with(prefix)) text += "  " + name + " " + format_figure(value);
+  return text;
+}
+
+}  // namespace
+
+std::string format_duration(double seconds) {
+  const long long whole = std::isfinite(seconds) && seconds > 0 ? std::llround(seconds) : 0;
+  char text[48];
+  if (whole >= 3600) std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+  else std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
+  return text;
+}
+
+std::string format_figure(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+Progress::Progress(std::FILE* stream)
+    : stream_(stream), is_terminal_(isatty(fileno(stream)) == 1), has_unicode_(locale_is_utf8()) {}
+
+bool Progress::wants(Event event) const {
+  switch (event) {
+    case Event::epoch_start:
+    case Event::log:
+    case Event::validation_start:
+    case Event::validation_end:
+    case Event::epoch_end:
+    case Event::run_exception:
+    case Event::run_end: return true;
+    case Event::step_end:
+    case Event::validation_batch_end: return is_terminal_;
+    default: return false;
+  }
+}
+
+void Progress::on_event(Event event, const RunState& state, pipeline::Verdict&) {
+  switch (event) {
+    case Event::epoch_start: start_epoch(state); break;
+    case Event::step_end: draw_training(state); break;
+    case Event::log: print_log_line(state); break;
+    case Event::validation_start: leave_training(state); break;
+    case Event::validation_batch_end: draw_validation(state); break;
+    case Event::validation_end: training_since_s_ = state.time_s; break;
+    case Event::epoch_end: print_epoch_line(state); break;
+    default: erase(); break;
+  }
+}
+
+void Progress::start_epoch(const RunState& state) {
+  training_since_s_ = state.time_s;
+  trained_s_ = 0;
+}
+
+void Progress::leave_training(const RunState& state) { trained_s_ += state.time_s - training_since_s_; }
+
+double Progress::samples_per_second(const RunState& state) const {
+  const double seconds = trained_s_ + std::max(0.0, state.time_s - training_since_s_);
+  return seconds > 0 ? static_cast<double>(state.samples_in_epoch) / seconds : 0;
+}
+
+bool Progress::is_time_to_draw() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_drawn_ < kRedraw) return false;
+  last_drawn_ = now;
+  return true;
+}
+
+void Progress::draw_training(const RunState& state) {
+  if (!is_time_to_draw()) return;
+  const double seconds_per_step = state.step > 0 ? state.time_s / static_cast<double>(state.step) : 0;
+  const double left_s = seconds_per_step * static_cast<double>(state.total_steps - state.step);
+  draw(count_of("epoch", state.epoch, state.total_epochs), state.step_in_epoch, state.steps_per_epoch,
+       "  train/loss " + format_figure(state.read_epoch_loss()) + "  lr " + format_figure(state.learning_rate) + "  " +
+           with_separators(samples_per_second(state)) + " samples/s  " + format_duration(left_s) + " left");
+}
+
+void Progress::draw_validation(const RunState& state) {
+  if (is_time_to_draw()) draw(state.validation_name, state.validation_batch, state.validation_batches, "");
+}
+
+void Progress::draw(const std::string& label, int64_t done, int64_t total, const std::string& figures) {
+  const size_t width = terminal_width(stream_);
+  const std::string counts = " " + std::to_string(done) + "/" + std::to_string(total);
+  const size_t text_width = label.size() + counts.size() + figures.size() + 2;
+  const size_t bar_width = width > text_width + 5 ? std::min<size_t>(30, width - text_width - 1) : 0;
+  const auto filled = static_cast<size_t>(static_cast<double>(bar_width) * static_cast<double>(done) / static_cast<double>(std::max<int64_t>(total, 1)));
+  const std::string bar = repeat(has_unicode_ ? "█" : "#", filled) + repeat(has_unicode_ ? "░" : ".", bar_width - filled);
+  std::string tail = counts + figures;  // ASCII, so bytes are columns
+  const size_t room = width - std::min(width, label.size() + bar_width + 3);
+  if (tail.size() > room) tail.resize(room);
+  std::fprintf(stream_, "\r\033[K%s %s%s", label.c_str(), bar.c_str(), tail.c_str());
+  std::fflush(stream_);
+  is_drawn_ = true;
+}
+
+// On a terminal the bar says all this already.
+void Progress::print_log_line(const RunState& state) {
+  if (is_terminal_) return;
+  print_line(count_of("step", state.step, state.total_steps) + "  " + count_of("epoch", state.epoch, state.total_epochs) +
+             figures_of(state, "train/") + "  " + with_separators(samples_per_second(state)) + " samples/s");
+}
+
+void Progress::print_epoch_line(const RunState& state) {
+  const double left_s = state.time_s / static_cast<double>(std::max<int64_t>(state.step, 1)) *
+                        static_cast<double>(state.total_steps - state.step);
+  const auto loss = state.figures.find("train/loss");
+  print_line(count_of("epoch", state.epoch, state.total_epochs) +
+             (loss != state.figures.end() ? "  train/loss " + format_figure(loss->second) : "") +
+             figures_of(state, "validation") + "  lr " + format_figure(state.learning_rate) + "  " +
+             with_separators(samples_per_second(state)) + " samples/s  " + format_duration(left_s) + " left");
+}
+
+void Progress::print_line(const std::string& line) {
+  erase();
+  std::fprintf(stream_, "%s\n", line.c_str());
+  std::fflush(stream_);
+}
+
+void Progress::erase() {
+  if (!is_drawn_) return;
+  std::fputs("\r\033[K", stream_);
+  std::fflush(stream_);
+  is_drawn_ = false;
+}
+
+}  // namespace tenon::callbacks

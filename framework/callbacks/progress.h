@@ -1,0 +1,49 @@
+// What a person sees of a run while it goes: a bar per epoch on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include "framework/pipeline/events.h"
+
+namespace tenon::callbacks {
+
+class Progress final : public pipeline::Observer {
+ public:
+  // `stream` is drawn on as a terminal if it is one (isatty), with the width it has at that moment.
+  explicit Progress(std::FILE* stream);
+
+  bool wants(pipeline::Event event) const override;
+  // After the callbacks of plugins, so that what they change is shown.
+  int32_t priority() const override { return 1000; }
+  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+
+ private:
+  void start_epoch(const pipeline::RunState& state);
+  void leave_training(const pipeline::RunState& state);
+  void draw_training(const pipeline::RunState& state);
+  void draw_validation(const pipeline::RunState& state);
+  void print_log_line(const pipeline::RunState& state);
+  void print_epoch_line(const pipeline::RunState& state);
+  bool is_time_to_draw();
+  void draw(const std::string& label, int64_t done, int64_t total, const std::string& figures);
+  void print_line(const std::string& line);
+  void erase();
+  double samples_per_second(const pipeline::RunState& state) const;
+
+  std::FILE* stream_;
+  bool is_terminal_;
+  bool has_unicode_;
+  bool is_drawn_ = false;
+  std::chrono::steady_clock::time_point last_drawn_{};
+  double trained_s_ = 0;  // in this epoch up to training_since_s_; validation is left out
+  double training_since_s_ = 0;
+};
+
+// "0:07", "12:40", "3:05:00".
+std::string format_duration(double seconds);
+// Four significant digits, as short as they get: "0.3121", "1.234e-05", "97.5".
+std::string format_figure(double value);
+
+}  // namespace tenon::callbacks

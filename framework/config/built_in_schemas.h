@@ -1,0 +1,19 @@
+// The keys beside `use` in [optimizer] and [schedule]: what is built in has schemas too.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/config/component_schema.h"
+
+namespace tenon::config {
+
+struct BuiltInSchema {
+  std::string id;  // what `use` says
+  std::vector<ParamSchema> params;
+};
+
+const std::vector<BuiltInSchema>& optimizer_schemas();
+const std::vector<BuiltInSchema>& schedule_schemas();
+
+}  // namespace tenon::config

@@ -1,0 +1,65 @@
+// What the configuration knows of a component: its parameters. The catalogue makes these from the plugins' tables.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/config/value.h"
+
+namespace tenon::config {
+
+enum class ComponentKind { model, dataset, loss, metric, callback };
+const char* to_string(ComponentKind kind);  // "model", ...
+
+enum class ParamType { boolean, integer, floating, string, path, integers, floats, strings };
+const char* to_string(
+    ParamType type);  // "a boolean", "an integer", "a number", "a string", "a path", "a list of integers", ...
+
+// An interval of the real line, as written in the schema: `[1, inf)`, `(0, 1]`.
+struct Interval {
+  double lower;
+  double upper;
+  bool lower_closed;
+  bool upper_closed;
+  bool contains(double number) const;  // false for NaN
+};
+
+// Throws std::invalid_argument saying what is wrong with the text.
+Interval parse_interval(const std::string& text);
+
+struct ParamSchema {
+  std::string name;
+  ParamType type;
+  std::optional<Value> default_value;  // none: the parameter is required
+  std::string range_text;              // "" : any
+  std::optional<Interval> range;
+  std::vector<std::string> choices;  // empty: any
+  std::string doc;
+};
+
+struct ComponentSchema {
+  ComponentKind kind;
+  std::string id;
+  std::string doc;
+  std::vector<ParamSchema> params;
+};
+
+// Makes a ParamSchema of the texts of a plugin, verifying that range and default parse and that the default satisfies
+// type, range and choices. Throws std::invalid_argument saying what is wrong (without the component's name).
+// `default_toml` is a TOML value, or empty for a required parameter.
+ParamSchema parse_param_schema(const std::string& name, ParamType type, const std::string& default_toml,
+                               const std::string& range, const std::vector<std::string>& choices,
+                               const std::string& doc);
+
+// Where resolve_run_plan looks components up: implemented by the catalogue.
+class SchemaSource {
+ public:
+  virtual ~SchemaSource() = default;
+  virtual const ComponentSchema* find_schema(ComponentKind kind, const std::string& id) const = 0;  // null: not there
+  virtual std::vector<std::string> component_ids(ComponentKind kind) const = 0;                     // sorted
+  // Where was looked, for the message about a missing component: "searched: a, b".
+  virtual std::string describe_search() const = 0;
+};
+
+}  // namespace tenon::config

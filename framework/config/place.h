@@ -1,0 +1,19 @@
+// Where a value of the run comes from, for messages.
+#pragma once
+
+#include <string>
+
+namespace tenon::config {
+
+struct Place {
+  std::string source;  // the run file as the user named it, or "--set train.epochs"
+  int line = 0;        // from 1; 0 for --set
+  int column = 0;      // from 1, in characters; 0 for --set
+};
+
+std::string to_string(const Place& place);  // "configs/digits.toml:12:7", "--set train.epochs"
+
+// The order of the file, then what was set on the command line.
+bool operator<(const Place& left, const Place& right);
+
+}  // namespace tenon::config

@@ -1,0 +1,184 @@
+#include "framework/config/read_run_config.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "framework/config/mistakes.h"
+#include "framework/config/overrides.h"
+#include "framework/config/table_reader.h"
+#include "framework/support/error.h"
+
+namespace tenon::config {
+namespace {
+
+std::string read_text(const std::filesystem::path& file) {
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  // Opening a folder succeeds, reading it fails.
+  if (stream && (stream.peek() == std::ifstream::traits_type::eof() || text << stream.rdbuf()) && !stream.bad()) {
+    return text.str();
+  }
+  throw support::Error(support::ErrorKind::configuration,
+                       file.string() + ": cannot be read: " + std::strerror(errno) + "; expected a run file (TOML)");
+}
+
+// The keys that all components share.
+void read_component(TableReader& table, ComponentConfig& config) {
+  config.path = table.path();
+  config.place = table.place();
+  table.read("use", config.use);
+  config.params = table.table("params").take_rest();
+}
+
+void read_inputs(TableReader& table, ComponentConfig& config) {
+  TableReader inputs = table.table("inputs");
+  for (const std::string& port : inputs.keys()) inputs.read(port, config.inputs[port]);
+}
+
+void read_run(TableReader table, RunSettings& run) {
+  table.read("name", run.name);
+  table.read("output_dir", run.output_dir);
+  table.read("seed", run.seed, "[0, inf)");
+  table.read("deterministic", run.deterministic);
+  table.read("threads", run.threads, "[0, inf)");
+  table.reject_unknown_keys();
+}
+
+void read_plugins(TableReader table, RunConfig& config) {
+  table.read("paths", config.plugin_paths);
+  table.reject_unknown_keys();
+}
+
+void read_model(TableReader table, ModelConfig& model) {
+  read_component(table, model);
+  read_inputs(table, model);
+  table.read("weights", model.weights);
+  table.reject_unknown_keys();
+}
+
+NamedDatasetConfig read_dataset(TableReader table, std::string name) {
+  NamedDatasetConfig dataset;
+  dataset.name = std::move(name);
+  read_component(table, dataset);
+  table.reject_unknown_keys();
+  return dataset;
+}
+
+// Either one dataset, or a table of named ones.
+std::vector<NamedDatasetConfig> read_validation_datasets(TableReader table) {
+  const std::vector<std::string> keys = table.keys();
+  const bool are_all_tables =
+      std::all_of(keys.begin(), keys.end(), [&](const auto& key) { return table.has_table(key); });
+  const bool is_one = keys.empty() || !are_all_tables || table.has("use") || table.has("params");
+  if (is_one) return {read_dataset(table, "validation")};
+  std::vector<NamedDatasetConfig> datasets;
+  for (const std::string& key : keys) datasets.push_back(read_dataset(table.table(key), "validation/" + key));
+  return datasets;
+}
+
+void read_data(TableReader table, DataConfig& data) {
+  table.read("batch_size", data.batch_size, "[1, inf)");
+  table.read("validation_batch_size", data.validation_batch_size, "[1, inf)");
+  table.read("workers", data.workers, "[0, inf)");
+  table.read("prefetch", data.prefetch, "[1, inf)");
+  table.read("shuffle", data.shuffle);
+  data.train = read_dataset(table.table("train"), "train");
+  const bool has_validation = table.has("validation");
+  TableReader validation = table.table("validation");
+  if (has_validation) data.validation = read_validation_datasets(validation);
+  table.reject_unknown_keys();
+}
+
+LossConfig read_loss(TableReader table) {
+  LossConfig loss;
+  read_component(table, loss);
+  read_inputs(table, loss);
+  table.read("name", loss.name);
+  table.read("weight", loss.weight, "(-inf, inf)");
+  table.reject_unknown_keys();
+  return loss;
+}
+
+MetricConfig read_metric(TableReader table) {
+  MetricConfig metric;
+  read_component(table, metric);
+  read_inputs(table, metric);
+  table.read("name", metric.name);
+  table.reject_unknown_keys();
+  return metric;
+}
+
+ComponentConfig read_callback(TableReader table) {
+  ComponentConfig callback;
+  read_component(table, callback);
+  table.reject_unknown_keys();
+  return callback;
+}
+
+void read_train(TableReader table, TrainConfig& train) {
+  table.read("epochs", train.epochs, "[1, inf)");
+  table.read("steps", train.steps, "[1, inf)");
+  table.reject_unknown_keys();
+}
+
+// [optimizer] and [schedule]: which keys stand beside `use` depends on it, so resolve_run_plan() judges them.
+void read_choice(TableReader table, ComponentConfig& choice) {
+  choice.path = table.path();
+  choice.place = table.place();
+  table.read("use", choice.use);
+  choice.params = table.take_rest();
+}
+
+void read_validation(TableReader table, ValidationConfig& validation) {
+  table.read("every", validation.every);
+  table.read("at_start", validation.at_start);
+  table.reject_unknown_keys();
+}
+
+void read_checkpoint(TableReader table, CheckpointConfig& checkpoint) {
+  table.read("every", checkpoint.every);
+  table.read("keep", checkpoint.keep, "[1, inf)");
+  table.reject_unknown_keys();
+}
+
+void read_log(TableReader table, LogConfig& log) {
+  table.read("every", log.every);
+  table.reject_unknown_keys();
+}
+
+void read_document(TableReader table, RunConfig& config) {
+  read_run(table.table("run"), config.run);
+  read_plugins(table.table("plugins"), config);
+  read_model(table.table("model"), config.model);
+  read_data(table.table("data"), config.data);
+  for (TableReader& loss : table.tables("loss")) config.losses.push_back(read_loss(loss));
+  for (TableReader& metric : table.tables("metric")) config.metrics.push_back(read_metric(metric));
+  for (TableReader& callback : table.tables("callback")) config.callbacks.push_back(read_callback(callback));
+  read_train(table.table("train"), config.train);
+  read_choice(table.table("optimizer"), config.optimizer);
+  read_choice(table.table("schedule"), config.schedule);
+  read_validation(table.table("validation"), config.validation);
+  read_checkpoint(table.table("checkpoint"), config.checkpoint);
+  read_log(table.table("log"), config.log);
+  table.reject_unknown_keys();
+}
+
+}  // namespace
+
+RunConfig read_run_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+  Node document = parse_toml(read_text(file), file.string());
+  Mistakes mistakes;
+  for (const std::string& text : overrides) apply_override(text, document, mistakes);
+  RunConfig config;
+  config.file = file;
+  config.folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+  read_document(TableReader(document, "", mistakes), config);
+  mistakes.throw_if_any();
+  return config;
+}
+
+}  // namespace tenon::config

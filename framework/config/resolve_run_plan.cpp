@@ -1,0 +1,258 @@
+#include "framework/config/resolve_run_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "framework/config/built_in_schemas.h"
+#include "framework/config/mistakes.h"
+#include "framework/config/resolve_component.h"
+#include "framework/config/resolve_params.h"
+#include "framework/support/nearest_name.h"
+
+namespace tenon::config {
+namespace {
+
+// A name that becomes a file's or a figure's: "validation/accuracy".
+std::string resolve_name(const Setting<std::string>& name, const std::string& otherwise, const std::string& key,
+                         Mistakes& mistakes) {
+  const std::string text = name.value_or(otherwise);
+  const bool is_dots = text == "." || text == "..";
+  if (name.value && (text.empty() || is_dots || text.find('/') != text.npos)) {
+    mistakes.add(name.place, key + " is " + to_toml(text) + "; expected a name that is not empty and has no slash");
+  }
+  return text;
+}
+
+RunSection resolve_run(const RunConfig& config, Mistakes& mistakes) {
+  RunSection run;
+  run.name = resolve_name(config.run.name, config.file.stem().string(), "run.name", mistakes);
+  run.output_dir = config.run.output_dir.value_or("runs");
+  run.seed = static_cast<uint64_t>(config.run.seed.value_or(0));
+  run.deterministic = config.run.deterministic.value_or(false);
+  run.threads = config.run.threads.value_or(0);
+  if (run.output_dir.empty()) mistakes.add(config.run.output_dir.place, "run.output_dir is \"\"; expected a folder");
+  return run;
+}
+
+ModelSection resolve_model(const Resolving& resolving) {
+  const ModelConfig& config = resolving.config.model;
+  ModelSection model{resolve_component(config, ComponentKind::model, resolving), {}};
+  model.weights = resolve_path(config.weights.value_or(""), resolving.config.folder);
+  return model;
+}
+
+NamedDataset resolve_dataset(const NamedDatasetConfig& config, const Resolving& resolving) {
+  const size_t slash = config.name.find('/');
+  if (slash != config.name.npos) {
+    const Setting<std::string> name{config.name.substr(slash + 1), config.place};
+    resolve_name(name, "", "the name of " + config.path, resolving.mistakes);
+  }
+  return {resolve_component(config, ComponentKind::dataset, resolving), config.name};
+}
+
+DataSection resolve_data(const Resolving& resolving) {
+  const DataConfig& config = resolving.config.data;
+  DataSection data;
+  if (!config.batch_size.value) {
+    resolving.mistakes.add(config.batch_size.place,
+                           "data.batch_size is missing; expected the number of samples in a batch, such as 64");
+  }
+  data.batch_size = config.batch_size.value_or(1);
+  data.validation_batch_size = config.validation_batch_size.value_or(data.batch_size);
+  data.workers = config.workers.value_or(2);
+  data.prefetch = config.prefetch.value_or(2);
+  data.shuffle = config.shuffle.value_or(true);
+  data.train = resolve_dataset(config.train, resolving);
+  for (const auto& dataset : config.validation) data.validation.push_back(resolve_dataset(dataset, resolving));
+  return data;
+}
+
+std::vector<LossPlan> resolve_losses(const Resolving& resolving) {
+  std::vector<LossPlan> losses;
+  for (const LossConfig& config : resolving.config.losses) {
+    LossPlan loss{resolve_component(config, ComponentKind::loss, resolving), {}, config.weight.value_or(1)};
+    loss.name = resolve_name(config.name, loss.use, config.path + ".name", resolving.mistakes);
+    losses.push_back(std::move(loss));
+  }
+  if (losses.empty()) {
+    const Place start{resolving.config.file.string(), 1, 1};
+    resolving.mistakes.add(start, "there is no loss; expected at least one [[loss]] table");
+  }
+  return losses;
+}
+
+std::vector<MetricPlan> resolve_metrics(const Resolving& resolving) {
+  std::vector<MetricPlan> metrics;
+  for (const MetricConfig& config : resolving.config.metrics) {
+    MetricPlan metric{resolve_component(config, ComponentKind::metric, resolving), {}};
+    metric.name = resolve_name(config.name, metric.use, config.path + ".name", resolving.mistakes);
+    metrics.push_back(std::move(metric));
+    if (resolving.config.data.validation.empty()) {
+      resolving.mistakes.add(config.place,
+                             config.path +
+                                 " is a metric, but there is no [data.validation] to compute it on; add one, or "
+                                 "remove the metric");
+    }
+  }
+  return metrics;
+}
+
+// The names are those of the figures in the history, where losses and metrics stand side by side.
+class UniqueNames {
+ public:
+  void add(const std::string& name, const std::string& path, const Setting<std::string>& written,
+           const Setting<std::string>& use, Mistakes& mistakes) {
+    const auto [first, is_new] = first_with_.emplace(name, path);
+    if (is_new || name.empty()) return;
+    mistakes.add(written.value ? written.place : use.place,
+                 path + " has the name " + to_toml(name) + ", and so has " + first->second +
+                     "; give each loss and metric a name of its own: name = \"...\"");
+  }
+
+ private:
+  std::map<std::string, std::string> first_with_;
+};
+
+void require_unique_names(const RunPlan& plan, const RunConfig& config, Mistakes& mistakes) {
+  UniqueNames names;
+  for (size_t i = 0; i < plan.losses.size(); ++i) {
+    const LossConfig& loss = config.losses[i];
+    names.add(plan.losses[i].name, loss.path, loss.name, loss.use, mistakes);
+  }
+  for (size_t i = 0; i < plan.metrics.size(); ++i) {
+    const MetricConfig& metric = config.metrics[i];
+    names.add(plan.metrics[i].name, metric.path, metric.name, metric.use, mistakes);
+  }
+}
+
+TrainSection resolve_train(const TrainConfig& config, Mistakes& mistakes) {
+  if (config.epochs.value && config.steps.value) {
+    mistakes.add(std::max(config.epochs.place, config.steps.place),
+                 "train.epochs and train.steps are both set; expected one of them "
+                 "(--set 'train={steps=100}' replaces what the file says)");
+  } else if (!config.epochs.value && !config.steps.value) {
+    mistakes.add(config.epochs.place, "train.epochs is missing; expected epochs or steps, such as epochs = 10");
+  }
+  return {config.epochs.value_or(0), config.steps.value_or(0)};
+}
+
+// All values of the schema that `use` names; none if it names nothing or a value is missing or wrong.
+std::optional<Values> resolve_choice(const ComponentConfig& config, const std::vector<BuiltInSchema>& schemas,
+                                     const std::string& id, const Resolving& resolving) {
+  std::vector<std::string> ids;
+  for (const BuiltInSchema& schema : schemas) {
+    ids.push_back(schema.id);
+    if (schema.id != id) continue;
+    Values values = resolve_params(
+        {id, schema.params, config.params, config.path, config.place, resolving.config.folder}, resolving.mistakes);
+    const bool is_complete = values.size() == schema.params.size();
+    return is_complete ? std::optional(std::move(values)) : std::nullopt;
+  }
+  const std::string found = config.use.value ? to_toml(id) : "missing";
+  resolving.mistakes.add(config.use.place, config.path + ".use is " + found + "; expected a built-in " + config.path +
+                                               support::suggest_name(id, ids));
+  return std::nullopt;
+}
+
+template <class T>
+T get(const Values& values, const std::string& name) {
+  return std::get<T>(values.at(name));
+}
+
+SgdPlan resolve_sgd(const Values& values, const ComponentConfig& config, Mistakes& mistakes) {
+  const SgdPlan sgd{get<double>(values, "lr"), get<double>(values, "momentum"), get<double>(values, "dampening"),
+                    get<double>(values, "weight_decay"), get<bool>(values, "nesterov")};
+  if (sgd.nesterov && (sgd.momentum == 0 || sgd.dampening != 0)) {
+    mistakes.add(config.params.at("nesterov").place,
+                 "optimizer.nesterov is true with momentum " + to_toml(sgd.momentum) + " and dampening " +
+                     to_toml(sgd.dampening) + "; expected momentum above 0 and dampening 0");
+  }
+  return sgd;
+}
+
+AdamWPlan resolve_adamw(const Values& values, const ComponentConfig& config, Mistakes& mistakes) {
+  const auto betas = get<std::vector<double>>(values, "betas");
+  if (betas.size() != 2) {
+    const Node& written = config.params.at("betas");
+    mistakes.add(written.place,
+                 "optimizer.betas is " + describe(written) + "; expected two numbers, such as [0.9, 0.999]");
+    return {};
+  }
+  return {
+      get<double>(values, "lr"), {betas[0], betas[1]}, get<double>(values, "eps"), get<double>(values, "weight_decay")};
+}
+
+OptimizerPlan resolve_optimizer(const Resolving& resolving) {
+  const ComponentConfig& config = resolving.config.optimizer;
+  const std::string id = config.use.value_or("");
+  const auto values = resolve_choice(config, optimizer_schemas(), id, resolving);
+  if (!values) return SgdPlan{};
+  if (id == "sgd") return resolve_sgd(*values, config, resolving.mistakes);
+  return resolve_adamw(*values, config, resolving.mistakes);
+}
+
+SchedulePlan resolve_schedule(const Resolving& resolving) {
+  const ComponentConfig& config = resolving.config.schedule;
+  const std::string id = config.use.value_or("constant");
+  const auto values = resolve_choice(config, schedule_schemas(), id, resolving);
+  if (!values || id == "constant") return ConstantSchedule{};
+  using Anneal = OneCycleSchedule::Anneal;
+  const bool is_linear = get<std::string>(*values, "anneal") == "linear";
+  return OneCycleSchedule{get<double>(*values, "warmup_fraction"), get<double>(*values, "div_factor"),
+                          get<double>(*values, "final_div_factor"), is_linear ? Anneal::linear : Anneal::cosine};
+}
+
+ValidationSection resolve_validation(const RunConfig& config, Mistakes& mistakes) {
+  const ValidationConfig& asked = config.validation;
+  const bool has_data = !config.data.validation.empty();
+  const Period otherwise = has_data ? Period{Period::Unit::epochs, 1} : Period{};
+  const ValidationSection validation{asked.every.value_or(otherwise), asked.at_start.value_or(false)};
+  const std::string no_data = ", but there is no [data.validation]; add one, or remove the key";
+  if (!has_data && validation.every.unit != Period::Unit::never) {
+    mistakes.add(asked.every.place, "validation.every is " + to_toml(to_string(validation.every)) + no_data);
+  }
+  if (!has_data && validation.at_start) mistakes.add(asked.at_start.place, "validation.at_start is true" + no_data);
+  return validation;
+}
+
+CheckpointSection resolve_checkpoint(const CheckpointConfig& config) {
+  return {config.every.value_or({Period::Unit::epochs, 1}), config.keep.value_or(3)};
+}
+
+LogSection resolve_log(const LogConfig& config) { return {config.every.value_or({Period::Unit::steps, 50})}; }
+
+}  // namespace
+
+std::vector<std::filesystem::path> resolve_plugin_paths(const RunConfig& config) {
+  std::vector<std::filesystem::path> paths;
+  for (const std::string& path : config.plugin_paths.value_or({})) paths.push_back(resolve_path(path, config.folder));
+  return paths;
+}
+
+RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
+  Mistakes mistakes;
+  const Resolving resolving{config, schemas, mistakes};
+  RunPlan plan;
+  plan.file = config.file;
+  plan.run = resolve_run(config, mistakes);
+  plan.plugin_paths = resolve_plugin_paths(config);
+  plan.model = resolve_model(resolving);
+  plan.data = resolve_data(resolving);
+  plan.losses = resolve_losses(resolving);
+  plan.metrics = resolve_metrics(resolving);
+  require_unique_names(plan, config, mistakes);
+  for (const auto& callback : config.callbacks) {
+    plan.callbacks.push_back(resolve_component(callback, ComponentKind::callback, resolving));
+  }
+  plan.train = resolve_train(config.train, mistakes);
+  plan.optimizer = resolve_optimizer(resolving);
+  plan.schedule = resolve_schedule(resolving);
+  plan.validation = resolve_validation(config, mistakes);
+  plan.checkpoint = resolve_checkpoint(config.checkpoint);
+  plan.log = resolve_log(config.log);
+  mistakes.throw_if_any();
+  return plan;
+}
+
+}  // namespace tenon::config

@@ -1,0 +1,107 @@
+// The run file as the user wrote it: what is unset stays unset, and each value knows its place. Every key is known and
+// has the right type and range, except the parameters of components, which only their schemas can judge.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/config/period.h"
+#include "framework/config/place.h"
+#include "framework/config/toml_tree.h"
+
+namespace tenon::config {
+
+template <class T>
+struct Setting {
+  std::optional<T> value;
+  Place place;  // of the value; if unset, of the table it is missing from
+
+  T value_or(T otherwise) const { return value.value_or(std::move(otherwise)); }
+};
+
+// `use` and the parameters of whatever it names: a component, an optimizer, a schedule.
+struct ComponentConfig {
+  std::string path;  // "model", "data.train", "loss.0": as --set addresses it
+  Place place;       // of its table
+  Setting<std::string> use;
+  Node::Table params;
+  std::map<std::string, Setting<std::string>> inputs;
+};
+
+struct RunSettings {
+  Setting<std::string> name;
+  Setting<std::string> output_dir;
+  Setting<int64_t> seed;
+  Setting<bool> deterministic;
+  Setting<int64_t> threads;
+};
+
+struct ModelConfig : ComponentConfig {
+  Setting<std::string> weights;
+};
+
+struct NamedDatasetConfig : ComponentConfig {
+  std::string name;  // "train"; "validation", or "validation/<name>"
+};
+
+struct DataConfig {
+  Setting<int64_t> batch_size;
+  Setting<int64_t> validation_batch_size;
+  Setting<int64_t> workers;
+  Setting<int64_t> prefetch;
+  Setting<bool> shuffle;
+  NamedDatasetConfig train;
+  std::vector<NamedDatasetConfig> validation;  // in the order of the file
+};
+
+struct LossConfig : ComponentConfig {
+  Setting<std::string> name;
+  Setting<double> weight;
+};
+
+struct MetricConfig : ComponentConfig {
+  Setting<std::string> name;
+};
+
+struct TrainConfig {
+  Setting<int64_t> epochs;
+  Setting<int64_t> steps;
+};
+
+struct ValidationConfig {
+  Setting<Period> every;
+  Setting<bool> at_start;
+};
+
+struct CheckpointConfig {
+  Setting<Period> every;
+  Setting<int64_t> keep;
+};
+
+struct LogConfig {
+  Setting<Period> every;
+};
+
+struct RunConfig {
+  std::filesystem::path file;    // as the user named it
+  std::filesystem::path folder;  // of the file, absolute: what relative paths in it start from
+  RunSettings run;
+  Setting<std::vector<std::string>> plugin_paths;
+  ModelConfig model;
+  DataConfig data;
+  std::vector<LossConfig> losses;
+  std::vector<MetricConfig> metrics;
+  std::vector<ComponentConfig> callbacks;
+  TrainConfig train;
+  ComponentConfig optimizer;  // its parameters are all other keys of its table
+  ComponentConfig schedule;   // likewise; `use` may be unset
+  ValidationConfig validation;
+  CheckpointConfig checkpoint;
+  LogConfig log;
+};
+
+}  // namespace tenon::config

@@ -1,0 +1,129 @@
+// A run with nothing left unset: what resolve_run_plan() makes of a RunConfig, and all that the pipeline ever reads.
+// Immutable once made; `host --check` prints it and plan.toml keeps it (see print_run_plan.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "framework/config/period.h"
+#include "framework/config/value.h"
+
+namespace tenon::config {
+
+// A component with its parameters, all of them.
+struct ComponentPlan {
+  std::string use;  // the component's id
+  Values params;
+  // Port -> source ("model.logits", "data.label"), as far as the run file says; the pipeline finds the others.
+  std::map<std::string, std::string> inputs;
+  std::string place;  // "configs/digits.toml:12:7", for messages about the component
+};
+
+struct RunSection {
+  std::string name;                  // default: the run file's stem
+  std::filesystem::path output_dir;  // default: "runs"; relative to the working directory
+  uint64_t seed;                     // default: 0
+  bool deterministic;                // default: false
+  int64_t threads;                   // of LibTorch's operators; 0: LibTorch chooses
+};
+
+struct ModelSection : ComponentPlan {
+  std::filesystem::path weights;  // safetensors to start from; empty: initialised from the seed
+};
+
+struct NamedDataset : ComponentPlan {
+  std::string name;  // "train"; "validation", or "validation/<name>" where there are several
+};
+
+struct DataSection {
+  int64_t batch_size;             // per process
+  int64_t validation_batch_size;  // default: batch_size
+  int64_t workers;                // threads; 0: the training thread reads the data itself
+  int64_t prefetch;               // batches read ahead, at least 1
+  bool shuffle;                   // the training data, by (seed, epoch); default: true
+  NamedDataset train;
+  std::vector<NamedDataset> validation;  // may be empty
+};
+
+struct LossPlan : ComponentPlan {
+  std::string name;  // default: its id; unique
+  double weight;     // factor in the sum of losses; default: 1
+};
+
+struct MetricPlan : ComponentPlan {
+  std::string name;  // default: its id; unique
+};
+
+struct TrainSection {
+  // Exactly one of the two is set by the user; the other is 0.
+  int64_t epochs;
+  int64_t steps;
+};
+
+struct SgdPlan {
+  double lr;
+  double momentum;      // default: 0
+  double dampening;     // default: 0
+  double weight_decay;  // default: 0
+  bool nesterov;        // default: false
+};
+
+struct AdamWPlan {
+  double lr;
+  std::array<double, 2> betas;  // default: 0.9, 0.999
+  double eps;                   // default: 1e-8
+  double weight_decay;          // default: 0.01
+};
+
+using OptimizerPlan = std::variant<SgdPlan, AdamWPlan>;  // `use = "sgd"` or `"adamw"`
+
+struct ConstantSchedule {};
+
+// Smith and Topin, "Super-convergence", arXiv:1708.07120, as torch.optim.lr_scheduler.OneCycleLR without momentum
+// cycling.
+struct OneCycleSchedule {
+  double warmup_fraction;                       // of all steps; default: 0.3
+  double div_factor;                            // first learning rate = lr / div_factor; default: 25
+  double final_div_factor;                      // last = first / final_div_factor; default: 1e4
+  enum class Anneal { cosine, linear } anneal;  // default: cosine
+};
+
+using SchedulePlan = std::variant<ConstantSchedule, OneCycleSchedule>;  // `use = "constant"` or `"one_cycle"`
+
+struct ValidationSection {
+  Period every;   // default: "1 epoch", or "never" without data.validation
+  bool at_start;  // default: false
+};
+
+struct CheckpointSection {
+  Period every;  // default: "1 epoch"; one is always written when the run ends
+  int64_t keep;  // the newest ones kept; default: 3
+};
+
+struct LogSection {
+  Period every;  // default: "50 steps"; a line is always written at an epoch's end
+};
+
+struct RunPlan {
+  std::filesystem::path file;  // the run file
+  RunSection run;
+  std::vector<std::filesystem::path> plugin_paths;  // [plugins] paths, absolute
+  ModelSection model;
+  DataSection data;
+  std::vector<LossPlan> losses;  // at least one
+  std::vector<MetricPlan> metrics;
+  std::vector<ComponentPlan> callbacks;
+  TrainSection train;
+  OptimizerPlan optimizer;
+  SchedulePlan schedule;
+  ValidationSection validation;
+  CheckpointSection checkpoint;
+  LogSection log;
+};
+
+}  // namespace tenon::config

@@ -1,0 +1,138 @@
+#include "framework/config/table_reader.h"
+
+#include <algorithm>
+
+#include "framework/config/check_value.h"
+#include "framework/support/check.h"
+#include "framework/support/nearest_name.h"
+
+namespace tenon::config {
+namespace {
+
+ParamSchema schema_of(ParamType type, const char* range = "") {
+  return parse_param_schema("key", type, "", range, {}, "");
+}
+
+}  // namespace
+
+TableReader::TableReader(const Node& table, std::string path, Mistakes& mistakes)
+    : TableReader(&table, table.place, std::move(path), mistakes) {}
+
+TableReader::TableReader(const Node* table, const Place& place, std::string path, Mistakes& mistakes)
+    : table_(table), place_(place), path_(std::move(path)), mistakes_(mistakes) {
+  TENON_CHECK(table == nullptr || table->as_table() != nullptr, path_ << " is not a table");
+}
+
+const Node::Table& TableReader::entries() const {
+  static const Node::Table none;
+  return table_ != nullptr ? *table_->as_table() : none;
+}
+
+const Node* TableReader::find(const std::string& key) {
+  known_.push_back(key);
+  const auto entry = entries().find(key);
+  return entry != entries().end() ? &entry->second : nullptr;
+}
+
+void TableReader::add_mismatch(const std::string& key, const Node& node, const std::string& expected) {
+  mistakes_.add(node.place, path_of(key) + " is " + describe(node) + "; expected " + expected);
+}
+
+template <class T>
+void TableReader::read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema) {
+  setting.place = place_;
+  const Node* node = find(key);
+  if (node == nullptr) return;
+  setting.place = node->place;
+  if (auto value = check_value(*node, schema)) {
+    setting.value = std::get<T>(std::move(*value));
+  } else {
+    add_mismatch(key, *node, describe_expected(schema));
+  }
+}
+
+void TableReader::read(const std::string& key, Setting<bool>& setting) {
+  read_as(key, setting, schema_of(ParamType::boolean));
+}
+
+void TableReader::read(const std::string& key, Setting<int64_t>& setting, const char* range) {
+  read_as(key, setting, schema_of(ParamType::integer, range));
+}
+
+void TableReader::read(const std::string& key, Setting<double>& setting, const char* range) {
+  read_as(key, setting, schema_of(ParamType::floating, range));
+}
+
+void TableReader::read(const std::string& key, Setting<std::string>& setting) {
+  read_as(key, setting, schema_of(ParamType::string));
+}
+
+void TableReader::read(const std::string& key, Setting<std::vector<std::string>>& setting) {
+  read_as(key, setting, schema_of(ParamType::strings));
+}
+
+void TableReader::read(const std::string& key, Setting<Period>& setting) {
+  setting.place = place_;
+  const Node* node = find(key);
+  if (node == nullptr) return;
+  setting.place = node->place;
+  if (node->as_string() != nullptr) setting.value = parse_period(*node->as_string());
+  if (!setting.value) {
+    add_mismatch(key, *node, "a period such as \"1 epoch\", \"500 steps\", \"10 minutes\" or \"never\"");
+  }
+}
+
+TableReader TableReader::table(const std::string& key) {
+  const Node* node = find(key);
+  if (node != nullptr && node->as_table() == nullptr) add_mismatch(key, *node, "a table");
+  const bool is_table = node != nullptr && node->as_table() != nullptr;
+  return {is_table ? node : nullptr, node != nullptr ? node->place : place_, path_of(key), mistakes_};
+}
+
+std::vector<TableReader> TableReader::tables(const std::string& key) {
+  const Node* node = find(key);
+  if (node == nullptr) return {};
+  std::vector<TableReader> readers;
+  const std::string expected = "tables that each begin with [[" + path_of(key) + "]]";
+  if (node->as_array() == nullptr) {
+    add_mismatch(key, *node, expected);
+    return {};
+  }
+  for (const Node& element : *node->as_array()) {
+    const std::string indexed = key + "." + std::to_string(&element - node->as_array()->data());
+    if (element.as_table() != nullptr) {
+      readers.emplace_back(element, path_of(indexed), mistakes_);
+    } else {
+      add_mismatch(indexed, element, expected);
+    }
+  }
+  return readers;
+}
+
+Node::Table TableReader::take_rest() {
+  Node::Table rest;
+  for (const auto& [key, node] : entries()) {
+    if (std::find(known_.begin(), known_.end(), key) == known_.end()) rest.emplace(key, node);
+  }
+  for (const auto& [key, node] : rest) known_.push_back(key);
+  return rest;
+}
+
+void TableReader::reject_unknown_keys() const {
+  for (const auto& [key, node] : entries()) {
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    const std::string where = path_.empty() ? "the run file" : path_;
+    mistakes_.add(node.key_place, path_of(key) + " is not a key of " + where + support::suggest_name(key, known_));
+  }
+}
+
+std::vector<std::string> TableReader::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, node] : entries()) keys.push_back(key);
+  std::stable_sort(keys.begin(), keys.end(), [this](const std::string& left, const std::string& right) {
+    return entries().at(left).key_place < entries().at(right).key_place;
+  });
+  return keys;
+}
+
+}  // namespace tenon::config

@@ -1,0 +1,64 @@
+// Reads the keys of one table into settings, each with its type and range, and notices what nobody asked for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/config/component_schema.h"
+#include "framework/config/mistakes.h"
+#include "framework/config/run_config.h"
+#include "framework/config/toml_tree.h"
+
+namespace tenon::config {
+
+// Wrong values and unknown keys go to the mistakes; the setting is then unset. Every key that is asked for is a known
+// one, so ask for all of them before reject_unknown_keys().
+class TableReader {
+ public:
+  // REQUIRES: the node is a table.
+  TableReader(const Node& table, std::string path, Mistakes& mistakes);
+
+  // `range` is an interval, see parse_interval.
+  void read(const std::string& key, Setting<bool>& setting);
+  void read(const std::string& key, Setting<int64_t>& setting, const char* range);
+  void read(const std::string& key, Setting<double>& setting, const char* range);
+  void read(const std::string& key, Setting<std::string>& setting);
+  void read(const std::string& key, Setting<std::vector<std::string>>& setting);
+  void read(const std::string& key, Setting<Period>& setting);
+
+  // The table of this key; an empty one, at this table's place, if there is none.
+  TableReader table(const std::string& key);
+
+  // The tables written [[key]].
+  std::vector<TableReader> tables(const std::string& key);
+
+  // The keys that nobody asked for yet, now known. Their values are for the caller to judge.
+  Node::Table take_rest();
+
+  void reject_unknown_keys() const;
+
+  bool has(const std::string& key) const { return entries().count(key) > 0; }
+  bool has_table(const std::string& key) const { return has(key) && entries().at(key).as_table() != nullptr; }
+  std::vector<std::string> keys() const;  // in the order of the file
+  const std::string& path() const { return path_; }
+  const Place& place() const { return place_; }
+
+ private:
+  TableReader(const Node* table, const Place& place, std::string path, Mistakes& mistakes);
+
+  const Node::Table& entries() const;
+  const Node* find(const std::string& key);
+  std::string path_of(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
+  void add_mismatch(const std::string& key, const Node& node, const std::string& expected);
+  template <class T>
+  void read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema);
+
+  const Node* table_;  // null: an empty one
+  Place place_;
+  std::string path_;
+  Mistakes& mistakes_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace tenon::config

@@ -1,0 +1,309 @@
+#include "framework/data/loader.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "framework/data/batch_ring.h"
+#include "framework/data/read_ahead.h"
+#include "framework/data/worker_threads.h"
+#include "framework/support/check.h"
+#include "framework/support/philox.h"
+
+namespace tenon::data {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using support::StreamPurpose;
+
+// How many samples to take at once: so many as are read in some 20 microseconds. Cheap samples then share the cost of
+// the mutex, and expensive ones go out one by one, so that no worker sits on samples which others could be reading.
+class TicketsAtOnce {
+ public:
+  int64_t count() const { return count_; }
+  void learn(int64_t taken, Clock::duration spent) {
+    if (taken == count_ && spent < std::chrono::microseconds(10)) count_ = std::min<int64_t>(count_ * 2, 64);
+    if (spent > std::chrono::microseconds(20)) count_ = std::max<int64_t>(count_ / 2, 1);
+  }
+
+ private:
+  int64_t count_ = 1;
+};
+
+struct Failure {
+  int64_t place;
+  std::exception_ptr error;  // null: none
+};
+
+}  // namespace
+
+class Loader::Implementation {
+ public:
+  Implementation(SampleSource& source, const LoaderOptions& options);
+  ~Implementation() { stop_workers(); }
+
+  void start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch);
+  const Batch* next();
+  double wait_seconds() const { return std::chrono::duration<double>(waited_).count(); }
+
+ private:
+  // What a thread keeps between tickets.
+  struct Reader {
+    uint64_t id;
+    std::unique_ptr<SampleSource::Worker> worker;  // null until it is opened
+    std::vector<std::byte*> slots;
+    TicketsAtOnce at_once;
+    int64_t tried_in_pass = 0;  // the pass in which opening was last tried
+  };
+
+  bool has_threads() const { return options_.workers > 0; }
+  Reader make_reader(uint64_t id) const { return Reader{id, nullptr, std::vector<std::byte*>(field_count_), {}, 0}; }
+
+  // On a worker thread.
+  void work(uint64_t id);
+  void open_when_due(Reader& reader, std::unique_lock<std::mutex>& lock);
+  void read_taken(Reader& reader, const Tickets& tickets, std::unique_lock<std::mutex>& lock);
+
+  // On any thread, without the mutex.
+  std::exception_ptr open(Reader& reader);
+  Failure read(Reader& reader, const Tickets& tickets);
+
+  // On the consumer's thread.
+  void start_workers();
+  void stop_workers();
+  void wait_for_front(std::unique_lock<std::mutex>& lock);
+  void read_front();
+  void record(const Tickets& tickets, Failure failure);
+
+  SampleSource& source_;
+  const LoaderOptions options_;
+  const size_t field_count_;
+  const BatchRing ring_;
+  Reader inline_reader_;  // without worker threads
+  Batch batch_{0, {}};    // what next() gave out
+  Clock::duration waited_{0};
+
+  // Between samples a worker looks here whether the pass is still wanted.
+  std::atomic<bool> abandoned_{false};
+
+  // Written by start() while no worker is busy, read by busy workers.
+  std::vector<int64_t> order_;
+  uint32_t epoch_ = 0;
+
+  std::mutex mutex_;  // guards all that follows
+  std::condition_variable work_available_;
+  std::condition_variable progress_made_;  // for the consumer, of whom there is one
+  ReadAhead ahead_;
+  int64_t pass_ = 0;       // 0: none was started yet
+  bool stopping_ = false;  // the threads are to end
+  bool in_use_ = false;    // the consumer holds the front batch
+  int64_t busy_ = 0;       // workers that hold tickets or are being opened
+  int64_t idle_ = 0;       // workers that wait for work
+  int64_t opened_ = 0;     // workers that are open
+  int64_t unopened_ = 0;   // workers that this pass has not tried to open yet
+  uint64_t error_worker_ = 0;
+  std::exception_ptr open_error_;  // of this pass, from the worker with the smallest id
+  std::exception_ptr error_;       // what next() threw in this pass
+
+  WorkerThreads threads_;
+};
+
+Loader::Implementation::Implementation(SampleSource& source, const LoaderOptions& options)
+    : source_(source),
+      options_(options),
+      field_count_(source.fields().size()),
+      // Without threads nothing is read ahead.
+      ring_(source.fields(), options.batch_size, options.workers > 0 ? options.prefetch + 1 : 1),
+      inline_reader_(make_reader(0)),
+      ahead_(options.batch_size, ring_.slots()) {
+  TENON_CHECK(options.workers >= 0 && options.prefetch >= 1,
+              "workers " << options.workers << ", prefetch " << options.prefetch);
+}
+
+// ---- Worker threads -------------------------------------------------------------------------------------------------
+
+void Loader::Implementation::work(uint64_t id) {
+  Reader reader = make_reader(id);
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    open_when_due(reader, lock);
+    const auto tickets = reader.worker && !abandoned_ ? ahead_.take(reader.at_once.count()) : std::nullopt;
+    if (tickets) {
+      read_taken(reader, *tickets, lock);
+    } else {
+      ++idle_;
+      work_available_.wait(lock);
+      --idle_;
+    }
+  }
+}
+
+void Loader::Implementation::open_when_due(Reader& reader, std::unique_lock<std::mutex>& lock) {
+  if (reader.worker || reader.tried_in_pass == pass_) return;
+  reader.tried_in_pass = pass_;
+  ++busy_;
+  lock.unlock();
+  std::exception_ptr error = open(reader);
+  lock.lock();
+  --busy_;
+  --unopened_;
+  if (!error) ++opened_;
+  if (error && (!open_error_ || reader.id < error_worker_)) {
+    error_worker_ = reader.id;
+    open_error_ = std::move(error);
+  }
+  progress_made_.notify_one();
+}
+
+void Loader::Implementation::read_taken(Reader& reader, const Tickets& tickets, std::unique_lock<std::mutex>& lock) {
+  // One worker is woken by the consumer, and each wakes the next while there is more to do: as many run as are needed.
+  if (idle_ > 0) work_available_.notify_one();
+  ++busy_;
+  lock.unlock();
+  const auto begin = Clock::now();
+  Failure failure = read(reader, tickets);
+  reader.at_once.learn(tickets.count, Clock::now() - begin);
+  lock.lock();
+  --busy_;
+  record(tickets, std::move(failure));  // of an abandoned pass in vain: start() begins the books anew
+  if (abandoned_ || (tickets.batch == ahead_.front() && ahead_.is_front_complete())) progress_made_.notify_one();
+}
+
+std::exception_ptr Loader::Implementation::open(Reader& reader) {
+  try {
+    const uint64_t seed = support::derive_seed(options_.seed, StreamPurpose::worker, options_.rank, reader.id);
+    reader.worker = source_.open_worker(reader.id, seed);
+    TENON_CHECK(reader.worker, "worker " << reader.id);
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+Failure Loader::Implementation::read(Reader& reader, const Tickets& tickets) {
+  for (int64_t i = 0; i < tickets.count && !abandoned_.load(std::memory_order_relaxed); ++i) {
+    const int64_t index = order_[static_cast<size_t>(tickets.position + i)];
+    const uint64_t seed =
+        support::derive_seed(options_.seed, StreamPurpose::sample, epoch_, static_cast<uint64_t>(index));
+    ring_.locate_sample(tickets.batch, tickets.place + i, reader.slots);
+    try {
+      reader.worker->get({index, static_cast<int64_t>(epoch_), seed}, reader.slots);
+    } catch (...) {
+      return {tickets.place + i, std::current_exception()};
+    }
+  }
+  return {0, nullptr};
+}
+
+void Loader::Implementation::record(const Tickets& tickets, Failure failure) {
+  if (failure.error) {
+    ahead_.fail(tickets, failure.place, std::move(failure.error));
+  } else {
+    ahead_.finish(tickets);
+  }
+}
+
+// ---- The consumer ---------------------------------------------------------------------------------------------------
+
+void Loader::Implementation::start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch) {
+  TENON_CHECK(epoch >= 0 && epoch <= std::numeric_limits<uint32_t>::max(), "epoch " << epoch);
+  const int64_t size = source_.size();
+  for (const int64_t index : order) TENON_CHECK(index >= 0 && index < size, "index " << index << ", size " << size);
+  const int64_t batch_count = ahead_.batch_count(static_cast<int64_t>(order.size()));
+  TENON_CHECK(first_batch >= 0 && first_batch <= batch_count, "first batch " << first_batch << " of " << batch_count);
+  {
+    std::unique_lock lock(mutex_);
+    abandoned_ = true;
+    progress_made_.wait(lock, [this] { return busy_ == 0; });
+    order_ = std::move(order);
+    epoch_ = static_cast<uint32_t>(epoch);
+    ahead_.start(static_cast<int64_t>(order_.size()), first_batch);
+    in_use_ = false;
+    unopened_ = options_.workers - opened_;
+    open_error_ = nullptr;
+    error_ = nullptr;
+    ++pass_;
+    abandoned_ = false;
+  }
+  if (has_threads() && !threads_.are_running()) start_workers();
+  work_available_.notify_all();
+}
+
+void Loader::Implementation::start_workers() {
+  try {
+    threads_.start(options_.workers, [this](uint64_t id) { work(id); });
+  } catch (...) {
+    stop_workers();  // those that did start
+    throw;
+  }
+}
+
+void Loader::Implementation::stop_workers() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    abandoned_ = true;
+  }
+  work_available_.notify_all();
+  threads_.join();
+  stopping_ = false;
+  opened_ = 0;
+  pass_ = 0;
+}
+
+const Batch* Loader::Implementation::next() {
+  std::unique_lock lock(mutex_);
+  TENON_CHECK(pass_ > 0, "next() before start()");
+  if (in_use_) {
+    ahead_.release_front();
+    in_use_ = false;
+    work_available_.notify_one();
+  }
+  if (error_) std::rethrow_exception(error_);
+  if (ahead_.is_over()) return nullptr;
+
+  const auto begin = Clock::now();
+  has_threads() ? wait_for_front(lock) : read_front();
+  waited_ += Clock::now() - begin;
+
+  error_ = open_error_ ? open_error_ : ahead_.front_error();
+  if (error_) std::rethrow_exception(error_);
+  in_use_ = true;
+  batch_.size = ahead_.front_size();
+  batch_.fields = ring_.batch(ahead_.front());
+  return &batch_;
+}
+
+void Loader::Implementation::wait_for_front(std::unique_lock<std::mutex>& lock) {
+  // All workers are open before anything is delivered, so that one that cannot be opened is noticed at once and always.
+  progress_made_.wait(lock, [this] { return unopened_ == 0 && (open_error_ || ahead_.is_front_complete()); });
+}
+
+void Loader::Implementation::read_front() {
+  if (!inline_reader_.worker) open_error_ = open(inline_reader_);
+  if (open_error_) return;
+  while (const auto tickets = ahead_.take(options_.batch_size)) record(*tickets, read(inline_reader_, *tickets));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+Loader::Loader(SampleSource& source, const LoaderOptions& options)
+    : implementation_(std::make_unique<Implementation>(source, options)) {}
+
+Loader::~Loader() = default;
+
+void Loader::start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch) {
+  implementation_->start(std::move(order), epoch, first_batch);
+}
+
+const Batch* Loader::next() { return implementation_->next(); }
+
+double Loader::wait_seconds() const { return implementation_->wait_seconds(); }
+
+}  // namespace tenon::data

@@ -1,0 +1,54 @@
+// The data loader: worker threads write samples straight into the slots of a ring of batches; the training thread takes
+// the batches in order. No collate copy, no LibTorch, and the same batches for any number of workers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "framework/data/sample_source.h"
+
+namespace tenon::data {
+
+struct LoaderOptions {
+  int64_t batch_size;  // at least 1
+  int64_t workers;     // 0: next() reads the samples itself
+  int64_t prefetch;    // batches read ahead of the one in use, at least 1
+  uint64_t seed;       // of the run
+  uint32_t rank = 0;
+};
+
+// One batch, valid until the next call of next() or start(). Field i is a C-contiguous [size, fields()[i].shape...].
+struct Batch {
+  int64_t size;  // samples; the last batch of an epoch may be smaller
+  std::vector<std::byte*> fields;
+};
+
+class Loader {
+ public:
+  // The source must outlive the loader. Starts no thread yet: the first start() does, and they stay until destruction.
+  Loader(SampleSource& source, const LoaderOptions& options);
+  ~Loader();  // stops at once, also in the middle of an epoch
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  // Begins a pass over the samples of `order` (the loader keeps it), abandoning one that is under way.
+  // `first_batch` skips that many batches without reading them.
+  void start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch = 0);
+
+  // The next batch in order, or null at the end of the pass. Throws the worker's own error when it reaches the batch
+  // whose sample failed (of several in one batch the first), so that the same error comes for any number of workers;
+  // an error of open_worker comes with the first batch. The pass then is over: start() begins another.
+  const Batch* next();
+
+  // Time that next() spent waiting for workers (without workers: reading) since construction, in seconds.
+  double wait_seconds() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace tenon::data

@@ -1,0 +1,77 @@
+// Which samples are to be read next, and which batches are complete: the bookkeeping of one pass over the data, without
+// threads and without memory. The loader calls it under its mutex.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <vector>
+
+namespace tenon::data {
+
+// Consecutive samples of one batch, given to one reader.
+struct Tickets {
+  int64_t batch;     // its number within the pass
+  int64_t place;     // of the first sample within the batch
+  int64_t count;     // at least 1
+  int64_t position;  // of the first sample within the order
+};
+
+class ReadAhead {
+ public:
+  // `capacity`: batches in flight at once, the one in use among them.
+  ReadAhead(int64_t batch_size, int64_t capacity);
+
+  // Batches of a pass over so many samples; the last may be smaller than the others.
+  int64_t batch_count(int64_t sample_count) const {
+    return sample_count / batch_size_ + (sample_count % batch_size_ != 0);
+  }
+
+  // Forgets everything and begins a pass. REQUIRES: 0 <= first_batch <= batch_count(sample_count), and nobody holds
+  // tickets.
+  void start(int64_t sample_count, int64_t first_batch);
+
+  // The next samples in order, at most `most`; none while all batches are in flight, and when all samples are given
+  // out.
+  std::optional<Tickets> take(int64_t most);
+
+  // The reader is done with its tickets.
+  void finish(const Tickets& tickets);
+
+  // The sample at `place` within the tickets' batch failed and those after it were not read. Of several failures of a
+  // batch the first place wins, and all places before it are still read, so that the choice does not depend on who was
+  // quicker. No batch after this one will be read.
+  void fail(const Tickets& tickets, int64_t place, std::exception_ptr error);
+
+  // The batch that is delivered next.
+  int64_t front() const { return front_; }
+  bool is_over() const { return front_ >= batch_count_; }
+  bool is_front_complete() const { return progress(front_).unread == 0; }
+  int64_t front_size() const { return batch_end(front_) - front_ * batch_size_; }
+  const std::exception_ptr& front_error() const { return progress(front_).error; }
+
+  // The front batch is no longer in use: its place in the ring is free for another.
+  void release_front();
+
+ private:
+  struct Progress {
+    int64_t unread;
+    int64_t error_place;
+    std::exception_ptr error;
+  };
+
+  int64_t batch_end(int64_t batch) const;  // position after its last sample
+  Progress& progress(int64_t batch) { return progress_[static_cast<size_t>(batch) % progress_.size()]; }
+  const Progress& progress(int64_t batch) const { return progress_[static_cast<size_t>(batch) % progress_.size()]; }
+  void expect(int64_t batch);
+
+  const int64_t batch_size_;
+  std::vector<Progress> progress_;  // of batch b at b % capacity
+  int64_t sample_count_ = 0;
+  int64_t batch_count_ = 0;
+  int64_t front_ = 0;
+  int64_t next_position_ = 0;  // the first that is not given out
+  int64_t end_position_ = 0;   // none from here on is given out
+};
+
+}  // namespace tenon::data

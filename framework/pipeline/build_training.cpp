@@ -1,0 +1,135 @@
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <map>
+
+#include "framework/pipeline/load_weights.h"
+#include "framework/pipeline/training.h"
+#include "framework/plugins/tensor_handles.h"
+#include "framework/support/error.h"
+#include "framework/support/philox.h"
+
+namespace tenon::pipeline {
+
+using config::ComponentKind;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+uint64_t torch_seed(uint64_t seed, support::StreamPurpose purpose) { return support::derive_seed(seed, purpose, 0, 0); }
+
+void prepare_libtorch(const config::RunSection& run) {
+  if (run.threads > 0) at::set_num_threads(static_cast<int>(run.threads));
+  at::globalContext().setDeterministicAlgorithms(run.deterministic, /*warn_only=*/false);
+  at::globalContext().setDeterministicFillUninitializedMemory(run.deterministic);
+}
+
+plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
+  // Before create, because a native model initialises its tensors in its constructor.
+  torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
+  plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
+  model.build();
+  if (!plan.model.weights.empty()) load_weights(plan.model.weights, model.tensors());
+  // What is drawn from here on (dropout) does not depend on how many numbers the initialisation drew.
+  torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::training));
+  return model;
+}
+
+std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& plan, const plugins::Model& model) {
+  std::vector<optimization::NamedTensor> parameters;
+  for (const plugins::NamedTensor& named : model.tensors())
+    if (named.trainable) parameters.push_back({named.name, named.tensor});
+  if (parameters.empty())
+    throw Error(ErrorKind::plugin, plan.model.place + ": " + model.component().describe() + " has nothing to train");
+  return parameters;
+}
+
+// A metric's figures in the history: the figure's own name, or the name that the run file gave the metric.
+std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan, const std::vector<plugins::Metric>& metrics) {
+  std::vector<std::vector<std::string>> names;
+  std::map<std::string, std::string> places{{"loss", "the loss"}};
+  if (plan.losses.size() > 1)
+    for (const config::LossPlan& loss : plan.losses) places.emplace(loss.name, "the loss at " + loss.place);
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const bool renamed = metrics[i].name() != plan.metrics[i].use;
+    names.emplace_back();
+    for (const plugins::Metric::Figure& figure : metrics[i].figures()) {
+      std::string name = figure.name;
+      if (renamed) name = metrics[i].figures().size() == 1 ? metrics[i].name() : metrics[i].name() + "." + figure.name;
+      const auto [place, inserted] = places.emplace(name, plan.metrics[i].place);
+      if (!inserted)
+        throw Error(ErrorKind::configuration, plan.metrics[i].place + ": the figure " + name + " is also that of " +
+                                                  place->second + "; give one of the metrics a name of its own");
+      names.back().push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+std::unique_ptr<DataFlow> build_data(const Training& training, const plugins::Catalogue& catalogue,
+                                     const config::NamedDataset& dataset, int64_t batch_size) {
+  const config::RunPlan& plan = *training.plan;
+  const data::LoaderOptions options{batch_size, plan.data.workers, plan.data.prefetch, plan.run.seed};
+  auto flow = std::make_unique<DataFlow>(catalogue.find(ComponentKind::dataset, dataset.use), dataset, options);
+  flow->model.push_back(connect_model(training.model, plan.model, flow->dataset));
+  for (size_t i = 0; i < training.losses.size(); ++i)
+    flow->losses.push_back(connect(training.losses[i].inputs(), training.losses[i].component().describe(), plan.losses[i],
+                                   training.model, flow->dataset));
+  return flow;
+}
+
+void connect_metrics(const Training& training, DataFlow& flow) {
+  for (size_t i = 0; i < training.metrics.size(); ++i)
+    flow.metrics.push_back(connect(training.metrics[i].inputs(), training.metrics[i].component().describe(),
+                                   training.plan->metrics[i], training.model, flow.dataset));
+}
+
+}  // namespace
+
+DataFlow::DataFlow(const plugins::Component& component, const config::NamedDataset& plan, const data::LoaderOptions& options)
+    : dataset(component, plan), samples(dataset), batch_size(options.batch_size), loader(samples, options) {}
+
+Flow DataFlow::to_flow(const data::Batch& batch) const {
+  Flow flow;
+  flow.fields.reserve(batch.fields.size());
+  for (size_t i = 0; i < batch.fields.size(); ++i) {
+    const plugins::Dataset::Field& field = dataset.fields()[i];
+    std::vector<int64_t> shape{batch.size};
+    shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+    flow.fields.push_back(at::from_blob(batch.fields[i], shape, plugins::to_scalar_type(field.dtype)));
+  }
+  return flow;
+}
+
+int64_t DataFlow::batches() const { return (dataset.size() + batch_size - 1) / batch_size; }
+
+Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
+  prepare_libtorch(plan.run);
+  plugins::Model model = build_model(plan, catalogue);
+  auto optimizer = optimization::Optimizer::make(plan.optimizer, trainable_tensors(plan, model));
+
+  Training training{&plan, std::move(model), {}, {}, {}, {}, nullptr, {}, 0, 0, std::move(optimizer),
+                    optimization::Schedule::make(config::ConstantSchedule{}, 0, 1)};
+  for (const config::LossPlan& loss : plan.losses)
+    training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
+  for (const config::MetricPlan& metric : plan.metrics)
+    training.metrics.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric);
+  for (const config::ComponentPlan& callback : plan.callbacks)
+    training.callbacks.emplace_back(catalogue.find(ComponentKind::callback, callback.use), callback);
+  training.figure_names = name_figures(plan, training.metrics);
+
+  training.train = build_data(training, catalogue, plan.data.train, plan.data.batch_size);
+  for (const config::NamedDataset& dataset : plan.data.validation) {
+    training.validation.push_back(build_data(training, catalogue, dataset, plan.data.validation_batch_size));
+    connect_metrics(training, *training.validation.back());
+  }
+
+  training.steps_per_epoch = training.train->batches();
+  training.total_steps = plan.train.steps > 0 ? plan.train.steps : plan.train.epochs * training.steps_per_epoch;
+  const double base_lr = std::visit([](const auto& chosen) { return chosen.lr; }, plan.optimizer);
+  training.schedule = optimization::Schedule::make(plan.schedule, base_lr, training.total_steps);
+  return training;
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,172 @@
+#include "framework/pipeline/connections.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "framework/plugins/tensor_handles.h"
+#include "framework/support/error.h"
+#include "framework/support/nearest_name.h"
+
+namespace tenon::pipeline {
+
+using plugins::Port;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+// Something that an input may be connected to.
+struct Candidate {
+  std::string name;  // "data.image", "model.logits"
+  Source source;
+  plugins::ShapePattern shape;
+  uint64_t dtypes;
+};
+
+std::vector<Candidate> field_candidates(const plugins::Dataset& data) {
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < data.fields().size(); ++i) {
+    const plugins::Dataset::Field& field = data.fields()[i];
+    plugins::ShapePattern shape = plugins::exact_shape(field.shape);
+    shape.extents.insert(shape.extents.begin(), {std::nullopt, "N"});
+    candidates.push_back({"data." + field.name, {Source::Kind::field, i}, shape, TENON_DTYPE_BIT(field.dtype)});
+  }
+  return candidates;
+}
+
+std::vector<Candidate> output_candidates(const plugins::Model& model) {
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < model.outputs().size(); ++i) {
+    const Port& port = model.outputs()[i];
+    candidates.push_back({"model." + port.name, {Source::Kind::output, i}, port.shape, port.dtypes});
+  }
+  return candidates;
+}
+
+std::string describe(const Candidate& candidate) {
+  return candidate.name + ": " + plugins::describe_dtypes(candidate.dtypes) + " " + to_string(candidate.shape);
+}
+
+std::string own_name(const Candidate& candidate) { return candidate.name.substr(candidate.name.find('.') + 1); }
+
+// Finds the source of each input of one component.
+class Connector {
+ public:
+  // `groups`: the candidates, those of an earlier group preferred.
+  Connector(const std::vector<Port>& inputs, std::string owner, const config::ComponentPlan& plan,
+            std::vector<std::vector<Candidate>> groups)
+      : inputs_(inputs), owner_(std::move(owner)), plan_(plan), groups_(std::move(groups)) {}
+
+  std::vector<Source> connect() {
+    check_names();
+    std::vector<Source> sources;
+    for (const Port& port : inputs_) sources.push_back(find(port).source);
+    return sources;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(ErrorKind::configuration, plan_.place + ": " + owner_ + ": " + what);
+  }
+
+  std::vector<std::string> candidate_names() const {
+    std::vector<std::string> names;
+    for (const auto& group : groups_)
+      for (const Candidate& candidate : group) names.push_back(candidate.name);
+    return names;
+  }
+
+  void check_names() const {
+    std::vector<std::string> known;
+    for (const Port& port : inputs_) known.push_back(port.name);
+    for (const auto& [name, source] : plan_.inputs)
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        refuse("inputs names the port \"" + name + "\", which it does not have" + support::suggest_name(name, known));
+  }
+
+  std::optional<std::string> mismatch(const Candidate& candidate, const Port& port, plugins::Extents& extents) const {
+    return plugins::find_mismatch(candidate.shape, candidate.dtypes, port, extents);
+  }
+
+  const Candidate& accept(const Candidate& candidate, const Port& port) {
+    plugins::Extents extents = extents_;
+    if (const auto reason = mismatch(candidate, port, extents))
+      refuse("the input " + port.describe() + " does not fit its source " + describe(candidate) + ": " + *reason);
+    extents_ = std::move(extents);
+    return candidate;
+  }
+
+  const Candidate& find(const Port& port) {
+    if (const auto named = plan_.inputs.find(port.name); named != plan_.inputs.end()) {
+      for (const auto& group : groups_)
+        for (const Candidate& candidate : group)
+          if (candidate.name == named->second) return accept(candidate, port);
+      refuse("inputs." + port.name + " is \"" + named->second + "\", which does not exist" +
+             support::suggest_name(named->second, candidate_names()));
+    }
+    for (const auto& group : groups_)
+      for (const Candidate& candidate : group)
+        if (own_name(candidate) == port.name) return accept(candidate, port);
+    return find_only_fitting(port);
+  }
+
+  const Candidate& find_only_fitting(const Port& port) {
+    std::string reasons;
+    for (const auto& group : groups_) {
+      std::vector<const Candidate*> fitting;
+      for (const Candidate& candidate : group) {
+        plugins::Extents extents = extents_;
+        const auto reason = mismatch(candidate, port, extents);
+        if (!reason) fitting.push_back(&candidate);
+        reasons += "\n    " + describe(candidate) + (reason ? " does not fit: " + *reason : " fits");
+      }
+      if (fitting.size() == 1) return accept(*fitting.front(), port);
+      if (fitting.size() > 1) break;
+    }
+    refuse("the input " + port.describe() + " can be connected to more than one source, or to none:" + reasons +
+           "\n  say which with inputs = { " + port.name + " = \"...\" }");
+  }
+
+  const std::vector<Port>& inputs_;
+  std::string owner_;
+  const config::ComponentPlan& plan_;
+  std::vector<std::vector<Candidate>> groups_;
+  plugins::Extents extents_;
+};
+
+}  // namespace
+
+std::vector<at::Tensor> Wiring::gather(const Flow& flow) {
+  std::vector<at::Tensor> inputs;
+  inputs.reserve(sources_.size());
+  for (const Source& source : sources_) inputs.push_back(source.take(flow));
+  if (!checked_) {
+    check(inputs);
+    checked_ = true;
+  }
+  return inputs;
+}
+
+void Wiring::check(const std::vector<at::Tensor>& inputs) const {
+  plugins::Extents extents;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Port& port = ports_[i];
+    const auto reason = plugins::find_mismatch(plugins::exact_shape(inputs[i].sizes().vec()),
+                                               TENON_DTYPE_BIT(plugins::to_dtype(inputs[i].scalar_type())), port, extents);
+    if (reason)
+      throw Error(ErrorKind::plugin, owner_ + ": the input " + port.describe() + " received " + plugins::describe(inputs[i]) +
+                                         ": " + *reason);
+  }
+}
+
+Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const plugins::Dataset& data) {
+  const std::string owner = model.component().describe() + " on the data of " + data.name();
+  return Wiring(Connector(model.inputs(), owner, plan, {field_candidates(data)}).connect(), model.inputs(), owner);
+}
+
+Wiring connect(const std::vector<Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
+               const plugins::Model& model, const plugins::Dataset& data) {
+  return Wiring(Connector(inputs, owner, plan, {output_candidates(model), field_candidates(data)}).connect(), inputs, owner);
+}
+
+}  // namespace tenon::pipeline

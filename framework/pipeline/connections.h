@@ -1,0 +1,56 @@
+// Which tensor goes where: dataset fields to the model's inputs, outputs and fields to losses and metrics.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "framework/plugins/dataset.h"
+#include "framework/plugins/model.h"
+
+namespace tenon::pipeline {
+
+// One batch on its way: the fields of the dataset and, after forward, the outputs of the model.
+struct Flow {
+  std::vector<at::Tensor> fields;
+  std::vector<at::Tensor> outputs;
+};
+
+// Where one input comes from.
+struct Source {
+  enum class Kind { field, output } kind;
+  size_t index;
+  const at::Tensor& take(const Flow& flow) const {
+    return kind == Kind::field ? flow.fields[index] : flow.outputs[index];
+  }
+};
+
+// The sources of one component's inputs, in the order of its ports.
+class Wiring {
+ public:
+  Wiring(std::vector<Source> sources, std::vector<plugins::Port> ports, std::string owner)
+      : sources_(std::move(sources)), ports_(std::move(ports)), owner_(std::move(owner)) {}
+
+  // The inputs of this batch. The first call checks dtypes and shapes of the real tensors against the ports and throws
+  // Error(plugin) naming owner, port, found and expected.
+  std::vector<at::Tensor> gather(const Flow& flow);
+
+ private:
+  void check(const std::vector<at::Tensor>& inputs) const;
+
+  std::vector<Source> sources_;
+  std::vector<plugins::Port> ports_;
+  std::string owner_;                        // for messages
+  bool checked_ = false;
+};
+
+// Connects the model's inputs to the fields of a dataset, and a loss or metric to outputs and fields. What the run file
+// names is taken; otherwise a source of the port's own name; otherwise the only source that fits, looked for among the
+// model's outputs first. Dtypes and shapes are checked as far as they are declared. Throws Error(configuration) naming the
+// place, the port and every candidate with the reason why it does not fit.
+Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const plugins::Dataset& data);
+Wiring connect(const std::vector<plugins::Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
+               const plugins::Model& model, const plugins::Dataset& data);
+
+}  // namespace tenon::pipeline

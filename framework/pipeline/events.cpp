@@ -1,0 +1,15 @@
+#include "framework/pipeline/events.h"
+
+#include <algorithm>
+
+namespace tenon::pipeline {
+
+Announcer::Announcer(std::vector<Observer*> observers) {
+  std::stable_sort(observers.begin(), observers.end(),
+                   [](const Observer* a, const Observer* b) { return a->priority() < b->priority(); });
+  for (uint32_t event = 0; event < TENON_EVENT_COUNT; ++event)
+    for (Observer* observer : observers)
+      if (observer->wants(static_cast<Event>(event))) by_event_[event].push_back(observer);
+}
+
+}  // namespace tenon::pipeline

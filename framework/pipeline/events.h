@@ -1,0 +1,75 @@
+// The events of a run, and those who are told of them. Their order: the loop at the top of tenon/callback.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tenon/callback.h>
+
+#include "framework/pipeline/run_state.h"
+
+namespace tenon::pipeline {
+
+enum class Event : uint32_t {
+  run_setup = TENON_RUN_SETUP,
+  run_start = TENON_RUN_START,
+  checkpoint_loaded = TENON_CHECKPOINT_LOADED,
+  epoch_start = TENON_EPOCH_START,
+  batch_fetched = TENON_BATCH_FETCHED,
+  step_start = TENON_STEP_START,
+  forward_end = TENON_FORWARD_END,
+  loss_end = TENON_LOSS_END,
+  backward_end = TENON_BACKWARD_END,
+  grads_ready = TENON_GRADS_READY,
+  optimizer_before = TENON_OPTIMIZER_BEFORE,
+  optimizer_after = TENON_OPTIMIZER_AFTER,
+  step_end = TENON_STEP_END,
+  validation_start = TENON_VALIDATION_START,
+  validation_batch_end = TENON_VALIDATION_BATCH_END,
+  validation_end = TENON_VALIDATION_END,
+  log = TENON_LOG,
+  checkpoint_before = TENON_CHECKPOINT_BEFORE,
+  checkpoint_after = TENON_CHECKPOINT_AFTER,
+  stop_requested = TENON_STOP_REQUESTED,
+  epoch_end = TENON_EPOCH_END,
+  run_end = TENON_RUN_END,
+  run_exception = TENON_RUN_EXCEPTION,
+  run_teardown = TENON_RUN_TEARDOWN,
+};
+
+// What observers ask for. The loop acts on it after the step in hand, then forgets it.
+struct Verdict {
+  bool stop = false;
+  bool save = false;
+  bool evaluate = false;
+  bool log = false;
+  std::string reason;                                    // of the first that asked to stop
+  std::vector<std::pair<std::string, double>> scalars;  // for the next line of the history
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual bool wants(Event event) const = 0;
+  // Observers with a smaller priority are told first, equal ones in the order they were added.
+  virtual int32_t priority() const { return 0; }
+  // Adds what it asks for to `verdict`; never clears what others asked.
+  virtual void on_event(Event event, const RunState& state, Verdict& verdict) = 0;
+};
+
+// Tells the observers of an event, in their order. An event that nobody wants costs the look at one empty list.
+class Announcer {
+ public:
+  // The observers must outlive the announcer.
+  explicit Announcer(std::vector<Observer*> observers);
+  void announce(Event event, const RunState& state, Verdict& verdict) const {
+    for (Observer* observer : by_event_[static_cast<uint32_t>(event)]) observer->on_event(event, state, verdict);
+  }
+
+ private:
+  std::vector<Observer*> by_event_[TENON_EVENT_COUNT];
+};
+
+}  // namespace tenon::pipeline

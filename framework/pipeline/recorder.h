@@ -1,0 +1,27 @@
+// Where the pipeline leaves what should last: the run folder in the host, memory in a test.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/pipeline/run_state.h"
+#include "framework/plugins/model.h"
+
+namespace tenon::pipeline {
+
+enum class LineKind { step, epoch, validation, checkpoint };
+
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  // One line of the history; the figures in the order in which they should be read.
+  virtual void record(LineKind kind, const RunState& state,
+                      const std::vector<std::pair<std::string, double>>& figures) = 0;
+  // A complete checkpoint of the model as it is now. Throws Error(checkpoint).
+  virtual void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors) = 0;
+};
+
+}  // namespace tenon::pipeline

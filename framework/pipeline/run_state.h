@@ -1,0 +1,38 @@
+// Where a run stands, for everyone who only looks: callbacks, the progress bar, the history.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tenon::pipeline {
+
+// By their names in the history: `train/loss`, `validation/accuracy`.
+using Figures = std::map<std::string, double>;
+
+struct RunState {
+  int64_t epoch = 0;  // from 1; 0 before the first
+  int64_t step = 0;   // optimizer steps done
+  int64_t total_epochs = 0;
+  int64_t total_steps = 0;
+  int64_t steps_per_epoch = 0;
+  int64_t step_in_epoch = 0;     // done in this epoch
+  int64_t samples_in_epoch = 0;  // seen in this epoch
+  double time_s = 0;             // since run_start
+  double learning_rate = 0;      // of the step just done or about to be
+
+  Figures figures;                         // the latest value of each
+  std::map<std::string, int32_t> directions;  // of figures that know: 1 higher is better, -1 lower
+
+  // During a validation.
+  std::string validation_name;  // "validation", or "validation/<name>"
+  int64_t validation_batch = 0;  // done
+  int64_t validation_batches = 0;
+
+  // The mean training loss since the epoch began. Waits for the device, so ask rarely.
+  std::function<double()> read_epoch_loss;
+};
+
+}  // namespace tenon::pipeline

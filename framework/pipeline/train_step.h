@@ -1,0 +1,18 @@
+// One optimizer step: forward, losses, backward, update.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "framework/pipeline/events.h"
+#include "framework/pipeline/training.h"
+
+namespace tenon::pipeline {
+
+// Runs the step over the batch and announces its events up to optimizer_after through `announce`. Returns what the losses
+// gave. Throws Error(non_finite), before any weight has changed, naming the step and the loss.
+std::vector<plugins::Loss::Result> train_step(Training& training, const data::Batch& batch,
+                                              const plugins::RunPosition& position, double learning_rate,
+                                              const std::function<void(Event)>& announce);
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,56 @@
+// Everything a run needs, built and connected: what build_training() gives and train() uses up.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/config/run_plan.h"
+#include "framework/data/loader.h"
+#include "framework/data/plugin_samples.h"
+#include "framework/optimization/optimizer.h"
+#include "framework/optimization/schedule.h"
+#include "framework/pipeline/connections.h"
+#include "framework/plugins/callback.h"
+#include "framework/plugins/catalogue.h"
+#include "framework/plugins/model.h"
+
+namespace tenon::pipeline {
+
+// A dataset with its loader, and the wiring of everything that is fed from it. Not movable: parts point to each other.
+struct DataFlow {
+  DataFlow(const plugins::Component& component, const config::NamedDataset& plan, const data::LoaderOptions& options);
+
+  // The batch's fields as CPU tensors over the loader's own memory, valid until its next batch.
+  Flow to_flow(const data::Batch& batch) const;
+  int64_t batches() const;  // a pass
+
+  plugins::Dataset dataset;
+  data::PluginSamples samples;
+  int64_t batch_size;
+  data::Loader loader;
+  std::vector<Wiring> model;  // one
+  std::vector<Wiring> losses;
+  std::vector<Wiring> metrics;  // empty for the training data
+};
+
+struct Training {
+  const config::RunPlan* plan;
+  plugins::Model model;
+  std::vector<plugins::Loss> losses;
+  std::vector<plugins::Metric> metrics;
+  std::vector<std::vector<std::string>> figure_names;  // of each metric's figures, without the data's name
+  std::vector<plugins::Callback> callbacks;
+  std::unique_ptr<DataFlow> train;
+  std::vector<std::unique_ptr<DataFlow>> validation;
+  int64_t total_steps;
+  int64_t steps_per_epoch;
+  std::unique_ptr<optimization::Optimizer> optimizer;
+  optimization::Schedule schedule;
+};
+
+// Creates and connects all components, in the order: model -> losses, metrics -> data -> optimizer, schedule. The plan and
+// the catalogue must outlive the result. Sets LibTorch's seed, determinism and threads as the plan says.
+Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue);
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,38 @@
+// A callback of a plugin.
+#pragma once
+
+#include <cstdint>
+
+#include <tenon/callback.h>
+
+#include "framework/plugins/instance.h"
+
+namespace tenon::plugins {
+
+class Callback {
+ public:
+  Callback(const Component& component, const config::ComponentPlan& plan) : instance_(component, plan) {
+    instance_.call([&](const tenon_callback& table) { return table.subscribe(instance_.self(), &events_, &priority_); },
+                   "subscribe");
+  }
+
+  const Component& component() const { return instance_.component(); }
+  bool wants(uint32_t event) const { return (events_ & TENON_EVENT_BIT(event)) != 0; }
+  int32_t priority() const { return priority_; }
+
+  // [train] The verdict's reason is the plugin's, valid until the next call.
+  tenon_verdict on_event(uint32_t event, const tenon_run& run) const {
+    tenon_verdict verdict{};
+    verdict.size = sizeof verdict;
+    instance_.call([&](const tenon_callback& table) { return table.on_event(instance_.self(), event, &run, &verdict); },
+                   "on_event", [&] { return "step " + std::to_string(run.step); });
+    return verdict;
+  }
+
+ private:
+  Instance<tenon_callback> instance_;
+  uint64_t events_ = 0;
+  int32_t priority_ = 0;
+};
+
+}  // namespace tenon::plugins

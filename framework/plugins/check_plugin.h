@@ -1,0 +1,25 @@
+// The checks between a plugin's answer and the first call of one of its functions.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <tenon/plugin.h>
+
+#include "framework/plugins/component.h"
+
+namespace tenon::plugins {
+
+// The ABI version both sides use. Throws Error(plugin) naming both ranges if there is none.
+uint32_t negotiate_abi(const std::filesystem::path& file, const tenon_reply& reply);
+std::string describe_abi(uint32_t version);  // "0.1"
+
+// Checks the descriptor (sizes, texts, licence, native build) and returns what it says. Throws Error(plugin) naming the
+// file and the field.
+PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* plugin, const std::string& torch_build);
+
+// Checks one component (kind, id, schema, table's size and functions) and returns it. Throws Error(plugin).
+Component check_component(const PluginInfo& plugin, const tenon_component* component);
+
+}  // namespace tenon::plugins

@@ -1,0 +1,51 @@
+// A dataset of a plugin.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tenon/dataset.h>
+
+#include "framework/plugins/instance.h"
+
+namespace tenon::plugins {
+
+class Dataset {
+ public:
+  struct Field {
+    std::string name;
+    int32_t dtype;
+    std::vector<int64_t> shape;  // of one sample
+    size_t sample_bytes;
+  };
+
+  // Creates the dataset and reads its size and fields. Throws Error(plugin) for fields that make no sense, Error(data) for
+  // an empty dataset or where the plugin says so.
+  Dataset(const Component& component, const config::NamedDataset& plan);
+
+  const std::string& name() const { return name_; }
+  const Component& component() const { return instance_.component(); }
+  int64_t size() const { return size_; }
+  const std::vector<Field>& fields() const { return fields_; }
+
+  // [worker] What a worker thread keeps; each is used by one thread, and closed by close_worker on it.
+  void* open_worker(uint64_t worker_id, uint64_t seed) const;
+  void close_worker(void* worker) const noexcept;
+
+  // [worker] Writes one sample, field i to slots[i]. Throws Error(data) or Error(plugin) naming the sample; a field that
+  // was not asked for is an error too.
+  void get(void* worker, const tenon_sample& sample, std::span<std::byte* const> slots) const;
+
+ private:
+  void read_fields();
+
+  std::string name_;
+  Instance<tenon_dataset> instance_;
+  int64_t size_ = 0;
+  std::vector<Field> fields_;
+};
+
+}  // namespace tenon::plugins

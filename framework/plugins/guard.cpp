@@ -1,0 +1,48 @@
+#include "framework/plugins/guard.h"
+
+#include "framework/support/error.h"
+
+namespace tenon::plugins {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace detail {
+
+thread_local Breadcrumb current{nullptr, nullptr};
+thread_local std::string failure;
+
+namespace {
+
+std::string place(const Component& component, const char* function, std::string_view what) {
+  std::string text = component.describe() + ", " + function;
+  if (!what.empty()) text.append(" (").append(what).append(")");
+  return text + ": ";
+}
+
+}  // namespace
+
+void throw_failed(const Component& component, const char* function, tenon_status status, std::string_view what) {
+  std::string text = std::move(failure);
+  failure.clear();
+  if (text.empty()) text = "failed with status " + std::to_string(status) + " and no message";
+  throw Error(status == TENON_BAD_DATA ? ErrorKind::data : ErrorKind::plugin, place(component, function, what) + text);
+}
+
+void throw_escaped(const Component& component, const char* function, std::exception_ptr escaped, std::string_view what) {
+  std::string text = "an exception of unknown type";
+  try {
+    std::rethrow_exception(escaped);
+  } catch (const std::exception& exception) {
+    text = std::string("an exception: ") + exception.what();
+  } catch (...) {
+  }
+  throw Error(ErrorKind::plugin, place(component, function, what) + "let escape " + text +
+                                     "; a plugin must catch it and return a status (the C++ wrapper does)");
+}
+
+}  // namespace detail
+
+const Breadcrumb& breadcrumb() noexcept { return detail::current; }
+
+}  // namespace tenon::plugins

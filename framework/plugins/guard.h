@@ -1,0 +1,55 @@
+// Every call into a plugin goes through call_plugin: it keeps a breadcrumb of who is running, turns a status into an Error
+// that names plugin, component and function, and stops exceptions that a plugin let escape.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include <tenon/abi.h>
+
+#include "framework/plugins/component.h"
+
+namespace tenon::plugins {
+
+// Which plugin function this thread is in; null outside. Plain pointers, so that a signal handler may read it.
+struct Breadcrumb {
+  const Component* component;
+  const char* function;
+};
+const Breadcrumb& breadcrumb() noexcept;  // of this thread
+
+namespace detail {
+extern thread_local Breadcrumb current;
+extern thread_local std::string failure;  // the text of the last host->fail on this thread
+
+// `what`: the context that the caller knows, such as "sample 17"; may be empty.
+[[noreturn]] void throw_failed(const Component& component, const char* function, tenon_status status, std::string_view what);
+[[noreturn]] void throw_escaped(const Component& component, const char* function, std::exception_ptr escaped,
+                                std::string_view what);
+}  // namespace detail
+
+// Calls `body`, which returns a tenon_status, as `function` of the component. Throws Error(plugin), or Error(data) for
+// TENON_BAD_DATA. `what()` is only asked for when the call failed.
+template <class Body, class What>
+void call_plugin(const Component& component, const char* function, Body&& body, What&& what) {
+  const Breadcrumb before = detail::current;
+  detail::current = {&component, function};
+  tenon_status status = TENON_OK;
+  std::exception_ptr escaped;
+  try {
+    status = body();
+  } catch (...) {
+    escaped = std::current_exception();
+  }
+  detail::current = before;
+  if (escaped) detail::throw_escaped(component, function, escaped, what());
+  if (status != TENON_OK) detail::throw_failed(component, function, status, what());
+}
+
+template <class Body>
+void call_plugin(const Component& component, const char* function, Body&& body) {
+  call_plugin(component, function, body, [] { return std::string(); });
+}
+
+}  // namespace tenon::plugins

@@ -1,0 +1,86 @@
+#include "framework/plugins/host_table.h"
+
+#include <string>
+
+#include <tenon/native_torch.h>
+
+#include "framework/plugins/guard.h"
+#include "framework/plugins/parameters.h"
+#include "framework/support/log.h"
+#include "framework/support/nearest_name.h"
+
+namespace tenon::plugins {
+
+namespace {
+
+const void* native_torch = nullptr;
+
+tenon_status fail(tenon_status status, tenon_string message) {
+  detail::failure.assign(message.data ? message.data : "", message.size);
+  return status == TENON_OK ? TENON_FAILED : status;  // failing with "OK" would lose the failure
+}
+
+void log(uint32_t level, tenon_string message) {
+  std::string line;
+  if (const Component* component = breadcrumb().component) line = component->plugin->id + ": ";
+  line += to_string(message);
+  if (level <= TENON_LOG_DEBUG) support::log_debug(line);
+  else if (level == TENON_LOG_INFO) support::log_info(line);
+  else support::log_warning(line);
+}
+
+tenon_status param(const tenon_params* params, tenon_string name, tenon_value* out) {
+  const auto found = params->by_name.find(std::string_view(name.data, name.size));
+  if (found != params->by_name.end()) {
+    *out = found->second;
+    return TENON_OK;
+  }
+  std::vector<std::string> known;
+  for (const auto& [known_name, value] : params->by_name) known.push_back(known_name);
+  const std::string wanted = to_string(name);
+  return fail(TENON_NOT_FOUND, to_tenon("the schema has no parameter \"" + wanted + "\"" + support::suggest_name(wanted, known)));
+}
+
+tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, to_tenon("this host runs without LibTorch")); }
+
+const void* get_extension(tenon_string id) { return to_string(id) == TENON_NATIVE_TORCH ? native_torch : nullptr; }
+
+tenon_host make_table() {
+  tenon_host table{};
+  table.size = sizeof table;
+  table.abi = TENON_ABI_CURRENT;
+  table.fail = fail;
+  table.log = log;
+  table.param = param;
+  table.retain = [](tenon_tensor*) {};
+  table.release = [](tenon_tensor*) {};
+  table.tensor_info = [](const tenon_tensor*, tenon_tensor_info*) { return no_tensors(); };
+  table.tensor_data = [](tenon_tensor*, void**) { return no_tensors(); };
+  table.op = [](tenon_string, tenon_string, const tenon_op**) { return no_tensors(); };
+  table.call = [](const tenon_frame*, const tenon_op*, const tenon_value*, uint64_t, const tenon_named_value*, uint64_t,
+                  tenon_value*, uint64_t) { return no_tensors(); };
+  table.get_extension = get_extension;
+  return table;
+}
+
+tenon_host& mutable_table() {
+  static tenon_host table = make_table();
+  return table;
+}
+
+}  // namespace
+
+const tenon_host& host_table() { return mutable_table(); }
+
+void install_tensor_functions(const TensorFunctions& functions) {
+  tenon_host& table = mutable_table();
+  table.retain = functions.retain;
+  table.release = functions.release;
+  table.tensor_info = functions.tensor_info;
+  table.tensor_data = functions.tensor_data;
+  table.op = functions.op;
+  table.call = functions.call;
+  native_torch = functions.native_torch;
+}
+
+}  // namespace tenon::plugins

@@ -1,0 +1,24 @@
+// The one tenon_host of the process.
+#pragma once
+
+#include <tenon/host.h>
+
+namespace tenon::plugins {
+
+// What LibTorch gives the table; a host without it (the torch-free tests) answers TENON_UNSUPPORTED instead.
+struct TensorFunctions {
+  decltype(tenon_host::retain) retain;
+  decltype(tenon_host::release) release;
+  decltype(tenon_host::tensor_info) tensor_info;
+  decltype(tenon_host::tensor_data) tensor_data;
+  decltype(tenon_host::op) op;
+  decltype(tenon_host::call) call;
+  const void* native_torch;  // tenon_native_torch
+};
+
+const tenon_host& host_table();
+
+// To be called once, before the first plugin is opened: see tensor_functions.h.
+void install_tensor_functions(const TensorFunctions& functions);
+
+}  // namespace tenon::plugins

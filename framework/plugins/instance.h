@@ -1,0 +1,59 @@
+// An object that a plugin created: destroyed by the plugin, and every call on it guarded.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "framework/config/run_plan.h"
+#include "framework/plugins/component.h"
+#include "framework/plugins/guard.h"
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/parameters.h"
+
+namespace tenon::plugins {
+
+// Table is tenon_model, tenon_dataset, ...; each begins with create and destroy.
+template <class Table>
+class Instance {
+ public:
+  // Throws Error as call_plugin does, headed by the place in the run file that asked for the component.
+  Instance(const Component& component, const config::ComponentPlan& plan) : component_(&component) {
+    const tenon_params params(plan.params);
+    call([&](const Table& table) { return table.create(&host_table(), &params, &self_); }, "create",
+         [&] { return plan.place; });
+  }
+  ~Instance() {
+    if (component_) {
+      try {
+        call_plugin(*component_, "destroy", [&] {
+          table().destroy(self_);
+          return TENON_OK;
+        });
+      } catch (const std::exception&) {
+        // A destructor has nobody to tell; the run's outcome does not depend on it.
+      }
+    }
+  }
+  Instance(Instance&& other) noexcept : component_(std::exchange(other.component_, nullptr)), self_(other.self_) {}
+  Instance& operator=(Instance&&) = delete;
+
+  const Component& component() const { return *component_; }
+  const Table& table() const { return *static_cast<const Table*>(component_->table); }
+  void* self() const { return self_; }
+
+  // body(table) returns a status.
+  template <class Body>
+  void call(Body&& body, const char* function) const {
+    call_plugin(*component_, function, [&] { return body(table()); });
+  }
+  template <class Body, class What>
+  void call(Body&& body, const char* function, What&& what) const {
+    call_plugin(*component_, function, [&] { return body(table()); }, what);
+  }
+
+ private:
+  const Component* component_;
+  void* self_ = nullptr;
+};
+
+}  // namespace tenon::plugins

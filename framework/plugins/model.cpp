@@ -1,0 +1,232 @@
+#include "framework/plugins/model.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "framework/plugins/tensor_handles.h"
+#include "framework/support/error.h"
+
+namespace tenon::plugins {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+tenon_status fail(tenon_status status, const std::string& text) { return host_table().fail(status, to_tenon(text)); }
+
+// Fans as torch.nn.init._calculate_fan_in_and_fan_out counts them: the first two dimensions are out and in, the others
+// the receptive field.
+std::pair<double, double> fans(const at::Tensor& tensor, const std::string& name) {
+  if (tensor.dim() < 2) throw std::invalid_argument(name + ": this initialiser needs two or more dimensions");
+  const double field = tensor.dim() > 2 ? static_cast<double>(tensor[0][0].numel()) : 1.0;
+  return {static_cast<double>(tensor.size(1)) * field, static_cast<double>(tensor.size(0)) * field};
+}
+
+void initialise(at::Tensor& tensor, const tenon_declaration& declaration, const std::string& name) {
+  const at::NoGradGuard no_grad;
+  const auto kaiming = [&] {
+    return std::sqrt(2.0 / (1.0 + declaration.a * declaration.a)) / std::sqrt(fans(tensor, name).first);
+  };
+  const auto xavier = [&] {
+    const auto [fan_in, fan_out] = fans(tensor, name);
+    return (declaration.a == 0 ? 1.0 : declaration.a) * std::sqrt(2.0 / (fan_in + fan_out));
+  };
+  const auto uniform = [&](double deviation) { tensor.uniform_(-std::sqrt(3.0) * deviation, std::sqrt(3.0) * deviation); };
+  switch (declaration.init) {
+    case TENON_INIT_CONSTANT: tensor.fill_(declaration.a); break;
+    case TENON_INIT_UNIFORM: tensor.uniform_(declaration.a, declaration.b); break;
+    case TENON_INIT_NORMAL: tensor.normal_(declaration.a, declaration.b); break;
+    case TENON_INIT_KAIMING_UNIFORM: uniform(kaiming()); break;
+    case TENON_INIT_KAIMING_NORMAL: tensor.normal_(0, kaiming()); break;
+    case TENON_INIT_XAVIER_UNIFORM: uniform(xavier()); break;
+    case TENON_INIT_XAVIER_NORMAL: tensor.normal_(0, xavier()); break;
+    default: throw std::invalid_argument(name + ": the initialiser " + std::to_string(declaration.init) + " does not exist");
+  }
+}
+
+std::string at_step(const RunPosition& position) {
+  return (position.training ? "step " : "evaluation after step ") + std::to_string(position.step + (position.training ? 1 : 0));
+}
+
+std::vector<tenon_tensor*> to_handles(const std::vector<at::Tensor>& tensors) {
+  std::vector<tenon_tensor*> handles;
+  handles.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors) handles.push_back(to_handle(tensor));
+  return handles;
+}
+
+template <class Table>
+PortList ports_of(const Instance<Table>& instance) {
+  const tenon_port* const* ports = nullptr;
+  uint64_t count = 0;
+  instance.call([&](const Table& table) { return table.ports(instance.self(), &ports, &count); }, "ports");
+  return read_ports(instance.component(), ports, count);
+}
+
+}  // namespace
+
+// What tenon_builder.context points to during build().
+struct Model::Builder {
+  std::vector<NamedTensor>& tensors;
+  std::set<std::string> names;
+
+  tenon_status add(std::string name, at::Tensor tensor, uint32_t flags, uint64_t* index) {
+    if (name.empty() || !names.insert(name).second)
+      return fail(TENON_INVALID_ARGUMENT, "the tensor name \"" + name + "\" is empty or used twice");
+    const bool trainable = (flags & TENON_TRAINABLE) != 0;
+    if (trainable && !at::isFloatingType(tensor.scalar_type()))
+      return fail(TENON_INVALID_ARGUMENT, name + " is " + describe(tensor) + " and cannot be trained; expected a floating dtype");
+    if (trainable) tensor.requires_grad_(true);
+    if (index) *index = tensors.size();
+    tensors.push_back({std::move(name), std::move(tensor), trainable});
+    return TENON_OK;
+  }
+
+  static tenon_status declare(const tenon_builder* builder, const tenon_declaration* declaration, uint64_t* index) {
+    if (!declaration || declaration->size < sizeof(tenon_declaration))
+      return fail(TENON_INVALID_ARGUMENT, "declare: the declaration is null or cut short");
+    const std::string name = to_string(declaration->name);
+    try {
+      const at::IntArrayRef shape(declaration->shape, declaration->rank);
+      at::Tensor tensor = at::empty(shape, to_scalar_type(declaration->dtype));
+      initialise(tensor, *declaration, name);
+      return static_cast<Builder*>(builder->context)->add(name, std::move(tensor), declaration->flags, index);
+    } catch (const c10::Error& error) {
+      return fail(TENON_INVALID_ARGUMENT, "declare " + name + ": " + error.what_without_backtrace());
+    } catch (const std::exception& error) {
+      return fail(TENON_INVALID_ARGUMENT, "declare " + name + ": " + error.what());
+    }
+  }
+
+  static tenon_status adopt(const tenon_builder* builder, tenon_string name, tenon_tensor* tensor, uint32_t flags,
+                            uint64_t* index) {
+    if (!tensor) return fail(TENON_INVALID_ARGUMENT, "adopt " + to_string(name) + ": the tensor is null");
+    return static_cast<Builder*>(builder->context)->add(to_string(name), to_tensor(tensor), flags, index);
+  }
+};
+
+Model::Model(const Component& component, const config::ComponentPlan& plan)
+    : instance_(component, plan), ports_(ports_of(instance_)) {
+  if (ports_.inputs.empty() || ports_.outputs.empty())
+    throw Error(ErrorKind::plugin, component.describe() + ", ports: gives " + std::to_string(ports_.inputs.size()) +
+                                       " inputs and " + std::to_string(ports_.outputs.size()) + " outputs; expected one of each or more");
+}
+
+void Model::build() {
+  Builder state{tensors_, {}};
+  const tenon_builder builder{sizeof(tenon_builder), &state, Builder::declare, Builder::adopt};
+  instance_.call([&](const tenon_model& table) { return table.build(instance_.self(), &builder); }, "build");
+  for (const NamedTensor& named : tensors_) handles_.push_back(to_handle(named.tensor));
+}
+
+std::vector<at::Tensor> Model::forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const {
+  Frame frame(position, handles_);
+  const std::vector<tenon_tensor*> input_handles = to_handles(inputs);
+  std::vector<tenon_tensor*> output_handles(ports_.outputs.size(), nullptr);
+  instance_.call(
+      [&](const tenon_model& table) {
+        return table.forward(instance_.self(), frame.get(), input_handles.data(), input_handles.size(), output_handles.data(),
+                             output_handles.size());
+      },
+      "forward", [&] { return at_step(position); });
+  std::vector<at::Tensor> outputs;
+  outputs.reserve(output_handles.size());
+  for (size_t i = 0; i < output_handles.size(); ++i) {
+    if (!output_handles[i])
+      throw Error(ErrorKind::plugin, component().describe() + ", forward: gave no " + ports_.outputs[i].name + " (null)");
+    outputs.push_back(to_tensor(output_handles[i]));
+  }
+  return outputs;
+}
+
+Loss::Loss(const Component& component, const config::LossPlan& plan)
+    : name_(plan.name), factor_(plan.weight), instance_(component, plan), ports_(ports_of(instance_)) {}
+
+Loss::Result Loss::forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const {
+  static const std::vector<tenon_tensor*> kNoHandles;
+  Frame frame(position, kNoHandles);
+  const std::vector<tenon_tensor*> handles = to_handles(inputs);
+  tenon_loss_result result{};
+  result.size = sizeof result;
+  instance_.call(
+      [&](const tenon_loss& table) {
+        return table.forward(instance_.self(), frame.get(), handles.data(), handles.size(), &result);
+      },
+      "forward", [&] { return at_step(position); });
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::plugin, component().describe() + ", forward (" + at_step(position) + "): " + what);
+  };
+  Result given{to_tensor(result.loss), to_tensor(result.weight_tensor), result.weight};
+  if (!given.loss.defined() || given.loss.numel() != 1) refuse("the loss is " + describe(given.loss) + "; expected a scalar");
+  if (given.weight_tensor.defined() && given.weight_tensor.numel() != 1)
+    refuse("the weight is " + describe(given.weight_tensor) + "; expected a scalar");
+  if (!given.weight_tensor.defined() && (!(given.weight >= 0) || std::isinf(given.weight)))
+    refuse("the weight is " + std::to_string(given.weight) + "; expected the number of items of the mean");
+  return given;
+}
+
+Metric::Metric(const Component& component, const config::MetricPlan& plan)
+    : name_(plan.name), instance_(component, plan), ports_(ports_of(instance_)) {
+  read_states();
+  read_figures();
+}
+
+void Metric::read_states() {
+  const tenon_state* const* states = nullptr;
+  uint64_t count = 0;
+  instance_.call([&](const tenon_metric& table) { return table.states(instance_.self(), &states, &count); }, "states");
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto refuse = [&](const std::string& what) {
+      throw Error(ErrorKind::plugin, component().describe() + ", states: state " + std::to_string(i) + " " + what);
+    };
+    if (!states || !states[i] || states[i]->size < sizeof(tenon_state)) refuse("is null or cut short");
+    if (states[i]->reduction < TENON_REDUCE_SUM || states[i]->reduction > TENON_REDUCE_MIN)
+      refuse("has the reduction " + std::to_string(states[i]->reduction) + ", which this host does not know");
+    if (dtype_bytes(states[i]->dtype) == 0) refuse("has the dtype " + std::to_string(states[i]->dtype) + ", which does not exist");
+    const at::IntArrayRef shape(states[i]->shape, states[i]->rank);
+    states_.push_back({at::empty(shape, to_scalar_type(states[i]->dtype)), states[i]->initial, states[i]->reduction});
+    handles_.push_back(to_handle(states_.back().tensor));
+  }
+}
+
+void Metric::read_figures() {
+  const tenon_figure* const* figures = nullptr;
+  uint64_t count = 0;
+  instance_.call([&](const tenon_metric& table) { return table.figures(instance_.self(), &figures, &count); }, "figures");
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!figures || !figures[i] || figures[i]->size < sizeof(tenon_figure) || figures[i]->name.size == 0)
+      throw Error(ErrorKind::plugin, component().describe() + ", figures: figure " + std::to_string(i) +
+                                         " is null, cut short or has no name");
+    figures_.push_back({to_string(figures[i]->name), figures[i]->direction});
+  }
+  if (figures_.empty()) throw Error(ErrorKind::plugin, component().describe() + ", figures: gives none");
+}
+
+void Metric::reset() {
+  for (State& state : states_) state.tensor.fill_(state.initial);
+}
+
+void Metric::update(const RunPosition& position, const std::vector<at::Tensor>& inputs) const {
+  Frame frame(position, handles_);
+  const std::vector<tenon_tensor*> handles = to_handles(inputs);
+  instance_.call(
+      [&](const tenon_metric& table) {
+        return table.update(instance_.self(), frame.get(), handles.data(), handles.size());
+      },
+      "update", [&] { return at_step(position); });
+}
+
+std::vector<double> Metric::compute(const RunPosition& position) const {
+  Frame frame(position, handles_);
+  std::vector<double> values(figures_.size(), std::nan(""));
+  instance_.call(
+      [&](const tenon_metric& table) { return table.compute(instance_.self(), frame.get(), values.data(), values.size()); },
+      "compute", [&] { return at_step(position); });
+  return values;
+}
+
+}  // namespace tenon::plugins

@@ -1,0 +1,149 @@
+#include "framework/plugins/ports.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <stdexcept>
+
+#include "framework/support/error.h"
+
+namespace tenon::plugins {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+struct DtypeFacts {
+  const char* name;
+  size_t bytes;
+};
+
+// Indexed by TENON_UINT8 ...
+constexpr DtypeFacts kDtypes[] = {{"none", 0},    {"uint8", 1},   {"int8", 1},    {"int16", 2}, {"int32", 4},
+                                  {"int64", 8},   {"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"float64", 8},
+                                  {"bool", 1},    {"complex64", 8}, {"complex128", 16}};
+constexpr int32_t kDtypeCount = std::size(kDtypes);
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+ShapePattern::Extent parse_extent(std::string_view text) {
+  ShapePattern::Extent extent;
+  int64_t size = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (failure == std::errc() && end == text.data() + text.size()) {
+    if (size < 0) throw std::invalid_argument("the extent " + std::string(text) + " is negative");
+    extent.size = size;
+    return extent;
+  }
+  const bool is_name = !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) &&
+                       std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+  if (!is_name) throw std::invalid_argument("\"" + std::string(text) + "\" is neither a number nor a name");
+  extent.name = text;
+  return extent;
+}
+
+}  // namespace
+
+const char* dtype_name(int32_t dtype) { return kDtypes[dtype > 0 && dtype < kDtypeCount ? dtype : 0].name; }
+size_t dtype_bytes(int32_t dtype) { return kDtypes[dtype > 0 && dtype < kDtypeCount ? dtype : 0].bytes; }
+
+std::string describe_dtypes(uint64_t dtypes) {
+  if (dtypes == TENON_ANY_DTYPE) return "any dtype";
+  std::string text;
+  for (int32_t dtype = 1; dtype < kDtypeCount; ++dtype)
+    if (dtypes & TENON_DTYPE_BIT(dtype)) text += (text.empty() ? "" : "/") + std::string(dtype_name(dtype));
+  return text;
+}
+
+ShapePattern parse_shape(std::string_view text) {
+  ShapePattern shape;
+  text = trim(text);
+  if (text == "*") {
+    shape.any = true;
+    return shape;
+  }
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view part = trim(text.substr(0, comma));
+    text = comma == std::string_view::npos ? std::string_view() : trim(text.substr(comma + 1));
+    if (comma != std::string_view::npos && text.empty()) throw std::invalid_argument("it ends with a comma");
+    if (part == "...") {
+      if (!text.empty()) throw std::invalid_argument("`...` must come last");
+      shape.open_ended = true;
+    } else {
+      shape.extents.push_back(parse_extent(part));
+    }
+  }
+  return shape;
+}
+
+ShapePattern exact_shape(const std::vector<int64_t>& shape) {
+  ShapePattern pattern;
+  for (const int64_t size : shape) pattern.extents.push_back({size, ""});
+  return pattern;
+}
+
+std::string to_string(const ShapePattern& shape) {
+  if (shape.any) return "[any shape]";
+  std::string text;
+  for (const ShapePattern::Extent& extent : shape.extents)
+    text += (text.empty() ? "" : ", ") + (extent.size ? std::to_string(*extent.size) : extent.name);
+  if (shape.open_ended) text += text.empty() ? "..." : ", ...";
+  return "[" + text + "]";
+}
+
+std::string Port::describe() const { return name + ": " + describe_dtypes(dtypes) + " " + to_string(shape); }
+
+std::optional<std::string> find_mismatch(const ShapePattern& source, uint64_t source_dtypes, const Port& port,
+                                         Extents& extents) {
+  if (port.dtypes != TENON_ANY_DTYPE && source_dtypes != TENON_ANY_DTYPE && (port.dtypes & source_dtypes) == 0)
+    return "the dtype is " + describe_dtypes(source_dtypes) + ", expected " + describe_dtypes(port.dtypes);
+  if (port.shape.any || source.any) return std::nullopt;
+  const size_t have = source.extents.size();
+  const size_t want = port.shape.extents.size();
+  const bool rank_fits = (have == want) || (have > want && port.shape.open_ended) || (have < want && source.open_ended);
+  if (!rank_fits)
+    return "the shape is " + to_string(source) + ", expected " + to_string(port.shape);
+  for (size_t i = 0; i < std::min(have, want); ++i) {
+    const ShapePattern::Extent& expected = port.shape.extents[i];
+    const std::optional<int64_t> found = source.extents[i].size;
+    if (!found) continue;
+    const int64_t wanted = expected.size ? *expected.size : extents.emplace(expected.name, *found).first->second;
+    if (wanted != *found)
+      return "dimension " + std::to_string(i) + " of " + to_string(source) + " is " + std::to_string(*found) + ", expected " +
+             (expected.size ? std::to_string(wanted) : expected.name + " = " + std::to_string(wanted)) + " as in " +
+             to_string(port.shape);
+  }
+  return std::nullopt;
+}
+
+PortList read_ports(const Component& component, const tenon_port* const* ports, uint64_t count) {
+  const auto refuse = [&](const std::string& what) { throw Error(ErrorKind::plugin, component.describe() + ", ports: " + what); };
+  PortList list;
+  std::set<std::pair<bool, std::string>> names;
+  if (count > 0 && !ports) refuse("counts ports but gives none");
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!ports[i] || ports[i]->size < sizeof(tenon_port)) refuse("port " + std::to_string(i) + " is null or cut short");
+    Port port;
+    port.name = to_string(ports[i]->name);
+    port.dtypes = ports[i]->dtypes;
+    port.doc = to_string(ports[i]->doc);
+    if (port.name.empty()) refuse("port " + std::to_string(i) + " has no name");
+    try {
+      port.shape = parse_shape(to_string(ports[i]->shape));
+    } catch (const std::invalid_argument& mistake) {
+      refuse("the shape \"" + to_string(ports[i]->shape) + "\" of port " + port.name + " cannot be read: " + mistake.what());
+    }
+    const bool is_output = ports[i]->direction == TENON_OUTPUT;
+    if (!names.emplace(is_output, port.name).second) refuse("two ports are called " + port.name);
+    (is_output ? list.outputs : list.inputs).push_back(std::move(port));
+  }
+  return list;
+}
+
+}  // namespace tenon::plugins

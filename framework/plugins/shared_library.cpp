@@ -1,0 +1,34 @@
+#include "framework/plugins/shared_library.h"
+
+#include <dlfcn.h>
+
+#include <boost/dll/shared_library.hpp>
+
+#include "framework/support/error.h"
+
+namespace tenon::plugins {
+
+using support::Error;
+using support::ErrorKind;
+
+void* open_symbol(const std::filesystem::path& file, const char* symbol) {
+  // Boost.DLL knows no name for RTLD_NODELETE; its load modes are the loader's own bits.
+  const auto mode = static_cast<boost::dll::load_mode::type>(boost::dll::load_mode::rtld_now |
+                                                             boost::dll::load_mode::rtld_local | RTLD_NODELETE);
+  boost::dll::fs::error_code failure;
+  boost::dll::shared_library library;
+  dlerror();
+  library.load(boost::dll::fs::path(file.string()), mode, failure);
+  if (failure) {
+    const char* words = dlerror();
+    throw Error(ErrorKind::plugin, file.string() + ": cannot be loaded: " + (words ? words : failure.message().c_str()) +
+                                       "; expected a shared library for this machine with all its dependencies");
+  }
+  if (!library.has(symbol))
+    throw Error(ErrorKind::plugin, file.string() + ": has no symbol " + symbol +
+                                       "; expected a Tenon plugin: build it with tenon_add_plugin() and TENON_PLUGIN, or "
+                                       "move the file out of the plugin directory");
+  return reinterpret_cast<void*>(library.get<void()>(symbol));
+}
+
+}  // namespace tenon::plugins

@@ -1,0 +1,120 @@
+#include "framework/plugins/tensor_functions.h"
+
+#include <torch/torch.h>
+
+#include <tenon/native_torch.h>
+
+#include "framework/plugins/frame.h"
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/operator_calls.h"
+#include "framework/plugins/ports.h"
+#include "framework/plugins/tensor_handles.h"
+
+#ifndef TENON_TORCH_BUILD
+#error "TENON_TORCH_BUILD is defined by the build"
+#endif
+
+namespace tenon::plugins {
+
+namespace {
+
+constexpr std::pair<int32_t, at::ScalarType> kScalarTypes[] = {
+    {TENON_UINT8, at::kByte},      {TENON_INT8, at::kChar},        {TENON_INT16, at::kShort},
+    {TENON_INT32, at::kInt},       {TENON_INT64, at::kLong},       {TENON_FLOAT16, at::kHalf},
+    {TENON_BFLOAT16, at::kBFloat16}, {TENON_FLOAT32, at::kFloat},  {TENON_FLOAT64, at::kDouble},
+    {TENON_BOOL, at::kBool},       {TENON_COMPLEX64, at::kComplexFloat}, {TENON_COMPLEX128, at::kComplexDouble}};
+
+tenon_status fail(tenon_status status, const std::string& text) { return host_table().fail(status, to_tenon(text)); }
+
+void retain(tenon_tensor* tensor) {
+  if (tensor) c10::raw::intrusive_ptr::incref(reinterpret_cast<c10::TensorImpl*>(tensor));
+}
+
+void release(tenon_tensor* tensor) {
+  if (tensor) c10::raw::intrusive_ptr::decref(reinterpret_cast<c10::TensorImpl*>(tensor));
+}
+
+tenon_status tensor_info(const tenon_tensor* handle, tenon_tensor_info* out) {
+  if (!handle || !out || out->size < sizeof(tenon_tensor_info))
+    return fail(TENON_INVALID_ARGUMENT, "tensor_info: a null tensor or result, or a result whose size is not set");
+  const auto* tensor = reinterpret_cast<const c10::TensorImpl*>(handle);
+  out->dtype = to_dtype(c10::typeMetaToScalarType(tensor->dtype()));
+  out->device_type = tensor->device().is_cpu() ? TENON_DEVICE_CPU : tensor->device().is_cuda() ? TENON_DEVICE_CUDA : TENON_DEVICE_OTHER;
+  out->device_index = tensor->device().has_index() ? tensor->device().index() : 0;
+  out->rank = static_cast<uint32_t>(tensor->dim());
+  out->shape = tensor->sizes().data();
+  out->strides = tensor->strides().data();
+  out->numel = tensor->numel();
+  return TENON_OK;
+}
+
+tenon_status tensor_data(tenon_tensor* handle, void** out) {
+  const at::Tensor tensor = to_tensor(handle);
+  if (!tensor.defined() || !out) return fail(TENON_INVALID_ARGUMENT, "tensor_data: a null tensor or result");
+  if (!tensor.device().is_cpu() || !tensor.is_contiguous())
+    return fail(TENON_UNSUPPORTED, "tensor_data: the tensor is " + describe(tensor) + " on " + tensor.device().str() +
+                                       "; expected a contiguous one on the CPU");
+  *out = tensor.data_ptr();
+  return TENON_OK;
+}
+
+tenon_tensor* wrap(const void* at_tensor) {
+  tenon_tensor* handle = to_handle(*static_cast<const at::Tensor*>(at_tensor));
+  retain(handle);
+  return handle;
+}
+
+void unwrap(const tenon_tensor* handle, void* at_tensor) { *static_cast<at::Tensor*>(at_tensor) = to_tensor(handle); }
+
+void give_to_frame(const tenon_frame* frame, tenon_tensor* handle) {
+  Frame::of(frame).keep(to_tensor(handle));
+  release(handle);
+}
+
+constexpr tenon_native_torch kNativeTorch{sizeof(tenon_native_torch), wrap, unwrap, give_to_frame};
+
+}  // namespace
+
+int32_t to_dtype(at::ScalarType type) {
+  for (const auto& [dtype, scalar_type] : kScalarTypes)
+    if (scalar_type == type) return dtype;
+  return TENON_DTYPE_NONE;
+}
+
+at::ScalarType to_scalar_type(int32_t dtype) {
+  for (const auto& [known, scalar_type] : kScalarTypes)
+    if (known == dtype) return scalar_type;
+  throw std::invalid_argument("the dtype " + std::to_string(dtype) + " does not exist");
+}
+
+std::string describe(const at::Tensor& tensor) {
+  if (!tensor.defined()) return "undefined";
+  return std::string(dtype_name(to_dtype(tensor.scalar_type()))) + " " + to_string(exact_shape(tensor.sizes().vec()));
+}
+
+Frame::Frame(const RunPosition& position, const std::vector<tenon_tensor*>& handles)
+    : base_{}, thread_(std::this_thread::get_id()) {
+  static_assert(offsetof(Frame, base_) == 0);
+  base_.size = sizeof base_;
+  base_.tensors = handles.data();
+  base_.tensor_count = handles.size();
+  base_.training = position.training;
+  base_.rank = position.rank;
+  base_.world_size = position.world_size;
+  base_.step = position.step;
+  base_.epoch = position.epoch;
+}
+
+tenon_tensor* Frame::keep(at::Tensor tensor) {
+  tenon_tensor* handle = to_handle(tensor);
+  kept_.push_back(std::move(tensor));
+  return handle;
+}
+
+void install_libtorch() {
+  install_tensor_functions({retain, release, tensor_info, tensor_data, find_operator, call_operator, &kNativeTorch});
+}
+
+std::string torch_build() { return TENON_TORCH_BUILD; }
+
+}  // namespace tenon::plugins

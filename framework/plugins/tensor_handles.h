@@ -1,0 +1,27 @@
+// Handles: a tenon_tensor* is LibTorch's own counted TensorImpl*, so that passing a tensor across costs one count.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <tenon/tensor.h>
+
+namespace tenon::plugins {
+
+inline tenon_tensor* to_handle(const at::Tensor& tensor) {
+  return tensor.defined() ? reinterpret_cast<tenon_tensor*>(tensor.unsafeGetTensorImpl()) : nullptr;
+}
+
+// A new owner of the handle's tensor; undefined for null.
+inline at::Tensor to_tensor(const tenon_tensor* handle) {
+  if (!handle) return {};
+  auto* implementation = reinterpret_cast<c10::TensorImpl*>(const_cast<tenon_tensor*>(handle));
+  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim_copy(implementation));
+}
+
+int32_t to_dtype(at::ScalarType type);          // TENON_DTYPE_NONE for one that the contract does not know
+at::ScalarType to_scalar_type(int32_t dtype);   // throws std::invalid_argument for an unknown dtype
+
+// "float32 [64, 1, 8, 8]".
+std::string describe(const at::Tensor& tensor);
+
+}  // namespace tenon::plugins

@@ -1,0 +1,93 @@
+#include "framework/support/log.h"
+
+#include <spdlog/details/log_msg_buffer.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "framework/support/error.h"
+
+namespace tenon::support {
+namespace {
+
+// Keeps the lines until the run folder exists, then writes them and all later ones to its log.txt.
+class RunLogSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  void open(const std::filesystem::path& file) {
+    auto opened = std::make_unique<spdlog::sinks::basic_file_sink_st>(file.string());
+    opened->set_pattern("%Y-%m-%d %H:%M:%S.%e %l: %v");
+    const std::lock_guard lock(mutex_);
+    for (const auto& line : kept_) opened->log(line);
+    kept_ = {};
+    file_ = std::move(opened);
+  }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& line) override {
+    if (file_) {
+      file_->log(line);
+    } else {
+      kept_.emplace_back(line);
+    }
+  }
+
+  void flush_() override {
+    if (file_) file_->flush();
+  }
+
+ private:
+  std::vector<spdlog::details::log_msg_buffer> kept_;
+  std::unique_ptr<spdlog::sinks::basic_file_sink_st> file_;
+};
+
+// https://no-color.org: set and not empty means no colours.
+bool is_colour_unwanted() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return no_color != nullptr && *no_color != '\0';
+}
+
+struct RunLog {
+  std::shared_ptr<RunLogSink> file = std::make_shared<RunLogSink>();
+  spdlog::logger logger{"tenon"};
+
+  RunLog() {
+    const auto colours = is_colour_unwanted() ? spdlog::color_mode::never : spdlog::color_mode::automatic;
+    auto terminal = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
+    terminal->set_level(spdlog::level::warn);
+    terminal->set_pattern("%^%l%$: %v");
+    logger.sinks() = {std::move(terminal), file};
+    logger.set_level(spdlog::level::debug);
+    logger.flush_on(spdlog::level::info);  // lines are few, and whoever follows the file wants them now
+  }
+};
+
+// Never destroyed: a worker thread may still write a line while the process ends.
+RunLog& run_log() {
+  static RunLog* const log = new RunLog;
+  return *log;
+}
+
+}  // namespace
+
+void log_debug(std::string_view message) { run_log().logger.debug(message); }
+void log_info(std::string_view message) { run_log().logger.info(message); }
+void log_warning(std::string_view message) { run_log().logger.warn(message); }
+void log_error(std::string_view message) { run_log().logger.error(message); }
+
+void open_log_file(const std::filesystem::path& file) try {
+  run_log().file->open(file);
+} catch (const spdlog::spdlog_ex& error) {
+  throw Error(ErrorKind::internal, file.string() + ": the log cannot be opened: " + error.what());
+}
+
+void flush_log() noexcept try { run_log().logger.flush(); } catch (...) {
+  // Called while the process ends, perhaps for the very reason that a log cannot be written.
+}
+
+}  // namespace tenon::support

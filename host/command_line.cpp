@@ -1,0 +1,94 @@
+#include "host/command_line.h"
+
+#include <boost/program_options.hpp>
+#include <sstream>
+
+#include "framework/support/error.h"
+#include "framework/support/nearest_name.h"
+
+namespace tenon::host {
+
+namespace po = boost::program_options;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+po::options_description make_options() {
+  po::options_description options("Options", 100, 60);
+  auto add = options.add_options();
+  add("config", po::value<std::string>()->value_name("FILE"), "the run file (TOML); see configs/ for examples");
+  add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
+      "override a key of the run file, e.g. --set train.epochs=3; may be repeated");
+  add("plugin-dir", po::value<std::vector<std::string>>()->value_name("DIR")->composing(),
+      "look for plugins here first; may be repeated");
+  add("check", "check the run file, its components and their connections, print the complete plan, and stop");
+  add("help,h", "print this and stop");
+  add("version", "print the versions of the host, LibTorch and the plugin ABI, and stop");
+  return options;
+}
+
+std::vector<std::string> option_names(const po::options_description& options) {
+  std::vector<std::string> names;
+  for (const auto& option : options.options()) names.push_back("--" + option->long_name());
+  return names;
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(ErrorKind::configuration, "command line: " + what + "; expected host --config FILE [options], see host --help");
+}
+
+po::variables_map parse(int argc, const char* const* argv, const po::options_description& options) {
+  po::variables_map given;
+  try {
+    // No guessing: an abbreviation that works today could mean another option tomorrow.
+    const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+    const po::positional_options_description no_positionals;
+    po::store(po::command_line_parser(argc, argv).options(options).positional(no_positionals).style(style).run(), given);
+    po::notify(given);
+  } catch (const po::unknown_option& mistake) {
+    refuse("unknown option " + mistake.get_option_name() +
+           support::suggest_name(mistake.get_option_name(), option_names(options)));
+  } catch (const po::too_many_positional_options_error&) {
+    refuse("an argument stands alone");
+  } catch (const po::error& mistake) {
+    refuse(mistake.what());
+  }
+  return given;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+  const po::variables_map given = parse(argc, argv, make_options());
+  CommandLine line;
+  line.arguments.assign(argv, argv + argc);
+  if (given.count("help")) {
+    line.action = CommandLine::Action::help;
+  } else if (given.count("version")) {
+    line.action = CommandLine::Action::version;
+  } else {
+    if (!given.count("config")) refuse("--config is missing");
+    line.action = given.count("check") ? CommandLine::Action::check : CommandLine::Action::train;
+    line.config = given["config"].as<std::string>();
+    if (given.count("set")) line.overrides = given["set"].as<std::vector<std::string>>();
+    if (given.count("plugin-dir"))
+      for (const std::string& directory : given["plugin-dir"].as<std::vector<std::string>>())
+        line.plugin_directories.emplace_back(directory);
+  }
+  return line;
+}
+
+std::string describe_usage() {
+  std::ostringstream text;
+  text << "Usage: host --config FILE [--set KEY=VALUE]... [--check] [--plugin-dir DIR]...\n\n"
+          "Trains the model of the run file with the components of plugins.\n\n"
+       << make_options()
+       << "\nPlugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH,\n"
+          "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.\n\n"
+          "Exit codes: 0 done, 1 internal error, 2 configuration, 3 plugin, 4 data, 5 checkpoint,\n"
+          "7 non-finite loss, 128+n signal n.\n";
+  return text.str();
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,46 @@
+// The program `host`. The only place where an error becomes an exit code.
+#include <cstdio>
+#include <exception>
+
+#include <tenon/abi.h>
+
+#include "framework/plugins/check_plugin.h"
+#include "framework/plugins/tensor_functions.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+#include "host/command_line.h"
+#include "host/run.h"
+#include "host/signals.h"
+
+namespace {
+
+int act(const tenon::host::CommandLine& line) {
+  using Action = tenon::host::CommandLine::Action;
+  if (line.action == Action::help) {
+    std::fputs(tenon::host::describe_usage().c_str(), stdout);
+    return 0;
+  }
+  if (line.action == Action::version) {
+    std::printf("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION, tenon::plugins::torch_build().c_str(),
+                tenon::plugins::describe_abi(TENON_ABI_OLDEST).c_str(), tenon::plugins::describe_abi(TENON_ABI_CURRENT).c_str());
+    return 0;
+  }
+  return tenon::host::run(line);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int exit_code = static_cast<int>(tenon::support::ErrorKind::internal);
+  try {
+    tenon::host::report_crashes();
+    exit_code = act(tenon::host::parse_command_line(argc, argv));
+  } catch (const tenon::support::Error& error) {
+    tenon::support::log_error(error.what());
+    exit_code = error.exit_code();
+  } catch (const std::exception& error) {
+    tenon::support::log_error(std::string("internal error: ") + error.what());
+  }
+  tenon::support::flush_log();
+  return exit_code;
+}

@@ -1,0 +1,100 @@
+#include "host/run.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "framework/callbacks/plugin_callback.h"
+#include "framework/callbacks/progress.h"
+#include "framework/config/print_run_plan.h"
+#include "framework/config/read_run_config.h"
+#include "framework/config/resolve_run_plan.h"
+#include "framework/pipeline/model_summary.h"
+#include "framework/pipeline/train.h"
+#include "framework/plugins/catalogue.h"
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/tensor_functions.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+#include "host/run_recorder.h"
+#include "host/signals.h"
+
+namespace tenon::host {
+
+namespace {
+
+plugins::Catalogue open_catalogue(const CommandLine& line, const config::RunConfig& config) {
+  plugins::install_libtorch();
+  const auto directories = plugins::find_plugin_directories(line.plugin_directories, config::resolve_plugin_paths(config),
+                                                            std::filesystem::read_symlink("/proc/self/exe"));
+  return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build());
+}
+
+void print_data(const char* label, const pipeline::DataFlow& data) {
+  std::printf("  %-12s %s: %lld samples, %lld batches of %lld\n", label, data.dataset.component().schema.id.c_str(),
+              static_cast<long long>(data.dataset.size()), static_cast<long long>(data.batches()),
+              static_cast<long long>(data.batch_size));
+}
+
+void print_opening(const pipeline::Training& training, const RunRecorder& recorder) {
+  const plugins::Component& model = training.model.component();
+  std::printf("model %s (%s %s)\n%s", model.schema.id.c_str(), model.plugin->id.c_str(), model.plugin->version.c_str(),
+              pipeline::summarize_model(training.model).c_str());
+  std::printf("data\n");
+  print_data("train", *training.train);
+  for (const auto& data : training.validation) print_data(data->dataset.name().c_str(), *data);
+  std::printf("run folder %s\n", recorder.folder().c_str());
+  std::fflush(stdout);
+}
+
+void print_closing(const pipeline::RunReport& report, const RunRecorder& recorder) {
+  const bool finished = report.end == pipeline::RunReport::End::finished;
+  std::printf("%s after %lld steps in %s", finished ? "finished" : "stopped", static_cast<long long>(report.state.step),
+              callbacks::format_duration(report.state.time_s).c_str());
+  if (!finished) std::printf(" (%s)", report.reason.c_str());
+  for (const auto& [name, value] : report.state.figures)
+    if (name.starts_with("validation")) std::printf("  %s %s", name.c_str(), callbacks::format_figure(value).c_str());
+  std::printf("\nweights in %s\n", (recorder.last_checkpoint() / artifacts::kModelFile).c_str());
+}
+
+pipeline::RunReport train_with_observers(pipeline::Training& training, RunRecorder& recorder) {
+  callbacks::Progress progress(stdout);
+  std::vector<std::unique_ptr<callbacks::PluginCallback>> callbacks;
+  std::vector<pipeline::Observer*> observers{&progress};
+  for (const plugins::Callback& callback : training.callbacks)
+    observers.push_back(callbacks.emplace_back(std::make_unique<callbacks::PluginCallback>(callback)).get());
+  return pipeline::train(training, observers, recorder, stop_signal());
+}
+
+int train_and_record(pipeline::Training& training, RunRecorder& recorder) {
+  print_opening(training, recorder);
+  try {
+    const pipeline::RunReport report = train_with_observers(training, recorder);
+    const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
+    const bool finished = report.end == pipeline::RunReport::End::finished;
+    recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code);
+    print_closing(report, recorder);
+    return exit_code;
+  } catch (const support::Error& error) {
+    recorder.finish(artifacts::RunStatus::failed, error.what(), error.exit_code());
+    throw;
+  }
+}
+
+}  // namespace
+
+int run(const CommandLine& line) {
+  const config::RunConfig config = config::read_run_config(line.config, line.overrides);
+  const plugins::Catalogue catalogue = open_catalogue(line, config);
+  const config::RunPlan plan = config::resolve_run_plan(config, catalogue);
+  pipeline::Training training = pipeline::build_training(plan, catalogue);
+  if (line.action == CommandLine::Action::check) {
+    std::fputs(config::print_run_plan(plan).c_str(), stdout);
+    return 0;
+  }
+  catch_stop_signals();
+  RunRecorder recorder(plan, catalogue, line.arguments);
+  return train_and_record(training, recorder);
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,12 @@
+// `host --config run.toml`: from the run file to the trained weights.
+#pragma once
+
+#include "host/command_line.h"
+
+namespace tenon::host {
+
+// Returns the exit code of a run that ended in order: 0, or 128 + n after signal n. Throws support::Error otherwise, after
+// run.json has it.
+int run(const CommandLine& line);
+
+}  // namespace tenon::host

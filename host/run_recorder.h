@@ -1,0 +1,41 @@
+// The run folder as the pipeline's recorder: history, checkpoints, run.json.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/history.h"
+#include "framework/artifacts/run_folder.h"
+#include "framework/artifacts/run_record.h"
+#include "framework/pipeline/recorder.h"
+#include "framework/plugins/catalogue.h"
+
+namespace tenon::host {
+
+class RunRecorder final : public pipeline::Recorder {
+ public:
+  // Makes the run's folder and opens its log. Throws Error as the artifacts do.
+  RunRecorder(const config::RunPlan& plan, const plugins::Catalogue& catalogue, std::vector<std::string> command_line);
+
+  void record(pipeline::LineKind kind, const pipeline::RunState& state,
+              const std::vector<std::pair<std::string, double>>& figures) override;
+  void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors) override;
+
+  // How the run ended, into run.json.
+  void finish(artifacts::RunStatus status, const std::string& reason, int exit_code);
+
+  const std::filesystem::path& folder() const { return folder_.root; }
+  const std::filesystem::path& last_checkpoint() const { return last_checkpoint_; }
+
+ private:
+  artifacts::RunRecord record_;
+  artifacts::RunFolder folder_;
+  artifacts::History history_;
+  artifacts::CheckpointStore checkpoints_;
+  std::filesystem::path last_checkpoint_;
+};
+
+}  // namespace tenon::host

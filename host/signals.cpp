@@ -1,0 +1,77 @@
+#include "host/signals.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "framework/plugins/guard.h"
+
+namespace tenon::host {
+
+namespace {
+
+std::atomic<int> stop_signal_number{0};
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
+
+void note_stop(int signal) {
+  if (stop_signal_number.exchange(signal) == 0) return;
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+// Only what a signal handler may call: write(2), and reads of strings that do not change after the catalogue was opened.
+void print(const char* text) {
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // nobody left to tell
+}
+
+void report_crash(int signal) {
+  const plugins::Breadcrumb& place = plugins::breadcrumb();
+  print("\nerror: the process crashed with ");
+  print(signal == SIGSEGV ? "SIGSEGV (invalid memory access)"
+        : signal == SIGBUS ? "SIGBUS (invalid memory access)"
+        : signal == SIGILL ? "SIGILL (illegal instruction)"
+        : signal == SIGFPE ? "SIGFPE (arithmetic error)"
+                           : "SIGABRT (abort)");
+  if (place.component) {
+    print(" in plugin ");
+    print(place.component->plugin->file.c_str());
+    print(", component ");
+    print(place.component->schema.id.c_str());
+    print(", function ");
+    print(place.function);
+    print("\n");
+  } else {
+    print(" outside of any plugin's function\n");
+  }
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+}  // namespace
+
+void catch_stop_signals() {
+  struct sigaction action {};
+  action.sa_handler = note_stop;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+const std::atomic<int>& stop_signal() { return stop_signal_number; }
+
+void report_crashes() {
+  // A stack of its own, for a crash by stack overflow on the main thread.
+  static char stack[64 * 1024];
+  stack_t alternative{};
+  alternative.ss_sp = stack;
+  alternative.ss_size = sizeof stack;
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action {};
+  action.sa_handler = report_crash;
+  action.sa_flags = SA_ONSTACK | SA_NODEFER | SA_RESETHAND;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
+}
+
+}  // namespace tenon::host

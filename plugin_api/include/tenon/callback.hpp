@@ -1,0 +1,252 @@
+// Callbacks in C++. A class becomes a callback by having a function for each event that it wants to be told of, named
+// after it, with or without the verdict; the loop and its events are drawn in callback.h:
+//
+//   static std::vector<tenon::Param> schema();      // optional: its parameters
+//   explicit T(const tenon::Params& params);        // or T()
+//   void on_step_end(const tenon::Run& run);
+//   void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict);     // verdict.stop("it is good enough")
+//   int32_t priority() const;                       // optional, 0 without: a smaller one is told first
+//
+// and is registered with tenon::callback<T>("id", "one line") in TENON_PLUGIN. A function for any event,
+//
+//   void on_event(tenon::Event event, const tenon::Run& run, tenon::Verdict& verdict);
+//   std::vector<tenon::Event> events() const;       // optional, all without
+//
+// may stand in place of the named ones, or beside them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "callback.h"
+#include "component.hpp"
+
+#define TENON_EACH_EVENT(X)                           \
+  X(run_setup, TENON_RUN_SETUP)                       \
+  X(run_start, TENON_RUN_START)                       \
+  X(checkpoint_loaded, TENON_CHECKPOINT_LOADED)       \
+  X(epoch_start, TENON_EPOCH_START)                   \
+  X(batch_fetched, TENON_BATCH_FETCHED)               \
+  X(step_start, TENON_STEP_START)                     \
+  X(forward_end, TENON_FORWARD_END)                   \
+  X(loss_end, TENON_LOSS_END)                         \
+  X(backward_end, TENON_BACKWARD_END)                 \
+  X(grads_ready, TENON_GRADS_READY)                   \
+  X(optimizer_before, TENON_OPTIMIZER_BEFORE)         \
+  X(optimizer_after, TENON_OPTIMIZER_AFTER)           \
+  X(step_end, TENON_STEP_END)                         \
+  X(validation_start, TENON_VALIDATION_START)         \
+  X(validation_batch_end, TENON_VALIDATION_BATCH_END) \
+  X(validation_end, TENON_VALIDATION_END)             \
+  X(log, TENON_LOG)                                   \
+  X(checkpoint_before, TENON_CHECKPOINT_BEFORE)       \
+  X(checkpoint_after, TENON_CHECKPOINT_AFTER)         \
+  X(stop_requested, TENON_STOP_REQUESTED)             \
+  X(epoch_end, TENON_EPOCH_END)                       \
+  X(run_end, TENON_RUN_END)                           \
+  X(run_exception, TENON_RUN_EXCEPTION)               \
+  X(run_teardown, TENON_RUN_TEARDOWN)
+
+namespace tenon {
+
+#define TENON_ENUMERATE(name, value) name = value,
+enum class Event : uint32_t { TENON_EACH_EVENT(TENON_ENUMERATE) };
+#undef TENON_ENUMERATE
+
+// "validation_end", ...
+inline const char* to_string(Event event) {
+  switch (event) {
+#define TENON_NAME(name, value) \
+  case Event::name:             \
+    return #name;
+    TENON_EACH_EVENT(TENON_NAME)
+#undef TENON_NAME
+  }
+  return "an unknown event";
+}
+
+// The run as it is at the event, read only.
+class Run {
+ public:
+  explicit Run(const tenon_run* run) : run_(run) {}
+
+  int64_t epoch() const { return run_->epoch; }  // from 1; 0 before the first
+  int64_t step() const { return run_->step; }    // optimizer steps done
+  int64_t total_steps() const { return run_->total_steps; }
+  int64_t steps_per_epoch() const { return run_->steps_per_epoch; }
+  double time_s() const { return run_->time_s; }  // since run_start
+  double learning_rate() const { return run_->learning_rate; }
+  uint32_t rank() const { return run_->rank; }
+  uint32_t world_size() const { return run_->world_size; }
+
+  // The latest value of `train/loss`, `validation/accuracy`, ... Throws Error, listing the figures there are, when
+  // there is none of that name.
+  double figure(std::string_view name) const {
+    double value = 0;
+    detail::check(run_->figure(run_, detail::borrow(name), &value));
+    return value;
+  }
+
+  // Adds a figure of the plugin's own to the next line of the history.
+  void log_scalar(std::string_view name, double value) const {
+    detail::check(run_->log_scalar(run_, detail::borrow(name), value));
+  }
+
+ private:
+  const tenon_run* run_;
+};
+
+// What a callback asks for. Asks of all callbacks and ranks are combined.
+class Verdict {
+ public:
+  void stop(std::string reason) { ask(TENON_ASK_STOP, std::move(reason)); }               // end the run after this step
+  void save(std::string reason = {}) { ask(TENON_ASK_SAVE, std::move(reason)); }          // write a checkpoint after it
+  void evaluate(std::string reason = {}) { ask(TENON_ASK_EVALUATE, std::move(reason)); }  // validate after it
+  void log() { ask(TENON_ASK_LOG, {}); }  // write a line of history after it
+
+  uint32_t asks() const { return asks_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  void ask(uint32_t what, std::string reason) {
+    asks_ |= what;
+    if (reason.empty()) return;
+    reason_ = reason_.empty() ? std::move(reason) : reason_ + "; " + reason;
+  }
+
+  uint32_t asks_ = 0;
+  std::string reason_;
+};
+
+namespace detail {
+
+// By name alone, so that a function with wrong arguments is an error and is not passed over.
+#define TENON_DETECT(name, value)              \
+  template <class T, class = void>             \
+  inline constexpr bool has_on_##name = false; \
+  template <class T>                           \
+  inline constexpr bool has_on_##name<T, std::void_t<decltype(&T::on_##name)>> = true;
+TENON_EACH_EVENT(TENON_DETECT)
+TENON_DETECT(event, )
+#undef TENON_DETECT
+
+template <class T, class = void>
+inline constexpr bool has_events = false;
+template <class T>
+inline constexpr bool has_events<T, std::void_t<decltype(&T::events)>> = true;
+
+template <class T, class = void>
+inline constexpr bool has_priority = false;
+template <class T>
+inline constexpr bool has_priority<T, std::void_t<decltype(&T::priority)>> = true;
+
+template <class T, class Function>
+void tell(T& callback, Function function, const Run& run, Verdict& verdict) {
+  if constexpr (std::is_invocable_v<Function, T&, const Run&, Verdict&>) {
+    (callback.*function)(run, verdict);
+  } else {
+    static_assert(std::is_invocable_v<Function, T&, const Run&>,
+                  "on_<event> takes (const tenon::Run&) or (const tenon::Run&, tenon::Verdict&)");
+    (callback.*function)(run);
+  }
+}
+
+template <class T>
+struct TENON_HIDDEN CallbackTable {
+  struct Instance {
+    explicit Instance(const tenon_params* params) : callback(construct<T>(params)), events(wanted(callback)) {}
+    T callback;
+    const uint64_t events;
+    std::string reason;  // of the last verdict
+  };
+
+  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+
+  // The events of on_event().
+  static uint64_t wanted_by_on_event(const T& callback) {
+    uint64_t events = 0;
+    if constexpr (has_on_event<T> && has_events<T>) {
+      for (const Event event : callback.events()) events |= TENON_EVENT_BIT(static_cast<uint32_t>(event));
+    } else if constexpr (has_on_event<T>) {
+      events = TENON_EVENT_BIT(TENON_EVENT_COUNT) - 1;
+    }
+    static_cast<void>(callback);
+    return events;
+  }
+
+  // The events of the named functions.
+  static constexpr uint64_t named() {
+    uint64_t events = 0;
+#define TENON_SUBSCRIBE(name, value) \
+  if constexpr (has_on_##name<T>) events |= TENON_EVENT_BIT(value);
+    TENON_EACH_EVENT(TENON_SUBSCRIBE)
+#undef TENON_SUBSCRIBE
+    return events;
+  }
+
+  static uint64_t wanted(const T& callback) {
+    static_assert(named() != 0 || has_on_event<T>, "a callback needs an on_<event> function: see callback.h");
+    return named() | wanted_by_on_event(callback);
+  }
+
+  static void dispatch(T& callback, Event event, const Run& run, Verdict& verdict) {
+    switch (event) {
+#define TENON_DISPATCH(name, value)                                              \
+  case Event::name:                                                              \
+    if constexpr (has_on_##name<T>) tell(callback, &T::on_##name, run, verdict); \
+    break;
+      TENON_EACH_EVENT(TENON_DISPATCH)
+#undef TENON_DISPATCH
+    }
+    if constexpr (has_on_event<T>) {
+      if (wanted_by_on_event(callback) & TENON_EVENT_BIT(static_cast<uint32_t>(event))) {
+        callback.on_event(event, run, verdict);
+      }
+    }
+  }
+
+  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
+    return guard([&] { *self = new Instance(params); });
+  }
+
+  static void destroy(void* self) { delete static_cast<Instance*>(self); }
+
+  static tenon_status subscribe(void* self, uint64_t* events, int32_t* priority) {
+    return guard([&] {
+      *events = instance(self).events;
+      *priority = 0;
+      if constexpr (has_priority<T>) *priority = instance(self).callback.priority();
+    });
+  }
+
+  static tenon_status on_event(void* self, uint32_t event, const tenon_run* run, tenon_verdict* verdict) {
+    return guard([&] {
+      Verdict asked;
+      dispatch(instance(self).callback, static_cast<Event>(event), Run(run), asked);
+      instance(self).reason = asked.reason();
+      verdict->asks = asked.asks();
+      verdict->reason = borrow(instance(self).reason);
+    });
+  }
+
+  static const tenon_callback table;
+};
+
+template <class T>
+const tenon_callback CallbackTable<T>::table = {sizeof(tenon_callback), &create, &destroy, &subscribe, &on_event};
+
+}  // namespace detail
+
+// Registers T as the callback `id`.
+template <class T>
+Component callback(std::string id, std::string doc) {
+  return {TENON_CALLBACK, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::CallbackTable<T>::table};
+}
+
+}  // namespace tenon
+
+#undef TENON_EACH_EVENT

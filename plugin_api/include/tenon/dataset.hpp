@@ -1,0 +1,194 @@
+// Datasets in C++. A class becomes a dataset by having
+//
+//   static std::vector<tenon::Param> schema();      // optional: its parameters
+//   explicit T(const tenon::Params& params);        // or T()
+//   std::vector<tenon::Field> fields() const;       // asked once, after construction
+//   int64_t size() const;                           // number of samples
+//   void get(const tenon::Sample& sample, const tenon::Sink& sink) const;   // writes one sample; called concurrently
+//   uint64_t fingerprint() const;                   // optional: equal data, equal number
+//
+// One that keeps something per worker thread (a decoder, a file handle, a buffer) has instead
+//
+//   struct Worker { ... };
+//   Worker open_worker(uint64_t id, uint64_t seed) const;
+//   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const;
+//
+// and is registered with tenon::dataset<T>("id", "one line") in TENON_PLUGIN.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "component.hpp"
+#include "dataset.h"
+#include "detail/table.hpp"
+#include "dtype.hpp"
+
+namespace tenon {
+
+// One named part of a sample: {"image", TENON_FLOAT32, {1, 8, 8}, "brightness in [0, 1]"}.
+struct Field {
+  std::string name;
+  int32_t dtype;               // TENON_FLOAT32 ...
+  std::vector<int64_t> shape;  // of one sample, without the batch dimension; {} for a scalar
+  std::string doc = {};
+
+  tenon_field describe() const {
+    tenon_field field = {};
+    field.size = sizeof field;
+    field.name = detail::borrow(name);
+    field.dtype = dtype;
+    field.rank = static_cast<uint32_t>(shape.size());
+    field.shape = shape.data();
+    field.doc = detail::borrow(doc);
+    return field;
+  }
+};
+
+// Which sample is asked for.
+struct Sample {
+  int64_t index;  // 0 <= index < size()
+  int64_t epoch;  // from 1; 0 where there is none
+  uint64_t seed;  // of (run seed, epoch, index) alone: start a tenon::Random with it
+};
+
+// Hands out the memory of one sample within the batch. Every field must be asked for and filled once per sample.
+class Sink {
+ public:
+  Sink(const tenon_sink* sink, const detail::Table<Field>* fields) : sink_(sink), fields_(fields) {}
+
+  // The field's elements, C-contiguous in the field's shape; not cleared. A field is named, or numbered as in fields().
+  // Throws Error if the field holds another element type.
+  template <class T>
+  T* slot(std::string_view field) const {
+    return slot<T>(fields_->index(field));
+  }
+  template <class T>
+  T* slot(size_t field) const {
+    const Field& known = fields_->items().at(field);
+    if (known.dtype != dtype_of<T>()) {
+      throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name + "\" holds " + dtype_name(known.dtype) +
+                                              "; the memory is asked for as " + dtype_name(dtype_of<T>()));
+    }
+    return static_cast<T*>(raw_slot(field));
+  }
+
+  // The field's memory, whatever its element type: for float16 and for libraries with types of their own.
+  void* raw_slot(std::string_view field) const { return raw_slot(fields_->index(field)); }
+  void* raw_slot(size_t field) const {
+    const std::vector<int64_t>& shape = fields_->items().at(field).shape;
+    void* memory = nullptr;
+    detail::check(sink_->slot(sink_, field, shape.data(), static_cast<uint32_t>(shape.size()), &memory));
+    return memory;
+  }
+
+  // Fills a field that is a single number: sink.put<int64_t>("label", 3).
+  template <class T>
+  void put(std::string_view field, T value) const {
+    *slot<T>(field) = value;
+  }
+
+ private:
+  const tenon_sink* sink_;
+  const detail::Table<Field>* fields_;
+};
+
+namespace detail {
+
+template <class T, class = void>
+inline constexpr bool has_worker = false;
+template <class T>
+inline constexpr bool has_worker<T, std::void_t<typename T::Worker>> = true;
+
+template <class T, class = void>
+inline constexpr bool has_fingerprint = false;
+template <class T>
+inline constexpr bool has_fingerprint<T, std::void_t<decltype(std::declval<const T&>().fingerprint())>> = true;
+
+template <class T>
+struct TENON_HIDDEN DatasetTable {
+  struct Instance {
+    explicit Instance(const tenon_params* params) : dataset(construct<T>(params)), fields(dataset.fields()) {}
+    T dataset;
+    const Table<Field> fields;
+  };
+
+  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+
+  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
+    return guard([&] { *self = new Instance(params); });
+  }
+
+  static void destroy(void* self) { delete static_cast<Instance*>(self); }
+
+  static tenon_status length(void* self, int64_t* length) {
+    return guard([&] { *length = static_cast<int64_t>(instance(self).dataset.size()); });
+  }
+
+  static tenon_status fields(void* self, const tenon_field* const** fields, uint64_t* count) {
+    instance(self).fields.hand_out(fields, count);
+    return TENON_OK;
+  }
+
+  static tenon_status open_worker(void* self, uint64_t worker_id, uint64_t seed, void** worker) {
+    return guard([&] {
+      using Worker = typename T::Worker;
+      *worker = new Worker(instance(self).dataset.open_worker(worker_id, seed));
+    });
+  }
+
+  static void close_worker(void*, void* worker) { delete static_cast<typename T::Worker*>(worker); }
+
+  static tenon_status get(void* self, void* worker, const tenon_sample* sample, const tenon_sink* sink) {
+    return guard([&] {
+      const Sample asked = {sample->index, sample->epoch, sample->seed};
+      const Sink out(sink, &instance(self).fields);
+      if constexpr (has_worker<T>) {
+        instance(self).dataset.get(*static_cast<typename T::Worker*>(worker), asked, out);
+      } else {
+        static_cast<void>(worker);
+        // Const, because all workers share the object.
+        std::as_const(instance(self).dataset).get(asked, out);
+      }
+    });
+  }
+
+  static tenon_status fingerprint(void* self, uint64_t* fingerprint) {
+    return guard([&] { *fingerprint = instance(self).dataset.fingerprint(); });
+  }
+
+  static constexpr tenon_dataset make() {
+    tenon_dataset made = {};
+    made.size = sizeof made;
+    made.create = &create;
+    made.destroy = &destroy;
+    made.length = &length;
+    made.fields = &fields;
+    made.get = &get;
+    if constexpr (has_worker<T>) {
+      made.open_worker = &open_worker;
+      made.close_worker = &close_worker;
+    }
+    if constexpr (has_fingerprint<T>) made.fingerprint = &fingerprint;
+    return made;
+  }
+
+  static const tenon_dataset table;
+};
+
+template <class T>
+const tenon_dataset DatasetTable<T>::table = DatasetTable<T>::make();
+
+}  // namespace detail
+
+// Registers T as the dataset `id`.
+template <class T>
+Component dataset(std::string id, std::string doc) {
+  return {TENON_DATASET, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::DatasetTable<T>::table};
+}
+
+}  // namespace tenon

@@ -1,0 +1,58 @@
+// The border of the plugin: the host's table on this side, and the guard around each function that the host calls.
+#pragma once
+
+#include <cstring>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "../error.hpp"
+#include "../host.h"
+
+// On everything that holds state or an address per plugin. Without it, two plugins in one process that each have, say,
+// a class `Model` would share one table: templates' statics are unique in the process, even under RTLD_LOCAL.
+#if defined(__GNUC__)
+#define TENON_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define TENON_HIDDEN
+#endif
+
+namespace tenon::detail {
+
+// Set when the plugin is opened; never null in any function of a table.
+TENON_HIDDEN inline const tenon_host* host = nullptr;
+
+inline tenon_string borrow(std::string_view text) { return tenon_make_string(text.data(), text.size()); }
+
+inline std::string copy(tenon_string text) {
+  return text.size == 0 ? std::string() : std::string(text.data, static_cast<size_t>(text.size));
+}
+
+// Throws HostError unless the host's answer is TENON_OK.
+inline void check(tenon_status status) {
+  if (status != TENON_OK) throw HostError(status);
+}
+
+TENON_HIDDEN inline tenon_status fail(tenon_status status, const char* message) noexcept {
+  return host->fail(status, tenon_make_string(message, std::strlen(message)));
+}
+
+// Calls `body`; whatever it throws becomes a status, after its text went to the host.
+template <class Body>
+TENON_HIDDEN tenon_status guard(Body&& body) noexcept {
+  try {
+    std::forward<Body>(body)();
+    return TENON_OK;
+  } catch (const HostError& error) {
+    return error.status();
+  } catch (const Error& error) {
+    return fail(error.status(), error.what());
+  } catch (const std::exception& error) {
+    return fail(TENON_FAILED, error.what());
+  } catch (...) {
+    return fail(TENON_FAILED, "something was thrown that is no std::exception");
+  }
+}
+
+}  // namespace tenon::detail

@@ -1,0 +1,37 @@
+// Element types by their C++ names.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "abi.h"
+
+namespace tenon {
+
+// The dtype of tensors and fields whose elements are of the C++ type T.
+template <class T>
+constexpr int32_t dtype_of() {
+  if constexpr (std::is_same_v<T, bool>) {
+    return TENON_BOOL;
+  } else if constexpr (std::is_same_v<T, float>) {
+    return TENON_FLOAT32;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return TENON_FLOAT64;
+  } else {
+    static_assert(std::is_integral_v<T> && (std::is_signed_v<T> || sizeof(T) == 1),
+                  "elements are bool, float, double, uint8_t or signed integers; other types go through raw_slot()");
+    if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? TENON_INT8 : TENON_UINT8;
+    if constexpr (sizeof(T) == 2) return TENON_INT16;
+    if constexpr (sizeof(T) == 4) return TENON_INT32;
+    return TENON_INT64;
+  }
+}
+
+// "float32", ...
+inline const char* dtype_name(int32_t dtype) {
+  constexpr const char* kNames[] = {"none",     "uint8",   "int8",    "int16", "int32",     "int64",     "float16",
+                                    "bfloat16", "float32", "float64", "bool",  "complex64", "complex128"};
+  return dtype >= 0 && dtype <= TENON_COMPLEX128 ? kNames[dtype] : "an unknown dtype";
+}
+
+}  // namespace tenon

@@ -1,0 +1,82 @@
+// Losses in C++. A class becomes a loss by having
+//
+//   static std::vector<tenon::Param> schema();      // optional: its parameters
+//   explicit T(const tenon::Params& params);        // or T()
+//   std::vector<tenon::Port> ports() const;         // its inputs
+//   tenon::LossResult forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const;
+//
+// and is registered with tenon::loss<T>("id", "one line") in TENON_PLUGIN.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "component.hpp"
+#include "loss.h"
+#include "tensor.hpp"
+
+namespace tenon {
+
+// A mean, and how much it was taken over: samples, or tokens that are not ignored. From the weight the host makes the
+// gradient of several micro-batches or ranks that of the one big batch.
+struct LossResult {
+  LossResult(const Tensor& mean, double count) : loss(mean), weight(count) {}
+  // The weight as a scalar tensor, where only the device knows it: reading it would wait for the device.
+  LossResult(const Tensor& mean, const Tensor& count) : loss(mean), weight_tensor(count) {}
+
+  Tensor loss;  // a scalar
+  double weight = 0;
+  Tensor weight_tensor = {};
+};
+
+namespace detail {
+
+template <class T>
+struct TENON_HIDDEN LossTable {
+  struct Instance {
+    explicit Instance(const tenon_params* params) : loss(construct<T>(params)), ports(loss.ports()) {}
+    T loss;
+    const Table<Port> ports;
+  };
+
+  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+
+  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
+    return guard([&] { *self = new Instance(params); });
+  }
+
+  static void destroy(void* self) { delete static_cast<Instance*>(self); }
+
+  static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t* count) {
+    instance(self).ports.hand_out(ports, count);
+    return TENON_OK;
+  }
+
+  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+                              tenon_loss_result* result) {
+    return guard([&] {
+      const Frame within(frame);
+      const Inputs given(&within, inputs, input_count, &instance(self).ports.items());
+      const LossResult computed = std::as_const(instance(self).loss).forward(within, given);
+      result->loss = computed.loss.handle();
+      result->weight = computed.weight;
+      result->weight_tensor = computed.weight_tensor.handle();
+    });
+  }
+
+  static const tenon_loss table;
+};
+
+template <class T>
+const tenon_loss LossTable<T>::table = {sizeof(tenon_loss), &create, &destroy, &ports, &forward};
+
+}  // namespace detail
+
+// Registers T as the loss `id`.
+template <class T>
+Component loss(std::string id, std::string doc) {
+  return {TENON_LOSS, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::LossTable<T>::table};
+}
+
+}  // namespace tenon

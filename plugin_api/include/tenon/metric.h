@@ -1,0 +1,58 @@
+/* A metric: states that are updated batch by batch, reduced over ranks by the host, and turned into figures at the end.
+ * A metric never sees a process group. */
+#ifndef TENON_METRIC_H
+#define TENON_METRIC_H
+
+#include "host.h"
+#include "port.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TENON_REDUCE_SUM = 1, TENON_REDUCE_MAX = 2, TENON_REDUCE_MIN = 3 };
+
+/* One tensor that the host keeps for the metric. It is filled with `initial` before each evaluation. */
+typedef struct tenon_state {
+  uint64_t size;
+  tenon_string name;
+  const int64_t* shape;
+  uint32_t rank;
+  int32_t dtype;
+  uint32_t reduction; /* TENON_REDUCE_...: how the states of several ranks become one */
+  uint32_t reserved;
+  double initial;
+} tenon_state;
+
+/* One number that the metric gives. */
+typedef struct tenon_figure {
+  uint64_t size;
+  tenon_string name; /* what the history calls it, after the data's name: `validation/accuracy` */
+  int32_t direction; /* 1: higher is better, -1: lower is better, 0: neither */
+  uint32_t reserved;
+  tenon_string doc; /* with the unit */
+} tenon_figure;
+
+typedef struct tenon_metric {
+  uint64_t size;
+
+  /* [train] */
+  tenon_status (*create)(const tenon_host* host, const tenon_params* params, void** self);
+  void (*destroy)(void* self);
+
+  /* [train] All valid while self lives. */
+  tenon_status (*ports)(void* self, const tenon_port* const** ports, uint64_t* count);
+  tenon_status (*states)(void* self, const tenon_state* const** states, uint64_t* count);
+  tenon_status (*figures)(void* self, const tenon_figure* const** figures, uint64_t* count);
+
+  /* [train] Adds a batch to the states (frame->tensors), in place. Runs without gradients. */
+  tenon_status (*update)(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count);
+
+  /* [train] Figures from the reduced states, which are on the CPU here. */
+  tenon_status (*compute)(void* self, const tenon_frame* frame, double* figures, uint64_t figure_count);
+} tenon_metric;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,146 @@
+// Metrics in C++. A class becomes a metric by having
+//
+//   static std::vector<tenon::Param> schema();      // optional: its parameters
+//   explicit T(const tenon::Params& params);        // or T()
+//   std::vector<tenon::Port> ports() const;         // its inputs
+//   std::vector<tenon::State> states() const;       // tensors that the host keeps, clears and reduces over ranks
+//   std::vector<tenon::Figure> figures() const;     // the numbers it gives
+//   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const;   // frame.tensor(0) += ...
+//   double compute(const tenon::Frame& frame) const;                             // from the reduced states, on the CPU
+//
+// and is registered with tenon::metric<T>("id", "one line") in TENON_PLUGIN. A metric with several figures returns a
+// std::vector<double>.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "component.hpp"
+#include "metric.h"
+#include "tensor.hpp"
+
+namespace tenon {
+
+// One tensor that the host keeps for the metric: {"correct", TENON_INT64} is a scalar, zero at first, summed over
+// ranks.
+struct State {
+  std::string name;
+  int32_t dtype;  // TENON_FLOAT32 ...
+  std::vector<int64_t> shape = {};
+  uint32_t reduction = TENON_REDUCE_SUM;
+  double initial = 0;
+
+  tenon_state describe() const {
+    tenon_state state = {};
+    state.size = sizeof state;
+    state.name = detail::borrow(name);
+    state.shape = shape.data();
+    state.rank = static_cast<uint32_t>(shape.size());
+    state.dtype = dtype;
+    state.reduction = reduction;
+    state.initial = initial;
+    return state;
+  }
+};
+
+// One number that the metric gives.
+struct Figure {
+  std::string name;  // the history adds the data's name: `validation/accuracy`
+  int32_t direction;
+  std::string doc;  // with the unit
+
+  tenon_figure describe() const {
+    tenon_figure figure = {};
+    figure.size = sizeof figure;
+    figure.name = detail::borrow(name);
+    figure.direction = direction;
+    figure.doc = detail::borrow(doc);
+    return figure;
+  }
+};
+
+inline Figure higher_is_better(std::string name, std::string doc) { return {std::move(name), 1, std::move(doc)}; }
+inline Figure lower_is_better(std::string name, std::string doc) { return {std::move(name), -1, std::move(doc)}; }
+inline Figure neither_is_better(std::string name, std::string doc) { return {std::move(name), 0, std::move(doc)}; }
+
+namespace detail {
+
+inline void put_figures(const std::vector<double>& given, double* figures, uint64_t figure_count) {
+  if (given.size() != figure_count) {
+    throw Error(TENON_INVALID_ARGUMENT, "compute gave " + std::to_string(given.size()) + " figures; figures() says " +
+                                            std::to_string(figure_count));
+  }
+  for (size_t i = 0; i < given.size(); ++i) figures[i] = given[i];
+}
+
+template <class T>
+struct TENON_HIDDEN MetricTable {
+  struct Instance {
+    explicit Instance(const tenon_params* params)
+        : metric(construct<T>(params)), ports(metric.ports()), states(metric.states()), figures(metric.figures()) {}
+    T metric;
+    const Table<Port> ports;
+    const Table<State> states;
+    const Table<Figure> figures;
+  };
+
+  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+
+  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
+    return guard([&] { *self = new Instance(params); });
+  }
+
+  static void destroy(void* self) { delete static_cast<Instance*>(self); }
+
+  static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t* count) {
+    instance(self).ports.hand_out(ports, count);
+    return TENON_OK;
+  }
+
+  static tenon_status states(void* self, const tenon_state* const** states, uint64_t* count) {
+    instance(self).states.hand_out(states, count);
+    return TENON_OK;
+  }
+
+  static tenon_status figures(void* self, const tenon_figure* const** figures, uint64_t* count) {
+    instance(self).figures.hand_out(figures, count);
+    return TENON_OK;
+  }
+
+  static tenon_status update(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count) {
+    return guard([&] {
+      const Frame within(frame);
+      instance(self).metric.update(within, Inputs(&within, inputs, input_count, &instance(self).ports.items()));
+    });
+  }
+
+  static tenon_status compute(void* self, const tenon_frame* frame, double* figures, uint64_t figure_count) {
+    return guard([&] {
+      const Frame within(frame);
+      if constexpr (std::is_arithmetic_v<decltype(instance(self).metric.compute(within))>) {
+        put_figures({instance(self).metric.compute(within)}, figures, figure_count);
+      } else {
+        put_figures(instance(self).metric.compute(within), figures, figure_count);
+      }
+    });
+  }
+
+  static const tenon_metric table;
+};
+
+template <class T>
+const tenon_metric MetricTable<T>::table = {
+    sizeof(tenon_metric), &create, &destroy, &ports, &states, &figures, &update, &compute};
+
+}  // namespace detail
+
+// Registers T as the metric `id`.
+template <class T>
+Component metric(std::string id, std::string doc) {
+  return {TENON_METRIC, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::MetricTable<T>::table};
+}
+
+}  // namespace tenon

@@ -1,0 +1,159 @@
+// Models in C++ over the contract alone. (For a torch::nn::Module, see torch.hpp.) A class becomes a model by having
+//
+//   static std::vector<tenon::Param> schema();      // optional: its parameters
+//   explicit T(const tenon::Params& params);        // or T()
+//   std::vector<tenon::Port> ports() const;         // inputs and outputs, in forward's order
+//   void build(tenon::Builder& builder);            // declares weights: weight_ = builder.parameter(...)
+//   tenon::Tensor forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const;
+//
+// and is registered with tenon::model<T>("id", "one line") in TENON_PLUGIN. A model with several outputs returns a
+// std::vector<tenon::Tensor>. forward depends on its arguments alone: the weights are frame.tensor(weight_).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "component.hpp"
+#include "model.h"
+#include "tensor.hpp"
+
+namespace tenon {
+
+// How the host fills a weight: see model.h.
+struct Init {
+  uint32_t kind;  // TENON_INIT_...
+  double a = 0;
+  double b = 0;
+};
+
+namespace init {
+
+inline Init constant(double value) { return {TENON_INIT_CONSTANT, value}; }
+inline Init uniform(double lower, double upper) { return {TENON_INIT_UNIFORM, lower, upper}; }
+inline Init normal(double mean, double deviation) { return {TENON_INIT_NORMAL, mean, deviation}; }
+inline Init kaiming_uniform(double negative_slope = 0) { return {TENON_INIT_KAIMING_UNIFORM, negative_slope}; }
+inline Init kaiming_normal(double negative_slope = 0) { return {TENON_INIT_KAIMING_NORMAL, negative_slope}; }
+inline Init xavier_uniform(double gain = 1) { return {TENON_INIT_XAVIER_UNIFORM, gain}; }
+inline Init xavier_normal(double gain = 1) { return {TENON_INIT_XAVIER_NORMAL, gain}; }
+
+}  // namespace init
+
+// Declares what the host allocates, fills and owns. Each function gives the index for Frame::tensor.
+class Builder {
+ public:
+  explicit Builder(const tenon_builder* builder) : builder_(builder) {}
+
+  // A trainable tensor. The name is dotted, as PyTorch would call it: `hidden.0.weight`.
+  uint64_t parameter(std::string_view name, const std::vector<int64_t>& shape, const Init& init,
+                     int32_t dtype = TENON_FLOAT32) const {
+    return declare(name, shape, init, dtype, TENON_TRAINABLE);
+  }
+
+  // A tensor that is saved with the model but receives no gradients.
+  uint64_t buffer(std::string_view name, const std::vector<int64_t>& shape, const Init& init,
+                  int32_t dtype = TENON_FLOAT32) const {
+    return declare(name, shape, init, dtype, 0);
+  }
+
+  // Registers a tensor that exists already; the host takes its own share of it. flags: TENON_TRAINABLE or 0.
+  uint64_t adopt(std::string_view name, tenon_tensor* tensor, uint32_t flags) const {
+    uint64_t index = 0;
+    detail::check(builder_->adopt(builder_, detail::borrow(name), tensor, flags, &index));
+    return index;
+  }
+
+ private:
+  uint64_t declare(std::string_view name, const std::vector<int64_t>& shape, const Init& init, int32_t dtype,
+                   uint32_t flags) const {
+    tenon_declaration declaration = {};
+    declaration.size = sizeof declaration;
+    declaration.name = detail::borrow(name);
+    declaration.shape = shape.data();
+    declaration.rank = static_cast<uint32_t>(shape.size());
+    declaration.dtype = dtype;
+    declaration.flags = flags;
+    declaration.init = init.kind;
+    declaration.a = init.a;
+    declaration.b = init.b;
+    uint64_t index = 0;
+    detail::check(builder_->declare(builder_, &declaration, &index));
+    return index;
+  }
+
+  const tenon_builder* builder_;
+};
+
+namespace detail {
+
+inline void put_outputs(const std::vector<Tensor>& given, tenon_tensor** outputs, uint64_t output_count) {
+  if (given.size() != output_count) {
+    throw Error(TENON_INVALID_ARGUMENT, "forward gave " + std::to_string(given.size()) + " outputs; its ports say " +
+                                            std::to_string(output_count));
+  }
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]) throw Error(TENON_INVALID_ARGUMENT, "forward gave an empty tensor as output " + std::to_string(i));
+    outputs[i] = given[i].handle();
+  }
+}
+
+template <class T>
+struct TENON_HIDDEN ModelTable {
+  struct Instance {
+    explicit Instance(const tenon_params* params) : model(construct<T>(params)), ports(model.ports()) {}
+    T model;
+    const Table<Port> ports;
+  };
+
+  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+
+  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
+    return guard([&] { *self = new Instance(params); });
+  }
+
+  static void destroy(void* self) { delete static_cast<Instance*>(self); }
+
+  static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t* count) {
+    instance(self).ports.hand_out(ports, count);
+    return TENON_OK;
+  }
+
+  static tenon_status build(void* self, const tenon_builder* builder) {
+    return guard([&] {
+      Builder declares(builder);
+      instance(self).model.build(declares);
+    });
+  }
+
+  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+                              tenon_tensor** outputs, uint64_t output_count) {
+    return guard([&] {
+      const Frame within(frame);
+      const Inputs given(&within, inputs, input_count, &instance(self).ports.items());
+      const T& model = instance(self).model;
+      if constexpr (std::is_convertible_v<decltype(model.forward(within, given)), Tensor>) {
+        put_outputs({model.forward(within, given)}, outputs, output_count);
+      } else {
+        put_outputs(model.forward(within, given), outputs, output_count);
+      }
+    });
+  }
+
+  static const tenon_model table;
+};
+
+template <class T>
+const tenon_model ModelTable<T>::table = {sizeof(tenon_model), &create, &destroy, &ports, &build, &forward};
+
+}  // namespace detail
+
+// Registers T as the model `id`.
+template <class T>
+Component model(std::string id, std::string doc) {
+  return {TENON_MODEL, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::ModelTable<T>::table};
+}
+
+}  // namespace tenon

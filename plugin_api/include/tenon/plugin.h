@@ -1,0 +1,73 @@
+/* The entry of a plugin: one exported function, the versions both sides speak, and what the plugin says of itself.
+ *
+ * Loading: the host calls tenon_plugin_open once, with the range of ABI versions it speaks. The plugin fills in the
+ * reply. Both sides take the smaller maximum; if that is below either minimum, the plugin is refused with both ranges.
+ * No other function of the plugin is called before every size, string, schema and table has been checked. */
+#ifndef TENON_PLUGIN_H
+#define TENON_PLUGIN_H
+
+#include "abi.h"
+#include "host.h"
+#include "parameters.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  TENON_MODEL = 1,   /* table: tenon_model, model.h */
+  TENON_DATASET = 2, /* table: tenon_dataset, dataset.h */
+  TENON_LOSS = 3,    /* table: tenon_loss, loss.h */
+  TENON_METRIC = 4,  /* table: tenon_metric, metric.h */
+  TENON_CALLBACK = 5 /* table: tenon_callback, callback.h */
+};
+
+typedef struct tenon_component {
+  uint64_t size;
+  uint32_t kind; /* TENON_MODEL ... */
+  uint32_t reserved;
+  tenon_string id;  /* lower_snake_case, unique per kind in a run: what `use` names */
+  tenon_string doc; /* one line */
+  const tenon_param* const* params;
+  uint64_t param_count;
+  const void* table; /* the table of its kind, valid until the process ends */
+} tenon_component;
+
+typedef struct tenon_plugin {
+  uint64_t size;
+  tenon_string id;
+  tenon_string version; /* the plugin's own, such as `1.4.0` */
+  tenon_string license; /* an SPDX expression, such as `MIT` */
+  tenon_string doc;     /* one line */
+  const tenon_component* const* components;
+  uint64_t component_count;
+  tenon_string torch_build; /* empty: portable; else the LibTorch it was built with, see native_torch.h */
+} tenon_plugin;
+
+/* Frozen for ever, so that any two versions can still tell each other that they do not fit. */
+typedef struct tenon_offer {
+  uint32_t abi_min;
+  uint32_t abi_max;
+  const tenon_host* host;
+  tenon_string host_version;
+} tenon_offer;
+
+typedef struct tenon_reply {
+  uint32_t abi_min;
+  uint32_t abi_max;
+  const tenon_plugin* plugin; /* valid until the process ends */
+} tenon_reply;
+
+TENON_STATIC_ASSERT(sizeof(tenon_offer) == 32, "tenon_offer is frozen");
+TENON_STATIC_ASSERT(sizeof(tenon_reply) == 16, "tenon_reply is frozen");
+
+#define TENON_ENTRY_SYMBOL "tenon_plugin_open"
+
+/* [load] The one symbol that a plugin exports. */
+typedef tenon_status (*tenon_plugin_open_function)(const tenon_offer* offer, tenon_reply* reply);
+TENON_EXPORT tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

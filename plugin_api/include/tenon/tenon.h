@@ -1,0 +1,18 @@
+/* All of the plugin contract in C. */
+#ifndef TENON_TENON_H
+#define TENON_TENON_H
+
+#include "abi.h"          /* versions, statuses, strings, values */
+#include "callback.h"     /* events and what a callback may ask */
+#include "dataset.h"      /* samples written straight into the batch */
+#include "host.h"         /* what a plugin may ask of the host */
+#include "loss.h"
+#include "metric.h"
+#include "model.h"
+#include "native_torch.h" /* for plugins that link LibTorch */
+#include "parameters.h"   /* schemas */
+#include "plugin.h"       /* the entry */
+#include "port.h"         /* named inputs and outputs */
+#include "tensor.h"
+
+#endif

@@ -1,0 +1,270 @@
+// Tensors and ATen operators in C++. Operators go through the host's dispatcher, so that autograd, autocast and no_grad
+// apply; names, shapes and promotion are those of PyTorch. All of it on the training thread.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "detail/table.hpp"
+#include "dtype.hpp"
+#include "ops.h"
+#include "port.hpp"
+
+namespace tenon {
+
+class Frame;
+
+namespace detail {
+
+// Operators looked up so far by this plugin.
+TENON_HIDDEN inline tenon_ops operators = {};
+
+inline tenon_tensor_info info_of(const tenon_tensor* tensor) {
+  tenon_tensor_info info = {};
+  info.size = sizeof info;
+  check(host->tensor_info(tensor, &info));
+  return info;
+}
+
+}  // namespace detail
+
+// A tensor within a frame: one of the inputs, of the frame's own, or the result of an operator. Borrowed, so as cheap
+// as a pointer, and dead when the function that received the frame returns. Empty ones stand for absent arguments.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(tenon_tensor* handle, const Frame* frame) : handle_(handle), frame_(frame) {}
+
+  explicit operator bool() const { return handle_ != nullptr; }
+  tenon_tensor* handle() const { return handle_; }
+  const Frame* frame() const { return frame_; }
+
+  int32_t dtype() const { return info().dtype; }  // TENON_FLOAT32 ...
+  int64_t numel() const { return info().numel; }
+  std::vector<int64_t> shape() const {
+    const tenon_tensor_info known = info();
+    return std::vector<int64_t>(known.shape, known.shape + known.rank);
+  }
+
+  // The elements. Throws Error if they are of another type, on another device, or not contiguous.
+  template <class T>
+  T* data() const {
+    if (dtype() != dtype_of<T>()) {
+      throw Error(TENON_INVALID_ARGUMENT,
+                  std::string("a tensor of ") + dtype_name(dtype()) + " is read as " + dtype_name(dtype_of<T>()));
+    }
+    void* elements = nullptr;
+    detail::check(detail::host->tensor_data(handle_, &elements));
+    return static_cast<T*>(elements);
+  }
+
+  // The value of a tensor with one element, on the CPU: what a metric computes its figures from.
+  double number() const {
+    if (numel() != 1) {
+      throw Error(TENON_INVALID_ARGUMENT, "a tensor of " + std::to_string(numel()) + " elements is read as one number");
+    }
+    switch (dtype()) {
+      case TENON_INT64:
+        return static_cast<double>(*data<int64_t>());
+      case TENON_FLOAT64:
+        return *data<double>();
+      default:
+        return static_cast<double>(*data<float>());
+    }
+  }
+
+ private:
+  tenon_tensor_info info() const { return detail::info_of(handle_); }
+
+  tenon_tensor* handle_ = nullptr;
+  const Frame* frame_ = nullptr;
+};
+
+// Keeps a tensor beyond its frame.
+class KeptTensor {
+ public:
+  explicit KeptTensor(const Tensor& tensor) : handle_(tensor.handle()) { detail::host->retain(handle_); }
+  KeptTensor(KeptTensor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  KeptTensor& operator=(KeptTensor&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~KeptTensor() { detail::host->release(handle_); }
+
+  Tensor in(const Frame& frame) const { return Tensor(handle_, &frame); }
+
+ private:
+  tenon_tensor* handle_;
+};
+
+// An argument of an operator. Text and lists are borrowed for the call.
+class Argument {
+ public:
+  Argument() : value_(tenon_none()) {}  // an optional that is absent
+  Argument(const Tensor& tensor) : value_(tenon_tensor_value(tensor.handle())) {}
+  Argument(bool truth) : value_(tenon_bool(truth)) {}
+  Argument(int number) : value_(tenon_int(number)) {}
+  Argument(int64_t number) : value_(tenon_int(number)) {}
+  Argument(double number) : value_(tenon_float(number)) {}
+  Argument(const char* text) : value_(tenon_text(text, std::string_view(text).size())) {}
+  Argument(const std::vector<int64_t>& numbers) : value_(tenon_ints(numbers.data(), numbers.size())) {}
+  // Takes TENON_FLOAT32 ...
+  static Argument dtype(int32_t dtype) {
+    Argument argument;
+    argument.value_ = tenon_dtype(dtype);
+    return argument;
+  }
+
+  const tenon_value& value() const { return value_; }
+
+ private:
+  tenon_value value_;
+};
+
+// An ATen operator by name and overload: tenon::Op("aten::clamp_min", "Tensor"). Looked up on first use; keep it.
+class Op {
+ public:
+  explicit Op(std::string name, std::string overload = {}) : name_(std::move(name)), overload_(std::move(overload)) {}
+
+  const tenon_op* resolve() {
+    if (!op_) detail::check(detail::host->op(detail::borrow(name_), detail::borrow(overload_), &op_));
+    return op_;
+  }
+
+ private:
+  std::string name_;
+  std::string overload_;
+  const tenon_op* op_ = nullptr;
+};
+
+// What a call on the training thread happens within.
+class Frame {
+ public:
+  explicit Frame(const tenon_frame* frame) : frame_(frame) { detail::operators.host = detail::host; }
+
+  bool is_training() const { return frame_->training != 0; }
+  int64_t step() const { return frame_->step; }    // optimizer steps done so far
+  int64_t epoch() const { return frame_->epoch; }  // from 1; 0 before the first
+  uint32_t rank() const { return frame_->rank; }   // 0 <= rank < world_size
+  uint32_t world_size() const { return frame_->world_size; }
+  const tenon_frame* get() const { return frame_; }
+
+  // Of a model: what Builder declared, by the index that it gave. Of a metric: its states, in their order.
+  Tensor tensor(uint64_t index) const {
+    if (index >= frame_->tensor_count) {
+      throw Error(TENON_INVALID_ARGUMENT, "tensor " + std::to_string(index) + " of the frame is asked for; it has " +
+                                              std::to_string(frame_->tensor_count));
+    }
+    return Tensor(frame_->tensors[index], this);
+  }
+
+  // Calls an operator that gives one tensor.
+  Tensor call(Op& op, std::initializer_list<Argument> arguments) const {
+    std::vector<tenon_value> values;
+    for (const Argument& argument : arguments) values.push_back(argument.value());
+    tenon_value result = tenon_none();
+    detail::check(detail::host->call(frame_, op.resolve(), values.data(), values.size(), nullptr, 0, &result, 1));
+    return Tensor(static_cast<tenon_tensor*>(const_cast<void*>(result.as.p)), this);
+  }
+
+  // Calls a function of ops.h: frame.apply(tenon_relu, x.handle()).
+  template <class Function, class... Args>
+  Tensor apply(Function function, Args... args) const {
+    tenon_calls calls = tenon_begin(&detail::operators, frame_);
+    tenon_tensor* const result = function(&calls, args...);
+    detail::check(calls.status);
+    return Tensor(result, this);
+  }
+
+ private:
+  const tenon_frame* frame_;
+};
+
+// The tensors at the input ports, by place or by name.
+class Inputs {
+ public:
+  Inputs(const Frame* frame, tenon_tensor* const* handles, uint64_t count, const std::vector<Port>* ports)
+      : frame_(frame), handles_(handles), count_(count), ports_(ports) {}
+
+  uint64_t size() const { return count_; }
+
+  Tensor operator[](size_t index) const {
+    if (index >= count_) {
+      throw Error(TENON_INVALID_ARGUMENT,
+                  "input " + std::to_string(index) + " is asked for; there are " + std::to_string(count_));
+    }
+    return Tensor(handles_[index], frame_);
+  }
+
+  Tensor operator[](std::string_view name) const {
+    size_t index = 0;
+    for (const Port& port : *ports_) {
+      if (port.direction != TENON_INPUT) continue;
+      if (port.name == name) return (*this)[index];
+      ++index;
+    }
+    throw Error(TENON_NOT_FOUND, "there is no input port \"" + std::string(name) + "\"");
+  }
+
+ private:
+  const Frame* frame_;
+  tenon_tensor* const* handles_;
+  uint64_t count_;
+  const std::vector<Port>* ports_;
+};
+
+// ---- Operators: documented in ops.h --------------------------------------------------------------------------------
+
+inline Tensor operator+(const Tensor& left, const Tensor& right) {
+  return left.frame()->apply(tenon_add, left.handle(), right.handle());
+}
+inline Tensor operator-(const Tensor& left, const Tensor& right) {
+  return left.frame()->apply(tenon_sub, left.handle(), right.handle());
+}
+inline Tensor operator*(const Tensor& left, const Tensor& right) {
+  return left.frame()->apply(tenon_mul, left.handle(), right.handle());
+}
+inline Tensor operator/(const Tensor& left, const Tensor& right) {
+  return left.frame()->apply(tenon_div, left.handle(), right.handle());
+}
+// Adds in place.
+inline const Tensor& operator+=(const Tensor& target, const Tensor& amount) {
+  target.frame()->apply(tenon_add_in_place, target.handle(), amount.handle());
+  return target;
+}
+inline Tensor clamp_min(const Tensor& input, const Argument& minimum) {
+  return input.frame()->apply(tenon_clamp_min, input.handle(), minimum.value());
+}
+inline Tensor sum(const Tensor& input) { return input.frame()->apply(tenon_sum, input.handle()); }
+inline Tensor eq(const Tensor& left, const Tensor& right) {
+  return left.frame()->apply(tenon_eq, left.handle(), right.handle());
+}
+inline Tensor ne(const Tensor& input, const Argument& number) {
+  return input.frame()->apply(tenon_ne_scalar, input.handle(), number.value());
+}
+inline Tensor logical_and(const Tensor& left, const Tensor& right) {
+  return left.frame()->apply(tenon_logical_and, left.handle(), right.handle());
+}
+inline Tensor argmax(const Tensor& input, int64_t dim) {
+  return input.frame()->apply(tenon_argmax, input.handle(), dim);
+}
+inline Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {}) {
+  return input.frame()->apply(tenon_linear, input.handle(), weight.handle(), bias.handle());
+}
+inline Tensor relu(const Tensor& input) { return input.frame()->apply(tenon_relu, input.handle()); }
+inline Tensor flatten(const Tensor& input, int64_t first_dim, int64_t last_dim = -1) {
+  return input.frame()->apply(tenon_flatten, input.handle(), first_dim, last_dim);
+}
+// reduction: TENON_REDUCTION_MEAN ...
+inline Tensor cross_entropy_loss(const Tensor& logits, const Tensor& target, int64_t reduction,
+                                 int64_t ignore_index = -100, double label_smoothing = 0) {
+  tenon_tensor* const no_class_weights = nullptr;
+  return logits.frame()->apply(tenon_cross_entropy_loss, logits.handle(), target.handle(), no_class_weights, reduction,
+                               ignore_index, label_smoothing);
+}
+
+}  // namespace tenon

@@ -1,0 +1,278 @@
+// The native tier: models and losses of people who write LibTorch. C++20. A plugin that includes this file loads only
+// in a host with the very LibTorch that it was built with.
+//
+//   class Net final : public torch::nn::Module {
+//    public:
+//     static std::vector<tenon::Param> schema();      // optional: its parameters
+//     explicit Net(const tenon::Params& params);      // or Net()
+//     std::vector<tenon::Port> ports() const;         // inputs and outputs, in forward's order
+//     torch::Tensor forward(torch::Tensor image);     // or several inputs; or a std::tuple or std::vector of outputs
+//   };
+//   TENON_PLUGIN("net", "0.1.0", "MIT", "A network.", tenon::torch_model<Net>("net", "one line"))
+//
+// Parameters and buffers are registered under their PyTorch names. A loss is a class with ports() and a forward that
+// gives a scalar mean over the batch, or a tenon::TorchLossResult where the mean is over something else.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "native_torch.h"
+#include "plugin.hpp"
+
+#ifndef TENON_TORCH_BUILD
+#error "TENON_TORCH_BUILD is not defined: build the plugin with tenon_add_plugin(NAME TORCH SOURCES ...)"
+#endif
+
+namespace tenon {
+
+// A mean, and how much it was taken over: see LossResult in loss.hpp.
+struct TorchLossResult {
+  TorchLossResult(torch::Tensor mean, double count) : loss(std::move(mean)), weight(count) {}
+  TorchLossResult(torch::Tensor mean, torch::Tensor count) : loss(std::move(mean)), weight_tensor(std::move(count)) {}
+
+  torch::Tensor loss;  // a scalar
+  double weight = 0;
+  torch::Tensor weight_tensor = {};
+};
+
+namespace detail {
+
+TENON_HIDDEN inline const tenon_native_torch& native_torch() {
+  static const auto* const table =
+      static_cast<const tenon_native_torch*>(host->get_extension(borrow(TENON_NATIVE_TORCH)));
+  if (!table) throw Error(TENON_UNSUPPORTED, "this host offers no " TENON_NATIVE_TORCH);
+  return *table;
+}
+
+inline torch::Tensor unwrap(const tenon_tensor* handle) {
+  torch::Tensor tensor;
+  native_torch().unwrap(handle, &tensor);
+  return tensor;
+}
+
+// A handle that the frame owns.
+inline tenon_tensor* wrap_in_frame(const torch::Tensor& tensor, const tenon_frame* frame) {
+  tenon_tensor* const handle = native_torch().wrap(&tensor);
+  if (handle) native_torch().give_to_frame(frame, handle);
+  return handle;
+}
+
+// LibTorch's own errors end in a backtrace that tells the user nothing.
+template <class Body>
+TENON_HIDDEN tenon_status guard_torch(Body&& body) noexcept {
+  return guard([&] {
+    try {
+      body();
+    } catch (const c10::Error& error) {
+      throw Error(TENON_FAILED, error.what_without_backtrace());
+    }
+  });
+}
+
+template <class Function>
+struct Arity;
+template <class Result, class Class, class... Inputs>
+struct Arity<Result (Class::*)(Inputs...)> : std::integral_constant<size_t, sizeof...(Inputs)> {};
+template <class Result, class Class, class... Inputs>
+struct Arity<Result (Class::*)(Inputs...) const> : std::integral_constant<size_t, sizeof...(Inputs)> {};
+
+template <class T>
+inline constexpr size_t input_count_of = Arity<decltype(&T::forward)>::value;
+
+// Calls forward with as many inputs as it takes.
+template <class T>
+auto call_forward(T& object, tenon_tensor* const* inputs, uint64_t input_count) {
+  constexpr size_t expected = input_count_of<T>;
+  if (input_count != expected) {
+    throw Error(TENON_INVALID_ARGUMENT,
+                "forward takes " + std::to_string(expected) + " inputs; it was given " + std::to_string(input_count));
+  }
+  return [&]<size_t... index>(std::index_sequence<index...>) { return object.forward(unwrap(inputs[index])...); }
+  (std::make_index_sequence<expected>());
+}
+
+// The ports, when they fit the signature of forward.
+template <class T>
+std::vector<Port> ports_of(const T& object) {
+  std::vector<Port> ports = object.ports();
+  size_t inputs = 0;
+  for (const Port& port : ports) inputs += port.direction == TENON_INPUT;
+  if (inputs != input_count_of<T>) {
+    throw Error(TENON_INVALID_ARGUMENT, "ports() has " + std::to_string(inputs) + " inputs; forward takes " +
+                                            std::to_string(input_count_of<T>));
+  }
+  return ports;
+}
+
+inline std::vector<torch::Tensor> list_outputs(torch::Tensor output) { return {std::move(output)}; }
+inline std::vector<torch::Tensor> list_outputs(std::vector<torch::Tensor> outputs) { return outputs; }
+template <class... Tensors>
+std::vector<torch::Tensor> list_outputs(std::tuple<Tensors...> outputs) {
+  return std::apply([](auto&... each) { return std::vector<torch::Tensor>{std::move(each)...}; }, outputs);
+}
+
+// A module, and what the host knows of it.
+template <class T>
+class TorchModule {
+ public:
+  explicit TorchModule(const tenon_params* params) : module_(make(params)), ports_(ports_of(*module_)) {}
+
+  const Table<Port>& ports() const { return ports_; }
+
+  void build(const Builder& builder) {
+    weights_.clear();
+    for (const auto& parameter : module_->named_parameters()) {
+      adopt(builder, parameter.key(), parameter.value(), parameter.value().requires_grad() ? TENON_TRAINABLE : 0);
+    }
+    for (const auto& buffer : module_->named_buffers()) adopt(builder, buffer.key(), buffer.value(), 0);
+  }
+
+  std::vector<torch::Tensor> forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count) {
+    check_weights(frame);
+    // Walks the whole module tree, so only when something changes.
+    if (module_->is_training() != (frame->training != 0)) module_->train(frame->training != 0);
+    return list_outputs(call_forward(*module_, inputs, input_count));
+  }
+
+ private:
+  struct Weight {
+    std::string name;
+    torch::Tensor tensor;
+    uint64_t index;  // within the frame
+  };
+
+  static std::shared_ptr<T> make(const tenon_params* params) {
+    if constexpr (std::is_constructible_v<T, const Params&>) {
+      return std::make_shared<T>(Params(params));
+    } else {
+      return std::make_shared<T>();
+    }
+  }
+
+  void adopt(const Builder& builder, const std::string& name, const torch::Tensor& tensor, uint32_t flags) {
+    tenon_tensor* const handle = native_torch().wrap(&tensor);
+    try {
+      weights_.push_back({name, tensor, builder.adopt(name, handle, flags)});
+    } catch (...) {
+      host->release(handle);
+      throw;
+    }
+    host->release(handle);
+  }
+
+  // A module computes with the tensors that it holds. Given others, it would train or evaluate the wrong ones
+  // unnoticed.
+  void check_weights(const tenon_frame* frame) const {
+    for (const Weight& weight : weights_) {
+      if (weight.index < frame->tensor_count && unwrap(frame->tensors[weight.index]).is_same(weight.tensor)) continue;
+      throw Error(TENON_UNSUPPORTED, "forward was given another tensor for \"" + weight.name +
+                                         "\"; a torch::nn::Module computes with its own weights only");
+    }
+  }
+
+  const std::shared_ptr<T> module_;
+  const Table<Port> ports_;
+  std::vector<Weight> weights_;
+};
+
+template <class T>
+struct TENON_HIDDEN TorchModelTable {
+  static TorchModule<T>& instance(void* self) { return *static_cast<TorchModule<T>*>(self); }
+
+  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
+    return guard_torch([&] { *self = new TorchModule<T>(params); });
+  }
+
+  static void destroy(void* self) { delete static_cast<TorchModule<T>*>(self); }
+
+  static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t* count) {
+    instance(self).ports().hand_out(ports, count);
+    return TENON_OK;
+  }
+
+  static tenon_status build(void* self, const tenon_builder* builder) {
+    return guard_torch([&] { instance(self).build(Builder(builder)); });
+  }
+
+  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+                              tenon_tensor** outputs, uint64_t output_count) {
+    return guard_torch([&] {
+      const std::vector<torch::Tensor> given = instance(self).forward(frame, inputs, input_count);
+      std::vector<Tensor> handles;
+      for (const torch::Tensor& tensor : given) handles.emplace_back(wrap_in_frame(tensor, frame), nullptr);
+      put_outputs(handles, outputs, output_count);
+    });
+  }
+
+  static const tenon_model table;
+};
+
+template <class T>
+const tenon_model TorchModelTable<T>::table = {sizeof(tenon_model), &create, &destroy, &ports, &build, &forward};
+
+template <class T>
+struct TENON_HIDDEN TorchLossTable {
+  struct Instance {
+    explicit Instance(const tenon_params* params) : loss(construct<T>(params)), ports(ports_of(loss)) {}
+    T loss;
+    const Table<Port> ports;
+  };
+
+  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+
+  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
+    return guard_torch([&] { *self = new Instance(params); });
+  }
+
+  static void destroy(void* self) { delete static_cast<Instance*>(self); }
+
+  static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t* count) {
+    instance(self).ports.hand_out(ports, count);
+    return TENON_OK;
+  }
+
+  // A bare tensor is the mean over the samples of the batch.
+  static TorchLossResult complete(torch::Tensor loss, tenon_tensor* const* inputs) {
+    return {std::move(loss), static_cast<double>(unwrap(inputs[0]).size(0))};
+  }
+  static TorchLossResult complete(TorchLossResult result, tenon_tensor* const*) { return result; }
+
+  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+                              tenon_loss_result* result) {
+    return guard_torch([&] {
+      const TorchLossResult computed = complete(call_forward(instance(self).loss, inputs, input_count), inputs);
+      result->loss = wrap_in_frame(computed.loss, frame);
+      result->weight = computed.weight;
+      result->weight_tensor = wrap_in_frame(computed.weight_tensor, frame);
+    });
+  }
+
+  static const tenon_loss table;
+};
+
+template <class T>
+const tenon_loss TorchLossTable<T>::table = {sizeof(tenon_loss), &create, &destroy, &ports, &forward};
+
+}  // namespace detail
+
+// Registers T, a torch::nn::Module, as the model `id`.
+template <class T>
+Component torch_model(std::string id, std::string doc) {
+  static_assert(std::is_base_of_v<torch::nn::Module, T>, "a torch_model derives from torch::nn::Module");
+  return {TENON_MODEL, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::TorchModelTable<T>::table};
+}
+
+// Registers T, a class over LibTorch tensors, as the loss `id`.
+template <class T>
+Component torch_loss(std::string id, std::string doc) {
+  return {TENON_LOSS, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::TorchLossTable<T>::table};
+}
+
+}  // namespace tenon

@@ -1,0 +1,63 @@
+// Ends a run that no longer gets better.
+#include <tenon/plugin.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace {
+
+class EarlyStopping final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {
+        tenon::param("monitor", "validation/loss").doc("figure that is watched"),
+        tenon::param("mode", "min").choices({"min", "max"}).doc("whether smaller or larger is better"),
+        tenon::param("patience", 3).range("[1, inf)").doc("validations without improvement after which the run ends"),
+        tenon::param("min_delta", 0.0).range("[0, inf)").doc("smallest change that counts as an improvement")};
+  }
+
+  explicit EarlyStopping(const tenon::Params& params)
+      : monitor_(params.text("monitor")),
+        sign_(params.text("mode") == "max" ? 1 : -1),
+        patience_(params.integer("patience")),
+        min_delta_(params.number("min_delta")) {}
+
+  void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
+    const double value = run.figure(monitor_);
+    if (is_better(value)) {
+      best_ = value;
+      validations_since_best_ = 0;
+      return;
+    }
+    if (++validations_since_best_ >= patience_) verdict.stop(describe());
+  }
+
+ private:
+  // Also the first finite value. NaN is never better.
+  bool is_better(double value) const {
+    return std::isnan(best_) ? !std::isnan(value) : sign_ * (value - best_) > min_delta_;
+  }
+
+  std::string describe() const {
+    const std::string since =
+        std::to_string(validations_since_best_) + (validations_since_best_ == 1 ? " validation" : " validations");
+    if (std::isnan(best_)) return monitor_ + " has been NaN for " + since;
+    char best[32];
+    std::snprintf(best, sizeof best, "%.4g", best_);
+    return monitor_ + " has not improved on " + best + " for " + since;
+  }
+
+  std::string monitor_;
+  double sign_;  // 1: larger is better, -1: smaller is
+  int64_t patience_;
+  double min_delta_;
+  double best_ = std::numeric_limits<double>::quiet_NaN();
+  int64_t validations_since_best_ = 0;
+};
+
+}  // namespace
+
+TENON_PLUGIN("early_stopping", "0.1.0", "Apache-2.0", "Ends a run that no longer gets better.",
+             tenon::callback<EarlyStopping>("early_stopping",
+                                            "asks to stop after some validations without improvement"))

@@ -1,0 +1,78 @@
+// Handwritten digits, 8 x 8: a real data set so small that a model learns it in seconds. See README.md for its source.
+#include <array>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tenon/plugin.hpp>
+
+#include "plugins/datasets/digits/digits_csv.h"
+
+namespace {
+
+constexpr int64_t kPixels = 64;
+constexpr float kWhite = 16;  // the largest value of the file
+
+struct Digit {
+  std::array<uint8_t, kPixels> pixels;
+  int64_t label;
+};
+
+// Takes one number and the separator after it off the front of `text`.
+uint8_t take_number(std::string_view& text) {
+  uint8_t number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  const size_t read = static_cast<size_t>(result.ptr - text.data());
+  if (result.ec != std::errc() || read >= text.size()) throw tenon::Error("the embedded digits.csv is damaged");
+  text.remove_prefix(read + 1);
+  return number;
+}
+
+// The rows come writer after writer. Every fifth row goes to the test part, so that each part has every writer and a
+// like number of each stretch: an easy split that any language can repeat (rows[4::5]), meant for telling whether
+// training works. It does not measure how well a model reads the hand of somebody new, and its classes are uneven (21
+// to 52 images).
+bool is_test_row(int64_t row) { return row % 5 == 4; }
+
+class Digits final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {tenon::param("split", "train")
+                .choices({"train", "test"})
+                .doc("which part: test is every fifth image (row % 5 == 4, 359 of them), train the other 1438")};
+  }
+
+  explicit Digits(const tenon::Params& params) {
+    const bool wants_test = params.text("split") == "test";
+    std::string_view text = digits::digits_csv();
+    for (int64_t row = 0; !text.empty(); ++row) {
+      Digit digit;
+      for (uint8_t& pixel : digit.pixels) pixel = take_number(text);
+      digit.label = take_number(text);
+      if (is_test_row(row) == wants_test) digits_.push_back(digit);
+    }
+  }
+
+  std::vector<tenon::Field> fields() const {
+    return {{"image", TENON_FLOAT32, {1, 8, 8}, "brightness in [0, 1], 0 is background"},
+            {"label", TENON_INT64, {}, "the digit, 0 to 9"}};
+  }
+
+  int64_t size() const { return static_cast<int64_t>(digits_.size()); }
+
+  void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
+    const Digit& digit = digits_[static_cast<size_t>(sample.index)];
+    float* image = sink.slot<float>("image");
+    for (size_t i = 0; i < digit.pixels.size(); ++i) image[i] = static_cast<float>(digit.pixels[i]) / kWhite;
+    sink.put<int64_t>("label", digit.label);
+  }
+
+ private:
+  std::vector<Digit> digits_;
+};
+
+}  // namespace
+
+TENON_PLUGIN("digits", "0.1.0", "Apache-2.0", "Handwritten digits, embedded: nothing to download.",
+             tenon::dataset<Digits>("digits", "1797 grey images of 8 x 8 pixels, ten classes (UCI, CC BY 4.0)"))

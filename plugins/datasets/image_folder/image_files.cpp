@@ -1,0 +1,91 @@
+#include "plugins/datasets/image_folder/image_files.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <system_error>
+
+#include <tenon/error.hpp>
+#include <tenon/random.hpp>
+
+namespace image_folder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 10> kExtensions = {".jpg",  ".jpeg", ".jpe",  ".png", ".bmp",
+                                                          ".webp", ".tif",  ".tiff", ".pgm", ".ppm"};
+
+bool is_hidden(const fs::path& path) { return path.filename().native().front() == '.'; }
+
+bool is_image_name(const fs::path& path) {
+  std::string extension = path.extension().native();
+  for (char& c : extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
+}
+
+std::vector<std::string> list_classes(const fs::path& root) {
+  std::vector<std::string> classes;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+    if (entry.is_directory() && !is_hidden(entry.path())) classes.push_back(entry.path().filename().native());
+  }
+  std::sort(classes.begin(), classes.end());
+  if (classes.empty()) {
+    throw tenon::DataError(root.native() + ": holds no folder; expected one folder for each class, with its images");
+  }
+  return classes;
+}
+
+std::vector<std::string> list_class_images(const fs::path& root, const std::string& name) {
+  std::vector<std::string> paths;
+  for (auto entry = fs::recursive_directory_iterator(root / name); entry != fs::recursive_directory_iterator();
+       ++entry) {
+    if (is_hidden(entry->path())) {
+      entry.disable_recursion_pending();
+    } else if (is_image_name(entry->path()) && entry->is_regular_file()) {
+      paths.push_back(entry->path().lexically_relative(root).native());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  if (paths.empty()) {
+    throw tenon::DataError((root / name).native() +
+                           ": the class holds no image; expected .jpg, .png or another known extension; add images or "
+                           "remove the folder");
+  }
+  return paths;
+}
+
+// FNV-1a (Fowler, Noll, Vo): the same number on every machine, which std::hash does not promise.
+uint64_t hash_text(std::string_view text) {
+  uint64_t hash = 0xCBF29CE484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return hash;
+}
+
+}  // namespace
+
+ImageFiles list_image_files(const fs::path& root) {
+  try {
+    ImageFiles files;
+    files.classes = list_classes(root);
+    for (size_t label = 0; label < files.classes.size(); ++label) {
+      for (std::string& path : list_class_images(root, files.classes[label])) {
+        files.images.push_back({std::move(path), static_cast<int64_t>(label)});
+      }
+    }
+    return files;
+  } catch (const fs::filesystem_error& error) {
+    const std::string place = error.path1().empty() ? root.native() : error.path1().native();
+    throw tenon::DataError(place + ": cannot be listed: " + error.code().message() +
+                           "; expected a folder with one folder for each class");
+  }
+}
+
+bool is_validation_image(const std::string& relative_path, double fraction) {
+  // FNV alone leaves similar names with similar numbers; the generator mixes them.
+  return tenon::Random(hash_text(relative_path)).uniform() < fraction;
+}
+
+}  // namespace image_folder

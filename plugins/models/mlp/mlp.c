@@ -1,0 +1,185 @@
+/* A multilayer perceptron in C11 over the contract alone: linear layers with ReLU between them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <tenon/ops.h>
+#include <tenon/tenon.h>
+
+typedef struct layer {
+  int64_t inputs;
+  int64_t outputs;
+  uint64_t weight; /* within the frame */
+  uint64_t bias;
+} layer;
+
+typedef struct mlp {
+  const tenon_host* host;
+  tenon_ops ops;
+  char logits_shape[32];
+  tenon_port image;
+  tenon_port logits;
+  const tenon_port* ports[2];
+  uint64_t layer_count;
+  layer layers[];
+} mlp;
+
+/* ---- Making one -------------------------------------------------------------------------------------------------- */
+
+static void describe_ports(mlp* self, int64_t classes) {
+  const int length = snprintf(self->logits_shape, sizeof self->logits_shape, "N,%lld", (long long)classes);
+  self->image = (tenon_port){.size = sizeof(tenon_port),
+                             .direction = TENON_INPUT,
+                             .name = TENON_STRING("image"),
+                             .shape = TENON_STRING("N,..."),
+                             .dtypes = TENON_ANY_FLOAT,
+                             .doc = TENON_STRING("flattened to [N, inputs]")};
+  self->logits = (tenon_port){.size = sizeof(tenon_port),
+                              .direction = TENON_OUTPUT,
+                              .name = TENON_STRING("logits"),
+                              .shape = tenon_make_string(self->logits_shape, (uint64_t)length),
+                              .dtypes = TENON_ANY_FLOAT};
+  self->ports[0] = &self->image;
+  self->ports[1] = &self->logits;
+}
+
+static tenon_status create(const tenon_host* host, const tenon_params* params, void** made) {
+  tenon_value inputs, hidden, classes;
+  tenon_status status = host->param(params, (tenon_string)TENON_STRING("inputs"), &inputs);
+  if (status == TENON_OK) status = host->param(params, (tenon_string)TENON_STRING("hidden"), &hidden);
+  if (status == TENON_OK) status = host->param(params, (tenon_string)TENON_STRING("classes"), &classes);
+  if (status != TENON_OK) return status;
+
+  mlp* self = calloc(1, sizeof *self + (hidden.n + 1) * sizeof self->layers[0]);
+  if (!self) return host->fail(TENON_FAILED, (tenon_string)TENON_STRING("out of memory"));
+  self->host = host;
+  tenon_ops_open(host, &self->ops);
+  self->layer_count = hidden.n + 1;
+  for (uint64_t i = 0; i < self->layer_count; ++i) {
+    self->layers[i].inputs = i == 0 ? inputs.as.i : self->layers[i - 1].outputs;
+    self->layers[i].outputs = i < hidden.n ? ((const int64_t*)hidden.as.p)[i] : classes.as.i;
+  }
+  describe_ports(self, classes.as.i);
+  *made = self;
+  return TENON_OK;
+}
+
+static void destroy(void* self) { free(self); }
+
+static tenon_status ports(void* untyped, const tenon_port* const** ports, uint64_t* count) {
+  mlp* self = untyped;
+  *ports = self->ports;
+  *count = 2;
+  return TENON_OK;
+}
+
+/* `layers.<number>.<part>`, filled as torch.nn.Linear fills it: uniform within 1 / sqrt(inputs). */
+static tenon_status declare(const tenon_builder* builder, const layer* of, uint64_t number, const char* part,
+                            uint32_t rank, uint64_t* index) {
+  const int64_t weight_shape[2] = {of->outputs, of->inputs};
+  const double bound = 1 / sqrt((double)of->inputs);
+  char name[64];
+  const int length = snprintf(name, sizeof name, "layers.%llu.%s", (unsigned long long)number, part);
+  const tenon_declaration declaration = {.size = sizeof declaration,
+                                         .name = {name, (uint64_t)length},
+                                         .shape = weight_shape,
+                                         .rank = rank,
+                                         .dtype = TENON_FLOAT32,
+                                         .flags = TENON_TRAINABLE,
+                                         .init = TENON_INIT_UNIFORM,
+                                         .a = -bound,
+                                         .b = bound};
+  return builder->declare(builder, &declaration, index);
+}
+
+static tenon_status build(void* untyped, const tenon_builder* builder) {
+  mlp* self = untyped;
+  tenon_status status = TENON_OK;
+  for (uint64_t i = 0; status == TENON_OK && i < self->layer_count; ++i) {
+    layer* each = &self->layers[i];
+    status = declare(builder, each, i, "weight", 2, &each->weight);
+    if (status == TENON_OK) status = declare(builder, each, i, "bias", 1, &each->bias);
+  }
+  return status;
+}
+
+/* ---- Using it ---------------------------------------------------------------------------------------------------- */
+
+static tenon_status check_features(mlp* self, tenon_calls* calls, tenon_tensor* features) {
+  const int64_t found = tenon_extent(calls, features, 1);
+  const int64_t expected = self->layers[0].inputs;
+  if (calls->status != TENON_OK || found == expected) return calls->status;
+  char text[160];
+  const int length =
+      snprintf(text, sizeof text, "a sample of \"image\" has %lld values; expected %lld; set params.inputs to %lld",
+               (long long)found, (long long)expected, (long long)found);
+  return self->host->fail(TENON_INVALID_ARGUMENT, tenon_make_string(text, (uint64_t)length));
+}
+
+static tenon_status forward(void* untyped, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+                            tenon_tensor** outputs, uint64_t output_count) {
+  mlp* self = untyped;
+  tenon_calls calls = tenon_begin(&self->ops, frame);
+  if (input_count != 1 || output_count != 1) {
+    return self->host->fail(TENON_INVALID_ARGUMENT, (tenon_string)TENON_STRING("expected one input and one output"));
+  }
+  tenon_tensor* features = tenon_flatten(&calls, inputs[0], 1, -1);
+  const tenon_status status = check_features(self, &calls, features);
+  if (status != TENON_OK) return status;
+  for (uint64_t i = 0; i < self->layer_count; ++i) {
+    const layer* each = &self->layers[i];
+    if (i > 0) features = tenon_relu(&calls, features);
+    features = tenon_linear(&calls, features, frame->tensors[each->weight], frame->tensors[each->bias]);
+  }
+  outputs[0] = features;
+  return calls.status;
+}
+
+/* ---- What the plugin says of itself ------------------------------------------------------------------------------ */
+
+static const tenon_param kInputs = {.size = sizeof kInputs,
+                                    .name = TENON_STRING("inputs"),
+                                    .type = TENON_PARAM_INT,
+                                    .default_value = TENON_STRING("64"),
+                                    .range = TENON_STRING("[1, inf)"),
+                                    .doc = TENON_STRING("values in a sample, flattened")};
+static const tenon_param kHidden = {.size = sizeof kHidden,
+                                    .name = TENON_STRING("hidden"),
+                                    .type = TENON_PARAM_INTS,
+                                    .default_value = TENON_STRING("[128]"),
+                                    .range = TENON_STRING("[1, inf)"),
+                                    .doc = TENON_STRING("width of each hidden layer; none for a linear model")};
+static const tenon_param kClasses = {.size = sizeof kClasses,
+                                     .name = TENON_STRING("classes"),
+                                     .type = TENON_PARAM_INT,
+                                     .default_value = TENON_STRING("10"),
+                                     .range = TENON_STRING("[1, inf)"),
+                                     .doc = TENON_STRING("number of classes")};
+static const tenon_param* const kParams[] = {&kInputs, &kHidden, &kClasses};
+
+static const tenon_model kTable = {
+    .size = sizeof kTable, .create = create, .destroy = destroy, .ports = ports, .build = build, .forward = forward};
+
+static const tenon_component kComponent = {.size = sizeof kComponent,
+                                           .kind = TENON_MODEL,
+                                           .id = TENON_STRING("mlp"),
+                                           .doc = TENON_STRING("linear layers with ReLU between them"),
+                                           .params = kParams,
+                                           .param_count = sizeof kParams / sizeof kParams[0],
+                                           .table = &kTable};
+static const tenon_component* const kComponents[] = {&kComponent};
+
+static const tenon_plugin kPlugin = {.size = sizeof kPlugin,
+                                     .id = TENON_STRING("mlp"),
+                                     .version = TENON_STRING("0.1.0"),
+                                     .license = TENON_STRING("Apache-2.0"),
+                                     .doc = TENON_STRING("A multilayer perceptron, in C."),
+                                     .components = kComponents,
+                                     .component_count = 1};
+
+tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
+  reply->abi_min = TENON_ABI_OLDEST;
+  reply->abi_max = TENON_ABI_CURRENT;
+  if (offer->abi_max < TENON_ABI_OLDEST || TENON_ABI_CURRENT < offer->abi_min) return TENON_UNSUPPORTED;
+  reply->plugin = &kPlugin;
+  return TENON_OK;
+}

@@ -1,0 +1,59 @@
+// A small convolutional network for images of any size, written as one writes it for LibTorch.
+#include <tenon/torch.hpp>
+
+namespace {
+
+namespace nn = torch::nn;
+
+class SmallCnn final : public nn::Module {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {tenon::param("channels", 1).range("[1, inf)").doc("channels of the image"),
+            tenon::param("classes", 10).range("[1, inf)").doc("number of classes"),
+            tenon::param("width", 32)
+                .range("[1, inf)")
+                .doc("channels of the first convolutions; the last has twice as many")};
+  }
+
+  explicit SmallCnn(const tenon::Params& params)
+      : channels_(params.integer("channels")), classes_(params.integer("classes")) {
+    const int64_t width = params.integer("width");
+    add_convolution(channels_, width);
+    add_convolution(width, width);
+    features_->push_back(nn::MaxPool2d(2));
+    add_convolution(width, 2 * width);
+    features_->push_back(nn::AdaptiveAvgPool2d(kPooledSize));
+    features_->push_back(nn::Flatten());
+    register_module("features", features_);
+    classifier_ = register_module("classifier", nn::Linear(2 * width * kPooledSize * kPooledSize, classes_));
+  }
+
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("image", "N," + std::to_string(channels_) + ",H,W", TENON_ANY_FLOAT),
+            tenon::output("logits", "N," + std::to_string(classes_), TENON_ANY_FLOAT)};
+  }
+
+  torch::Tensor forward(torch::Tensor image) { return classifier_(features_->forward(image)); }
+
+ private:
+  // 2 x 2 keeps what is above from what is below, which tells a 6 from a 9.
+  static constexpr int64_t kPooledSize = 2;
+
+  void add_convolution(int64_t from, int64_t to) {
+    // The bias is that of the batch normalisation.
+    features_->push_back(nn::Conv2d(nn::Conv2dOptions(from, to, 3).padding(1).bias(false)));
+    features_->push_back(nn::BatchNorm2d(to));
+    features_->push_back(nn::ReLU());
+  }
+
+  int64_t channels_;
+  int64_t classes_;
+  nn::Sequential features_;
+  nn::Linear classifier_ = nullptr;
+};
+
+}  // namespace
+
+TENON_PLUGIN("small_cnn", "0.1.0", "Apache-2.0", "A small convolutional network for images.",
+             tenon::torch_model<SmallCnn>("small_cnn",
+                                          "three 3x3 convolutions with batch normalisation, then a linear layer"))

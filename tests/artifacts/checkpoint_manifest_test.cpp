@@ -1,0 +1,76 @@
+#include "framework/artifacts/checkpoint_manifest.h"
+
+#include <doctest/doctest.h>
+
+#include "scratch.h"
+
+namespace tenon::artifacts {
+
+using support::ErrorKind;
+
+namespace {
+
+const std::string kDigest(64, 'a');
+const std::string kHead = R"("format": "tenon-checkpoint", "format_version": 1)";
+const std::string kCounters = R"("epoch": 1, "step": 2)";
+
+std::string refuse(const std::string& text) {
+  return find_error(ErrorKind::checkpoint, [&] { parse_checkpoint_manifest(text, "m.json"); });
+}
+
+std::string with_file(const std::string& entry) {
+  return "{" + kHead + ", " + kCounters + ", \"files\": [" + entry + "], \"figures\": {}}";
+}
+
+}  // namespace
+
+TEST_CASE("a manifest reads as it was printed") {
+  const CheckpointManifest manifest{3, 120, {{"train/loss", 0.31}}, {{"model.safetensors", 42, kDigest}}};
+  const std::string text = print_checkpoint_manifest(manifest);
+  CHECK(text ==
+        "{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": 1,\n  \"epoch\": 3,\n  \"step\": 120,\n"
+        "  \"files\": [\n    {\"name\": \"model.safetensors\", \"bytes\": 42, \"sha256\": \"" +
+            kDigest +
+            "\"}\n  ],\n"
+            "  \"figures\": {\n    \"train/loss\": 0.31\n  }\n}\n");
+  const CheckpointManifest back = parse_checkpoint_manifest(text, "m.json");
+  CHECK(print_checkpoint_manifest(back) == text);
+}
+
+TEST_CASE("a manifest without files and figures is printed as JSON") {
+  const CheckpointManifest back = parse_checkpoint_manifest(print_checkpoint_manifest({1, 2, {}, {}}), "m.json");
+  CHECK(back.files.empty());
+  CHECK(back.figures.empty());
+}
+
+TEST_CASE("a manifest that is wrong is refused with what is wrong") {
+  CHECK(contains(refuse(""), "m.json: is not JSON"));
+  CHECK(contains(refuse("[]"), "m.json: has no format"));
+  CHECK(contains(refuse("{}"), "m.json: has no format"));
+  CHECK(contains(refuse(std::string(100'000, '[')), "nests deeper"));
+  CHECK(contains(refuse(R"({"format": "a", "format": "b"})"), "has the key \"format\" twice"));
+  CHECK(contains(refuse(R"({"format": "zip"})"), "format is \"zip\"; expected \"tenon-checkpoint\""));
+  CHECK(contains(refuse(R"({"format": 1})"), "expected string"));
+  CHECK(
+      contains(refuse(R"({"format": "tenon-checkpoint", "format_version": 2})"), "format_version is 2; this version"));
+  CHECK(contains(refuse("{" + kHead + R"(, "epoch": -1})"), "epoch is \"-1\"; expected a whole number"));
+  CHECK(contains(refuse("{" + kHead + R"(, "epoch": 1.5})"), "expected a whole number"));
+  CHECK(contains(refuse("{" + kHead + R"(, "epoch": 1, "step": 18446744073709551615})"), "expected a whole number"));
+  CHECK(contains(refuse("{" + kHead + ", " + kCounters + "}"), "has no files"));
+  CHECK(contains(refuse("{" + kHead + ", " + kCounters + R"(, "files": {}})"), "expected array"));
+  CHECK(contains(refuse("{" + kHead + ", " + kCounters + R"(, "files": [], "figures": {"a": "nan"}})"),
+                 "\"a\" is \"nan\""));
+  CHECK(contains(refuse("{" + kHead + ", " + kCounters + R"(, "files": [], "figures": {"a": null}})"), "\"a\" is"));
+}
+
+TEST_CASE("a manifest cannot name a file outside of the checkpoint") {
+  for (const std::string name : {"../model", "/etc/passwd", "a/b", "..", ".", "", ".hidden", "a\\u0000b"}) {
+    const std::string entry = "{\"name\": \"" + name + "\", \"bytes\": 1, \"sha256\": \"" + kDigest + "\"}";
+    CHECK(contains(refuse(with_file(entry)), "expected one within the checkpoint's folder"));
+  }
+  CHECK(contains(refuse(with_file(R"({"name": "a", "bytes": 1, "sha256": "AA"})")), "expected 64 digits"));
+  CHECK(contains(refuse(with_file(R"({"name": "a", "sha256": "AA"})")), "has no bytes"));
+  CHECK(contains(refuse(with_file("1")), "has no name"));
+}
+
+}  // namespace tenon::artifacts

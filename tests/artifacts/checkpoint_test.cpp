@@ -1,0 +1,193 @@
+#include "framework/artifacts/checkpoint.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "example_checkpoint.h"
+#include "file_size_limit.h"
+#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/safetensors.h"
+#include "scratch.h"
+
+namespace tenon::artifacts {
+
+using support::ErrorKind;
+using Names = std::set<std::string>;
+
+namespace {
+
+std::string verify(const std::filesystem::path& checkpoint) {
+  return find_error(ErrorKind::checkpoint, [&] { verify_checkpoint(checkpoint); });
+}
+
+float read_first(const std::filesystem::path& checkpoint) {
+  const SafetensorsFile file(checkpoint / kModelFile);
+  float value;
+  std::memcpy(&value, file.find("fc.weight")->data, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint comes back with its tensors, counters and figures") {
+  const Scratch scratch;
+  CheckpointStore store(scratch.path(), 3);
+  const ExampleModel model(120);
+  const Figures figures = {{"train/loss", 0.1}, {"a", std::nan("")}, {"b", -INFINITY}};
+  const auto path = store.write({.epoch = 2, .step = 120, .figures = figures, .model = model.views});
+  CHECK(path == scratch / "step-00000120");
+  CHECK(list_names(path) == Names{"manifest.json", "manifest.sha256", "model.safetensors"});
+  const CheckpointManifest manifest = verify_checkpoint(path);
+  CHECK(manifest.epoch == 2);
+  CHECK(manifest.step == 120);
+  REQUIRE(manifest.figures.size() == 3);
+  CHECK(std::isnan(manifest.figures[0].second));
+  CHECK(manifest.figures[1] == std::pair<std::string, double>("b", -INFINITY));
+  CHECK(manifest.figures[2] == std::pair<std::string, double>("train/loss", 0.1));
+  REQUIRE(manifest.files.size() == 1);
+  CHECK(manifest.files[0].bytes == std::filesystem::file_size(path / kModelFile));
+  CHECK(read_first(path) == 120.5f);
+  CHECK(SafetensorsFile(path / kModelFile).metadata() == Metadata{{"format", "pt"}});
+}
+
+TEST_CASE("latest is a relative link to the newest, so that the folder can be moved") {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch / "a");
+  CHECK_FALSE(find_latest_checkpoint(scratch / "a"));
+  CheckpointStore store(scratch / "a", 3);
+  write_example(store, 1);
+  write_example(store, 2);
+  CHECK(std::filesystem::read_symlink(scratch / "a/latest") == "step-00000002");
+  std::filesystem::rename(scratch / "a", scratch / "b");
+  CHECK(verify_checkpoint(find_latest_checkpoint(scratch / "b").value()).step == 2);
+}
+
+TEST_CASE("only the newest are kept") {
+  const Scratch scratch;
+  CheckpointStore store(scratch.path(), 2);
+  for (const int64_t step : {9, 10, 99'999'999, 100'000'000}) write_example(store, step);
+  CHECK(list_names(scratch.path()) == Names{"latest", "step-100000000", "step-99999999"});
+}
+
+TEST_CASE("the one that latest points at is never removed") {
+  const Scratch scratch;
+  CheckpointStore store(scratch.path(), 1);
+  write_example(store, 50);
+  write_example(store, 10);  // as after going back
+  CHECK(list_names(scratch.path()) == Names{"latest", "step-00000010", "step-00000050"});
+  CHECK(std::filesystem::read_symlink(scratch / "latest") == "step-00000010");
+}
+
+TEST_CASE("names that are not checkpoints are left alone") {
+  const Scratch scratch;
+  CheckpointStore store(scratch.path(), 1);
+  for (const std::string name : {"step-1", "step-0000000a", "step-00000001.bak", "mine"}) {
+    std::filesystem::create_directory(scratch / name);
+  }
+  write_example(store, 1);
+  write_example(store, 2);
+  CHECK(list_names(scratch.path()) ==
+        Names{"latest", "mine", "step-00000001.bak", "step-00000002", "step-0000000a", "step-1"});
+}
+
+TEST_CASE("a checkpoint of the same step is replaced") {
+  const Scratch scratch;
+  CheckpointStore store(scratch.path(), 2);
+  write_example(store, 5, 10);
+  const auto path = write_example(store, 5, 20);
+  CHECK(SafetensorsFile(path / kModelFile).find("fc.weight")->shape == std::vector<int64_t>{20});
+  CHECK(verify(path) == "");
+  CHECK(list_names(scratch.path()) == Names{"latest", "step-00000005"});
+}
+
+TEST_CASE("equal contents make equal checkpoints") {
+  const Scratch a, b;
+  for (const Scratch* scratch : {&a, &b}) {
+    CheckpointStore store(scratch->path(), 1);
+    write_example(store, 1);
+  }
+  for (const auto& name : list_names(a / "step-00000001")) {
+    CHECK(read_all(a / "step-00000001" / name) == read_all(b / "step-00000001" / name));
+  }
+}
+
+TEST_CASE("what a crash left half-written is removed when the store is opened") {
+  const Scratch scratch;
+  {
+    CheckpointStore store(scratch.path(), 2);
+    write_example(store, 1);
+  }
+  const auto leftover = make_temporary_path(scratch / "step-00000002");
+  std::filesystem::create_directory(leftover);
+  write_all(leftover / kModelFile, "half");
+  CheckpointStore store(scratch.path(), 2);
+  CHECK(list_names(scratch.path()) == Names{"latest", "step-00000001"});
+}
+
+TEST_CASE("a checkpoint that cannot be written leaves those there were, and the store goes on") {
+  const Scratch scratch;
+  CheckpointStore store(scratch.path(), 1);
+  write_example(store, 1);
+  for (const int64_t step : {1, 2}) {
+    std::string message;
+    {
+      const FileSizeLimit limit(5000);
+      message = find_error(ErrorKind::checkpoint, [&] { write_example(store, step, 100'000); });
+    }
+    CHECK(contains(message, "model.safetensors: cannot be written: File too large"));
+    CHECK(list_names(scratch.path()) == Names{"latest", "step-00000001"});
+    CHECK(verify(scratch / "step-00000001") == "");
+  }
+  write_example(store, 2);
+  CHECK(list_names(scratch.path()) == Names{"latest", "step-00000002"});
+}
+
+TEST_CASE("a file that is missing, longer, shorter or no file is named") {
+  const Scratch scratch;
+  CheckpointStore store(scratch.path(), 1);
+  const auto path = write_example(store, 1);
+  for (const std::string name : {"manifest.json", "manifest.sha256", "model.safetensors"}) {
+    const std::string whole = read_all(path / name);
+    std::filesystem::remove(path / name);
+    CHECK(contains(verify(path), name + ": is missing"));
+    std::filesystem::create_directory(path / name);
+    CHECK(contains(verify(path), name + ": is not a file"));
+    std::filesystem::remove(path / name);
+    for (const size_t size : {size_t{0}, whole.size() / 2, whole.size() - 1}) {
+      write_all(path / name, whole.substr(0, size));
+      CHECK(contains(verify(path), name == "model.safetensors" ? name + ": has " : "manifest.json: its SHA-256 is "));
+    }
+    write_all(path / name, whole + "\n");
+    CHECK(contains(verify(path), name == "model.safetensors" ? name + ": has " : "manifest.json: its SHA-256 is "));
+    write_all(path / name, whole);
+    CHECK(verify(path) == "");
+  }
+  CHECK(contains(verify(scratch / "step-00000009"), "is not a folder; expected a checkpoint"));
+}
+
+TEST_CASE("two hundred flipped bits are each found, with the name of the file") {
+  const Scratch scratch;
+  CheckpointStore store(scratch.path(), 1);
+  const auto path = write_example(store, 1);
+  std::mt19937 random(11);
+  for (int round = 0; round < 200; ++round) {
+    // Each file a third of the rounds, however small it is.
+    const std::string name =
+        std::vector<std::string>{"manifest.json", "manifest.sha256", "model.safetensors"}[round % 3];
+    const std::string whole = read_all(path / name);
+    std::string damaged = whole;
+    const size_t place = random() % whole.size();
+    damaged[place] = static_cast<char>(damaged[place] ^ (1 << random() % 8));
+    CAPTURE(name);
+    CAPTURE(place);
+    write_all(path / name, damaged);
+    CHECK(contains(verify(path), name));
+    write_all(path / name, whole);
+  }
+  CHECK(verify(path) == "");
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,188 @@
+#include "framework/artifacts/history.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+
+#include "file_size_limit.h"
+#include "scratch.h"
+
+namespace tenon::artifacts {
+
+using support::ErrorKind;
+
+namespace {
+
+using Row = std::map<std::string, std::string>;
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> split_cells(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
+      cells.back() += line[i++];
+    } else if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back() += line[i];
+    }
+  }
+  return cells;
+}
+
+std::vector<Row> read_csv(const std::filesystem::path& file) {
+  const auto lines = split_lines(read_all(file));
+  const auto columns = split_cells(lines.at(0));
+  std::vector<Row> rows;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const auto cells = split_cells(lines[i]);
+    REQUIRE(cells.size() == columns.size());
+    Row& row = rows.emplace_back();
+    for (size_t c = 0; c < cells.size(); ++c) {
+      if (!cells[c].empty()) row[columns[c]] = cells[c];
+    }
+  }
+  return rows;
+}
+
+std::vector<Row> read_jsonl(const std::filesystem::path& file) {
+  std::vector<Row> rows;
+  for (const auto& line : split_lines(read_all(file))) {
+    Row& row = rows.emplace_back();
+    const auto json = nlohmann::json::parse(line);
+    for (const auto& [key, value] : json.items()) {
+      const bool is_text = value.is_string();
+      row[key] = is_text ? value.get<std::string>() : print_number(value.get<double>());
+    }
+  }
+  return rows;
+}
+
+void write_example(History& history) {
+  history.append({HistoryEvent::validation, 0, 0, 0.25, {{"validation/loss", 2.5}}});
+  history.append({HistoryEvent::step, 1, 1, 0.5, {{"train/loss", 0.1}, {"train/lr", 1e-5}}});
+  history.append({HistoryEvent::step, 1, 2, 0.75, {{"train/loss", std::nan("")}, {"train/lr", 1e300}}});
+  history.append({HistoryEvent::validation, 1, 2, 1.0, {{"validation/accuracy", 0.97}, {"validation/loss", INFINITY}}});
+  history.append({HistoryEvent::checkpoint, 1, 2, 1.25, {}});
+  history.append({HistoryEvent::epoch, 1, 2, 1.5, {{"train/loss", -INFINITY}, {"mine/\"a\", b", 3}}});
+}
+
+}  // namespace
+
+TEST_CASE("a line of the history is JSON with its keys in order") {
+  const HistoryLine line{HistoryEvent::step, 1, 23, 4.2, {{"train/loss", 0.31}, {"train/accuracy", 1}}};
+  CHECK(print_history_line(line) ==
+        "{\"event\": \"step\", \"epoch\": 1, \"step\": 23, \"time_s\": 4.2, \"train/loss\": 0.31, \"train/accuracy\": "
+        "1}\n");
+}
+
+TEST_CASE("what is not a number is text that stands apart from a figure that is missing") {
+  const HistoryLine line{HistoryEvent::epoch, 1, 2, 0.1234567, {{"a", NAN}, {"b", INFINITY}, {"c", -INFINITY}}};
+  CHECK(print_history_line(line) ==
+        "{\"event\": \"epoch\", \"epoch\": 1, \"step\": 2, \"time_s\": 0.123457, \"a\": \"NaN\", "
+        "\"b\": \"Infinity\", \"c\": \"-Infinity\"}\n");
+}
+
+TEST_CASE("numbers read back to the same bits") {
+  std::mt19937_64 random(3);
+  const auto check = [](double number) {
+    const double back = nlohmann::json::parse(print_json_number(number)).get<double>();
+    CHECK(std::bit_cast<uint64_t>(back) == std::bit_cast<uint64_t>(number));
+  };
+  for (const double number : {0.1, 1e-320, 5e-324, 1.7976931348623157e308, 1.0 / 3, 123456789012345678.0})
+    check(number);
+  for (int i = 0; i < 2000; ++i) {
+    const auto number = std::bit_cast<double>(random());
+    if (std::isfinite(number)) check(number);
+  }
+  for (const double number : {INFINITY, -INFINITY}) CHECK(parse_not_finite(print_number(number)) == number);
+  CHECK(std::isnan(parse_not_finite(print_number(NAN))));
+  CHECK_THROWS_AS(parse_not_finite("nan"), std::invalid_argument);
+}
+
+TEST_CASE("the CSV holds what the JSON lines hold, figures that appear later included") {
+  const Scratch scratch;
+  History history(scratch / "h.jsonl", scratch / "h.csv");
+  write_example(history);
+  const auto rows = read_jsonl(scratch / "h.jsonl");
+  REQUIRE(rows.size() == 6);
+  CHECK(rows[2].at("train/loss") == "NaN");
+  CHECK(read_csv(scratch / "h.csv") == rows);
+  CHECK(split_lines(read_all(scratch / "h.csv")).front() ==
+        "event,epoch,step,time_s,validation/loss,train/loss,train/lr,validation/accuracy,\"mine/\"\"a\"\", b\"");
+  CHECK(list_names(scratch.path()) == std::set<std::string>{"h.csv", "h.jsonl"});
+}
+
+TEST_CASE("both files are whole after every line") {
+  const Scratch scratch;
+  History history(scratch / "h.jsonl", scratch / "h.csv");
+  CHECK(read_all(scratch / "h.csv") == "event,epoch,step,time_s\n");
+  for (int64_t step = 1; step < 20; ++step) {
+    history.append({HistoryEvent::step, 1, step, 0, {{"train/figure_" + std::to_string(step % 3), 1.5}}});
+    CHECK(read_jsonl(scratch / "h.jsonl").size() == static_cast<size_t>(step));
+    CHECK(read_csv(scratch / "h.csv") == read_jsonl(scratch / "h.jsonl"));
+    CHECK(read_all(scratch / "h.jsonl").ends_with("}\n"));
+  }
+}
+
+TEST_CASE("equal lines make equal files") {
+  const Scratch scratch;
+  for (const std::string name : {"a", "b"}) {
+    History history(scratch / (name + ".jsonl"), scratch / (name + ".csv"));
+    write_example(history);
+  }
+  CHECK(read_all(scratch / "a.jsonl") == read_all(scratch / "b.jsonl"));
+  CHECK(read_all(scratch / "a.csv") == read_all(scratch / "b.csv"));
+}
+
+TEST_CASE("a line that fails half-way is taken back") {
+  const Scratch scratch;
+  History history(scratch / "h.jsonl", scratch / "h.csv");
+  write_example(history);
+  const std::string before = read_all(scratch / "h.jsonl");
+  std::string message;
+  {
+    const FileSizeLimit limit(before.size() + 10);
+    message = find_error(ErrorKind::internal, [&] {
+      history.append({HistoryEvent::step, 1, 3, 0, {{"train/loss", 1}}});
+    });
+  }
+  CHECK(contains(message, "h.jsonl: cannot be written: File too large"));
+  CHECK(read_all(scratch / "h.jsonl") == before);
+}
+
+TEST_CASE("a figure that would make two equal keys is refused and nothing is written") {
+  const Scratch scratch;
+  History history(scratch / "h.jsonl", scratch / "h.csv");
+  for (const Figures& figures : {Figures{{"a", 1}, {"a", 2}}, Figures{{"step", 1}}}) {
+    const auto append = [&] { history.append({HistoryEvent::step, 1, 1, 0, figures}); };
+    CHECK(contains(find_error(ErrorKind::internal, append), "is there twice or has the name of a fixed column"));
+  }
+  CHECK(read_all(scratch / "h.jsonl").empty());
+}
+
+TEST_CASE("a history never writes into one that is there") {
+  const Scratch scratch;
+  write_all(scratch / "h.jsonl", "{}\n");
+  const auto open = [&] { History history(scratch / "h.jsonl", scratch / "h.csv"); };
+  CHECK(contains(find_error(ErrorKind::internal, open), "h.jsonl: cannot be opened: File exists"));
+  CHECK(read_all(scratch / "h.jsonl") == "{}\n");
+}
+
+}  // namespace tenon::artifacts

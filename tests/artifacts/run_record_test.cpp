@@ -1,0 +1,94 @@
+#include "framework/artifacts/run_record.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "file_size_limit.h"
+#include "scratch.h"
+
+namespace tenon::artifacts {
+
+using support::ErrorKind;
+
+TEST_CASE("run.json says what runs, on what and since when") {
+  const Scratch scratch;
+  RunRecord record = make_run_record({"host", "--config", "a b.toml"}, std::chrono::system_clock::now());
+  record.libtorch_version = "2.11.0";
+  record.device = "cpu";
+  record.plugins = {{"small_cnn", "1.2", "plugins/small_cnn.so", std::string(64, 'a')}};
+  write_run_record(scratch / "run.json", record);
+  const auto json = nlohmann::json::parse(read_all(scratch / "run.json"));
+  CHECK(json["status"] == "running");
+  CHECK(json["reason"].is_null());
+  CHECK(json["exit_code"].is_null());
+  CHECK(json["end"].is_null());
+  const std::regex iso_8601(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d)");
+  CHECK(std::regex_match(json["start"].get<std::string>(), iso_8601));
+  CHECK(std::regex_match(json["tenon"].get<std::string>(), std::regex(R"(\d+\.\d+\.\d+.*)")));
+  CHECK(std::regex_match(json["compiler"].get<std::string>(), std::regex(R"((gcc|clang) \d+\.\d+\.\d+)")));
+  CHECK(json["libtorch"] == "2.11.0");
+  CHECK(json["device"] == "cpu");
+  CHECK(json["command_line"] == nlohmann::json({"host", "--config", "a b.toml"}));
+  CHECK(json["working_directory"] == std::filesystem::current_path().string());
+  CHECK(json["plugins"][0]["id"] == "small_cnn");
+  CHECK(json["plugins"][0]["sha256"] == std::string(64, 'a'));
+  CHECK(json["machine"]["hostname"].get<std::string>() != "");
+  CHECK(json["machine"]["cores"].get<int64_t>() >= 1);
+  CHECK(json["machine"]["memory_bytes"].get<int64_t>() > 1'000'000);
+  CHECK(json["machine"]["kernel"].get<std::string>().starts_with("Linux "));
+  CHECK(json["machine"].contains("cpu"));
+  CHECK(json["machine"].contains("os"));
+}
+
+TEST_CASE("at its end the record says how the run ended") {
+  const Scratch scratch;
+  RunRecord record = make_run_record({"host"}, std::chrono::system_clock::now());
+  write_run_record(scratch / "run.json", record);
+  record.status = RunStatus::failed;
+  record.reason = "the loss is NaN";
+  record.exit_code = 7;
+  record.end = record.start + std::chrono::seconds(3);
+  write_run_record(scratch / "run.json", record);
+  const auto json = nlohmann::json::parse(read_all(scratch / "run.json"));
+  CHECK(json["status"] == "failed");
+  CHECK(json["reason"] == "the loss is NaN");
+  CHECK(json["exit_code"] == 7);
+  CHECK(json["end"].get<std::string>().size() == 25);
+  CHECK(list_names(scratch.path()) == std::set<std::string>{"run.json"});
+}
+
+TEST_CASE("git is null, a commit, or a commit whose state git did not tell") {
+  RunRecord record;
+  record.git.reset();
+  CHECK(nlohmann::json::parse(print_run_record(record))["git"].is_null());
+  record.git = GitState{"abc", true};
+  CHECK(nlohmann::json::parse(print_run_record(record))["git"] == nlohmann::json({{"commit", "abc"}, {"dirty", true}}));
+  record.git = GitState{"abc", std::nullopt};
+  CHECK(nlohmann::json::parse(print_run_record(record))["git"] ==
+        nlohmann::json({{"commit", "abc"}, {"dirty", nullptr}}));
+}
+
+TEST_CASE("arguments that are not UTF-8 do not break the record") {
+  RunRecord record;
+  record.command_line = {"host", "\xFF"};
+  CHECK(nlohmann::json::parse(print_run_record(record))["command_line"][1] == "\xEF\xBF\xBD");
+}
+
+TEST_CASE("a record that cannot be updated stays as it was") {
+  const Scratch scratch;
+  RunRecord record = make_run_record({"host"}, std::chrono::system_clock::now());
+  write_run_record(scratch / "run.json", record);
+  const std::string before = read_all(scratch / "run.json");
+  record.status = RunStatus::finished;
+  std::string message;
+  {
+    const FileSizeLimit limit(20);
+    message = find_error(ErrorKind::internal, [&] { write_run_record(scratch / "run.json", record); });
+  }
+  CHECK(contains(message, "run.json: cannot be written: File too large"));
+  CHECK(read_all(scratch / "run.json") == before);
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,181 @@
+#include "framework/config/print_run_plan.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "tests/config/run_file.h"
+
+namespace tenon::config {
+namespace {
+
+// The plan's text, read as a run file from another folder and written again.
+std::string print_again(const std::string& printed) {
+  const auto folder = std::filesystem::path(TENON_TEST_DIR) / "elsewhere";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "plan.toml", std::ios::binary) << printed;
+  return print_run_plan(read_plan(folder / "plan.toml"));
+}
+
+}  // namespace
+
+TEST_CASE("the shortest run file is printed with every default") {
+  CHECK(print_run_plan(plan_of(kShortRunFile)) ==
+        R"(# The complete plan of a run, every default written out. It can be run again as it is.
+
+[run]
+name = "digits"
+output_dir = "runs"
+seed = 0
+deterministic = false
+threads = 0
+
+[plugins]
+paths = []
+
+[model]
+use = "small_cnn"
+params = { channels = 1, classes = 10, width = 32 }
+
+[data]
+batch_size = 64
+validation_batch_size = 64
+workers = 2
+prefetch = 2
+shuffle = true
+
+[data.train]
+use = "digits"
+params = { split = "train" }
+
+[data.validation]
+use = "digits"
+params = { split = "test" }
+
+[[loss]]
+use = "cross_entropy"
+params = { label_smoothing = 0.0 }
+name = "cross_entropy"
+weight = 1.0
+
+[[metric]]
+use = "accuracy"
+name = "accuracy"
+
+[train]
+epochs = 10
+
+[optimizer]
+use = "adamw"
+lr = 0.001
+betas = [0.9, 0.999]
+eps = 1e-08
+weight_decay = 0.01
+
+[schedule]
+use = "constant"
+
+[validation]
+every = "1 epoch"
+at_start = false
+
+[checkpoint]
+every = "1 epoch"
+keep = 3
+
+[log]
+every = "50 steps"
+)");
+}
+
+TEST_CASE("a printed plan read from elsewhere is the same plan") {
+  const std::vector<std::vector<std::string>> runs = {
+      {},
+      {"run={name='a \"b\" ü', output_dir='../out', seed=9223372036854775807, deterministic=true, threads=3}"},
+      {"plugins.paths=['plugins', '../more']", "model.weights=start.safetensors"},
+      {"model={use='mlp', params={hidden=[]}, inputs={features='data.image'}}"},
+      {"data.train={use='image_folder', params={path='images', image_size=32}}"},
+      {"data.validation={b={use='digits'}, 'a.c d'={use='digits', params={split='test'}}}"},
+      {"loss.0.weight=-0.1", "loss.1={use='cross_entropy', name='smooth', params={label_smoothing=0.1}}"},
+      {"loss.0.inputs={logits='model.logits', 'odd key'='data.label'}", "metric.0.name=top"},
+      {"callback=[{use='early_stopping'}, {use='early_stopping', params={mode='max', min_delta=1e-9}}]"},
+      {"train={steps=1000}", "optimizer={use='sgd', lr=3e-4, momentum=0.9, nesterov=true}"},
+      {"schedule={use='one_cycle', anneal='linear', warmup_fraction=0.123456789012345678}"},
+      {"validation.every=90 minutes", "checkpoint.every=never", "log.every=0.1 seconds", "checkpoint.keep=1"},
+  };
+  for (const auto& overrides : runs) {
+    CAPTURE(overrides.empty() ? "" : overrides[0]);
+    const std::string printed = print_run_plan(plan_of(kShortRunFile, overrides));
+    CHECK(print_again(printed) == printed);
+  }
+}
+
+TEST_CASE("every key of a run file shows in the printed plan") {
+  const std::vector<std::string> bases = {"", "optimizer={use='sgd', lr=1, momentum=0.9}", "schedule.use=one_cycle"};
+  const std::vector<std::vector<std::string>> changes = {
+      {"run.name=b",
+       "run.output_dir=b",
+       "run.seed=1",
+       "run.deterministic=true",
+       "run.threads=1",
+       "plugins.paths=['b']",
+       "model.use=mlp",
+       "model.params.width=1",
+       "model.weights=b",
+       "model.inputs.image=data.image",
+       "data.batch_size=1",
+       "data.validation_batch_size=1",
+       "data.workers=1",
+       "data.prefetch=1",
+       "data.shuffle=false",
+       "data.train.params.split=test",
+       "data.validation.params.split=train",
+       "data.validation={b={use='digits'}}",
+       "loss.0.name=b",
+       "loss.0.weight=2",
+       "loss.0.params.label_smoothing=0.1",
+       "loss.0.inputs.logits=model.logits",
+       "metric.0.name=b",
+       "metric.0.inputs.logits=model.logits",
+       "callback.0.use=early_stopping",
+       "train.epochs=1",
+       "train={steps=10}",
+       "optimizer.lr=1",
+       "optimizer.betas=[0, 0.999]",
+       "optimizer.betas=[0.9, 0]",
+       "optimizer.eps=1e-6",
+       "optimizer.weight_decay=0",
+       "validation.every=1 step",
+       "validation.at_start=true",
+       "checkpoint.every=1 step",
+       "checkpoint.keep=1",
+       "log.every=1 step"},
+      {"optimizer.lr=2", "optimizer.momentum=0.5", "optimizer.dampening=0.5", "optimizer.weight_decay=0.5",
+       "optimizer.nesterov=true"},
+      {"schedule.use=constant", "schedule.warmup_fraction=0.5", "schedule.div_factor=1", "schedule.final_div_factor=1",
+       "schedule.anneal=linear"},
+  };
+  for (size_t i = 0; i < bases.size(); ++i) {
+    std::vector<std::string> overrides;
+    if (!bases[i].empty()) overrides.push_back(bases[i]);
+    const std::string unchanged = print_run_plan(plan_of(kShortRunFile, overrides));
+    for (const std::string& change : changes[i]) {
+      CAPTURE(change);
+      std::vector<std::string> changed = overrides;
+      changed.push_back(change);
+      CHECK(print_run_plan(plan_of(kShortRunFile, changed)) != unchanged);
+    }
+  }
+}
+
+TEST_CASE("a plan without validation data is printed and read back") {
+  const std::string text =
+      "model = { use = \"mlp\" }\ndata = { batch_size = 2, train = { use = \"digits\" } }\n"
+      "loss = [{ use = \"cross_entropy\" }]\ntrain = { steps = 5 }\n"
+      "optimizer = { use = \"sgd\", lr = 0.1 }\n";
+  const std::string printed = print_run_plan(plan_of(text));
+  CHECK(printed.find("every = \"never\"") != printed.npos);
+  CHECK(print_again(printed) == printed);
+}
+
+}  // namespace tenon::config

@@ -1,0 +1,80 @@
+#include "framework/config/read_run_config.h"
+
+#include <doctest/doctest.h>
+
+#include "framework/support/error.h"
+#include "tests/config/run_file.h"
+
+namespace tenon::config {
+namespace {
+
+RunConfig read(const std::string& text) { return read_run_config(write_run_file(text), {}); }
+
+std::string place_of(const Place& place) {
+  const std::string text = to_string(place);
+  return text.substr(text.rfind('/') + 1);
+}
+
+}  // namespace
+
+TEST_CASE("what the file does not set stays unset and points to the table it is missing from") {
+  const RunConfig config = read("[train]\nepochs = 3\n");
+  CHECK(config.train.epochs.value == 3);
+  CHECK(place_of(config.train.epochs.place) == "digits.toml:2:10");
+  CHECK_FALSE(config.train.steps.value);
+  CHECK(place_of(config.train.steps.place) == "digits.toml:1:1");
+  CHECK_FALSE(config.run.seed.value);
+}
+
+TEST_CASE("columns count characters") {
+  const RunConfig config = read("[model]\ninputs = { \"größe\" = \"data.size\", b = \"data.label\" }\n");
+  CHECK(place_of(config.model.inputs.at("b").place) == "digits.toml:2:39");
+}
+
+TEST_CASE("named validation datasets keep the order of the file") {
+  const RunConfig config = read("[data.validation.z]\nuse = \"digits\"\n[data.validation.a]\nuse = \"digits\"\n");
+  REQUIRE(config.data.validation.size() == 2);
+  CHECK(config.data.validation[0].name == "validation/z");
+  CHECK(config.data.validation[1].name == "validation/a");
+}
+
+TEST_CASE("windows line ends and tabs are TOML too") {
+  CHECK(read("[train]\r\n\tepochs = 3\r\n").train.epochs.value == 3);
+}
+
+TEST_CASE("a file that cannot be read is named, with the reason") {
+  try {
+    read_run_config("no/such/run.toml", {});
+    FAIL("no error");
+  } catch (const support::Error& error) {
+    CHECK(error.kind() == support::ErrorKind::configuration);
+    CHECK(std::string(error.what()) ==
+          "no/such/run.toml: cannot be read: No such file or directory; expected a run file (TOML)");
+  }
+  CHECK_THROWS_AS(read_run_config(TENON_TEST_DIR, {}), support::Error);
+}
+
+TEST_CASE("all mistakes are listed, in the order of the file") {
+  const std::string message = mistake_of("[train]\nsteps = 0\nepoch = 1\n[run]\nseed = \"x\"\n[data]\nworkers = -1\n");
+  CHECK(message ==
+        "digits.toml:2:9: train.steps is 0; expected an integer of at least 1\n"
+        "digits.toml:3:1: train.epoch is not a key of train; did you mean \"epochs\"?\n"
+        "digits.toml:5:8: run.seed is \"x\"; expected an integer of at least 0\n"
+        "digits.toml:7:11: data.workers is -1; expected an integer of at least 0");
+}
+
+TEST_CASE("an empty file lacks everything that is required, at its start") {
+  const std::string message = mistake_of("");
+  for (const char* expected : {"model.use is missing", "data.batch_size is missing", "data.train.use is missing",
+                               "there is no loss", "train.epochs is missing", "optimizer.use is missing"}) {
+    CAPTURE(expected);
+    CHECK(message.find(std::string("digits.toml:1:1: ") + expected) != message.npos);
+  }
+}
+
+TEST_CASE("a value over several lines is shown by its first") {
+  CHECK(mistake_of("[train]\nepochs = [1,\n  2]\n") ==
+        "digits.toml:2:10: train.epochs is [1, ...; expected an integer of at least 1");
+}
+
+}  // namespace tenon::config

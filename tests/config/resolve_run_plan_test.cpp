@@ -1,0 +1,179 @@
+#include "framework/config/resolve_run_plan.h"
+
+#include <doctest/doctest.h>
+
+#include "framework/config/read_run_config.h"
+#include "tests/config/run_file.h"
+#include "tests/config/stub_schemas.h"
+
+namespace tenon::config {
+namespace {
+
+const std::filesystem::path kFolder = TENON_TEST_DIR;
+
+template <class T>
+T param(const ComponentPlan& plan, const std::string& name) {
+  return std::get<T>(plan.params.at(name));
+}
+
+}  // namespace
+
+TEST_CASE("the shortest run file gets every documented default") {
+  const RunPlan plan = plan_of(kShortRunFile);
+  CHECK(plan.run.name == "digits");
+  CHECK(plan.run.output_dir == "runs");
+  CHECK(plan.run.seed == 0);
+  CHECK_FALSE(plan.run.deterministic);
+  CHECK(plan.run.threads == 0);
+  CHECK(plan.plugin_paths.empty());
+  CHECK(plan.model.weights.empty());
+  CHECK(plan.data.validation_batch_size == 64);
+  CHECK(plan.data.workers == 2);
+  CHECK(plan.data.prefetch == 2);
+  CHECK(plan.data.shuffle);
+  CHECK(plan.losses.at(0).name == "cross_entropy");
+  CHECK(plan.losses.at(0).weight == 1);
+  CHECK(plan.metrics.at(0).name == "accuracy");
+  CHECK(plan.callbacks.empty());
+  CHECK(to_string(plan.validation.every) == "1 epoch");
+  CHECK_FALSE(plan.validation.at_start);
+  CHECK(to_string(plan.checkpoint.every) == "1 epoch");
+  CHECK(plan.checkpoint.keep == 3);
+  CHECK(to_string(plan.log.every) == "50 steps");
+  CHECK(std::holds_alternative<ConstantSchedule>(plan.schedule));
+}
+
+TEST_CASE("the shortest run file keeps what it says") {
+  const RunPlan plan = plan_of(kShortRunFile);
+  CHECK(plan.file == kFolder / "digits.toml");
+  CHECK(plan.model.use == "small_cnn");
+  CHECK(plan.model.place == (kFolder / "digits.toml").string() + ":2:7");
+  CHECK(plan.data.batch_size == 64);
+  CHECK(plan.data.train.name == "train");
+  CHECK(plan.data.validation.at(0).name == "validation");
+  CHECK(param<std::string>(plan.data.validation.at(0), "split") == "test");
+  CHECK(plan.train.epochs == 10);
+  CHECK(plan.train.steps == 0);
+}
+
+TEST_CASE("adamw has the defaults of its authors") {
+  const auto adamw = std::get<AdamWPlan>(plan_of(kShortRunFile).optimizer);
+  CHECK(adamw.lr == 1e-3);
+  CHECK(adamw.betas == std::array<double, 2>{0.9, 0.999});
+  CHECK(adamw.eps == 1e-8);
+  CHECK(adamw.weight_decay == 0.01);
+}
+
+TEST_CASE("sgd has no momentum, dampening, decay or nesterov unless asked for") {
+  const auto sgd = std::get<SgdPlan>(plan_of(kShortRunFile, {"optimizer={use='sgd', lr=1}"}).optimizer);
+  CHECK(sgd.lr == 1.0);
+  CHECK(sgd.momentum == 0);
+  CHECK(sgd.dampening == 0);
+  CHECK(sgd.weight_decay == 0);
+  CHECK_FALSE(sgd.nesterov);
+}
+
+TEST_CASE("nesterov is accepted with momentum and without dampening") {
+  const auto plan = plan_of(kShortRunFile, {"optimizer={use='sgd', lr=1, momentum=0.9, nesterov=true}"});
+  CHECK(std::get<SgdPlan>(plan.optimizer).nesterov);
+}
+
+TEST_CASE("one_cycle has the defaults of PyTorch") {
+  const auto one_cycle = std::get<OneCycleSchedule>(plan_of(kShortRunFile, {"schedule.use=one_cycle"}).schedule);
+  CHECK(one_cycle.warmup_fraction == 0.3);
+  CHECK(one_cycle.div_factor == 25);
+  CHECK(one_cycle.final_div_factor == 1e4);
+  CHECK(one_cycle.anneal == OneCycleSchedule::Anneal::cosine);
+}
+
+TEST_CASE("every parameter of a component's schema is in the plan") {
+  const RunPlan plan = plan_of(kShortRunFile, {"model.params.classes=7"});
+  CHECK(plan.model.params.size() == 3);
+  CHECK(param<int64_t>(plan.model, "classes") == 7);
+  CHECK(param<int64_t>(plan.model, "width") == 32);
+}
+
+TEST_CASE("an integer is accepted where a number is expected") {
+  const RunPlan plan = plan_of(kShortRunFile, {"loss.0.params.label_smoothing=0", "loss.0.weight=2"});
+  CHECK(param<double>(plan.losses.at(0), "label_smoothing") == 0.0);
+  CHECK(plan.losses.at(0).weight == 2.0);
+}
+
+TEST_CASE("relative paths start from the run file's folder, and output_dir stays as it is") {
+  const RunPlan plan = plan_of(
+      kShortRunFile, {"data.train={use='image_folder', params={path='../images'}}", "model.weights=start.safetensors",
+                      "plugins.paths=['plugins', '/opt/p']", "run.output_dir=../runs"});
+  CHECK(param<std::string>(plan.data.train, "path") == (kFolder.parent_path() / "images").string());
+  CHECK(plan.model.weights == kFolder / "start.safetensors");
+  CHECK(plan.plugin_paths == std::vector<std::filesystem::path>{kFolder / "plugins", "/opt/p"});
+  CHECK(plan.run.output_dir == "../runs");
+}
+
+TEST_CASE("plugin paths are known before there are schemas") {
+  const RunConfig config = read_run_config(write_run_file("[plugins]\npaths = [\"a/../b\"]\n"), {});
+  CHECK(resolve_plugin_paths(config) == std::vector<std::filesystem::path>{kFolder / "b"});
+}
+
+TEST_CASE("validation has its own batch size, for one dataset or several") {
+  const RunPlan plan = plan_of(
+      kShortRunFile, {"data.validation_batch_size=8", "data.validation={hard={use='digits'}, easy={use='digits'}}"});
+  CHECK(plan.data.validation_batch_size == 8);
+  CHECK(plan.data.validation.size() == 2);
+}
+
+TEST_CASE("without validation data nothing is validated") {
+  const std::string text = R"(model = { use = "mlp" }
+data = { batch_size = 2, train = { use = "digits" } }
+loss = [{ use = "cross_entropy" }]
+train = { steps = 5 }
+optimizer = { use = "sgd", lr = 0.1 }
+)";
+  CHECK(plan_of(text).validation.every.unit == Period::Unit::never);
+  CHECK(plan_of(text, {"validation.every=never", "validation.at_start=false"}).train.steps == 5);
+  CHECK(mistake_of(text, {"validation.at_start=true"}).find("there is no [data.validation]") != std::string::npos);
+}
+
+TEST_CASE("inputs come from the data, and of a loss also from the model") {
+  const RunPlan plan = plan_of(kShortRunFile, {"model.inputs.image=data.image", "loss.0.inputs.logits=model.logits"});
+  CHECK(plan.model.inputs.at("image") == "data.image");
+  CHECK(plan.losses.at(0).inputs.at("logits") == "model.logits");
+}
+
+TEST_CASE("a component that no plugin has is reported with where it was searched") {
+  CHECK(mistake_of(kShortRunFile, {"model.use=smal_cnn"}) ==
+        "--set model.use: model.use is \"smal_cnn\"; expected the id of a model; did you mean \"small_cnn\"? "
+        "(searched: plugins)");
+}
+
+TEST_CASE("two losses of one kind need names of their own") {
+  const std::vector<std::string> twice = {"loss.1.use=cross_entropy"};
+  CHECK(mistake_of(kShortRunFile, twice).find("loss.1 has the name \"cross_entropy\", and so has loss.0") !=
+        std::string::npos);
+  CHECK(plan_of(kShortRunFile, {twice[0], "loss.1.name=smooth"}).losses.size() == 2);
+}
+
+TEST_CASE("all mistakes are listed, in the order of the file") {
+  const std::string message = mistake_of(R"([optimizer]
+use = "sgd"
+[model]
+use = "cnn"
+inputs = { image = "image" }
+[train]
+[data.train]
+use = "digits"
+params = { splt = "train" }
+[[loss]]
+use = "cross_entropy"
+params = { label_smoothing = "much" }
+)");
+  CHECK(message ==
+        "digits.toml:1:1: optimizer.lr is missing; expected a number above 0\n"
+        "digits.toml:4:7: model.use is \"cnn\"; expected the id of a model; known: mlp, small_cnn (searched: plugins)\n"
+        "digits.toml:5:20: model.inputs.image is \"image\"; expected \"data.<field>\"\n"
+        "digits.toml:6:1: train.epochs is missing; expected epochs or steps, such as epochs = 10\n"
+        "digits.toml:7:1: data.batch_size is missing; expected the number of samples in a batch, such as 64\n"
+        "digits.toml:9:12: data.train.params.splt is not a parameter of digits; did you mean \"split\"?\n"
+        "digits.toml:12:30: loss.0.params.label_smoothing is \"much\"; expected a number in [0, 1)");
+}
+
+}  // namespace tenon::config

@@ -1,0 +1,66 @@
+// tests/fixtures/wrong_configs: run files with one mistake each, and in their first lines what must be said about it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "framework/support/error.h"
+#include "tests/config/run_file.h"
+
+namespace tenon::config {
+namespace {
+
+std::vector<std::filesystem::path> list_wrong_configs() {
+  const auto folder = std::filesystem::path(TENON_SOURCE_DIR) / "tests/fixtures/wrong_configs";
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// The lines `# expect: ...` on top of the file.
+std::vector<std::string> read_expectations(const std::filesystem::path& file) {
+  const std::string mark = "# expect: ";
+  std::vector<std::string> expectations;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line) && line.starts_with(mark);) {
+    expectations.push_back(line.substr(mark.size()));
+  }
+  return expectations;
+}
+
+std::string refusal_of(const std::filesystem::path& file) {
+  try {
+    read_plan(file);
+  } catch (const support::Error& error) {
+    CHECK(error.kind() == support::ErrorKind::configuration);
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("every wrong run file is refused with place, finding and expectation") {
+  const auto files = list_wrong_configs();
+  CHECK(files.size() >= 45);
+  for (const auto& file : files) {
+    CAPTURE(file.filename().string());
+    const auto expectations = read_expectations(file);
+    REQUIRE_FALSE(expectations.empty());
+    const std::string message = refusal_of(file);
+    CAPTURE(message);
+    for (const std::string& expected : expectations) {
+      CAPTURE(expected);
+      CHECK(message.find(expected) != message.npos);
+    }
+    CHECK(std::regex_search(message, std::regex(file.filename().string() + ":[1-9][0-9]*:[1-9][0-9]*: ")));
+    CHECK(std::count(message.begin(), message.end(), '\n') == 0);  // one mistake, one line
+  }
+}
+
+}  // namespace tenon::config

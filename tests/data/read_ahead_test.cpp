@@ -1,0 +1,125 @@
+#include "framework/data/read_ahead.h"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <string>
+
+using tenon::data::ReadAhead;
+using tenon::data::Tickets;
+
+namespace {
+
+std::exception_ptr make_error(const std::string& text) { return std::make_exception_ptr(std::runtime_error(text)); }
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::runtime_error& caught) {
+    return caught.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("tickets go out in order and never span two batches") {
+  ReadAhead ahead(4, 3);
+  ahead.start(10, 0);
+  int64_t position = 0;
+  while (const auto tickets = ahead.take(3)) {
+    CHECK(tickets->position == position);
+    CHECK(tickets->batch == position / 4);
+    CHECK(tickets->place == position % 4);
+    CHECK(tickets->place + tickets->count <= 4);
+    position += tickets->count;
+  }
+  CHECK(position == 10);
+}
+
+TEST_CASE("no ticket is given for a batch beyond the ring until the front one is released") {
+  ReadAhead ahead(4, 2);
+  ahead.start(100, 0);
+  CHECK(ahead.take(100)->batch == 0);
+  CHECK(ahead.take(100)->batch == 1);
+  CHECK_FALSE(ahead.take(100));
+  ahead.release_front();
+  CHECK(ahead.take(100)->batch == 2);
+  CHECK_FALSE(ahead.take(100));
+}
+
+TEST_CASE("a batch is complete when all its tickets are finished, in whatever order") {
+  ReadAhead ahead(4, 2);
+  ahead.start(8, 0);
+  const Tickets first = *ahead.take(2);
+  const Tickets second = *ahead.take(2);
+  const Tickets next_batch = *ahead.take(4);
+  ahead.finish(next_batch);
+  ahead.finish(second);
+  CHECK_FALSE(ahead.is_front_complete());
+  ahead.finish(first);
+  CHECK(ahead.is_front_complete());
+  ahead.release_front();
+  CHECK(ahead.is_front_complete());
+  ahead.release_front();
+  CHECK(ahead.is_over());
+}
+
+TEST_CASE("the earliest failure of a batch wins, whoever reports it first") {
+  ReadAhead ahead(6, 2);
+  ahead.start(12, 0);
+  const Tickets first = *ahead.take(2);
+  const Tickets second = *ahead.take(2);
+  ahead.fail(second, 3, make_error("at 3"));
+  CHECK_FALSE(ahead.is_front_complete());  // places 0 and 1 are still being read
+  ahead.fail(first, 1, make_error("at 1"));
+  CHECK(ahead.is_front_complete());
+  CHECK(text_of(ahead.front_error()) == "at 1");
+  CHECK_FALSE(ahead.take(6));  // the rest of the batch, and all later ones, are not needed
+}
+
+TEST_CASE("a failure leaves the batches before it to be delivered") {
+  ReadAhead ahead(2, 3);
+  ahead.start(100, 0);
+  const Tickets first = *ahead.take(2);
+  const Tickets second = *ahead.take(2);
+  ahead.fail(second, 0, make_error("in the second"));
+  CHECK_FALSE(ahead.take(2));
+  ahead.finish(first);
+  CHECK(ahead.is_front_complete());
+  CHECK_FALSE(ahead.front_error());
+  ahead.release_front();
+  CHECK(ahead.is_front_complete());
+  CHECK(text_of(ahead.front_error()) == "in the second");
+}
+
+TEST_CASE("a failure in a later batch does not hide one in an earlier batch") {
+  ReadAhead ahead(2, 3);
+  ahead.start(100, 0);
+  const Tickets first = *ahead.take(2);
+  const Tickets second = *ahead.take(2);
+  ahead.fail(second, 0, make_error("in the second"));
+  ahead.fail(first, 0, make_error("in the first"));
+  CHECK(text_of(ahead.front_error()) == "in the first");
+}
+
+TEST_CASE("the last batch is as large as what is left") {
+  ReadAhead ahead(4, 2);
+  ahead.start(10, 2);
+  CHECK(ahead.front() == 2);
+  CHECK(ahead.front_size() == 2);
+  const Tickets tickets = *ahead.take(100);
+  CHECK(tickets.position == 8);
+  CHECK(tickets.count == 2);
+  ahead.finish(tickets);
+  CHECK(ahead.is_front_complete());
+}
+
+TEST_CASE("a new pass knows nothing of the failures of the one before") {
+  ReadAhead ahead(2, 2);
+  ahead.start(4, 0);
+  ahead.fail(*ahead.take(2), 0, make_error("old"));
+  ahead.start(4, 0);
+  ahead.finish(*ahead.take(2));
+  CHECK_FALSE(ahead.front_error());
+  CHECK(ahead.take(2));
+}

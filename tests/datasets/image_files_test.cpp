@@ -1,0 +1,80 @@
+#include "plugins/datasets/image_folder/image_files.h"
+
+#include <doctest/doctest.h>
+
+#include <tenon/error.hpp>
+
+#include "tests/datasets/written_images.h"
+
+using namespace image_folder;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> paths_of(const ImageFiles& files) {
+  std::vector<std::string> paths;
+  for (const ImageFile& image : files.images) paths.push_back(std::to_string(image.label) + " " + image.path);
+  return paths;
+}
+
+}  // namespace
+
+TEST_CASE("classes and images are listed in byte order, at any depth") {
+  const fs::path root = make_empty_folder("listing");
+  for (const char* file :
+       {"dog/b.jpg", "dog/a.PNG", "dog/2019/x.jpeg", "Cat/1.webp", "cat/1.tif", "cat/10.jpg", "cat/2.jpg"}) {
+    write_file(root / file, {1});
+  }
+  const ImageFiles files = list_image_files(root);
+  CHECK(files.classes == std::vector<std::string>{"Cat", "cat", "dog"});
+  CHECK(paths_of(files) == std::vector<std::string>{"0 Cat/1.webp", "1 cat/1.tif", "1 cat/10.jpg", "1 cat/2.jpg",
+                                                    "2 dog/2019/x.jpeg", "2 dog/a.PNG", "2 dog/b.jpg"});
+}
+
+TEST_CASE("what is hidden or no image is left out") {
+  const fs::path root = make_empty_folder("hidden");
+  for (const char* file :
+       {"readme.txt", ".git/a.jpg", "cat/a.jpg", "cat/._a.jpg", "cat/notes.txt", "cat/.cache/b.jpg"}) {
+    write_file(root / file, {1});
+  }
+  fs::create_directory(root / "cat" / "folder.jpg");
+  CHECK(paths_of(list_image_files(root)) == std::vector<std::string>{"0 cat/a.jpg"});
+}
+
+TEST_CASE("links to classes and to images are followed, links in a circle are not") {
+  const fs::path root = make_empty_folder("links");
+  write_file(root / "store" / "a.jpg", {1});
+  fs::create_directories(root / "data" / "cat");
+  fs::create_directory_symlink(root / "store", root / "data" / "dog");
+  fs::create_symlink(root / "store" / "a.jpg", root / "data" / "cat" / "b.jpg");
+  fs::create_directory_symlink(root / "data" / "cat", root / "data" / "cat" / "circle");
+  CHECK(paths_of(list_image_files(root / "data")) == std::vector<std::string>{"0 cat/b.jpg", "1 dog/a.jpg"});
+}
+
+TEST_CASE("a folder that cannot be used is refused by name") {
+  const fs::path root = make_empty_folder("refused");
+  const auto refusal = [](const fs::path& folder) {
+    return error_of<tenon::DataError>([&] { list_image_files(folder); });
+  };
+  CHECK(refusal(root / "missing").find((root / "missing").string() + ": cannot be listed: No such file") == 0);
+  CHECK(refusal(root).find(root.string() + ": holds no folder") == 0);
+  write_file(root / "file", {1});
+  CHECK(refusal(root / "file").find("cannot be listed: Not a directory") != std::string::npos);
+  write_file(root / "cat" / "a.jpg", {1});
+  write_file(root / "dog" / "a.txt", {1});
+  CHECK(refusal(root).find((root / "dog").string() + ": the class holds no image") == 0);
+}
+
+TEST_CASE("the validation part is a fixed share that depends on the path alone") {
+  int64_t chosen = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const std::string path = "cat/" + std::to_string(i) + ".jpg";
+    chosen += is_validation_image(path, 0.2);
+    if (is_validation_image(path, 0.1)) CHECK(is_validation_image(path, 0.2));
+  }
+  CHECK(chosen > 1880);  // three standard deviations of 2000
+  CHECK(chosen < 2120);
+  // Runs of last year must find their split again.
+  CHECK(is_validation_image("cat/0.jpg", 0.1741));
+  CHECK_FALSE(is_validation_image("cat/0.jpg", 0.1740));
+}

@@ -1,0 +1,143 @@
+#include "tests/datasets/opened_dataset.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+struct tenon_params {
+  const ParamValues& values;
+};
+
+namespace {
+
+std::string last_failure;
+
+tenon_status fail(tenon_status status, tenon_string message) {
+  last_failure.assign(message.data, message.size);
+  return status;
+}
+
+struct ToTenon {
+  tenon_value operator()(int64_t number) const { return tenon_int(number); }
+  tenon_value operator()(double number) const { return tenon_float(number); }
+  tenon_value operator()(const std::string& text) const { return tenon_text(text.data(), text.size()); }
+  tenon_value operator()(const std::vector<double>& numbers) const {
+    return tenon_list_value(TENON_VALUE_FLOATS, numbers.data(), numbers.size());
+  }
+};
+
+tenon_status param(const tenon_params* params, tenon_string name, tenon_value* out) {
+  const auto found = params->values.find(std::string(name.data, name.size));
+  if (found == params->values.end()) {
+    return fail(TENON_NOT_FOUND, TENON_STRING("the test gave no value for a parameter"));
+  }
+  *out = std::visit(ToTenon(), found->second);
+  return TENON_OK;
+}
+
+const tenon_host& host() {
+  static const tenon_host table = [] {
+    tenon_host made = {};
+    made.size = sizeof made;
+    made.abi = TENON_ABI_CURRENT;
+    made.fail = &fail;
+    made.param = &param;
+    return made;
+  }();
+  return table;
+}
+
+void check(tenon_status status) {
+  if (status != TENON_OK) throw Refused(status, last_failure);
+}
+
+size_t size_of(int32_t dtype) {
+  if (dtype == TENON_FLOAT32) return 4;
+  if (dtype == TENON_INT64) return 8;
+  throw std::logic_error("a dtype that these tests do not know");
+}
+
+std::string text_of(tenon_string text) { return {text.data, text.size}; }
+
+// One sample's memory, exactly as large as the fields are, so that an address sanitizer notices a write past it.
+struct Slots {
+  const std::vector<const tenon_field*>& fields;
+  SampleBytes bytes;
+
+  static tenon_status slot(const tenon_sink* sink, uint64_t field, const int64_t*, uint32_t, void** memory) {
+    Slots& slots = *static_cast<Slots*>(sink->context);
+    *memory = slots.bytes.at(text_of(slots.fields.at(field)->name)).data();
+    return TENON_OK;
+  }
+};
+
+}  // namespace
+
+OpenedDataset::OpenedDataset(const std::filesystem::path& file, const ParamValues& params) {
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!library) throw std::runtime_error(dlerror());
+  const auto open = reinterpret_cast<tenon_plugin_open_function>(dlsym(library, TENON_ENTRY_SYMBOL));
+  const tenon_offer offer = {TENON_ABI_OLDEST, TENON_ABI_CURRENT, &host(), TENON_STRING("test")};
+  tenon_reply reply = {};
+  check(open(&offer, &reply));
+  table_ = static_cast<const tenon_dataset*>(reply.plugin->components[0]->table);
+  const tenon_params given = {params};
+  check(table_->create(&host(), &given, &self_));
+  const tenon_field* const* fields = nullptr;
+  uint64_t count = 0;
+  check(table_->fields(self_, &fields, &count));
+  fields_.assign(fields, fields + count);
+  if (table_->open_worker) check(table_->open_worker(self_, 0, 0, &worker_));
+}
+
+OpenedDataset::~OpenedDataset() {
+  if (worker_) table_->close_worker(self_, worker_);
+  if (self_) table_->destroy(self_);
+}
+
+int64_t OpenedDataset::size() const {
+  int64_t length = 0;
+  check(table_->length(self_, &length));
+  return length;
+}
+
+std::vector<std::string> OpenedDataset::describe_fields() const {
+  std::vector<std::string> texts;
+  for (const tenon_field* field : fields_) {
+    std::string text = text_of(field->name) + (field->dtype == TENON_FLOAT32 ? " float32" : " int64");
+    for (uint32_t i = 0; i < field->rank; ++i) text += (i == 0 ? ' ' : ',') + std::to_string(field->shape[i]);
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+SampleBytes OpenedDataset::get(int64_t index, uint64_t seed) const {
+  Slots slots{fields_, {}};
+  for (const tenon_field* field : fields_) {
+    size_t bytes = size_of(field->dtype);
+    for (uint32_t i = 0; i < field->rank; ++i) bytes *= static_cast<size_t>(field->shape[i]);
+    slots.bytes[text_of(field->name)].resize(bytes, std::byte{0xAA});
+  }
+  tenon_sample sample = {};
+  sample.size = sizeof sample;
+  sample.index = index;
+  sample.epoch = 1;
+  sample.seed = seed;
+  const tenon_sink sink = {sizeof sink, &slots, &Slots::slot};
+  check(table_->get(self_, worker_, &sample, &sink));
+  return slots.bytes;
+}
+
+std::vector<float> OpenedDataset::floats(int64_t index, const std::string& field, uint64_t seed) const {
+  const std::vector<std::byte> bytes = get(index, seed).at(field);
+  std::vector<float> numbers(bytes.size() / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+int64_t OpenedDataset::integer(int64_t index, const std::string& field) const {
+  const std::vector<std::byte> bytes = get(index).at(field);
+  int64_t number = 0;
+  std::memcpy(&number, bytes.data(), sizeof number);
+  return number;
+}

@@ -1,0 +1,49 @@
+// A dataset plugin opened through its C table, with just as much of a host as a dataset may use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <tenon/dataset.h>
+#include <tenon/plugin.h>
+
+using ParamValue = std::variant<int64_t, double, std::string, std::vector<double>>;
+using ParamValues = std::map<std::string, ParamValue>;
+
+// A function of the plugin returned something other than TENON_OK.
+struct Refused : std::runtime_error {
+  Refused(tenon_status status, const std::string& text) : std::runtime_error(text), status(status) {}
+  tenon_status status;
+};
+
+// Fields of one sample, by name.
+using SampleBytes = std::map<std::string, std::vector<std::byte>>;
+
+class OpenedDataset {
+ public:
+  // Opens the file and creates its only component. Throws Refused with the plugin's text.
+  OpenedDataset(const std::filesystem::path& file, const ParamValues& params);
+  ~OpenedDataset();
+  OpenedDataset(const OpenedDataset&) = delete;
+  OpenedDataset& operator=(const OpenedDataset&) = delete;
+
+  int64_t size() const;
+  // Name and shape of each field, such as `image float32 1,8,8`.
+  std::vector<std::string> describe_fields() const;
+  SampleBytes get(int64_t index, uint64_t seed = 0) const;
+
+  std::vector<float> floats(int64_t index, const std::string& field, uint64_t seed = 0) const;
+  int64_t integer(int64_t index, const std::string& field) const;
+
+ private:
+  const tenon_dataset* table_ = nullptr;
+  void* self_ = nullptr;
+  void* worker_ = nullptr;
+  std::vector<const tenon_field*> fields_;
+};

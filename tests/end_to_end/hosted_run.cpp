@@ -1,0 +1,91 @@
+#include "tests/end_to_end/hosted_run.h"
+
+#include <sys/wait.h>
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace tenon::end_to_end {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string quote(const std::string& text) {
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
+}
+
+std::vector<nlohmann::ordered_json> read_history(const fs::path& run_folder) {
+  std::ifstream stream(run_folder / "history.jsonl");
+  std::vector<nlohmann::ordered_json> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::ordered_json::parse(line));
+  return lines;
+}
+
+}  // namespace
+
+Outcome run_host(const std::vector<std::string>& arguments, const std::string& prefix) {
+  const fs::path folder = TENON_TEST_DIR;
+  std::string command = "cd " + quote(folder.string()) + " && NO_COLOR=1 " + prefix + " " +
+                        quote((fs::path(TENON_BINARY_DIR) / "bin/host").string());
+  for (const std::string& argument : arguments) command += " " + quote(argument);
+  const int status = std::system((command + " >output.txt 2>errors.txt </dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(folder / "output.txt"),
+          read_file(folder / "errors.txt")};
+}
+
+fs::path make_empty_folder(const std::string& name) {
+  const fs::path folder = fs::path(TENON_TEST_DIR) / name;
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  return folder;
+}
+
+fs::path write_file(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+fs::path find_run_folder(const fs::path& output_dir, const std::string& name) {
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(output_dir / name))
+    if (entry.is_directory()) found.push_back(entry.path());
+  REQUIRE(found.size() == 1);
+  return found.front();
+}
+
+std::string read_history_without_times(const fs::path& run_folder) {
+  std::string text;
+  for (nlohmann::ordered_json& line : read_history(run_folder)) {
+    line.erase("time_s");
+    text += line.dump() + "\n";
+  }
+  return text;
+}
+
+double read_last_figure(const fs::path& run_folder, const std::string& name) {
+  double value = 0;
+  bool found = false;
+  for (const nlohmann::ordered_json& line : read_history(run_folder))
+    if (line.contains(name)) {
+      value = line[name].get<double>();
+      found = true;
+    }
+  CAPTURE(name);
+  REQUIRE(found);
+  return value;
+}
+
+}  // namespace tenon::end_to_end

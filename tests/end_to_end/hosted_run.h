@@ -1,0 +1,35 @@
+// Runs the built `host` and reads what it left.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tenon::end_to_end {
+
+struct Outcome {
+  int exit_code;  // 128 + n after signal n, as a shell counts
+  std::string output;
+  std::string errors;
+};
+
+// Runs `host` with these arguments in TENON_TEST_DIR. `prefix` comes before it in the shell's words (`timeout -s INT 2`).
+Outcome run_host(const std::vector<std::string>& arguments, const std::string& prefix = "");
+
+// An empty folder of this name under TENON_TEST_DIR.
+std::filesystem::path make_empty_folder(const std::string& name);
+
+// Writes a file, making its folders, and returns its path.
+std::filesystem::path write_file(const std::filesystem::path& path, const std::string& text);
+std::string read_file(const std::filesystem::path& path);
+
+// The only run folder under output_dir/name; fails the test if there is not exactly one.
+std::filesystem::path find_run_folder(const std::filesystem::path& output_dir, const std::string& name);
+
+// history.jsonl without its times.
+std::string read_history_without_times(const std::filesystem::path& run_folder);
+
+// The last value of a figure in history.jsonl; fails the test if there is none.
+double read_last_figure(const std::filesystem::path& run_folder, const std::string& name);
+
+}  // namespace tenon::end_to_end

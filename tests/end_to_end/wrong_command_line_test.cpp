@@ -1,0 +1,36 @@
+#include <doctest/doctest.h>
+
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+
+namespace {
+
+void check_refused(const std::vector<std::string>& arguments, const std::string& message) {
+  const Outcome outcome = run_host(arguments);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.errors.find(message) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("mistakes on the command line end with code 2 and a way out") {
+  check_refused({}, "command line: --config is missing; expected host --config FILE");
+  check_refused({"--confg", "run.toml"}, "unknown option --confg; did you mean \"--config\"?");
+  check_refused({"run.toml"}, "command line: ");
+  check_refused({"--config"}, "command line: ");
+  check_refused({"--config", "nowhere.toml"}, "nowhere.toml");
+  check_refused({"--conf", "run.toml"}, "unknown option");
+}
+
+TEST_CASE("--help and --version need nothing else") {
+  const Outcome help = run_host({"--help"});
+  CHECK(help.exit_code == 0);
+  for (const char* option : {"--config", "--set", "--check", "--plugin-dir", "--help", "--version"})
+    CHECK(help.output.find(option) != std::string::npos);
+  const Outcome version = run_host({"--version"});
+  CHECK(version.exit_code == 0);
+  CHECK(version.output.find("tenon ") == 0);
+  CHECK(version.output.find("libtorch 2.") != std::string::npos);
+}

@@ -1,0 +1,258 @@
+#include "framework/optimization/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <torch/torch.h>
+
+#undef CHECK  // LibTorch's, which ends the process; doctest's follows.
+#include <doctest/doctest.h>
+
+#include "framework/support/error.h"
+
+namespace tenon::optimization {
+namespace {
+
+const config::SgdPlan kMomentum{1.0, 0.9, 0, 0, false};
+const config::AdamWPlan kAdamW{1.0, {0.9, 0.999}, 1e-8, 0.01};
+
+// Start, gradients and learning rates as in tests/parity/make_optimizers.py.
+enum class Gradients { all, some };
+constexpr int64_t kSteps = 20;
+const std::vector<int64_t> kKeptSteps = {0, 1, 19};
+const std::vector<std::vector<int64_t>> kShapes = {{3, 5}, {5}, {}};
+
+struct Reference {
+  const char* name;
+  config::OptimizerPlan plan;
+  Gradients gradients;
+  at::ScalarType dtype;
+  std::vector<std::vector<double>> values;  // [kept steps][all elements]
+};
+
+const std::vector<Reference>& references() {
+  static const std::vector<Reference> references = {
+#include "tests/parity/reference/optimizers.inc"
+  };
+  return references;
+}
+
+at::Tensor pattern(int64_t parameter, int64_t factor, int64_t offset, int64_t modulus, int64_t divisor,
+                   at::ScalarType dtype) {
+  const auto& shape = kShapes[static_cast<size_t>(parameter)];
+  const int64_t count = c10::multiply_integers(shape);
+  const at::Tensor numbers = (at::arange(count, at::kLong) * factor + offset).remainder(modulus) - modulus / 2;
+  return (numbers.to(dtype) / divisor).reshape(shape);
+}
+
+at::Tensor start(int64_t parameter, at::ScalarType dtype) { return pattern(parameter, 11, parameter, 23, 8, dtype); }
+
+at::Tensor gradient(int64_t parameter, int64_t step, at::ScalarType dtype) {
+  return pattern(parameter, 7, 13 * step + 5 * parameter, 17, 16, dtype);
+}
+
+bool has_gradient(Gradients gradients, int64_t parameter, int64_t step) {
+  if (gradients == Gradients::all) return true;
+  return step != 3 && (parameter != 1 || step % 2 == 1) && (parameter != 2 || step >= 10);
+}
+
+double learning_rate(int64_t step) { return 0.0625 * (1 - static_cast<double>(step) / 32); }
+
+std::vector<NamedTensor> make_parameters(at::ScalarType dtype) {
+  return {{"p0", start(0, dtype).requires_grad_()},
+          {"p1", start(1, dtype).requires_grad_()},
+          {"p2", start(2, dtype).requires_grad_()}};
+}
+
+void set_gradients(const std::vector<NamedTensor>& parameters, Gradients gradients, int64_t step) {
+  for (int64_t i = 0; i < 3; ++i) {
+    const at::Tensor& tensor = parameters[static_cast<size_t>(i)].tensor;
+    tensor.mutable_grad() = has_gradient(gradients, i, step) ? gradient(i, step, tensor.scalar_type()) : at::Tensor();
+  }
+}
+
+std::vector<double> all_values(const std::vector<NamedTensor>& parameters) {
+  std::vector<double> values;
+  for (const NamedTensor& parameter : parameters) {
+    const at::Tensor flat = parameter.tensor.detach().to(at::kDouble).flatten();
+    values.insert(values.end(), flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel());
+  }
+  return values;
+}
+
+std::map<std::string, at::Tensor> state_by_name(const Optimizer& optimizer) {
+  std::map<std::string, at::Tensor> state;
+  for (const NamedTensor& entry : optimizer.state()) state[entry.name] = entry.tensor;
+  return state;
+}
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+TEST_CASE("the optimizers follow PyTorch's trajectories, also when gradients are missing in some steps") {
+  REQUIRE(references().size() == 28);
+  for (const Reference& reference : references()) {
+    CAPTURE(reference.name);
+    CAPTURE(reference.dtype);
+    CAPTURE(static_cast<int>(reference.gradients));
+    const std::vector<NamedTensor> parameters = make_parameters(reference.dtype);
+    const auto optimizer = Optimizer::make(reference.plan, parameters);
+    size_t kept = 0;
+    for (int64_t step = 0; step < kSteps; ++step) {
+      set_gradients(parameters, reference.gradients, step);
+      optimizer->step(learning_rate(step));
+      if (step != kKeptSteps[kept]) continue;
+      CAPTURE(step);
+      // Values are about 1; a few roundings apart, for the kernels' vector width depends on the processor.
+      const double tolerance = reference.dtype == at::kFloat ? 1e-6 : 1e-14;
+      CHECK(largest_difference(all_values(parameters), reference.values[kept++]) <= tolerance);
+    }
+    CHECK(kept == kKeptSteps.size());
+  }
+}
+
+TEST_CASE("adamw gives the bits of LibTorch's fused kernel") {
+  const std::vector<NamedTensor> parameters = make_parameters(at::kFloat);
+  const auto optimizer = Optimizer::make(kAdamW, parameters);
+  std::vector<at::Tensor> tensors, first_moments, second_moments, steps;
+  for (int64_t i = 0; i < 3; ++i) {
+    tensors.push_back(start(i, at::kFloat));
+    first_moments.push_back(at::zeros_like(tensors.back()));
+    second_moments.push_back(at::zeros_like(tensors.back()));
+    steps.push_back(at::zeros({}));
+  }
+  for (int64_t step = 0; step < kSteps; ++step) {
+    set_gradients(parameters, Gradients::all, step);
+    optimizer->step(learning_rate(step));
+    std::vector<at::Tensor> gradients;
+    for (int64_t i = 0; i < 3; ++i) gradients.push_back(gradient(i, step, at::kFloat));
+    at::_foreach_add_(steps, 1);
+    at::_fused_adamw_(tensors, gradients, first_moments, second_moments, {}, steps, learning_rate(step), 0.9, 0.999,
+                      0.01, 1e-8, false, false);
+  }
+  for (size_t i = 0; i < 3; ++i) CHECK(at::equal(parameters[i].tensor, tensors[i]));
+  CHECK(at::equal(state_by_name(*optimizer).at("p1.exp_avg_sq"), second_moments[1]));
+}
+
+TEST_CASE("the state has PyTorch's names and belongs to parameters that had a gradient") {
+  const std::vector<NamedTensor> parameters = make_parameters(at::kDouble);
+  const auto optimizer = Optimizer::make(kAdamW, parameters);
+  CHECK(optimizer->state().empty());
+  for (int64_t step = 0; step < 4; ++step) {
+    set_gradients(parameters, Gradients::some, step);
+    optimizer->step(0.1);
+  }
+  const auto state = state_by_name(*optimizer);
+  CHECK(state.size() == 6);
+  CHECK((state.at("p0.exp_avg").sizes() == parameters[0].tensor.sizes()));
+  CHECK((state.at("p0.exp_avg_sq").scalar_type() == at::kDouble));
+  CHECK((state.at("p0.step").scalar_type() == at::kFloat));
+  CHECK(state.at("p0.step").dim() == 0);
+  CHECK(state.at("p0.step").item<float>() == 3);
+  CHECK(state.at("p1.step").item<float>() == 1);
+}
+
+TEST_CASE("sgd keeps a buffer where there is momentum, and the first gradient is it") {
+  const std::vector<NamedTensor> parameters = make_parameters(at::kFloat);
+  const auto plain = Optimizer::make(config::SgdPlan{1.0, 0, 0, 0, false}, parameters);
+  const auto momentum = Optimizer::make(kMomentum, parameters);
+  set_gradients(parameters, Gradients::all, 0);
+  plain->step(0.1);
+  momentum->step(0.1);
+  CHECK(plain->state().empty());
+  CHECK(momentum->state().size() == 3);
+  CHECK(at::equal(state_by_name(*momentum).at("p0.momentum_buffer"), gradient(0, 0, at::kFloat)));
+}
+
+TEST_CASE("the state given out is the one that the next step uses") {
+  const std::vector<NamedTensor> parameters = make_parameters(at::kFloat);
+  const auto optimizer = Optimizer::make(kMomentum, parameters);
+  set_gradients(parameters, Gradients::all, 0);
+  optimizer->step(0.1);
+  for (const NamedTensor& entry : optimizer->state()) entry.tensor.zero_();
+  set_gradients(parameters, Gradients::all, 1);
+  optimizer->step(0.1);
+  CHECK(at::equal(state_by_name(*optimizer).at("p0.momentum_buffer"), gradient(0, 1, at::kFloat)));
+}
+
+TEST_CASE("a step without any gradient changes nothing") {
+  const std::vector<NamedTensor> parameters = make_parameters(at::kFloat);
+  for (const config::OptimizerPlan& plan : {config::OptimizerPlan(kAdamW), config::OptimizerPlan(kMomentum)}) {
+    const auto optimizer = Optimizer::make(plan, parameters);
+    optimizer->step(0.1);
+    CHECK(optimizer->state().empty());
+  }
+  for (int64_t i = 0; i < 3; ++i) CHECK(at::equal(parameters[static_cast<size_t>(i)].tensor, start(i, at::kFloat)));
+}
+
+TEST_CASE("zero_grad leaves no gradient behind, and the optimizer keeps none alive") {
+  const std::vector<NamedTensor> parameters = make_parameters(at::kFloat);
+  const auto optimizer = Optimizer::make(kAdamW, parameters);
+  set_gradients(parameters, Gradients::all, 0);
+  const at::Tensor first = parameters[0].tensor.grad();
+  optimizer->step(0.1);
+  optimizer->zero_grad();
+  for (const NamedTensor& parameter : parameters) CHECK_FALSE(parameter.tensor.grad().defined());
+  CHECK(first.use_count() == 1);
+}
+
+TEST_CASE("a gradient whose memory has another order reaches the right elements") {
+  for (const config::OptimizerPlan& plan : {config::OptimizerPlan(kAdamW), config::OptimizerPlan(kMomentum)}) {
+    const at::Tensor values = at::arange(24, at::kFloat).reshape({2, 3, 2, 2}) / 8 - 1;
+    const at::Tensor contiguous = values.clone().requires_grad_();
+    const at::Tensor channels_last = values.contiguous(at::MemoryFormat::ChannelsLast).requires_grad_();
+    const auto first = Optimizer::make(plan, {{"weight", contiguous}});
+    const auto second = Optimizer::make(plan, {{"weight", channels_last}});
+    for (int step = 0; step < 3; ++step) {
+      const at::Tensor gradient = (values + step).sin();
+      contiguous.mutable_grad() = gradient;
+      channels_last.mutable_grad() = gradient.clone();
+      first->step(0.1);
+      second->step(0.1);
+    }
+    CHECK(channels_last.is_contiguous(at::MemoryFormat::ChannelsLast));
+    CHECK(at::allclose(contiguous, channels_last, 0, 1e-7));
+    CHECK_FALSE(at::allclose(contiguous, values, 0, 1e-2));
+  }
+}
+
+std::string message_of(const std::vector<NamedTensor>& parameters) {
+  try {
+    Optimizer::make(kAdamW, parameters)->step(0.1);
+  } catch (const support::Error& error) {
+    CHECK(error.kind() == support::ErrorKind::plugin);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("a parameter of integers is refused by name") {
+  CHECK(message_of({{"table", at::zeros({3}, at::kLong)}}) ==
+        "parameter table: its dtype is Long; expected a floating-point one; register it as a buffer");
+}
+
+TEST_CASE("a parameter that is an expanded view is refused by name") {
+  CHECK(message_of({{"scale", at::zeros({1}).expand({3})}}) ==
+        "parameter scale: a view of shape [3] with strides [0]; expected a tensor whose elements fill its memory; "
+        "register "
+        "its contiguous() copy");
+}
+
+TEST_CASE("a sparse gradient is refused by the parameter's name") {
+  const at::Tensor weight = at::zeros({4, 2}).requires_grad_();
+  weight.mutable_grad() = at::zeros({4, 2}).to_sparse();
+  CHECK(message_of({{"embedding.weight", weight}}) ==
+        "parameter embedding.weight: its gradient is sparse; sgd and adamw take dense gradients; build the layer with "
+        "sparse "
+        "= false");
+}
+
+}  // namespace
+}  // namespace tenon::optimization

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Installs Tenon and builds plugins of another project against what was installed, and nothing else:
+# check_package.sh CMAKE BUILD_FOLDER LIBTORCH
+set -euo pipefail
+cmake=$1
+tenon_build=$2
+libtorch=$3
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$tenon_build/tests/written/package
+prefix=$work/prefix
+rm -rf "$work"
+mkdir -p "$work"
+
+"$cmake" --install "$tenon_build" --prefix "$prefix" >"$work/install.log"
+
+# A copy, so that nothing can be found by a path into this repository.
+cp -r "$here/plugin" "$work/source"
+"$cmake" -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
+  -DTENON_LIBTORCH="$libtorch" -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DCMAKE_C_FLAGS='-Wall -Wextra' \
+  -DCMAKE_CXX_FLAGS='-Wall -Wextra'
+"$cmake" --build "$work/build"
+
+"$here/../plugin_api/check_exports.sh" portable "$work/build/ramp.so" "$work/build/spiral.so"
+"$here/../plugin_api/check_exports.sh" native "$work/build/linear.so"

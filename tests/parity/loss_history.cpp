@@ -1,0 +1,78 @@
+#include "tests/parity/loss_history.h"
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace tenon::parity {
+namespace {
+
+using nlohmann::json;
+
+std::ifstream open(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  if (!stream) throw std::runtime_error(file.string() + ": cannot be read");
+  return stream;
+}
+
+json parse(const std::string& text, const std::string& place) {
+  try {
+    return json::parse(text);
+  } catch (const json::exception& error) {
+    throw std::runtime_error(place + ": " + error.what());
+  }
+}
+
+// NaN where the figure is there but is not a number, as JSON has no NaN of its own.
+double read_loss(const json& event, const std::string& place) {
+  if (!event.contains("train/loss")) throw std::runtime_error(place + ": a step event without train/loss");
+  const json& loss = event["train/loss"];
+  return loss.is_number() ? loss.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+std::vector<double> read_step_losses(const std::filesystem::path& history) {
+  std::ifstream stream = open(history);
+  std::vector<double> losses;
+  std::string line;
+  for (int number = 1; std::getline(stream, line); ++number) {
+    const std::string place = history.string() + ":" + std::to_string(number);
+    const json event = parse(line, place);
+    if (event.value("event", "") != "step") continue;
+    const int64_t expected = static_cast<int64_t>(losses.size()) + 1;
+    const int64_t step = event.value("step", int64_t{0});
+    if (step != expected)
+      throw std::runtime_error(place + ": step " + std::to_string(step) + "; expected " + std::to_string(expected));
+    losses.push_back(read_loss(event, place));
+  }
+  return losses;
+}
+
+std::vector<double> read_reference_losses(const std::filesystem::path& reference) {
+  std::ifstream stream = open(reference);
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  const json content = parse(text, reference.string());
+  if (!content.contains("losses")) throw std::runtime_error(reference.string() + ": no losses");
+  return content["losses"].get<std::vector<double>>();
+}
+
+Difference largest_difference(const std::vector<double>& losses, const std::vector<double>& reference) {
+  if (reference.empty()) throw std::runtime_error("the reference has no steps");
+  if (losses.size() != reference.size())
+    throw std::runtime_error(std::to_string(losses.size()) + " steps were logged; expected " +
+                             std::to_string(reference.size()));
+  Difference largest{0, -1};
+  for (size_t i = 0; i < losses.size(); ++i) {
+    double relative = std::abs(losses[i] - reference[i]) / std::abs(reference[i]);
+    if (!std::isfinite(relative)) relative = std::numeric_limits<double>::infinity();
+    if (relative > largest.relative) largest = {static_cast<int64_t>(i) + 1, relative};
+  }
+  return largest;
+}
+
+}  // namespace tenon::parity

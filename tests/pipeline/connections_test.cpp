@@ -1,0 +1,53 @@
+#include "framework/pipeline/connections.h"
+
+#include <doctest/doctest.h>
+
+#include "framework/support/error.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+namespace {
+
+std::string refusal_of(const Setup& setup) {
+  try {
+    BuiltRun run(setup);
+  } catch (const tenon::support::Error& error) {
+    CHECK(error.kind() == tenon::support::ErrorKind::configuration);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("inputs may be named, and then mean the same as found ones") {
+  BuiltRun found({{"train={steps=2}"}});
+  BuiltRun named({{"train={steps=2}", "loss.0.inputs={logits=\"model.logits\",target=\"data.label\"}",
+                   "model.inputs={image=\"data.image\"}"}});
+  found.train();
+  named.train();
+  CHECK(found.recorder.of_kind(LineKind::epoch)[0].figures == named.recorder.of_kind(LineKind::epoch)[0].figures);
+}
+
+TEST_CASE("a port that does not exist is refused with the nearest") {
+  const std::string message = refusal_of({{"loss.0.inputs={logit=\"model.logits\"}"}});
+  CHECK(message.find("inputs names the port \"logit\"") != std::string::npos);
+  CHECK(message.find("did you mean \"logits\"?") != std::string::npos);
+}
+
+TEST_CASE("a source that does not exist is refused with the nearest") {
+  const std::string message = refusal_of({{"loss.0.inputs={logits=\"model.logit\"}"}});
+  CHECK(message.find("inputs.logits is \"model.logit\", which does not exist; did you mean \"model.logits\"?") != std::string::npos);
+}
+
+TEST_CASE("a source of another dtype is refused with found and expected") {
+  const std::string message = refusal_of({{"loss.0.inputs={target=\"model.logits\"}"}});
+  CHECK(message.find("does not fit its source model.logits") != std::string::npos);
+  CHECK(message.find("expected int64") != std::string::npos);
+}
+
+TEST_CASE("a shape that the model does not take is refused before the first step") {
+  const std::string message = refusal_of({{"model={use=\"small_cnn\",params={channels=3}}"}});
+  CHECK(message.find("is 1, expected 3 as in [N, 3, H, W]") != std::string::npos);
+}

@@ -1,0 +1,73 @@
+// Holds the loop to the order that tenon/callback.h promises.
+#include "framework/pipeline/events.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "framework/support/error.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+namespace {
+
+// The names of the events, in order, that a callback plugin was told of.
+std::string events_of(std::vector<std::string> overrides, bool expect_failure = false) {
+  const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "events.txt";
+  std::filesystem::remove(file);
+  BuiltRun run({std::move(overrides), "[[callback]]\nuse = \"event_recorder\"\nparams = { file = \"" + file.string() + "\" }\n"});
+  if (expect_failure) CHECK_THROWS_AS(run.train(), tenon::support::Error);
+  else run.train();
+  std::ifstream stream(file);
+  std::string events;
+  for (std::string name; std::getline(stream, name);) events += name + " ";
+  return events;
+}
+
+constexpr const char* kStep =
+    "batch_fetched step_start forward_end loss_end backward_end grads_ready optimizer_before optimizer_after step_end ";
+constexpr const char* kValidation = "validation_start validation_batch_end validation_end ";
+constexpr const char* kCheckpoint = "checkpoint_before checkpoint_after ";
+
+// An observer that notes who was told, in which order.
+struct Named final : Observer {
+  Named(std::string name_, int32_t priority_, std::string& told_) : name(std::move(name_)), order(priority_), told(told_) {}
+  bool wants(Event event) const override { return event == Event::log; }
+  int32_t priority() const override { return order; }
+  void on_event(Event, const RunState&, Verdict&) override { told += name; }
+  std::string name;
+  int32_t order;
+  std::string& told;
+};
+
+}  // namespace
+
+TEST_CASE("the events of a run come in the documented order") {
+  const std::string step = kStep;
+  const std::string expected = std::string("run_setup run_start ") + kValidation +                       //
+                               "epoch_start " + step + step + "log " + step + step + "log " + kValidation + kCheckpoint +
+                               "epoch_end " +                                                            //
+                               "epoch_start " + step + "epoch_end " + kCheckpoint + "run_end run_teardown ";
+  CHECK(events_of({"train={steps=5}", "log.every=\"2 steps\"", "validation.at_start=true"}) == expected);
+}
+
+TEST_CASE("a run that fails tells run_exception and run_teardown in place of run_end") {
+  const std::string events = events_of({"optimizer.lr=1e30"}, true);
+  CHECK(events.ends_with("run_exception run_teardown "));
+  CHECK(events.find("run_end") == std::string::npos);
+}
+
+TEST_CASE("observers are told by priority, then in the order they were added") {
+  std::string told;
+  Named late("c", 5, told);
+  Named first("a", -1, told);
+  Named second("b", 5, told);
+  const Announcer announcer({&late, &first, &second});
+  Verdict verdict;
+  announcer.announce(Event::log, {}, verdict);
+  announcer.announce(Event::step_end, {}, verdict);  // nobody wants it
+  CHECK(told == "acb");
+}

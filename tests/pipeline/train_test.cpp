@@ -1,0 +1,154 @@
+#include "framework/pipeline/train.h"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <csignal>
+
+#include "framework/support/error.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+namespace {
+
+std::map<std::string, at::Tensor> weights_after(const Setup& setup) {
+  BuiltRun run(setup);
+  run.train();
+  return run.recorder.weights;
+}
+
+bool are_equal(const std::map<std::string, at::Tensor>& a, const std::map<std::string, at::Tensor>& b) {
+  if (a.size() != b.size()) return false;
+  for (const auto& [name, tensor] : a)
+    if (!b.contains(name) || !torch::equal(tensor, b.at(name))) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a run of epochs sees every sample once an epoch, the ragged last batch included") {
+  BuiltRun run({});
+  const RunReport report = run.train();
+  CHECK(report.end == RunReport::End::finished);
+  CHECK(report.state.step == 8);  // 1438 samples in batches of 400: 4 steps an epoch
+  CHECK(report.state.epoch == 2);
+  CHECK(report.state.samples_in_epoch == 1438);
+}
+
+TEST_CASE("a run of steps ends in the middle of an epoch") {
+  BuiltRun run({{"train={steps=5}"}});
+  const RunReport report = run.train();
+  CHECK(report.state.step == 5);
+  CHECK(report.state.epoch == 2);
+}
+
+TEST_CASE("training lowers the loss and validation counts every sample") {
+  BuiltRun run({{"train.epochs=20", "optimizer={use=\"adamw\",lr=0.01}"}});
+  run.train();
+  const auto epochs = run.recorder.of_kind(LineKind::epoch);
+  const auto validations = run.recorder.of_kind(LineKind::validation);
+  REQUIRE(epochs.size() == 20);
+  REQUIRE(validations.size() == 20);
+  CHECK(epochs.back().at("train/loss") < 0.5 * epochs.front().at("train/loss"));
+  const double correct = validations.back().at("validation/accuracy") * 359;
+  CHECK(correct == doctest::Approx(std::round(correct)));
+  CHECK(validations.back().at("validation/accuracy") > 0.9);
+}
+
+TEST_CASE("the same run gives the same bits, for any number of workers") {
+  const auto first = weights_after({{"run.deterministic=true"}});
+  CHECK(are_equal(first, weights_after({{"run.deterministic=true"}})));
+  CHECK(are_equal(first, weights_after({{"run.deterministic=true", "data.workers=0"}})));
+  CHECK(are_equal(first, weights_after({{"run.deterministic=true", "data.workers=7", "data.prefetch=3"}})));
+}
+
+TEST_CASE("another seed gives another run, and shuffling matters") {
+  const auto first = weights_after({});
+  CHECK_FALSE(are_equal(first, weights_after({{"run.seed=1"}})));
+  CHECK_FALSE(are_equal(first, weights_after({{"data.shuffle=false"}})));
+}
+
+TEST_CASE("lines are logged when they are due, with the mean since the last") {
+  BuiltRun every_step({{"log.every=\"1 step\"", "data.shuffle=false"}});
+  every_step.train();
+  BuiltRun every_fourth({{"log.every=\"4 steps\"", "data.shuffle=false"}});
+  every_fourth.train();
+  const auto steps = every_step.recorder.of_kind(LineKind::step);
+  const auto fourths = every_fourth.recorder.of_kind(LineKind::step);
+  REQUIRE(steps.size() == 8);
+  REQUIRE(fourths.size() == 2);
+  const double mean = (400 * (steps[0].at("train/loss") + steps[1].at("train/loss") + steps[2].at("train/loss")) +
+                       238 * steps[3].at("train/loss")) / 1438;
+  CHECK(fourths[0].at("train/loss") == doctest::Approx(mean).epsilon(1e-12));
+  CHECK(every_fourth.recorder.of_kind(LineKind::epoch)[0].at("train/loss") == doctest::Approx(mean).epsilon(1e-12));
+}
+
+TEST_CASE("validation and checkpoints happen when they are due, and a checkpoint at the end") {
+  BuiltRun run({{"validation={every=\"3 steps\",at_start=true}", "checkpoint.every=\"5 steps\""}});
+  run.train();
+  std::vector<int64_t> validated;
+  for (const RecordedLine& line : run.recorder.of_kind(LineKind::validation)) validated.push_back(line.step);
+  CHECK(validated == std::vector<int64_t>{0, 3, 6});
+  CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{5, 8});
+}
+
+TEST_CASE("what a callback asks for happens after the step, and its reason is reported") {
+  BuiltRun run({{"validation.every=\"never\"", "log.every=\"never\""},
+                "[[callback]]\nuse = \"stopping\"\nparams = { save_at = 2, evaluate_at = 3, log_at = 4, stop_at = 6 }\n"});
+  const RunReport report = run.train();
+  CHECK(report.end == RunReport::End::stopped);
+  CHECK(report.reason == "stopping: step 6 is done");
+  CHECK(report.state.step == 6);
+  CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{2, 4, 6});  // asked, end of epoch, end of run
+  REQUIRE(run.recorder.of_kind(LineKind::validation).size() == 1);
+  CHECK(run.recorder.of_kind(LineKind::validation)[0].step == 3);
+  REQUIRE(run.recorder.of_kind(LineKind::step).size() == 1);
+  CHECK(run.recorder.of_kind(LineKind::step)[0].step == 4);
+}
+
+TEST_CASE("a signal ends the run after the step in hand, with a checkpoint") {
+  BuiltRun run({});
+  const RunReport report = run.train({}, SIGTERM);
+  CHECK(report.end == RunReport::End::stopped);
+  CHECK(report.signal == SIGTERM);
+  CHECK(report.state.step == 1);
+  CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{1});
+}
+
+TEST_CASE("a loss that is not finite ends the run before the weights change") {
+  BuiltRun run({{"optimizer.lr=1e30"}});
+  try {
+    run.train();
+    FAIL("the run went on");
+  } catch (const tenon::support::Error& error) {
+    CHECK(error.kind() == tenon::support::ErrorKind::non_finite);
+    CHECK(std::string(error.what()).find("the loss cross_entropy is ") != std::string::npos);
+    CHECK(std::string(error.what()).find("in step ") != std::string::npos);
+  }
+}
+
+TEST_CASE("several losses add up by their factors and are logged each") {
+  BuiltRun run({{"log.every=\"1 step\"", "train={steps=1}"},
+                "[[loss]]\nuse = \"cross_entropy\"\nname = \"smoothed\"\nweight = 0.5\nparams = { label_smoothing = 0.1 }\n"});
+  run.train();
+  const RecordedLine line = run.recorder.of_kind(LineKind::step)[0];
+  CHECK(line.at("train/loss") == doctest::Approx(line.at("train/cross_entropy") + 0.5 * line.at("train/smoothed")).epsilon(1e-12));
+}
+
+TEST_CASE("several validation sets are evaluated under their own names") {
+  BuiltRun run({{"data.validation={test={use=\"digits\",params={split=\"test\"}},seen={use=\"digits\",params={split=\"train\"}}}",
+                 "train={steps=4}"}});
+  run.train();
+  const auto lines = run.recorder.of_kind(LineKind::validation);
+  REQUIRE(lines.size() == 2);
+  bool has_test = false;
+  bool has_seen = false;
+  for (const RecordedLine& line : lines)
+    for (const auto& [name, value] : line.figures) {
+      has_test = has_test || name == "validation/test/accuracy";
+      has_seen = has_seen || name == "validation/seen/accuracy";
+    }
+  CHECK(has_test);
+  CHECK(has_seen);
+}

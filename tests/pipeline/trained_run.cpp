@@ -1,0 +1,92 @@
+#include "tests/pipeline/trained_run.h"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "framework/callbacks/plugin_callback.h"
+#include "framework/config/read_run_config.h"
+#include "framework/config/resolve_run_plan.h"
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/tensor_functions.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRunFile = R"([model]
+use = "mlp"
+params = { hidden = [16] }
+[data]
+batch_size = 400
+[data.train]
+use = "digits"
+[data.validation]
+use = "digits"
+params = { split = "test" }
+[[loss]]
+use = "cross_entropy"
+[[metric]]
+use = "accuracy"
+[train]
+epochs = 2
+[optimizer]
+use = "sgd"
+lr = 0.1
+)";
+
+plugins::Catalogue open_plugins() {
+  plugins::install_libtorch();
+  const fs::path built = TENON_BINARY_DIR;
+  return plugins::Catalogue::open({built / "plugins", built / "tests/fixtures/plugins/event_recorder",
+                                   built / "tests/fixtures/plugins/stopping"},
+                                  plugins::host_table(), plugins::torch_build());
+}
+
+}  // namespace
+
+double RecordedLine::at(const std::string& name) const {
+  for (const auto& [known, value] : figures)
+    if (known == name) return value;
+  FAIL("there is no figure " << name);
+  return 0;
+}
+
+void MemoryRecorder::record(LineKind kind, const RunState& state, const std::vector<std::pair<std::string, double>>& figures) {
+  lines.push_back({kind, state.epoch, state.step, figures});
+}
+
+void MemoryRecorder::save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors) {
+  checkpoint_steps.push_back(state.step);
+  for (const plugins::NamedTensor& named : tensors) weights[named.name] = named.tensor.detach().clone();
+}
+
+std::vector<RecordedLine> MemoryRecorder::of_kind(LineKind kind) const {
+  std::vector<RecordedLine> found;
+  for (const RecordedLine& line : lines)
+    if (line.kind == kind) found.push_back(line);
+  return found;
+}
+
+BuiltRun::BuiltRun(const Setup& setup) {
+  const fs::path file = fs::path(TENON_TEST_DIR) / "run.toml";
+  std::ofstream(file) << kRunFile << setup.more;
+  catalogue = std::make_unique<plugins::Catalogue>(open_plugins());
+  plan = std::make_unique<config::RunPlan>(config::resolve_run_plan(config::read_run_config(file, setup.overrides), *catalogue));
+  training = std::make_unique<Training>(build_training(*plan, *catalogue));
+}
+
+RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal) {
+  std::vector<std::unique_ptr<callbacks::PluginCallback>> callbacks;
+  std::vector<Observer*> all = observers;
+  for (const plugins::Callback& callback : training->callbacks)
+    all.push_back(callbacks.emplace_back(std::make_unique<callbacks::PluginCallback>(callback)).get());
+  const std::atomic<int> stop_signal{signal};
+  return pipeline::train(*training, all, recorder, stop_signal);
+}
+
+}  // namespace tenon::pipeline

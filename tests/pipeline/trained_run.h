@@ -1,0 +1,51 @@
+// Runs in the test's own process: bundled plugins, a run file as text, a recorder that keeps everything in memory.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/pipeline/train.h"
+
+namespace tenon::pipeline {
+
+struct RecordedLine {
+  LineKind kind;
+  int64_t epoch;
+  int64_t step;
+  std::vector<std::pair<std::string, double>> figures;
+  double at(const std::string& name) const;  // fails the test if there is no such figure
+};
+
+class MemoryRecorder final : public Recorder {
+ public:
+  void record(LineKind kind, const RunState& state, const std::vector<std::pair<std::string, double>>& figures) override;
+  void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors) override;
+
+  std::vector<RecordedLine> of_kind(LineKind kind) const;
+
+  std::vector<RecordedLine> lines;
+  std::vector<int64_t> checkpoint_steps;
+  std::map<std::string, at::Tensor> weights;  // of the last checkpoint
+};
+
+// A run file's text: mlp on the digits with cross_entropy, accuracy and sgd. `more` is appended, `overrides` are --set.
+struct Setup {
+  std::vector<std::string> overrides = {};
+  std::string more = "";
+};
+
+// Built and ready; the parts live as long as this.
+struct BuiltRun {
+  explicit BuiltRun(const Setup& setup);
+  RunReport train(const std::vector<Observer*>& observers = {}, int signal = 0);
+
+  std::unique_ptr<plugins::Catalogue> catalogue;
+  std::unique_ptr<config::RunPlan> plan;
+  std::unique_ptr<Training> training;
+  MemoryRecorder recorder;
+};
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,228 @@
+// The bundled portable plugins, loaded as the host loads them, against a host that computes nothing.
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/plugin_api/fake_host.h"
+
+using namespace tenon::test;
+
+namespace {
+
+// A component of a plugin file, made with some parameters.
+template <class Table>
+class Loaded {
+ public:
+  explicit Loaded(const std::string& name) {
+    const std::string file = std::string(TENON_BINARY_DIR) + "/plugins/" + name + ".so";
+    void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    REQUIRE_MESSAGE(library != nullptr, dlerror());
+    const auto entry = reinterpret_cast<tenon_plugin_open_function>(dlsym(library, TENON_ENTRY_SYMBOL));
+    REQUIRE((entry != nullptr));
+    plugin = host.open(entry);
+    table = &table_of<Table>(find_component(plugin, name));
+  }
+  ~Loaded() {
+    if (self) table->destroy(self);
+  }
+
+  void create(std::map<std::string, tenon_value> values) {
+    const tenon_params params = {std::move(values)};
+    REQUIRE(table->create(host.table(), &params, &self) == TENON_OK);
+  }
+
+  FakeHost host;
+  const tenon_plugin* plugin = nullptr;
+  const Table* table = nullptr;
+  void* self = nullptr;
+};
+
+struct Mlp : Loaded<tenon_model> {
+  Mlp() : Loaded("mlp") {
+    const int64_t hidden[] = {5, 6};
+    create({{"inputs", tenon_int(4)}, {"hidden", tenon_ints(hidden, 2)}, {"classes", tenon_int(3)}});
+  }
+};
+
+struct Declared {
+  std::string name;
+  std::vector<int64_t> shape;
+  double bound;
+};
+
+tenon_status declare(const tenon_builder* builder, const tenon_declaration* declaration, uint64_t* index) {
+  auto& list = *static_cast<std::vector<Declared>*>(builder->context);
+  CHECK(declaration->init == TENON_INIT_UNIFORM);
+  CHECK(declaration->flags == TENON_TRAINABLE);
+  CHECK(declaration->a == -declaration->b);
+  *index = list.size();
+  list.push_back({to_text(declaration->name),
+                  std::vector<int64_t>(declaration->shape, declaration->shape + declaration->rank), declaration->b});
+  return TENON_OK;
+}
+
+struct CrossEntropy : Loaded<tenon_loss> {
+  CrossEntropy() : Loaded("cross_entropy") {
+    create({{"label_smoothing", tenon_float(0.1)}, {"ignore_index", tenon_int(-1)}});
+  }
+};
+
+struct Accuracy : Loaded<tenon_metric> {
+  Accuracy() : Loaded("accuracy") { create({{"ignore_index", tenon_int(-100)}}); }
+
+  double compute(int64_t correct, int64_t total) {
+    tenon_tensor* states[] = {host.make_tensor({}, {correct}), host.make_tensor({}, {total})};
+    const tenon_frame frame = {sizeof frame, states, 2, 0, 0, 1, 0, 0, 1};
+    double figure = -1;
+    CHECK(table->compute(self, &frame, &figure, 1) == TENON_OK);
+    return figure;
+  }
+};
+
+struct EarlyStopping : Loaded<tenon_callback> {
+  EarlyStopping() : Loaded("early_stopping") {}
+
+  void create_watching(const std::string& mode, int64_t patience, double min_delta) {
+    create({{"monitor", tenon_text("validation/loss", 15)},
+            {"mode", tenon_text(mode.data(), mode.size())},
+            {"patience", tenon_int(patience)},
+            {"min_delta", tenon_float(min_delta)}});
+  }
+
+  // The number of validations after which it asks to stop, 0 for never.
+  size_t stops_after(const std::vector<double>& values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      double value = values[i];
+      tenon_run run = {};
+      run.size = sizeof run;
+      run.context = &value;
+      run.figure = [](const tenon_run* run, tenon_string, double* out) -> tenon_status {
+        *out = *static_cast<double*>(run->context);
+        return TENON_OK;
+      };
+      tenon_verdict verdict = {sizeof verdict, 0, 0, {nullptr, 0}};
+      CHECK(table->on_event(self, TENON_VALIDATION_END, &run, &verdict) == TENON_OK);
+      reason = to_text(verdict.reason);
+      if (verdict.asks & TENON_ASK_STOP) return i + 1;
+    }
+    return 0;
+  }
+
+  std::string reason;
+};
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Mlp, "mlp declares its layers as torch.nn.Linear fills them") {
+  std::vector<Declared> declared;
+  const tenon_builder builder = {sizeof builder, &declared, declare, nullptr};
+  REQUIRE(table->build(self, &builder) == TENON_OK);
+  REQUIRE(declared.size() == 6);
+  CHECK(declared[0].name == "layers.0.weight");
+  CHECK(declared[0].shape == std::vector<int64_t>{5, 4});
+  CHECK(declared[0].bound == doctest::Approx(0.5));
+  CHECK(declared[1].name == "layers.0.bias");
+  CHECK(declared[1].shape == std::vector<int64_t>{5});
+  CHECK(declared[1].bound == doctest::Approx(0.5));
+  CHECK(declared[4].name == "layers.2.weight");
+  CHECK(declared[4].shape == std::vector<int64_t>{3, 6});
+}
+
+TEST_CASE_FIXTURE(Mlp, "mlp flattens, then alternates linear layers with ReLU") {
+  std::vector<Declared> declared;
+  const tenon_builder builder = {sizeof builder, &declared, declare, nullptr};
+  REQUIRE(table->build(self, &builder) == TENON_OK);
+  std::vector<tenon_tensor*> weights;
+  for (int i = 0; i < 6; ++i) weights.push_back(host.make_tensor({}));
+  const tenon_frame frame = {sizeof frame, weights.data(), weights.size(), 1, 0, 1, 0, 0, 1};
+  tenon_tensor* input = host.make_tensor({2, 4});
+  tenon_tensor* output = nullptr;
+  REQUIRE(table->forward(self, &frame, &input, 1, &output, 1) == TENON_OK);
+  std::vector<std::string> names;
+  for (const Call& call : host.calls) names.push_back(call.op);
+  CHECK(names == std::vector<std::string>{"aten::flatten.using_ints", "aten::linear", "aten::relu", "aten::linear",
+                                          "aten::relu", "aten::linear"});
+  CHECK(host.calls[5].args[1].as.p == weights[4]);
+  CHECK(output == host.calls[5].result);
+}
+
+TEST_CASE_FIXTURE(Mlp, "mlp says what to set when a sample has another size") {
+  tenon_tensor* input = host.make_tensor({2, 9});
+  tenon_tensor* output = nullptr;
+  const tenon_frame frame = {sizeof frame, nullptr, 0, 1, 0, 1, 0, 0, 1};
+  CHECK(table->forward(self, &frame, &input, 1, &output, 1) == TENON_INVALID_ARGUMENT);
+  CHECK(host.failure == "a sample of \"image\" has 9 values; expected 4; set params.inputs to 9");
+}
+
+TEST_CASE_FIXTURE(CrossEntropy, "cross_entropy gives the mean and its weight as tensors of the device") {
+  tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2})};
+  const tenon_frame frame = {sizeof frame, nullptr, 0, 1, 0, 1, 0, 0, 1};
+  tenon_loss_result result = {sizeof result, nullptr, 0, nullptr};
+  REQUIRE(table->forward(self, &frame, inputs, 2, &result) == TENON_OK);
+  REQUIRE(host.calls.size() == 5);
+  CHECK(host.calls[0].op == "aten::ne.Scalar");
+  CHECK(host.calls[0].args[0].as.p == inputs[1]);
+  CHECK(host.calls[0].args[1].as.i == -1);
+  CHECK(host.calls[1].op == "aten::sum");
+  CHECK(result.weight_tensor == host.calls[1].result);
+  CHECK(host.calls[2].op == "aten::cross_entropy_loss");
+  CHECK(host.calls[2].args[4].as.i == -1);
+  CHECK(host.calls[2].args[5].as.f == 0.1);
+  CHECK(host.calls[4].op == "aten::div.Tensor");
+  CHECK(result.loss == host.calls[4].result);
+}
+
+TEST_CASE_FIXTURE(Accuracy, "accuracy is correct over total") {
+  CHECK(compute(3, 4) == 0.75);
+  CHECK(std::isnan(compute(0, 0)));
+}
+
+TEST_CASE_FIXTURE(Accuracy, "accuracy adds each batch to its two states") {
+  tenon_tensor* states[] = {host.make_tensor({}, {0}), host.make_tensor({}, {0})};
+  const tenon_frame frame = {sizeof frame, states, 2, 0, 0, 1, 0, 0, 1};
+  tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2})};
+  REQUIRE(table->update(self, &frame, inputs, 2) == TENON_OK);
+  std::vector<const void*> targets;
+  for (const Call& call : host.calls) {
+    if (call.op == "aten::add_.Tensor") targets.push_back(call.args[0].as.p);
+  }
+  CHECK(targets == std::vector<const void*>{states[0], states[1]});
+}
+
+TEST_CASE_FIXTURE(EarlyStopping, "early_stopping waits as many validations as its patience") {
+  create_watching("min", 2, 0);
+  CHECK(stops_after({3, 2, 2.5, 1, 1, 1}) == 6);
+  CHECK(reason == "validation/loss has not improved on 1 for 2 validations");
+}
+
+TEST_CASE_FIXTURE(EarlyStopping, "early_stopping goes on while the figure improves") {
+  create_watching("min", 1, 0);
+  CHECK(stops_after({3, 2, 1, 0.5}) == 0);
+}
+
+TEST_CASE_FIXTURE(EarlyStopping, "early_stopping may watch a figure that should grow") {
+  create_watching("max", 1, 0);
+  CHECK(stops_after({1, 2, 3, 2.9}) == 4);
+  CHECK(reason == "validation/loss has not improved on 3 for 1 validation");
+}
+
+TEST_CASE_FIXTURE(EarlyStopping, "early_stopping takes a change within min_delta for none") {
+  create_watching("min", 2, 0.5);
+  CHECK(stops_after({3, 2.6, 2.55, 1}) == 3);
+}
+
+TEST_CASE_FIXTURE(EarlyStopping, "early_stopping never takes NaN for an improvement") {
+  create_watching("min", 2, 0);
+  CHECK(stops_after({kNaN, 1, kNaN, kNaN}) == 4);
+  CHECK(reason == "validation/loss has not improved on 1 for 2 validations");
+}
+
+TEST_CASE_FIXTURE(EarlyStopping, "early_stopping says so when there never was a number") {
+  create_watching("min", 2, 0);
+  CHECK(stops_after({kNaN, kNaN}) == 2);
+  CHECK(reason == "validation/loss has been NaN for 2 validations");
+}

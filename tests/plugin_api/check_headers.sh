@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Every header of the plugin API compiles alone, without a warning: check_headers.sh PLUGIN_API_INCLUDE [CXXFLAGS...]
+#
+# The C headers as C11, C17, C++17 and C++20, the C++ headers as C++17 and C++20, each with gcc and, where it is found,
+# clang. torch.hpp wants LibTorch; the bundled native plugins compile it.
+set -euo pipefail
+include=$1
+failed=0
+compiled=0
+
+compile() { # LANGUAGE STANDARD COMPILER HEADER
+  compiled=$((compiled + 1))
+  if ! printf '#include <tenon/%s>\nint main(void) { return 0; }\n' "$4" |
+    "$3" -x "$1" "-std=$2" -pedantic -Wall -Wextra -Werror -fsyntax-only "-I$include" -; then
+    printf 'above: tenon/%s as %s with %s\n' "$4" "$2" "$3"
+    failed=1
+  fi
+}
+
+for compiler in gcc clang; do
+  command -v "$compiler" >/dev/null || continue
+  for path in "$include"/tenon/*.h; do
+    for standard in c11 c17; do compile c "$standard" "$compiler" "${path##*/}"; done
+    for standard in c++17 c++20; do compile c++ "$standard" "$compiler" "${path##*/}"; done
+  done
+  for path in "$include"/tenon/*.hpp; do
+    [ "${path##*/}" != torch.hpp ] || continue
+    for standard in c++17 c++20; do compile c++ "$standard" "$compiler" "${path##*/}"; done
+  done
+done
+
+if [ "$compiled" = 0 ]; then
+  printf 'neither gcc nor clang was found, or no header in %s\n' "$include"
+  exit 1
+fi
+printf '%d compilations\n' "$compiled"
+exit "$failed"

@@ -1,0 +1,117 @@
+#include <doctest/doctest.h>
+
+#include <tenon/plugin.hpp>
+
+#include "tests/plugin_api/fake_host.h"
+
+using namespace tenon::test;
+
+namespace {
+
+class BySample final {
+ public:
+  std::vector<tenon::Port> ports() const { return {tenon::input("output", "N")}; }
+  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
+    if (inputs["output"].numel() == 0) throw tenon::Error(TENON_UNSUPPORTED, "an empty batch");
+    return {sum(inputs[0]), 2.0};
+  }
+};
+
+class Largest final {
+ public:
+  std::vector<tenon::Port> ports() const { return {tenon::input("output", "N")}; }
+  std::vector<tenon::State> states() const {
+    return {{"count", TENON_INT64}, {"largest", TENON_INT64, {1}, TENON_REDUCE_MAX, -5}};
+  }
+  std::vector<tenon::Figure> figures() const {
+    return {tenon::higher_is_better("largest", "no unit"), tenon::lower_is_better("count", "samples")};
+  }
+  void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const { frame.tensor(0) += inputs[0]; }
+  std::vector<double> compute(const tenon::Frame& frame) const {
+    return {frame.tensor(1).number(), frame.tensor(0).number()};
+  }
+};
+
+template <class T, class Table>
+struct Made {
+  explicit Made(tenon::Component made) : component(std::move(made)) {
+    host.open(tenon_plugin_open);
+    tenon_ops_open(host.table(), &tenon::detail::operators);
+    REQUIRE(table.create(host.table(), &params, &self) == TENON_OK);
+  }
+  ~Made() { table.destroy(self); }
+
+  FakeHost host;
+  tenon_params params;
+  tenon::Component component;
+  const Table& table = *static_cast<const Table*>(component.table);
+  void* self = nullptr;
+  std::vector<tenon_tensor*> states = {host.make_tensor({}, {8}), host.make_tensor({1}, {3})};
+  tenon_frame frame = {sizeof frame, states.data(), states.size(), 0, 0, 1, 0, 0, 1};
+};
+
+struct MadeLoss : Made<BySample, tenon_loss> {
+  MadeLoss() : Made(tenon::loss<BySample>("id", "doc")) {}
+};
+
+struct MadeMetric : Made<Largest, tenon_metric> {
+  MadeMetric() : Made(tenon::metric<Largest>("id", "doc")) {}
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(MadeLoss, "a loss gives its mean and the weight of it") {
+  tenon_tensor* input = host.make_tensor({2});
+  tenon_loss_result result = {sizeof result, nullptr, 0, nullptr};
+  REQUIRE(table.forward(self, &frame, &input, 1, &result) == TENON_OK);
+  CHECK(result.loss == host.calls.at(0).result);
+  CHECK(result.weight == 2.0);
+  CHECK(result.weight_tensor == nullptr);
+}
+
+TEST_CASE_FIXTURE(MadeLoss, "what a loss throws becomes a status and a text") {
+  tenon_tensor* input = host.make_tensor({0});
+  tenon_loss_result result = {sizeof result, nullptr, 0, nullptr};
+  CHECK(table.forward(self, &frame, &input, 1, &result) == TENON_UNSUPPORTED);
+  CHECK(host.failure == "an empty batch");
+}
+
+TEST_CASE_FIXTURE(MadeMetric, "a metric describes its states and figures") {
+  const tenon_state* const* described = nullptr;
+  uint64_t count = 0;
+  REQUIRE(table.states(self, &described, &count) == TENON_OK);
+  REQUIRE(count == 2);
+  CHECK(to_text(described[0]->name) == "count");
+  CHECK(described[0]->rank == 0);
+  CHECK(described[0]->reduction == TENON_REDUCE_SUM);
+  CHECK(described[0]->initial == 0);
+  CHECK(described[1]->shape[0] == 1);
+  CHECK(described[1]->reduction == TENON_REDUCE_MAX);
+  CHECK(described[1]->initial == -5);
+  const tenon_figure* const* figures = nullptr;
+  REQUIRE(table.figures(self, &figures, &count) == TENON_OK);
+  REQUIRE(count == 2);
+  CHECK(to_text(figures[0]->name) == "largest");
+  CHECK(figures[0]->direction == 1);
+  CHECK(figures[1]->direction == -1);
+}
+
+TEST_CASE_FIXTURE(MadeMetric, "update adds to the state in place") {
+  tenon_tensor* input = host.make_tensor({2});
+  REQUIRE(table.update(self, &frame, &input, 1) == TENON_OK);
+  CHECK(host.calls.at(0).op == "aten::add_.Tensor");
+  CHECK(host.calls[0].args[0].as.p == states[0]);
+}
+
+TEST_CASE_FIXTURE(MadeMetric, "compute gives the figures in their order") {
+  double figures[2] = {0, 0};
+  REQUIRE(table.compute(self, &frame, figures, 2) == TENON_OK);
+  CHECK(figures[0] == 3);
+  CHECK(figures[1] == 8);
+}
+
+TEST_CASE_FIXTURE(MadeMetric, "a host that expects other figures is refused") {
+  double figure = 0;
+  CHECK(table.compute(self, &frame, &figure, 1) == TENON_INVALID_ARGUMENT);
+  CHECK(host.failure == "compute gave 2 figures; figures() says 1");
+}

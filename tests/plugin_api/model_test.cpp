@@ -1,0 +1,153 @@
+#include <doctest/doctest.h>
+
+#include <tenon/plugin.hpp>
+
+#include "tests/plugin_api/fake_host.h"
+
+using namespace tenon::test;
+
+namespace {
+
+class Scale final {
+ public:
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("a", "N,C", TENON_ANY_FLOAT, "first"), tenon::output("y", "N,C"), tenon::input("b", "N,C")};
+  }
+  void build(tenon::Builder& builder) {
+    weight_ = builder.parameter("scale.weight", {3}, tenon::init::uniform(-1, 2));
+    mean_ = builder.buffer("scale.mean", {}, tenon::init::constant(4), TENON_INT64);
+  }
+  tenon::Tensor forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
+    return inputs["b"] * frame.tensor(weight_) - frame.tensor(mean_);
+  }
+
+ private:
+  uint64_t weight_ = 0;
+  uint64_t mean_ = 0;
+};
+
+class Split final {
+ public:
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("a", "N"), tenon::output("y", "N"), tenon::output("z", "N")};
+  }
+  void build(tenon::Builder&) {}
+  std::vector<tenon::Tensor> forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
+    if (frame.is_training()) return {inputs[0], relu(inputs[0])};
+    return {inputs[0]};
+  }
+};
+
+struct Declared {
+  std::string name;
+  std::vector<int64_t> shape;
+  int32_t dtype;
+  uint32_t flags;
+  uint32_t init;
+  double a, b;
+};
+
+tenon_status declare(const tenon_builder* builder, const tenon_declaration* declaration, uint64_t* index) {
+  auto& list = *static_cast<std::vector<Declared>*>(builder->context);
+  *index = list.size() + 5;  // the host counts as it likes
+  list.push_back({to_text(declaration->name),
+                  std::vector<int64_t>(declaration->shape, declaration->shape + declaration->rank), declaration->dtype,
+                  declaration->flags, declaration->init, declaration->a, declaration->b});
+  return TENON_OK;
+}
+
+template <class T>
+struct Made {
+  Made() {
+    host.open(tenon_plugin_open);
+    tenon_ops_open(host.table(), &tenon::detail::operators);
+    REQUIRE(table.create(host.table(), &params, &self) == TENON_OK);
+    const tenon_builder builder = {sizeof builder, &declared, declare, nullptr};
+    REQUIRE(table.build(self, &builder) == TENON_OK);
+  }
+  ~Made() { table.destroy(self); }
+
+  tenon_frame frame(uint32_t training) const {
+    return {sizeof(tenon_frame), tensors.data(), tensors.size(), training, 0, 1, 0, 0, 1};
+  }
+
+  FakeHost host;
+  tenon_params params;
+  tenon::Component component = tenon::model<T>("id", "doc");
+  const tenon_model& table = *static_cast<const tenon_model*>(component.table);
+  void* self = nullptr;
+  std::vector<Declared> declared;
+  std::vector<tenon_tensor*> tensors;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Made<Scale>, "ports cross in their order") {
+  const tenon_port* const* ports = nullptr;
+  uint64_t count = 0;
+  REQUIRE(table.ports(self, &ports, &count) == TENON_OK);
+  REQUIRE(count == 3);
+  CHECK(ports[0]->direction == TENON_INPUT);
+  CHECK(to_text(ports[0]->name) == "a");
+  CHECK(to_text(ports[0]->shape) == "N,C");
+  CHECK(ports[0]->dtypes == TENON_ANY_FLOAT);
+  CHECK(to_text(ports[0]->doc) == "first");
+  CHECK(ports[1]->direction == TENON_OUTPUT);
+}
+
+TEST_CASE_FIXTURE(Made<Scale>, "parameters and buffers are declared with name, shape and initialiser") {
+  REQUIRE(declared.size() == 2);
+  CHECK(declared[0].name == "scale.weight");
+  CHECK(declared[0].shape == std::vector<int64_t>{3});
+  CHECK(declared[0].dtype == TENON_FLOAT32);
+  CHECK(declared[0].flags == TENON_TRAINABLE);
+  CHECK(declared[0].init == TENON_INIT_UNIFORM);
+  CHECK(declared[0].a == -1);
+  CHECK(declared[0].b == 2);
+  CHECK(declared[1].name == "scale.mean");
+  CHECK(declared[1].shape.empty());
+  CHECK(declared[1].dtype == TENON_INT64);
+  CHECK(declared[1].flags == 0);
+  CHECK(declared[1].a == 4);
+}
+
+TEST_CASE_FIXTURE(Made<Scale>, "forward computes with its inputs by name and the frame's tensors by index") {
+  for (int i = 0; i < 7; ++i) tensors.push_back(host.make_tensor({3}));
+  tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2, 3})};
+  tenon_tensor* outputs[] = {nullptr};
+  const tenon_frame within = frame(1);
+  REQUIRE(table.forward(self, &within, inputs, 2, outputs, 1) == TENON_OK);
+  REQUIRE(host.calls.size() == 2);
+  CHECK(host.calls[0].op == "aten::mul.Tensor");
+  CHECK(host.calls[0].args[0].as.p == inputs[1]);
+  CHECK(host.calls[0].args[1].as.p == tensors[5]);
+  CHECK(host.calls[1].op == "aten::sub.Tensor");
+  CHECK(host.calls[1].args[1].as.p == tensors[6]);
+  CHECK(outputs[0] == host.calls[1].result);
+}
+
+TEST_CASE_FIXTURE(Made<Scale>, "a frame with too few tensors is refused") {
+  tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2, 3})};
+  tenon_tensor* outputs[] = {nullptr};
+  for (int i = 0; i < 6; ++i) tensors.push_back(host.make_tensor({3}));
+  const tenon_frame within = frame(1);
+  CHECK(table.forward(self, &within, inputs, 2, outputs, 1) == TENON_INVALID_ARGUMENT);
+  CHECK(host.failure == "tensor 6 of the frame is asked for; it has 6");
+}
+
+TEST_CASE_FIXTURE(Made<Split>, "several outputs are given in order") {
+  tenon_tensor* input = host.make_tensor({2});
+  tenon_tensor* outputs[] = {nullptr, nullptr};
+  const tenon_frame within = frame(1);
+  REQUIRE(table.forward(self, &within, &input, 1, outputs, 2) == TENON_OK);
+  CHECK(outputs[0] == input);
+  CHECK(outputs[1] == host.calls.at(0).result);
+}
+
+TEST_CASE_FIXTURE(Made<Split>, "fewer outputs than ports are an error") {
+  tenon_tensor* input = host.make_tensor({2});
+  tenon_tensor* outputs[] = {nullptr, nullptr};
+  const tenon_frame within = frame(0);
+  CHECK(table.forward(self, &within, &input, 1, outputs, 2) == TENON_INVALID_ARGUMENT);
+  CHECK(host.failure == "forward gave 1 outputs; its ports say 2");
+}

@@ -1,0 +1,237 @@
+// torch.hpp against a host that has LibTorch and nothing else.
+#include <algorithm>
+
+#include <tenon/torch.hpp>
+
+#undef CHECK  // LibTorch's, which ends the process; doctest's follows.
+#include <doctest/doctest.h>
+
+struct tenon_tensor {
+  torch::Tensor tensor;
+  int owners = 1;
+};
+
+namespace {
+
+std::string to_text(tenon_string text) { return std::string(text.data, static_cast<size_t>(text.size)); }
+
+class TorchHost {
+ public:
+  TorchHost() {
+    current = this;
+    table.size = sizeof table;
+    table.fail = [](tenon_status status, tenon_string text) {
+      current->failure = to_text(text);
+      return status;
+    };
+    table.release = [](tenon_tensor* handle) { --handle->owners; };
+    table.get_extension = [](tenon_string id) -> const void* {
+      return to_text(id) == TENON_NATIVE_TORCH ? &native() : nullptr;
+    };
+    builder = {sizeof builder, this, nullptr, adopt};
+    const tenon_offer offer = {TENON_ABI_OLDEST, TENON_ABI_CURRENT, &table, {nullptr, 0}};
+    tenon_reply reply = {};
+    REQUIRE(tenon_plugin_open(&offer, &reply) == TENON_OK);
+    plugin = reply.plugin;
+  }
+
+  tenon_tensor* make_handle(const torch::Tensor& tensor) {
+    return handles.emplace_back(std::make_unique<tenon_tensor>(tenon_tensor{tensor, 1})).get();
+  }
+
+  tenon_frame frame(uint32_t training) {
+    return {sizeof(tenon_frame), adopted.data(), adopted.size(), training, 0, 1, 0, 0, 1};
+  }
+
+  tenon_host table = {};
+  tenon_builder builder = {};
+  const tenon_plugin* plugin = nullptr;
+  std::string failure;
+  std::vector<std::unique_ptr<tenon_tensor>> handles;
+  std::vector<tenon_tensor*> adopted;
+  std::vector<std::pair<std::string, uint32_t>> names;  // with the flags
+  std::vector<tenon_tensor*> given_to_frame;
+
+ private:
+  static const tenon_native_torch& native() {
+    static const tenon_native_torch table = {
+        sizeof table,
+        [](const void* tensor) -> tenon_tensor* {
+          const auto& source = *static_cast<const torch::Tensor*>(tensor);
+          return source.defined() ? current->make_handle(source) : nullptr;
+        },
+        [](const tenon_tensor* handle, void* tensor) { *static_cast<torch::Tensor*>(tensor) = handle->tensor; },
+        [](const tenon_frame*, tenon_tensor* handle) { current->given_to_frame.push_back(handle); }};
+    return table;
+  }
+
+  // Keeps a handle of its own, as the contract has it.
+  static tenon_status adopt(const tenon_builder* builder, tenon_string name, tenon_tensor* handle, uint32_t flags,
+                            uint64_t* index) {
+    auto& host = *static_cast<TorchHost*>(builder->context);
+    *index = host.adopted.size();
+    host.adopted.push_back(host.make_handle(handle->tensor));
+    host.names.emplace_back(to_text(name), flags);
+    return TENON_OK;
+  }
+
+  static TorchHost* current;
+};
+
+TorchHost* TorchHost::current = nullptr;
+
+class Net final : public torch::nn::Module {
+ public:
+  Net() {
+    first_ = register_module("first", torch::nn::Linear(3, 2));
+    norm_ = register_module("norm", torch::nn::BatchNorm1d(2));
+    norm_->weight.requires_grad_(false);
+  }
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("x", "N,3", TENON_ANY_FLOAT), tenon::input("y", "N,2", TENON_ANY_FLOAT),
+            tenon::output("sum", "N,2"), tenon::output("is_training", "")};
+  }
+  std::tuple<torch::Tensor, torch::Tensor> forward(torch::Tensor x, const torch::Tensor& y) {
+    return {first_(x) + y, torch::tensor(norm_->is_training())};
+  }
+
+ private:
+  torch::nn::Linear first_ = nullptr;
+  torch::nn::BatchNorm1d norm_ = nullptr;
+};
+
+class Mismatch final : public torch::nn::Module {
+ public:
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("x", "N"), tenon::input("y", "N"), tenon::output("z", "N")};
+  }
+  torch::Tensor forward(torch::Tensor x) { return x; }
+};
+
+class SquaredError final {
+ public:
+  std::vector<tenon::Port> ports() const { return {tenon::input("output", "N,C"), tenon::input("target", "N,C")}; }
+  torch::Tensor forward(torch::Tensor output, torch::Tensor target) { return torch::mse_loss(output, target); }
+};
+
+class PerElement final {
+ public:
+  std::vector<tenon::Port> ports() const { return {tenon::input("output", "N,C")}; }
+  tenon::TorchLossResult forward(torch::Tensor output) { return {output.mean(), torch::tensor(output.numel())}; }
+};
+
+template <class Table>
+struct Made : TorchHost {
+  explicit Made(tenon::Component made) : table(*static_cast<const Table*>(made.table)) {
+    REQUIRE(table.create(&this->TorchHost::table, nullptr, &self) == TENON_OK);
+  }
+  ~Made() { table.destroy(self); }
+  const Table& table;
+  void* self = nullptr;
+};
+
+struct MadeNet : Made<tenon_model> {
+  MadeNet() : Made(tenon::torch_model<Net>("net", "doc")) { REQUIRE(table.build(self, &builder) == TENON_OK); }
+
+  tenon_status forward(const tenon_frame& frame, const torch::Tensor& x) {
+    tenon_tensor* inputs[] = {make_handle(x), make_handle(torch::ones({2, 2}))};
+    return table.forward(self, &frame, inputs, 2, outputs, 2);
+  }
+
+  tenon_tensor* outputs[2] = {nullptr, nullptr};
+};
+
+struct MadeSquaredError : Made<tenon_loss> {
+  MadeSquaredError() : Made(tenon::torch_loss<SquaredError>("loss", "doc")) {}
+};
+
+struct MadePerElement : Made<tenon_loss> {
+  MadePerElement() : Made(tenon::torch_loss<PerElement>("loss", "doc")) {}
+};
+
+}  // namespace
+
+TENON_PLUGIN("native", "0.1.0", "MIT", "For this test.", tenon::torch_model<Net>("net", "doc"))
+
+TEST_CASE_FIXTURE(TorchHost, "a plugin over LibTorch says which one it was built with") {
+  CHECK(to_text(plugin->torch_build) == TENON_TORCH_BUILD);
+}
+
+TEST_CASE_FIXTURE(MadeNet, "parameters and buffers are adopted under their PyTorch names") {
+  const std::vector<std::pair<std::string, uint32_t>> expected = {
+      {"first.weight", TENON_TRAINABLE}, {"first.bias", TENON_TRAINABLE}, {"norm.weight", 0},
+      {"norm.bias", TENON_TRAINABLE},    {"norm.running_mean", 0},        {"norm.running_var", 0},
+      {"norm.num_batches_tracked", 0}};
+  CHECK(names == expected);
+}
+
+TEST_CASE_FIXTURE(MadeNet, "the plugin gives back its own share of what it had adopted") {
+  for (const auto& handle : handles) {
+    const bool is_the_hosts = std::find(adopted.begin(), adopted.end(), handle.get()) != adopted.end();
+    CHECK(handle->owners == (is_the_hosts ? 1 : 0));
+  }
+}
+
+TEST_CASE_FIXTURE(MadeNet, "forward computes, with gradients, and its outputs belong to the frame") {
+  const tenon_frame within = frame(1);
+  REQUIRE(forward(within, torch::zeros({2, 3})) == TENON_OK);
+  const torch::Tensor expected = adopted[1]->tensor + torch::ones({2, 2});
+  CHECK(torch::equal(outputs[0]->tensor, expected));
+  CHECK(outputs[0]->tensor.requires_grad());
+  CHECK(given_to_frame == std::vector<tenon_tensor*>{outputs[0], outputs[1]});
+}
+
+TEST_CASE_FIXTURE(MadeNet, "the module follows the frame between training and evaluation") {
+  for (const uint32_t training : {1u, 0u, 1u}) {
+    const tenon_frame within = frame(training);
+    REQUIRE(forward(within, torch::zeros({2, 3})) == TENON_OK);
+    CHECK(outputs[1]->tensor.item<bool>() == (training == 1));
+  }
+}
+
+TEST_CASE_FIXTURE(MadeNet, "forward refuses weights that are not the module's own") {
+  adopted[1] = make_handle(adopted[1]->tensor.clone());
+  const tenon_frame within = frame(1);
+  CHECK(forward(within, torch::zeros({2, 3})) == TENON_UNSUPPORTED);
+  CHECK(failure ==
+        "forward was given another tensor for \"first.bias\"; a torch::nn::Module computes with its own weights only");
+}
+
+TEST_CASE_FIXTURE(MadeNet, "an error of LibTorch arrives without its backtrace") {
+  const tenon_frame within = frame(1);
+  CHECK(forward(within, torch::zeros({2, 4})) == TENON_FAILED);
+  CHECK(failure.find("mat1 and mat2 shapes cannot be multiplied") != std::string::npos);
+  CHECK(failure.find("frame #") == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(MadeNet, "another number of inputs is refused") {
+  const tenon_frame within = frame(1);
+  tenon_tensor* input = make_handle(torch::zeros({2, 3}));
+  CHECK(table.forward(self, &within, &input, 1, outputs, 2) == TENON_INVALID_ARGUMENT);
+  CHECK(failure == "forward takes 2 inputs; it was given 1");
+}
+
+TEST_CASE_FIXTURE(TorchHost, "ports that do not fit forward are refused when the model is made") {
+  const tenon::Component component = tenon::torch_model<Mismatch>("mismatch", "doc");
+  void* self = nullptr;
+  CHECK(static_cast<const tenon_model*>(component.table)->create(&table, nullptr, &self) == TENON_INVALID_ARGUMENT);
+  CHECK(failure == "ports() has 2 inputs; forward takes 1");
+}
+
+TEST_CASE_FIXTURE(MadeSquaredError, "a loss that gives a bare tensor is weighted by the samples of the batch") {
+  tenon_tensor* inputs[] = {make_handle(torch::full({5, 2}, 3.0)), make_handle(torch::full({5, 2}, 1.0))};
+  const tenon_frame within = frame(1);
+  tenon_loss_result result = {sizeof result, nullptr, 0, nullptr};
+  REQUIRE(table.forward(self, &within, inputs, 2, &result) == TENON_OK);
+  CHECK(result.loss->tensor.item<double>() == 4);
+  CHECK(result.weight == 5);
+  CHECK(result.weight_tensor == nullptr);
+}
+
+TEST_CASE_FIXTURE(MadePerElement, "a loss may give its weight as a tensor") {
+  tenon_tensor* input = make_handle(torch::ones({5, 2}));
+  const tenon_frame within = frame(1);
+  tenon_loss_result result = {sizeof result, nullptr, 0, nullptr};
+  REQUIRE(table.forward(self, &within, &input, 1, &result) == TENON_OK);
+  CHECK(result.weight_tensor->tensor.item<int64_t>() == 10);
+}

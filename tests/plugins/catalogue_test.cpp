@@ -1,0 +1,127 @@
+#include "framework/plugins/catalogue.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/plugins/fixture_plugins.h"
+
+namespace fs = std::filesystem;
+using tenon::config::ComponentKind;
+using tenon::plugins::fixture_directory;
+using tenon::plugins::message_of;
+using tenon::plugins::open_directories;
+using tenon::plugins::open_fixture;
+using tenon::support::ErrorKind;
+
+namespace {
+
+struct Wrong {
+  const char* fixture;
+  const char* message;  // a part of it
+};
+
+constexpr Wrong kWrong[] = {
+    {"missing_entry", "has no symbol tenon_plugin_open"},
+    {"wrong_version", "speaks the plugin ABI 99.0 to 99.0; this host speaks 0.1 to 0.1"},
+    {"wrong_torch", "was built with LibTorch 1.0.0+none;cxx11abi=1; this host has 2.11.0+test;cxx11abi=1"},
+    {"open_fails", "tenon_plugin_open failed: "},
+    {"open_throws", "tenon_plugin_open let an exception escape"},
+    {"null_plugin", "tenon_plugin_open gave no plugin (null)"},
+    {"short_plugin", "the plugin's descriptor is "},
+    {"short_table", "the table of dataset \"fixture\" is "},
+    {"null_function", "has no function get (it is null)"},
+    {"unknown_kind", "which this host does not know; expected 1 (model) to 5 (callback)"},
+    {"empty_id", "a component's id is \"\"; expected lower-case letters"},
+    {"bad_utf8_id", "a component's id is not UTF-8 at byte "},
+    {"duplicate_param", " twice"},
+    {"bad_schema_default", "of dataset \"fixture\": "},
+    {"bad_schema_range", "of dataset \"fixture\": "},
+};
+
+}  // namespace
+
+TEST_CASE("every wrong plugin is refused with its file and its own reason") {
+  for (const Wrong& wrong : kWrong) {
+    CAPTURE(wrong.fixture);
+    const std::string message = message_of([&] { open_fixture(wrong.fixture); }, ErrorKind::plugin);
+    CAPTURE(message);
+    CHECK(message.find(wrong.message) != std::string::npos);
+    CHECK(message.find((fixture_directory(wrong.fixture) / wrong.fixture).string() + ".so: ") == 0);
+  }
+}
+
+TEST_CASE("two components of one kind and id are refused with both files") {
+  const fs::path bundled = fs::path(TENON_BINARY_DIR) / "plugins/digits.so";
+  const std::string message =
+      message_of([&] { open_directories({bundled, fixture_directory("duplicate_digits")}); }, ErrorKind::plugin);
+  CHECK(message.find("dataset \"digits\" is in two plugins: ") == 0);
+  CHECK(message.find("plugins/digits.so") != std::string::npos);
+  CHECK(message.find("duplicate_digits.so") != std::string::npos);
+}
+
+TEST_CASE("the same file found twice is one plugin") {
+  const fs::path directory = fixture_directory("counting");
+  CHECK(open_directories({directory, directory / "counting.so"}).plugins().size() == 1);
+}
+
+TEST_CASE("a file that is no library is refused with the loader's words") {
+  const fs::path file = fs::path(TENON_TEST_DIR) / "not_elf.so";
+  std::ofstream(file) << "hello";
+  const std::string message = message_of([&] { open_directories({file}); }, ErrorKind::plugin);
+  CHECK(message.find("not_elf.so: cannot be loaded: ") != std::string::npos);
+}
+
+TEST_CASE("files that do not end in .so are not opened") {
+  const fs::path directory = fs::path(TENON_TEST_DIR) / "notes";
+  fs::create_directories(directory);
+  std::ofstream(directory / "README.md") << "hello";
+  CHECK(open_directories({directory}).plugins().empty());
+}
+
+TEST_CASE("a component that is not there is reported with the nearest id and where was looked") {
+  const auto catalogue = open_fixture("counting");
+  CHECK(catalogue.find_schema(ComponentKind::dataset, "countin") == nullptr);
+  const std::string message = message_of([&] { catalogue.find(ComponentKind::dataset, "countin"); }, ErrorKind::plugin);
+  CHECK(message.find("no dataset \"countin\"") == 0);
+  CHECK(message.find("counting") != std::string::npos);
+  CHECK(message.find(fixture_directory("counting").string()) != std::string::npos);
+}
+
+TEST_CASE("a plugin says what it is") {
+  const auto catalogue = open_fixture("counting");
+  REQUIRE(catalogue.plugins().size() == 1);
+  const auto& plugin = *catalogue.plugins().front();
+  CHECK(plugin.id == "counting");
+  CHECK(plugin.torch_build.empty());
+  CHECK(plugin.sha256.size() == 64);
+  CHECK(catalogue.component_ids(ComponentKind::dataset) == std::vector<std::string>{"counting"});
+}
+
+TEST_CASE("directories are searched in the order of precedence, each once") {
+  const fs::path root = fs::canonical(TENON_TEST_DIR);
+  for (const char* name : {"line", "file", "environment", "prefix/plugins", "prefix/lib/tenon/plugins", "home/.local/lib/tenon/plugins"})
+    fs::create_directories(root / name);
+  setenv("TENON_PLUGIN_PATH", (root / "environment").c_str(), 1);
+  setenv("HOME", (root / "home").c_str(), 1);
+  const auto found = tenon::plugins::find_plugin_directories({root / "line", root / "file/../line"}, {root / "file"},
+                                                             root / "prefix/bin/host");
+  unsetenv("TENON_PLUGIN_PATH");
+  CHECK(found == std::vector<fs::path>{root / "line", root / "file", root / "environment", root / "home/.local/lib/tenon/plugins",
+                                       root / "prefix/lib/tenon/plugins", root / "prefix/plugins"});
+}
+
+TEST_CASE("a plugin directory that was named but is not there is an error that says who named it") {
+  for (const auto& [message, named_by_line] : {std::pair{"--plugin-dir: nowhere does not exist", true},
+                                               std::pair{"[plugins] paths: nowhere does not exist", false}}) {
+    const std::vector<fs::path> nowhere{"nowhere"};
+    const std::vector<fs::path> none;
+    const std::string found = message_of(
+        [&, by_line = named_by_line] {
+          tenon::plugins::find_plugin_directories(by_line ? nowhere : none, by_line ? none : nowhere, "bin/host");
+        },
+        ErrorKind::plugin);
+    CHECK(found.find(message) == 0);
+  }
+}

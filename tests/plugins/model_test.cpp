@@ -1,0 +1,125 @@
+#include "framework/plugins/model.h"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "framework/plugins/tensor_functions.h"
+#include "framework/support/error.h"
+
+using namespace tenon::plugins;
+
+namespace {
+
+// A model in the test itself, whose build() declares what the test asks for.
+struct Declared {
+  const char* name;
+  std::vector<int64_t> shape;
+  uint32_t init;
+  double a;
+  double b;
+  int32_t dtype = TENON_FLOAT32;
+  uint32_t flags = TENON_TRAINABLE;
+};
+std::vector<Declared> declared;
+
+tenon_status create(const tenon_host*, const tenon_params*, void** self) {
+  *self = nullptr;
+  return TENON_OK;
+}
+void destroy(void*) {}
+
+tenon_status ports(void*, const tenon_port* const** ports, uint64_t* count) {
+  static const tenon_port input{sizeof(tenon_port), TENON_INPUT, 0, TENON_STRING("x"), TENON_STRING("N,2"), 0, TENON_STRING("")};
+  static const tenon_port output{sizeof(tenon_port), TENON_OUTPUT, 0, TENON_STRING("y"), TENON_STRING("N,2"), 0, TENON_STRING("")};
+  static const tenon_port* const both[] = {&input, &output};
+  *ports = both;
+  *count = 2;
+  return TENON_OK;
+}
+
+tenon_status build(void*, const tenon_builder* builder) {
+  for (const Declared& one : declared) {
+    tenon_declaration declaration{};
+    declaration.size = sizeof declaration;
+    declaration.name = to_tenon(one.name);
+    declaration.shape = one.shape.data();
+    declaration.rank = static_cast<uint32_t>(one.shape.size());
+    declaration.dtype = one.dtype;
+    declaration.flags = one.flags;
+    declaration.init = one.init;
+    declaration.a = one.a;
+    declaration.b = one.b;
+    if (const tenon_status status = builder->declare(builder, &declaration, nullptr)) return status;
+  }
+  return TENON_OK;
+}
+
+tenon_status forward(void*, const tenon_frame*, tenon_tensor* const* inputs, uint64_t, tenon_tensor** outputs, uint64_t) {
+  outputs[0] = inputs[0];
+  return TENON_OK;
+}
+
+constexpr tenon_model kTable{sizeof(tenon_model), create, destroy, ports, build, forward};
+const PluginInfo kPlugin{"test", "1.0", "MIT", "", "", "test.so", "", 1};
+const Component kComponent{{tenon::config::ComponentKind::model, "echo", "", {}}, &kTable, &kPlugin};
+
+std::vector<at::Tensor> build_tensors(std::vector<Declared> wanted) {
+  install_libtorch();
+  declared = std::move(wanted);
+  torch::manual_seed(7);
+  Model model(kComponent, {});
+  model.build();
+  std::vector<at::Tensor> tensors;
+  for (const NamedTensor& named : model.tensors()) tensors.push_back(named.tensor.detach());
+  return tensors;
+}
+
+std::string refusal_of(std::vector<Declared> wanted) {
+  try {
+    build_tensors(std::move(wanted));
+  } catch (const tenon::support::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("the initialisers draw what torch.nn.init draws") {
+  const auto drawn = build_tensors({{"a", {8, 4, 3, 3}, TENON_INIT_KAIMING_UNIFORM, 0.5, 0},
+                                    {"b", {8, 4}, TENON_INIT_KAIMING_NORMAL, 0, 0},
+                                    {"c", {8, 4}, TENON_INIT_XAVIER_UNIFORM, 2, 0},
+                                    {"d", {8, 4}, TENON_INIT_XAVIER_NORMAL, 0, 0},
+                                    {"e", {5}, TENON_INIT_UNIFORM, -2, 3},
+                                    {"f", {5}, TENON_INIT_NORMAL, 1, 0.1},
+                                    {"g", {5}, TENON_INIT_CONSTANT, 4, 0}});
+  torch::manual_seed(7);
+  CHECK(torch::allclose(drawn[0], torch::nn::init::kaiming_uniform_(torch::empty({8, 4, 3, 3}), 0.5)));
+  CHECK(torch::allclose(drawn[1], torch::nn::init::kaiming_normal_(torch::empty({8, 4}))));
+  CHECK(torch::allclose(drawn[2], torch::nn::init::xavier_uniform_(torch::empty({8, 4}), 2)));
+  CHECK(torch::allclose(drawn[3], torch::nn::init::xavier_normal_(torch::empty({8, 4}))));
+  CHECK(torch::equal(drawn[4], torch::empty({5}).uniform_(-2, 3)));
+  CHECK(torch::equal(drawn[5], torch::empty({5}).normal_(1, 0.1)));
+  CHECK(torch::equal(drawn[6], torch::full({5}, 4.0f)));
+}
+
+TEST_CASE("buffers are not trained, whatever their dtype") {
+  install_libtorch();
+  declared = {{"weight", {2}, TENON_INIT_CONSTANT, 1, 0}, {"count", {}, TENON_INIT_CONSTANT, 0, 0, TENON_INT64, 0}};
+  Model model(kComponent, {});
+  model.build();
+  CHECK(model.tensors()[0].tensor.requires_grad());
+  CHECK(model.tensors()[1].tensor.scalar_type() == torch::kLong);
+  CHECK_FALSE(model.tensors()[1].trainable);
+}
+
+TEST_CASE("declarations that make no sense are refused by name") {
+  CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0}, {"w", {2}, TENON_INIT_CONSTANT, 0, 0}}).find("\"w\" is empty or used twice") != std::string::npos);
+  CHECK(refusal_of({{"w", {2}, 99, 0, 0}}).find("declare w: w: the initialiser 99 does not exist") != std::string::npos);
+  CHECK(refusal_of({{"w", {2}, TENON_INIT_XAVIER_UNIFORM, 0, 0}}).find("needs two or more dimensions") != std::string::npos);
+  CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0, TENON_INT64}}).find("cannot be trained; expected a floating dtype") != std::string::npos);
+  CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0, 77}}).find("the dtype 77 does not exist") != std::string::npos);
+  CHECK(refusal_of({{"w", {-2}, TENON_INIT_CONSTANT, 0, 0}}).find("declare w: ") != std::string::npos);
+}

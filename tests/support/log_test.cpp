@@ -1,0 +1,128 @@
+// The log is one per process and looks at its terminal once, so each test runs this program again as a child.
+#include "framework/support/log.h"
+
+#include <doctest/doctest.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+
+#include "framework/support/error.h"
+
+namespace tenon::support {
+namespace {
+
+const std::filesystem::path kLogFile = std::filesystem::path(TENON_TEST_DIR) / "log.txt";
+
+enum class Output { terminal, pipe };
+
+// Replaces this process by the skipped test case below.
+[[noreturn]] void become_writer(const char* no_color) {
+  setenv("TERM", "xterm-256color", 1);
+  unsetenv("COLORTERM");
+  if (no_color != nullptr) setenv("NO_COLOR", no_color, 1);
+  if (no_color == nullptr) unsetenv("NO_COLOR");
+  execl("/proc/self/exe", "writer", "--no-skip", "--test-case=writer of lines", "--minimal", "--no-colors", nullptr);
+  _exit(127);
+}
+
+int start_in_pipe(int& output, const char* no_color) {
+  std::array<int, 2> ends;
+  REQUIRE(pipe(ends.data()) == 0);
+  const int child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    become_writer(no_color);
+  }
+  close(ends[1]);
+  output = ends[0];
+  return child;
+}
+
+int start_in_terminal(int& output, const char* no_color) {
+  const int child = forkpty(&output, nullptr, nullptr, nullptr);
+  if (child == 0) become_writer(no_color);
+  return child;
+}
+
+// What a process that logs writes to its stderr.
+std::string run_writer(Output kind, const char* no_color) {
+  std::filesystem::remove(kLogFile);
+  int output = -1;
+  const int child = kind == Output::pipe ? start_in_pipe(output, no_color) : start_in_terminal(output, no_color);
+  REQUIRE(child > 0);
+  std::string text;
+  std::array<char, 4096> chunk;
+  ssize_t count = 0;
+  while ((count = read(output, chunk.data(), chunk.size())) > 0) text.append(chunk.data(), static_cast<size_t>(count));
+  close(output);
+  int status = 0;
+  waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) == 0);
+  return text;
+}
+
+std::string read_log_file() {
+  std::ostringstream text;
+  text << std::ifstream(kLogFile).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("writer of lines" * doctest::skip()) {
+  log_debug("debugged");
+  log_info("before the file");
+  log_warning("{} is no format");
+  open_log_file(kLogFile);
+  log_info("after the file");
+  log_error("broken");
+  flush_log();
+}
+
+TEST_CASE("stderr gets warnings and errors as plain lines") {
+  CHECK(run_writer(Output::pipe, nullptr) == "warning: {} is no format\nerror: broken\n");
+}
+
+TEST_CASE("a terminal gets colours") {
+  const std::string text = run_writer(Output::terminal, nullptr);
+  CHECK(std::regex_search(text, std::regex("\x1b\\[[0-9;m\x1b\\[]*warning\x1b\\[m: \\{\\} is no format")));
+}
+
+TEST_CASE("NO_COLOR turns colours off, unless it is empty") {
+  const std::string plain = run_writer(Output::terminal, "1");
+  CHECK(plain.find("warning: {} is no format") != plain.npos);
+  CHECK(plain.find("\x1b[") == plain.npos);
+  CHECK(run_writer(Output::terminal, "").find("\x1b[") != std::string::npos);
+}
+
+TEST_CASE("the file gets every line with its time, those from before it was opened first") {
+  run_writer(Output::pipe, nullptr);
+  const std::string time = R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} )";
+  const std::string expected = time + "debug: debugged\n" + time + "info: before the file\n" + time +
+                               "warning: \\{\\} is no format\n" + time + "info: after the file\n" + time +
+                               "error: broken\n";
+  CHECK(std::regex_match(read_log_file(), std::regex(expected)));
+}
+
+TEST_CASE("a log file that cannot be opened is an error with its path") {
+  const auto file = std::filesystem::path(TENON_TEST_DIR) / "abc.txt" / "log.txt";
+  std::ofstream(file.parent_path()) << "not a folder";
+  try {
+    open_log_file(file);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::internal);
+    CHECK(std::string(error.what()).find(file.string()) == 0);
+  }
+}
+
+}  // namespace tenon::support
