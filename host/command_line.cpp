@@ -35,7 +35,8 @@ std::vector<std::string> option_names(const po::options_description& options) {
 }
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw Error(ErrorKind::configuration, "command line: " + what + "; expected host --config FILE [options], see host --help");
+  throw Error(ErrorKind::configuration,
+              "command line: " + what + "; expected host --config FILE [options], see host --help");
 }
 
 po::variables_map parse(int argc, const char* const* argv, const po::options_description& options) {
@@ -44,7 +45,8 @@ po::variables_map parse(int argc, const char* const* argv, const po::options_des
     // No guessing: an abbreviation that works today could mean another option tomorrow.
     const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
     const po::positional_options_description no_positionals;
-    po::store(po::command_line_parser(argc, argv).options(options).positional(no_positionals).style(style).run(), given);
+    po::store(po::command_line_parser(argc, argv).options(options).positional(no_positionals).style(style).run(),
+              given);
     po::notify(given);
   } catch (const po::unknown_option& mistake) {
     refuse("unknown option " + mistake.get_option_name() +

@@ -22,7 +22,8 @@ int act(const tenon::host::CommandLine& line) {
   }
   if (line.action == Action::version) {
     std::printf("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION, tenon::plugins::torch_build().c_str(),
-                tenon::plugins::describe_abi(TENON_ABI_OLDEST).c_str(), tenon::plugins::describe_abi(TENON_ABI_CURRENT).c_str());
+                tenon::plugins::describe_abi(TENON_ABI_OLDEST).c_str(),
+                tenon::plugins::describe_abi(TENON_ABI_CURRENT).c_str());
     return 0;
   }
   return tenon::host::run(line);

@@ -25,8 +25,8 @@ namespace {
 
 plugins::Catalogue open_catalogue(const CommandLine& line, const config::RunConfig& config) {
   plugins::install_libtorch();
-  const auto directories = plugins::find_plugin_directories(line.plugin_directories, config::resolve_plugin_paths(config),
-                                                            std::filesystem::read_symlink("/proc/self/exe"));
+  const auto directories = plugins::find_plugin_directories(
+      line.plugin_directories, config::resolve_plugin_paths(config), std::filesystem::read_symlink("/proc/self/exe"));
   return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build());
 }
 
@@ -72,7 +72,8 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder) {
     const pipeline::RunReport report = train_with_observers(training, recorder);
     const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
     const bool finished = report.end == pipeline::RunReport::End::finished;
-    recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code);
+    recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason,
+                    exit_code);
     print_closing(report, recorder);
     return exit_code;
   } catch (const support::Error& error) {

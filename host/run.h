@@ -5,8 +5,8 @@
 
 namespace tenon::host {
 
-// Returns the exit code of a run that ended in order: 0, or 128 + n after signal n. Throws support::Error otherwise, after
-// run.json has it.
+// Returns the exit code of a run that ended in order: 0, or 128 + n after signal n. Throws support::Error otherwise,
+// after run.json has it.
 int run(const CommandLine& line);
 
 }  // namespace tenon::host

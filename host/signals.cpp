@@ -20,7 +20,8 @@ void note_stop(int signal) {
   raise(signal);
 }
 
-// Only what a signal handler may call: write(2), and reads of strings that do not change after the catalogue was opened.
+// Only what a signal handler may call: write(2), and reads of strings that do not change after the catalogue was
+// opened.
 void print(const char* text) {
   if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // nobody left to tell
 }
@@ -28,7 +29,7 @@ void print(const char* text) {
 void report_crash(int signal) {
   const plugins::Breadcrumb& place = plugins::breadcrumb();
   print("\nerror: the process crashed with ");
-  print(signal == SIGSEGV ? "SIGSEGV (invalid memory access)"
+  print(signal == SIGSEGV  ? "SIGSEGV (invalid memory access)"
         : signal == SIGBUS ? "SIGBUS (invalid memory access)"
         : signal == SIGILL ? "SIGILL (illegal instruction)"
         : signal == SIGFPE ? "SIGFPE (arithmetic error)"

@@ -9,8 +9,8 @@ namespace tenon::host {
 void catch_stop_signals();
 const std::atomic<int>& stop_signal();  // 0: none arrived
 
-// From here on SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT print the plugin, component and function that this thread was
-// in, before the process ends by that very signal.
+// From here on SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT print the plugin, component and function that this thread
+// was in, before the process ends by that very signal.
 void report_crashes();
 
 }  // namespace tenon::host

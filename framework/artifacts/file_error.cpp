@@ -11,23 +11,16 @@ namespace {
 const char* find_way_out(int error) {
   switch (error) {
     case ENOSPC:
-    case EDQUOT:
-      return "; free some space, or choose another run.output_dir";
+    case EDQUOT: return "; free some space, or choose another run.output_dir";
     case EACCES:
     case EPERM:
-    case EROFS:
-      return "; choose a run.output_dir that this user may write to";
-    case EFBIG:
-      return "; the file would pass the file size limit of the process (ulimit -f) or of the file system";
-    case EIO:
-      return "; the disk or its driver reports a fault: see the kernel's log";
+    case EROFS: return "; choose a run.output_dir that this user may write to";
+    case EFBIG: return "; the file would pass the file size limit of the process (ulimit -f) or of the file system";
+    case EIO: return "; the disk or its driver reports a fault: see the kernel's log";
     case EMFILE:
-    case ENFILE:
-      return "; raise the limit of open files (ulimit -n)";
-    case ENAMETOOLONG:
-      return "; choose a shorter run.name or run.output_dir";
-    default:
-      return "";
+    case ENFILE: return "; raise the limit of open files (ulimit -n)";
+    case ENAMETOOLONG: return "; choose a shorter run.name or run.output_dir";
+    default: return "";
   }
 }
 

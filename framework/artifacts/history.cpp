@@ -48,14 +48,10 @@ void check_names(const Figures& figures) {
 
 const char* to_string(HistoryEvent event) {
   switch (event) {
-    case HistoryEvent::step:
-      return "step";
-    case HistoryEvent::epoch:
-      return "epoch";
-    case HistoryEvent::validation:
-      return "validation";
-    case HistoryEvent::checkpoint:
-      return "checkpoint";
+    case HistoryEvent::step: return "step";
+    case HistoryEvent::epoch: return "epoch";
+    case HistoryEvent::validation: return "validation";
+    case HistoryEvent::checkpoint: return "checkpoint";
   }
   return "unknown";
 }

@@ -49,14 +49,10 @@ Json to_json(const std::vector<PluginRecord>& plugins) {
 
 const char* to_string(RunStatus status) {
   switch (status) {
-    case RunStatus::running:
-      return "running";
-    case RunStatus::finished:
-      return "finished";
-    case RunStatus::stopped:
-      return "stopped";
-    case RunStatus::failed:
-      return "failed";
+    case RunStatus::running: return "running";
+    case RunStatus::finished: return "finished";
+    case RunStatus::stopped: return "stopped";
+    case RunStatus::failed: return "failed";
   }
   return "unknown";
 }

@@ -159,22 +159,16 @@ class HeaderReader : public nlohmann::json_sax<Json> {
     switch (at_) {
       case At::tensor_start:
         fail(tensor() + " is " + found + "; expected an object with dtype, shape and data_offsets");
-      case At::dtype:
-        fail(tensor() + ": dtype is " + found + "; expected a string");
-      case At::shape_start:
-        fail(tensor() + ": shape is " + found + "; expected a list of sizes");
-      case At::shape:
-        fail(tensor() + ": shape holds " + found + "; expected whole sizes from 0 to 2^63 - 1");
-      case At::offsets_start:
-        fail(tensor() + ": data_offsets is " + found + "; expected a list of begin and end");
+      case At::dtype: fail(tensor() + ": dtype is " + found + "; expected a string");
+      case At::shape_start: fail(tensor() + ": shape is " + found + "; expected a list of sizes");
+      case At::shape: fail(tensor() + ": shape holds " + found + "; expected whole sizes from 0 to 2^63 - 1");
+      case At::offsets_start: fail(tensor() + ": data_offsets is " + found + "; expected a list of begin and end");
       case At::offsets:
         fail(tensor() + ": data_offsets holds " + found + "; expected whole numbers from 0 to 2^63 - 1");
-      case At::metadata_start:
-        fail(std::string(kMetadataKey) + " is " + found + "; expected an object of strings");
+      case At::metadata_start: fail(std::string(kMetadataKey) + " is " + found + "; expected an object of strings");
       case At::metadata_value:
         fail(std::string(kMetadataKey) + "." + quote_name(key_) + " is " + found + "; expected a string");
-      default:
-        fail("the header is " + found + "; expected an object");
+      default: fail("the header is " + found + "; expected an object");
     }
   }
 

@@ -58,8 +58,10 @@ std::string figures_of(const RunState& state, const std::string& prefix) {
 std::string format_duration(double seconds) {
   const long long whole = std::isfinite(seconds) && seconds > 0 ? std::llround(seconds) : 0;
   char text[48];
-  if (whole >= 3600) std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
-  else std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
+  if (whole >= 3600)
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+  else
+    std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
   return text;
 }
 
@@ -137,8 +139,10 @@ void Progress::draw(const std::string& label, int64_t done, int64_t total, const
   const std::string counts = " " + std::to_string(done) + "/" + std::to_string(total);
   const size_t text_width = label.size() + counts.size() + figures.size() + 2;
   const size_t bar_width = width > text_width + 5 ? std::min<size_t>(30, width - text_width - 1) : 0;
-  const auto filled = static_cast<size_t>(static_cast<double>(bar_width) * static_cast<double>(done) / static_cast<double>(std::max<int64_t>(total, 1)));
-  const std::string bar = repeat(has_unicode_ ? "█" : "#", filled) + repeat(has_unicode_ ? "░" : ".", bar_width - filled);
+  const auto filled = static_cast<size_t>(static_cast<double>(bar_width) * static_cast<double>(done) /
+                                          static_cast<double>(std::max<int64_t>(total, 1)));
+  const std::string bar =
+      repeat(has_unicode_ ? "█" : "#", filled) + repeat(has_unicode_ ? "░" : ".", bar_width - filled);
   std::string tail = counts + figures;  // ASCII, so bytes are columns
   const size_t room = width - std::min(width, label.size() + bar_width + 3);
   if (tail.size() > room) tail.resize(room);
@@ -150,8 +154,9 @@ void Progress::draw(const std::string& label, int64_t done, int64_t total, const
 // On a terminal the bar says all this already.
 void Progress::print_log_line(const RunState& state) {
   if (is_terminal_) return;
-  print_line(count_of("step", state.step, state.total_steps) + "  " + count_of("epoch", state.epoch, state.total_epochs) +
-             figures_of(state, "train/") + "  " + with_separators(samples_per_second(state)) + " samples/s");
+  print_line(count_of("step", state.step, state.total_steps) + "  " +
+             count_of("epoch", state.epoch, state.total_epochs) + figures_of(state, "train/") + "  " +
+             with_separators(samples_per_second(state)) + " samples/s");
 }
 
 void Progress::print_epoch_line(const RunState& state) {

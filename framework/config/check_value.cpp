@@ -44,21 +44,14 @@ std::optional<Value> read_list(const Node& node) {
 
 std::optional<Value> read_as(const Node& node, ParamType type) {
   switch (type) {
-    case ParamType::boolean:
-      return read_value<bool>(node);
-    case ParamType::integer:
-      return read_value<int64_t>(node);
-    case ParamType::floating:
-      return read_value<double>(node);
+    case ParamType::boolean: return read_value<bool>(node);
+    case ParamType::integer: return read_value<int64_t>(node);
+    case ParamType::floating: return read_value<double>(node);
     case ParamType::string:
-    case ParamType::path:
-      return read_value<std::string>(node);
-    case ParamType::integers:
-      return read_list<int64_t>(node);
-    case ParamType::floats:
-      return read_list<double>(node);
-    case ParamType::strings:
-      return read_list<std::string>(node);
+    case ParamType::path: return read_value<std::string>(node);
+    case ParamType::integers: return read_list<int64_t>(node);
+    case ParamType::floats: return read_list<double>(node);
+    case ParamType::strings: return read_list<std::string>(node);
   }
   return std::nullopt;
 }

@@ -50,38 +50,25 @@ void require_lower_snake_case(const std::string& name) {
 
 const char* to_string(ComponentKind kind) {
   switch (kind) {
-    case ComponentKind::model:
-      return "model";
-    case ComponentKind::dataset:
-      return "dataset";
-    case ComponentKind::loss:
-      return "loss";
-    case ComponentKind::metric:
-      return "metric";
-    case ComponentKind::callback:
-      return "callback";
+    case ComponentKind::model: return "model";
+    case ComponentKind::dataset: return "dataset";
+    case ComponentKind::loss: return "loss";
+    case ComponentKind::metric: return "metric";
+    case ComponentKind::callback: return "callback";
   }
   return "component";
 }
 
 const char* to_string(ParamType type) {
   switch (type) {
-    case ParamType::boolean:
-      return "a boolean";
-    case ParamType::integer:
-      return "an integer";
-    case ParamType::floating:
-      return "a number";
-    case ParamType::string:
-      return "a string";
-    case ParamType::path:
-      return "a path";
-    case ParamType::integers:
-      return "a list of integers";
-    case ParamType::floats:
-      return "a list of numbers";
-    case ParamType::strings:
-      return "a list of strings";
+    case ParamType::boolean: return "a boolean";
+    case ParamType::integer: return "an integer";
+    case ParamType::floating: return "a number";
+    case ParamType::string: return "a string";
+    case ParamType::path: return "a path";
+    case ParamType::integers: return "a list of integers";
+    case ParamType::floats: return "a list of numbers";
+    case ParamType::strings: return "a list of strings";
   }
   return "a value";
 }

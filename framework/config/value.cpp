@@ -22,20 +22,13 @@ std::string write(double value) {
 
 std::string escape(char letter) {
   switch (letter) {
-    case '"':
-      return "\\\"";
-    case '\\':
-      return "\\\\";
-    case '\b':
-      return "\\b";
-    case '\t':
-      return "\\t";
-    case '\n':
-      return "\\n";
-    case '\f':
-      return "\\f";
-    case '\r':
-      return "\\r";
+    case '"': return "\\\"";
+    case '\\': return "\\\\";
+    case '\b': return "\\b";
+    case '\t': return "\\t";
+    case '\n': return "\\n";
+    case '\f': return "\\f";
+    case '\r': return "\\r";
   }
   const auto code = static_cast<unsigned char>(letter);
   if (code >= 0x20 && code != 0x7f) return {letter};

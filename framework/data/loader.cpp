@@ -67,7 +67,7 @@ class Loader::Implementation {
 
   // On a worker thread.
   void work(uint64_t id);
-  void open_when_due(Reader& reader, std::unique_lock<std::mutex>& lock);
+  void open_in_pass(Reader& reader, std::unique_lock<std::mutex>& lock);
   void read_taken(Reader& reader, const Tickets& tickets, std::unique_lock<std::mutex>& lock);
 
   // On any thread, without the mutex.
@@ -132,11 +132,14 @@ void Loader::Implementation::work(uint64_t id) {
   Reader reader = make_reader(id);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    open_when_due(reader, lock);
+    const bool must_open = !reader.worker && reader.tried_in_pass != pass_;
     const auto tickets = reader.worker && !abandoned_ ? ahead_.take(reader.at_once.count()) : std::nullopt;
-    if (tickets) {
+    if (must_open) {
+      open_in_pass(reader, lock);
+    } else if (tickets) {
       read_taken(reader, *tickets, lock);
     } else {
+      // Reached only if the mutex was held since stopping_ was asked, or else a wake-up would be missed.
       ++idle_;
       work_available_.wait(lock);
       --idle_;
@@ -144,8 +147,7 @@ void Loader::Implementation::work(uint64_t id) {
   }
 }
 
-void Loader::Implementation::open_when_due(Reader& reader, std::unique_lock<std::mutex>& lock) {
-  if (reader.worker || reader.tried_in_pass == pass_) return;
+void Loader::Implementation::open_in_pass(Reader& reader, std::unique_lock<std::mutex>& lock) {
   reader.tried_in_pass = pass_;
   ++busy_;
   lock.unlock();

@@ -46,7 +46,8 @@ std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& 
 }
 
 // A metric's figures in the history: the figure's own name, or the name that the run file gave the metric.
-std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan, const std::vector<plugins::Metric>& metrics) {
+std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
+                                                   const std::vector<plugins::Metric>& metrics) {
   std::vector<std::vector<std::string>> names;
   std::map<std::string, std::string> places{{"loss", "the loss"}};
   if (plan.losses.size() > 1)
@@ -74,8 +75,8 @@ std::unique_ptr<DataFlow> build_data(const Training& training, const plugins::Ca
   auto flow = std::make_unique<DataFlow>(catalogue.find(ComponentKind::dataset, dataset.use), dataset, options);
   flow->model.push_back(connect_model(training.model, plan.model, flow->dataset));
   for (size_t i = 0; i < training.losses.size(); ++i)
-    flow->losses.push_back(connect(training.losses[i].inputs(), training.losses[i].component().describe(), plan.losses[i],
-                                   training.model, flow->dataset));
+    flow->losses.push_back(connect(training.losses[i].inputs(), training.losses[i].component().describe(),
+                                   plan.losses[i], training.model, flow->dataset));
   return flow;
 }
 
@@ -87,7 +88,8 @@ void connect_metrics(const Training& training, DataFlow& flow) {
 
 }  // namespace
 
-DataFlow::DataFlow(const plugins::Component& component, const config::NamedDataset& plan, const data::LoaderOptions& options)
+DataFlow::DataFlow(const plugins::Component& component, const config::NamedDataset& plan,
+                   const data::LoaderOptions& options)
     : dataset(component, plan), samples(dataset), batch_size(options.batch_size), loader(samples, options) {}
 
 Flow DataFlow::to_flow(const data::Batch& batch) const {
@@ -109,7 +111,17 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   plugins::Model model = build_model(plan, catalogue);
   auto optimizer = optimization::Optimizer::make(plan.optimizer, trainable_tensors(plan, model));
 
-  Training training{&plan, std::move(model), {}, {}, {}, {}, nullptr, {}, 0, 0, std::move(optimizer),
+  Training training{&plan,
+                    std::move(model),
+                    {},
+                    {},
+                    {},
+                    {},
+                    nullptr,
+                    {},
+                    0,
+                    0,
+                    std::move(optimizer),
                     optimization::Schedule::make(config::ConstantSchedule{}, 0, 1)};
   for (const config::LossPlan& loss : plan.losses)
     training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);

@@ -151,11 +151,12 @@ void Wiring::check(const std::vector<at::Tensor>& inputs) const {
   plugins::Extents extents;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Port& port = ports_[i];
-    const auto reason = plugins::find_mismatch(plugins::exact_shape(inputs[i].sizes().vec()),
-                                               TENON_DTYPE_BIT(plugins::to_dtype(inputs[i].scalar_type())), port, extents);
+    const auto reason =
+        plugins::find_mismatch(plugins::exact_shape(inputs[i].sizes().vec()),
+                               TENON_DTYPE_BIT(plugins::to_dtype(inputs[i].scalar_type())), port, extents);
     if (reason)
-      throw Error(ErrorKind::plugin, owner_ + ": the input " + port.describe() + " received " + plugins::describe(inputs[i]) +
-                                         ": " + *reason);
+      throw Error(ErrorKind::plugin, owner_ + ": the input " + port.describe() + " received " +
+                                         plugins::describe(inputs[i]) + ": " + *reason);
   }
 }
 
@@ -166,7 +167,8 @@ Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& p
 
 Wiring connect(const std::vector<Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
                const plugins::Model& model, const plugins::Dataset& data) {
-  return Wiring(Connector(inputs, owner, plan, {output_candidates(model), field_candidates(data)}).connect(), inputs, owner);
+  return Wiring(Connector(inputs, owner, plan, {output_candidates(model), field_candidates(data)}).connect(), inputs,
+                owner);
 }
 
 }  // namespace tenon::pipeline

@@ -41,14 +41,14 @@ class Wiring {
 
   std::vector<Source> sources_;
   std::vector<plugins::Port> ports_;
-  std::string owner_;                        // for messages
+  std::string owner_;  // for messages
   bool checked_ = false;
 };
 
 // Connects the model's inputs to the fields of a dataset, and a loss or metric to outputs and fields. What the run file
 // names is taken; otherwise a source of the port's own name; otherwise the only source that fits, looked for among the
-// model's outputs first. Dtypes and shapes are checked as far as they are declared. Throws Error(configuration) naming the
-// place, the port and every candidate with the reason why it does not fit.
+// model's outputs first. Dtypes and shapes are checked as far as they are declared. Throws Error(configuration) naming
+// the place, the port and every candidate with the reason why it does not fit.
 Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const plugins::Dataset& data);
 Wiring connect(const std::vector<plugins::Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
                const plugins::Model& model, const plugins::Dataset& data);

@@ -18,7 +18,8 @@ class Due {
     const bool epoch_is_over = state.step_in_epoch == state.steps_per_epoch;
     switch (period_.unit) {
       case config::Period::Unit::never: return false;
-      case config::Period::Unit::epochs: return epoch_is_over && std::fmod(static_cast<double>(state.epoch), period_.count) == 0;
+      case config::Period::Unit::epochs:
+        return epoch_is_over && std::fmod(static_cast<double>(state.epoch), period_.count) == 0;
       case config::Period::Unit::steps: return std::fmod(static_cast<double>(state.step), period_.count) == 0;
       case config::Period::Unit::seconds:
         if (state.time_s - last_s_ < period_.count) return false;

@@ -10,9 +10,9 @@
 
 namespace tenon::pipeline {
 
-// Runs the model in evaluation mode, without gradients, over all of the data. Returns the figures with the data's name in
-// front: `validation/loss`, then each loss where there are several, then the metrics. `after_batch(done)` is called after
-// every batch.
+// Runs the model in evaluation mode, without gradients, over all of the data. Returns the figures with the data's name
+// in front: `validation/loss`, then each loss where there are several, then the metrics. `after_batch(done)` is called
+// after every batch.
 std::vector<std::pair<std::string, double>> evaluate(Training& training, DataFlow& data, plugins::RunPosition position,
                                                      const std::function<void(int64_t)>& after_batch);
 

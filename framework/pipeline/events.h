@@ -45,7 +45,7 @@ struct Verdict {
   bool save = false;
   bool evaluate = false;
   bool log = false;
-  std::string reason;                                    // of the first that asked to stop
+  std::string reason;                                   // of the first that asked to stop
   std::vector<std::pair<std::string, double>> scalars;  // for the next line of the history
 };
 

@@ -32,7 +32,8 @@ void load_weights(const std::filesystem::path& path, const std::vector<plugins::
     if (!stored)
       mistakes += "\n  " + named.name + " is missing; expected " + plugins::describe(named.tensor);
     else if (!fits(*stored, named.tensor))
-      mistakes += "\n  " + named.name + " is " + describe_stored(*stored) + "; expected " + plugins::describe(named.tensor);
+      mistakes +=
+          "\n  " + named.name + " is " + describe_stored(*stored) + "; expected " + plugins::describe(named.tensor);
   }
   for (const artifacts::TensorView& stored : file.tensors())
     if (!wanted.contains(stored.name)) mistakes += "\n  " + stored.name + " is not a tensor of the model";

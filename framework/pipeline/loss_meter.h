@@ -18,7 +18,8 @@ class LossMeter {
   void add(const std::vector<plugins::Loss::Result>& results);
   void reset();
 
-  // Sum over losses of factor * (sum of weight * loss / sum of weight); NaN before the first batch. Waits for the device.
+  // Sum over losses of factor * (sum of weight * loss / sum of weight); NaN before the first batch. Waits for the
+  // device.
   double read_total();
   // Where there are several losses, each one's own mean by name; empty for one.
   std::vector<std::pair<std::string, double>> read_parts();

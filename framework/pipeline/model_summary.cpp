@@ -23,8 +23,10 @@ std::string with_separators(int64_t number) {
 
 std::string describe_bytes(int64_t bytes) {
   char text[32];
-  if (bytes < 1 << 20) std::snprintf(text, sizeof text, "%.1f KiB", static_cast<double>(bytes) / 1024);
-  else std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+  if (bytes < 1 << 20)
+    std::snprintf(text, sizeof text, "%.1f KiB", static_cast<double>(bytes) / 1024);
+  else
+    std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
   return text;
 }
 

@@ -23,11 +23,11 @@ struct RunState {
   double time_s = 0;             // since run_start
   double learning_rate = 0;      // of the step just done or about to be
 
-  Figures figures;                         // the latest value of each
+  Figures figures;                            // the latest value of each
   std::map<std::string, int32_t> directions;  // of figures that know: 1 higher is better, -1 lower
 
   // During a validation.
-  std::string validation_name;  // "validation", or "validation/<name>"
+  std::string validation_name;   // "validation", or "validation/<name>"
   int64_t validation_batch = 0;  // done
   int64_t validation_batches = 0;
 

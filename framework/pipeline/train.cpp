@@ -18,7 +18,8 @@ using Named = std::vector<std::pair<std::string, double>>;
 // The state of the loop between its stages. The order of the events is that at the top of tenon/callback.h.
 class Loop {
  public:
-  Loop(Training& training, const std::vector<Observer*>& observers, Recorder& recorder, const std::atomic<int>& stop_signal)
+  Loop(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
+       const std::atomic<int>& stop_signal)
       : training_(training),
         announcer_(observers),
         recorder_(recorder),
@@ -69,8 +70,9 @@ class Loop {
     DataFlow& data = *training_.train;
     const config::RunPlan& plan = *training_.plan;
     const int64_t size = data.dataset.size();
-    data.loader.start(plan.data.shuffle ? data::shuffled_order(size, plan.run.seed, state_.epoch) : data::sequential_order(size),
-                      state_.epoch);
+    data.loader.start(
+        plan.data.shuffle ? data::shuffled_order(size, plan.run.seed, state_.epoch) : data::sequential_order(size),
+        state_.epoch);
     while (!is_over()) {
       const data::Batch* batch = data.loader.next();
       if (!batch) break;

@@ -18,9 +18,9 @@ struct RunReport {
   RunState state;      // at the end
 };
 
-// Trains to the end of the plan, or until an observer or a signal asks to stop; every event goes to the observers, every
-// figure and checkpoint to the recorder. `stop_signal` becomes the number of a signal that arrived; may be set by a signal
-// handler. Throws what a component throws, after run_exception and run_teardown were announced.
+// Trains to the end of the plan, or until an observer or a signal asks to stop; every event goes to the observers,
+// every figure and checkpoint to the recorder. `stop_signal` becomes the number of a signal that arrived; may be set by
+// a signal handler. Throws what a component throws, after run_exception and run_teardown were announced.
 RunReport train(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
                 const std::atomic<int>& stop_signal);
 

@@ -28,8 +28,9 @@ void check_finite(const Training& training, const std::vector<plugins::Loss::Res
   for (size_t i = 0; i < results.size(); ++i) {
     const double value = results[i].loss.item<double>();
     if (!std::isfinite(value))
-      throw Error(ErrorKind::non_finite, training.plan->losses[i].place + ": the loss " + training.losses[i].name() + " is " +
-                                             (std::isnan(value) ? "NaN" : "infinite") + " in step " + std::to_string(step) +
+      throw Error(ErrorKind::non_finite, training.plan->losses[i].place + ": the loss " + training.losses[i].name() +
+                                             " is " + (std::isnan(value) ? "NaN" : "infinite") + " in step " +
+                                             std::to_string(step) +
                                              "; expected a finite number: lower optimizer.lr, or look for bad samples");
   }
 }
@@ -53,9 +54,10 @@ std::vector<plugins::Loss::Result> train_step(Training& training, const data::Ba
 
   const at::Tensor total = add_up(training.losses, results);
   if (!total.requires_grad())
-    throw Error(ErrorKind::plugin, training.losses.front().component().describe() +
-                                       ", forward: the loss does not depend on any trainable parameter, so there is no gradient; "
-                                       "expected a result of operators over the model's outputs");
+    throw Error(ErrorKind::plugin,
+                training.losses.front().component().describe() +
+                    ", forward: the loss does not depend on any trainable parameter, so there is no gradient; "
+                    "expected a result of operators over the model's outputs");
   total.backward();
   announce(Event::backward_end);
   announce(Event::grads_ready);

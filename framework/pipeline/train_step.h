@@ -9,8 +9,8 @@
 
 namespace tenon::pipeline {
 
-// Runs the step over the batch and announces its events up to optimizer_after through `announce`. Returns what the losses
-// gave. Throws Error(non_finite), before any weight has changed, naming the step and the loss.
+// Runs the step over the batch and announces its events up to optimizer_after through `announce`. Returns what the
+// losses gave. Throws Error(non_finite), before any weight has changed, naming the step and the loss.
 std::vector<plugins::Loss::Result> train_step(Training& training, const data::Batch& batch,
                                               const plugins::RunPosition& position, double learning_rate,
                                               const std::function<void(Event)>& announce);

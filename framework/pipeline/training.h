@@ -49,8 +49,8 @@ struct Training {
   optimization::Schedule schedule;
 };
 
-// Creates and connects all components, in the order: model -> losses, metrics -> data -> optimizer, schedule. The plan and
-// the catalogue must outlive the result. Sets LibTorch's seed, determinism and threads as the plan says.
+// Creates and connects all components, in the order: model -> losses, metrics -> data -> optimizer, schedule. The plan
+// and the catalogue must outlive the result. Sets LibTorch's seed, determinism and threads as the plan says.
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue);
 
 }  // namespace tenon::pipeline

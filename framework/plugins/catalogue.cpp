@@ -56,13 +56,15 @@ tenon_reply call_entry(const fs::path& file, const tenon_host& host) {
   try {
     status = entry(&offer, &reply);
   } catch (...) {
-    throw Error(ErrorKind::plugin, file.string() + ": " TENON_ENTRY_SYMBOL " let an exception escape; expected a status");
+    throw Error(ErrorKind::plugin,
+                file.string() + ": " TENON_ENTRY_SYMBOL " let an exception escape; expected a status");
   }
   // A plugin that refuses because of the versions still says its range: the message about both is the better one.
   if (reply.abi_max != 0) negotiate_abi(file, reply);
   if (status != TENON_OK)
-    throw Error(ErrorKind::plugin, file.string() + ": " TENON_ENTRY_SYMBOL " failed: " +
-                                       (detail::failure.empty() ? "status " + std::to_string(status) : detail::failure));
+    throw Error(ErrorKind::plugin,
+                file.string() + ": " TENON_ENTRY_SYMBOL " failed: " +
+                    (detail::failure.empty() ? "status " + std::to_string(status) : detail::failure));
   if (!reply.plugin) throw Error(ErrorKind::plugin, file.string() + ": " TENON_ENTRY_SYMBOL " gave no plugin (null)");
   return reply;
 }
@@ -70,7 +72,8 @@ tenon_reply call_entry(const fs::path& file, const tenon_host& host) {
 }  // namespace
 
 std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_command_line,
-                                              const std::vector<fs::path>& from_run_file, const fs::path& host_executable) {
+                                              const std::vector<fs::path>& from_run_file,
+                                              const fs::path& host_executable) {
   std::vector<fs::path> found;
   const auto add = [&](const fs::path& path) {
     const fs::path canonical = fs::canonical(path);
@@ -79,7 +82,8 @@ std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_
   const auto add_named = [&](const std::vector<fs::path>& paths, const std::string& source) {
     for (const fs::path& path : paths) {
       if (!fs::exists(path))
-        throw Error(ErrorKind::plugin, source + ": " + path.string() + " does not exist; expected a directory of plugins or a plugin file");
+        throw Error(ErrorKind::plugin, source + ": " + path.string() +
+                                           " does not exist; expected a directory of plugins or a plugin file");
       add(path);
     }
   };
@@ -88,7 +92,8 @@ std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_
   add_named(split_path_list(std::getenv("TENON_PLUGIN_PATH")), "TENON_PLUGIN_PATH");
   const fs::path prefix = host_executable.parent_path().parent_path();
   std::vector<fs::path> usual;
-  if (const char* home = std::getenv("HOME"); home && *home) usual.push_back(fs::path(home) / ".local/lib/tenon/plugins");
+  if (const char* home = std::getenv("HOME"); home && *home)
+    usual.push_back(fs::path(home) / ".local/lib/tenon/plugins");
   usual.push_back(prefix / "lib/tenon/plugins");
   usual.push_back(prefix / "plugins");
   for (const fs::path& path : usual)
@@ -96,7 +101,8 @@ std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_
   return found;
 }
 
-Catalogue Catalogue::open(const std::vector<fs::path>& directories, const tenon_host& host, const std::string& torch_build) {
+Catalogue Catalogue::open(const std::vector<fs::path>& directories, const tenon_host& host,
+                          const std::string& torch_build) {
   Catalogue catalogue;
   catalogue.directories_ = directories;
   std::set<fs::path> seen;
@@ -121,9 +127,9 @@ void Catalogue::add_component(Component component) {
   const auto key = std::pair(component.schema.kind, component.schema.id);
   const auto [place, inserted] = components_.emplace(key, component);
   if (!inserted)
-    throw Error(ErrorKind::plugin, std::string(config::to_string(key.first)) + " \"" + key.second + "\" is in two plugins: " +
-                                       place->second.plugin->file.string() + " and " + component.plugin->file.string() +
-                                       "; remove one, or rename its id");
+    throw Error(ErrorKind::plugin, std::string(config::to_string(key.first)) + " \"" + key.second +
+                                       "\" is in two plugins: " + place->second.plugin->file.string() + " and " +
+                                       component.plugin->file.string() + "; remove one, or rename its id");
 }
 
 const Component& Catalogue::find(ComponentKind kind, const std::string& id) const {
@@ -149,7 +155,8 @@ std::vector<std::string> Catalogue::component_ids(ComponentKind kind) const {
 std::string Catalogue::describe_search() const {
   if (directories_.empty()) return "no plugin directory was found: give one with --plugin-dir";
   std::string text = "searched";
-  for (const fs::path& directory : directories_) text += (&directory == &directories_.front() ? " " : ", ") + directory.string();
+  for (const fs::path& directory : directories_)
+    text += (&directory == &directories_.front() ? " " : ", ") + directory.string();
   return text;
 }
 

@@ -13,9 +13,10 @@
 namespace tenon::plugins {
 
 // In the order of precedence: --plugin-dir, the run file's [plugins] paths, $TENON_PLUGIN_PATH (colon-separated), the
-// user's library directory (~/.local/lib/tenon/plugins), the system's (<prefix>/lib/tenon/plugins beside the host's bin)
-// and the directory `plugins` beside the host's bin (a build tree). Canonical, without repetitions; directories that the
-// user named must exist, the others are skipped where they do not. Throws Error(plugin) for a named one that does not.
+// user's library directory (~/.local/lib/tenon/plugins), the system's (<prefix>/lib/tenon/plugins beside the host's
+// bin) and the directory `plugins` beside the host's bin (a build tree). Canonical, without repetitions; directories
+// that the user named must exist, the others are skipped where they do not. Throws Error(plugin) for a named one that
+// does not.
 std::vector<std::filesystem::path> find_plugin_directories(const std::vector<std::filesystem::path>& from_command_line,
                                                            const std::vector<std::filesystem::path>& from_run_file,
                                                            const std::filesystem::path& host_executable);

@@ -22,13 +22,17 @@ namespace {
 // Reads a text of a plugin. Bytes that are not UTF-8 would garble every message and file that quotes them.
 std::string read_text(const std::filesystem::path& file, tenon_string text, const std::string& field) {
   constexpr uint64_t kLongest = 1 << 16;
-  if (text.size > kLongest) refuse(file, field + " has " + std::to_string(text.size) + " bytes; expected at most 65536");
+  if (text.size > kLongest)
+    refuse(file, field + " has " + std::to_string(text.size) + " bytes; expected at most 65536");
   if (text.size > 0 && !text.data) refuse(file, field + " has a length but no text");
   const std::string bytes = to_string(text);
   for (size_t i = 0; i < bytes.size();) {
     const auto lead = static_cast<unsigned char>(bytes[i]);
-    const size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
-                          : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+    const size_t length = lead < 0x80                   ? 1
+                          : lead >= 0xC2 && lead < 0xE0 ? 2
+                          : lead >= 0xE0 && lead < 0xF0 ? 3
+                          : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                        : 0;
     bool valid = length != 0 && i + length <= bytes.size();
     for (size_t k = 1; valid && k < length; ++k) valid = (static_cast<unsigned char>(bytes[i + k]) & 0xC0) == 0x80;
     if (!valid) refuse(file, field + " is not UTF-8 at byte " + std::to_string(i));
@@ -51,15 +55,16 @@ std::string read_id(const std::filesystem::path& file, tenon_string text, const 
 }
 
 template <class Struct>
-void require_size(const std::filesystem::path& file, const Struct* pointer, uint64_t smallest, const std::string& what) {
+void require_size(const std::filesystem::path& file, const Struct* pointer, uint64_t smallest,
+                  const std::string& what) {
   if (!pointer) refuse(file, what + " is a null pointer");
   if (pointer->size < smallest)
     refuse(file, what + " is " + std::to_string(pointer->size) + " bytes long; expected at least " +
                      std::to_string(smallest) + ": the table is cut short");
 }
 
-// The functions that every table of a kind must have, in the order of the header. `size` is that of the newest table this
-// host cannot do without: growing a table later adds optional fields behind it.
+// The functions that every table of a kind must have, in the order of the header. `size` is that of the newest table
+// this host cannot do without: growing a table later adds optional fields behind it.
 struct TableShape {
   uint64_t required_size;
   std::vector<std::pair<const char*, size_t>> functions;
@@ -69,10 +74,10 @@ struct TableShape {
   { #name, offsetof(table, name) }
 
 const TableShape& table_shape(uint32_t kind) {
-  static const TableShape model{sizeof(tenon_model),
-                                {TENON_FUNCTION(tenon_model, create), TENON_FUNCTION(tenon_model, destroy),
-                                 TENON_FUNCTION(tenon_model, ports), TENON_FUNCTION(tenon_model, build),
-                                 TENON_FUNCTION(tenon_model, forward)}};
+  static const TableShape model{
+      sizeof(tenon_model),
+      {TENON_FUNCTION(tenon_model, create), TENON_FUNCTION(tenon_model, destroy), TENON_FUNCTION(tenon_model, ports),
+       TENON_FUNCTION(tenon_model, build), TENON_FUNCTION(tenon_model, forward)}};
   static const TableShape dataset{offsetof(tenon_dataset, fingerprint),
                                   {TENON_FUNCTION(tenon_dataset, create), TENON_FUNCTION(tenon_dataset, destroy),
                                    TENON_FUNCTION(tenon_dataset, length), TENON_FUNCTION(tenon_dataset, fields),
@@ -80,15 +85,15 @@ const TableShape& table_shape(uint32_t kind) {
   static const TableShape loss{sizeof(tenon_loss),
                                {TENON_FUNCTION(tenon_loss, create), TENON_FUNCTION(tenon_loss, destroy),
                                 TENON_FUNCTION(tenon_loss, ports), TENON_FUNCTION(tenon_loss, forward)}};
-  static const TableShape metric{sizeof(tenon_metric),
-                                 {TENON_FUNCTION(tenon_metric, create), TENON_FUNCTION(tenon_metric, destroy),
-                                  TENON_FUNCTION(tenon_metric, ports), TENON_FUNCTION(tenon_metric, states),
-                                  TENON_FUNCTION(tenon_metric, figures), TENON_FUNCTION(tenon_metric, update),
-                                  TENON_FUNCTION(tenon_metric, compute)}};
-  static const TableShape callback{sizeof(tenon_callback),
-                                   {TENON_FUNCTION(tenon_callback, create), TENON_FUNCTION(tenon_callback, destroy),
-                                    TENON_FUNCTION(tenon_callback, subscribe),
-                                    TENON_FUNCTION(tenon_callback, on_event)}};
+  static const TableShape metric{
+      sizeof(tenon_metric),
+      {TENON_FUNCTION(tenon_metric, create), TENON_FUNCTION(tenon_metric, destroy), TENON_FUNCTION(tenon_metric, ports),
+       TENON_FUNCTION(tenon_metric, states), TENON_FUNCTION(tenon_metric, figures),
+       TENON_FUNCTION(tenon_metric, update), TENON_FUNCTION(tenon_metric, compute)}};
+  static const TableShape callback{
+      sizeof(tenon_callback),
+      {TENON_FUNCTION(tenon_callback, create), TENON_FUNCTION(tenon_callback, destroy),
+       TENON_FUNCTION(tenon_callback, subscribe), TENON_FUNCTION(tenon_callback, on_event)}};
   switch (kind) {
     case TENON_MODEL: return model;
     case TENON_DATASET: return dataset;
@@ -125,7 +130,8 @@ ComponentKind to_kind(const std::filesystem::path& file, uint32_t kind, const st
     case TENON_METRIC: return ComponentKind::metric;
     case TENON_CALLBACK: return ComponentKind::callback;
     default:
-      refuse(file, what + " has the kind " + std::to_string(kind) + ", which this host does not know; expected 1 (model) to 5 (callback)");
+      refuse(file, what + " has the kind " + std::to_string(kind) +
+                       ", which this host does not know; expected 1 (model) to 5 (callback)");
   }
 }
 
@@ -168,7 +174,8 @@ std::string describe_abi(uint32_t version) {
 }
 
 std::string Component::describe() const {
-  return std::string(config::to_string(schema.kind)) + " \"" + schema.id + "\" of plugin " + plugin->id + " " + plugin->version;
+  return std::string(config::to_string(schema.kind)) + " \"" + schema.id + "\" of plugin " + plugin->id + " " +
+         plugin->version;
 }
 
 uint32_t negotiate_abi(const std::filesystem::path& file, const tenon_reply& reply) {

@@ -19,7 +19,7 @@ struct PluginInfo {
   std::string torch_build;     // empty: portable
   std::filesystem::path file;  // canonical
   std::string sha256;
-  uint32_t abi;                // the version chosen with it
+  uint32_t abi;  // the version chosen with it
 };
 
 struct Component {

@@ -22,8 +22,8 @@ class Dataset {
     size_t sample_bytes;
   };
 
-  // Creates the dataset and reads its size and fields. Throws Error(plugin) for fields that make no sense, Error(data) for
-  // an empty dataset or where the plugin says so.
+  // Creates the dataset and reads its size and fields. Throws Error(plugin) for fields that make no sense, Error(data)
+  // for an empty dataset or where the plugin says so.
   Dataset(const Component& component, const config::NamedDataset& plan);
 
   const std::string& name() const { return name_; }
@@ -35,8 +35,8 @@ class Dataset {
   void* open_worker(uint64_t worker_id, uint64_t seed) const;
   void close_worker(void* worker) const noexcept;
 
-  // [worker] Writes one sample, field i to slots[i]. Throws Error(data) or Error(plugin) naming the sample; a field that
-  // was not asked for is an error too.
+  // [worker] Writes one sample, field i to slots[i]. Throws Error(data) or Error(plugin) naming the sample; a field
+  // that was not asked for is an error too.
   void get(void* worker, const tenon_sample& sample, std::span<std::byte* const> slots) const;
 
  private:

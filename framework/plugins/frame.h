@@ -29,9 +29,7 @@ class Frame {
   const tenon_frame* get() const { return &base_; }
 
   // The Frame whose get() this is.
-  static Frame& of(const tenon_frame* base) {
-    return *reinterpret_cast<Frame*>(const_cast<tenon_frame*>(base));
-  }
+  static Frame& of(const tenon_frame* base) { return *reinterpret_cast<Frame*>(const_cast<tenon_frame*>(base)); }
 
   bool is_on_this_thread() const { return thread_ == std::this_thread::get_id(); }
   // Keeps the tensor until the frame ends and returns its handle.

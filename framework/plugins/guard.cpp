@@ -29,7 +29,8 @@ void throw_failed(const Component& component, const char* function, tenon_status
   throw Error(status == TENON_BAD_DATA ? ErrorKind::data : ErrorKind::plugin, place(component, function, what) + text);
 }
 
-void throw_escaped(const Component& component, const char* function, std::exception_ptr escaped, std::string_view what) {
+void throw_escaped(const Component& component, const char* function, std::exception_ptr escaped,
+                   std::string_view what) {
   std::string text = "an exception of unknown type";
   try {
     std::rethrow_exception(escaped);

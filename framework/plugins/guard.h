@@ -1,5 +1,5 @@
-// Every call into a plugin goes through call_plugin: it keeps a breadcrumb of who is running, turns a status into an Error
-// that names plugin, component and function, and stops exceptions that a plugin let escape.
+// Every call into a plugin goes through call_plugin: it keeps a breadcrumb of who is running, turns a status into an
+// Error that names plugin, component and function, and stops exceptions that a plugin let escape.
 #pragma once
 
 #include <exception>
@@ -24,7 +24,8 @@ extern thread_local Breadcrumb current;
 extern thread_local std::string failure;  // the text of the last host->fail on this thread
 
 // `what`: the context that the caller knows, such as "sample 17"; may be empty.
-[[noreturn]] void throw_failed(const Component& component, const char* function, tenon_status status, std::string_view what);
+[[noreturn]] void throw_failed(const Component& component, const char* function, tenon_status status,
+                               std::string_view what);
 [[noreturn]] void throw_escaped(const Component& component, const char* function, std::exception_ptr escaped,
                                 std::string_view what);
 }  // namespace detail

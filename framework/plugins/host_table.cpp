@@ -24,9 +24,12 @@ void log(uint32_t level, tenon_string message) {
   std::string line;
   if (const Component* component = breadcrumb().component) line = component->plugin->id + ": ";
   line += to_string(message);
-  if (level <= TENON_LOG_DEBUG) support::log_debug(line);
-  else if (level == TENON_LOG_INFO) support::log_info(line);
-  else support::log_warning(line);
+  if (level <= TENON_LOG_DEBUG)
+    support::log_debug(line);
+  else if (level == TENON_LOG_INFO)
+    support::log_info(line);
+  else
+    support::log_warning(line);
 }
 
 tenon_status param(const tenon_params* params, tenon_string name, tenon_value* out) {
@@ -38,7 +41,8 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
   std::vector<std::string> known;
   for (const auto& [known_name, value] : params->by_name) known.push_back(known_name);
   const std::string wanted = to_string(name);
-  return fail(TENON_NOT_FOUND, to_tenon("the schema has no parameter \"" + wanted + "\"" + support::suggest_name(wanted, known)));
+  return fail(TENON_NOT_FOUND,
+              to_tenon("the schema has no parameter \"" + wanted + "\"" + support::suggest_name(wanted, known)));
 }
 
 tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, to_tenon("this host runs without LibTorch")); }

@@ -48,7 +48,8 @@ class Instance {
   }
   template <class Body, class What>
   void call(Body&& body, const char* function, What&& what) const {
-    call_plugin(*component_, function, [&] { return body(table()); }, what);
+    call_plugin(
+        *component_, function, [&] { return body(table()); }, what);
   }
 
  private:

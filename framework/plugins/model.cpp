@@ -35,7 +35,9 @@ void initialise(at::Tensor& tensor, const tenon_declaration& declaration, const 
     const auto [fan_in, fan_out] = fans(tensor, name);
     return (declaration.a == 0 ? 1.0 : declaration.a) * std::sqrt(2.0 / (fan_in + fan_out));
   };
-  const auto uniform = [&](double deviation) { tensor.uniform_(-std::sqrt(3.0) * deviation, std::sqrt(3.0) * deviation); };
+  const auto uniform = [&](double deviation) {
+    tensor.uniform_(-std::sqrt(3.0) * deviation, std::sqrt(3.0) * deviation);
+  };
   switch (declaration.init) {
     case TENON_INIT_CONSTANT: tensor.fill_(declaration.a); break;
     case TENON_INIT_UNIFORM: tensor.uniform_(declaration.a, declaration.b); break;
@@ -44,12 +46,14 @@ void initialise(at::Tensor& tensor, const tenon_declaration& declaration, const 
     case TENON_INIT_KAIMING_NORMAL: tensor.normal_(0, kaiming()); break;
     case TENON_INIT_XAVIER_UNIFORM: uniform(xavier()); break;
     case TENON_INIT_XAVIER_NORMAL: tensor.normal_(0, xavier()); break;
-    default: throw std::invalid_argument(name + ": the initialiser " + std::to_string(declaration.init) + " does not exist");
+    default:
+      throw std::invalid_argument(name + ": the initialiser " + std::to_string(declaration.init) + " does not exist");
   }
 }
 
 std::string at_step(const RunPosition& position) {
-  return (position.training ? "step " : "evaluation after step ") + std::to_string(position.step + (position.training ? 1 : 0));
+  return (position.training ? "step " : "evaluation after step ") +
+         std::to_string(position.step + (position.training ? 1 : 0));
 }
 
 std::vector<tenon_tensor*> to_handles(const std::vector<at::Tensor>& tensors) {
@@ -79,7 +83,8 @@ struct Model::Builder {
       return fail(TENON_INVALID_ARGUMENT, "the tensor name \"" + name + "\" is empty or used twice");
     const bool trainable = (flags & TENON_TRAINABLE) != 0;
     if (trainable && !at::isFloatingType(tensor.scalar_type()))
-      return fail(TENON_INVALID_ARGUMENT, name + " is " + describe(tensor) + " and cannot be trained; expected a floating dtype");
+      return fail(TENON_INVALID_ARGUMENT,
+                  name + " is " + describe(tensor) + " and cannot be trained; expected a floating dtype");
     if (trainable) tensor.requires_grad_(true);
     if (index) *index = tensors.size();
     tensors.push_back({std::move(name), std::move(tensor), trainable});
@@ -113,7 +118,8 @@ Model::Model(const Component& component, const config::ComponentPlan& plan)
     : instance_(component, plan), ports_(ports_of(instance_)) {
   if (ports_.inputs.empty() || ports_.outputs.empty())
     throw Error(ErrorKind::plugin, component.describe() + ", ports: gives " + std::to_string(ports_.inputs.size()) +
-                                       " inputs and " + std::to_string(ports_.outputs.size()) + " outputs; expected one of each or more");
+                                       " inputs and " + std::to_string(ports_.outputs.size()) +
+                                       " outputs; expected one of each or more");
 }
 
 void Model::build() {
@@ -129,15 +135,16 @@ std::vector<at::Tensor> Model::forward(const RunPosition& position, const std::v
   std::vector<tenon_tensor*> output_handles(ports_.outputs.size(), nullptr);
   instance_.call(
       [&](const tenon_model& table) {
-        return table.forward(instance_.self(), frame.get(), input_handles.data(), input_handles.size(), output_handles.data(),
-                             output_handles.size());
+        return table.forward(instance_.self(), frame.get(), input_handles.data(), input_handles.size(),
+                             output_handles.data(), output_handles.size());
       },
       "forward", [&] { return at_step(position); });
   std::vector<at::Tensor> outputs;
   outputs.reserve(output_handles.size());
   for (size_t i = 0; i < output_handles.size(); ++i) {
     if (!output_handles[i])
-      throw Error(ErrorKind::plugin, component().describe() + ", forward: gave no " + ports_.outputs[i].name + " (null)");
+      throw Error(ErrorKind::plugin,
+                  component().describe() + ", forward: gave no " + ports_.outputs[i].name + " (null)");
     outputs.push_back(to_tensor(output_handles[i]));
   }
   return outputs;
@@ -161,7 +168,8 @@ Loss::Result Loss::forward(const RunPosition& position, const std::vector<at::Te
     throw Error(ErrorKind::plugin, component().describe() + ", forward (" + at_step(position) + "): " + what);
   };
   Result given{to_tensor(result.loss), to_tensor(result.weight_tensor), result.weight};
-  if (!given.loss.defined() || given.loss.numel() != 1) refuse("the loss is " + describe(given.loss) + "; expected a scalar");
+  if (!given.loss.defined() || given.loss.numel() != 1)
+    refuse("the loss is " + describe(given.loss) + "; expected a scalar");
   if (given.weight_tensor.defined() && given.weight_tensor.numel() != 1)
     refuse("the weight is " + describe(given.weight_tensor) + "; expected a scalar");
   if (!given.weight_tensor.defined() && (!(given.weight >= 0) || std::isinf(given.weight)))
@@ -186,7 +194,8 @@ void Metric::read_states() {
     if (!states || !states[i] || states[i]->size < sizeof(tenon_state)) refuse("is null or cut short");
     if (states[i]->reduction < TENON_REDUCE_SUM || states[i]->reduction > TENON_REDUCE_MIN)
       refuse("has the reduction " + std::to_string(states[i]->reduction) + ", which this host does not know");
-    if (dtype_bytes(states[i]->dtype) == 0) refuse("has the dtype " + std::to_string(states[i]->dtype) + ", which does not exist");
+    if (dtype_bytes(states[i]->dtype) == 0)
+      refuse("has the dtype " + std::to_string(states[i]->dtype) + ", which does not exist");
     const at::IntArrayRef shape(states[i]->shape, states[i]->rank);
     states_.push_back({at::empty(shape, to_scalar_type(states[i]->dtype)), states[i]->initial, states[i]->reduction});
     handles_.push_back(to_handle(states_.back().tensor));
@@ -196,7 +205,8 @@ void Metric::read_states() {
 void Metric::read_figures() {
   const tenon_figure* const* figures = nullptr;
   uint64_t count = 0;
-  instance_.call([&](const tenon_metric& table) { return table.figures(instance_.self(), &figures, &count); }, "figures");
+  instance_.call([&](const tenon_metric& table) { return table.figures(instance_.self(), &figures, &count); },
+                 "figures");
   for (uint64_t i = 0; i < count; ++i) {
     if (!figures || !figures[i] || figures[i]->size < sizeof(tenon_figure) || figures[i]->name.size == 0)
       throw Error(ErrorKind::plugin, component().describe() + ", figures: figure " + std::to_string(i) +
@@ -224,7 +234,9 @@ std::vector<double> Metric::compute(const RunPosition& position) const {
   Frame frame(position, handles_);
   std::vector<double> values(figures_.size(), std::nan(""));
   instance_.call(
-      [&](const tenon_metric& table) { return table.compute(instance_.self(), frame.get(), values.data(), values.size()); },
+      [&](const tenon_metric& table) {
+        return table.compute(instance_.self(), frame.get(), values.data(), values.size());
+      },
       "compute", [&] { return at_step(position); });
   return values;
 }

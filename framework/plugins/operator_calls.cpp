@@ -1,7 +1,7 @@
 #include "framework/plugins/operator_calls.h"
 
-#include <torch/torch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/torch.h>
 
 #include <algorithm>
 #include <map>
@@ -43,8 +43,8 @@ struct ArgumentError {
 };
 
 tenon_op::Parameter describe_parameter(const c10::Argument& argument) {
-  tenon_op::Parameter parameter{argument.name(), c10::TypeKind::AnyType, c10::TypeKind::AnyType, false, false,
-                                argument.N().value_or(0), argument.default_value()};
+  tenon_op::Parameter parameter{argument.name(), c10::TypeKind::AnyType,   c10::TypeKind::AnyType,  false,
+                                false,           argument.N().value_or(0), argument.default_value()};
   c10::TypePtr type = argument.type();
   if (const auto optional = type->cast<c10::OptionalType>()) {
     parameter.optional = true;
@@ -63,15 +63,18 @@ tenon_op::Parameter describe_parameter(const c10::Argument& argument) {
 }
 
 const char* kind_name(uint32_t kind) {
-  static constexpr const char* kNames[] = {"nothing", "a bool",   "an int",         "a float",          "a string", "a tensor",
-                                           "a dtype", "a list of ints", "a list of floats", "a list of strings", "a list of tensors", "a list of bools"};
+  static constexpr const char* kNames[] = {
+      "nothing", "a bool",         "an int",           "a float",           "a string",          "a tensor",
+      "a dtype", "a list of ints", "a list of floats", "a list of strings", "a list of tensors", "a list of bools"};
   return kind < std::size(kNames) ? kNames[kind] : "a value of an unknown kind";
 }
 
 [[noreturn]] void refuse(const tenon_op::Parameter& parameter, const tenon_value& value) {
   throw ArgumentError{"argument " + parameter.name + " is " + kind_name(value.kind) + "; expected " +
                       c10::typeKindToString(parameter.kind) +
-                      (parameter.kind == c10::TypeKind::ListType ? std::string(" of ") + c10::typeKindToString(parameter.element) : "")};
+                      (parameter.kind == c10::TypeKind::ListType
+                           ? std::string(" of ") + c10::typeKindToString(parameter.element)
+                           : "")};
 }
 
 c10::IValue to_list(const tenon_op::Parameter& parameter, const tenon_value& value) {
@@ -84,7 +87,8 @@ c10::IValue to_list(const tenon_op::Parameter& parameter, const tenon_value& val
       break;
     case c10::TypeKind::FloatType:
       if (value.kind == TENON_VALUE_FLOATS)
-        return std::vector<double>(static_cast<const double*>(value.as.p), static_cast<const double*>(value.as.p) + value.n);
+        return std::vector<double>(static_cast<const double*>(value.as.p),
+                                   static_cast<const double*>(value.as.p) + value.n);
       break;
     case c10::TypeKind::BoolType:
       if (value.kind == TENON_VALUE_BOOLS) {
@@ -126,7 +130,8 @@ c10::IValue to_ivalue(const tenon_op::Parameter& parameter, const tenon_value& v
     case c10::TypeKind::IntType:
       if (value.kind == TENON_VALUE_INT || value.kind == TENON_VALUE_BOOL) return value.as.i;
       // ScalarType arguments are ints of LibTorch's own numbering.
-      if (value.kind == TENON_VALUE_DTYPE) return static_cast<int64_t>(to_scalar_type(static_cast<int32_t>(value.as.i)));
+      if (value.kind == TENON_VALUE_DTYPE)
+        return static_cast<int64_t>(to_scalar_type(static_cast<int32_t>(value.as.i)));
       break;
     case c10::TypeKind::FloatType:
       if (value.kind == TENON_VALUE_FLOAT) return value.as.f;
@@ -144,7 +149,8 @@ c10::IValue to_ivalue(const tenon_op::Parameter& parameter, const tenon_value& v
       if (value.kind == TENON_VALUE_STRING) return std::string(static_cast<const char*>(value.as.p), value.n);
       break;
     case c10::TypeKind::DeviceObjType:
-      if (value.kind == TENON_VALUE_STRING) return c10::Device(std::string(static_cast<const char*>(value.as.p), value.n));
+      if (value.kind == TENON_VALUE_STRING)
+        return c10::Device(std::string(static_cast<const char*>(value.as.p), value.n));
       break;
     case c10::TypeKind::ListType: return to_list(parameter, value);
     default: break;
@@ -156,7 +162,8 @@ c10::IValue to_ivalue(const tenon_op::Parameter& parameter, const tenon_value& v
 std::vector<c10::IValue> make_stack(const tenon_op& op, const tenon_value* args, uint64_t arg_count,
                                     const tenon_named_value* kwargs, uint64_t kwarg_count) {
   if (arg_count > op.parameters.size())
-    throw ArgumentError{"got " + std::to_string(arg_count) + " arguments; expected at most " + std::to_string(op.parameters.size())};
+    throw ArgumentError{"got " + std::to_string(arg_count) + " arguments; expected at most " +
+                        std::to_string(op.parameters.size())};
   std::vector<c10::IValue> stack;
   stack.reserve(op.parameters.size());
   uint64_t used = 0;
@@ -168,10 +175,14 @@ std::vector<c10::IValue> make_stack(const tenon_op& op, const tenon_value* args,
         value = &kwargs[k].value;
         ++used;
       }
-    if (value) stack.push_back(to_ivalue(parameter, *value));
-    else if (parameter.default_value) stack.push_back(*parameter.default_value);
-    else if (parameter.optional) stack.emplace_back();
-    else throw ArgumentError{"argument " + parameter.name + " is missing"};
+    if (value)
+      stack.push_back(to_ivalue(parameter, *value));
+    else if (parameter.default_value)
+      stack.push_back(*parameter.default_value);
+    else if (parameter.optional)
+      stack.emplace_back();
+    else
+      throw ArgumentError{"argument " + parameter.name + " is missing"};
   }
   if (used != kwarg_count) {
     std::vector<std::string> names;
@@ -179,8 +190,10 @@ std::vector<c10::IValue> make_stack(const tenon_op& op, const tenon_value* args,
     for (uint64_t k = 0; k < kwarg_count; ++k) {
       const std::string name = to_string(kwargs[k].name);
       const auto found = std::find(names.begin(), names.end(), name);
-      if (found == names.end()) throw ArgumentError{"there is no argument \"" + name + "\"" + support::suggest_name(name, names)};
-      if (static_cast<uint64_t>(found - names.begin()) < arg_count) throw ArgumentError{"argument " + name + " is given twice"};
+      if (found == names.end())
+        throw ArgumentError{"there is no argument \"" + name + "\"" + support::suggest_name(name, names)};
+      if (static_cast<uint64_t>(found - names.begin()) < arg_count)
+        throw ArgumentError{"argument " + name + " is given twice"};
     }
     throw ArgumentError{"a named argument is given twice"};
   }
@@ -222,14 +235,16 @@ std::string no_such_operator(const std::string& name, const std::string& overloa
   if (!overloads.empty())
     return "operator " + name + " has no overload \"" + overload + "\"" + support::suggest_name(overload, overloads);
   const auto near = support::nearest_name(name, names);
-  return "there is no operator " + name + (near ? "; did you mean " + *near + "?" : "; expected a name such as aten::add");
+  return "there is no operator " + name +
+         (near ? "; did you mean " + *near + "?" : "; expected a name such as aten::add");
 }
 
 }  // namespace
 
 tenon_status find_operator(tenon_string name_text, tenon_string overload_text, const tenon_op** out) {
   static std::mutex mutex;
-  static std::map<std::pair<std::string, std::string>, std::unique_ptr<tenon_op>> known;  // lives as long as the plugins
+  static std::map<std::pair<std::string, std::string>, std::unique_ptr<tenon_op>>
+      known;  // lives as long as the plugins
   const std::string name = to_string(name_text);
   const std::string overload = to_string(overload_text);
   const std::lock_guard lock(mutex);
@@ -238,7 +253,8 @@ tenon_status find_operator(tenon_string name_text, tenon_string overload_text, c
     const auto handle = c10::Dispatcher::singleton().findSchema({name, overload});
     if (!handle) return fail(TENON_NOT_FOUND, no_such_operator(name, overload));
     op = std::make_unique<tenon_op>(tenon_op{*handle, overload.empty() ? name : name + "." + overload, {}});
-    for (const c10::Argument& argument : handle->schema().arguments()) op->parameters.push_back(describe_parameter(argument));
+    for (const c10::Argument& argument : handle->schema().arguments())
+      op->parameters.push_back(describe_parameter(argument));
   }
   *out = op.get();
   return TENON_OK;

@@ -20,9 +20,9 @@ struct DtypeFacts {
 };
 
 // Indexed by TENON_UINT8 ...
-constexpr DtypeFacts kDtypes[] = {{"none", 0},    {"uint8", 1},   {"int8", 1},    {"int16", 2}, {"int32", 4},
-                                  {"int64", 8},   {"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"float64", 8},
-                                  {"bool", 1},    {"complex64", 8}, {"complex128", 16}};
+constexpr DtypeFacts kDtypes[] = {{"none", 0},  {"uint8", 1},     {"int8", 1},       {"int16", 2},   {"int32", 4},
+                                  {"int64", 8}, {"float16", 2},   {"bfloat16", 2},   {"float32", 4}, {"float64", 8},
+                                  {"bool", 1},  {"complex64", 8}, {"complex128", 16}};
 constexpr int32_t kDtypeCount = std::size(kDtypes);
 
 std::string_view trim(std::string_view text) {
@@ -40,8 +40,9 @@ ShapePattern::Extent parse_extent(std::string_view text) {
     extent.size = size;
     return extent;
   }
-  const bool is_name = !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) &&
-                       std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+  const bool is_name =
+      !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) &&
+      std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
   if (!is_name) throw std::invalid_argument("\"" + std::string(text) + "\" is neither a number nor a name");
   extent.name = text;
   return extent;
@@ -107,23 +108,24 @@ std::optional<std::string> find_mismatch(const ShapePattern& source, uint64_t so
   const size_t have = source.extents.size();
   const size_t want = port.shape.extents.size();
   const bool rank_fits = (have == want) || (have > want && port.shape.open_ended) || (have < want && source.open_ended);
-  if (!rank_fits)
-    return "the shape is " + to_string(source) + ", expected " + to_string(port.shape);
+  if (!rank_fits) return "the shape is " + to_string(source) + ", expected " + to_string(port.shape);
   for (size_t i = 0; i < std::min(have, want); ++i) {
     const ShapePattern::Extent& expected = port.shape.extents[i];
     const std::optional<int64_t> found = source.extents[i].size;
     if (!found) continue;
     const int64_t wanted = expected.size ? *expected.size : extents.emplace(expected.name, *found).first->second;
     if (wanted != *found)
-      return "dimension " + std::to_string(i) + " of " + to_string(source) + " is " + std::to_string(*found) + ", expected " +
-             (expected.size ? std::to_string(wanted) : expected.name + " = " + std::to_string(wanted)) + " as in " +
-             to_string(port.shape);
+      return "dimension " + std::to_string(i) + " of " + to_string(source) + " is " + std::to_string(*found) +
+             ", expected " + (expected.size ? std::to_string(wanted) : expected.name + " = " + std::to_string(wanted)) +
+             " as in " + to_string(port.shape);
   }
   return std::nullopt;
 }
 
 PortList read_ports(const Component& component, const tenon_port* const* ports, uint64_t count) {
-  const auto refuse = [&](const std::string& what) { throw Error(ErrorKind::plugin, component.describe() + ", ports: " + what); };
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::plugin, component.describe() + ", ports: " + what);
+  };
   PortList list;
   std::set<std::pair<bool, std::string>> names;
   if (count > 0 && !ports) refuse("counts ports but gives none");
@@ -137,7 +139,8 @@ PortList read_ports(const Component& component, const tenon_port* const* ports, 
     try {
       port.shape = parse_shape(to_string(ports[i]->shape));
     } catch (const std::invalid_argument& mistake) {
-      refuse("the shape \"" + to_string(ports[i]->shape) + "\" of port " + port.name + " cannot be read: " + mistake.what());
+      refuse("the shape \"" + to_string(ports[i]->shape) + "\" of port " + port.name +
+             " cannot be read: " + mistake.what());
     }
     const bool is_output = ports[i]->direction == TENON_OUTPUT;
     if (!names.emplace(is_output, port.name).second) refuse("two ports are called " + port.name);

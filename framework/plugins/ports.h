@@ -39,15 +39,16 @@ struct Port {
   std::string describe() const;  // `image: float32 [N, 3, H, W]`
 };
 
-const char* dtype_name(int32_t dtype);  // "float32", or "none"
-size_t dtype_bytes(int32_t dtype);      // 4, or 0 for an unknown dtype
+const char* dtype_name(int32_t dtype);         // "float32", or "none"
+size_t dtype_bytes(int32_t dtype);             // 4, or 0 for an unknown dtype
 std::string describe_dtypes(uint64_t dtypes);  // "float16, float32", or "any dtype"
 
 // What the names of one component's dimensions turned out to be.
 using Extents = std::map<std::string, int64_t>;
 
-// Why a source of this shape and these dtypes does not fit the port; nothing if it does. Names of the source are unknown
-// extents that fit anything; names of the port are bound in `extents` on the way, so that `N,3,H,H` really is square.
+// Why a source of this shape and these dtypes does not fit the port; nothing if it does. Names of the source are
+// unknown extents that fit anything; names of the port are bound in `extents` on the way, so that `N,3,H,H` really is
+// square.
 std::optional<std::string> find_mismatch(const ShapePattern& source, uint64_t source_dtypes, const Port& port,
                                          Extents& extents);
 

@@ -21,13 +21,15 @@ void* open_symbol(const std::filesystem::path& file, const char* symbol) {
   library.load(boost::dll::fs::path(file.string()), mode, failure);
   if (failure) {
     const char* words = dlerror();
-    throw Error(ErrorKind::plugin, file.string() + ": cannot be loaded: " + (words ? words : failure.message().c_str()) +
+    throw Error(ErrorKind::plugin, file.string() +
+                                       ": cannot be loaded: " + (words ? words : failure.message().c_str()) +
                                        "; expected a shared library for this machine with all its dependencies");
   }
   if (!library.has(symbol))
-    throw Error(ErrorKind::plugin, file.string() + ": has no symbol " + symbol +
-                                       "; expected a Tenon plugin: build it with tenon_add_plugin() and TENON_PLUGIN, or "
-                                       "move the file out of the plugin directory");
+    throw Error(ErrorKind::plugin,
+                file.string() + ": has no symbol " + symbol +
+                    "; expected a Tenon plugin: build it with tenon_add_plugin() and TENON_PLUGIN, or "
+                    "move the file out of the plugin directory");
   return reinterpret_cast<void*>(library.get<void()>(symbol));
 }
 

@@ -18,11 +18,18 @@ namespace tenon::plugins {
 
 namespace {
 
-constexpr std::pair<int32_t, at::ScalarType> kScalarTypes[] = {
-    {TENON_UINT8, at::kByte},      {TENON_INT8, at::kChar},        {TENON_INT16, at::kShort},
-    {TENON_INT32, at::kInt},       {TENON_INT64, at::kLong},       {TENON_FLOAT16, at::kHalf},
-    {TENON_BFLOAT16, at::kBFloat16}, {TENON_FLOAT32, at::kFloat},  {TENON_FLOAT64, at::kDouble},
-    {TENON_BOOL, at::kBool},       {TENON_COMPLEX64, at::kComplexFloat}, {TENON_COMPLEX128, at::kComplexDouble}};
+constexpr std::pair<int32_t, at::ScalarType> kScalarTypes[] = {{TENON_UINT8, at::kByte},
+                                                               {TENON_INT8, at::kChar},
+                                                               {TENON_INT16, at::kShort},
+                                                               {TENON_INT32, at::kInt},
+                                                               {TENON_INT64, at::kLong},
+                                                               {TENON_FLOAT16, at::kHalf},
+                                                               {TENON_BFLOAT16, at::kBFloat16},
+                                                               {TENON_FLOAT32, at::kFloat},
+                                                               {TENON_FLOAT64, at::kDouble},
+                                                               {TENON_BOOL, at::kBool},
+                                                               {TENON_COMPLEX64, at::kComplexFloat},
+                                                               {TENON_COMPLEX128, at::kComplexDouble}};
 
 tenon_status fail(tenon_status status, const std::string& text) { return host_table().fail(status, to_tenon(text)); }
 
@@ -39,7 +46,9 @@ tenon_status tensor_info(const tenon_tensor* handle, tenon_tensor_info* out) {
     return fail(TENON_INVALID_ARGUMENT, "tensor_info: a null tensor or result, or a result whose size is not set");
   const auto* tensor = reinterpret_cast<const c10::TensorImpl*>(handle);
   out->dtype = to_dtype(c10::typeMetaToScalarType(tensor->dtype()));
-  out->device_type = tensor->device().is_cpu() ? TENON_DEVICE_CPU : tensor->device().is_cuda() ? TENON_DEVICE_CUDA : TENON_DEVICE_OTHER;
+  out->device_type = tensor->device().is_cpu()    ? TENON_DEVICE_CPU
+                     : tensor->device().is_cuda() ? TENON_DEVICE_CUDA
+                                                  : TENON_DEVICE_OTHER;
   out->device_index = tensor->device().has_index() ? tensor->device().index() : 0;
   out->rank = static_cast<uint32_t>(tensor->dim());
   out->shape = tensor->sizes().data();

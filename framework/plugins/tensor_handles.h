@@ -18,8 +18,8 @@ inline at::Tensor to_tensor(const tenon_tensor* handle) {
   return at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim_copy(implementation));
 }
 
-int32_t to_dtype(at::ScalarType type);          // TENON_DTYPE_NONE for one that the contract does not know
-at::ScalarType to_scalar_type(int32_t dtype);   // throws std::invalid_argument for an unknown dtype
+int32_t to_dtype(at::ScalarType type);         // TENON_DTYPE_NONE for one that the contract does not know
+at::ScalarType to_scalar_type(int32_t dtype);  // throws std::invalid_argument for an unknown dtype
 
 // "float32 [64, 1, 8, 8]".
 std::string describe(const at::Tensor& tensor);

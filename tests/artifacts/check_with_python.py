@@ -4,8 +4,8 @@
     python tests/artifacts/check_with_python.py BUILD/tests/bin/safetensors_exchange
 
 Needs any Python with the packages safetensors and numpy, and the program safetensors_exchange, which the build makes
-beside the tests. `safetensors_exchange write FILE` writes tensors of all types with bytes that follow from their places;
-`safetensors_exchange copy FROM TO` reads a file and writes what it found. Exit status 0: everything agreed.
+beside the tests. `safetensors_exchange write FILE` writes tensors of all types with bytes that follow from their
+places; `safetensors_exchange copy FROM TO` reads a file and writes what it found. Exit status 0: everything agreed.
 
 BF16 has no NumPy type, so it is compared as bytes, through the package's own serialize() and deserialize().
 """
@@ -26,7 +26,9 @@ TYPES = {  # as the format names them -> NumPy's type, None where it has none
     "I32": numpy.int32, "I16": numpy.int16, "I8": numpy.int8, "U8": numpy.uint8, "BOOL": numpy.bool_,
 }
 SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
-SHAPES = {"scalar": [], "empty": [0], "empty_3d": [2, 0, 3], "odd": [3], "conv": [4, 3, 5, 5], "\u5c64 \u00e4 \"q\"": [2]}
+SHAPES = {
+    "scalar": [], "empty": [0], "empty_3d": [2, 0, 3], "odd": [3], "conv": [4, 3, 5, 5], "\u5c64 \u00e4 \"q\"": [2],
+}
 
 
 def make_bytes(type_name, shape):
@@ -61,7 +63,8 @@ def check_file(file, expected, metadata):
             if TYPES[type_name] is None:
                 continue
             array = reader.get_tensor(name)
-            check(array.dtype == TYPES[type_name] and list(array.shape) == shape, f"{file}: {name}: {array.dtype}{array.shape}")
+            is_right = array.dtype == TYPES[type_name] and list(array.shape) == shape
+            check(is_right, f"{file}: {name}: {array.dtype}{array.shape}")
             check(array.tobytes() == data, f"{file}: {name}: the bytes differ")
     header_bytes = struct.unpack("<Q", bytes_of_file[:8])[0]
     check(header_bytes % 8 == 0, f"{file}: the header has {header_bytes} bytes, no multiple of 8")
@@ -96,7 +99,7 @@ def main():
             answer = subprocess.run([exchange, "copy", theirs, copy], stderr=subprocess.PIPE, text=True)
             check(answer.returncode == 5, f"{array.dtype}: exit status {answer.returncode}, expected 5")
             check('tensor "w": dtype is' in answer.stderr, f"{array.dtype}: {answer.stderr}")
-    print(f"{len(expected)} tensors written here are the same in Python, {len(arrays)} written in Python are the same here")
+    print(f"{len(expected)} tensors written here are the same in Python, {len(arrays)} written there are the same here")
 
 
 if __name__ == "__main__":

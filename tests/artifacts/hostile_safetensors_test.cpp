@@ -189,17 +189,10 @@ TEST_CASE("whatever random damage leaves is refused or has tensors within the fi
     for (unsigned damage = random() % 4 + 1; damage > 0; --damage) {
       const size_t place = random() % bytes.size();
       switch (random() % 4) {
-        case 0:
-          bytes[place] = static_cast<char>(random() % 256);
-          break;
-        case 1:
-          bytes.erase(place, 1);
-          break;
-        case 2:
-          bytes.insert(place, 1, "0123456789[]{},:\" "[random() % 18]);
-          break;
-        default:
-          bytes[place] = "0123456789[]{},:\" "[random() % 18];
+        case 0: bytes[place] = static_cast<char>(random() % 256); break;
+        case 1: bytes.erase(place, 1); break;
+        case 2: bytes.insert(place, 1, "0123456789[]{},:\" "[random() % 18]); break;
+        default: bytes[place] = "0123456789[]{},:\" "[random() % 18];
       }
     }
     write_all(scratch / "a", bytes);

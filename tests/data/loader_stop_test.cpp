@@ -65,3 +65,23 @@ TEST_CASE("a loader that was never started, or never read from, ends at once") {
   }
   CHECK(source.samples_read < 1000);
 }
+
+TEST_CASE("a loader ends, or starts over, while a worker is being opened") {
+  NumberedSamples source(10);
+  std::atomic<bool> opening{false};
+  source.on_open = [&](uint64_t, uint64_t) {
+    opening = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  };
+  {
+    Loader loader(source, {.batch_size = 5, .workers = 2, .prefetch = 2, .seed = 0});
+    loader.start(sequential_order(10), 1);
+    while (!opening) std::this_thread::yield();
+  }
+  opening = false;
+  Loader loader(source, {.batch_size = 5, .workers = 2, .prefetch = 2, .seed = 0});
+  loader.start(sequential_order(10), 1);
+  while (!opening) std::this_thread::yield();
+  loader.start({7}, 1);
+  CHECK(indices_of(*loader.next()) == std::vector<int64_t>{7});
+}

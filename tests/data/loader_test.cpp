@@ -145,7 +145,8 @@ TEST_CASE("all workers help as soon as there is room again") {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // not so cheap that one worker takes several
     if (request.index < 8 || request.index >= 12) return;
     if (++waiting == kWorkers) met = true;
-    for (int i = 0; i < 5000 && !met; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < 3000 && !met; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    --waiting;
   };
   Loader loader(source, {.batch_size = kWorkers, .workers = kWorkers, .prefetch = 1, .seed = 0});
   loader.start(sequential_order(100), 1);

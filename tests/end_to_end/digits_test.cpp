@@ -30,7 +30,8 @@ TEST_CASE("small_cnn reads more than 97 % of the digits, and leaves a complete r
   const fs::path run = train("small_cnn", {});
   CHECK(read_last_figure(run, "validation/accuracy") > 0.97);
 
-  for (const char* file : {"plan.toml", "run.json", "log.txt", "history.jsonl", "history.csv", "checkpoints/latest/model.safetensors"}) {
+  for (const char* file :
+       {"plan.toml", "run.json", "log.txt", "history.jsonl", "history.csv", "checkpoints/latest/model.safetensors"}) {
     CAPTURE(file);
     CHECK(fs::exists(run / file));
   }
@@ -53,14 +54,16 @@ TEST_CASE("mlp reads more than 95 % of the digits") {
 TEST_CASE("the same run twice gives the same bytes, times aside") {
   const fs::path first = train("first", {"train.epochs=2"});
   const fs::path second = train("second", {"train.epochs=2", "data.workers=0"});
-  CHECK(read_file(first / "checkpoints/latest/model.safetensors") == read_file(second / "checkpoints/latest/model.safetensors"));
+  CHECK(read_file(first / "checkpoints/latest/model.safetensors") ==
+        read_file(second / "checkpoints/latest/model.safetensors"));
   CHECK(read_history_without_times(first) == read_history_without_times(second));
 }
 
 TEST_CASE("plan.toml is a run file that trains the same run again") {
   const fs::path first = train("original", {"train={steps=3}", "run.seed=5"});
   const fs::path output = make_empty_folder("again");
-  const Outcome again = run_host({"--config", (first / "plan.toml").string(), "--set", "run.output_dir=\"" + output.string() + "\""});
+  const Outcome again =
+      run_host({"--config", (first / "plan.toml").string(), "--set", "run.output_dir=\"" + output.string() + "\""});
   CAPTURE(again.errors);
   REQUIRE(again.exit_code == 0);
   CHECK(read_file(first / "checkpoints/latest/model.safetensors") ==
@@ -70,14 +73,15 @@ TEST_CASE("plan.toml is a run file that trains the same run again") {
 TEST_CASE("a checkpoint's weights are where the next run starts") {
   const fs::path first = train("start", {"train={steps=3}"});
   const std::string weights = "model.weights=\"" + (first / "checkpoints/latest/model.safetensors").string() + "\"";
-  const fs::path next = train("next", {"train={steps=1}", "optimizer={use=\"sgd\",lr=1e-30}", weights, "model.use=\"small_cnn\"",
-                                       "validation.at_start=true"});
+  const fs::path next = train("next", {"train={steps=1}", "optimizer={use=\"sgd\",lr=1e-30}", weights,
+                                       "model.use=\"small_cnn\"", "validation.at_start=true"});
   CHECK(read_last_figure(next, "validation/loss") > 0);
 }
 
 TEST_CASE("--check prints the complete plan and trains nothing") {
   const fs::path output = make_empty_folder("checked");
-  const Outcome outcome = run_host({"--config", kDigits, "--check", "--set", "run.output_dir=\"" + output.string() + "\""});
+  const Outcome outcome =
+      run_host({"--config", kDigits, "--check", "--set", "run.output_dir=\"" + output.string() + "\""});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output.find("label_smoothing = 0.0") != std::string::npos);
   CHECK(fs::is_empty(output));
@@ -85,8 +89,10 @@ TEST_CASE("--check prints the complete plan and trains nothing") {
 
 TEST_CASE("early stopping ends the run and says why") {
   const fs::path output = make_empty_folder("early");
-  const fs::path file = write_file(output / "early.toml", read_file(kDigits) +
-      "\n[[callback]]\nuse = \"early_stopping\"\nparams = { monitor = \"validation/accuracy\", mode = \"max\", patience = 1, min_delta = 1.0 }\n");
+  const fs::path file = write_file(output / "early.toml",
+                                   read_file(kDigits) +
+                                       "\n[[callback]]\nuse = \"early_stopping\"\nparams = { monitor = "
+                                       "\"validation/accuracy\", mode = \"max\", patience = 1, min_delta = 1.0 }\n");
   const Outcome outcome = run_host({"--config", file.string(), "--set", "run.output_dir=\"" + output.string() + "\""});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output.find("stopped after 46 steps") != std::string::npos);
@@ -96,8 +102,9 @@ TEST_CASE("early stopping ends the run and says why") {
 
 TEST_CASE("an interrupt ends the run in order, with a checkpoint and the signal's exit code") {
   const fs::path output = make_empty_folder("interrupted");
-  const Outcome outcome = run_host({"--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\"", "--set", "train.epochs=100000"},
-                                   "timeout --preserve-status -s INT 4");
+  const Outcome outcome = run_host(
+      {"--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\"", "--set", "train.epochs=100000"},
+      "timeout --preserve-status -s INT 4");
   CHECK(outcome.exit_code == 130);
   const fs::path run = find_run_folder(output, "digits");
   CHECK(nlohmann::json::parse(read_file(run / "run.json"))["status"] == "stopped");
@@ -106,11 +113,12 @@ TEST_CASE("an interrupt ends the run in order, with a checkpoint and the signal'
 
 TEST_CASE("output that is no terminal has plain lines") {
   const fs::path output = make_empty_folder("plain");
-  const Outcome outcome = run_host({"--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\"", "--set", "train.epochs=1",
-                                    "--set", "log.every=\"10 steps\""});
+  const Outcome outcome = run_host({"--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\"", "--set",
+                                    "train.epochs=1", "--set", "log.every=\"10 steps\""});
   CHECK(outcome.output.find('\r') == std::string::npos);
   CHECK(outcome.output.find('\033') == std::string::npos);
-  CHECK(std::regex_search(outcome.output, std::regex("step 10/23  epoch 1/1  train/learning_rate .*  train/loss .* samples/s")));
+  CHECK(std::regex_search(outcome.output,
+                          std::regex("step 10/23  epoch 1/1  train/learning_rate .*  train/loss .* samples/s")));
   CHECK(std::regex_search(outcome.output, std::regex("epoch 1/1  train/loss .*  validation/accuracy .*")));
   CHECK(outcome.output.find("parameters, ") != std::string::npos);
 }

@@ -13,7 +13,8 @@ struct Outcome {
   std::string errors;
 };
 
-// Runs `host` with these arguments in TENON_TEST_DIR. `prefix` comes before it in the shell's words (`timeout -s INT 2`).
+// Runs `host` with these arguments in TENON_TEST_DIR. `prefix` comes before it in the shell's words (`timeout -s INT
+// 2`).
 Outcome run_host(const std::vector<std::string>& arguments, const std::string& prefix = "");
 
 // An empty folder of this name under TENON_TEST_DIR.

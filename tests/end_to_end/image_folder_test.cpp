@@ -31,21 +31,27 @@ fs::path make_images(const std::string& name, int per_class) {
 }
 
 fs::path write_config(const fs::path& images) {
-  const std::string path = "path = \"" + images.string() + "\", resize = 32, image_size = 28, validation_fraction = 0.3";
+  const std::string path =
+      "path = \"" + images.string() + "\", resize = 32, image_size = 28, validation_fraction = 0.3";
   return write_file(images.parent_path() / "colours.toml",
                     "[model]\nuse = \"small_cnn\"\nparams = { channels = 3, classes = 3, width = 8 }\n"
                     "[data]\nbatch_size = 8\n"
-                    "[data.train]\nuse = \"image_folder\"\nparams = { " + path + ", split = \"train\", crop = \"random\", flip = 0.5 }\n"
-                    "[data.validation]\nuse = \"image_folder\"\nparams = { " + path + ", split = \"validation\" }\n"
-                    "[[loss]]\nuse = \"cross_entropy\"\n[[metric]]\nuse = \"accuracy\"\n"
-                    "[train]\nepochs = 6\n[optimizer]\nuse = \"adamw\"\nlr = 5e-3\n");
+                    "[data.train]\nuse = \"image_folder\"\nparams = { " +
+                        path +
+                        ", split = \"train\", crop = \"random\", flip = 0.5 }\n"
+                        "[data.validation]\nuse = \"image_folder\"\nparams = { " +
+                        path +
+                        ", split = \"validation\" }\n"
+                        "[[loss]]\nuse = \"cross_entropy\"\n[[metric]]\nuse = \"accuracy\"\n"
+                        "[train]\nepochs = 6\n[optimizer]\nuse = \"adamw\"\nlr = 5e-3\n");
 }
 
 }  // namespace
 
 TEST_CASE("image_folder trains on PNG and JPEG files given by path") {
   const fs::path images = make_images("colours", 20);
-  const Outcome outcome = run_host({"--config", write_config(images).string(), "--set", "run.output_dir=\"" + (images.parent_path() / "runs").string() + "\""});
+  const Outcome outcome = run_host({"--config", write_config(images).string(), "--set",
+                                    "run.output_dir=\"" + (images.parent_path() / "runs").string() + "\""});
   CAPTURE(outcome.errors);
   REQUIRE(outcome.exit_code == 0);
   CHECK(read_last_figure(find_run_folder(images.parent_path() / "runs", "colours"), "validation/accuracy") > 0.9);
@@ -56,7 +62,8 @@ TEST_CASE("a corrupt image is reported by path, with the data exit code") {
   const fs::path broken = images / "green" / "4.jpg";
   const std::string whole = read_file(broken);
   std::ofstream(broken, std::ios::binary) << whole.substr(0, whole.size() / 2);
-  const Outcome outcome = run_host({"--config", write_config(images).string(), "--set", "run.output_dir=\"" + (images.parent_path() / "runs").string() + "\""});
+  const Outcome outcome = run_host({"--config", write_config(images).string(), "--set",
+                                    "run.output_dir=\"" + (images.parent_path() / "runs").string() + "\""});
   CHECK(outcome.exit_code == 4);
   CHECK(outcome.errors.find(broken.string()) != std::string::npos);
   CHECK(outcome.errors.find("sample ") != std::string::npos);

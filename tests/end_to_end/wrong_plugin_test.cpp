@@ -9,8 +9,9 @@ namespace {
 std::string fixture_directory(const std::string& name) { return TENON_BINARY_DIR "/tests/fixtures/plugins/" + name; }
 
 Outcome train_with(const std::string& fixture, std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments{"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", fixture_directory(fixture),
-                                     "--set", "run.output_dir=\"" + make_empty_folder("runs").string() + "\""};
+  std::vector<std::string> arguments{"--config",     TENON_SOURCE_DIR "/configs/digits.toml",
+                                     "--plugin-dir", fixture_directory(fixture),
+                                     "--set",        "run.output_dir=\"" + make_empty_folder("runs").string() + "\""};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_host(arguments);
 }
@@ -18,9 +19,10 @@ Outcome train_with(const std::string& fixture, std::vector<std::string> more = {
 }  // namespace
 
 TEST_CASE("a wrong plugin in a directory ends with code 3 and its file") {
-  for (const char* fixture : {"missing_entry", "wrong_version", "wrong_torch", "open_fails", "open_throws", "null_plugin", "short_plugin",
-                              "short_table", "null_function", "unknown_kind", "empty_id", "bad_utf8_id", "duplicate_digits",
-                              "duplicate_param", "bad_schema_default", "bad_schema_range"}) {
+  for (const char* fixture :
+       {"missing_entry", "wrong_version", "wrong_torch", "open_fails", "open_throws", "null_plugin", "short_plugin",
+        "short_table", "null_function", "unknown_kind", "empty_id", "bad_utf8_id", "duplicate_digits",
+        "duplicate_param", "bad_schema_default", "bad_schema_range"}) {
     CAPTURE(fixture);
     const Outcome outcome = train_with(fixture);
     CHECK(outcome.exit_code == 3);

@@ -6,12 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <torch/torch.h>
-
-#undef CHECK  // LibTorch's, which ends the process; doctest's follows.
-#include <doctest/doctest.h>
-
 #include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
 
 namespace tenon::optimization {
 namespace {

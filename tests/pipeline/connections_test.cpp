@@ -1,8 +1,7 @@
 #include "framework/pipeline/connections.h"
 
-#include <doctest/doctest.h>
-
 #include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
@@ -38,7 +37,8 @@ TEST_CASE("a port that does not exist is refused with the nearest") {
 
 TEST_CASE("a source that does not exist is refused with the nearest") {
   const std::string message = refusal_of({{"loss.0.inputs={logits=\"model.logit\"}"}});
-  CHECK(message.find("inputs.logits is \"model.logit\", which does not exist; did you mean \"model.logits\"?") != std::string::npos);
+  CHECK(message.find("inputs.logits is \"model.logit\", which does not exist; did you mean \"model.logits\"?") !=
+        std::string::npos);
 }
 
 TEST_CASE("a source of another dtype is refused with found and expected") {

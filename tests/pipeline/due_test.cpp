@@ -1,6 +1,5 @@
 #include "framework/pipeline/due.h"
-
-#include <doctest/doctest.h>
+#include "tests/doctest_with_torch.h"
 
 using namespace tenon::pipeline;
 using Unit = tenon::config::Period::Unit;

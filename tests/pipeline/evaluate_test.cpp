@@ -1,8 +1,6 @@
 #include "framework/pipeline/evaluate.h"
 
-#include <doctest/doctest.h>
-#include <torch/torch.h>
-
+#include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;

@@ -1,13 +1,12 @@
 // Holds the loop to the order that tenon/callback.h promises.
 #include "framework/pipeline/events.h"
 
-#include <doctest/doctest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <regex>
 
 #include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
@@ -18,9 +17,12 @@ namespace {
 std::string events_of(std::vector<std::string> overrides, bool expect_failure = false) {
   const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "events.txt";
   std::filesystem::remove(file);
-  BuiltRun run({std::move(overrides), "[[callback]]\nuse = \"event_recorder\"\nparams = { file = \"" + file.string() + "\" }\n"});
-  if (expect_failure) CHECK_THROWS_AS(run.train(), tenon::support::Error);
-  else run.train();
+  BuiltRun run({std::move(overrides),
+                "[[callback]]\nuse = \"event_recorder\"\nparams = { file = \"" + file.string() + "\" }\n"});
+  if (expect_failure)
+    CHECK_THROWS_AS(run.train(), tenon::support::Error);
+  else
+    run.train();
   std::ifstream stream(file);
   std::string events;
   for (std::string name; std::getline(stream, name);) events += name + " ";
@@ -34,7 +36,8 @@ constexpr const char* kCheckpoint = "checkpoint_before checkpoint_after ";
 
 // An observer that notes who was told, in which order.
 struct Named final : Observer {
-  Named(std::string name_, int32_t priority_, std::string& told_) : name(std::move(name_)), order(priority_), told(told_) {}
+  Named(std::string name_, int32_t priority_, std::string& told_)
+      : name(std::move(name_)), order(priority_), told(told_) {}
   bool wants(Event event) const override { return event == Event::log; }
   int32_t priority() const override { return order; }
   void on_event(Event, const RunState&, Verdict&) override { told += name; }
@@ -47,9 +50,9 @@ struct Named final : Observer {
 
 TEST_CASE("the events of a run come in the documented order") {
   const std::string step = kStep;
-  const std::string expected = std::string("run_setup run_start ") + kValidation +                       //
-                               "epoch_start " + step + step + "log " + step + step + "log " + kValidation + kCheckpoint +
-                               "epoch_end " +                                                            //
+  const std::string expected = std::string("run_setup run_start ") + kValidation +  //
+                               "epoch_start " + step + step + "log " + step + step + "log " + kValidation +
+                               kCheckpoint + "epoch_end " +  //
                                "epoch_start " + step + "epoch_end " + kCheckpoint + "run_end run_teardown ";
   CHECK(events_of({"train={steps=5}", "log.every=\"2 steps\"", "validation.at_start=true"}) == expected);
 }

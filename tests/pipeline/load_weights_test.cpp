@@ -1,11 +1,9 @@
 #include "framework/pipeline/load_weights.h"
 
-#include <doctest/doctest.h>
-#include <torch/torch.h>
-
 #include "framework/artifacts/safetensors.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
 
 using namespace tenon::pipeline;
 using tenon::plugins::NamedTensor;
@@ -30,15 +28,18 @@ TEST_CASE("weights of every dtype arrive bit by bit") {
                                         {"b", torch::rand({5}).to(torch::kBFloat16), true},
                                         {"empty", torch::rand({0, 2}), true}};
   std::vector<NamedTensor> loaded;
-  for (const NamedTensor& named : stored) loaded.push_back({named.name, torch::zeros_like(named.tensor), named.trainable});
+  for (const NamedTensor& named : stored)
+    loaded.push_back({named.name, torch::zeros_like(named.tensor), named.trainable});
   loaded[0].tensor.requires_grad_(true);
   load_weights(write_file(stored), loaded);
   for (size_t i = 0; i < stored.size(); ++i) CHECK(torch::equal(stored[i].tensor, loaded[i].tensor));
 }
 
 TEST_CASE("missing, unexpected and misshapen tensors are listed, and nothing changes") {
-  const auto file = write_file({{"a", torch::ones({2}), true}, {"b", torch::ones({3}), true}, {"extra", torch::ones({1}), true}});
-  const std::vector<NamedTensor> model{{"a", torch::zeros({2}), true}, {"b", torch::zeros({4}), true}, {"c", torch::zeros({1}), true}};
+  const auto file =
+      write_file({{"a", torch::ones({2}), true}, {"b", torch::ones({3}), true}, {"extra", torch::ones({1}), true}});
+  const std::vector<NamedTensor> model{
+      {"a", torch::zeros({2}), true}, {"b", torch::zeros({4}), true}, {"c", torch::zeros({1}), true}};
   try {
     load_weights(file, model);
     FAIL("the file was taken");

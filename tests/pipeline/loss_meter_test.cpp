@@ -1,17 +1,17 @@
 #include "framework/pipeline/loss_meter.h"
 
-#include <doctest/doctest.h>
-#include <torch/torch.h>
-
 #include <cmath>
 
+#include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
 
 namespace {
 
-tenon::plugins::Loss::Result result(double loss, double weight) { return {torch::tensor(loss, torch::kDouble), {}, weight}; }
+tenon::plugins::Loss::Result result(double loss, double weight) {
+  return {torch::tensor(loss, torch::kDouble), {}, weight};
+}
 
 }  // namespace
 

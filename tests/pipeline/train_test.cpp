@@ -1,11 +1,9 @@
 #include "framework/pipeline/train.h"
 
-#include <doctest/doctest.h>
-#include <torch/torch.h>
-
 #include <csignal>
 
 #include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
@@ -79,7 +77,8 @@ TEST_CASE("lines are logged when they are due, with the mean since the last") {
   REQUIRE(steps.size() == 8);
   REQUIRE(fourths.size() == 2);
   const double mean = (400 * (steps[0].at("train/loss") + steps[1].at("train/loss") + steps[2].at("train/loss")) +
-                       238 * steps[3].at("train/loss")) / 1438;
+                       238 * steps[3].at("train/loss")) /
+                      1438;
   CHECK(fourths[0].at("train/loss") == doctest::Approx(mean).epsilon(1e-12));
   CHECK(every_fourth.recorder.of_kind(LineKind::epoch)[0].at("train/loss") == doctest::Approx(mean).epsilon(1e-12));
 }
@@ -94,8 +93,9 @@ TEST_CASE("validation and checkpoints happen when they are due, and a checkpoint
 }
 
 TEST_CASE("what a callback asks for happens after the step, and its reason is reported") {
-  BuiltRun run({{"validation.every=\"never\"", "log.every=\"never\""},
-                "[[callback]]\nuse = \"stopping\"\nparams = { save_at = 2, evaluate_at = 3, log_at = 4, stop_at = 6 }\n"});
+  BuiltRun run(
+      {{"validation.every=\"never\"", "log.every=\"never\""},
+       "[[callback]]\nuse = \"stopping\"\nparams = { save_at = 2, evaluate_at = 3, log_at = 4, stop_at = 6 }\n"});
   const RunReport report = run.train();
   CHECK(report.end == RunReport::End::stopped);
   CHECK(report.reason == "stopping: step 6 is done");
@@ -129,16 +129,20 @@ TEST_CASE("a loss that is not finite ends the run before the weights change") {
 }
 
 TEST_CASE("several losses add up by their factors and are logged each") {
-  BuiltRun run({{"log.every=\"1 step\"", "train={steps=1}"},
-                "[[loss]]\nuse = \"cross_entropy\"\nname = \"smoothed\"\nweight = 0.5\nparams = { label_smoothing = 0.1 }\n"});
+  BuiltRun run(
+      {{"log.every=\"1 step\"", "train={steps=1}"},
+       "[[loss]]\nuse = \"cross_entropy\"\nname = \"smoothed\"\nweight = 0.5\nparams = { label_smoothing = 0.1 }\n"});
   run.train();
   const RecordedLine line = run.recorder.of_kind(LineKind::step)[0];
-  CHECK(line.at("train/loss") == doctest::Approx(line.at("train/cross_entropy") + 0.5 * line.at("train/smoothed")).epsilon(1e-12));
+  CHECK(line.at("train/loss") ==
+        doctest::Approx(line.at("train/cross_entropy") + 0.5 * line.at("train/smoothed")).epsilon(1e-12));
 }
 
 TEST_CASE("several validation sets are evaluated under their own names") {
-  BuiltRun run({{"data.validation={test={use=\"digits\",params={split=\"test\"}},seen={use=\"digits\",params={split=\"train\"}}}",
-                 "train={steps=4}"}});
+  BuiltRun run(
+      {{"data.validation={test={use=\"digits\",params={split=\"test\"}},seen={use=\"digits\",params={split=\"train\"}}"
+        "}",
+        "train={steps=4}"}});
   run.train();
   const auto lines = run.recorder.of_kind(LineKind::validation);
   REQUIRE(lines.size() == 2);

@@ -1,8 +1,5 @@
 #include "tests/pipeline/trained_run.h"
 
-#include <doctest/doctest.h>
-#include <torch/torch.h>
-
 #include <filesystem>
 #include <fstream>
 
@@ -11,6 +8,7 @@
 #include "framework/config/resolve_run_plan.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/tensor_functions.h"
+#include "tests/doctest_with_torch.h"
 
 namespace tenon::pipeline {
 
@@ -42,9 +40,9 @@ lr = 0.1
 plugins::Catalogue open_plugins() {
   plugins::install_libtorch();
   const fs::path built = TENON_BINARY_DIR;
-  return plugins::Catalogue::open({built / "plugins", built / "tests/fixtures/plugins/event_recorder",
-                                   built / "tests/fixtures/plugins/stopping"},
-                                  plugins::host_table(), plugins::torch_build());
+  return plugins::Catalogue::open(
+      {built / "plugins", built / "tests/fixtures/plugins/event_recorder", built / "tests/fixtures/plugins/stopping"},
+      plugins::host_table(), plugins::torch_build());
 }
 
 }  // namespace
@@ -56,7 +54,8 @@ double RecordedLine::at(const std::string& name) const {
   return 0;
 }
 
-void MemoryRecorder::record(LineKind kind, const RunState& state, const std::vector<std::pair<std::string, double>>& figures) {
+void MemoryRecorder::record(LineKind kind, const RunState& state,
+                            const std::vector<std::pair<std::string, double>>& figures) {
   lines.push_back({kind, state.epoch, state.step, figures});
 }
 
@@ -76,7 +75,8 @@ BuiltRun::BuiltRun(const Setup& setup) {
   const fs::path file = fs::path(TENON_TEST_DIR) / "run.toml";
   std::ofstream(file) << kRunFile << setup.more;
   catalogue = std::make_unique<plugins::Catalogue>(open_plugins());
-  plan = std::make_unique<config::RunPlan>(config::resolve_run_plan(config::read_run_config(file, setup.overrides), *catalogue));
+  plan = std::make_unique<config::RunPlan>(
+      config::resolve_run_plan(config::read_run_config(file, setup.overrides), *catalogue));
   training = std::make_unique<Training>(build_training(*plan, *catalogue));
 }
 

@@ -21,7 +21,8 @@ struct RecordedLine {
 
 class MemoryRecorder final : public Recorder {
  public:
-  void record(LineKind kind, const RunState& state, const std::vector<std::pair<std::string, double>>& figures) override;
+  void record(LineKind kind, const RunState& state,
+              const std::vector<std::pair<std::string, double>>& figures) override;
   void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors) override;
 
   std::vector<RecordedLine> of_kind(LineKind kind) const;

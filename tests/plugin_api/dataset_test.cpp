@@ -18,24 +18,16 @@ class Troubled final {
   int64_t size() const { return 10; }
   void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
     switch (sample.index) {
-      case 1:
-        throw tenon::DataError("a.png is cut off");
-      case 2:
-        throw std::runtime_error("an exception of the standard library");
-      case 3:
-        throw 3;
-      case 4:
-        sink.slot<double>("point");
-        return;
-      case 5:
-        sink.slot<float>("points");
-        return;
+      case 1: throw tenon::DataError("a.png is cut off");
+      case 2: throw std::runtime_error("an exception of the standard library");
+      case 3: throw 3;
+      case 4: sink.slot<double>("point"); return;
+      case 5: sink.slot<float>("points"); return;
       case 6:
         sink.slot<int64_t>(1);
         sink.slot<int64_t>("label");
         return;
-      default:
-        break;
+      default: break;
     }
     float* point = sink.slot<float>("point");
     point[0] = static_cast<float>(sample.epoch);

@@ -3,8 +3,7 @@
 
 #include <tenon/torch.hpp>
 
-#undef CHECK  // LibTorch's, which ends the process; doctest's follows.
-#include <doctest/doctest.h>
+#include "tests/doctest_with_torch.h"
 
 struct tenon_tensor {
   torch::Tensor tensor;

@@ -25,7 +25,7 @@ struct Wrong {
 constexpr Wrong kWrong[] = {
     {"missing_entry", "has no symbol tenon_plugin_open"},
     {"wrong_version", "speaks the plugin ABI 99.0 to 99.0; this host speaks 0.1 to 0.1"},
-    {"wrong_torch", "was built with LibTorch 1.0.0+none;cxx11abi=1; this host has 2.11.0+test;cxx11abi=1"},
+    {"wrong_torch", "was built with LibTorch 1.0.0+none,cxx11abi=1; this host has 2.11.0+test,cxx11abi=1"},
     {"open_fails", "tenon_plugin_open failed: "},
     {"open_throws", "tenon_plugin_open let an exception escape"},
     {"null_plugin", "tenon_plugin_open gave no plugin (null)"},
@@ -54,8 +54,11 @@ TEST_CASE("every wrong plugin is refused with its file and its own reason") {
 
 TEST_CASE("two components of one kind and id are refused with both files") {
   const fs::path bundled = fs::path(TENON_BINARY_DIR) / "plugins/digits.so";
-  const std::string message =
-      message_of([&] { open_directories({bundled, fixture_directory("duplicate_digits")}); }, ErrorKind::plugin);
+  const std::string message = message_of(
+      [&] {
+        open_directories({bundled, fixture_directory("duplicate_digits")});
+      },
+      ErrorKind::plugin);
   CHECK(message.find("dataset \"digits\" is in two plugins: ") == 0);
   CHECK(message.find("plugins/digits.so") != std::string::npos);
   CHECK(message.find("duplicate_digits.so") != std::string::npos);
@@ -101,15 +104,17 @@ TEST_CASE("a plugin says what it is") {
 
 TEST_CASE("directories are searched in the order of precedence, each once") {
   const fs::path root = fs::canonical(TENON_TEST_DIR);
-  for (const char* name : {"line", "file", "environment", "prefix/plugins", "prefix/lib/tenon/plugins", "home/.local/lib/tenon/plugins"})
+  for (const char* name :
+       {"line", "file", "environment", "prefix/plugins", "prefix/lib/tenon/plugins", "home/.local/lib/tenon/plugins"})
     fs::create_directories(root / name);
   setenv("TENON_PLUGIN_PATH", (root / "environment").c_str(), 1);
   setenv("HOME", (root / "home").c_str(), 1);
   const auto found = tenon::plugins::find_plugin_directories({root / "line", root / "file/../line"}, {root / "file"},
                                                              root / "prefix/bin/host");
   unsetenv("TENON_PLUGIN_PATH");
-  CHECK(found == std::vector<fs::path>{root / "line", root / "file", root / "environment", root / "home/.local/lib/tenon/plugins",
-                                       root / "prefix/lib/tenon/plugins", root / "prefix/plugins"});
+  CHECK(found == std::vector<fs::path>{root / "line", root / "file", root / "environment",
+                                       root / "home/.local/lib/tenon/plugins", root / "prefix/lib/tenon/plugins",
+                                       root / "prefix/plugins"});
 }
 
 TEST_CASE("a plugin directory that was named but is not there is an error that says who named it") {

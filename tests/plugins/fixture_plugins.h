@@ -15,7 +15,7 @@ inline std::filesystem::path fixture_directory(const std::string& name) {
 }
 
 inline Catalogue open_directories(const std::vector<std::filesystem::path>& directories) {
-  return Catalogue::open(directories, host_table(), "2.11.0+test;cxx11abi=1");
+  return Catalogue::open(directories, host_table(), "2.11.0+test,cxx11abi=1");
 }
 
 inline Catalogue open_fixture(const std::string& name) { return open_directories({fixture_directory(name)}); }

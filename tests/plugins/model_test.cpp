@@ -1,12 +1,10 @@
 #include "framework/plugins/model.h"
 
-#include <doctest/doctest.h>
-#include <torch/torch.h>
-
 #include <cmath>
 
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
 
 using namespace tenon::plugins;
 
@@ -31,8 +29,10 @@ tenon_status create(const tenon_host*, const tenon_params*, void** self) {
 void destroy(void*) {}
 
 tenon_status ports(void*, const tenon_port* const** ports, uint64_t* count) {
-  static const tenon_port input{sizeof(tenon_port), TENON_INPUT, 0, TENON_STRING("x"), TENON_STRING("N,2"), 0, TENON_STRING("")};
-  static const tenon_port output{sizeof(tenon_port), TENON_OUTPUT, 0, TENON_STRING("y"), TENON_STRING("N,2"), 0, TENON_STRING("")};
+  static const tenon_port input{sizeof(tenon_port), TENON_INPUT, 0, TENON_STRING("x"), TENON_STRING("N,2"), 0,
+                                TENON_STRING("")};
+  static const tenon_port output{sizeof(tenon_port), TENON_OUTPUT, 0, TENON_STRING("y"), TENON_STRING("N,2"), 0,
+                                 TENON_STRING("")};
   static const tenon_port* const both[] = {&input, &output};
   *ports = both;
   *count = 2;
@@ -56,7 +56,8 @@ tenon_status build(void*, const tenon_builder* builder) {
   return TENON_OK;
 }
 
-tenon_status forward(void*, const tenon_frame*, tenon_tensor* const* inputs, uint64_t, tenon_tensor** outputs, uint64_t) {
+tenon_status forward(void*, const tenon_frame*, tenon_tensor* const* inputs, uint64_t, tenon_tensor** outputs,
+                     uint64_t) {
   outputs[0] = inputs[0];
   return TENON_OK;
 }
@@ -116,10 +117,15 @@ TEST_CASE("buffers are not trained, whatever their dtype") {
 }
 
 TEST_CASE("declarations that make no sense are refused by name") {
-  CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0}, {"w", {2}, TENON_INIT_CONSTANT, 0, 0}}).find("\"w\" is empty or used twice") != std::string::npos);
-  CHECK(refusal_of({{"w", {2}, 99, 0, 0}}).find("declare w: w: the initialiser 99 does not exist") != std::string::npos);
-  CHECK(refusal_of({{"w", {2}, TENON_INIT_XAVIER_UNIFORM, 0, 0}}).find("needs two or more dimensions") != std::string::npos);
-  CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0, TENON_INT64}}).find("cannot be trained; expected a floating dtype") != std::string::npos);
-  CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0, 77}}).find("the dtype 77 does not exist") != std::string::npos);
+  CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0}, {"w", {2}, TENON_INIT_CONSTANT, 0, 0}})
+            .find("\"w\" is empty or used twice") != std::string::npos);
+  CHECK(refusal_of({{"w", {2}, 99, 0, 0}}).find("declare w: w: the initialiser 99 does not exist") !=
+        std::string::npos);
+  CHECK(refusal_of({{"w", {2}, TENON_INIT_XAVIER_UNIFORM, 0, 0}}).find("needs two or more dimensions") !=
+        std::string::npos);
+  CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0, TENON_INT64}})
+            .find("cannot be trained; expected a floating dtype") != std::string::npos);
+  CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0, 77}}).find("the dtype 77 does not exist") !=
+        std::string::npos);
   CHECK(refusal_of({{"w", {-2}, TENON_INIT_CONSTANT, 0, 0}}).find("declare w: ") != std::string::npos);
 }

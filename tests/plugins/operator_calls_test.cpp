@@ -1,8 +1,5 @@
 #include "framework/plugins/operator_calls.h"
 
-#include <doctest/doctest.h>
-#include <torch/torch.h>
-
 #include <thread>
 
 #include "framework/plugins/frame.h"
@@ -10,6 +7,7 @@
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/plugins/tensor_handles.h"
+#include "tests/doctest_with_torch.h"
 
 using namespace tenon::plugins;
 
@@ -35,11 +33,11 @@ Call call(const char* name, const char* overload, const std::vector<tenon_value>
   const tenon_op* op = find(name, overload);
   Frame frame({}, kNoTensors);
   tenon_value result = tenon_none();
-  detail::failure.clear();
+  tenon::plugins::detail::failure.clear();
   const tenon_status status =
       call_operator(frame.get(), op, args.data(), args.size(), kwargs.data(), kwargs.size(), &result, 1);
   const auto* handle = status == TENON_OK ? static_cast<const tenon_tensor*>(result.as.p) : nullptr;
-  return {status, to_tensor(handle), detail::failure};
+  return {status, to_tensor(handle), tenon::plugins::detail::failure};
 }
 
 tenon_value value_of(const at::Tensor& tensor) { return tenon_tensor_value(to_handle(tensor)); }
@@ -59,15 +57,18 @@ TEST_CASE("lists, fixed lists from one number, optionals and dtypes convert") {
   const at::Tensor image = torch::rand({2, 3, 8, 8});
   const at::Tensor weight = torch::rand({4, 3, 3, 3});
   const int64_t padding[] = {1, 1};
-  const Call convolved = call("aten::conv2d", "", {value_of(image), value_of(weight), tenon_none(), tenon_int(1), tenon_ints(padding, 2)});
+  const Call convolved =
+      call("aten::conv2d", "", {value_of(image), value_of(weight), tenon_none(), tenon_int(1), tenon_ints(padding, 2)});
   CHECK(torch::equal(convolved.result, torch::conv2d(image, weight, {}, 1, 1)));
 
   const int64_t dimensions[] = {2, 3};
-  const Call summed = call("aten::sum", "dim_IntList", {value_of(image), tenon_ints(dimensions, 2)}, {{to_tenon("dtype"), tenon_dtype(TENON_FLOAT64)}});
+  const Call summed = call("aten::sum", "dim_IntList", {value_of(image), tenon_ints(dimensions, 2)},
+                           {{to_tenon("dtype"), tenon_dtype(TENON_FLOAT64)}});
   CHECK(torch::equal(summed.result, image.sum({2, 3}, false, torch::kDouble)));
 
   tenon_tensor* both[] = {to_handle(image), to_handle(image)};
-  CHECK(torch::equal(call("aten::cat", "", {tenon_tensors(both, 2), tenon_int(1)}).result, torch::cat({image, image}, 1)));
+  CHECK(torch::equal(call("aten::cat", "", {tenon_tensors(both, 2), tenon_int(1)}).result,
+                     torch::cat({image, image}, 1)));
 }
 
 TEST_CASE("calls are seen by autograd") {
@@ -98,9 +99,10 @@ TEST_CASE("an operator's own error comes back as text, with its name") {
 TEST_CASE("an unknown operator or overload is reported with near names") {
   const tenon_op* op = nullptr;
   CHECK(find_operator(to_tenon("aten::softmx"), to_tenon("int"), &op) == TENON_NOT_FOUND);
-  CHECK(detail::failure.find("there is no operator aten::softmx; did you mean aten::softmax?") == 0);
+  CHECK(tenon::plugins::detail::failure.find("there is no operator aten::softmx; did you mean aten::softmax?") == 0);
   CHECK(find_operator(to_tenon("aten::add"), to_tenon("Tenser"), &op) == TENON_NOT_FOUND);
-  CHECK(detail::failure.find("operator aten::add has no overload \"Tenser\"; did you mean \"Tensor\"?") == 0);
+  CHECK(tenon::plugins::detail::failure.find(
+            "operator aten::add has no overload \"Tenser\"; did you mean \"Tensor\"?") == 0);
 }
 
 TEST_CASE("a call from another thread than the frame's is refused") {

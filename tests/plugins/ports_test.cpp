@@ -59,7 +59,8 @@ TEST_CASE("a name holds over the ports of one component") {
 
 TEST_CASE("dtypes must share a member") {
   Extents extents;
-  const auto reason = find_mismatch(parse_shape("N"), TENON_DTYPE_BIT(TENON_INT64), port_of("N", TENON_ANY_FLOAT), extents);
+  const auto reason =
+      find_mismatch(parse_shape("N"), TENON_DTYPE_BIT(TENON_INT64), port_of("N", TENON_ANY_FLOAT), extents);
   REQUIRE(reason);
   CHECK(*reason == "the dtype is int64, expected float16/bfloat16/float32/float64");
   CHECK_FALSE(find_mismatch(parse_shape("N"), TENON_DTYPE_BIT(TENON_FLOAT32), port_of("N", TENON_ANY_FLOAT), extents));

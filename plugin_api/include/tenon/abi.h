@@ -45,12 +45,12 @@ extern "C" {
 typedef int32_t tenon_status;
 enum {
   TENON_OK = 0,
-  TENON_FAILED = 1,            /* anything without a better name */
-  TENON_INVALID_ARGUMENT = 2,  /* the caller passed something wrong */
-  TENON_NOT_FOUND = 3,         /* no parameter, operator or extension of that name */
-  TENON_BAD_DATA = 4,          /* a sample cannot be read: the run ends with the data exit code */
-  TENON_UNSUPPORTED = 5,       /* right, but this side cannot do it */
-  TENON_WRONG_THREAD = 6       /* called on a thread that the tag does not allow */
+  TENON_FAILED = 1,           /* anything without a better name */
+  TENON_INVALID_ARGUMENT = 2, /* the caller passed something wrong */
+  TENON_NOT_FOUND = 3,        /* no parameter, operator or extension of that name */
+  TENON_BAD_DATA = 4,         /* a sample cannot be read: the run ends with the data exit code */
+  TENON_UNSUPPORTED = 5,      /* right, but this side cannot do it */
+  TENON_WRONG_THREAD = 6      /* called on a thread that the tag does not allow */
 };
 
 /* ---- Strings ----------------------------------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ enum {
 /* A set of dtypes, for ports. */
 #define TENON_DTYPE_BIT(dtype) (UINT64_C(1) << (dtype))
 #define TENON_ANY_DTYPE UINT64_C(0)
-#define TENON_ANY_FLOAT                                                                          \
+#define TENON_ANY_FLOAT                                                                                \
   (TENON_DTYPE_BIT(TENON_FLOAT16) | TENON_DTYPE_BIT(TENON_BFLOAT16) | TENON_DTYPE_BIT(TENON_FLOAT32) | \
    TENON_DTYPE_BIT(TENON_FLOAT64))
 #define TENON_ANY_INTEGER                                                                      \
@@ -99,18 +99,18 @@ enum {
 typedef struct tenon_tensor tenon_tensor;
 
 enum {
-  TENON_VALUE_NONE = 0,    /* an optional argument that is absent */
-  TENON_VALUE_BOOL = 1,    /* i: 0 or 1 */
-  TENON_VALUE_INT = 2,     /* i */
-  TENON_VALUE_FLOAT = 3,   /* f */
-  TENON_VALUE_STRING = 4,  /* p: const char*, n bytes */
-  TENON_VALUE_TENSOR = 5,  /* p: tenon_tensor* */
-  TENON_VALUE_DTYPE = 6,   /* i: TENON_FLOAT32 ... */
-  TENON_VALUE_INTS = 7,    /* p: const int64_t*, n of them */
-  TENON_VALUE_FLOATS = 8,  /* p: const double*, n of them */
-  TENON_VALUE_STRINGS = 9, /* p: const tenon_string*, n of them */
+  TENON_VALUE_NONE = 0,     /* an optional argument that is absent */
+  TENON_VALUE_BOOL = 1,     /* i: 0 or 1 */
+  TENON_VALUE_INT = 2,      /* i */
+  TENON_VALUE_FLOAT = 3,    /* f */
+  TENON_VALUE_STRING = 4,   /* p: const char*, n bytes */
+  TENON_VALUE_TENSOR = 5,   /* p: tenon_tensor* */
+  TENON_VALUE_DTYPE = 6,    /* i: TENON_FLOAT32 ... */
+  TENON_VALUE_INTS = 7,     /* p: const int64_t*, n of them */
+  TENON_VALUE_FLOATS = 8,   /* p: const double*, n of them */
+  TENON_VALUE_STRINGS = 9,  /* p: const tenon_string*, n of them */
   TENON_VALUE_TENSORS = 10, /* p: tenon_tensor* const*, n of them; a null handle is an absent tensor */
-  TENON_VALUE_BOOLS = 11   /* p: const uint8_t*, n of them, each 0 or 1 */
+  TENON_VALUE_BOOLS = 11    /* p: const uint8_t*, n of them, each 0 or 1 */
 };
 
 /* A parameter's value, or an argument or result of an operator. Frozen: 24 bytes for ever. */
@@ -201,8 +201,7 @@ static inline tenon_value tenon_tensors(tenon_tensor* const* data, uint64_t n) {
 }
 
 /* Whether a sized struct of the other side has the field: its size reaches the field's end. */
-#define TENON_HAS(pointer, type, field) \
-  ((pointer)->size >= offsetof(type, field) + sizeof(((const type*)0)->field))
+#define TENON_HAS(pointer, type, field) ((pointer)->size >= offsetof(type, field) + sizeof(((const type*)0)->field))
 
 #ifdef __cplusplus
 }

@@ -72,12 +72,12 @@ typedef struct tenon_run tenon_run;
 struct tenon_run {
   uint64_t size;
   void* context;
-  int64_t epoch;           /* from 1; 0 before the first */
-  int64_t step;            /* optimizer steps done */
-  int64_t total_steps;     /* planned */
+  int64_t epoch;       /* from 1; 0 before the first */
+  int64_t step;        /* optimizer steps done */
+  int64_t total_steps; /* planned */
   int64_t steps_per_epoch;
-  double time_s;           /* since run_start */
-  double learning_rate;    /* of the step just done or about to be */
+  double time_s;        /* since run_start */
+  double learning_rate; /* of the step just done or about to be */
   uint32_t rank;
   uint32_t world_size;
 

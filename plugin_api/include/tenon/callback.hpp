@@ -61,8 +61,7 @@ enum class Event : uint32_t { TENON_EACH_EVENT(TENON_ENUMERATE) };
 inline const char* to_string(Event event) {
   switch (event) {
 #define TENON_NAME(name, value) \
-  case Event::name:             \
-    return #name;
+  case Event::name: return #name;
     TENON_EACH_EVENT(TENON_NAME)
 #undef TENON_NAME
   }

@@ -25,8 +25,8 @@ typedef struct tenon_sample {
   uint64_t size;
   int64_t index; /* 0 <= index < size() */
   int64_t epoch; /* from 1; 0 where there is none */
-  /* A function of (run seed, epoch, index) alone. Augmentation that draws from a generator seeded with it gives the same
-   * pixels for any number of workers, and again when a run is resumed. */
+  /* A function of (run seed, epoch, index) alone. Augmentation that draws from a generator seeded with it gives the
+   * same pixels for any number of workers, and again when a run is resumed. */
   uint64_t seed;
 } tenon_sample;
 
@@ -54,8 +54,8 @@ typedef struct tenon_dataset {
   /* [train] Valid while self lives. */
   tenon_status (*fields)(void* self, const tenon_field* const** fields, uint64_t* count);
 
-  /* [worker] Optional (both null or both set). What a worker thread keeps between samples; `seed` is of (run seed, rank,
-   * worker id), for plugins that want a generator per worker. */
+  /* [worker] Optional (both null or both set). What a worker thread keeps between samples; `seed` is of (run seed,
+   * rank, worker id), for plugins that want a generator per worker. */
   tenon_status (*open_worker)(void* self, uint64_t worker_id, uint64_t seed, void** worker);
   void (*close_worker)(void* self, void* worker);
 

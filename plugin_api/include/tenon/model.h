@@ -69,7 +69,8 @@ typedef struct tenon_model {
   tenon_status (*build)(void* self, const tenon_builder* builder);
 
   /* [train] Inputs and outputs as in ports. Re-entrant: depends on nothing but its arguments and the frame's tensors,
-   * so that the host may recompute it or run it with other weights. Each output is a handle of the frame, or an input. */
+   * so that the host may recompute it or run it with other weights. Each output is a handle of the frame, or an input.
+   */
   tenon_status (*forward)(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
                           tenon_tensor** outputs, uint64_t output_count);
 } tenon_model;

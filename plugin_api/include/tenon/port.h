@@ -1,5 +1,6 @@
 /* Ports: the named tensors that components take and give. The run file connects them by name
- * (`inputs = { logits = "model.logits" }`), and the host checks dtype and shape wherever two meet, before the first step.
+ * (`inputs = { logits = "model.logits" }`), and the host checks dtype and shape wherever two meet, before the first
+ * step.
  */
 #ifndef TENON_PORT_H
 #define TENON_PORT_H

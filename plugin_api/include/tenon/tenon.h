@@ -2,10 +2,10 @@
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
 
-#include "abi.h"          /* versions, statuses, strings, values */
-#include "callback.h"     /* events and what a callback may ask */
-#include "dataset.h"      /* samples written straight into the batch */
-#include "host.h"         /* what a plugin may ask of the host */
+#include "abi.h"      /* versions, statuses, strings, values */
+#include "callback.h" /* events and what a callback may ask */
+#include "dataset.h"  /* samples written straight into the batch */
+#include "host.h"     /* what a plugin may ask of the host */
 #include "loss.h"
 #include "metric.h"
 #include "model.h"

@@ -68,12 +68,9 @@ class Tensor {
       throw Error(TENON_INVALID_ARGUMENT, "a tensor of " + std::to_string(numel()) + " elements is read as one number");
     }
     switch (dtype()) {
-      case TENON_INT64:
-        return static_cast<double>(*data<int64_t>());
-      case TENON_FLOAT64:
-        return *data<double>();
-      default:
-        return static_cast<double>(*data<float>());
+      case TENON_INT64: return static_cast<double>(*data<int64_t>());
+      case TENON_FLOAT64: return *data<double>();
+      default: return static_cast<double>(*data<float>());
     }
   }
 
