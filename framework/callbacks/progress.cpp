@@ -136,17 +136,16 @@ void Progress::draw_validation(const RunState& state) {
 
 void Progress::draw(const std::string& label, int64_t done, int64_t total, const std::string& figures) {
   const size_t width = terminal_width(stream_);
-  const std::string counts = " " + std::to_string(done) + "/" + std::to_string(total);
-  const size_t text_width = label.size() + counts.size() + figures.size() + 2;
-  const size_t bar_width = width > text_width + 5 ? std::min<size_t>(30, width - text_width - 1) : 0;
+  // All text is ASCII, so its bytes are columns. One column stays free, or some terminals would wrap.
+  const std::string tail = " " + std::to_string(done) + "/" + std::to_string(total) + figures;
+  const size_t text_width = label.size() + tail.size() + 2;
+  const size_t bar_width = width > text_width + 5 ? std::min<size_t>(30, width - text_width) : 0;
   const auto filled = static_cast<size_t>(static_cast<double>(bar_width) * static_cast<double>(done) /
                                           static_cast<double>(std::max<int64_t>(total, 1)));
   const std::string bar =
       repeat(has_unicode_ ? "█" : "#", filled) + repeat(has_unicode_ ? "░" : ".", bar_width - filled);
-  std::string tail = counts + figures;  // ASCII, so bytes are columns
-  const size_t room = width - std::min(width, label.size() + bar_width + 3);
-  if (tail.size() > room) tail.resize(room);
-  std::fprintf(stream_, "\r\033[K%s %s%s", label.c_str(), bar.c_str(), tail.c_str());
+  const std::string line = bar.empty() ? (label + tail).substr(0, width - 1) : label + " " + bar + tail;
+  std::fprintf(stream_, "\r\033[K%s", line.c_str());
   std::fflush(stream_);
   is_drawn_ = true;
 }

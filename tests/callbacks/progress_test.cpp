@@ -1,0 +1,168 @@
+#include "framework/callbacks/progress.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+using namespace tenon::callbacks;
+using namespace tenon::pipeline;
+
+namespace {
+
+// The far end of a terminal of the given width: what a person would see there.
+class Terminal {
+ public:
+  explicit Terminal(unsigned short columns) : far_end_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    REQUIRE(far_end_ >= 0);
+    REQUIRE(grantpt(far_end_) == 0);
+    REQUIRE(unlockpt(far_end_) == 0);
+    const int near_end = open(ptsname(far_end_), O_RDWR | O_NOCTTY);
+    REQUIRE(near_end >= 0);
+    const winsize size{24, columns, 0, 0};
+    REQUIRE(ioctl(near_end, TIOCSWINSZ, &size) == 0);
+    stream_ = fdopen(near_end, "w");
+    REQUIRE(stream_);
+  }
+  ~Terminal() {
+    std::fclose(stream_);
+    close(far_end_);
+  }
+  Terminal(const Terminal&) = delete;
+
+  std::FILE* stream() { return stream_; }
+
+  // All that was written since the last call.
+  std::string read_all() {
+    std::fflush(stream_);
+    REQUIRE(fcntl(far_end_, F_SETFL, O_NONBLOCK) == 0);
+    std::string text;
+    char part[4096];
+    for (ssize_t count; (count = read(far_end_, part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(count));
+    return text;
+  }
+
+ private:
+  int far_end_;
+  std::FILE* stream_;
+};
+
+RunState middle_of_training() {
+  RunState state;
+  state.epoch = 2;
+  state.step = 15;
+  state.total_epochs = 3;
+  state.total_steps = 30;
+  state.steps_per_epoch = 10;
+  state.step_in_epoch = 5;
+  state.samples_in_epoch = 320;
+  state.time_s = 30;
+  state.learning_rate = 0.001;
+  state.figures = {{"train/loss", 0.5}, {"validation/accuracy", 0.975}};
+  state.read_epoch_loss = [] { return 0.25; };
+  return state;
+}
+
+void send(Progress& progress, Event event, const RunState& state) {
+  Verdict verdict{};
+  if (progress.wants(event)) progress.on_event(event, state, verdict);
+}
+
+// Columns that a line takes: escape sequences and the continuation bytes of UTF-8 take none.
+size_t width_of(const std::string& drawn) {
+  size_t width = 0;
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    if (drawn[i] == '\033') {
+      i = drawn.find_first_of("ABCDHJKm", i);
+    } else if (drawn[i] != '\r' && (static_cast<unsigned char>(drawn[i]) & 0xC0) != 0x80) {
+      ++width;
+    }
+  }
+  return width;
+}
+
+}  // namespace
+
+TEST_CASE("a terminal shows a bar with step, loss, learning rate, speed and time left") {
+  setenv("LC_ALL", "C.UTF-8", 1);
+  Terminal terminal(120);
+  Progress progress(terminal.stream());
+  RunState state = middle_of_training();
+  state.time_s = 28;
+  send(progress, Event::epoch_start, state);
+  state.time_s = 30;
+  send(progress, Event::step_end, state);
+  const std::string drawn = terminal.read_all();
+  CAPTURE(drawn);
+  CHECK(drawn.find("epoch 2/3 ███████████████░░░░░░░░░░░░░░░ 5/10") != std::string::npos);
+  CHECK(drawn.find("train/loss 0.25  lr 0.001  160 samples/s  0:30 left") != std::string::npos);
+  CHECK(drawn.find('\n') == std::string::npos);
+}
+
+TEST_CASE("a terminal without UTF-8 gets a bar of ASCII") {
+  setenv("LC_ALL", "C", 1);
+  Terminal terminal(120);
+  Progress progress(terminal.stream());
+  send(progress, Event::step_end, middle_of_training());
+  CHECK(terminal.read_all().find(" ###############............... 5/10") != std::string::npos);
+}
+
+TEST_CASE("the bar never takes more than the terminal's width") {
+  setenv("LC_ALL", "C.UTF-8", 1);
+  for (const unsigned short columns : {5, 20, 40, 60, 79, 80, 81, 100, 200}) {
+    CAPTURE(columns);
+    Terminal terminal(columns);
+    Progress progress(terminal.stream());
+    send(progress, Event::step_end, middle_of_training());
+    const std::string drawn = terminal.read_all();
+    CHECK(width_of(drawn) > 0);
+    CHECK(width_of(drawn) <= columns);
+  }
+}
+
+TEST_CASE("the line of an epoch takes the place of the bar") {
+  Terminal terminal(120);
+  Progress progress(terminal.stream());
+  send(progress, Event::step_end, middle_of_training());
+  terminal.read_all();
+  send(progress, Event::epoch_end, middle_of_training());
+  const std::string drawn = terminal.read_all();
+  CAPTURE(drawn);
+  CHECK(drawn.starts_with("\r\033[Kepoch 2/3  train/loss 0.5  validation/accuracy 0.975  lr 0.001"));
+  CHECK(drawn.ends_with("\n"));
+}
+
+TEST_CASE("what is no terminal gets whole lines and no escape sequences") {
+  std::FILE* const file = std::tmpfile();
+  REQUIRE(file);
+  Progress progress(file);
+  CHECK_FALSE(progress.wants(Event::step_end));
+  const RunState state = middle_of_training();
+  for (const Event event : {Event::epoch_start, Event::step_end, Event::log, Event::epoch_end})
+    send(progress, event, state);
+  std::rewind(file);
+  std::string text(1000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  CAPTURE(text);
+  CHECK(text.find("step 15/30  epoch 2/3  train/loss 0.5") == 0);
+  CHECK(text.find("\nepoch 2/3  train/loss 0.5  validation/accuracy 0.975") != std::string::npos);
+  CHECK(text.find('\033') == std::string::npos);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+}
+
+TEST_CASE("durations and figures are short") {
+  CHECK(format_duration(0) == "0:00");
+  CHECK(format_duration(67.4) == "1:07");
+  CHECK(format_duration(3 * 3600 + 5 * 60) == "3:05:00");
+  CHECK(format_duration(std::numeric_limits<double>::quiet_NaN()) == "0:00");
+  CHECK(format_figure(0.312149) == "0.3121");
+  CHECK(format_figure(97.5) == "97.5");
+  CHECK(format_figure(1.2344e-5) == "1.234e-05");
+}
