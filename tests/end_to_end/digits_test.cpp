@@ -13,15 +13,16 @@ namespace {
 
 const std::string kDigits = TENON_SOURCE_DIR "/configs/digits.toml";
 
-// Trains and returns the run folder.
-fs::path train(const std::string& folder_name, std::vector<std::string> more) {
+// Trains configs/<config>.toml and returns the run folder.
+fs::path train(const std::string& folder_name, std::vector<std::string> more, const std::string& config = "digits") {
   const fs::path output = make_empty_folder(folder_name);
-  std::vector<std::string> arguments{"--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\""};
+  std::vector<std::string> arguments{"--config", TENON_SOURCE_DIR "/configs/" + config + ".toml", "--set",
+                                     "run.output_dir=\"" + output.string() + "\""};
   for (std::string& word : more) arguments.insert(arguments.end(), {"--set", std::move(word)});
   const Outcome outcome = run_host(arguments);
   CAPTURE(outcome.errors);
   REQUIRE(outcome.exit_code == 0);
-  return find_run_folder(output, "digits");
+  return find_run_folder(output, config);
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ TEST_CASE("small_cnn reads more than 97 % of the digits, and leaves a complete r
 }
 
 TEST_CASE("mlp reads more than 95 % of the digits") {
-  const fs::path run = train("mlp", {"model={use=\"mlp\"}"});
+  const fs::path run = train("mlp", {}, "digits_mlp");
   CHECK(read_last_figure(run, "validation/accuracy") > 0.95);
 }
 

@@ -30,31 +30,27 @@ fs::path make_images(const std::string& name, int per_class) {
   return folder;
 }
 
-fs::path write_config(const fs::path& images) {
-  const std::string path =
-      "path = \"" + images.string() + "\", resize = 32, image_size = 28, validation_fraction = 0.3";
-  return write_file(images.parent_path() / "colours.toml",
-                    "[model]\nuse = \"small_cnn\"\nparams = { channels = 3, classes = 3, width = 8 }\n"
-                    "[data]\nbatch_size = 8\n"
-                    "[data.train]\nuse = \"image_folder\"\nparams = { " +
-                        path +
-                        ", split = \"train\", crop = \"random\", flip = 0.5 }\n"
-                        "[data.validation]\nuse = \"image_folder\"\nparams = { " +
-                        path +
-                        ", split = \"validation\" }\n"
-                        "[[loss]]\nuse = \"cross_entropy\"\n[[metric]]\nuse = \"accuracy\"\n"
-                        "[train]\nepochs = 6\n[optimizer]\nuse = \"adamw\"\nlr = 5e-3\n");
+// configs/image_folder.toml for those images.
+Outcome train(const fs::path& images, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{"--config", TENON_SOURCE_DIR "/configs/image_folder.toml"};
+  const std::string path = ".params.path=\"" + images.string() + "\"";
+  for (const std::string& word :
+       {"data.train" + path, "data.validation" + path, std::string("data.validation.params.validation_fraction=0.3"),
+        std::string("data.train.params.validation_fraction=0.3"), std::string("data.batch_size=8"),
+        std::string("train.epochs=6"), "run.output_dir=\"" + (images.parent_path() / "runs").string() + "\""})
+    arguments.insert(arguments.end(), {"--set", word});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_host(arguments);
 }
 
 }  // namespace
 
 TEST_CASE("image_folder trains on PNG and JPEG files given by path") {
   const fs::path images = make_images("colours", 20);
-  const Outcome outcome = run_host({"--config", write_config(images).string(), "--set",
-                                    "run.output_dir=\"" + (images.parent_path() / "runs").string() + "\""});
+  const Outcome outcome = train(images);
   CAPTURE(outcome.errors);
   REQUIRE(outcome.exit_code == 0);
-  CHECK(read_last_figure(find_run_folder(images.parent_path() / "runs", "colours"), "validation/accuracy") > 0.9);
+  CHECK(read_last_figure(find_run_folder(images.parent_path() / "runs", "image_folder"), "validation/accuracy") > 0.9);
 }
 
 TEST_CASE("a corrupt image is reported by path, with the data exit code") {
@@ -62,8 +58,7 @@ TEST_CASE("a corrupt image is reported by path, with the data exit code") {
   const fs::path broken = images / "green" / "4.jpg";
   const std::string whole = read_file(broken);
   std::ofstream(broken, std::ios::binary) << whole.substr(0, whole.size() / 2);
-  const Outcome outcome = run_host({"--config", write_config(images).string(), "--set",
-                                    "run.output_dir=\"" + (images.parent_path() / "runs").string() + "\""});
+  const Outcome outcome = train(images);
   CHECK(outcome.exit_code == 4);
   CHECK(outcome.errors.find(broken.string()) != std::string::npos);
   CHECK(outcome.errors.find("sample ") != std::string::npos);
@@ -71,7 +66,7 @@ TEST_CASE("a corrupt image is reported by path, with the data exit code") {
 
 TEST_CASE("a folder that is not there is reported before training") {
   const fs::path images = make_empty_folder("absent") / "nowhere";
-  const Outcome outcome = run_host({"--config", write_config(images).string(), "--check"});
+  const Outcome outcome = train(images, {"--check"});
   CHECK(outcome.exit_code != 0);
   CHECK(outcome.errors.find(images.string()) != std::string::npos);
 }
