@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs Tenon and builds plugins of another project against what was installed, and nothing else:
+# Installs Tenon, builds plugins of another project against what was installed, and nothing else, and trains with them:
 # check_package.sh CMAKE BUILD_FOLDER LIBTORCH
 set -euo pipefail
 cmake=$1
@@ -22,3 +22,19 @@ cp -r "$here/plugin" "$work/source"
 
 "$here/../plugin_api/check_exports.sh" portable "$work/build/ramp.so" "$work/build/spiral.so"
 "$here/../plugin_api/check_exports.sh" native "$work/build/linear.so"
+
+# train NAME ACCURACY [ARGUMENTS]: the installed host, from a folder of its own, must reach that accuracy at least.
+train() {
+  local name=$1 expected=$2 found
+  shift 2
+  mkdir "$work/$name"
+  (cd "$work/$name" && "$prefix/bin/host" --config "$work/source/spiral.toml" --plugin-dir "$work/build" "$@" >log)
+  found=$(sed -n 's/^finished .*validation\/accuracy \([0-9.]*\).*/\1/p' "$work/$name/log")
+  if ! awk -v found="$found" -v expected="$expected" 'BEGIN { exit !(found != "" && found >= expected) }'; then
+    cat "$work/$name/log"
+    printf '%s: accuracy "%s"; expected at least %s\n' "$name" "$found" "$expected"
+    exit 1
+  fi
+}
+train portable 0.95
+train native 0.5 --set 'model={use="linear"}' --set train.epochs=5

@@ -34,10 +34,18 @@ static tenon_status length(void* self, int64_t* length) {
 }
 
 static const int64_t one_number[] = {1};
-static const tenon_field x_field = {sizeof(tenon_field),          TENON_STRING("x"), TENON_FLOAT32, 1, one_number,
-                                    TENON_STRING("place, 0 to 1")};
-static const tenon_field y_field = {sizeof(tenon_field), TENON_STRING("y"),     TENON_FLOAT32, 1,
-                                    one_number,          TENON_STRING("height")};
+static const tenon_field x_field = {.size = sizeof(tenon_field),
+                                    .name = TENON_STRING("x"),
+                                    .dtype = TENON_FLOAT32,
+                                    .rank = 1,
+                                    .shape = one_number,
+                                    .doc = TENON_STRING("place, 0 to 1")};
+static const tenon_field y_field = {.size = sizeof(tenon_field),
+                                    .name = TENON_STRING("y"),
+                                    .dtype = TENON_FLOAT32,
+                                    .rank = 1,
+                                    .shape = one_number,
+                                    .doc = TENON_STRING("height")};
 static const tenon_field* const all_fields[] = {&x_field, &y_field};
 
 static tenon_status fields(void* self, const tenon_field* const** fields, uint64_t* count) {

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Holds the documentation to the tree: check_docs.sh REPOSITORY. A code block under <!-- file: PATH --> is that file, and
+# a relative link leads to something. Prints each breach as FILE:LINE: what is wrong, and fails if there is one.
+set -euo pipefail
+cd "$1"
+breaches=0
+blocks=0
+
+breach() {
+  printf '%s\n' "$1"
+  breaches=$((breaches + 1))
+}
+
+# block FILE LINE: the content of the first fenced block after that line.
+block() {
+  awk -v after="$2" 'NR <= after { next } /^```/ { if (inside) exit; inside = 1; next } inside' "$1"
+}
+
+# check_blocks FILE
+check_blocks() {
+  local line path
+  while IFS=: read -r line path; do
+    [ -n "$line" ] || continue
+    blocks=$((blocks + 1))
+    if [ ! -f "$path" ]; then
+      breach "$1:$line: names the file $path, which does not exist"
+    elif ! diff -u --label "$path" --label "$1" "$path" <(block "$1" "$line"); then
+      breach "$1:$line: the code block differs from $path (above)"
+    fi
+  done < <(grep -nE '^<!-- file: .+ -->$' "$1" | sed -E 's/^([0-9]+):<!-- file: (.+) -->$/\1:\2/' || true)
+}
+
+# check_links FILE
+check_links() {
+  local line target folder
+  folder=$(dirname "$1")
+  while IFS=: read -r line target; do
+    [ -n "$line" ] || continue
+    case $target in
+    http://* | https://* | mailto:* | '#'*) continue ;;
+    esac
+    [ -e "$folder/${target%%#*}" ] || breach "$1:$line: links to $target, which does not exist"
+  done < <(grep -noE '\]\([^)]+\)' "$1" | sed -E 's/^([0-9]+):\]\((.*)\)$/\1:\2/' || true)
+}
+
+while IFS= read -r file; do
+  check_blocks "$file"
+  check_links "$file"
+done < <(find . -path ./build -prune -o -path ./runs -prune -o -path ./.git -prune -o -name '*.md' -print | sed 's|^\./||')
+
+if [ "$blocks" = 0 ]; then breach "no document shows a file of this tree; expected the first plugin in README.md"; fi
+if [ "$breaches" != 0 ]; then
+  printf '%d breaches in the documentation\n' "$breaches"
+  exit 1
+fi
