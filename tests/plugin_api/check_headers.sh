@@ -19,13 +19,13 @@ compile() { # LANGUAGE STANDARD COMPILER HEADER
 
 for compiler in gcc clang; do
   command -v "$compiler" >/dev/null || continue
-  for path in "$include"/tenon/*.h; do
-    for standard in c11 c17; do compile c "$standard" "$compiler" "${path##*/}"; done
-    for standard in c++17 c++20; do compile c++ "$standard" "$compiler" "${path##*/}"; done
+  for path in "$include"/tenon/*.h "$include"/tenon/ops/*.h; do
+    for standard in c11 c17; do compile c "$standard" "$compiler" "${path#"$include"/tenon/}"; done
+    for standard in c++17 c++20; do compile c++ "$standard" "$compiler" "${path#"$include"/tenon/}"; done
   done
   for path in "$include"/tenon/*.hpp; do
     [ "${path##*/}" != torch.hpp ] || continue
-    for standard in c++17 c++20; do compile c++ "$standard" "$compiler" "${path##*/}"; done
+    for standard in c++17 c++20; do compile c++ "$standard" "$compiler" "${path#"$include"/tenon/}"; done
   done
 done
 

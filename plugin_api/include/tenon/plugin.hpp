@@ -33,9 +33,11 @@
 #include "callback.hpp"
 #include "dataset.hpp"
 #include "detail/open_plugin.hpp"
+#include "layers.hpp"
 #include "loss.hpp"
 #include "metric.hpp"
 #include "model.hpp"
+#include "ops.hpp"
 #include "random.hpp"
 
 // Defines the plugin's entry: id, version, SPDX licence, one line of doc, then its components. Once per plugin.

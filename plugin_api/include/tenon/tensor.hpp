@@ -1,11 +1,12 @@
-// Tensors and ATen operators in C++. Operators go through the host's dispatcher, so that autograd, autocast and no_grad
-// apply; names, shapes and promotion are those of PyTorch. All of it on the training thread.
+// Tensors in C++, and the frame that they live in. What is computed with them is in ops.hpp. All of it on the training
+// thread.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -168,16 +169,27 @@ class Frame {
     return Tensor(static_cast<tenon_tensor*>(const_cast<void*>(result.as.p)), this);
   }
 
-  // Calls a function of ops.h: frame.apply(tenon_relu, x.handle()).
+  // Calls a function of ops.h: frame.apply(tenon_relu, x). Tensors, arguments and lists become what C takes.
   template <class Function, class... Args>
-  Tensor apply(Function function, Args... args) const {
+  Tensor apply(Function function, const Args&... args) const {
     tenon_calls calls = tenon_begin(&detail::operators, frame_);
-    tenon_tensor* const result = function(&calls, args...);
+    tenon_tensor* const result = function(&calls, to_c(args)...);
     detail::check(calls.status);
     return Tensor(result, this);
   }
 
  private:
+  static tenon_tensor* to_c(const Tensor& tensor) { return tensor.handle(); }
+  static tenon_value to_c(const Argument& argument) { return argument.value(); }
+  template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
+  static Number to_c(Number number) {
+    return number;
+  }
+  template <class Element>
+  static const Element* to_c(const Element* elements) {
+    return elements;
+  }
+
   const tenon_frame* frame_;
 };
 
@@ -213,55 +225,5 @@ class Inputs {
   uint64_t count_;
   const std::vector<Port>* ports_;
 };
-
-// ---- Operators: documented in ops.h --------------------------------------------------------------------------------
-
-inline Tensor operator+(const Tensor& left, const Tensor& right) {
-  return left.frame()->apply(tenon_add, left.handle(), right.handle());
-}
-inline Tensor operator-(const Tensor& left, const Tensor& right) {
-  return left.frame()->apply(tenon_sub, left.handle(), right.handle());
-}
-inline Tensor operator*(const Tensor& left, const Tensor& right) {
-  return left.frame()->apply(tenon_mul, left.handle(), right.handle());
-}
-inline Tensor operator/(const Tensor& left, const Tensor& right) {
-  return left.frame()->apply(tenon_div, left.handle(), right.handle());
-}
-// Adds in place.
-inline const Tensor& operator+=(const Tensor& target, const Tensor& amount) {
-  target.frame()->apply(tenon_add_in_place, target.handle(), amount.handle());
-  return target;
-}
-inline Tensor clamp_min(const Tensor& input, const Argument& minimum) {
-  return input.frame()->apply(tenon_clamp_min, input.handle(), minimum.value());
-}
-inline Tensor sum(const Tensor& input) { return input.frame()->apply(tenon_sum, input.handle()); }
-inline Tensor eq(const Tensor& left, const Tensor& right) {
-  return left.frame()->apply(tenon_eq, left.handle(), right.handle());
-}
-inline Tensor ne(const Tensor& input, const Argument& number) {
-  return input.frame()->apply(tenon_ne_scalar, input.handle(), number.value());
-}
-inline Tensor logical_and(const Tensor& left, const Tensor& right) {
-  return left.frame()->apply(tenon_logical_and, left.handle(), right.handle());
-}
-inline Tensor argmax(const Tensor& input, int64_t dim) {
-  return input.frame()->apply(tenon_argmax, input.handle(), dim);
-}
-inline Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {}) {
-  return input.frame()->apply(tenon_linear, input.handle(), weight.handle(), bias.handle());
-}
-inline Tensor relu(const Tensor& input) { return input.frame()->apply(tenon_relu, input.handle()); }
-inline Tensor flatten(const Tensor& input, int64_t first_dim, int64_t last_dim = -1) {
-  return input.frame()->apply(tenon_flatten, input.handle(), first_dim, last_dim);
-}
-// reduction: TENON_REDUCTION_MEAN ...
-inline Tensor cross_entropy_loss(const Tensor& logits, const Tensor& target, int64_t reduction,
-                                 int64_t ignore_index = -100, double label_smoothing = 0) {
-  tenon_tensor* const no_class_weights = nullptr;
-  return logits.frame()->apply(tenon_cross_entropy_loss, logits.handle(), target.handle(), no_class_weights, reduction,
-                               ignore_index, label_smoothing);
-}
 
 }  // namespace tenon

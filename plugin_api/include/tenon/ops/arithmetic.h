@@ -1,0 +1,173 @@
+/* Arithmetic, elementwise with broadcasting unless a comment says otherwise, and reductions. */
+#ifndef TENON_OPS_ARITHMETIC_H
+#define TENON_OPS_ARITHMETIC_H
+
+#include "call.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline tenon_tensor* tenon_add(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_ADD, left, right);
+}
+
+static inline tenon_tensor* tenon_sub(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_SUB, left, right);
+}
+
+static inline tenon_tensor* tenon_mul(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_MUL, left, right);
+}
+
+static inline tenon_tensor* tenon_div(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_DIV, left, right);
+}
+
+/* The scalar forms keep the dtype of input as PyTorch does: number is tenon_float(...) or tenon_int(...). */
+static inline tenon_tensor* tenon_add_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value number) {
+  return tenon_apply_with(calls, TENON_OPERATOR_ADD_SCALAR, input, number);
+}
+
+static inline tenon_tensor* tenon_sub_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value number) {
+  return tenon_apply_with(calls, TENON_OPERATOR_SUB_SCALAR, input, number);
+}
+
+static inline tenon_tensor* tenon_mul_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value number) {
+  return tenon_apply_with(calls, TENON_OPERATOR_MUL_SCALAR, input, number);
+}
+
+static inline tenon_tensor* tenon_div_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value number) {
+  return tenon_apply_with(calls, TENON_OPERATOR_DIV_SCALAR, input, number);
+}
+
+static inline tenon_tensor* tenon_pow_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value exponent) {
+  return tenon_apply_with(calls, TENON_OPERATOR_POW_SCALAR, input, exponent);
+}
+
+/* target += amount, in place: how a metric adds to its states. */
+static inline tenon_tensor* tenon_add_in_place(tenon_calls* calls, tenon_tensor* target, tenon_tensor* amount) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_ADD_IN_PLACE, target, amount);
+}
+
+static inline tenon_tensor* tenon_add_scalar_in_place(tenon_calls* calls, tenon_tensor* target, tenon_value amount) {
+  return tenon_apply_with(calls, TENON_OPERATOR_ADD_SCALAR_IN_PLACE, target, amount);
+}
+
+/* target *= factor, in place. */
+static inline tenon_tensor* tenon_mul_in_place(tenon_calls* calls, tenon_tensor* target, tenon_tensor* factor) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_MUL_IN_PLACE, target, factor);
+}
+
+static inline tenon_tensor* tenon_neg(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, TENON_OPERATOR_NEG, input);
+}
+
+static inline tenon_tensor* tenon_abs(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, TENON_OPERATOR_ABS, input);
+}
+
+static inline tenon_tensor* tenon_exp(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, TENON_OPERATOR_EXP, input);
+}
+
+/* Natural. */
+static inline tenon_tensor* tenon_log(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, TENON_OPERATOR_LOG, input);
+}
+
+static inline tenon_tensor* tenon_sqrt(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, TENON_OPERATOR_SQRT, input);
+}
+
+/* 1 / sqrt(input). */
+static inline tenon_tensor* tenon_rsqrt(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, TENON_OPERATOR_RSQRT, input);
+}
+
+static inline tenon_tensor* tenon_sin(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, TENON_OPERATOR_SIN, input);
+}
+
+static inline tenon_tensor* tenon_cos(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, TENON_OPERATOR_COS, input);
+}
+
+static inline tenon_tensor* tenon_maximum(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_MAXIMUM, left, right);
+}
+
+static inline tenon_tensor* tenon_minimum(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_MINIMUM, left, right);
+}
+
+/* Either bound may be tenon_none(). */
+static inline tenon_tensor* tenon_clamp(tenon_calls* calls, tenon_tensor* input, tenon_value minimum,
+                                        tenon_value maximum) {
+  const tenon_value args[3] = {tenon_tensor_value(input), minimum, maximum};
+  return tenon_apply(calls, TENON_OPERATOR_CLAMP, args, 3);
+}
+
+/* Each element, but `minimum` where it is smaller. */
+static inline tenon_tensor* tenon_clamp_min(tenon_calls* calls, tenon_tensor* input, tenon_value minimum) {
+  return tenon_apply_with(calls, TENON_OPERATOR_CLAMP_MIN, input, minimum);
+}
+
+/* Each element, but `maximum` where it is larger. */
+static inline tenon_tensor* tenon_clamp_max(tenon_calls* calls, tenon_tensor* input, tenon_value maximum) {
+  return tenon_apply_with(calls, TENON_OPERATOR_CLAMP_MAX, input, maximum);
+}
+
+/* The sum of all elements, a scalar; of booleans, their number as int64. */
+static inline tenon_tensor* tenon_sum(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, TENON_OPERATOR_SUM, input);
+}
+
+/* Over the dimensions listed, which go, or stay with extent 1 where keep_dims is not 0. */
+static inline tenon_tensor* tenon_sum_dims(tenon_calls* calls, tenon_tensor* input, const int64_t* dims,
+                                           uint64_t dims_count, int keep_dims) {
+  const tenon_value args[3] = {tenon_tensor_value(input), tenon_ints(dims, dims_count), tenon_bool(keep_dims)};
+  return tenon_apply(calls, TENON_OPERATOR_SUM_DIMS, args, 3);
+}
+
+/* The mean of all elements, a scalar. */
+static inline tenon_tensor* tenon_mean(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, TENON_OPERATOR_MEAN, input);
+}
+
+/* Like tenon_sum_dims. */
+static inline tenon_tensor* tenon_mean_dims(tenon_calls* calls, tenon_tensor* input, const int64_t* dims,
+                                            uint64_t dims_count, int keep_dims) {
+  const tenon_value args[3] = {tenon_tensor_value(input), tenon_ints(dims, dims_count), tenon_bool(keep_dims)};
+  return tenon_apply(calls, TENON_OPERATOR_MEAN_DIMS, args, 3);
+}
+
+/* Like tenon_sum_dims: the largest element. */
+static inline tenon_tensor* tenon_amax(tenon_calls* calls, tenon_tensor* input, const int64_t* dims,
+                                       uint64_t dims_count, int keep_dims) {
+  const tenon_value args[3] = {tenon_tensor_value(input), tenon_ints(dims, dims_count), tenon_bool(keep_dims)};
+  return tenon_apply(calls, TENON_OPERATOR_AMAX, args, 3);
+}
+
+/* Like tenon_sum_dims: the smallest element. */
+static inline tenon_tensor* tenon_amin(tenon_calls* calls, tenon_tensor* input, const int64_t* dims,
+                                       uint64_t dims_count, int keep_dims) {
+  const tenon_value args[3] = {tenon_tensor_value(input), tenon_ints(dims, dims_count), tenon_bool(keep_dims)};
+  return tenon_apply(calls, TENON_OPERATOR_AMIN, args, 3);
+}
+
+/* Running sums along a dimension. */
+static inline tenon_tensor* tenon_cumsum(tenon_calls* calls, tenon_tensor* input, int64_t dim) {
+  const tenon_value args[2] = {tenon_tensor_value(input), tenon_int(dim)};
+  return tenon_apply(calls, TENON_OPERATOR_CUMSUM, args, 2);
+}
+
+/* Matrix product of the last two dimensions, batched over the others: [..., N, K] x [..., K, M] to [..., N, M]. */
+static inline tenon_tensor* tenon_matmul(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_MATMUL, left, right);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

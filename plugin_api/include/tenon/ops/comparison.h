@@ -1,0 +1,98 @@
+/* Comparisons, which give booleans, logic, and what is chosen by them. */
+#ifndef TENON_OPS_COMPARISON_H
+#define TENON_OPS_COMPARISON_H
+
+#include "call.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline tenon_tensor* tenon_eq(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_EQ, left, right);
+}
+
+static inline tenon_tensor* tenon_ne(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_NE, left, right);
+}
+
+static inline tenon_tensor* tenon_gt(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_GT, left, right);
+}
+
+static inline tenon_tensor* tenon_ge(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_GE, left, right);
+}
+
+static inline tenon_tensor* tenon_lt(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_LT, left, right);
+}
+
+static inline tenon_tensor* tenon_le(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_LE, left, right);
+}
+
+static inline tenon_tensor* tenon_eq_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value number) {
+  return tenon_apply_with(calls, TENON_OPERATOR_EQ_SCALAR, input, number);
+}
+
+static inline tenon_tensor* tenon_ne_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value number) {
+  return tenon_apply_with(calls, TENON_OPERATOR_NE_SCALAR, input, number);
+}
+
+static inline tenon_tensor* tenon_gt_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value number) {
+  return tenon_apply_with(calls, TENON_OPERATOR_GT_SCALAR, input, number);
+}
+
+static inline tenon_tensor* tenon_ge_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value number) {
+  return tenon_apply_with(calls, TENON_OPERATOR_GE_SCALAR, input, number);
+}
+
+static inline tenon_tensor* tenon_lt_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value number) {
+  return tenon_apply_with(calls, TENON_OPERATOR_LT_SCALAR, input, number);
+}
+
+static inline tenon_tensor* tenon_le_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value number) {
+  return tenon_apply_with(calls, TENON_OPERATOR_LE_SCALAR, input, number);
+}
+
+static inline tenon_tensor* tenon_logical_and(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_LOGICAL_AND, left, right);
+}
+
+static inline tenon_tensor* tenon_logical_or(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
+  return tenon_apply_binary(calls, TENON_OPERATOR_LOGICAL_OR, left, right);
+}
+
+static inline tenon_tensor* tenon_logical_not(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, TENON_OPERATOR_LOGICAL_NOT, input);
+}
+
+/* Element by element. */
+static inline tenon_tensor* tenon_where(tenon_calls* calls, tenon_tensor* condition, tenon_tensor* if_true,
+                                        tenon_tensor* if_false) {
+  const tenon_value args[3] = {tenon_tensor_value(condition), tenon_tensor_value(if_true),
+                               tenon_tensor_value(if_false)};
+  return tenon_apply(calls, TENON_OPERATOR_WHERE, args, 3);
+}
+
+/* The index of the largest element along a dimension, int64, without that dimension. */
+static inline tenon_tensor* tenon_argmax(tenon_calls* calls, tenon_tensor* input, int64_t dim) {
+  const tenon_value args[2] = {tenon_tensor_value(input), tenon_int(dim)};
+  return tenon_apply(calls, TENON_OPERATOR_ARGMAX, args, 2);
+}
+
+/* The k largest elements along a dimension, sorted, and their indices, int64. Null after an error. */
+static inline void tenon_topk(tenon_calls* calls, tenon_tensor* input, int64_t k, int64_t dim, tenon_tensor** values,
+                              tenon_tensor** indices) {
+  const tenon_value args[3] = {tenon_tensor_value(input), tenon_int(k), tenon_int(dim)};
+  tenon_tensor* results[2];
+  tenon_apply_for(calls, TENON_OPERATOR_TOPK, args, 3, results, 2);
+  *values = results[0];
+  *indices = results[1];
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
