@@ -50,7 +50,6 @@ class Loader::Implementation {
 
   void start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch);
   const Batch* next();
-  double wait_seconds() const { return std::chrono::duration<double>(waited_).count(); }
 
  private:
   // What a thread keeps between tickets.
@@ -87,7 +86,6 @@ class Loader::Implementation {
   const BatchRing ring_;
   Reader inline_reader_;  // without worker threads
   Batch batch_{0, {}};    // what next() gave out
-  Clock::duration waited_{0};
 
   // Between samples a worker looks here whether the pass is still wanted.
   std::atomic<bool> abandoned_{false};
@@ -270,9 +268,7 @@ const Batch* Loader::Implementation::next() {
   if (error_) std::rethrow_exception(error_);
   if (ahead_.is_over()) return nullptr;
 
-  const auto begin = Clock::now();
   has_threads() ? wait_for_front(lock) : read_front();
-  waited_ += Clock::now() - begin;
 
   error_ = open_error_ ? open_error_ : ahead_.front_error();
   if (error_) std::rethrow_exception(error_);
@@ -305,7 +301,5 @@ void Loader::start(std::vector<int64_t> order, int64_t epoch, int64_t first_batc
 }
 
 const Batch* Loader::next() { return implementation_->next(); }
-
-double Loader::wait_seconds() const { return implementation_->wait_seconds(); }
 
 }  // namespace tenon::data

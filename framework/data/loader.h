@@ -16,7 +16,7 @@ struct LoaderOptions {
   int64_t batch_size;  // at least 1
   int64_t workers;     // 0: next() reads the samples itself
   int64_t prefetch;    // batches read ahead of the one in use, at least 1
-  uint64_t seed;       // of the run
+  uint64_t seed;       // of the dataset: see dataset_seed.h
   uint32_t rank = 0;
 };
 
@@ -34,17 +34,15 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // Begins a pass over the samples of `order` (the loader keeps it), abandoning one that is under way.
-  // `first_batch` skips that many batches without reading them.
+  // Begins a pass over the samples of `order` (the loader keeps it), abandoning one that is under way. `epoch` is 0
+  // where there is none. `first_batch` skips that many batches without reading them: where a run that is resumed in the
+  // middle of an epoch goes on.
   void start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch = 0);
 
   // The next batch in order, or null at the end of the pass. Throws the worker's own error when it reaches the batch
   // whose sample failed (of several in one batch the first), so that the same error comes for any number of workers;
   // an error of open_worker comes with the first batch. The pass then is over: start() begins another.
   const Batch* next();
-
-  // Time that next() spent waiting for workers (without workers: reading) since construction, in seconds.
-  double wait_seconds() const;
 
  private:
   class Implementation;

@@ -37,7 +37,7 @@ class SampleSource {
   virtual ~SampleSource() = default;
   virtual int64_t size() const = 0;
   virtual const std::vector<Field>& fields() const = 0;
-  // [worker] Called on the thread that will use the worker. `seed` is of (run seed, rank, worker id).
+  // [worker] Called on the thread that will use the worker. `seed` is of (dataset, rank, worker id).
   virtual std::unique_ptr<Worker> open_worker(uint64_t worker_id, uint64_t seed) = 0;
 };
 

@@ -21,9 +21,16 @@ constexpr std::array<uint32_t, 4> philox_4x32_10(std::array<uint32_t, 4> counter
 }
 
 // What a stream is for. Two purposes never share numbers, whatever their other coordinates.
-enum class StreamPurpose : uint32_t { shuffle = 1, sample = 2, worker = 3, initial_weights = 4, training = 5 };
+enum class StreamPurpose : uint32_t {
+  shuffle = 1,
+  sample = 2,
+  worker = 3,
+  initial_weights = 4,
+  training = 5,
+  dataset = 6
+};
 
-// 64 random bits for (seed, purpose, a, b): for instance (run seed, sample, epoch, index). a < 2^32, b < 2^64.
+// 64 random bits for (seed, purpose, a, b): for instance (dataset seed, sample, epoch, index). a < 2^32, b < 2^64.
 constexpr uint64_t derive_seed(uint64_t seed, StreamPurpose purpose, uint32_t a, uint64_t b) {
   const auto bits =
       philox_4x32_10({static_cast<uint32_t>(b), static_cast<uint32_t>(b >> 32), a, static_cast<uint32_t>(purpose)},

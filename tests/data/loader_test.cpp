@@ -210,17 +210,6 @@ TEST_CASE("worker threads are named and leave the process's signals to others") 
   CHECK(sigismember(&mask, SIGINT) == 0);
 }
 
-TEST_CASE("the time spent waiting for samples is counted") {
-  for (const int64_t workers : {0, 1}) {
-    NumberedSamples source(2);
-    source.on_get = [](const SampleRequest&) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
-    Loader loader(source, {.batch_size = 2, .workers = workers, .prefetch = 1, .seed = 0});
-    CHECK(loader.wait_seconds() == 0);
-    read_pass(source, loader, sequential_order(2), 1);
-    CHECK(loader.wait_seconds() > 0.02);
-  }
-}
-
 TEST_CASE("misuse is refused and leaves the pass under way as it is") {
   NumberedSamples source(6);
   Loader loader(source, {.batch_size = 2, .workers = 2, .prefetch = 1, .seed = 0});

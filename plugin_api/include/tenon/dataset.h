@@ -24,9 +24,10 @@ typedef struct tenon_field {
 typedef struct tenon_sample {
   uint64_t size;
   int64_t index; /* 0 <= index < size() */
-  int64_t epoch; /* from 1; 0 where there is none */
-  /* A function of (run seed, epoch, index) alone. Augmentation that draws from a generator seeded with it gives the
-   * same pixels for any number of workers, and again when a run is resumed. */
+  int64_t epoch; /* from 1; 0 where there is none, as in validation */
+  /* A function of (run seed, which dataset, epoch, index) alone. Augmentation that draws from a generator seeded with
+   * it gives the same pixels for any number of workers, and again when a run is resumed. Training and validation data,
+   * made by the same component or not, never share a seed; validation data have the same seeds in every epoch. */
   uint64_t seed;
 } tenon_sample;
 
@@ -55,7 +56,7 @@ typedef struct tenon_dataset {
   tenon_status (*fields)(void* self, const tenon_field* const** fields, uint64_t* count);
 
   /* [worker] Optional (both null or both set). What a worker thread keeps between samples; `seed` is of (run seed,
-   * rank, worker id), for plugins that want a generator per worker. */
+   * which dataset, rank, worker id), for plugins that want a generator per worker. */
   tenon_status (*open_worker)(void* self, uint64_t worker_id, uint64_t seed, void** worker);
   void (*close_worker)(void* self, void* worker);
 
