@@ -1,5 +1,6 @@
 #include "host/command_line.h"
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <sstream>
 
@@ -39,20 +40,35 @@ std::vector<std::string> option_names(const po::options_description& options) {
               "command line: " + what + "; expected host --config FILE [options], see host --help");
 }
 
+// Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
+void refuse_standing_alone(const po::parsed_options& parsed) {
+  const auto& options = parsed.options;
+  const auto alone =
+      std::find_if(options.begin(), options.end(), [](const auto& one) { return one.position_key >= 0; });
+  if (alone == options.end()) return;
+  const std::string& argument = alone->value.front();
+  const bool has_config =
+      std::any_of(options.begin(), options.end(), [](const auto& one) { return one.string_key == "config"; });
+  const bool is_setting = argument.find('=') != argument.npos;
+  const bool is_file = !has_config && !argument.empty() && argument[0] != '-';
+  std::string guess;
+  if (is_setting || is_file)
+    guess = std::string("; did you mean ") + (is_setting ? "--set " : "--config ") + argument + "?";
+  refuse("the argument \"" + argument + "\" stands alone" + guess);
+}
+
 po::variables_map parse(int argc, const char* const* argv, const po::options_description& options) {
   po::variables_map given;
   try {
     // No guessing: an abbreviation that works today could mean another option tomorrow.
     const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-    const po::positional_options_description no_positionals;
-    po::store(po::command_line_parser(argc, argv).options(options).positional(no_positionals).style(style).run(),
-              given);
+    const auto parsed = po::command_line_parser(argc, argv).options(options).style(style).run();
+    refuse_standing_alone(parsed);
+    po::store(parsed, given);
     po::notify(given);
   } catch (const po::unknown_option& mistake) {
     refuse("unknown option " + mistake.get_option_name() +
            support::suggest_name(mistake.get_option_name(), option_names(options)));
-  } catch (const po::too_many_positional_options_error&) {
-    refuse("an argument stands alone");
   } catch (const po::error& mistake) {
     refuse(mistake.what());
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <fstream>
 #include <set>
 #include <utility>
 
@@ -34,6 +35,25 @@ std::string print_csv_header(const std::vector<std::string>& columns) {
   std::string header;
   for (const auto& column : columns) header += (header.empty() ? "" : ",") + quote_for_csv(column);
   return header + '\n';
+}
+
+// Writes each row of a CSV file with `ending` behind it. The header, of so many bytes, may hold line breaks (a figure's
+// name is any text); rows are numbers and have none.
+void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std::string& ending, DurableFile& to) {
+  constexpr size_t kPiece = size_t{1} << 16;  // bytes a write, about
+  errno = 0;
+  std::ifstream rows(csv, std::ios::binary);
+  rows.seekg(static_cast<std::streamoff>(header_bytes));
+  if (!rows) throw make_file_error(kKind, csv, "cannot be read to add a column", errno);
+  std::string piece;
+  for (std::string row; std::getline(rows, row);) {
+    piece += row + ending + '\n';
+    if (piece.size() < kPiece) continue;
+    to.write(piece);
+    piece.clear();
+  }
+  if (!rows.eof()) throw make_file_error(kKind, csv, "cannot be read to add a column", errno);
+  to.write(piece);
 }
 
 void check_names(const Figures& figures) {
@@ -98,19 +118,17 @@ void History::append(const HistoryLine& line) {
     if (places_.emplace(name, columns_.size()).second) columns_.push_back(name);
   }
   if (columns_.size() > first_new) add_columns(first_new);
-  rows_.push_back(print_row(line));
-  csv_.append(rows_.back() + '\n');
+  csv_.append(print_row(line) + '\n');
 }
 
-// Rows written from here on have all columns; those before get the missing ones, empty.
+// Rows written from here on have all columns; those before are read from the file and get the missing ones, empty.
 void History::add_columns(size_t first_new) {
+  const std::vector<std::string> old_columns(columns_.begin(), columns_.begin() + static_cast<ptrdiff_t>(first_new));
   const std::string empty(columns_.size() - first_new, ',');
-  std::string text = print_csv_header(columns_);
-  for (auto& row : rows_) {
-    row += empty;
-    text += row + '\n';
-  }
-  write_file_durably(csv_path_, text, kKind);
+  DurableFile replacement(csv_path_, kKind);
+  replacement.write(print_csv_header(columns_));
+  copy_rows(csv_path_, print_csv_header(old_columns).size(), empty, replacement);
+  replacement.commit();
   csv_ = AppendedFile(csv_path_, AppendedFile::Opening::is_there);
 }
 

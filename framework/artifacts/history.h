@@ -42,7 +42,7 @@ class AppendedFile {
 
 // Writes both files line by line, so that a killed run has whole lines. A figure that the CSV has no column for yet
 // gets one at the right end: the file is then replaced, in one step, by one where the earlier rows leave it empty. The
-// bytes depend on the lines alone.
+// bytes depend on the lines alone. No line is kept in memory: a run may write millions.
 class History {
  public:
   // Throws Error(internal) with the path and the reason, also if one of the files exists already.
@@ -58,7 +58,6 @@ class History {
   AppendedFile csv_;
   std::vector<std::string> columns_;
   std::map<std::string, size_t> places_;  // of the figures in columns_
-  std::vector<std::string> rows_;         // as in the file but for the line break and the columns that came later
 };
 
 }  // namespace tenon::artifacts

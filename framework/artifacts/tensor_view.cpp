@@ -6,6 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "framework/artifacts/safetensors_header.h"
+
 namespace tenon::artifacts {
 
 namespace {
@@ -41,6 +43,16 @@ std::optional<uint64_t> count_bytes(const std::vector<int64_t>& shape, uint64_t 
     bytes *= factor;
   }
   return is_empty ? 0 : bytes;
+}
+
+std::optional<std::string> find_name_mistake(std::string_view name) {
+  if (name == kMetadataKey) return "the format keeps this name for itself";
+  try {
+    static_cast<void>(nlohmann::json(name).dump());
+  } catch (const nlohmann::json::type_error&) {
+    return "the name is not UTF-8";
+  }
+  return std::nullopt;
 }
 
 std::string quote_name(std::string_view name) {

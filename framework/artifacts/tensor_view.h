@@ -32,6 +32,9 @@ std::string_view list_stored_types();                       // "F64, F32, ...", 
 // overflow.
 std::optional<uint64_t> count_bytes(const std::vector<int64_t>& shape, uint64_t bytes_per_element);
 
+// Why files cannot hold a tensor of this name, as a clause of a message; none if they can.
+std::optional<std::string> find_name_mistake(std::string_view name);
+
 // A tensor's name, or anything else from a file, for a message: quoted, escaped and not too long.
 std::string quote_name(std::string_view name);
 

@@ -40,7 +40,7 @@ void check_tensors(std::span<const TensorView> tensors, const std::filesystem::p
       refuse(file, place + " has " + std::to_string(tensor.bytes) + " bytes; expected " +
                        (expected ? std::to_string(*expected) : "a possible shape") + " of its type and shape");
     }
-    if (tensor.name == kMetadataKey) refuse(file, place + ": the format keeps this name for itself");
+    if (const auto mistake = find_name_mistake(tensor.name)) refuse(file, place + ": " + *mistake);
     if (!names.insert(tensor.name).second) refuse(file, place + " is there twice");
   }
 }

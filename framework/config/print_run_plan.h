@@ -7,7 +7,7 @@
 
 namespace tenon::config {
 
-// A valid run file that resolves to the same plan, with one comment line on top.
+// A valid run file that resolves to the same plan from any folder, with one comment line on top.
 std::string print_run_plan(const RunPlan& plan);
 
 }  // namespace tenon::config

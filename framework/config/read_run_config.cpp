@@ -26,6 +26,14 @@ std::string read_text(const std::filesystem::path& file) {
                        file.string() + ": cannot be read: " + std::strerror(errno) + "; expected a run file (TOML)");
 }
 
+// The upper ends are far beyond what anyone needs, and below what a conversion, a product or a system call would turn
+// into nonsense later, away from the place of the mistake.
+constexpr const char* kBatchSizes = "[1, 1e9]";
+constexpr const char* kThreads = "[0, 4096]";
+constexpr const char* kBatchesAhead = "[1, 1e6]";
+constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of every random stream
+constexpr const char* kSteps = "[1, 1e15]";         // counted exactly by a double
+
 // The keys that all components share.
 void read_component(TableReader& table, ComponentConfig& config) {
   config.path = table.path();
@@ -44,7 +52,7 @@ void read_run(TableReader table, RunSettings& run) {
   table.read("output_dir", run.output_dir);
   table.read("seed", run.seed, "[0, inf)");
   table.read("deterministic", run.deterministic);
-  table.read("threads", run.threads, "[0, inf)");
+  table.read("threads", run.threads, kThreads);
   table.reject_unknown_keys();
 }
 
@@ -81,10 +89,10 @@ std::vector<NamedDatasetConfig> read_validation_datasets(TableReader table) {
 }
 
 void read_data(TableReader table, DataConfig& data) {
-  table.read("batch_size", data.batch_size, "[1, inf)");
-  table.read("validation_batch_size", data.validation_batch_size, "[1, inf)");
-  table.read("workers", data.workers, "[0, inf)");
-  table.read("prefetch", data.prefetch, "[1, inf)");
+  table.read("batch_size", data.batch_size, kBatchSizes);
+  table.read("validation_batch_size", data.validation_batch_size, kBatchSizes);
+  table.read("workers", data.workers, kThreads);
+  table.read("prefetch", data.prefetch, kBatchesAhead);
   table.read("shuffle", data.shuffle);
   data.train = read_dataset(table.table("train"), "train");
   const bool has_validation = table.has("validation");
@@ -120,8 +128,8 @@ ComponentConfig read_callback(TableReader table) {
 }
 
 void read_train(TableReader table, TrainConfig& train) {
-  table.read("epochs", train.epochs, "[1, inf)");
-  table.read("steps", train.steps, "[1, inf)");
+  table.read("epochs", train.epochs, kEpochs);
+  table.read("steps", train.steps, kSteps);
   table.reject_unknown_keys();
 }
 
@@ -169,13 +177,17 @@ void read_document(TableReader table, RunConfig& config) {
 
 }  // namespace
 
-RunConfig read_run_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+RunConfig read_run_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                          const std::vector<std::filesystem::path>& plugin_directories) {
   Node document = parse_toml(read_text(file), file.string());
   Mistakes mistakes;
   for (const std::string& text : overrides) apply_override(text, document, mistakes);
   RunConfig config;
   config.file = file;
   config.folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+  config.working_folder = std::filesystem::current_path();
+  for (const auto& path : plugin_directories)
+    config.plugin_directories.push_back(std::filesystem::absolute(path).lexically_normal());
   read_document(TableReader(document, "", mistakes), config);
   mistakes.throw_if_any();
   return config;

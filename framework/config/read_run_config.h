@@ -12,7 +12,9 @@ namespace tenon::config {
 // Reads the file and applies `--set key.path=value` in order, `value` being TOML (a bare word that is not TOML is taken
 // as a string). Throws Error(configuration): the file cannot be read, is not TOML, or (all of them listed, each on its
 // line with file:line:column) has unknown keys, values of the wrong type or out of range. Positions of overrides read
-// `--set train.epochs`.
-RunConfig read_run_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+// `--set train.epochs`. `plugin_directories` are those of the command line, relative ones to the working directory:
+// kept, so that the plan of the run names everything that it takes to do the run again.
+RunConfig read_run_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                          const std::vector<std::filesystem::path>& plugin_directories = {});
 
 }  // namespace tenon::config

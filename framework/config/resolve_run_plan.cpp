@@ -27,7 +27,7 @@ std::string resolve_name(const Setting<std::string>& name, const std::string& ot
 RunSection resolve_run(const RunConfig& config, Mistakes& mistakes) {
   RunSection run;
   run.name = resolve_name(config.run.name, config.file.stem().string(), "run.name", mistakes);
-  run.output_dir = config.run.output_dir.value_or("runs");
+  run.output_dir = resolve_path(config.run.output_dir.value_or("runs"), config.working_folder);
   run.seed = static_cast<uint64_t>(config.run.seed.value_or(0));
   run.deterministic = config.run.deterministic.value_or(false);
   run.threads = config.run.threads.value_or(0);
@@ -134,7 +134,8 @@ TrainSection resolve_train(const TrainConfig& config, Mistakes& mistakes) {
   } else if (!config.epochs.value && !config.steps.value) {
     mistakes.add(config.epochs.place, "train.epochs is missing; expected epochs or steps, such as epochs = 10");
   }
-  return {config.epochs.value_or(0), config.steps.value_or(0)};
+  const Place& place = config.epochs.value ? config.epochs.place : config.steps.place;
+  return {config.epochs.value_or(0), config.steps.value_or(0), to_string(place)};
 }
 
 // All values of the schema that `use` names; none if it names nothing or a value is missing or wrong.
@@ -220,6 +221,14 @@ CheckpointSection resolve_checkpoint(const CheckpointConfig& config) {
   return {config.every.value_or({Period::Unit::epochs, 1}), config.keep.value_or(3)};
 }
 
+// In the order in which they are searched, each once: the plan alone finds what the run found.
+std::vector<std::filesystem::path> resolve_all_plugin_paths(const RunConfig& config) {
+  std::vector<std::filesystem::path> all = config.plugin_directories;
+  for (std::filesystem::path& path : resolve_plugin_paths(config))
+    if (std::find(all.begin(), all.end(), path) == all.end()) all.push_back(std::move(path));
+  return all;
+}
+
 LogSection resolve_log(const LogConfig& config) { return {config.every.value_or({Period::Unit::steps, 50})}; }
 
 }  // namespace
@@ -236,7 +245,7 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   RunPlan plan;
   plan.file = config.file;
   plan.run = resolve_run(config, mistakes);
-  plan.plugin_paths = resolve_plugin_paths(config);
+  plan.plugin_paths = resolve_all_plugin_paths(config);
   plan.model = resolve_model(resolving);
   plan.data = resolve_data(resolving);
   plan.losses = resolve_losses(resolving);

@@ -12,8 +12,8 @@ namespace tenon::config {
 
 // Pure: reads no file and asks no device. Throws Error(configuration) whose message lists every mistake found, each on
 // its own line with file:line:column, what was found, what was expected and the nearest name.
-// Relative paths (model.weights, plugins.paths, path parameters) start from the run file's folder; run.output_dir alone
-// stays relative to the working directory.
+// Every path of the plan is absolute. Relative ones (model.weights, plugins.paths, path parameters) start from the run
+// file's folder; run.output_dir alone starts from the working directory.
 RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas);
 
 // [plugins] paths, absolute: needed before there can be a SchemaSource.

@@ -87,8 +87,10 @@ struct LogConfig {
 };
 
 struct RunConfig {
-  std::filesystem::path file;    // as the user named it
-  std::filesystem::path folder;  // of the file, absolute: what relative paths in it start from
+  std::filesystem::path file;                             // as the user named it
+  std::filesystem::path folder;                           // of the file, absolute: what relative paths in it start from
+  std::filesystem::path working_folder;                   // absolute: what run.output_dir starts from
+  std::vector<std::filesystem::path> plugin_directories;  // of --plugin-dir, absolute
   RunSettings run;
   Setting<std::vector<std::string>> plugin_paths;
   ModelConfig model;

@@ -26,7 +26,7 @@ struct ComponentPlan {
 
 struct RunSection {
   std::string name;                  // default: the run file's stem
-  std::filesystem::path output_dir;  // default: "runs"; relative to the working directory
+  std::filesystem::path output_dir;  // absolute; default: "runs" in the working directory
   uint64_t seed;                     // default: 0
   bool deterministic;                // default: false
   int64_t threads;                   // of LibTorch's operators; 0: LibTorch chooses
@@ -63,6 +63,7 @@ struct TrainSection {
   // Exactly one of the two is set by the user; the other is 0.
   int64_t epochs;
   int64_t steps;
+  std::string place;  // of the one that is set, for messages
 };
 
 struct SgdPlan {
@@ -112,7 +113,7 @@ struct LogSection {
 struct RunPlan {
   std::filesystem::path file;  // the run file
   RunSection run;
-  std::vector<std::filesystem::path> plugin_paths;  // [plugins] paths, absolute
+  std::vector<std::filesystem::path> plugin_paths;  // --plugin-dir, then [plugins] paths; absolute
   ModelSection model;
   DataSection data;
   std::vector<LossPlan> losses;  // at least one

@@ -1,6 +1,7 @@
 #include "framework/artifacts/history.h"
 
 #include <doctest/doctest.h>
+#include <malloc.h>
 
 #include <bit>
 #include <cmath>
@@ -139,6 +140,45 @@ TEST_CASE("both files are whole after every line") {
     CHECK(read_csv(scratch / "h.csv") == read_jsonl(scratch / "h.jsonl"));
     CHECK(read_all(scratch / "h.jsonl").ends_with("}\n"));
   }
+}
+
+TEST_CASE("a column that comes late keeps thousands of earlier rows as they were") {
+  const Scratch scratch;
+  History history(scratch / "h.jsonl", scratch / "h.csv");
+  history.append({HistoryEvent::step, 1, 1, 0, {{"of two\nlines", 1.0 / 3}}});
+  for (int64_t step = 2; step <= 3000; ++step)
+    history.append({HistoryEvent::step, 1, step, 0.001 * static_cast<double>(step), {{"train/loss", 1.0 / 3}}});
+  const std::string before = read_all(scratch / "h.csv");
+  CHECK(before.size() > 100'000);
+  history.append({HistoryEvent::epoch, 1, 3000, 4, {{"late", 1}, {"later", 2}}});
+
+  std::string expected = "event,epoch,step,time_s,\"of two\nlines\",train/loss,late,later\n";
+  std::istringstream rows(before.substr(before.find("train/loss\n") + 11));
+  for (std::string row; std::getline(rows, row);) expected += row + ",,\n";
+  CHECK((read_all(scratch / "h.csv") == expected + "epoch,1,3000,4,,,1,2\n"));
+  CHECK(list_names(scratch.path()) == std::set<std::string>{"h.csv", "h.jsonl"});
+}
+
+TEST_CASE("a history takes the same memory however long it gets") {
+  const Scratch scratch;
+  History history(scratch / "h.jsonl", scratch / "h.csv");
+  const auto append_many = [&] {
+    for (int64_t step = 0; step < 5000; ++step)
+      history.append({HistoryEvent::step, 1, step, 0.25, {{"train/loss", 1.0 / 3}, {"train/learning_rate", 0.001}}});
+  };
+  append_many();
+  const size_t before = ::mallinfo2().uordblks;
+  append_many();
+  CHECK(::mallinfo2().uordblks < before + 100'000);
+}
+
+TEST_CASE("a CSV that is gone when it needs a column is an error that names it") {
+  const Scratch scratch;
+  History history(scratch / "h.jsonl", scratch / "h.csv");
+  std::filesystem::remove(scratch / "h.csv");
+  const auto append = [&] { history.append({HistoryEvent::step, 1, 1, 0, {{"a", 1}}}); };
+  CHECK(contains(find_error(ErrorKind::internal, append), "h.csv: cannot be read to add a column: No such file"));
+  CHECK(list_names(scratch.path()) == std::set<std::string>{"h.jsonl"});
 }
 
 TEST_CASE("equal lines make equal files") {

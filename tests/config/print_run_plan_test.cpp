@@ -4,28 +4,46 @@
 
 #include <fstream>
 
+#include "framework/config/read_run_config.h"
+#include "framework/config/resolve_run_plan.h"
 #include "tests/config/run_file.h"
+#include "tests/config/stub_schemas.h"
 
 namespace tenon::config {
 namespace {
 
-// The plan's text, read as a run file from another folder and written again.
+// Another working directory for a while.
+class Elsewhere {
+ public:
+  explicit Elsewhere(const std::filesystem::path& folder) { std::filesystem::current_path(folder); }
+  ~Elsewhere() { std::filesystem::current_path(before_); }
+  Elsewhere(const Elsewhere&) = delete;
+  Elsewhere& operator=(const Elsewhere&) = delete;
+
+ private:
+  std::filesystem::path before_ = std::filesystem::current_path();
+};
+
+// The plan's text, read as a run file in and from another folder and written again.
 std::string print_again(const std::string& printed) {
   const auto folder = std::filesystem::path(TENON_TEST_DIR) / "elsewhere";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "plan.toml", std::ios::binary) << printed;
-  return print_run_plan(read_plan(folder / "plan.toml"));
+  const Elsewhere elsewhere(folder);
+  return print_run_plan(read_plan("plan.toml"));
 }
 
 }  // namespace
 
 TEST_CASE("the shortest run file is printed with every default") {
   CHECK(print_run_plan(plan_of(kShortRunFile)) ==
-        R"(# The complete plan of a run, every default written out. It can be run again as it is.
+        std::string(R"(# The complete plan of a run, every default written out. It can be run again as it is.
 
 [run]
 name = "digits"
-output_dir = "runs"
+output_dir = )") +
+            to_toml((std::filesystem::current_path() / "runs").string()) +
+            R"(
 seed = 0
 deterministic = false
 threads = 0
@@ -108,6 +126,14 @@ TEST_CASE("a printed plan read from elsewhere is the same plan") {
     const std::string printed = print_run_plan(plan_of(kShortRunFile, overrides));
     CHECK(print_again(printed) == printed);
   }
+}
+
+TEST_CASE("the plugin directories of the command line are in the printed plan") {
+  const RunConfig config = read_run_config(write_run_file(kShortRunFile), {}, {"built"});
+  const std::string printed = print_run_plan(resolve_run_plan(config, StubSchemas()));
+  const std::string path = to_toml((std::filesystem::current_path() / "built").string());
+  CHECK(printed.find("[plugins]\npaths = [" + path + "]\n") != printed.npos);
+  CHECK(print_again(printed) == printed);
 }
 
 TEST_CASE("every key of a run file shows in the printed plan") {

@@ -57,10 +57,10 @@ TEST_CASE("a file that cannot be read is named, with the reason") {
 TEST_CASE("all mistakes are listed, in the order of the file") {
   const std::string message = mistake_of("[train]\nsteps = 0\nepoch = 1\n[run]\nseed = \"x\"\n[data]\nworkers = -1\n");
   CHECK(message ==
-        "digits.toml:2:9: train.steps is 0; expected an integer of at least 1\n"
+        "digits.toml:2:9: train.steps is 0; expected an integer in [1, 1e15]\n"
         "digits.toml:3:1: train.epoch is not a key of train; did you mean \"epochs\"?\n"
         "digits.toml:5:8: run.seed is \"x\"; expected an integer of at least 0\n"
-        "digits.toml:7:11: data.workers is -1; expected an integer of at least 0");
+        "digits.toml:7:11: data.workers is -1; expected an integer in [0, 4096]");
 }
 
 TEST_CASE("an empty file lacks everything that is required, at its start") {
@@ -74,7 +74,7 @@ TEST_CASE("an empty file lacks everything that is required, at its start") {
 
 TEST_CASE("a value over several lines is shown by its first") {
   CHECK(mistake_of("[train]\nepochs = [1,\n  2]\n") ==
-        "digits.toml:2:10: train.epochs is [1, ...; expected an integer of at least 1");
+        "digits.toml:2:10: train.epochs is [1, ...; expected an integer in [1, 4294967295]");
 }
 
 }  // namespace tenon::config

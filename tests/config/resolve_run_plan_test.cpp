@@ -21,7 +21,7 @@ T param(const ComponentPlan& plan, const std::string& name) {
 TEST_CASE("the shortest run file gets every documented default") {
   const RunPlan plan = plan_of(kShortRunFile);
   CHECK(plan.run.name == "digits");
-  CHECK(plan.run.output_dir == "runs");
+  CHECK(plan.run.output_dir == std::filesystem::current_path() / "runs");
   CHECK(plan.run.seed == 0);
   CHECK_FALSE(plan.run.deterministic);
   CHECK(plan.run.threads == 0);
@@ -99,14 +99,21 @@ TEST_CASE("an integer is accepted where a number is expected") {
   CHECK(plan.losses.at(0).weight == 2.0);
 }
 
-TEST_CASE("relative paths start from the run file's folder, and output_dir stays as it is") {
+TEST_CASE("relative paths start from the run file's folder, and output_dir from the working directory") {
   const RunPlan plan = plan_of(
       kShortRunFile, {"data.train={use='image_folder', params={path='../images'}}", "model.weights=start.safetensors",
                       "plugins.paths=['plugins', '/opt/p']", "run.output_dir=../runs"});
   CHECK(param<std::string>(plan.data.train, "path") == (kFolder.parent_path() / "images").string());
   CHECK(plan.model.weights == kFolder / "start.safetensors");
   CHECK(plan.plugin_paths == std::vector<std::filesystem::path>{kFolder / "plugins", "/opt/p"});
-  CHECK(plan.run.output_dir == "../runs");
+  CHECK(plan.run.output_dir == std::filesystem::current_path().parent_path() / "runs");
+}
+
+TEST_CASE("the plugin directories of the command line come before those of the file, each once") {
+  const auto file = write_run_file(std::string(kShortRunFile) + "[plugins]\npaths = [\"/opt/p\", \"/opt/q\"]\n");
+  const RunPlan plan = resolve_run_plan(read_run_config(file, {}, {"mine/../built", "/opt/q"}), StubSchemas());
+  CHECK(plan.plugin_paths ==
+        std::vector<std::filesystem::path>{std::filesystem::current_path() / "built", "/opt/q", "/opt/p"});
 }
 
 TEST_CASE("plugin paths are known before there are schemas") {

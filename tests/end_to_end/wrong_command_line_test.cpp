@@ -18,7 +18,11 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
 TEST_CASE("mistakes on the command line end with code 2 and a way out") {
   check_refused({}, "command line: --config is missing; expected host --config FILE");
   check_refused({"--confg", "run.toml"}, "unknown option --confg; did you mean \"--config\"?");
-  check_refused({"run.toml"}, "command line: ");
+  check_refused({"run.toml"}, "command line: the argument \"run.toml\" stands alone; did you mean --config run.toml?");
+  check_refused({"--config", "run.toml", "train.epochs=3"},
+                "the argument \"train.epochs=3\" stands alone; did you mean --set train.epochs=3?");
+  check_refused({"--check", "--", "--config"}, "the argument \"--config\" stands alone; expected host --config FILE");
+  check_refused({"--config", "run.toml", "more.toml"}, "the argument \"more.toml\" stands alone; expected host");
   check_refused({"--config"}, "command line: ");
   check_refused({"--config", "nowhere.toml"}, "nowhere.toml");
   check_refused({"--conf", "run.toml"}, "unknown option");
