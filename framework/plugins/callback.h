@@ -9,6 +9,8 @@
 
 namespace tenon::plugins {
 
+const char* event_name(uint32_t event);  // "step_end"
+
 class Callback {
  public:
   Callback(const Component& component, const config::ComponentPlan& plan) : instance_(component, plan) {
@@ -25,7 +27,7 @@ class Callback {
     tenon_verdict verdict{};
     verdict.size = sizeof verdict;
     instance_.call([&](const tenon_callback& table) { return table.on_event(instance_.self(), event, &run, &verdict); },
-                   "on_event", [&] { return "step " + std::to_string(run.step); });
+                   "on_event", [&] { return std::string(event_name(event)) + ", step " + std::to_string(run.step); });
     return verdict;
   }
 

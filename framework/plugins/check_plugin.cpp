@@ -63,8 +63,8 @@ void require_size(const std::filesystem::path& file, const Struct* pointer, uint
                      std::to_string(smallest) + ": the table is cut short");
 }
 
-// The functions that every table of a kind must have, in the order of the header. `size` is that of the newest table
-// this host cannot do without: growing a table later adds optional fields behind it.
+// The functions that every table of a kind must have, in the order of the header. The size reaches the last of them,
+// and not the end of today's table: fields that are appended later are optional.
 struct TableShape {
   uint64_t required_size;
   std::vector<std::pair<const char*, size_t>> functions;
@@ -75,23 +75,23 @@ struct TableShape {
 
 const TableShape& table_shape(uint32_t kind) {
   static const TableShape model{
-      sizeof(tenon_model),
+      TENON_SIZE_TO(tenon_model, forward),
       {TENON_FUNCTION(tenon_model, create), TENON_FUNCTION(tenon_model, destroy), TENON_FUNCTION(tenon_model, ports),
        TENON_FUNCTION(tenon_model, build), TENON_FUNCTION(tenon_model, forward)}};
-  static const TableShape dataset{offsetof(tenon_dataset, fingerprint),
+  static const TableShape dataset{TENON_SIZE_TO(tenon_dataset, get),
                                   {TENON_FUNCTION(tenon_dataset, create), TENON_FUNCTION(tenon_dataset, destroy),
                                    TENON_FUNCTION(tenon_dataset, length), TENON_FUNCTION(tenon_dataset, fields),
                                    TENON_FUNCTION(tenon_dataset, get)}};
-  static const TableShape loss{sizeof(tenon_loss),
+  static const TableShape loss{TENON_SIZE_TO(tenon_loss, forward),
                                {TENON_FUNCTION(tenon_loss, create), TENON_FUNCTION(tenon_loss, destroy),
                                 TENON_FUNCTION(tenon_loss, ports), TENON_FUNCTION(tenon_loss, forward)}};
   static const TableShape metric{
-      sizeof(tenon_metric),
+      TENON_SIZE_TO(tenon_metric, compute),
       {TENON_FUNCTION(tenon_metric, create), TENON_FUNCTION(tenon_metric, destroy), TENON_FUNCTION(tenon_metric, ports),
        TENON_FUNCTION(tenon_metric, states), TENON_FUNCTION(tenon_metric, figures),
        TENON_FUNCTION(tenon_metric, update), TENON_FUNCTION(tenon_metric, compute)}};
   static const TableShape callback{
-      sizeof(tenon_callback),
+      TENON_SIZE_TO(tenon_callback, on_event),
       {TENON_FUNCTION(tenon_callback, create), TENON_FUNCTION(tenon_callback, destroy),
        TENON_FUNCTION(tenon_callback, subscribe), TENON_FUNCTION(tenon_callback, on_event)}};
   switch (kind) {
@@ -150,7 +150,7 @@ config::ParamType to_param_type(const std::filesystem::path& file, uint32_t type
 }
 
 config::ParamSchema check_param(const std::filesystem::path& file, const tenon_param* param, const std::string& owner) {
-  require_size(file, param, sizeof(tenon_param), "a parameter of " + owner);
+  require_size(file, param, TENON_SIZE_TO(tenon_param, doc), "a parameter of " + owner);
   const std::string name = read_id(file, param->name, "a parameter's name in " + owner);
   const std::string what = "parameter " + name + " of " + owner;
   std::vector<std::string> choices;
@@ -188,7 +188,7 @@ uint32_t negotiate_abi(const std::filesystem::path& file, const tenon_reply& rep
 }
 
 PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* plugin, const std::string& torch_build) {
-  require_size(file, plugin, sizeof(tenon_plugin), "the plugin's descriptor");
+  require_size(file, plugin, TENON_SIZE_TO(tenon_plugin, torch_build), "the plugin's descriptor");
   PluginInfo info;
   info.file = file;
   info.id = read_id(file, plugin->id, "the plugin's id");
@@ -205,7 +205,7 @@ PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* p
 }
 
 Component check_component(const PluginInfo& plugin, const tenon_component* component) {
-  require_size(plugin.file, component, sizeof(tenon_component), "a component's descriptor");
+  require_size(plugin.file, component, TENON_SIZE_TO(tenon_component, table), "a component's descriptor");
   Component checked;
   checked.plugin = &plugin;
   checked.schema.id = read_id(plugin.file, component->id, "a component's id");

@@ -63,7 +63,7 @@ void Dataset::read_fields() {
   if (count == 0 || count > 64 || !fields) refuse("gives " + std::to_string(count) + " fields; expected 1 to 64");
   std::set<std::string> names;
   for (uint64_t i = 0; i < count; ++i) {
-    if (!fields[i] || fields[i]->size < sizeof(tenon_field))
+    if (!fields[i] || fields[i]->size < TENON_SIZE_TO(tenon_field, doc))
       refuse("field " + std::to_string(i) + " is null or cut short");
     Field field{to_string(fields[i]->name), fields[i]->dtype, {}, dtype_bytes(fields[i]->dtype)};
     if (field.name.empty() || !names.insert(field.name).second)

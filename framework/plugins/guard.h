@@ -36,6 +36,7 @@ template <class Body, class What>
 void call_plugin(const Component& component, const char* function, Body&& body, What&& what) {
   const Breadcrumb before = detail::current;
   detail::current = {&component, function};
+  detail::failure.clear();  // a text that the plugin got over earlier is not the reason of this failure
   tenon_status status = TENON_OK;
   std::exception_ptr escaped;
   try {

@@ -92,7 +92,7 @@ struct Model::Builder {
   }
 
   static tenon_status declare(const tenon_builder* builder, const tenon_declaration* declaration, uint64_t* index) {
-    if (!declaration || declaration->size < sizeof(tenon_declaration))
+    if (!declaration || declaration->size < TENON_SIZE_TO(tenon_declaration, b))
       return fail(TENON_INVALID_ARGUMENT, "declare: the declaration is null or cut short");
     const std::string name = to_string(declaration->name);
     try {
@@ -147,7 +147,19 @@ std::vector<at::Tensor> Model::forward(const RunPosition& position, const std::v
                   component().describe() + ", forward: gave no " + ports_.outputs[i].name + " (null)");
     outputs.push_back(to_tensor(output_handles[i]));
   }
+  check_outputs(position, inputs, outputs);
   return outputs;
+}
+
+// Every time: a wrong shape that broadcasts would train the wrong thing in silence.
+void Model::check_outputs(const RunPosition& position, const std::vector<at::Tensor>& inputs,
+                          const std::vector<at::Tensor>& outputs) const {
+  Extents extents;
+  for (size_t i = 0; i < inputs.size(); ++i) find_mismatch(inputs[i], ports_.inputs[i], extents);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (const auto reason = find_mismatch(outputs[i], ports_.outputs[i], extents))
+      throw Error(ErrorKind::plugin, component().describe() + ", forward (" + at_step(position) + "): gave " +
+                                         ports_.outputs[i].describe() + " as " + describe(outputs[i]) + ": " + *reason);
 }
 
 Loss::Loss(const Component& component, const config::LossPlan& plan)
@@ -191,7 +203,7 @@ void Metric::read_states() {
     const auto refuse = [&](const std::string& what) {
       throw Error(ErrorKind::plugin, component().describe() + ", states: state " + std::to_string(i) + " " + what);
     };
-    if (!states || !states[i] || states[i]->size < sizeof(tenon_state)) refuse("is null or cut short");
+    if (!states || !states[i] || states[i]->size < TENON_SIZE_TO(tenon_state, initial)) refuse("is null or cut short");
     if (states[i]->reduction < TENON_REDUCE_SUM || states[i]->reduction > TENON_REDUCE_MIN)
       refuse("has the reduction " + std::to_string(states[i]->reduction) + ", which this host does not know");
     if (dtype_bytes(states[i]->dtype) == 0)
@@ -208,7 +220,7 @@ void Metric::read_figures() {
   instance_.call([&](const tenon_metric& table) { return table.figures(instance_.self(), &figures, &count); },
                  "figures");
   for (uint64_t i = 0; i < count; ++i) {
-    if (!figures || !figures[i] || figures[i]->size < sizeof(tenon_figure) || figures[i]->name.size == 0)
+    if (!figures || !figures[i] || figures[i]->size < TENON_SIZE_TO(tenon_figure, doc) || figures[i]->name.size == 0)
       throw Error(ErrorKind::plugin, component().describe() + ", figures: figure " + std::to_string(i) +
                                          " is null, cut short or has no name");
     figures_.push_back({to_string(figures[i]->name), figures[i]->direction});

@@ -41,6 +41,9 @@ class Model {
 
  private:
   struct Builder;
+  void check_outputs(const RunPosition& position, const std::vector<at::Tensor>& inputs,
+                     const std::vector<at::Tensor>& outputs) const;
+
   Instance<tenon_model> instance_;
   PortList ports_;
   std::vector<NamedTensor> tensors_;

@@ -73,9 +73,11 @@ ShapePattern parse_shape(std::string_view text) {
     const std::string_view part = trim(text.substr(0, comma));
     text = comma == std::string_view::npos ? std::string_view() : trim(text.substr(comma + 1));
     if (comma != std::string_view::npos && text.empty()) throw std::invalid_argument("it ends with a comma");
-    if (part == "...") {
+    if (part.starts_with("...")) {
       if (!text.empty()) throw std::invalid_argument("`...` must come last");
       shape.open_ended = true;
+      if (part.size() > 3) shape.rest = parse_extent(part.substr(3)).name;
+      if (part.size() > 3 && shape.rest.empty()) throw std::invalid_argument("after `...` comes a name, or nothing");
     } else {
       shape.extents.push_back(parse_extent(part));
     }
@@ -94,11 +96,33 @@ std::string to_string(const ShapePattern& shape) {
   std::string text;
   for (const ShapePattern::Extent& extent : shape.extents)
     text += (text.empty() ? "" : ", ") + (extent.size ? std::to_string(*extent.size) : extent.name);
-  if (shape.open_ended) text += text.empty() ? "..." : ", ...";
+  if (shape.open_ended) text += (text.empty() ? "..." : ", ...") + shape.rest;
   return "[" + text + "]";
 }
 
 std::string Port::describe() const { return name + ": " + describe_dtypes(dtypes) + " " + to_string(shape); }
+
+// The extents behind those of the port's own, which its rest `...S` stands for.
+static std::optional<std::string> find_rest_mismatch(const ShapePattern& source, const Port& port, Extents& extents) {
+  const std::string name = "..." + port.shape.rest;
+  const size_t first = port.shape.extents.size();
+  const auto length = static_cast<int64_t>(source.extents.size() - first);
+  const int64_t wanted_length = extents.emplace(name, length).first->second;
+  bool fits = length == wanted_length;
+  std::string expected;
+  for (int64_t i = 0; i < wanted_length; ++i) {
+    const std::string key = name + " " + std::to_string(i);
+    if (fits && source.extents[first + static_cast<size_t>(i)].size) {
+      const int64_t found = *source.extents[first + static_cast<size_t>(i)].size;
+      fits = extents.emplace(key, found).first->second == found;
+    }
+    const auto known = extents.find(key);
+    expected += (expected.empty() ? "" : ", ") + (known == extents.end() ? "?" : std::to_string(known->second));
+  }
+  if (fits) return std::nullopt;
+  return "the shape is " + to_string(source) + ", expected " + name + " = [" + expected + "] as in " +
+         to_string(port.shape);
+}
 
 std::optional<std::string> find_mismatch(const ShapePattern& source, uint64_t source_dtypes, const Port& port,
                                          Extents& extents) {
@@ -119,6 +143,7 @@ std::optional<std::string> find_mismatch(const ShapePattern& source, uint64_t so
              ", expected " + (expected.size ? std::to_string(wanted) : expected.name + " = " + std::to_string(wanted)) +
              " as in " + to_string(port.shape);
   }
+  if (!port.shape.rest.empty() && !source.open_ended) return find_rest_mismatch(source, port, extents);
   return std::nullopt;
 }
 
@@ -130,7 +155,8 @@ PortList read_ports(const Component& component, const tenon_port* const* ports, 
   std::set<std::pair<bool, std::string>> names;
   if (count > 0 && !ports) refuse("counts ports but gives none");
   for (uint64_t i = 0; i < count; ++i) {
-    if (!ports[i] || ports[i]->size < sizeof(tenon_port)) refuse("port " + std::to_string(i) + " is null or cut short");
+    if (!ports[i] || ports[i]->size < TENON_SIZE_TO(tenon_port, doc))
+      refuse("port " + std::to_string(i) + " is null or cut short");
     Port port;
     port.name = to_string(ports[i]->name);
     port.dtypes = ports[i]->dtypes;

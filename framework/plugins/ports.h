@@ -21,7 +21,8 @@ struct ShapePattern {
     std::string name;  // when size is unknown
   };
   bool any = false;         // `*`
-  bool open_ended = false;  // a trailing `...`
+  bool open_ended = false;  // a trailing `...` or `...name`
+  std::string rest;         // the name; empty: any further extents
   std::vector<Extent> extents;
 };
 
@@ -43,7 +44,8 @@ const char* dtype_name(int32_t dtype);         // "float32", or "none"
 size_t dtype_bytes(int32_t dtype);             // 4, or 0 for an unknown dtype
 std::string describe_dtypes(uint64_t dtypes);  // "float16, float32", or "any dtype"
 
-// What the names of one component's dimensions turned out to be.
+// What the names of one component's dimensions turned out to be. Of a rest `...S`: its length as "...S", its extents as
+// "...S 0" and on.
 using Extents = std::map<std::string, int64_t>;
 
 // Why a source of this shape and these dtypes does not fit the port; nothing if it does. Names of the source are

@@ -7,7 +7,6 @@
 #include "framework/plugins/frame.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/operator_calls.h"
-#include "framework/plugins/ports.h"
 #include "framework/plugins/tensor_handles.h"
 
 #ifndef TENON_TORCH_BUILD
@@ -42,7 +41,7 @@ void release(tenon_tensor* tensor) {
 }
 
 tenon_status tensor_info(const tenon_tensor* handle, tenon_tensor_info* out) {
-  if (!handle || !out || out->size < sizeof(tenon_tensor_info))
+  if (!handle || !out || out->size < TENON_SIZE_TO(tenon_tensor_info, numel))
     return fail(TENON_INVALID_ARGUMENT, "tensor_info: a null tensor or result, or a result whose size is not set");
   const auto* tensor = reinterpret_cast<const c10::TensorImpl*>(handle);
   out->dtype = to_dtype(c10::typeMetaToScalarType(tensor->dtype()));
@@ -94,6 +93,11 @@ at::ScalarType to_scalar_type(int32_t dtype) {
   for (const auto& [known, scalar_type] : kScalarTypes)
     if (known == dtype) return scalar_type;
   throw std::invalid_argument("the dtype " + std::to_string(dtype) + " does not exist");
+}
+
+std::optional<std::string> find_mismatch(const at::Tensor& tensor, const Port& port, Extents& extents) {
+  return find_mismatch(exact_shape(tensor.sizes().vec()), TENON_DTYPE_BIT(to_dtype(tensor.scalar_type())), port,
+                       extents);
 }
 
 std::string describe(const at::Tensor& tensor) {

@@ -1,9 +1,14 @@
 // Handles: a tenon_tensor* is LibTorch's own counted TensorImpl*, so that passing a tensor across costs one count.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include <ATen/core/Tensor.h>
 
 #include <tenon/tensor.h>
+
+#include "framework/plugins/ports.h"
 
 namespace tenon::plugins {
 
@@ -23,5 +28,8 @@ at::ScalarType to_scalar_type(int32_t dtype);  // throws std::invalid_argument f
 
 // "float32 [64, 1, 8, 8]".
 std::string describe(const at::Tensor& tensor);
+
+// Why the tensor does not fit the port; nothing if it does. Binds the port's names in `extents`.
+std::optional<std::string> find_mismatch(const at::Tensor& tensor, const Port& port, Extents& extents);
 
 }  // namespace tenon::plugins

@@ -18,25 +18,58 @@ Outcome train_with(const std::string& fixture, std::vector<std::string> more = {
 
 }  // namespace
 
-TEST_CASE("a wrong plugin in a directory ends with code 3 and its file") {
-  for (const char* fixture :
-       {"missing_entry", "wrong_version", "wrong_torch", "open_fails", "open_throws", "null_plugin", "short_plugin",
-        "short_table", "null_function", "unknown_kind", "empty_id", "bad_utf8_id", "duplicate_digits",
-        "duplicate_param", "bad_schema_default", "bad_schema_range"}) {
-    CAPTURE(fixture);
+TEST_CASE("a wrong plugin in a directory ends with code 3, its file and what is wrong with it") {
+  const std::pair<const char*, const char*> expected[] = {
+      {"missing_entry", "has no symbol tenon_plugin_open; expected a Tenon plugin"},
+      {"wrong_version", "speaks the plugin ABI 99.0 to 99.0; this host speaks"},
+      {"wrong_torch", "was built with LibTorch 1.0.0+none,cxx11abi=1; this host has"},
+      {"open_fails", "tenon_plugin_open failed: the dongle is not plugged in"},
+      {"open_throws", "tenon_plugin_open let an exception escape"},
+      {"null_plugin", "tenon_plugin_open gave no plugin (null)"},
+      {"short_plugin", "the plugin's descriptor is 72 bytes long; expected at least"},
+      {"short_table", "the table of dataset \"fixture\" is 56 bytes long; expected at least"},
+      {"null_function", "the table of dataset \"fixture\" has no function get (it is null)"},
+      {"unknown_kind", "component \"fixture\" has the kind 77, which this host does not know"},
+      {"empty_id", "a component's id is \"\"; expected lower-case letters"},
+      {"bad_utf8_id", "a component's id is not UTF-8 at byte 3"},
+      {"duplicate_digits", "dataset \"digits\" is in two plugins"},
+      {"duplicate_param", "dataset \"fixture\" declares the parameter samples twice"},
+      {"bad_schema_default", "the default is 0; expected an integer of at least 1"},
+      {"bad_schema_range", "the range `at least 1` is not an interval"}};
+  for (const auto& [fixture, message] : expected) {
     const Outcome outcome = train_with(fixture);
+    CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 3);
     CHECK(outcome.errors.find(std::string(fixture) + ".so") != std::string::npos);
+    CHECK(outcome.errors.find(message) != std::string::npos);
   }
 }
 
-TEST_CASE("a plugin that fails in create or get ends the run with its component and function") {
-  const auto failing = [](const char* fixture) {
-    return train_with(fixture, {"--set", "data.train={use=\"fixture\"}"});
-  };
-  CHECK(failing("failing_create").exit_code == 3);
-  CHECK(failing("throwing_create").exit_code == 3);
-  CHECK(failing("throwing_create").errors.find("let escape an exception") != std::string::npos);
+TEST_CASE("a component that cannot be created ends the run with its plugin and place") {
+  for (const auto& [fixture, message] :
+       {std::pair("failing_create", "the licence server does not answer"),
+        std::pair("throwing_create", "let escape an exception: escaped from create")}) {
+    const Outcome outcome = train_with(fixture, {"--set", "data.train={use=\"fixture\"}"});
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 3);
+    CHECK(outcome.errors.find("dataset \"fixture\" of plugin fixture 0.1.0, create (--set data.train)") !=
+          std::string::npos);
+    CHECK(outcome.errors.find(message) != std::string::npos);
+  }
+}
+
+TEST_CASE("a model that could not be saved is refused before it trains, with its plugin and place") {
+  for (const auto& [flaw, message] :
+       {std::pair("dtype", "the tensor \"phase\": its dtype is complex64, which a checkpoint cannot hold"),
+        std::pair("reserved_name", "the tensor \"__metadata__\": the format keeps this name for itself"),
+        std::pair("latin1_name", "sse\": the name is not UTF-8")}) {
+    const std::string model = "model={use=\"unstorable\", params={flaw=\"" + std::string(flaw) + "\"}}";
+    const Outcome outcome = train_with("unstorable", {"--set", model, "--check"});
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 3);
+    CHECK(outcome.errors.find("--set model: model \"unstorable\" of plugin unstorable 0.1.0: ") != std::string::npos);
+    CHECK(outcome.errors.find(message) != std::string::npos);
+  }
 }
 
 TEST_CASE("a --plugin-dir that is not there ends with code 3") {

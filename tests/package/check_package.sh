@@ -20,15 +20,16 @@ cp -r "$here/plugin" "$work/source"
   -DCMAKE_CXX_FLAGS='-Wall -Wextra'
 "$cmake" --build "$work/build"
 
-"$here/../plugin_api/check_exports.sh" portable "$work/build/ramp.so" "$work/build/spiral.so"
+"$here/../plugin_api/check_exports.sh" portable "$work/build/ramp.so" "$work/build/spiral.so" \
+  "$work/build/two_towers.so"
 "$here/../plugin_api/check_exports.sh" native "$work/build/linear.so"
 
-# train NAME ACCURACY [ARGUMENTS]: the installed host, from a folder of its own, must reach that accuracy at least.
+# train NAME RUN_FILE ACCURACY [ARGUMENTS]: the installed host, from a folder of its own, must reach that accuracy at least.
 train() {
-  local name=$1 expected=$2 found
-  shift 2
+  local name=$1 run_file=$2 expected=$3 found
+  shift 3
   mkdir "$work/$name"
-  (cd "$work/$name" && "$prefix/bin/host" --config "$work/source/spiral.toml" --plugin-dir "$work/build" "$@" >log)
+  (cd "$work/$name" && "$prefix/bin/host" --config "$work/source/$run_file" --plugin-dir "$work/build" "$@" >log)
   found=$(sed -n 's/^finished .*validation\/accuracy \([0-9.]*\).*/\1/p' "$work/$name/log")
   if ! awk -v found="$found" -v expected="$expected" 'BEGIN { exit !(found != "" && found >= expected) }'; then
     cat "$work/$name/log"
@@ -36,5 +37,6 @@ train() {
     exit 1
   fi
 }
-train portable 0.95
-train native 0.5 --set 'model={use="linear"}' --set train.epochs=5
+train portable spiral.toml 0.95
+train two_towers two_towers.toml 0.95
+train native spiral.toml 0.5 --set 'model={use="linear"}' --set train.epochs=5

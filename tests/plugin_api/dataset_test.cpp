@@ -54,6 +54,7 @@ class WithWorkers final {
 
 class Unmakeable final {
  public:
+  static std::vector<tenon::Param> schema() { return {}; }
   explicit Unmakeable(const tenon::Params& params) { params.text("nothing"); }
   std::vector<tenon::Field> fields() const { return {}; }
   int64_t size() const { return 0; }

@@ -22,6 +22,7 @@ struct Everything {
             tenon::param("words", std::vector<std::string>{"a", "b"}),
             tenon::required<int64_t>("must")};
   }
+  explicit Everything(const tenon::Params&) {}
   std::vector<tenon::Field> fields() const { return {}; }
   int64_t size() const { return 0; }
   void get(const tenon::Sample&, const tenon::Sink&) const {}

@@ -57,6 +57,21 @@ TEST_CASE("a name holds over the ports of one component") {
   CHECK(*reason == "dimension 0 of [63] is 63, expected N = 64 as in [N]");
 }
 
+TEST_CASE("a rest with a name is the same throughout the component") {
+  CHECK(to_string(parse_shape("N,C,...S")) == "[N, C, ...S]");
+  CHECK_THROWS_AS(parse_shape("N,...3"), std::invalid_argument);
+  const auto mismatch = [](std::vector<int64_t> prediction, std::vector<int64_t> target) {
+    Extents extents;
+    CHECK_FALSE(find_mismatch(exact_shape(prediction), TENON_ANY_DTYPE, port_of("N,...S"), extents));
+    return find_mismatch(exact_shape(target), TENON_ANY_DTYPE, port_of("N,...S"), extents).value_or("");
+  };
+  CHECK(mismatch({4}, {4}) == "");
+  CHECK(mismatch({4, 3, 2}, {4, 3, 2}) == "");
+  CHECK(mismatch({4, 1}, {4, 3}) == "the shape is [4, 3], expected ...S = [1] as in [N, ...S]");
+  CHECK(mismatch({4, 1}, {4}) == "the shape is [4], expected ...S = [1] as in [N, ...S]");
+  CHECK(mismatch({4, 3, 2}, {4, 3}) == "the shape is [4, 3], expected ...S = [3, 2] as in [N, ...S]");
+}
+
 TEST_CASE("dtypes must share a member") {
   Extents extents;
   const auto reason =

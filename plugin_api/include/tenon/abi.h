@@ -200,8 +200,11 @@ static inline tenon_value tenon_tensors(tenon_tensor* const* data, uint64_t n) {
   return tenon_list_value(TENON_VALUE_TENSORS, (const void*)data, n);
 }
 
-/* Whether a sized struct of the other side has the field: its size reaches the field's end. */
-#define TENON_HAS(pointer, type, field) ((pointer)->size >= offsetof(type, field) + sizeof(((const type*)0)->field))
+/* The bytes of a sized struct up to the end of a field: the smallest `size` with which the field may be read. */
+#define TENON_SIZE_TO(type, field) (offsetof(type, field) + sizeof(((const type*)0)->field))
+
+/* Whether a sized struct of the other side has the field. */
+#define TENON_HAS(pointer, type, field) ((pointer)->size >= TENON_SIZE_TO(type, field))
 
 #ifdef __cplusplus
 }

@@ -23,11 +23,14 @@
  *         [checkpoint]                           when [checkpoint] every says so, or a callback asked
  *         stop_requested                         once, when a callback or a signal asked to stop
  *       epoch_end
+ *     [validation]                               of the last weights, unless they were validated, or a signal came
+ *     [checkpoint]                               of the last weights, unless they were saved
  *   run_end                                      also after a stop
  *   run_exception                                in place of run_end, when the run fails
  *   run_teardown                                 always, last
  *
- *   [validation]: validation_start, validation_batch_end for each batch, validation_end
+ *   [validation]: for each set validation_start, validation_batch_end for each batch; then validation_end, once, when
+ *                 the figures of all sets are there (a signal breaks it off without one)
  *   [checkpoint]: checkpoint_before, checkpoint_after */
 #ifndef TENON_CALLBACK_H
 #define TENON_CALLBACK_H
@@ -81,11 +84,13 @@ struct tenon_run {
   uint32_t rank;
   uint32_t world_size;
 
-  /* [train] The latest value of a figure, by its name in the history: `train/loss`, `validation/accuracy`.
-   * TENON_NOT_FOUND, listing the names there are, when there is none. `train/...` figures are those of the last log. */
+  /* [train] The latest value of a figure, by its name in the history: `train/loss`, `validation/accuracy`. NaN while it
+   * has none yet, so that run_setup is the place to find out whether a figure will exist. TENON_NOT_FOUND, with near
+   * names, for any other. `train/...` figures are those of the last line of the history. */
   tenon_status (*figure)(const tenon_run* run, tenon_string name, double* value);
 
-  /* [train] Adds a figure of the plugin's own to the next line of the history. */
+  /* [train] Adds a figure of the plugin's own to the next line of the history; of several values the last counts.
+   * Names that begin with `train/` or `validation/` are the host's. */
   tenon_status (*log_scalar)(const tenon_run* run, tenon_string name, double value);
 };
 

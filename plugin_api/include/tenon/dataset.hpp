@@ -52,8 +52,8 @@ struct Field {
 // Which sample is asked for.
 struct Sample {
   int64_t index;  // 0 <= index < size()
-  int64_t epoch;  // from 1; 0 where there is none
-  uint64_t seed;  // of (run seed, epoch, index) alone: start a tenon::Random with it
+  int64_t epoch;  // from 1; 0 where there is none, as in validation
+  uint64_t seed;  // of (run seed, which dataset, epoch, index) alone: start a tenon::Random with it
 };
 
 // Hands out the memory of one sample within the batch. Every field must be asked for and filled once per sample.
@@ -69,7 +69,7 @@ class Sink {
   }
   template <class T>
   T* slot(size_t field) const {
-    const Field& known = fields_->items().at(field);
+    const Field& known = find(field);
     if (known.dtype != dtype_of<T>()) {
       throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name + "\" holds " + dtype_name(known.dtype) +
                                               "; the memory is asked for as " + dtype_name(dtype_of<T>()));
@@ -80,7 +80,7 @@ class Sink {
   // The field's memory, whatever its element type: for float16 and for libraries with types of their own.
   void* raw_slot(std::string_view field) const { return raw_slot(fields_->index(field)); }
   void* raw_slot(size_t field) const {
-    const std::vector<int64_t>& shape = fields_->items().at(field).shape;
+    const std::vector<int64_t>& shape = find(field).shape;
     void* memory = nullptr;
     detail::check(sink_->slot(sink_, field, shape.data(), static_cast<uint32_t>(shape.size()), &memory));
     return memory;
@@ -89,10 +89,22 @@ class Sink {
   // Fills a field that is a single number: sink.put<int64_t>("label", 3).
   template <class T>
   void put(std::string_view field, T value) const {
-    *slot<T>(field) = value;
+    const size_t index = fields_->index(field);
+    if (!find(index).shape.empty()) {
+      throw Error(TENON_INVALID_ARGUMENT,
+                  "field \"" + std::string(field) + "\" is no single number; write it through slot()");
+    }
+    *slot<T>(index) = value;
   }
 
  private:
+  const Field& find(size_t index) const {
+    const std::vector<Field>& fields = fields_->items();
+    if (index < fields.size()) return fields[index];
+    throw Error(TENON_INVALID_ARGUMENT,
+                "field " + std::to_string(index) + " is asked for; there are " + std::to_string(fields.size()));
+  }
+
   const tenon_sink* sink_;
   const detail::Table<Field>* fields_;
 };
@@ -147,12 +159,12 @@ struct TENON_HIDDEN DatasetTable {
     return guard([&] {
       const Sample asked = {sample->index, sample->epoch, sample->seed};
       const Sink out(sink, &instance(self).fields);
+      const T& dataset = instance(self).dataset;  // const, because all workers share it
       if constexpr (has_worker<T>) {
-        instance(self).dataset.get(*static_cast<typename T::Worker*>(worker), asked, out);
+        dataset.get(*static_cast<typename T::Worker*>(worker), asked, out);
       } else {
         static_cast<void>(worker);
-        // Const, because all workers share the object.
-        std::as_const(instance(self).dataset).get(asked, out);
+        dataset.get(asked, out);
       }
     });
   }

@@ -28,6 +28,8 @@ typedef struct tenon_named_value {
   tenon_value value;
 } tenon_named_value; /* frozen, like its parts */
 
+TENON_STATIC_ASSERT(sizeof(tenon_named_value) == 40, "tenon_named_value is frozen");
+
 enum { TENON_LOG_DEBUG = 1, TENON_LOG_INFO = 2, TENON_LOG_WARNING = 3 };
 
 typedef struct tenon_host {

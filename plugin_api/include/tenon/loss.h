@@ -15,7 +15,8 @@ typedef struct tenon_loss_result {
   tenon_tensor* loss; /* a scalar that requires gradients: the mean over `weight` items */
   /* How much the mean was taken over: samples, or tokens that are not ignored. It makes the gradient of several
    * micro-batches or ranks that of the one big batch. Either a number, or (if not null) a scalar tensor, which spares a
-   * wait for the device when the count is known only there. */
+   * wait for the device when the count is known only there. Where it is 0 the loss is not looked at and gives no
+   * gradient. */
   double weight;
   tenon_tensor* weight_tensor;
 } tenon_loss_result;

@@ -30,10 +30,10 @@ enum { TENON_TRAINABLE = 1u /* receives gradients; without it the tensor is a bu
 /* A parameter or buffer that the model declares and the host allocates. */
 typedef struct tenon_declaration {
   uint64_t size;
-  tenon_string name; /* dotted, as PyTorch would call it: `hidden.0.weight` */
+  tenon_string name; /* UTF-8, dotted, as PyTorch would call it: `hidden.0.weight`; not `__metadata__` */
   const int64_t* shape;
   uint32_t rank;
-  int32_t dtype; /* TENON_FLOAT32 ... */
+  int32_t dtype; /* TENON_FLOAT32 ..., not a complex one: safetensors files have none */
   uint32_t flags;
   uint32_t init; /* TENON_INIT_... */
   double a;
@@ -49,8 +49,8 @@ struct tenon_builder {
   /* [train] Allocates and initialises a tensor; `index` receives its place in tenon_frame.tensors. */
   tenon_status (*declare)(const tenon_builder* builder, const tenon_declaration* declaration, uint64_t* index);
 
-  /* [train] Registers a tensor that exists already (what the wrapper of torch::nn::Module does). The host keeps the
-   * handle and may move the tensor to another device in place. */
+  /* [train] Registers a tensor that exists already (what the wrapper of torch::nn::Module does): a dense one, its name
+   * and dtype as in a declaration. The host keeps the handle and may move the tensor to another device in place. */
   tenon_status (*adopt)(const tenon_builder* builder, tenon_string name, tenon_tensor* tensor, uint32_t flags,
                         uint64_t* index);
 };

@@ -234,6 +234,9 @@ inline constexpr bool has_schema<T, std::void_t<decltype(T::schema())>> = true;
 
 template <class T>
 TENON_HIDDEN std::vector<Param> schema_of() {
+  static_assert(has_schema<T> == std::is_constructible_v<T, const Params&>,
+                "a component with parameters needs both: a public static schema(), and a public constructor from const "
+                "tenon::Params&");
   if constexpr (has_schema<T>) {
     return T::schema();
   } else {

@@ -19,7 +19,8 @@ typedef struct tenon_port {
   uint32_t reserved;
   tenon_string name; /* lower_snake_case */
   /* Dimensions: a number, or a name that stands for one extent throughout the component: `N,3,H,W`. N is the batch.
-   * `...` at the end: any further dimensions. `*`: any shape at all. Empty: a scalar. */
+   * `...` at the end: any further dimensions; `...S`: further dimensions that are the same throughout the component.
+   * `*`: any shape at all. Empty: a scalar. */
   tenon_string shape;
   uint64_t dtypes; /* TENON_DTYPE_BIT(...) of those it takes or gives; TENON_ANY_DTYPE: all */
   tenon_string doc;

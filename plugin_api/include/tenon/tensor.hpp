@@ -40,9 +40,17 @@ class Tensor {
   Tensor() = default;
   Tensor(tenon_tensor* handle, const Frame* frame) : handle_(handle), frame_(frame) {}
 
+  Tensor(const Tensor&) = default;
+  // Of variables only: `frame.tensor(0) = x` would change a handle that goes at once. See copy_in_place.
+  Tensor& operator=(const Tensor&) & = default;
+
   explicit operator bool() const { return handle_ != nullptr; }
   tenon_tensor* handle() const { return handle_; }
   const Frame* frame() const { return frame_; }
+  const Frame& checked_frame() const {
+    if (!frame_) throw Error(TENON_INVALID_ARGUMENT, "an operator was given an empty tensor");
+    return *frame_;
+  }
 
   int32_t dtype() const { return info().dtype; }  // TENON_FLOAT32 ...
   int64_t numel() const { return info().numel; }
@@ -104,23 +112,46 @@ class Argument {
  public:
   Argument() : value_(tenon_none()) {}  // an optional that is absent
   Argument(const Tensor& tensor) : value_(tenon_tensor_value(tensor.handle())) {}
-  Argument(bool truth) : value_(tenon_bool(truth)) {}
-  Argument(int number) : value_(tenon_int(number)) {}
-  Argument(int64_t number) : value_(tenon_int(number)) {}
-  Argument(double number) : value_(tenon_float(number)) {}
+  template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
+  Argument(Number number) : value_(to_value(number)) {}
   Argument(const char* text) : value_(tenon_text(text, std::string_view(text).size())) {}
+  Argument(const std::string& text) : value_(tenon_text(text.data(), text.size())) {}
   Argument(const std::vector<int64_t>& numbers) : value_(tenon_ints(numbers.data(), numbers.size())) {}
-  // Takes TENON_FLOAT32 ...
-  static Argument dtype(int32_t dtype) {
-    Argument argument;
-    argument.value_ = tenon_dtype(dtype);
-    return argument;
+  Argument(const std::vector<double>& numbers)
+      : value_(tenon_list_value(TENON_VALUE_FLOATS, numbers.data(), numbers.size())) {}
+  Argument(const std::vector<Tensor>& tensors) {
+    for (const Tensor& tensor : tensors) handles_.push_back(tensor.handle());
+    value_ = tenon_tensors(handles_.data(), handles_.size());
   }
+  Argument(const void*) = delete;  // a handle would become true
+  Argument(const Argument&) = delete;
+  // Takes TENON_FLOAT32 ...
+  static Argument dtype(int32_t dtype) { return Argument(tenon_dtype(dtype)); }
 
   const tenon_value& value() const { return value_; }
 
  private:
+  explicit Argument(const tenon_value& value) : value_(value) {}
+
+  template <class Number>
+  static tenon_value to_value(Number number) {
+    if constexpr (std::is_same_v<Number, bool>) {
+      return tenon_bool(number);
+    } else if constexpr (std::is_integral_v<Number>) {
+      return tenon_int(static_cast<int64_t>(number));
+    } else {
+      return tenon_float(static_cast<double>(number));
+    }
+  }
+
+  std::vector<tenon_tensor*> handles_;  // what value_ points to
   tenon_value value_;
+};
+
+// An argument by name: {"alpha", 2}.
+struct NamedArgument {
+  std::string_view name;
+  Argument value;
 };
 
 // An ATen operator by name and overload: tenon::Op("aten::clamp_min", "Tensor"). Looked up on first use; keep it.
@@ -128,7 +159,7 @@ class Op {
  public:
   explicit Op(std::string name, std::string overload = {}) : name_(std::move(name)), overload_(std::move(overload)) {}
 
-  const tenon_op* resolve() {
+  const tenon_op* resolve() const {
     if (!op_) detail::check(detail::host->op(detail::borrow(name_), detail::borrow(overload_), &op_));
     return op_;
   }
@@ -136,7 +167,7 @@ class Op {
  private:
   std::string name_;
   std::string overload_;
-  const tenon_op* op_ = nullptr;
+  mutable const tenon_op* op_ = nullptr;
 };
 
 // What a call on the training thread happens within.
@@ -160,13 +191,27 @@ class Frame {
     return Tensor(frame_->tensors[index], this);
   }
 
-  // Calls an operator that gives one tensor.
-  Tensor call(Op& op, std::initializer_list<Argument> arguments) const {
-    std::vector<tenon_value> values;
-    for (const Argument& argument : arguments) values.push_back(argument.value());
-    tenon_value result = tenon_none();
-    detail::check(detail::host->call(frame_, op.resolve(), values.data(), values.size(), nullptr, 0, &result, 1));
-    return Tensor(static_cast<tenon_tensor*>(const_cast<void*>(result.as.p)), this);
+  // Calls an operator that gives one tensor: positional arguments, then arguments by name.
+  Tensor call(const Op& op, std::initializer_list<Argument> arguments,
+              std::initializer_list<NamedArgument> named = {}) const {
+    return call_for(op, 1, arguments, named).front();
+  }
+
+  // The same for one that gives `result_count` tensors.
+  std::vector<Tensor> call_for(const Op& op, size_t result_count, std::initializer_list<Argument> arguments,
+                               std::initializer_list<NamedArgument> named = {}) const {
+    std::vector<tenon_value> args;
+    for (const Argument& argument : arguments) args.push_back(argument.value());
+    std::vector<tenon_named_value> kwargs;
+    for (const NamedArgument& argument : named)
+      kwargs.push_back({detail::borrow(argument.name), argument.value.value()});
+    std::vector<tenon_value> values(result_count, tenon_none());
+    detail::check(detail::host->call(frame_, op.resolve(), args.data(), args.size(), kwargs.data(), kwargs.size(),
+                                     values.data(), values.size()));
+    std::vector<Tensor> results;
+    for (const tenon_value& value : values)
+      results.emplace_back(static_cast<tenon_tensor*>(const_cast<void*>(value.as.p)), this);
+    return results;
   }
 
   // Calls a function of ops.h: frame.apply(tenon_relu, x). Tensors, arguments and lists become what C takes.

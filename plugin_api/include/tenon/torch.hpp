@@ -14,6 +14,10 @@
 // gives a scalar mean over the batch, or a tenon::TorchLossResult where the mean is over something else.
 #pragma once
 
+#ifndef TENON_TORCH_BUILD
+#error "TENON_TORCH_BUILD is not defined: build the plugin with tenon_add_plugin(NAME TORCH SOURCES ...)"
+#endif
+
 #include <torch/torch.h>
 
 #include <memory>
@@ -25,10 +29,6 @@
 
 #include "native_torch.h"
 #include "plugin.hpp"
-
-#ifndef TENON_TORCH_BUILD
-#error "TENON_TORCH_BUILD is not defined: build the plugin with tenon_add_plugin(NAME TORCH SOURCES ...)"
-#endif
 
 namespace tenon {
 
@@ -128,10 +128,7 @@ class TorchModule {
 
   void build(const Builder& builder) {
     weights_.clear();
-    for (const auto& parameter : module_->named_parameters()) {
-      adopt(builder, parameter.key(), parameter.value(), parameter.value().requires_grad() ? TENON_TRAINABLE : 0);
-    }
-    for (const auto& buffer : module_->named_buffers()) adopt(builder, buffer.key(), buffer.value(), 0);
+    adopt_all(builder, *module_, "");
   }
 
   std::vector<torch::Tensor> forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count) {
@@ -154,6 +151,18 @@ class TorchModule {
     } else {
       return std::make_shared<T>();
     }
+  }
+
+  // In the order of PyTorch's state_dict(): a module's parameters, its buffers, then its children.
+  void adopt_all(const Builder& builder, const torch::nn::Module& module, const std::string& prefix) {
+    for (const auto& parameter : module.named_parameters(/*recurse=*/false)) {
+      const uint32_t flags = parameter.value().requires_grad() ? TENON_TRAINABLE : 0;
+      adopt(builder, prefix + parameter.key(), parameter.value(), flags);
+    }
+    for (const auto& buffer : module.named_buffers(/*recurse=*/false)) {
+      adopt(builder, prefix + buffer.key(), buffer.value(), 0);
+    }
+    for (const auto& child : module.named_children()) adopt_all(builder, *child.value(), prefix + child.key() + ".");
   }
 
   void adopt(const Builder& builder, const std::string& name, const torch::Tensor& tensor, uint32_t flags) {

@@ -16,8 +16,8 @@ class CrossEntropy final {
       : label_smoothing_(params.number("label_smoothing")), ignore_index_(params.integer("ignore_index")) {}
 
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("logits", "N,C,...", TENON_ANY_FLOAT, "unnormalised log-probabilities of the classes"),
-            tenon::input("target", "N,...", TENON_DTYPE_BIT(TENON_INT64), "class in [0, C), or ignore_index")};
+    return {tenon::input("logits", "N,C,...S", TENON_ANY_FLOAT, "unnormalised log-probabilities of the classes"),
+            tenon::input("target", "N,...S", TENON_DTYPE_BIT(TENON_INT64), "class in [0, C), or ignore_index")};
   }
 
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {

@@ -14,8 +14,8 @@ class Accuracy final {
   explicit Accuracy(const tenon::Params& params) : ignore_index_(params.integer("ignore_index")) {}
 
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("logits", "N,C,...", TENON_ANY_FLOAT, "scores of the classes"),
-            tenon::input("target", "N,...", TENON_DTYPE_BIT(TENON_INT64), "class in [0, C), or ignore_index")};
+    return {tenon::input("logits", "N,C,...S", TENON_ANY_FLOAT, "scores of the classes"),
+            tenon::input("target", "N,...S", TENON_DTYPE_BIT(TENON_INT64), "class in [0, C), or ignore_index")};
   }
 
   std::vector<tenon::State> states() const { return {{"correct", TENON_INT64}, {"total", TENON_INT64}}; }

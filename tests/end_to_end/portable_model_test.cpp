@@ -1,0 +1,34 @@
+#include <doctest/doctest.h>
+
+#include "tests/end_to_end/hosted_run.h"
+
+namespace fs = std::filesystem;
+using namespace tenon::end_to_end;
+
+namespace {
+
+fs::path train(const std::string& name, const std::string& model) {
+  const fs::path output = make_empty_folder(name);
+  const Outcome outcome =
+      run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir",
+                TENON_BINARY_DIR "/tests/fixtures/plugins/portable_cnn", "--set", "model=" + model, "--set",
+                "train={steps=40}", "--set", "run.output_dir=\"" + output.string() + "\""});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  return find_run_folder(output, "digits");
+}
+
+const char* const kWeights = "checkpoints/latest/model.safetensors";
+
+}  // namespace
+
+TEST_CASE("a model without LibTorch trains to the very bytes of its twin with LibTorch") {
+  const std::string start = (train("twins_start", "{use=\"small_cnn\"}") / kWeights).string();
+  const auto from_there = [&](const char* use) {
+    return "{use=\"" + std::string(use) + "\", weights=\"" + start + "\"}";
+  };
+  const fs::path native = train("native_twin", from_there("small_cnn"));
+  const fs::path portable = train("portable_twin", from_there("portable_cnn"));
+  CHECK(read_file(native / kWeights) == read_file(portable / kWeights));
+  CHECK(read_history_without_times(native) == read_history_without_times(portable));
+}
