@@ -1,6 +1,8 @@
 #include "host/run.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -53,7 +55,8 @@ void print_closing(const pipeline::RunReport& report, const RunRecorder& recorde
               callbacks::format_duration(report.state.time_s).c_str());
   if (!finished) std::printf(" (%s)", report.reason.c_str());
   for (const auto& [name, value] : report.state.figures)
-    if (name.starts_with("validation")) std::printf("  %s %s", name.c_str(), callbacks::format_figure(value).c_str());
+    if (report.state.validated_step == report.state.step && name.starts_with("validation/"))
+      std::printf("  %s %s", name.c_str(), callbacks::format_figure(value).c_str());
   std::printf("\nweights in %s\n", (recorder.last_checkpoint() / artifacts::kModelFile).c_str());
 }
 
@@ -64,6 +67,15 @@ pipeline::RunReport train_with_observers(pipeline::Training& training, RunRecord
   for (const plugins::Callback& callback : training.callbacks)
     observers.push_back(callbacks.emplace_back(std::make_unique<callbacks::PluginCallback>(callback)).get());
   return pipeline::train(training, observers, recorder, stop_signal());
+}
+
+// What ended the run is the error to report, also where the disk that it filled has no room for this.
+void finish_failed(RunRecorder& recorder, const std::string& reason, int exit_code) {
+  try {
+    recorder.finish(artifacts::RunStatus::failed, reason, exit_code);
+  } catch (const std::exception& error) {
+    support::log_warning(error.what());
+  }
 }
 
 int train_and_record(pipeline::Training& training, RunRecorder& recorder) {
@@ -77,7 +89,10 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder) {
     print_closing(report, recorder);
     return exit_code;
   } catch (const support::Error& error) {
-    recorder.finish(artifacts::RunStatus::failed, error.what(), error.exit_code());
+    finish_failed(recorder, error.what(), error.exit_code());
+    throw;
+  } catch (const std::exception& error) {
+    finish_failed(recorder, error.what(), static_cast<int>(support::ErrorKind::internal));
     throw;
   }
 }
@@ -85,12 +100,14 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder) {
 }  // namespace
 
 int run(const CommandLine& line) {
-  const config::RunConfig config = config::read_run_config(line.config, line.overrides);
+  const config::RunConfig config = config::read_run_config(line.config, line.overrides, line.plugin_directories);
   const plugins::Catalogue catalogue = open_catalogue(line, config);
   const config::RunPlan plan = config::resolve_run_plan(config, catalogue);
   pipeline::Training training = pipeline::build_training(plan, catalogue);
   if (line.action == CommandLine::Action::check) {
     std::fputs(config::print_run_plan(plan).c_str(), stdout);
+    if (std::fflush(stdout) != 0)
+      throw support::Error(support::ErrorKind::internal, std::string("the plan cannot be printed: ") + strerror(errno));
     return 0;
   }
   catch_stop_signals();

@@ -52,7 +52,9 @@ void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<con
     views.push_back({named.name, plugins::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
                      static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
   }
-  const artifacts::Figures figures(state.figures.begin(), state.figures.end());
+  artifacts::Figures figures;
+  for (const auto& [name, value] : state.figures)
+    if (state.validated_step == state.step || !name.starts_with("validation/")) figures.emplace_back(name, value);
   last_checkpoint_ = checkpoints_.write({state.epoch, state.step, figures, views});
 }
 

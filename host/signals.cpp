@@ -1,5 +1,6 @@
 #include "host/signals.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -14,8 +15,26 @@ namespace {
 std::atomic<int> stop_signal_number{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
+// When the first request came, in milliseconds.
+std::atomic<int64_t> stop_asked_ms{0};
+static_assert(std::atomic<int64_t>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
+
+int64_t now_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+// One request often arrives twice: timeout(1) and shells signal the process and then its whole group.
+constexpr int64_t kSameRequestMs = 1000;
+
 void note_stop(int signal) {
-  if (stop_signal_number.exchange(signal) == 0) return;
+  int none = 0;
+  if (stop_signal_number.compare_exchange_strong(none, signal)) {
+    stop_asked_ms = now_ms();
+    return;
+  }
+  if (now_ms() - stop_asked_ms < kSameRequestMs) return;
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
@@ -57,6 +76,12 @@ void catch_stop_signals() {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  // The terminal went away. Under nohup it is ignored, and stays so.
+  struct sigaction inherited {};
+  sigaction(SIGHUP, nullptr, &inherited);
+  if (inherited.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
+  // A reader of the output that left, or a limit on file sizes, is no reason to lose the run: write() reports both.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }
 
 const std::atomic<int>& stop_signal() { return stop_signal_number; }

@@ -5,7 +5,8 @@
 
 namespace tenon::host {
 
-// From here on SIGINT and SIGTERM set the number below; a second one ends the process at once.
+// From here on SIGINT, SIGTERM and SIGHUP set the number below; another one a second later or more ends the process at
+// once. SIGPIPE and SIGXFSZ are ignored.
 void catch_stop_signals();
 const std::atomic<int>& stop_signal();  // 0: none arrived
 

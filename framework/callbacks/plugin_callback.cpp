@@ -1,5 +1,7 @@
 #include "framework/callbacks/plugin_callback.h"
 
+#include <limits>
+
 #include "framework/plugins/host_table.h"
 #include "framework/support/nearest_name.h"
 
@@ -14,23 +16,30 @@ struct Context {
 };
 
 tenon_status figure(const tenon_run* run, tenon_string name, double* value) {
-  const pipeline::Figures& figures = static_cast<Context*>(run->context)->state.figures;
-  const auto found = figures.find(plugins::to_string(name));
-  if (found != figures.end()) {
-    *value = found->second;
+  const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
+  const auto found = state.figures.find(plugins::to_string(name));
+  if (found != state.figures.end() || state.directions.contains(plugins::to_string(name))) {
+    *value = found != state.figures.end() ? found->second : std::numeric_limits<double>::quiet_NaN();
     return TENON_OK;
   }
   std::vector<std::string> known;
-  for (const auto& [known_name, known_value] : figures) known.push_back(known_name);
+  for (const auto& [known_name, known_value] : state.figures) known.push_back(known_name);
+  for (const auto& [known_name, direction] : state.directions)
+    if (!state.figures.contains(known_name)) known.push_back(known_name);
   const std::string text = "there is no figure \"" + plugins::to_string(name) + "\"" +
                            support::suggest_name(plugins::to_string(name), known);
   return plugins::host_table().fail(TENON_NOT_FOUND, plugins::to_tenon(text));
 }
 
 tenon_status log_scalar(const tenon_run* run, tenon_string name, double value) {
-  if (name.size == 0)
-    return plugins::host_table().fail(TENON_INVALID_ARGUMENT, plugins::to_tenon("log_scalar: the name is empty"));
-  static_cast<Context*>(run->context)->verdict.scalars.emplace_back(plugins::to_string(name), value);
+  const std::string text = plugins::to_string(name);
+  const bool is_key = text.empty() || text == "event" || text == "epoch" || text == "step" || text == "time_s";
+  if (is_key || text.starts_with("train/") || text.starts_with("validation/"))
+    return plugins::host_table().fail(
+        TENON_INVALID_ARGUMENT,
+        plugins::to_tenon("log_scalar: the name \"" + text +
+                          "\" is the host's own in the history; expected another, such as \"my_callback/norm\""));
+  static_cast<Context*>(run->context)->verdict.scalars[text] = value;
   return TENON_OK;
 }
 

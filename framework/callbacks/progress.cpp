@@ -107,7 +107,10 @@ void Progress::start_epoch(const RunState& state) {
   trained_s_ = 0;
 }
 
-void Progress::leave_training(const RunState& state) { trained_s_ += state.time_s - training_since_s_; }
+void Progress::leave_training(const RunState& state) {
+  trained_s_ += state.time_s - training_since_s_;
+  training_since_s_ = state.time_s;
+}
 
 double Progress::samples_per_second(const RunState& state) const {
   const double seconds = trained_s_ + std::max(0.0, state.time_s - training_since_s_);
@@ -164,8 +167,9 @@ void Progress::print_epoch_line(const RunState& state) {
   const auto loss = state.figures.find("train/loss");
   print_line(count_of("epoch", state.epoch, state.total_epochs) +
              (loss != state.figures.end() ? "  train/loss " + format_figure(loss->second) : "") +
-             figures_of(state, "validation") + "  lr " + format_figure(state.learning_rate) + "  " +
-             with_separators(samples_per_second(state)) + " samples/s  " + format_duration(left_s) + " left");
+             (state.validated_step == state.step ? figures_of(state, "validation/") : "") + "  lr " +
+             format_figure(state.learning_rate) + "  " + with_separators(samples_per_second(state)) + " samples/s  " +
+             format_duration(left_s) + " left");
 }
 
 void Progress::print_line(const std::string& line) {

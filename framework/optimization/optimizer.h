@@ -37,7 +37,8 @@ class Optimizer {
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
 
   // The state itself, not a copy, by `<parameter>.<figure>` with PyTorch's names for the figures: `momentum_buffer` of
-  // SGD; `exp_avg`, `exp_avg_sq` and `step` ([] float32) of AdamW. A parameter that never had a gradient has none.
+  // SGD; `exp_avg`, `exp_avg_sq` and `step` ([] float32) of AdamW. A parameter that never had a gradient has none. It
+  // is what a checkpoint needs beside the weights for a run to be resumed exactly.
   virtual std::vector<NamedTensor> state() const = 0;
 
  protected:

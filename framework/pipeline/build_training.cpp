@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "framework/data/dataset_seed.h"
+#include "framework/pipeline/check_storable.h"
 #include "framework/pipeline/load_weights.h"
+#include "framework/pipeline/total_steps.h"
 #include "framework/pipeline/training.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
@@ -30,6 +33,7 @@ plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue
   torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
   plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
   model.build();
+  check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
   if (!plan.model.weights.empty()) load_weights(plan.model.weights, model.tensors());
   // What is drawn from here on (dropout) does not depend on how many numbers the initialisation drew.
   torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::training));
@@ -38,8 +42,12 @@ plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue
 
 std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& plan, const plugins::Model& model) {
   std::vector<optimization::NamedTensor> parameters;
-  for (const plugins::NamedTensor& named : model.tensors())
-    if (named.trainable) parameters.push_back({named.name, named.tensor});
+  for (const plugins::NamedTensor& named : model.tensors()) {
+    // Tied weights are one parameter under several names: updated once.
+    const bool is_taken = std::any_of(parameters.begin(), parameters.end(),
+                                      [&](const auto& taken) { return taken.tensor.is_same(named.tensor); });
+    if (named.trainable && !is_taken) parameters.push_back({named.name, named.tensor});
+  }
   if (parameters.empty())
     throw Error(ErrorKind::plugin, plan.model.place + ": " + model.component().describe() + " has nothing to train");
   return parameters;
@@ -49,9 +57,12 @@ std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& 
 std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
                                                    const std::vector<plugins::Metric>& metrics) {
   std::vector<std::vector<std::string>> names;
-  std::map<std::string, std::string> places{{"loss", "the loss"}};
+  std::map<std::string, std::string> places{{"loss", "the sum of losses"}, {"learning_rate", "the optimizer"}};
   if (plan.losses.size() > 1)
-    for (const config::LossPlan& loss : plan.losses) places.emplace(loss.name, "the loss at " + loss.place);
+    for (const config::LossPlan& loss : plan.losses)
+      if (!places.emplace(loss.name, "the loss at " + loss.place).second)
+        throw Error(ErrorKind::configuration, loss.place + ": the name " + loss.name + " is also that of " +
+                                                  places.at(loss.name) + "; give the loss another: name = \"...\"");
   for (size_t i = 0; i < metrics.size(); ++i) {
     const bool renamed = metrics[i].name() != plan.metrics[i].use;
     names.emplace_back();
@@ -71,7 +82,8 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
 std::unique_ptr<DataFlow> build_data(const Training& training, const plugins::Catalogue& catalogue,
                                      const config::NamedDataset& dataset, int64_t batch_size) {
   const config::RunPlan& plan = *training.plan;
-  const data::LoaderOptions options{batch_size, plan.data.workers, plan.data.prefetch, plan.run.seed};
+  const data::LoaderOptions options{batch_size, plan.data.workers, plan.data.prefetch,
+                                    data::derive_dataset_seed(plan.run.seed, dataset.name)};
   auto flow = std::make_unique<DataFlow>(catalogue.find(ComponentKind::dataset, dataset.use), dataset, options);
   flow->model.push_back(connect_model(training.model, plan.model, flow->dataset));
   for (size_t i = 0; i < training.losses.size(); ++i)
@@ -104,7 +116,7 @@ Flow DataFlow::to_flow(const data::Batch& batch) const {
   return flow;
 }
 
-int64_t DataFlow::batches() const { return (dataset.size() + batch_size - 1) / batch_size; }
+int64_t DataFlow::batches() const { return dataset.size() / batch_size + (dataset.size() % batch_size != 0); }
 
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
   prepare_libtorch(plan.run);
@@ -138,7 +150,7 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   }
 
   training.steps_per_epoch = training.train->batches();
-  training.total_steps = plan.train.steps > 0 ? plan.train.steps : plan.train.epochs * training.steps_per_epoch;
+  training.total_steps = count_total_steps(plan.train, training.steps_per_epoch);
   const double base_lr = std::visit([](const auto& chosen) { return chosen.lr; }, plan.optimizer);
   training.schedule = optimization::Schedule::make(plan.schedule, base_lr, training.total_steps);
   return training;

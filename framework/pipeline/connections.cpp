@@ -112,6 +112,7 @@ class Connector {
 
   const Candidate& find_only_fitting(const Port& port) {
     std::string reasons;
+    bool fits_several = false;
     for (const auto& group : groups_) {
       std::vector<const Candidate*> fitting;
       for (const Candidate& candidate : group) {
@@ -121,10 +122,14 @@ class Connector {
         reasons += "\n    " + describe(candidate) + (reason ? " does not fit: " + *reason : " fits");
       }
       if (fitting.size() == 1) return accept(*fitting.front(), port);
-      if (fitting.size() > 1) break;
+      fits_several = fitting.size() > 1;
+      if (fits_several) break;
     }
-    refuse("the input " + port.describe() + " can be connected to more than one source, or to none:" + reasons +
-           "\n  say which with inputs = { " + port.name + " = \"...\" }");
+    if (fits_several)
+      refuse("the input " + port.describe() + " fits several sources, and none has its name:" + reasons +
+             "\n  say which with inputs = { " + port.name + " = \"...\" }");
+    refuse("the input " + port.describe() + " fits no source:" + reasons +
+           "\n  use a component that gives it, or change the parameters of one of them");
   }
 
   const std::vector<Port>& inputs_;
@@ -151,10 +156,7 @@ void Wiring::check(const std::vector<at::Tensor>& inputs) const {
   plugins::Extents extents;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Port& port = ports_[i];
-    const auto reason =
-        plugins::find_mismatch(plugins::exact_shape(inputs[i].sizes().vec()),
-                               TENON_DTYPE_BIT(plugins::to_dtype(inputs[i].scalar_type())), port, extents);
-    if (reason)
+    if (const auto reason = plugins::find_mismatch(inputs[i], port, extents))
       throw Error(ErrorKind::plugin, owner_ + ": the input " + port.describe() + " received " +
                                          plugins::describe(inputs[i]) + ": " + *reason);
   }

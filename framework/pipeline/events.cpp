@@ -12,4 +12,15 @@ Announcer::Announcer(std::vector<Observer*> observers) {
       if (observer->wants(static_cast<Event>(event))) by_event_[event].push_back(observer);
 }
 
+void Announcer::announce_to_all(Event event, const RunState& state, Verdict& verdict,
+                                const std::function<void(const std::exception&)>& on_failure) const {
+  for (Observer* observer : by_event_[static_cast<uint32_t>(event)]) {
+    try {
+      observer->on_event(event, state, verdict);
+    } catch (const std::exception& error) {
+      on_failure(error);
+    }
+  }
+}
+
 }  // namespace tenon::pipeline

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,8 +47,8 @@ struct Verdict {
   bool save = false;
   bool evaluate = false;
   bool log = false;
-  std::string reason;                                   // of the first that asked to stop
-  std::vector<std::pair<std::string, double>> scalars;  // for the next line of the history
+  std::string reason;  // of the first that asked to stop
+  Figures scalars;     // for the next line of the history
 };
 
 class Observer {
@@ -67,6 +69,10 @@ class Announcer {
   void announce(Event event, const RunState& state, Verdict& verdict) const {
     for (Observer* observer : by_event_[static_cast<uint32_t>(event)]) observer->on_event(event, state, verdict);
   }
+
+  // Tells every observer, also after one has thrown; `on_failure` gets what each threw.
+  void announce_to_all(Event event, const RunState& state, Verdict& verdict,
+                       const std::function<void(const std::exception&)>& on_failure) const;
 
  private:
   std::vector<Observer*> by_event_[TENON_EVENT_COUNT];

@@ -1,4 +1,4 @@
-// The mean of losses over many batches, by weight, without a wait for the device on the way.
+// The mean of losses over many batches, by weight.
 #pragma once
 
 #include <string>
@@ -9,20 +9,25 @@
 
 namespace tenon::pipeline {
 
-// Keeps each batch's scalars as they are and looks at them only when a mean is asked for.
+// What one loss gave for one batch, read from its tensors.
+struct LossValue {
+  double mean;    // over `weight` items; without meaning where there were none
+  double weight;  // at least 0
+};
+
 class LossMeter {
  public:
   explicit LossMeter(const std::vector<plugins::Loss>& losses);
 
-  // One batch: results[i] belongs to losses[i].
-  void add(const std::vector<plugins::Loss::Result>& results);
+  // One batch: values[i] belongs to losses[i].
+  void add(const std::vector<LossValue>& values);
   void reset();
 
-  // Sum over losses of factor * (sum of weight * loss / sum of weight); NaN before the first batch. Waits for the
-  // device.
-  double read_total();
+  // Sum over losses of factor * (sum of weight * mean / sum of weight). A loss that had no items adds nothing; NaN if
+  // none had any.
+  double total() const;
   // Where there are several losses, each one's own mean by name; empty for one.
-  std::vector<std::pair<std::string, double>> read_parts();
+  std::vector<std::pair<std::string, double>> parts() const;
 
  private:
   struct Mean {
@@ -30,8 +35,6 @@ class LossMeter {
     double factor;
     double weighted_sum = 0;
     double weight = 0;
-    std::vector<plugins::Loss::Result> unread;
-    void drain();
     double value() const;
   };
   std::vector<Mean> means_;

@@ -23,15 +23,17 @@ struct RunState {
   double time_s = 0;             // since run_start
   double learning_rate = 0;      // of the step just done or about to be
 
-  Figures figures;                            // the latest value of each
-  std::map<std::string, int32_t> directions;  // of figures that know: 1 higher is better, -1 lower
+  Figures figures;  // the latest value of each
+  std::map<std::string, int32_t>
+      directions;               // of every figure that the host will make: 1 higher is better, -1 lower, 0
+  int64_t validated_step = -1;  // the step that the validation figures are of; -1: none yet
 
   // During a validation.
   std::string validation_name;   // "validation", or "validation/<name>"
   int64_t validation_batch = 0;  // done
   int64_t validation_batches = 0;
 
-  // The mean training loss since the epoch began. Waits for the device, so ask rarely.
+  // The mean training loss since the epoch began.
   std::function<double()> read_epoch_loss;
 };
 

@@ -4,16 +4,17 @@
 #include <cstring>
 
 #include "framework/data/sampler.h"
+#include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/due.h"
 #include "framework/pipeline/evaluate.h"
 #include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/train_step.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
 
 namespace tenon::pipeline {
 
 namespace {
-
-using Named = std::vector<std::pair<std::string, double>>;
 
 // The state of the loop between its stages. The order of the events is that at the top of tenon/callback.h.
 class Loop {
@@ -29,30 +30,39 @@ class Loop {
         checkpoint_due_(training.plan->checkpoint.every),
         log_meter_(training.losses),
         epoch_meter_(training.losses),
-        announce_([this](Event event) { announce(event); }) {
+        announce_([this](Event event) {
+          is_updating_ = is_updating_ || event == Event::optimizer_before;
+          announce(event);
+        }) {
     state_.total_steps = training.total_steps;
     state_.steps_per_epoch = training.steps_per_epoch;
     state_.total_epochs = (training.total_steps + training.steps_per_epoch - 1) / training.steps_per_epoch;
     state_.learning_rate = training.schedule.learning_rate(0);
-    state_.read_epoch_loss = [this] { return epoch_meter_.read_total(); };
+    state_.read_epoch_loss = [this] { return epoch_meter_.total(); };
     learn_directions();
   }
 
   RunReport run() {
-    announce(Event::run_setup);
     try {
+      announce(Event::run_setup);
       start_ = std::chrono::steady_clock::now();
       announce(Event::run_start);
       if (!training_.plan->model.weights.empty()) announce(Event::checkpoint_loaded);
-      if (training_.plan->validation.at_start) validate();
+      if (training_.plan->validation.at_start) {
+        validate();
+        take_stop();
+      }
       while (!is_over()) run_epoch();
-      if (last_saved_step_ != state_.step) save_checkpoint();
+      finish();
       announce(Event::run_end);
+      record_remaining_scalars();
     } catch (...) {
-      announce_failure();
+      save_after_failure();
+      announce_to_all(Event::run_exception);
+      announce_to_all(Event::run_teardown);
       throw;
     }
-    announce(Event::run_teardown);
+    announce_to_all(Event::run_teardown);
     report_.state = state_;
     report_.state.read_epoch_loss = nullptr;  // it points into this loop
     return std::move(report_);
@@ -80,82 +90,135 @@ class Loop {
       run_step(*batch);
       after_step();
     }
-    record_epoch();
-    announce(Event::epoch_end);
-    take_stop();
+    end_epoch();
   }
 
   void run_step(const data::Batch& batch) {
     state_.learning_rate = training_.schedule.learning_rate(state_.step);
     announce(Event::step_start);
-    const auto results = train_step(training_, batch, position(), state_.learning_rate, announce_);
+    const auto values = train_step(training_, batch, position(), state_.learning_rate, announce_);
     ++state_.step;
     ++state_.step_in_epoch;
+    is_updating_ = false;
     state_.samples_in_epoch += batch.size;
-    log_meter_.add(results);
-    epoch_meter_.add(results);
+    log_meter_.add(values);
+    epoch_meter_.add(values);
     announce(Event::step_end);
   }
 
   // What happens at its times. Each stage may be asked for by the observers of an earlier one.
   void after_step() {
     if (log_due_.now(state_) || verdict_.log) log();
-    if (validation_due_.now(state_) || verdict_.evaluate) validate();
+    if (is_epoch_complete()) remember(epoch_figures());
+    // Who asks the run to end waits for this step, not for a whole validation.
+    if ((validation_due_.now(state_) || verdict_.evaluate) && !has_signal()) validate();
     if (checkpoint_due_.now(state_) || verdict_.save) save_checkpoint();
     take_stop();
   }
 
+  bool is_epoch_complete() const { return state_.step_in_epoch == state_.steps_per_epoch; }
+  bool has_signal() const { return stop_signal_.load(std::memory_order_relaxed) != 0; }
+
   void log() {
     verdict_.log = false;
-    Named figures{{"train/loss", log_meter_.read_total()}};
-    for (const auto& [name, value] : log_meter_.read_parts()) figures.emplace_back("train/" + name, value);
-    figures.emplace_back("train/learning_rate", state_.learning_rate);
+    NamedFigures figures = training_figures(log_meter_);
     log_meter_.reset();
     remember(figures);
     announce(Event::log);
     take_scalars(figures);
     recorder_.record(LineKind::step, state_, figures);
+    restart(log_due_);
   }
 
+  // All sets, and then one validation_end, so that an observer of it sees the figures of all. A signal ends it without.
   void validate() {
     verdict_.evaluate = false;
+    std::vector<NamedFigures> lines;
     for (const auto& data : training_.validation) {
       state_.validation_name = data->dataset.name();
       state_.validation_batch = 0;
       state_.validation_batches = data->batches();
       announce(Event::validation_start);
-      Named figures = evaluate(training_, *data, position(), [this](int64_t done) {
+      const auto figures = evaluate(training_, *data, position(), [this](int64_t done) {
         state_.validation_batch = done;
         announce(Event::validation_batch_end);
+        return !has_signal();
       });
-      remember(figures);
-      announce(Event::validation_end);
-      take_scalars(figures);
-      recorder_.record(LineKind::validation, state_, figures);
+      if (!figures) return;
+      remember(*figures);
+      lines.push_back(*figures);
     }
+    if (lines.empty()) return;
+    state_.validated_step = state_.step;
+    announce(Event::validation_end);
+    take_scalars(lines.back());
+    for (const NamedFigures& line : lines) recorder_.record(LineKind::validation, state_, line);
+    restart(validation_due_);
   }
 
   void save_checkpoint() {
     verdict_.save = false;
+    const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
+    if (!bad.empty())
+      throw support::Error(support::ErrorKind::non_finite,
+                           training_.plan->model.place + ": " + bad + " holds NaN or infinity after step " +
+                               std::to_string(state_.step) +
+                               "; expected finite weights: lower optimizer.lr; no checkpoint of them is kept");
+    write_checkpoint();
+  }
+
+  void write_checkpoint() {
     announce(Event::checkpoint_before);
     recorder_.save_checkpoint(state_, training_.model.tensors());
     last_saved_step_ = state_.step;
     recorder_.record(LineKind::checkpoint, state_, {});
     announce(Event::checkpoint_after);
+    restart(checkpoint_due_);
   }
 
-  void record_epoch() {
-    Named figures{{"train/loss", epoch_meter_.read_total()}};
-    for (const auto& [name, value] : epoch_meter_.read_parts()) figures.emplace_back("train/" + name, value);
+  // The run's last figures and checkpoint are of its last weights.
+  void finish() {
+    const bool validates = training_.plan->validation.every.unit != config::Period::Unit::never;
+    if (validates && state_.validated_step != state_.step && !has_signal()) validate();
+    if (last_saved_step_ != state_.step) save_checkpoint();
+  }
+
+  // What training has reached is not lost with a run that fails, as long as it is sound.
+  void save_after_failure() noexcept {
+    if (is_updating_ || last_saved_step_ >= state_.step || state_.step == 0) return;
+    try {
+      if (!find_non_finite(training_.model.tensors(), /*only_trainable=*/false).empty()) return;
+      recorder_.save_checkpoint(state_, training_.model.tensors());
+      recorder_.record(LineKind::checkpoint, state_, {});
+    } catch (const std::exception& error) {
+      support::log_warning(std::string("no checkpoint of the failed run: ") + error.what());
+    }
+  }
+
+  NamedFigures training_figures(const LossMeter& meter) const {
+    NamedFigures figures{{"train/loss", meter.total()}};
+    for (const auto& [name, value] : meter.parts()) figures.emplace_back("train/" + name, value);
     figures.emplace_back("train/learning_rate", state_.learning_rate);
+    return figures;
+  }
+  NamedFigures epoch_figures() const { return training_figures(epoch_meter_); }
+
+  // An epoch that a stop cut short has no line: it would read like that of a whole one.
+  void end_epoch() {
+    NamedFigures figures = epoch_figures();
     remember(figures);
-    recorder_.record(LineKind::epoch, state_, figures);
+    announce(Event::epoch_end);
+    if (is_epoch_complete() || !stopping_) {
+      take_scalars(figures);
+      recorder_.record(LineKind::epoch, state_, figures);
+    }
+    take_stop();
   }
 
-  // Turns the first request to stop into the end of the loop.
+  // Turns the first request to stop into the end of the loop. One that comes with the last step changes nothing.
   void take_stop() {
     const int signal = stop_signal_.load(std::memory_order_relaxed);
-    if (stopping_ || (!verdict_.stop && signal == 0)) return;
+    if (is_over() || (!verdict_.stop && signal == 0)) return;
     stopping_ = true;
     report_.end = RunReport::End::stopped;
     report_.signal = signal;
@@ -164,36 +227,56 @@ class Loop {
   }
 
   void announce(Event event) {
-    state_.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    update_time();
     announcer_.announce(event, state_, verdict_);
   }
 
-  // The run's own error is the one to report; an observer that fails on top of it must not hide it.
-  void announce_failure() noexcept {
-    for (const Event event : {Event::run_exception, Event::run_teardown}) {
-      try {
-        announce(event);
-      } catch (const std::exception&) {
-      }
-    }
+  void update_time() {
+    state_.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  void remember(const Named& figures) {
+  // What was due is done: its period counts from here.
+  void restart(Due& due) {
+    update_time();
+    due.restart(state_);
+  }
+
+  // At the end, where one observer that fails must neither hide the run's own outcome nor keep the others from hearing.
+  void announce_to_all(Event event) {
+    announcer_.announce_to_all(event, state_, verdict_,
+                               [](const std::exception& error) { support::log_warning(error.what()); });
+  }
+
+  void remember(const NamedFigures& figures) {
     for (const auto& [name, value] : figures) state_.figures[name] = value;
   }
 
-  void take_scalars(Named& figures) {
-    remember(verdict_.scalars);
-    figures.insert(figures.end(), verdict_.scalars.begin(), verdict_.scalars.end());
+  void take_scalars(NamedFigures& figures) {
+    for (const auto& [name, value] : verdict_.scalars) {
+      state_.figures[name] = value;
+      figures.emplace_back(name, value);
+    }
     verdict_.scalars.clear();
+  }
+
+  void record_remaining_scalars() {
+    if (verdict_.scalars.empty()) return;
+    NamedFigures figures;
+    take_scalars(figures);
+    recorder_.record(LineKind::step, state_, figures);
   }
 
   plugins::RunPosition position() const { return {true, state_.step, state_.epoch, 0, 1}; }
 
   void learn_directions() {
-    state_.directions["train/loss"] = -1;
+    state_.directions = {{"train/loss", -1}, {"train/learning_rate", 0}};
+    if (training_.losses.size() > 1)
+      for (const plugins::Loss& loss : training_.losses) state_.directions["train/" + loss.name()] = -1;
     for (const auto& data : training_.validation) {
       state_.directions[data->dataset.name() + "/loss"] = -1;
+      if (training_.losses.size() > 1)
+        for (const plugins::Loss& loss : training_.losses)
+          state_.directions[data->dataset.name() + "/" + loss.name()] = -1;
       for (size_t i = 0; i < training_.metrics.size(); ++i)
         for (size_t k = 0; k < training_.figure_names[i].size(); ++k)
           state_.directions[data->dataset.name() + "/" + training_.figure_names[i][k]] =
@@ -215,6 +298,7 @@ class Loop {
   Verdict verdict_;
   RunReport report_;
   bool stopping_ = false;
+  bool is_updating_ = false;  // between optimizer_before and the step's end, when the weights are of no step
   int64_t last_saved_step_ = -1;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

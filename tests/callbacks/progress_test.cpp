@@ -65,6 +65,7 @@ RunState middle_of_training() {
   state.time_s = 30;
   state.learning_rate = 0.001;
   state.figures = {{"train/loss", 0.5}, {"validation/accuracy", 0.975}};
+  state.validated_step = 15;
   state.read_epoch_loss = [] { return 0.25; };
   return state;
 }
@@ -155,6 +156,15 @@ TEST_CASE("what is no terminal gets whole lines and no escape sequences") {
   CHECK(text.find("\nepoch 2/3  train/loss 0.5  validation/accuracy 0.975") != std::string::npos);
   CHECK(text.find('\033') == std::string::npos);
   CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+}
+
+TEST_CASE("figures of an older validation are not shown as this epoch's") {
+  Terminal terminal(120);
+  Progress progress(terminal.stream());
+  RunState state = middle_of_training();
+  state.validated_step = 10;
+  send(progress, Event::epoch_end, state);
+  CHECK(terminal.read_all().find("validation/") == std::string::npos);
 }
 
 TEST_CASE("durations and figures are short") {

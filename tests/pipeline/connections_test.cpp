@@ -18,6 +18,22 @@ std::string refusal_of(const Setup& setup) {
   return "";
 }
 
+// What is said about an input `odd` of any dtype that looks for its source in numbered samples and in mlp's logits.
+std::string refusal_of_input(const std::string& shape) {
+  const BuiltRun run({});
+  const tenon::config::NamedDataset plan{{"counting", {{"samples", int64_t{4}}}, {}, ""}, "train"};
+  const tenon::plugins::Dataset data(run.catalogue->find(tenon::config::ComponentKind::dataset, "counting"), plan);
+  const tenon::config::ComponentPlan owner{"odd_loss", {}, {}, "run.toml:3:1"};
+  const tenon::plugins::Port port{"odd", tenon::plugins::parse_shape(shape), TENON_ANY_DTYPE, ""};
+  try {
+    connect({port}, "the loss", owner, run.training->model, data);
+  } catch (const tenon::support::Error& error) {
+    CHECK(error.kind() == tenon::support::ErrorKind::configuration);
+    return error.what();
+  }
+  return "";
+}
+
 }  // namespace
 
 TEST_CASE("inputs may be named, and then mean the same as found ones") {
@@ -50,4 +66,23 @@ TEST_CASE("a source of another dtype is refused with found and expected") {
 TEST_CASE("a shape that the model does not take is refused before the first step") {
   const std::string message = refusal_of({{"model={use=\"small_cnn\",params={channels=3}}"}});
   CHECK(message.find("is 1, expected 3 as in [N, 3, H, W]") != std::string::npos);
+}
+
+TEST_CASE("an input that fits several sources is refused with all of them and the way to choose") {
+  const std::string message = refusal_of_input("N");
+  CHECK(
+      message.starts_with("run.toml:3:1: the loss: the input odd: any dtype [N] fits several sources, and none has "
+                          "its name:"));
+  CHECK(message.find("data.number: int64 [N] fits") != std::string::npos);
+  CHECK(message.find("data.value: float32 [N] fits") != std::string::npos);
+  CHECK(message.ends_with("say which with inputs = { odd = \"...\" }"));
+}
+
+TEST_CASE("an input that fits no source is refused with what was wrong with each") {
+  const std::string message = refusal_of_input("N,3,3");
+  CHECK(message.starts_with("run.toml:3:1: the loss: the input odd: any dtype [N, 3, 3] fits no source:"));
+  CHECK(message.find("model.logits") < message.find("data.number"));
+  CHECK(message.find("data.value: float32 [N] does not fit: the shape is [N], expected [N, 3, 3]") !=
+        std::string::npos);
+  CHECK(message.find("several") == std::string::npos);
 }

@@ -17,7 +17,9 @@ std::vector<int64_t> due_steps(Unit unit, double count) {
     state.epoch = (step - 1) / 4 + 1;
     state.step_in_epoch = (step - 1) % 4 + 1;
     state.time_s = static_cast<double>(step);
-    if (due.now(state)) steps.push_back(step);
+    if (!due.now(state)) continue;
+    steps.push_back(step);
+    due.restart(state);
   }
   return steps;
 }
@@ -30,4 +32,29 @@ TEST_CASE("periods are due at their times") {
   CHECK(due_steps(Unit::epochs, 2) == std::vector<int64_t>{8});
   CHECK(due_steps(Unit::steps, 5) == std::vector<int64_t>{5, 10});
   CHECK(due_steps(Unit::seconds, 4.5) == std::vector<int64_t>{5, 10});
+}
+
+TEST_CASE("a period of time is counted from the end of the work") {
+  Due due({Unit::seconds, 4});
+  RunState state;
+  std::vector<int64_t> steps;
+  for (state.step = 1; state.step <= 12; ++state.step) {
+    state.time_s += 1;  // a step
+    if (!due.now(state)) continue;
+    steps.push_back(state.step);
+    state.time_s += 10;  // the work, longer than the period
+    due.restart(state);
+  }
+  CHECK(steps == std::vector<int64_t>{4, 8, 12});
+}
+
+TEST_CASE("work that was done out of turn counts too") {
+  Due due({Unit::seconds, 4});
+  RunState state;
+  state.time_s = 3;
+  due.restart(state);
+  state.time_s = 6;
+  CHECK_FALSE(due.now(state));
+  state.time_s = 7;
+  CHECK(due.now(state));
 }

@@ -1,5 +1,6 @@
 #include "framework/pipeline/evaluate.h"
 
+#include "framework/data/sampler.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
@@ -9,8 +10,14 @@ namespace {
 
 std::map<std::string, double> figures_with_batch(int64_t batch_size) {
   BuiltRun run({{"data.validation_batch_size=" + std::to_string(batch_size), "run.deterministic=true"}});
-  const auto figures = evaluate(*run.training, *run.training->validation.front(), {}, [](int64_t) {});
-  return {figures.begin(), figures.end()};
+  const auto figures = evaluate(*run.training, *run.training->validation.front(), {}, [](int64_t) { return true; });
+  REQUIRE(figures);
+  return {figures->begin(), figures->end()};
+}
+
+at::Tensor read_images(DataFlow& data, int64_t epoch) {
+  data.loader.start(tenon::data::sequential_order(data.dataset.size()), epoch);
+  return data.to_flow(*data.loader.next()).fields.front().clone();
 }
 
 }  // namespace
@@ -25,11 +32,43 @@ TEST_CASE("figures do not depend on how the data was cut into batches") {
   }
 }
 
+TEST_CASE("an evaluation that is broken off gives no figures, and the next one is whole") {
+  BuiltRun run({{"data.validation_batch_size=100"}});
+  int64_t batches = 0;
+  const auto broken_off = evaluate(*run.training, *run.training->validation.front(), {}, [&](int64_t done) {
+    batches = done;
+    return done < 2;
+  });
+  CHECK_FALSE(broken_off);
+  CHECK(batches == 2);
+  CHECK(evaluate(*run.training, *run.training->validation.front(), {}, [&](int64_t done) {
+    batches = done;
+    return true;
+  }));
+  CHECK(batches == 4);
+}
+
 TEST_CASE("evaluating again gives the same figures and leaves the weights alone") {
   BuiltRun run({{"model={use=\"small_cnn\",params={width=4}}"}});
   std::vector<at::Tensor> before;
   for (const auto& named : run.training->model.tensors()) before.push_back(named.tensor.detach().clone());
-  const auto pass = [&] { return evaluate(*run.training, *run.training->validation.front(), {}, [](int64_t) {}); };
-  CHECK(pass() == pass());
+  const auto pass = [&] {
+    return evaluate(*run.training, *run.training->validation.front(), {}, [](int64_t) { return true; });
+  };
+  CHECK(pass().value() == pass().value());
   for (size_t i = 0; i < before.size(); ++i) CHECK(torch::equal(before[i], run.training->model.tensors()[i].tensor));
+}
+
+TEST_CASE("data made from the sample's seed are the same in every evaluation, and never those of training") {
+  BuiltRun run({{"data.train={use=\"noise\"}", "data.validation={a={use=\"noise\"},b={use=\"noise\"}}"}});
+  DataFlow& train = *run.training->train;
+  DataFlow& a = *run.training->validation.at(0);
+  DataFlow& b = *run.training->validation.at(1);
+  const auto figures_in = [&](int64_t epoch) {
+    return evaluate(*run.training, a, {true, 0, epoch, 0, 1}, [](int64_t) { return true; }).value();
+  };
+  CHECK(figures_in(1) == figures_in(2));
+  CHECK(torch::equal(read_images(a, 0), read_images(a, 0)));
+  for (const int64_t epoch : {0, 1, 2}) CHECK_FALSE(torch::equal(read_images(a, 0), read_images(train, epoch)));
+  CHECK_FALSE(torch::equal(read_images(a, 0), read_images(b, 0)));
 }

@@ -88,7 +88,7 @@ TEST_CASE("validation and checkpoints happen when they are due, and a checkpoint
   run.train();
   std::vector<int64_t> validated;
   for (const RecordedLine& line : run.recorder.of_kind(LineKind::validation)) validated.push_back(line.step);
-  CHECK(validated == std::vector<int64_t>{0, 3, 6});
+  CHECK(validated == std::vector<int64_t>{0, 3, 6, 8});  // the last of the last weights
   CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{5, 8});
 }
 
@@ -126,6 +126,69 @@ TEST_CASE("a loss that is not finite ends the run before the weights change") {
     CHECK(std::string(error.what()).find("the loss cross_entropy is ") != std::string::npos);
     CHECK(std::string(error.what()).find("in step ") != std::string::npos);
   }
+}
+
+TEST_CASE("a run that fails leaves a checkpoint of the last step, if its weights are sound") {
+  struct Failing final : Observer {
+    bool wants(Event event) const override { return event == Event::step_end; }
+    void on_event(Event, const RunState& state, Verdict&) override {
+      if (state.step == 3) throw tenon::support::Error(tenon::support::ErrorKind::plugin, "step 3 failed");
+    }
+  } failing;
+  BuiltRun run({{"checkpoint.every=\"never\""}});
+  CHECK_THROWS_WITH(run.train({&failing}), "step 3 failed");
+  CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{3});
+}
+
+TEST_CASE("weights that are not finite are refused in place of being saved") {
+  BuiltRun run({{"optimizer.lr=1e39", "train={steps=1}", "validation.every=\"never\""}});
+  try {
+    run.train();
+    FAIL("the run went on");
+  } catch (const tenon::support::Error& error) {
+    CHECK(error.kind() == tenon::support::ErrorKind::non_finite);
+    CHECK(std::string(error.what()).find("holds NaN or infinity after step 1") != std::string::npos);
+  }
+  CHECK(run.recorder.checkpoint_steps.empty());
+}
+
+TEST_CASE("scalars of callbacks stand in the next line, the last value of each name") {
+  struct Logging final : Observer {
+    bool wants(Event event) const override { return event == Event::step_end || event == Event::epoch_end; }
+    void on_event(Event event, const RunState& state, Verdict& verdict) override {
+      verdict.scalars[event == Event::step_end ? "mine/step" : "mine/epoch"] = static_cast<double>(state.step);
+    }
+  } logging;
+  BuiltRun run({{"log.every=\"2 steps\"", "validation.every=\"never\"", "train={steps=5}"}});
+  run.train({&logging});
+  const auto steps = run.recorder.of_kind(LineKind::step);
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0].at("mine/step") == 2);
+  CHECK(steps[1].at("mine/step") == 4);
+  const auto epochs = run.recorder.of_kind(LineKind::epoch);
+  REQUIRE(epochs.size() == 2);
+  CHECK(epochs[0].at("mine/epoch") == 4);
+  CHECK(epochs[1].at("mine/epoch") == 5);
+  CHECK(epochs[1].at("mine/step") == 5);
+}
+
+TEST_CASE("a name that the history uses already is refused before training") {
+  for (const char* name : {"loss", "learning_rate"}) {
+    try {
+      const BuiltRun run({{}, "[[loss]]\nuse = \"cross_entropy\"\nname = \"" + std::string(name) + "\"\n"});
+      FAIL("it was built");
+    } catch (const tenon::support::Error& error) {
+      CHECK(error.kind() == tenon::support::ErrorKind::configuration);
+      CHECK(std::string(error.what()).find("give the loss another") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a stop that is asked for with the last step leaves the run finished") {
+  BuiltRun run(
+      {{"train={steps=6}"},
+       "[[callback]]\nuse = \"stopping\"\nparams = { stop_at = 6, save_at = 0, evaluate_at = 0, log_at = 0 }\n"});
+  CHECK(run.train().end == RunReport::End::finished);
 }
 
 TEST_CASE("several losses add up by their factors and are logged each") {

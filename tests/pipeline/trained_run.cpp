@@ -40,9 +40,10 @@ lr = 0.1
 plugins::Catalogue open_plugins() {
   plugins::install_libtorch();
   const fs::path built = TENON_BINARY_DIR;
-  return plugins::Catalogue::open(
-      {built / "plugins", built / "tests/fixtures/plugins/event_recorder", built / "tests/fixtures/plugins/stopping"},
-      plugins::host_table(), plugins::torch_build());
+  std::vector<fs::path> directories{built / "plugins"};
+  for (const char* fixture : {"counting", "event_recorder", "noise", "stopping"})
+    directories.push_back(built / "tests/fixtures/plugins" / fixture);
+  return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build());
 }
 
 }  // namespace

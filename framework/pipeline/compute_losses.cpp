@@ -1,0 +1,35 @@
+#include "framework/pipeline/compute_losses.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+LossValue read(const plugins::Loss& loss, const plugins::Loss::Result& result, int64_t step) {
+  const double weight = result.weight_tensor.defined() ? result.weight_tensor.item<double>() : result.weight;
+  if (!(weight >= 0) || std::isinf(weight))
+    throw support::Error(support::ErrorKind::plugin,
+                         loss.component().describe() + ", forward (after step " + std::to_string(step) +
+                             "): the weight is " + std::to_string(weight) +
+                             "; expected the number of items that the mean was taken over, 0 or more");
+  return {result.loss.item<double>(), weight};
+}
+
+}  // namespace
+
+ComputedLosses compute_losses(Training& training, DataFlow& data, const Flow& flow,
+                              const plugins::RunPosition& position) {
+  ComputedLosses computed;
+  for (size_t i = 0; i < training.losses.size(); ++i) {
+    computed.results.push_back(training.losses[i].forward(position, data.losses[i].gather(flow)));
+    computed.values.push_back(read(training.losses[i], computed.results.back(), position.step));
+  }
+  return computed;
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,41 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/end_to_end/hosted_run.h"
+
+namespace fs = std::filesystem;
+using namespace tenon::end_to_end;
+
+namespace {
+
+std::vector<fs::path> list_run_folders(const fs::path& folder) {
+  std::vector<fs::path> runs;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) runs.push_back(entry.path());
+  std::sort(runs.begin(), runs.end());
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("plan.toml alone does the same run again from another folder") {
+  const fs::path output = make_empty_folder("planned");
+  const fs::path plugin = TENON_BINARY_DIR "/tests/fixtures/plugins/portable_cnn";
+  // Both relative to the working directory, which is another one the second time.
+  const Outcome first = run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir",
+                                  fs::relative(plugin, TENON_TEST_DIR).string(), "--set", "run.output_dir=planned",
+                                  "--set", "model={use=\"portable_cnn\"}", "--set", "train={steps=2}"});
+  CAPTURE(first.errors);
+  REQUIRE(first.exit_code == 0);
+  const fs::path plan = find_run_folder(output, "digits") / "plan.toml";
+  const Outcome again = run_host({"--config", plan.string()}, "env -C /");
+  CAPTURE(again.errors);
+  REQUIRE(again.exit_code == 0);
+
+  const std::vector<fs::path> runs = list_run_folders(output / "digits");
+  REQUIRE(runs.size() == 2);
+  for (const char* file : {"plan.toml", "checkpoints/latest/model.safetensors"}) {
+    CAPTURE(file);
+    CHECK((read_file(runs[0] / file) == read_file(runs[1] / file)));
+  }
+}
