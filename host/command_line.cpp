@@ -41,7 +41,7 @@ std::vector<std::string> option_names(const po::options_description& options) {
 }
 
 // Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
-void refuse_standing_alone(const po::parsed_options& parsed) {
+void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
   const auto& options = parsed.options;
   const auto alone =
       std::find_if(options.begin(), options.end(), [](const auto& one) { return one.position_key >= 0; });
@@ -49,12 +49,22 @@ void refuse_standing_alone(const po::parsed_options& parsed) {
   const std::string& argument = alone->value.front();
   const bool has_config =
       std::any_of(options.begin(), options.end(), [](const auto& one) { return one.string_key == "config"; });
-  const bool is_setting = argument.find('=') != argument.npos;
-  const bool is_file = !has_config && !argument.empty() && argument[0] != '-';
+  const bool can_train = known.find_nothrow("config", false) != nullptr;
+  const bool is_setting = can_train && argument.find('=') != argument.npos;
+  const bool is_file = can_train && !has_config && !argument.empty() && argument[0] != '-';
   std::string guess;
   if (is_setting || is_file)
     guess = std::string("; did you mean ") + (is_setting ? "--set " : "--config ") + argument + "?";
   refuse("the argument \"" + argument + "\" stands alone" + guess);
+}
+
+// Options of `host plugins` and `host describe ID`, which stand after these words.
+po::options_description make_show_options() {
+  po::options_description options("Options of plugins and describe", 100, 60);
+  auto add = options.add_options();
+  add("json", "print JSON");
+  add("markdown", "describe: print a section of a Markdown document");
+  return options;
 }
 
 po::variables_map parse(int argc, const char* const* argv, const po::options_description& options) {
@@ -63,7 +73,7 @@ po::variables_map parse(int argc, const char* const* argv, const po::options_des
     // No guessing: an abbreviation that works today could mean another option tomorrow.
     const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
     const auto parsed = po::command_line_parser(argc, argv).options(options).style(style).run();
-    refuse_standing_alone(parsed);
+    refuse_standing_alone(parsed, options);
     po::store(parsed, given);
     po::notify(given);
   } catch (const po::unknown_option& mistake) {
@@ -75,9 +85,38 @@ po::variables_map parse(int argc, const char* const* argv, const po::options_des
   return given;
 }
 
+void put_plugin_directories(const po::variables_map& given, CommandLine& line) {
+  if (!given.count("plugin-dir")) return;
+  for (const std::string& directory : given["plugin-dir"].as<std::vector<std::string>>())
+    line.plugin_directories.emplace_back(directory);
+}
+
+// `words`: how many stand before the options.
+CommandLine parse_show(CommandLine::Action action, int words, int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = action;
+  if (action == CommandLine::Action::describe) line.component = argv[words - 1];
+  po::options_description options = make_show_options();
+  options.add_options()("plugin-dir", po::value<std::vector<std::string>>()->composing());
+  const po::variables_map given = parse(argc - words + 1, argv + words - 1, options);
+  put_plugin_directories(given, line);
+  if (given.count("json") && given.count("markdown")) refuse("--json and --markdown are both given; choose one");
+  if (given.count("markdown") && action == CommandLine::Action::list_plugins)
+    refuse("--markdown is an option of host describe; host plugins has --json");
+  if (given.count("json")) line.format = CommandLine::Format::json;
+  if (given.count("markdown")) line.format = CommandLine::Format::markdown;
+  return line;
+}
+
 }  // namespace
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
+  const std::string verb = argc > 1 ? argv[1] : "";
+  if (verb == "plugins") return parse_show(CommandLine::Action::list_plugins, 2, argc, argv);
+  if (verb == "describe") {
+    if (argc < 3 || argv[2][0] == '-') refuse("describe has no id; write host describe ID (host plugins lists them)");
+    return parse_show(CommandLine::Action::describe, 3, argc, argv);
+  }
   const po::variables_map given = parse(argc, argv, make_options());
   CommandLine line;
   line.arguments.assign(argv, argv + argc);
@@ -90,18 +129,20 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.action = given.count("check") ? CommandLine::Action::check : CommandLine::Action::train;
     line.config = given["config"].as<std::string>();
     if (given.count("set")) line.overrides = given["set"].as<std::vector<std::string>>();
-    if (given.count("plugin-dir"))
-      for (const std::string& directory : given["plugin-dir"].as<std::vector<std::string>>())
-        line.plugin_directories.emplace_back(directory);
+    put_plugin_directories(given, line);
   }
   return line;
 }
 
 std::string describe_usage() {
   std::ostringstream text;
-  text << "Usage: host --config FILE [--set KEY=VALUE]... [--check] [--plugin-dir DIR]...\n\n"
-          "Trains the model of the run file with the components of plugins.\n\n"
-       << make_options()
+  text << "Usage: host --config FILE [--set KEY=VALUE]... [--check] [--plugin-dir DIR]...\n"
+          "       host plugins [--json] [--plugin-dir DIR]...\n"
+          "       host describe ID [--json | --markdown] [--plugin-dir DIR]...\n\n"
+          "Trains the model of the run file with the components of plugins; lists the plugins that are found, and why\n"
+          "others are refused; describes a component with its parameters, inputs and outputs.\n\n"
+       << make_options() << "\n"
+       << make_show_options()
        << "\nPlugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH,\n"
           "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.\n\n"
           "Exit codes: 0 done, 1 internal error, 2 configuration, 3 plugin, 4 data, 5 checkpoint,\n"

@@ -8,10 +8,13 @@
 namespace tenon::host {
 
 struct CommandLine {
-  enum class Action { train, check, help, version } action = Action::train;
+  enum class Action { train, check, list_plugins, describe, help, version } action = Action::train;
+  enum class Format { text, markdown, json };
   std::filesystem::path config;
   std::vector<std::string> overrides;  // of --set, in order
   std::vector<std::filesystem::path> plugin_directories;
+  std::string component;               // of describe
+  Format format = Format::text;        // of list_plugins and describe
   std::vector<std::string> arguments;  // all of them, with the program's name
 };
 

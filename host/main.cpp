@@ -10,6 +10,7 @@
 #include "framework/support/log.h"
 #include "host/command_line.h"
 #include "host/run.h"
+#include "host/show_plugins.h"
 #include "host/signals.h"
 
 namespace {
@@ -26,6 +27,8 @@ int act(const tenon::host::CommandLine& line) {
                 tenon::plugins::describe_abi(TENON_ABI_CURRENT).c_str());
     return 0;
   }
+  if (line.action == Action::list_plugins) return tenon::host::list_plugins(line);
+  if (line.action == Action::describe) return tenon::host::describe(line);
   return tenon::host::run(line);
 }
 

@@ -44,6 +44,9 @@ void write_run(Writer& writer, const RunPlan& plan) {
   for (const auto& path : plan.plugin_paths) paths.push_back(path.string());
   writer.table("plugins");
   writer.key("paths", paths);
+  std::map<std::string, std::string> digests;
+  for (const PluginPin& pin : plan.plugin_pins) digests.emplace(pin.file, pin.sha256);
+  writer.inline_table("sha256", digests);
 }
 
 void write_model(Writer& writer, const ModelSection& model) {

@@ -58,6 +58,8 @@ void read_run(TableReader table, RunSettings& run) {
 
 void read_plugins(TableReader table, RunConfig& config) {
   table.read("paths", config.plugin_paths);
+  TableReader digests = table.table("sha256");
+  for (const std::string& file : digests.keys()) digests.read_digest(file, config.plugin_digests[file]);
   table.reject_unknown_keys();
 }
 

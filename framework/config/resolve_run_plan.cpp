@@ -239,6 +239,13 @@ std::vector<std::filesystem::path> resolve_plugin_paths(const RunConfig& config)
   return paths;
 }
 
+std::vector<PluginPin> resolve_plugin_pins(const RunConfig& config) {
+  std::vector<PluginPin> pins;
+  for (const auto& [file, digest] : config.plugin_digests)
+    if (digest.value) pins.push_back({file, *digest.value, to_string(digest.place)});
+  return pins;
+}
+
 RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   Mistakes mistakes;
   const Resolving resolving{config, schemas, mistakes};
@@ -246,6 +253,7 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   plan.file = config.file;
   plan.run = resolve_run(config, mistakes);
   plan.plugin_paths = resolve_all_plugin_paths(config);
+  plan.plugin_pins = resolve_plugin_pins(config);
   plan.model = resolve_model(resolving);
   plan.data = resolve_data(resolving);
   plan.losses = resolve_losses(resolving);

@@ -19,4 +19,7 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas);
 // [plugins] paths, absolute: needed before there can be a SchemaSource.
 std::vector<std::filesystem::path> resolve_plugin_paths(const RunConfig& config);
 
+// [plugins] sha256, by file name; needed as early.
+std::vector<PluginPin> resolve_plugin_pins(const RunConfig& config);
+
 }  // namespace tenon::config

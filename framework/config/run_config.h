@@ -93,6 +93,7 @@ struct RunConfig {
   std::vector<std::filesystem::path> plugin_directories;  // of --plugin-dir, absolute
   RunSettings run;
   Setting<std::vector<std::string>> plugin_paths;
+  std::map<std::string, Setting<std::string>> plugin_digests;  // by file name; unset where the value is wrong
   ModelConfig model;
   DataConfig data;
   std::vector<LossConfig> losses;

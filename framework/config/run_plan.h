@@ -32,6 +32,13 @@ struct RunSection {
   int64_t threads;                   // of LibTorch's operators; 0: LibTorch chooses
 };
 
+// The only bytes that a plugin file of this name may have.
+struct PluginPin {
+  std::string file;    // its name, without folders: "spiral.so"
+  std::string sha256;  // 64 lower-case hexadecimal digits
+  std::string place;   // "run.toml:4:26", for messages
+};
+
 struct ModelSection : ComponentPlan {
   std::filesystem::path weights;  // safetensors to start from; empty: initialised from the seed
 };
@@ -114,6 +121,7 @@ struct RunPlan {
   std::filesystem::path file;  // the run file
   RunSection run;
   std::vector<std::filesystem::path> plugin_paths;  // --plugin-dir, then [plugins] paths; absolute
+  std::vector<PluginPin> plugin_pins;               // [plugins] sha256, by file name
   ModelSection model;
   DataSection data;
   std::vector<LossPlan> losses;  // at least one

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "framework/config/check_value.h"
+#include "framework/config/value.h"
 #include "framework/support/check.h"
 #include "framework/support/nearest_name.h"
 
@@ -11,6 +12,17 @@ namespace {
 
 ParamSchema schema_of(ParamType type, const char* range = "") {
   return parse_param_schema("key", type, "", range, {}, "");
+}
+
+bool is_sha256(const std::string& text) {
+  constexpr const char* kDigits = "0123456789abcdefABCDEF";
+  return text.size() == 64 && text.find_first_not_of(kDigits) == text.npos;
+}
+
+std::string to_lower(std::string text) {
+  for (char& letter : text)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return text;
 }
 
 }  // namespace
@@ -79,6 +91,25 @@ void TableReader::read(const std::string& key, Setting<Period>& setting) {
   if (node->as_string() != nullptr) setting.value = parse_period(*node->as_string());
   if (!setting.value) {
     add_mismatch(key, *node, "a period such as \"1 epoch\", \"500 steps\", \"10 minutes\" or \"never\"");
+  }
+}
+
+void TableReader::read_digest(const std::string& key, Setting<std::string>& setting) {
+  setting.place = place_;
+  const Node* node = find(key);
+  if (node == nullptr) return;
+  setting.place = node->place;
+  if (key.empty() || key.find('/') != key.npos) {
+    mistakes_.add(node->key_place, path_ + " has the key " + to_toml(key) +
+                                       "; expected a file's name without folders, such as \"name.so\"");
+  } else if (node->as_table() != nullptr) {
+    // Without quotes the name's dot makes two keys of it.
+    mistakes_.add(node->key_place, path_of(key) + " is a table; expected a file's name in quotes and its SHA-256: " +
+                                       to_toml(key + ".so") + " = \"...\"");
+  } else if (node->as_string() == nullptr || !is_sha256(*node->as_string())) {
+    add_mismatch(key, *node, "a SHA-256, 64 hexadecimal digits as sha256sum prints them");
+  } else {
+    setting.value = to_lower(*node->as_string());
   }
 }
 

@@ -26,6 +26,8 @@ class TableReader {
   void read(const std::string& key, Setting<std::string>& setting);
   void read(const std::string& key, Setting<std::vector<std::string>>& setting);
   void read(const std::string& key, Setting<Period>& setting);
+  // The key is a file's name, the value its SHA-256 in 64 hexadecimal digits, kept in lower case.
+  void read_digest(const std::string& key, Setting<std::string>& setting);
 
   // The table of this key; an empty one, at this table's place, if there is none.
   TableReader table(const std::string& key);

@@ -7,6 +7,7 @@
 
 #include "framework/plugins/check_plugin.h"
 #include "framework/plugins/guard.h"
+#include "framework/plugins/inspect_library.h"
 #include "framework/plugins/shared_library.h"
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
@@ -40,6 +41,38 @@ std::vector<fs::path> list_libraries(const fs::path& directory) {
     if (entry.path().extension() == ".so" && entry.is_regular_file()) files.push_back(fs::canonical(entry.path()));
   std::sort(files.begin(), files.end());
   return files;
+}
+
+// Of all directories, each file once.
+std::vector<fs::path> list_all_libraries(const std::vector<fs::path>& directories) {
+  std::vector<fs::path> files;
+  std::set<fs::path> seen;
+  for (const fs::path& directory : directories)
+    for (const fs::path& file : list_libraries(directory))
+      if (seen.insert(file).second) files.push_back(file);
+  return files;
+}
+
+// A pin that pins nothing protects nothing: most likely its name is misspelt.
+void require_pinned_files(const std::vector<fs::path>& files, const std::vector<config::PluginPin>& pins,
+                          const std::string& search) {
+  std::set<std::string> names;
+  for (const fs::path& file : files) names.insert(file.filename().string());
+  for (const config::PluginPin& pin : pins)
+    if (!names.contains(pin.file))
+      throw Error(ErrorKind::plugin, pin.place + ": plugins.sha256 names the file \"" + pin.file +
+                                         "\", which was not found" +
+                                         support::suggest_name(pin.file, {names.begin(), names.end()}) + " (" + search +
+                                         "); correct the name, or remove it");
+}
+
+void require_pinned_digest(const fs::path& file, const std::string& sha256,
+                           const std::vector<config::PluginPin>& pins) {
+  for (const config::PluginPin& pin : pins)
+    if (pin.file == file.filename() && pin.sha256 != sha256)
+      throw Error(ErrorKind::plugin, file.string() + ": has the SHA-256 " + sha256 + "; expected " + pin.sha256 +
+                                         ", as " + pin.place +
+                                         " pins it: bring back that file, or pin the new one if you trust it");
 }
 
 // The entry is foreign code that runs before there is a component to name.
@@ -102,34 +135,71 @@ std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_
 }
 
 Catalogue Catalogue::open(const std::vector<fs::path>& directories, const tenon_host& host,
-                          const std::string& torch_build) {
+                          const std::string& torch_build, const std::vector<config::PluginPin>& pins) {
   Catalogue catalogue;
   catalogue.directories_ = directories;
-  std::set<fs::path> seen;
-  for (const fs::path& directory : directories)
-    for (const fs::path& file : list_libraries(directory))
-      if (seen.insert(file).second) catalogue.add_file(file, host, torch_build);
+  const std::vector<fs::path> files = list_all_libraries(directories);
+  require_pinned_files(files, pins, catalogue.describe_search());
+  std::vector<InspectedFile> inspected;
+  for (const fs::path& file : files) inspected.push_back(inspect_file(file, pins));
+  for (const InspectedFile& file : inspected) catalogue.add_file(file, host, torch_build);
   return catalogue;
 }
 
-void Catalogue::add_file(const fs::path& file, const tenon_host& host, const std::string& torch_build) {
+Catalogue Catalogue::survey(const std::vector<fs::path>& directories, const tenon_host& host,
+                            const std::string& torch_build, std::vector<Refusal>& refusals) {
+  Catalogue catalogue;
+  catalogue.directories_ = directories;
+  for (const fs::path& file : list_all_libraries(directories)) {
+    try {
+      catalogue.add_file(inspect_file(file, {}), host, torch_build);
+    } catch (const Error& error) {
+      refusals.push_back({file, error.what()});
+    }
+  }
+  return catalogue;
+}
+
+Catalogue::InspectedFile Catalogue::inspect_file(const fs::path& file, const std::vector<config::PluginPin>& pins) {
+  const LibraryFacts facts = inspect_library(file, TENON_ENTRY_SYMBOL);
+  InspectedFile inspected{file, support::read_sha256(file), find_libtorch(facts.needed)};
+  require_pinned_digest(file, inspected.sha256, pins);
+  return inspected;
+}
+
+void Catalogue::add_file(const InspectedFile& inspected, const tenon_host& host, const std::string& torch_build) {
+  const fs::path& file = inspected.file;
   const tenon_reply reply = call_entry(file, host);
   const uint32_t abi = negotiate_abi(file, reply);
   auto plugin = std::make_unique<PluginInfo>(check_plugin(file, reply.plugin, torch_build));
   plugin->abi = abi;
-  plugin->sha256 = support::read_sha256(file);
-  for (uint64_t i = 0; i < reply.plugin->component_count; ++i)
-    add_component(check_component(*plugin, reply.plugin->components[i]));
+  plugin->sha256 = inspected.sha256;
+  // Which LibTorch it wants cannot be compared with the host's: with another one it would crash at some later call.
+  if (plugin->torch_build.empty() && !inspected.libtorch.empty())
+    throw Error(ErrorKind::plugin, file.string() +
+                                       ": links LibTorch but does not say which: build it with tenon_add_plugin(NAME "
+                                       "TORCH ...), or without " +
+                                       inspected.libtorch.front());
+  // All of its components or none.
+  std::map<std::pair<ComponentKind, std::string>, Component> components;
+  for (uint64_t i = 0; i < reply.plugin->component_count; ++i) {
+    Component component = check_component(*plugin, reply.plugin->components[i]);
+    require_new(component);
+    const auto key = std::pair(component.schema.kind, component.schema.id);
+    if (!components.emplace(key, std::move(component)).second)
+      throw Error(ErrorKind::plugin, file.string() + ": " + config::to_string(key.first) + " \"" + key.second +
+                                         "\" is in it twice; rename one");
+  }
+  components_.merge(components);
   plugins_.push_back(std::move(plugin));
 }
 
-void Catalogue::add_component(Component component) {
-  const auto key = std::pair(component.schema.kind, component.schema.id);
-  const auto [place, inserted] = components_.emplace(key, component);
-  if (!inserted)
-    throw Error(ErrorKind::plugin, std::string(config::to_string(key.first)) + " \"" + key.second +
-                                       "\" is in two plugins: " + place->second.plugin->file.string() + " and " +
-                                       component.plugin->file.string() + "; remove one, or rename its id");
+void Catalogue::require_new(const Component& component) const {
+  const auto known = components_.find({component.schema.kind, component.schema.id});
+  if (known == components_.end()) return;
+  throw Error(ErrorKind::plugin, std::string(config::to_string(component.schema.kind)) + " \"" + component.schema.id +
+                                     "\" is in two plugins: " + known->second.plugin->file.string() + " and " +
+                                     component.plugin->file.string() + "; remove one, or rename its id");
 }
 
 const Component& Catalogue::find(ComponentKind kind, const std::string& id) const {

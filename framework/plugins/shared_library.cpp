@@ -25,12 +25,14 @@ void* open_symbol(const std::filesystem::path& file, const char* symbol) {
                                        ": cannot be loaded: " + (words ? words : failure.message().c_str()) +
                                        "; expected a shared library for this machine with all its dependencies");
   }
-  if (!library.has(symbol))
-    throw Error(ErrorKind::plugin,
-                file.string() + ": has no symbol " + symbol +
-                    "; expected a Tenon plugin: build it with tenon_add_plugin() and TENON_PLUGIN, or "
-                    "move the file out of the plugin directory");
+  if (!library.has(symbol)) throw_without_symbol(file, symbol);
   return reinterpret_cast<void*>(library.get<void()>(symbol));
+}
+
+void throw_without_symbol(const std::filesystem::path& file, const std::string& symbol) {
+  throw Error(ErrorKind::plugin, file.string() + ": has no symbol " + symbol +
+                                     "; expected a Tenon plugin: build it with tenon_add_plugin() and TENON_PLUGIN, or "
+                                     "move the file out of the plugin directory");
 }
 
 }  // namespace tenon::plugins

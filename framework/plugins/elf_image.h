@@ -1,0 +1,61 @@
+// A shared library as its bytes describe it. Nothing of it is mapped or run, and every offset, count and address is
+// checked before it is followed: the file may be cut short, damaged, or made to mislead whoever reads it.
+#pragma once
+
+#include <elf.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::plugins {
+
+// The format: System V ABI, chapters 4 and 5 (gabi.xinuos.com); DT_GNU_HASH: as binutils writes it and glibc reads it.
+// It is read through the program headers and the dynamic section, as the loader does; section headers may be stripped.
+class ElfImage {
+ public:
+  // Reads the headers of an open regular file, which must stay open. Throws std::invalid_argument saying what was found
+  // if it is no 64-bit little-endian shared library for this machine, or not all of one.
+  ElfImage(int descriptor, uint64_t size);
+
+  std::vector<std::string> needed() const;  // DT_NEEDED, in order
+
+  // Whether other libraries and dlsym can call this function. Both throw std::invalid_argument for damaged tables.
+  bool exports_function(std::string_view name) const;
+
+ private:
+  void read_header();
+  void read_segments();
+  void check_section_headers() const;
+  void read_dynamic_section(const Elf64_Phdr& dynamic);
+  void add_dynamic_entry(const Elf64_Dyn& entry);
+
+  // Throws std::invalid_argument unless all of the range is in the file.
+  void read_at(uint64_t offset, void* to, uint64_t count) const;
+  // Where the loader's `count` bytes at this address lie in the file.
+  uint64_t offset_of(uint64_t address, uint64_t count) const;
+  template <class T>
+  T load(uint64_t address) const;
+
+  bool find_by_gnu_hash(std::string_view name) const;
+  bool find_by_hash(std::string_view name) const;
+  bool is_exported_function(uint32_t index, std::string_view name) const;
+  std::string string_at(uint64_t offset) const;
+
+  int descriptor_;
+  uint64_t size_;
+  Elf64_Ehdr header_{};
+  std::vector<Elf64_Phdr> loaded_;  // PT_LOAD, each within the file
+  std::vector<uint64_t> needed_;    // offsets into the strings
+  std::optional<uint64_t> string_table_;
+  uint64_t string_bytes_ = 0;
+  std::optional<uint64_t> symbol_table_;
+  std::optional<uint64_t> hash_table_;
+  std::optional<uint64_t> gnu_hash_table_;
+};
+
+std::string this_machine();  // "x86-64"
+
+}  // namespace tenon::plugins

@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# Portable plugins give the same weights and figures, bit for bit, whatever compiled them:
+# check_compilers.sh CMAKE BUILD_FOLDER
+#
+# Installs Tenon, builds the same plugins by gcc, clang and, where it is found, clang with libc++, at -O0 and -O3, as C11,
+# C++17 and C++20, and trains each build of them with the installed host. The compilers are called directly, with the
+# headers and nothing else of the installation. Then the same with the plugins of examples/rust.
+#
+# The datasets compute with doubles in their own code, so that the results are equal only where the compilers keep to
+# IEEE 754: without -march none of them contracts to fused multiply-add on x86-64, and -ffp-contract=off says so for
+# machines on which they would. They all call the same libm.
+set -euo pipefail
+cmake=$1
+tenon_build=$(cd "$2" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+repository=$(cd "$here/../.." && pwd)
+work=$tenon_build/tests/written/compilers
+prefix=$work/prefix
+
+for tool in gcc g++ clang clang++ rustc; do
+  if ! command -v "$tool" >/dev/null; then
+    printf '%s was not found; this test compares compilers and needs it: run scripts/dependencies\n' "$tool"
+    exit 1
+  fi
+done
+
+rm -rf "$work"
+mkdir -p "$work/home"
+"$cmake" --install "$tenon_build" --prefix "$prefix" >"$work/install.log"
+# What is trained here are the variants: the host must find no plugin that it is not given.
+rm -r "$prefix/lib/tenon/plugins"
+unset TENON_PLUGIN_PATH
+export HOME=$work/home
+
+c_plugins=("$here/plugin/ramp.c" "$repository/plugins/models/mlp/mlp.c")
+cpp_plugins=("$here/plugin/spiral.cpp" "$here/plugin/two_towers.cpp"
+  "$repository/plugins/losses/cross_entropy/cross_entropy.cpp" "$repository/plugins/metrics/accuracy/accuracy.cpp")
+
+# build VARIANT OPTIMISATION C++_STANDARD CC CXX [CXXFLAGS...]: the plugins, into a folder of that name.
+build() {
+  local folder=$work/$1 optimisation=$2 standard=$3 cc=$4 cxx=$5 source name
+  local flags=("$optimisation" -ffp-contract=off -shared -fPIC -fvisibility=hidden -Wall -Wextra -pedantic -Werror
+    -I "$prefix/include")
+  shift 5
+  mkdir "$folder"
+  for source in "${c_plugins[@]}"; do
+    name=$(basename "$source" .c)
+    "$cc" -std=c11 "${flags[@]}" "$source" -o "$folder/$name.so" -lm
+  done
+  for source in "${cpp_plugins[@]}"; do
+    name=$(basename "$source" .cpp)
+    "$cxx" "-std=$standard" "$@" "${flags[@]}" "$source" -o "$folder/$name.so"
+  done
+}
+
+# run FOLDER RUN_FILE PLUGINS [ARGUMENTS]: the host in FOLDER, with what it says in FOLDER/log. LibTorch's operators run on
+# one thread, so that sums are taken in one order, and every step leaves a line in the history.
+run() {
+  local folder=$1 run_file=$2 plugins=$3
+  shift 3
+  mkdir -p "$folder"
+  (cd "$folder" && "$prefix/bin/host" --config "$run_file" --plugin-dir "$plugins" --set run.threads=1 \
+    --set run.output_dir=runs --set 'log.every="1 step"' "$@" >log 2>&1)
+}
+
+# train VARIANT RUN RUN_FILE PLUGINS [ARGUMENTS]: prints one digest of the weights and of the history without its times.
+train() {
+  local variant=$1 name=$2 folder=$work/$1.$2 results
+  if ! run "$folder" "${@:3}"; then
+    cat "$folder/log" >&2
+    printf '%s: training %s failed (above)\n' "$variant" "$name" >&2
+    return 1
+  fi
+  results=("$folder"/runs/*/*)
+  { cat "${results[0]}/checkpoints/latest/model.safetensors" &&
+    sed -E 's/"time_s": [^,}]*//' "${results[0]}/history.jsonl"; } | sha256sum | cut -c 1-16
+}
+
+# refusal VARIANT: what a run says whose labels are no classes of the model. The host's operator fails within the loss,
+# which turns that into a C++ exception, and the exception into a message at the plugin's border.
+refusal() {
+  local folder=$work/$1.refusal status=0
+  run "$folder" "$here/plugin/spiral.toml" "$work/$1" --set model.params.classes=1 || status=$?
+  printf '%s: ' "$status"
+  sed -n 's/^error: //p' "$folder/log"
+}
+
+# try VARIANT: trains with the plugins of that folder; prints a line of the table and keeps what must be the same in all.
+try() {
+  local variant=$1 spiral two_towers ramp
+  spiral=$(train "$variant" spiral "$here/plugin/spiral.toml" "$work/$variant" --set train.epochs=1)
+  two_towers=$(train "$variant" two_towers "$here/plugin/two_towers.toml" "$work/$variant" --set train.epochs=4)
+  ramp=$(train "$variant" ramp "$here/plugin/ramp.toml" "$work/$variant")
+  printf '%-22s %-18s%-18s%-18s\n' "$variant" "$spiral" "$two_towers" "$ramp"
+  printf '%s %s %s\n' "$spiral" "$two_towers" "$ramp" >>"$work/digests"
+  refusal "$variant" >>"$work/refusals"
+}
+
+# expect_one FILE WHAT: all lines of the file are the same.
+expect_one() {
+  if [ "$(sort -u "$1" | wc -l)" != 1 ]; then
+    sort "$1" | uniq -c
+    printf '%s differ between variants of the same sources (above)\n' "$2"
+    exit 1
+  fi
+}
+
+has_libcxx() {
+  printf '#include <vector>\n' | clang++ -stdlib=libc++ -shared -fPIC -x c++ - -o "$work/libcxx.so" 2>/dev/null
+}
+
+printf '%-22s %-18s%-18s%-18s\n' variant spiral two_towers ramp
+for optimisation in -O0 -O3; do
+  for standard in c++17 c++20; do
+    build "gcc$optimisation-$standard" "$optimisation" "$standard" gcc g++
+    try "gcc$optimisation-$standard"
+    build "clang$optimisation-$standard" "$optimisation" "$standard" clang clang++
+    try "clang$optimisation-$standard"
+    if has_libcxx; then
+      build "libc++$optimisation-$standard" "$optimisation" "$standard" clang clang++ -stdlib=libc++
+      try "libc++$optimisation-$standard"
+    fi
+  done
+done
+if ! has_libcxx; then printf 'libc++ was not found: clang was tried with libstdc++ alone\n'; fi
+
+# One run with plugins of several compilers in it.
+mkdir "$work/mixed"
+cp "$work"/gcc-O0-c++17/{mlp,accuracy}.so "$work"/gcc-O3-c++20/two_towers.so "$work"/clang-O0-c++20/cross_entropy.so \
+  "$work"/clang-O3-c++17/{spiral,ramp}.so "$work/mixed"
+try mixed
+
+expect_one "$work/digests" 'weights or histories'
+expect_one "$work/refusals" 'refusals'
+if ! grep -q '^3: loss "cross_entropy" of plugin cross_entropy' "$work/refusals"; then
+  cat "$work/refusals"
+  printf 'above: expected exit code 3 and the loss that failed\n'
+  exit 1
+fi
+
+# Rust. Its structs are written by hand: they lie in memory as those of the headers do.
+rust=$repository/examples/rust
+gcc -std=c11 -I "$prefix/include" "$here/layouts/layouts.c" -o "$work/layouts_c"
+rustc --edition 2021 "$here/layouts/layouts.rs" -o "$work/layouts_rust"
+if ! diff -u --label 'the headers' --label examples/rust/tenon.rs <("$work/layouts_c") <("$work/layouts_rust"); then
+  printf 'the structs of examples/rust differ from those of the headers (above)\n'
+  exit 1
+fi
+rustc --test --edition 2021 "$rust/lib.rs" -o "$work/rust_tests"
+"$work/rust_tests" --quiet
+
+# The model declares and computes what mlp.c does, so that its weights are the same too, under a dataset and a loss in C++.
+printf '%-22s %-18s%-18s\n' variant spiral disc
+for optimisation in 0 3; do
+  variant=rustc-O$optimisation
+  mkdir "$work/$variant"
+  rustc --crate-type cdylib --edition 2021 -D warnings -C "opt-level=$optimisation" "$rust/lib.rs" \
+    -o "$work/$variant/disc.so"
+  cp "$work"/gcc-O3-c++17/{spiral,cross_entropy,accuracy}.so "$work/$variant"
+  spiral=$(train "$variant" spiral "$here/plugin/spiral.toml" "$work/$variant" --set train.epochs=1 \
+    --set model.use=rust_mlp)
+  disc=$(train "$variant" disc "$rust/disc.toml" "$work/$variant")
+  printf '%-22s %-18s%-18s\n' "$variant" "$spiral" "$disc"
+  printf '%s\n' "$spiral" >>"$work/rust_digests"
+  printf '%s\n' "$disc" >>"$work/disc_digests"
+done
+head -n 1 "$work/digests" | cut -d ' ' -f 1 >>"$work/rust_digests"
+expect_one "$work/rust_digests" 'weights or histories of rust_mlp and mlp'
+expect_one "$work/disc_digests" 'weights or histories of the Rust plugins'

@@ -1,0 +1,36 @@
+//! The example's dataset, but that reading a sample panics.
+
+#[path = "../../../examples/rust/disc.rs"]
+mod disc;
+#[path = "../../../examples/rust/tenon.rs"]
+mod tenon;
+
+use std::ffi::c_void;
+use tenon::*;
+
+unsafe extern "C" fn get(_: *mut c_void, _: *mut c_void, sample: *const Sample, _: *const Sink) -> Status {
+    guard(|| panic!("no sample {}", (*sample).index))
+}
+
+static TABLE: Dataset = Dataset { get, ..disc::TABLE };
+static COMPONENT: Component = Component { id: text("panics"), table: &TABLE as *const Dataset as *const c_void, ..disc::COMPONENT };
+static COMPONENTS: [&Component; 1] = [&COMPONENT];
+static PLUGIN: Plugin = Plugin {
+    size: size_of::<Plugin>(),
+    id: text("panics"),
+    version: text("1.0.0"),
+    license: text("Apache-2.0"),
+    doc: text("Panics."),
+    components: &COMPONENTS as *const _,
+    component_count: COMPONENTS.len() as u64,
+    torch_build: NO_TEXT,
+};
+
+/// # Safety
+/// Called by the host, once, with its offer and a reply to fill in.
+#[no_mangle]
+pub unsafe extern "C" fn tenon_plugin_open(offer: *const Offer, reply: *mut Reply) -> Status {
+    set_host((*offer).host);
+    *reply = Reply { abi_min: ABI, abi_max: ABI, plugin: &PLUGIN };
+    OK
+}
