@@ -46,7 +46,12 @@ unsafe extern "C" fn fields(_object: *mut c_void, out: *mut *const &'static Fiel
 
 /// Called from several threads at once. Randomness comes from the sample's seed and nothing else, so that any number of
 /// threads gives the same points.
-unsafe extern "C" fn get(_object: *mut c_void, _worker: *mut c_void, sample: *const Sample, sink: *const Sink) -> Status {
+unsafe extern "C" fn get(
+    _object: *mut c_void,
+    _worker: *mut c_void,
+    sample: *const Sample,
+    sink: *const Sink,
+) -> Status {
     guard(|| {
         let mut state = (*sample).seed;
         let point = slot::<f32>(sink, 0, &[2])?;
@@ -94,9 +99,9 @@ static SAMPLES: Param = Param {
     choice_count: 0,
     doc: text("number of points"),
 };
-static PARAMS: [&Param; 1] = [&SAMPLES];
+pub static PARAMS: [&Param; 1] = [&SAMPLES];
 
-pub const COMPONENT: Component = Component {
+pub static COMPONENT: Component = Component {
     size: size_of::<Component>(),
     kind: DATASET,
     reserved: 0,

@@ -77,7 +77,7 @@ unsafe extern "C" fn ports(object: *mut c_void, out: *mut *const *const Port, co
     OK
 }
 
-/// Declares a tensor, filled as torch.nn.Linear fills it: uniform within 1 / sqrt(inputs). Gives its place in the frame.
+/// Declares a tensor, filled as torch.nn.Linear fills it: uniform within 1 / sqrt(inputs). Gives its index.
 fn declare(builder: *const Builder, name: &str, shape: &[i64], inputs: i64) -> Result<usize, Error> {
     let bound = 1.0 / (inputs as f64).sqrt();
     let declaration = Declaration {
@@ -111,7 +111,12 @@ unsafe extern "C" fn build(object: *mut c_void, builder: *const Builder) -> Stat
 // ---- Using it -------------------------------------------------------------------------------------------------------
 
 /// Depends on its arguments and the frame's tensors alone: the host may run it again, or with other weights.
-fn compute(mlp: &Mlp, frame: *const Frame, weights: &[*mut Tensor], input: *const Tensor) -> Result<*mut Tensor, Error> {
+fn compute(
+    mlp: &Mlp,
+    frame: *const Frame,
+    weights: &[*mut Tensor],
+    input: *const Tensor,
+) -> Result<*mut Tensor, Error> {
     let mut features = call(frame, mlp.operators.flatten, &[Value::tensor(input), Value::int(1), Value::int(-1)])?;
     let (found, expected) = (shape(features)?[1], mlp.layers[0].inputs);
     if found != expected {
@@ -148,8 +153,7 @@ unsafe extern "C" fn forward(
 
 // ---- What the model says of itself ----------------------------------------------------------------------------------
 
-static TABLE: Model =
-    Model { size: size_of::<Model>(), create, destroy: destroy::<Mlp>, ports, build, forward };
+static TABLE: Model = Model { size: size_of::<Model>(), create, destroy: destroy::<Mlp>, ports, build, forward };
 
 const fn whole_numbers(name: &'static str, kind: u32, default: &'static str, doc: &'static str) -> Param {
     Param {
@@ -165,7 +169,8 @@ const fn whole_numbers(name: &'static str, kind: u32, default: &'static str, doc
     }
 }
 static INPUTS: Param = whole_numbers("inputs", PARAM_INT, "64", "values in a sample, flattened");
-static HIDDEN: Param = whole_numbers("hidden", PARAM_INTS, "[128]", "width of each hidden layer; none for a linear model");
+static HIDDEN: Param =
+    whole_numbers("hidden", PARAM_INTS, "[128]", "width of each hidden layer; none for a linear model");
 static CLASSES: Param = whole_numbers("classes", PARAM_INT, "10", "number of classes");
 static PARAMS: [&Param; 3] = [&INPUTS, &HIDDEN, &CLASSES];
 

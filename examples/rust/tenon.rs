@@ -188,6 +188,8 @@ pub struct Host {
         u64,
     ) -> Status,
     pub get_extension: unsafe extern "C" fn(Text) -> *const c_void,
+    pub make_tensor:
+        unsafe extern "C" fn(*const Frame, i32, *const i64, u32, *const c_void, *mut *mut Tensor) -> Status,
 }
 
 // ---- dataset.h ------------------------------------------------------------------------------------------------------
@@ -278,14 +280,8 @@ pub struct Model {
     pub destroy: unsafe extern "C" fn(*mut c_void),
     pub ports: unsafe extern "C" fn(*mut c_void, *mut *const *const Port, *mut u64) -> Status,
     pub build: unsafe extern "C" fn(*mut c_void, *const Builder) -> Status,
-    pub forward: unsafe extern "C" fn(
-        *mut c_void,
-        *const Frame,
-        *const *mut Tensor,
-        u64,
-        *mut *mut Tensor,
-        u64,
-    ) -> Status,
+    pub forward:
+        unsafe extern "C" fn(*mut c_void, *const Frame, *const *mut Tensor, u64, *mut *mut Tensor, u64) -> Status,
 }
 
 /// `size` as its author knows the struct.
@@ -332,7 +328,11 @@ impl From<String> for Error {
 
 /// The host's status as a Result, for `?`.
 pub fn check(status: Status) -> Result<(), Error> {
-    if status == OK { Ok(()) } else { Err(Error::Host(status)) }
+    if status == OK {
+        Ok(())
+    } else {
+        Err(Error::Host(status))
+    }
 }
 
 /// Runs the body of a function that the host calls. An error or a panic becomes a status and its text: unwinding must
@@ -400,9 +400,7 @@ pub fn op(name: &str, overload: &str) -> Result<*const Op, Error> {
 /// Calls an operator that gives one tensor, which belongs to the frame. Autograd sees the call.
 pub fn call(frame: *const Frame, op: *const Op, args: &[Value]) -> Result<*mut Tensor, Error> {
     let mut result = Value::NONE;
-    check(unsafe {
-        (host().call)(frame, op, args.as_ptr(), args.len() as u64, std::ptr::null(), 0, &mut result, 1)
-    })?;
+    check(unsafe { (host().call)(frame, op, args.as_ptr(), args.len() as u64, std::ptr::null(), 0, &mut result, 1) })?;
     Ok(unsafe { result.content.p } as *mut Tensor)
 }
 

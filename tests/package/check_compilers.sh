@@ -2,9 +2,9 @@
 # Portable plugins give the same weights and figures, bit for bit, whatever compiled them:
 # check_compilers.sh CMAKE BUILD_FOLDER
 #
-# Installs Tenon, builds the same plugins by gcc, clang and, where it is found, clang with libc++, at -O0 and -O3, as C11,
-# C++17 and C++20, and trains each build of them with the installed host. The compilers are called directly, with the
-# headers and nothing else of the installation. Then the same with the plugins of examples/rust.
+# Installs Tenon, builds the same plugins by gcc, clang and, where it is found, clang with libc++, at -O0 and -O3, as
+# C11, C++17 and C++20, and trains each build of them with the installed host. The compilers are called directly, with
+# the headers and nothing else of the installation. Then the same with the plugins of examples/rust.
 #
 # The datasets compute with doubles in their own code, so that the results are equal only where the compilers keep to
 # IEEE 754: without -march none of them contracts to fused multiply-add on x86-64, and -ffp-contract=off says so for
@@ -27,10 +27,8 @@ done
 rm -rf "$work"
 mkdir -p "$work/home"
 "$cmake" --install "$tenon_build" --prefix "$prefix" >"$work/install.log"
-# What is trained here are the variants: the host must find no plugin that it is not given.
+# What is trained here are the variants: the host must find no other plugin, neither the bundled ones nor the user's.
 rm -r "$prefix/lib/tenon/plugins"
-unset TENON_PLUGIN_PATH
-export HOME=$work/home
 
 c_plugins=("$here/plugin/ramp.c" "$repository/plugins/models/mlp/mlp.c")
 cpp_plugins=("$here/plugin/spiral.cpp" "$here/plugin/two_towers.cpp"
@@ -53,14 +51,14 @@ build() {
   done
 }
 
-# run FOLDER RUN_FILE PLUGINS [ARGUMENTS]: the host in FOLDER, with what it says in FOLDER/log. LibTorch's operators run on
-# one thread, so that sums are taken in one order, and every step leaves a line in the history.
+# run FOLDER RUN_FILE PLUGINS [ARGUMENTS]: the host in FOLDER, with what it says in FOLDER/log. LibTorch's operators run
+# on one thread, so that sums are taken in one order, and every step leaves a line in the history.
 run() {
   local folder=$1 run_file=$2 plugins=$3
   shift 3
   mkdir -p "$folder"
-  (cd "$folder" && "$prefix/bin/host" --config "$run_file" --plugin-dir "$plugins" --set run.threads=1 \
-    --set run.output_dir=runs --set 'log.every="1 step"' "$@" >log 2>&1)
+  (cd "$folder" && env -u TENON_PLUGIN_PATH HOME="$work/home" "$prefix/bin/host" --config "$run_file" \
+    --plugin-dir "$plugins" --set run.threads=1 --set run.output_dir=runs --set 'log.every="1 step"' "$@" >log 2>&1)
 }
 
 # train VARIANT RUN RUN_FILE PLUGINS [ARGUMENTS]: prints one digest of the weights and of the history without its times.
@@ -85,7 +83,8 @@ refusal() {
   sed -n 's/^error: //p' "$folder/log"
 }
 
-# try VARIANT: trains with the plugins of that folder; prints a line of the table and keeps what must be the same in all.
+# try VARIANT: trains with the plugins of that folder, prints a line of the table, and keeps what must be the same in
+# all of them.
 try() {
   local variant=$1 spiral two_towers ramp
   spiral=$(train "$variant" spiral "$here/plugin/spiral.toml" "$work/$variant" --set train.epochs=1)
@@ -105,9 +104,9 @@ expect_one() {
   fi
 }
 
-has_libcxx() {
-  printf '#include <vector>\n' | clang++ -stdlib=libc++ -shared -fPIC -x c++ - -o "$work/libcxx.so" 2>/dev/null
-}
+libcxx=yes
+printf '#include <vector>\n' | clang++ -stdlib=libc++ -shared -fPIC -x c++ - -o "$work/libcxx.so" 2>/dev/null ||
+  libcxx=no
 
 printf '%-22s %-18s%-18s%-18s\n' variant spiral two_towers ramp
 for optimisation in -O0 -O3; do
@@ -116,18 +115,19 @@ for optimisation in -O0 -O3; do
     try "gcc$optimisation-$standard"
     build "clang$optimisation-$standard" "$optimisation" "$standard" clang clang++
     try "clang$optimisation-$standard"
-    if has_libcxx; then
+    if [ "$libcxx" = yes ]; then
       build "libc++$optimisation-$standard" "$optimisation" "$standard" clang clang++ -stdlib=libc++
       try "libc++$optimisation-$standard"
     fi
   done
 done
-if ! has_libcxx; then printf 'libc++ was not found: clang was tried with libstdc++ alone\n'; fi
+if [ "$libcxx" = no ]; then printf 'libc++ was not found: clang was tried with libstdc++ alone\n'; fi
 
 # One run with plugins of several compilers in it.
 mkdir "$work/mixed"
 cp "$work"/gcc-O0-c++17/{mlp,accuracy}.so "$work"/gcc-O3-c++20/two_towers.so "$work"/clang-O0-c++20/cross_entropy.so \
   "$work"/clang-O3-c++17/{spiral,ramp}.so "$work/mixed"
+if [ "$libcxx" = yes ]; then cp "$work/libc++-O3-c++20/accuracy.so" "$work/mixed"; fi
 try mixed
 
 expect_one "$work/digests" 'weights or histories'
@@ -140,16 +140,15 @@ fi
 
 # Rust. Its structs are written by hand: they lie in memory as those of the headers do.
 rust=$repository/examples/rust
-gcc -std=c11 -I "$prefix/include" "$here/layouts/layouts.c" -o "$work/layouts_c"
-rustc --edition 2021 "$here/layouts/layouts.rs" -o "$work/layouts_rust"
+gcc -std=c11 -I "$prefix/include" "$here/rust/layouts.c" -o "$work/layouts_c"
+rustc --edition 2021 "$here/rust/layouts.rs" -o "$work/layouts_rust"
 if ! diff -u --label 'the headers' --label examples/rust/tenon.rs <("$work/layouts_c") <("$work/layouts_rust"); then
   printf 'the structs of examples/rust differ from those of the headers (above)\n'
   exit 1
 fi
-rustc --test --edition 2021 "$rust/lib.rs" -o "$work/rust_tests"
-"$work/rust_tests" --quiet
 
-# The model declares and computes what mlp.c does, so that its weights are the same too, under a dataset and a loss in C++.
+# The model declares and computes what mlp.c does, so that its weights are the same too, with a dataset and a loss in
+# C++ around it.
 printf '%-22s %-18s%-18s\n' variant spiral disc
 for optimisation in 0 3; do
   variant=rustc-O$optimisation
@@ -167,3 +166,17 @@ done
 head -n 1 "$work/digests" | cut -d ' ' -f 1 >>"$work/rust_digests"
 expect_one "$work/rust_digests" 'weights or histories of rust_mlp and mlp'
 expect_one "$work/disc_digests" 'weights or histories of the Rust plugins'
+
+# A panic on a thread that reads samples ends as a message, too.
+mkdir "$work/panics"
+rustc --crate-type cdylib --edition 2021 -D warnings -O "$here/rust/panics.rs" -o "$work/panics/panics.so"
+cp "$work"/gcc-O3-c++17/{mlp,cross_entropy,accuracy}.so "$work/panics"
+status=0
+run "$work/panics.run" "$here/plugin/spiral.toml" "$work/panics" --set data.train.use=panics \
+  --set data.validation.use=disc || status=$?
+if [ "$status" != 3 ] ||
+  ! grep -qE '^error: dataset "panics" of plugin panics .*: panic: no sample [0-9]+' "$work/panics.run/log"; then
+  cat "$work/panics.run/log"
+  printf 'exit code %s; expected 3, and a message with the panic of the dataset\n' "$status"
+  exit 1
+fi

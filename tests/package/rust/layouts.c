@@ -90,6 +90,7 @@ int main(void) {
   FIELD(tenon_host, op);
   FIELD(tenon_host, call);
   FIELD(tenon_host, get_extension);
+  FIELD(tenon_host, make_tensor);
   STRUCT(tenon_field);
   FIELD(tenon_field, size);
   FIELD(tenon_field, name);

@@ -11,7 +11,7 @@ fn size_behind<T>(_: *const T) -> usize {
     size_of::<T>()
 }
 
-/// layout!(the struct in C, the struct in Rust, its fields...); a field with another name in C is `rust = "c"`.
+/// layout! { the struct in C, the struct in Rust, its fields... }; a field with another name in C is `rust = "c"`.
 macro_rules! layout {
     ($c:literal, $rust:ty, $($field:ident $(= $c_field:literal)?),+) => {
         println!("{}: {} bytes, aligned to {}", $c, size_of::<$rust>(), align_of::<$rust>());
@@ -27,45 +27,26 @@ macro_rules! layout {
 }
 
 fn main() {
-    layout!("tenon_string", Text, data, size);
-    layout!("tenon_value", Value, kind, reserved, content = "as", n);
-    layout!(
-        "tenon_param", Param,
-        size, name, kind = "type", reserved, default_value, range, choices, choice_count, doc
-    );
-    layout!(
-        "tenon_component", Component,
-        size, kind, reserved, id, doc, params, param_count, table
-    );
-    layout!(
-        "tenon_plugin", Plugin,
-        size, id, version, license, doc, components, component_count, torch_build
-    );
-    layout!("tenon_offer", Offer, abi_min, abi_max, host, host_version);
-    layout!("tenon_reply", Reply, abi_min, abi_max, plugin);
-    layout!(
-        "tenon_frame", Frame,
-        size, tensors, tensor_count, training, rank, world_size, reserved, step, epoch
-    );
-    layout!("tenon_named_value", NamedValue, name, value);
-    layout!(
-        "tenon_tensor_info", TensorInfo,
-        size, dtype, device_type, device_index, rank, shape, strides, numel
-    );
-    layout!(
-        "tenon_host", Host,
-        size, abi, reserved, fail, log, param, retain, release, tensor_info, tensor_data, op, call,
-        get_extension
-    );
-    layout!("tenon_field", Field, size, name, dtype, rank, shape, doc);
-    layout!("tenon_sample", Sample, size, index, epoch, seed);
-    layout!("tenon_sink", Sink, size, context, slot);
-    layout!(
-        "tenon_dataset", Dataset,
-        size, create, destroy, length, fields, open_worker, close_worker, get, fingerprint
-    );
-    layout!("tenon_port", Port, size, direction, reserved, name, shape, dtypes, doc);
-    layout!("tenon_declaration", Declaration, size, name, shape, rank, dtype, flags, init, a, b);
-    layout!("tenon_builder", Builder, size, context, declare, adopt);
-    layout!("tenon_model", Model, size, create, destroy, ports, build, forward);
+    layout! { "tenon_string", Text, data, size }
+    layout! { "tenon_value", Value, kind, reserved, content = "as", n }
+    layout! { "tenon_param", Param, size, name, kind = "type", reserved, default_value, range, choices,
+    choice_count, doc }
+    layout! { "tenon_component", Component, size, kind, reserved, id, doc, params, param_count, table }
+    layout! { "tenon_plugin", Plugin, size, id, version, license, doc, components, component_count, torch_build }
+    layout! { "tenon_offer", Offer, abi_min, abi_max, host, host_version }
+    layout! { "tenon_reply", Reply, abi_min, abi_max, plugin }
+    layout! { "tenon_frame", Frame, size, tensors, tensor_count, training, rank, world_size, reserved, step, epoch }
+    layout! { "tenon_named_value", NamedValue, name, value }
+    layout! { "tenon_tensor_info", TensorInfo, size, dtype, device_type, device_index, rank, shape, strides, numel }
+    layout! { "tenon_host", Host, size, abi, reserved, fail, log, param, retain, release, tensor_info,
+    tensor_data, op, call, get_extension, make_tensor }
+    layout! { "tenon_field", Field, size, name, dtype, rank, shape, doc }
+    layout! { "tenon_sample", Sample, size, index, epoch, seed }
+    layout! { "tenon_sink", Sink, size, context, slot }
+    layout! { "tenon_dataset", Dataset, size, create, destroy, length, fields, open_worker, close_worker, get,
+    fingerprint }
+    layout! { "tenon_port", Port, size, direction, reserved, name, shape, dtypes, doc }
+    layout! { "tenon_declaration", Declaration, size, name, shape, rank, dtype, flags, init, a, b }
+    layout! { "tenon_builder", Builder, size, context, declare, adopt }
+    layout! { "tenon_model", Model, size, create, destroy, ports, build, forward }
 }

@@ -1,4 +1,4 @@
-//! The example's dataset, but that reading a sample panics.
+//! The example's dataset, and one like it whose every sample panics.
 
 #[path = "../../../examples/rust/disc.rs"]
 mod disc;
@@ -13,8 +13,17 @@ unsafe extern "C" fn get(_: *mut c_void, _: *mut c_void, sample: *const Sample, 
 }
 
 static TABLE: Dataset = Dataset { get, ..disc::TABLE };
-static COMPONENT: Component = Component { id: text("panics"), table: &TABLE as *const Dataset as *const c_void, ..disc::COMPONENT };
-static COMPONENTS: [&Component; 1] = [&COMPONENT];
+static COMPONENT: Component = Component {
+    size: size_of::<Component>(),
+    kind: DATASET,
+    reserved: 0,
+    id: text("panics"),
+    doc: text("no sample can be read"),
+    params: &disc::PARAMS as *const _,
+    param_count: disc::PARAMS.len() as u64,
+    table: &TABLE as *const Dataset as *const c_void,
+};
+static COMPONENTS: [&Component; 2] = [&COMPONENT, &disc::COMPONENT];
 static PLUGIN: Plugin = Plugin {
     size: size_of::<Plugin>(),
     id: text("panics"),
