@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <optional>
+
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/compute_losses.h"
 #include "framework/plugins/guard.h"
@@ -30,17 +32,21 @@ at::Tensor add_up(const std::vector<plugins::Loss>& losses, const ComputedLosses
 
 // Under the model's name, since what fails or crashes here are gradients of its operators.
 void run_backward(const plugins::Model& model, const at::Tensor& total, int64_t step) {
+  std::optional<Error> of_function;  // a plugin's own gradient failed: the error names it already
   plugins::call_plugin(
       model.component(), "backward",
       [&] {
         try {
           total.backward();
+        } catch (const Error& error) {
+          of_function = error;
         } catch (const c10::Error& error) {
           return plugins::host_table().fail(TENON_FAILED, plugins::to_tenon(error.what_without_backtrace()));
         }
         return tenon_status{TENON_OK};
       },
       [&] { return "step " + std::to_string(step); });
+  if (of_function) throw *of_function;
 }
 
 }  // namespace

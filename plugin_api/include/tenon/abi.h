@@ -8,7 +8,7 @@
  *   - Text is UTF-8 with a length, not terminated, borrowed for the call unless a comment says otherwise.
  *   - Nothing is freed by the other side. No exception crosses in either direction.
  *   - Every function is tagged with the thread it may be called on: [load] while plugins are opened, [train] the thread
- *     that trains, [worker] a data worker, [any] whichever.
+ *     that trains, [worker] a data worker, [autograd] the thread that runs backward, [any] whichever.
  *
  * The headers compile alone as C11 and as C++17 or later. */
 #ifndef TENON_ABI_H

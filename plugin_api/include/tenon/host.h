@@ -71,8 +71,13 @@ typedef struct tenon_host {
                        const tenon_named_value* kwargs, uint64_t kwarg_count, tenon_value* results,
                        uint64_t result_count);
 
-  /* [any] A table by id, such as TENON_NATIVE_TORCH, or null if this host does not have it. */
+  /* [any] A table by id, such as TENON_GRADIENT, or null if this host does not have it. An id never changes its
+   * meaning. */
   const void* (*get_extension)(tenon_string id);
+
+  /* [train] A new tensor of the frame on the CPU with a copy of the elements, C-contiguous in the shape. */
+  tenon_status (*make_tensor)(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t rank,
+                              const void* elements, tenon_tensor** out);
 } tenon_host;
 
 #ifdef __cplusplus

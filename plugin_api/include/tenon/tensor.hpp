@@ -214,6 +214,21 @@ class Frame {
     return results;
   }
 
+  // A new tensor on the CPU with these elements; `shape` has as many.
+  template <class T>
+  Tensor make(const std::vector<T>& elements, const std::vector<int64_t>& shape) const {
+    int64_t count = 1;
+    for (const int64_t extent : shape) count *= extent;
+    if (count != static_cast<int64_t>(elements.size())) {
+      throw Error(TENON_INVALID_ARGUMENT, "a tensor is made of " + std::to_string(elements.size()) +
+                                              " elements; its shape has " + std::to_string(count));
+    }
+    tenon_tensor* made = nullptr;
+    detail::check(detail::host->make_tensor(frame_, dtype_of<T>(), shape.data(), static_cast<uint32_t>(shape.size()),
+                                            elements.data(), &made));
+    return Tensor(made, this);
+  }
+
   // Calls a function of ops.h: frame.apply(tenon_relu, x). Tensors, arguments and lists become what C takes.
   template <class Function, class... Args>
   Tensor apply(Function function, const Args&... args) const {
