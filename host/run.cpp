@@ -29,7 +29,8 @@ plugins::Catalogue open_catalogue(const CommandLine& line, const config::RunConf
   plugins::install_libtorch();
   const auto directories = plugins::find_plugin_directories(
       line.plugin_directories, config::resolve_plugin_paths(config), std::filesystem::read_symlink("/proc/self/exe"));
-  return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build());
+  return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build(),
+                                  config::resolve_plugin_pins(config));
 }
 
 void print_data(const char* label, const pipeline::DataFlow& data) {

@@ -153,6 +153,7 @@ void ElfImage::read_dynamic_section(const Elf64_Phdr& dynamic) {
   std::for_each(entries.begin(), end, [this](const Elf64_Dyn& entry) { add_dynamic_entry(entry); });
   if (!string_table_ || !symbol_table_) refuse_damaged("its dynamic section names no symbols");
   string_table_ = offset_of(*string_table_, string_bytes_);
+  offset_of(*symbol_table_, sizeof(Elf64_Sym));  // the first one always exists
 }
 
 void ElfImage::add_dynamic_entry(const Elf64_Dyn& entry) {

@@ -47,11 +47,11 @@ class ElfImage {
   int descriptor_;
   uint64_t size_;
   Elf64_Ehdr header_{};
-  std::vector<Elf64_Phdr> loaded_;  // PT_LOAD, each within the file
-  std::vector<uint64_t> needed_;    // offsets into the strings
-  std::optional<uint64_t> string_table_;
+  std::vector<Elf64_Phdr> loaded_;        // PT_LOAD, each within the file
+  std::vector<uint64_t> needed_;          // offsets into the strings
+  std::optional<uint64_t> string_table_;  // its offset, once the dynamic section has been read
   uint64_t string_bytes_ = 0;
-  std::optional<uint64_t> symbol_table_;
+  std::optional<uint64_t> symbol_table_;  // an address, as the next two
   std::optional<uint64_t> hash_table_;
   std::optional<uint64_t> gnu_hash_table_;
 };

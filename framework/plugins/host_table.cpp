@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include <tenon/native_torch.h>
-
 #include "framework/plugins/guard.h"
 #include "framework/plugins/parameters.h"
 #include "framework/support/log.h"
@@ -13,7 +11,7 @@ namespace tenon::plugins {
 
 namespace {
 
-const void* native_torch = nullptr;
+const void* (*find_extension)(std::string_view id) = nullptr;
 
 tenon_status fail(tenon_status status, tenon_string message) {
   detail::failure.assign(message.data ? message.data : "", message.size);
@@ -47,7 +45,7 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
 
 tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, to_tenon("this host runs without LibTorch")); }
 
-const void* get_extension(tenon_string id) { return to_string(id) == TENON_NATIVE_TORCH ? native_torch : nullptr; }
+const void* get_extension(tenon_string id) { return find_extension ? find_extension(to_string(id)) : nullptr; }
 
 tenon_host make_table() {
   tenon_host table{};
@@ -63,6 +61,9 @@ tenon_host make_table() {
   table.op = [](tenon_string, tenon_string, const tenon_op**) { return no_tensors(); };
   table.call = [](const tenon_frame*, const tenon_op*, const tenon_value*, uint64_t, const tenon_named_value*, uint64_t,
                   tenon_value*, uint64_t) { return no_tensors(); };
+  table.make_tensor = [](const tenon_frame*, int32_t, const int64_t*, uint32_t, const void*, tenon_tensor**) {
+    return no_tensors();
+  };
   table.get_extension = get_extension;
   return table;
 }
@@ -84,7 +85,8 @@ void install_tensor_functions(const TensorFunctions& functions) {
   table.tensor_data = functions.tensor_data;
   table.op = functions.op;
   table.call = functions.call;
-  native_torch = functions.native_torch;
+  table.make_tensor = functions.make_tensor;
+  find_extension = functions.get_extension;
 }
 
 }  // namespace tenon::plugins

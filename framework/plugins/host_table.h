@@ -1,6 +1,8 @@
 // The one tenon_host of the process.
 #pragma once
 
+#include <string_view>
+
 #include <tenon/host.h>
 
 namespace tenon::plugins {
@@ -13,7 +15,8 @@ struct TensorFunctions {
   decltype(tenon_host::tensor_data) tensor_data;
   decltype(tenon_host::op) op;
   decltype(tenon_host::call) call;
-  const void* native_torch;  // tenon_native_torch
+  decltype(tenon_host::make_tensor) make_tensor;
+  const void* (*get_extension)(std::string_view id);  // null for an unknown one
 };
 
 const tenon_host& host_table();

@@ -2,9 +2,12 @@
 
 #include <torch/torch.h>
 
+#include <cstring>
+
 #include <tenon/native_torch.h>
 
 #include "framework/plugins/frame.h"
+#include "framework/plugins/gradients.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/operator_calls.h"
 #include "framework/plugins/tensor_handles.h"
@@ -79,7 +82,31 @@ void give_to_frame(const tenon_frame* frame, tenon_tensor* handle) {
   release(handle);
 }
 
+tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t rank,
+                         const void* elements, tenon_tensor** out) {
+  try {
+    const at::IntArrayRef extents(shape, rank);
+    at::Tensor tensor = at::empty(extents, to_scalar_type(dtype));
+    if (tensor.numel() > 0) {
+      if (!elements) return fail(TENON_INVALID_ARGUMENT, "make_tensor: the elements are null");
+      std::memcpy(tensor.mutable_data_ptr(), elements, tensor.nbytes());
+    }
+    *out = Frame::of(frame).keep(std::move(tensor));
+    return TENON_OK;
+  } catch (const c10::Error& error) {
+    return fail(TENON_INVALID_ARGUMENT, std::string("make_tensor: ") + error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return fail(TENON_INVALID_ARGUMENT, std::string("make_tensor: ") + error.what());
+  }
+}
+
 constexpr tenon_native_torch kNativeTorch{sizeof(tenon_native_torch), wrap, unwrap, give_to_frame};
+
+const void* get_extension(std::string_view id) {
+  if (id == TENON_NATIVE_TORCH) return &kNativeTorch;
+  if (id == TENON_GRADIENT) return &gradient_extension();
+  return nullptr;
+}
 
 }  // namespace
 
@@ -125,7 +152,8 @@ tenon_tensor* Frame::keep(at::Tensor tensor) {
 }
 
 void install_libtorch() {
-  install_tensor_functions({retain, release, tensor_info, tensor_data, find_operator, call_operator, &kNativeTorch});
+  install_tensor_functions(
+      {retain, release, tensor_info, tensor_data, find_operator, call_operator, make_tensor, get_extension});
 }
 
 std::string torch_build() { return TENON_TORCH_BUILD; }

@@ -67,7 +67,7 @@ WriteRights read_write_rights(const std::filesystem::path& path) {
 std::optional<std::string> find_other_writer(const std::filesystem::path& path, const WriteRights& rights,
                                              const CurrentUser& user) {
   const std::string expected = "; expected that only you and root can write it: ";
-  if (rights.owner != user.id && rights.owner != kRoot)
+  if (rights.owner != user.id && rights.owner != kRoot && user.id != kRoot)
     return "belongs to another user (uid " + std::to_string(rights.owner) + ", you are " + std::to_string(user.id) +
            ")" + expected + "make a copy of your own";
   const bool is_private = !rights.has_access_list &&

@@ -2,7 +2,8 @@
 // starts the host, so whoever can write one can act as that user.
 //
 // The rule, for the file and for the directory that it is in:
-//  - the owner is the user who runs the host, or root. Any other owner can change the file at will.
+//  - the owner is the user who runs the host, or root. Any other owner can change the file at will. Root itself may
+//    load what another user owns: in a container everybody is root, and what is mounted belongs to somebody outside.
 //  - others cannot write. In a directory this holds with the sticky bit too: that bit keeps others from replacing the
 //    plugin, but not from putting libraries beside it that it would load ($ORIGIN), so /tmp is no place for plugins.
 //  - the group cannot write, unless nobody else is in it: root's group, and the group that most distributions make for

@@ -111,6 +111,8 @@ TEST_CASE("a printed plan read from elsewhere is the same plan") {
       {},
       {"run={name='a \"b\" ü', output_dir='../out', seed=9223372036854775807, deterministic=true, threads=3}"},
       {"plugins.paths=['plugins', '../more']", "model.weights=start.safetensors"},
+      {"plugins.sha256={'b.so'='e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', "
+       "'a b.so'='E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855'}"},
       {"model={use='mlp', params={hidden=[]}, inputs={features='data.image'}}"},
       {"data.train={use='image_folder', params={path='images', image_size=32}}"},
       {"data.validation={b={use='digits'}, 'a.c d'={use='digits', params={split='test'}}}"},
@@ -145,6 +147,7 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "run.deterministic=true",
        "run.threads=1",
        "plugins.paths=['b']",
+       "plugins.sha256={'b.so'='e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'}",
        "model.use=mlp",
        "model.params.width=1",
        "model.weights=b",

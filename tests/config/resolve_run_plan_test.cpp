@@ -183,4 +183,13 @@ params = { label_smoothing = "much" }
         "digits.toml:12:30: loss.0.params.label_smoothing is \"much\"; expected a number in [0, 1)");
 }
 
+TEST_CASE("pinned digests are kept in lower case, each with its place") {
+  const std::string upper = "E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855";
+  const RunPlan plan = plan_of(kShortRunFile + ("[plugins]\nsha256 = { \"spiral.so\" = \"" + upper + "\" }\n"));
+  REQUIRE(plan.plugin_pins.size() == 1);
+  CHECK(plan.plugin_pins[0].file == "spiral.so");
+  CHECK(plan.plugin_pins[0].sha256 == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(plan.plugin_pins[0].place.ends_with("digits.toml:20:26"));
+}
+
 }  // namespace tenon::config

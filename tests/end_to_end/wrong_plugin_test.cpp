@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "framework/support/sha256.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;
@@ -22,6 +23,7 @@ TEST_CASE("a wrong plugin in a directory ends with code 3, its file and what is 
   const std::pair<const char*, const char*> expected[] = {
       {"missing_entry", "has no symbol tenon_plugin_open; expected a Tenon plugin"},
       {"wrong_version", "speaks the plugin ABI 99.0 to 99.0; this host speaks"},
+      {"silent_torch", "links LibTorch but does not say which: build it with tenon_add_plugin(NAME TORCH ...)"},
       {"wrong_torch", "was built with LibTorch 1.0.0+none,cxx11abi=1; this host has"},
       {"open_fails", "tenon_plugin_open failed: the dongle is not plugged in"},
       {"open_throws", "tenon_plugin_open let an exception escape"},
@@ -70,6 +72,30 @@ TEST_CASE("a model that could not be saved is refused before it trains, with its
     CHECK(outcome.errors.find("--set model: model \"unstorable\" of plugin unstorable 0.1.0: ") != std::string::npos);
     CHECK(outcome.errors.find(message) != std::string::npos);
   }
+}
+
+TEST_CASE("a plugin whose digest is not the pinned one ends with code 3 and both digests") {
+  const std::string pinned(64, '0');
+  const Outcome outcome = train_with("counting", {"--set", "plugins.sha256={\"counting.so\"=\"" + pinned + "\"}"});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 3);
+  const std::string digest = tenon::support::read_sha256(fixture_directory("counting") + "/counting.so");
+  CHECK(outcome.errors.find("counting.so: has the SHA-256 " + digest + "; expected " + pinned +
+                            ", as --set plugins.sha256 pins it") != std::string::npos);
+}
+
+TEST_CASE("a plugin with its pinned digest is used; a pin of a file that is not there ends with code 3") {
+  const std::string digest = tenon::support::read_sha256(fixture_directory("counting") + "/counting.so");
+  const Outcome right =
+      train_with("counting", {"--set", "plugins.sha256={\"counting.so\"=\"" + digest + "\"}", "--check"});
+  CAPTURE(right.errors);
+  CHECK(right.exit_code == 0);
+  CHECK(right.output.find("sha256 = { \"counting.so\" = \"" + digest + "\" }") != std::string::npos);
+  const Outcome wrong = train_with("counting", {"--set", "plugins.sha256={\"countin.so\"=\"" + digest + "\"}"});
+  CAPTURE(wrong.errors);
+  CHECK(wrong.exit_code == 3);
+  CHECK(wrong.errors.find("names the file \"countin.so\", which was not found; did you mean \"counting.so\"?") !=
+        std::string::npos);
 }
 
 TEST_CASE("a --plugin-dir that is not there ends with code 3") {

@@ -25,6 +25,7 @@ struct Wrong {
 constexpr Wrong kWrong[] = {
     {"missing_entry", "has no symbol tenon_plugin_open"},
     {"wrong_version", "speaks the plugin ABI 99.0 to 99.0; this host speaks 0.1 to 0.1"},
+    {"silent_torch", "links LibTorch but does not say which: build it with tenon_add_plugin(NAME TORCH ...)"},
     {"wrong_torch", "was built with LibTorch 1.0.0+none,cxx11abi=1; this host has 2.11.0+test,cxx11abi=1"},
     {"open_fails", "tenon_plugin_open failed: "},
     {"open_throws", "tenon_plugin_open let an exception escape"},
@@ -69,11 +70,24 @@ TEST_CASE("the same file found twice is one plugin") {
   CHECK(open_directories({directory, directory / "counting.so"}).plugins().size() == 1);
 }
 
-TEST_CASE("a file that is no library is refused with the loader's words") {
+TEST_CASE("a file that is no library is refused before the loader sees it") {
   const fs::path file = fs::path(TENON_TEST_DIR) / "not_elf.so";
   std::ofstream(file) << "hello";
   const std::string message = message_of([&] { open_directories({file}); }, ErrorKind::plugin);
-  CHECK(message.find("not_elf.so: cannot be loaded: ") != std::string::npos);
+  CHECK(message.find("not_elf.so: is no ELF file, it begins with \"hello\"") != std::string::npos);
+}
+
+TEST_CASE("a library that lacks one of its own is refused with the loader's words") {
+  std::ifstream sound(fixture_directory("counting") / "counting.so", std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(sound), {}};
+  const size_t name = bytes.find(std::string("libc.so.6", 10));  // with its end, among the names
+  REQUIRE(name != bytes.npos);
+  bytes.replace(name, 4, "libx");
+  const fs::path file = fs::path(TENON_TEST_DIR) / "lacking.so";
+  std::ofstream(file, std::ios::binary) << bytes;
+  const std::string message = message_of([&] { open_directories({file}); }, ErrorKind::plugin);
+  CAPTURE(message);
+  CHECK(message.find("lacking.so: cannot be loaded: libx.so.6") != std::string::npos);
 }
 
 TEST_CASE("files that do not end in .so are not opened") {

@@ -1,0 +1,55 @@
+#include <doctest/doctest.h>
+
+#include "framework/support/sha256.h"
+#include "tests/plugins/fixture_plugins.h"
+
+namespace fs = std::filesystem;
+using tenon::config::PluginPin;
+using tenon::plugins::Catalogue;
+using tenon::plugins::fixture_directory;
+using tenon::plugins::host_table;
+using tenon::plugins::message_of;
+using tenon::support::ErrorKind;
+
+namespace {
+
+const fs::path kFile = fixture_directory("counting") / "counting.so";
+
+Catalogue open_pinned(const std::vector<fs::path>& directories, const std::vector<PluginPin>& pins) {
+  return Catalogue::open(directories, host_table(), "2.11.0+test,cxx11abi=1", pins);
+}
+
+}  // namespace
+
+TEST_CASE("a plugin with the digest that it is pinned to is opened, beside others without a pin") {
+  const std::string digest = tenon::support::read_sha256(kFile);
+  const auto catalogue = open_pinned({fixture_directory("counting"), fixture_directory("event_recorder")},
+                                     {{"counting.so", digest, "run.toml:2:12"}});
+  REQUIRE(catalogue.plugins().size() == 2);
+  CHECK(catalogue.plugins().front()->sha256 == digest);
+}
+
+TEST_CASE("a plugin with another digest is refused with both, before code of any plugin runs") {
+  const std::string other(64, '0');
+  // open_throws comes first, and would say so if it was opened.
+  const std::string message = message_of(
+      [&] {
+        open_pinned({fixture_directory("open_throws"), fixture_directory("counting")},
+                    {{"counting.so", other, "run.toml:2:12"}});
+      },
+      ErrorKind::plugin);
+  CAPTURE(message);
+  CHECK(message.find("counting.so: has the SHA-256 " + tenon::support::read_sha256(kFile) + "; expected " + other +
+                     ", as run.toml:2:12 pins it") != std::string::npos);
+}
+
+TEST_CASE("a pin of a file that was not found is an error with its place and the nearest name") {
+  const std::string message = message_of(
+      [&] {
+        open_pinned({fixture_directory("counting")}, {{"countin.so", std::string(64, '0'), "run.toml:2:12"}});
+      },
+      ErrorKind::plugin);
+  CAPTURE(message);
+  CHECK(message.find("run.toml:2:12: plugins.sha256 names the file \"countin.so\", which was not found; did you mean "
+                     "\"counting.so\"? (searched ") == 0);
+}
