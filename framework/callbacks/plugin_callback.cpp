@@ -28,17 +28,16 @@ tenon_status figure(const tenon_run* run, tenon_string name, double* value) {
     if (!state.figures.contains(known_name)) known.push_back(known_name);
   const std::string text = "there is no figure \"" + plugins::to_string(name) + "\"" +
                            support::suggest_name(plugins::to_string(name), known);
-  return plugins::host_table().fail(TENON_NOT_FOUND, plugins::to_tenon(text));
+  return plugins::fail(TENON_NOT_FOUND, text);
 }
 
 tenon_status log_scalar(const tenon_run* run, tenon_string name, double value) {
   const std::string text = plugins::to_string(name);
   const bool is_key = text.empty() || text == "event" || text == "epoch" || text == "step" || text == "time_s";
   if (is_key || text.starts_with("train/") || text.starts_with("validation/"))
-    return plugins::host_table().fail(
-        TENON_INVALID_ARGUMENT,
-        plugins::to_tenon("log_scalar: the name \"" + text +
-                          "\" is the host's own in the history; expected another, such as \"my_callback/norm\""));
+    return plugins::fail(TENON_INVALID_ARGUMENT,
+                         "log_scalar: the name \"" + text +
+                             "\" is the host's own in the history; expected another, such as \"my_callback/norm\"");
   static_cast<Context*>(run->context)->verdict.scalars[text] = value;
   return TENON_OK;
 }

@@ -41,7 +41,7 @@ void run_backward(const plugins::Model& model, const at::Tensor& total, int64_t 
         } catch (const Error& error) {
           of_function = error;
         } catch (const c10::Error& error) {
-          return plugins::host_table().fail(TENON_FAILED, plugins::to_tenon(error.what_without_backtrace()));
+          return plugins::fail(TENON_FAILED, error.what_without_backtrace());
         }
         return tenon_status{TENON_OK};
       },

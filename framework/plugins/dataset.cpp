@@ -20,22 +20,18 @@ struct Slots {
   uint64_t asked;  // a bit per field
 };
 
-tenon_status fail_slot(tenon_status status, const std::string& text) {
-  return host_table().fail(status, to_tenon(text));
-}
-
 tenon_status give_slot(const tenon_sink* sink, uint64_t index, const int64_t* shape, uint32_t rank, void** memory) {
   auto& slots = *static_cast<Slots*>(sink->context);
   const auto& fields = slots.dataset->fields();
   if (index >= fields.size())
-    return fail_slot(TENON_INVALID_ARGUMENT, "asked for the slot of field " + std::to_string(index) +
-                                                 "; the dataset has " + std::to_string(fields.size()) + " fields");
+    return fail(TENON_INVALID_ARGUMENT, "asked for the slot of field " + std::to_string(index) + "; the dataset has " +
+                                            std::to_string(fields.size()) + " fields");
   const Dataset::Field& field = fields[index];
   if (rank != field.shape.size() || !std::equal(field.shape.begin(), field.shape.end(), shape)) {
     const std::vector<int64_t> found(shape, shape + rank);
-    return fail_slot(TENON_INVALID_ARGUMENT, "the sample's " + field.name + " has the shape " +
-                                                 to_string(exact_shape(found)) + "; expected " +
-                                                 to_string(exact_shape(field.shape)) + " as declared in fields");
+    return fail(TENON_INVALID_ARGUMENT, "the sample's " + field.name + " has the shape " +
+                                            to_string(exact_shape(found)) + "; expected " +
+                                            to_string(exact_shape(field.shape)) + " as declared in fields");
   }
   slots.asked |= uint64_t{1} << index;
   *memory = slots.memory[index];

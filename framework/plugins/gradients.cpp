@@ -30,13 +30,6 @@ struct Application final : torch::CustomClassHolder {
   uint64_t saved_count;
 };
 
-std::vector<tenon_tensor*> to_handles(const std::vector<at::Tensor>& tensors) {
-  std::vector<tenon_tensor*> handles;
-  handles.reserve(tensors.size());
-  for (const at::Tensor& tensor : tensors) handles.push_back(to_handle(tensor));
-  return handles;
-}
-
 variable_list to_tensors(const std::vector<tenon_tensor*>& handles) {
   variable_list tensors;
   tensors.reserve(handles.size());
@@ -106,8 +99,6 @@ variable_list apply_to(const c10::intrusive_ptr<Application>& application, const
     if (inputs.size() != count) return apply_to<count + 1>(application, inputs);
   return apply_to_all(application, inputs, std::make_index_sequence<count>());
 }
-
-tenon_status fail(tenon_status status, const std::string& text) { return host_table().fail(status, to_tenon(text)); }
 
 tenon_status apply(const tenon_frame* base, const tenon_function* function, void* self, tenon_tensor* const* inputs,
                    uint64_t input_count, tenon_tensor** outputs, uint64_t output_count, uint64_t saved_count) {

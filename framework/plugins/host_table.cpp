@@ -13,7 +13,7 @@ namespace {
 
 const void* (*find_extension)(std::string_view id) = nullptr;
 
-tenon_status fail(tenon_status status, tenon_string message) {
+tenon_status note_failure(tenon_status status, tenon_string message) {
   detail::failure.assign(message.data ? message.data : "", message.size);
   return status == TENON_OK ? TENON_FAILED : status;  // failing with "OK" would lose the failure
 }
@@ -39,11 +39,10 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
   std::vector<std::string> known;
   for (const auto& [known_name, value] : params->by_name) known.push_back(known_name);
   const std::string wanted = to_string(name);
-  return fail(TENON_NOT_FOUND,
-              to_tenon("the schema has no parameter \"" + wanted + "\"" + support::suggest_name(wanted, known)));
+  return fail(TENON_NOT_FOUND, "the schema has no parameter \"" + wanted + "\"" + support::suggest_name(wanted, known));
 }
 
-tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, to_tenon("this host runs without LibTorch")); }
+tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, "this host runs without LibTorch"); }
 
 const void* get_extension(tenon_string id) { return find_extension ? find_extension(to_string(id)) : nullptr; }
 
@@ -51,7 +50,7 @@ tenon_host make_table() {
   tenon_host table{};
   table.size = sizeof table;
   table.abi = TENON_ABI_CURRENT;
-  table.fail = fail;
+  table.fail = note_failure;
   table.log = log;
   table.param = param;
   table.retain = [](tenon_tensor*) {};
@@ -76,6 +75,8 @@ tenon_host& mutable_table() {
 }  // namespace
 
 const tenon_host& host_table() { return mutable_table(); }
+
+tenon_status fail(tenon_status status, const std::string& text) { return note_failure(status, to_tenon(text)); }
 
 void install_tensor_functions(const TensorFunctions& functions) {
   tenon_host& table = mutable_table();

@@ -1,6 +1,7 @@
 // The one tenon_host of the process.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <tenon/host.h>
@@ -20,6 +21,9 @@ struct TensorFunctions {
 };
 
 const tenon_host& host_table();
+
+// host_table().fail, for the host's own functions of the table.
+tenon_status fail(tenon_status status, const std::string& text);
 
 // To be called once, before the first plugin is opened: see tensor_functions.h.
 void install_tensor_functions(const TensorFunctions& functions);

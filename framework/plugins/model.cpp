@@ -16,8 +16,6 @@ using support::ErrorKind;
 
 namespace {
 
-tenon_status fail(tenon_status status, const std::string& text) { return host_table().fail(status, to_tenon(text)); }
-
 // Fans as torch.nn.init._calculate_fan_in_and_fan_out counts them: the first two dimensions are out and in, the others
 // the receptive field.
 std::pair<double, double> fans(const at::Tensor& tensor, const std::string& name) {
@@ -54,13 +52,6 @@ void initialise(at::Tensor& tensor, const tenon_declaration& declaration, const 
 std::string at_step(const RunPosition& position) {
   return (position.training ? "step " : "evaluation after step ") +
          std::to_string(position.step + (position.training ? 1 : 0));
-}
-
-std::vector<tenon_tensor*> to_handles(const std::vector<at::Tensor>& tensors) {
-  std::vector<tenon_tensor*> handles;
-  handles.reserve(tensors.size());
-  for (const at::Tensor& tensor : tensors) handles.push_back(to_handle(tensor));
-  return handles;
 }
 
 template <class Table>

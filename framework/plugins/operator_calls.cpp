@@ -35,8 +35,6 @@ namespace tenon::plugins {
 
 namespace {
 
-tenon_status fail(tenon_status status, const std::string& text) { return host_table().fail(status, to_tenon(text)); }
-
 // A plugin's mistake in the arguments of a call.
 struct ArgumentError {
   std::string text;

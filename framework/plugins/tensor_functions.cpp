@@ -33,8 +33,6 @@ constexpr std::pair<int32_t, at::ScalarType> kScalarTypes[] = {{TENON_UINT8, at:
                                                                {TENON_COMPLEX64, at::kComplexFloat},
                                                                {TENON_COMPLEX128, at::kComplexDouble}};
 
-tenon_status fail(tenon_status status, const std::string& text) { return host_table().fail(status, to_tenon(text)); }
-
 void retain(tenon_tensor* tensor) {
   if (tensor) c10::raw::intrusive_ptr::incref(reinterpret_cast<c10::TensorImpl*>(tensor));
 }

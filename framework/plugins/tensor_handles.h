@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -14,6 +15,14 @@ namespace tenon::plugins {
 
 inline tenon_tensor* to_handle(const at::Tensor& tensor) {
   return tensor.defined() ? reinterpret_cast<tenon_tensor*>(tensor.unsafeGetTensorImpl()) : nullptr;
+}
+
+// Borrowed: they live as long as the tensors.
+inline std::vector<tenon_tensor*> to_handles(const std::vector<at::Tensor>& tensors) {
+  std::vector<tenon_tensor*> handles;
+  handles.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors) handles.push_back(to_handle(tensor));
+  return handles;
 }
 
 // A new owner of the handle's tensor; undefined for null.
