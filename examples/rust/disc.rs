@@ -27,6 +27,7 @@ static POINT: Field = Field {
     rank: 1,
     shape: TWO.as_ptr(),
     doc: text("x and y, each from -1 to 1"),
+    padding: 0.0,
 };
 static LABEL: Field = Field {
     size: size_of::<Field>(),
@@ -35,6 +36,7 @@ static LABEL: Field = Field {
     rank: 0,
     shape: std::ptr::null(),
     doc: text("1: within the disc"),
+    padding: 0.0,
 };
 static FIELDS: [&Field; 2] = [&POINT, &LABEL];
 
@@ -110,4 +112,5 @@ pub static COMPONENT: Component = Component {
     params: &PARAMS as *const _,
     param_count: PARAMS.len() as u64,
     table: &TABLE as *const Dataset as *const c_void,
+    get_extension: None,
 };

@@ -17,6 +17,8 @@ static PLUGIN: Plugin = Plugin {
     components: &COMPONENTS as *const _,
     component_count: COMPONENTS.len() as u64,
     torch_build: NO_TEXT,
+    operators: NO_OPERATORS,
+    operator_count: 0,
 };
 
 /// # Safety

@@ -183,4 +183,5 @@ pub static COMPONENT: Component = Component {
     params: &PARAMS as *const _,
     param_count: PARAMS.len() as u64,
     table: &TABLE as *const Model as *const c_void,
+    get_extension: None,
 };

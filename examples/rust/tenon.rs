@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 // ---- abi.h ----------------------------------------------------------------------------------------------------------
 
-pub const ABI: u32 = 1; // 0.1: major << 16 | minor
+pub const ABI: u32 = 1 << 16; // 1.0: major << 16 | minor
 
 pub type Status = i32;
 pub const OK: Status = 0;
@@ -102,6 +102,7 @@ pub struct Component {
     pub params: *const &'static Param,
     pub param_count: u64,
     pub table: *const c_void,
+    pub get_extension: Option<unsafe extern "C" fn(Text) -> *const c_void>,
 }
 
 #[repr(C)]
@@ -114,7 +115,11 @@ pub struct Plugin {
     pub components: *const &'static Component,
     pub component_count: u64,
     pub torch_build: Text,
+    pub operators: *const Text,
+    pub operator_count: u64,
 }
+
+pub const NO_OPERATORS: *const Text = std::ptr::null();
 
 #[repr(C)]
 pub struct Offer {
@@ -144,6 +149,7 @@ pub struct Frame {
     pub reserved: u32,
     pub step: i64,
     pub epoch: i64,
+    pub seed: u64,
 }
 
 #[repr(C)]
@@ -190,6 +196,7 @@ pub struct Host {
     pub get_extension: unsafe extern "C" fn(Text) -> *const c_void,
     pub make_tensor:
         unsafe extern "C" fn(*const Frame, i32, *const i64, u32, *const c_void, *mut *mut Tensor) -> Status,
+    pub append: unsafe extern "C" fn(*const Frame, u64, *mut Tensor) -> Status,
 }
 
 // ---- dataset.h ------------------------------------------------------------------------------------------------------
@@ -202,6 +209,7 @@ pub struct Field {
     pub rank: u32,
     pub shape: *const i64,
     pub doc: Text,
+    pub padding: f64,
 }
 
 #[repr(C)]

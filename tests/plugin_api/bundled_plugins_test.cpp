@@ -74,7 +74,7 @@ struct Accuracy : Loaded<tenon_metric> {
 
   double compute(int64_t correct, int64_t total) {
     tenon_tensor* states[] = {host.make_tensor({}, {correct}), host.make_tensor({}, {total})};
-    const tenon_frame frame = {sizeof frame, states, 2, 0, 0, 1, 0, 0, 1};
+    const tenon_frame frame = {sizeof frame, states, 2, 0, 0, 1, 0, 0, 1, 0};
     double figure = -1;
     CHECK(table->compute(self, &frame, &figure, 1) == TENON_OK);
     return figure;
@@ -138,7 +138,7 @@ TEST_CASE_FIXTURE(Mlp, "mlp flattens, then alternates linear layers with ReLU") 
   REQUIRE(table->build(self, &builder) == TENON_OK);
   std::vector<tenon_tensor*> weights;
   for (int i = 0; i < 6; ++i) weights.push_back(host.make_tensor({}));
-  const tenon_frame frame = {sizeof frame, weights.data(), weights.size(), 1, 0, 1, 0, 0, 1};
+  const tenon_frame frame = {sizeof frame, weights.data(), weights.size(), 1, 0, 1, 0, 0, 1, 0};
   tenon_tensor* input = host.make_tensor({2, 4});
   tenon_tensor* output = nullptr;
   REQUIRE(table->forward(self, &frame, &input, 1, &output, 1) == TENON_OK);
@@ -153,15 +153,16 @@ TEST_CASE_FIXTURE(Mlp, "mlp flattens, then alternates linear layers with ReLU") 
 TEST_CASE_FIXTURE(Mlp, "mlp says what to set when a sample has another size") {
   tenon_tensor* input = host.make_tensor({2, 9});
   tenon_tensor* output = nullptr;
-  const tenon_frame frame = {sizeof frame, nullptr, 0, 1, 0, 1, 0, 0, 1};
+  const tenon_frame frame = {sizeof frame, nullptr, 0, 1, 0, 1, 0, 0, 1, 0};
   CHECK(table->forward(self, &frame, &input, 1, &output, 1) == TENON_INVALID_ARGUMENT);
   CHECK(host.failure == "a sample of \"image\" has 9 values; expected 4; set params.inputs to 9");
 }
 
 TEST_CASE_FIXTURE(CrossEntropy, "cross_entropy gives the mean and its weight as tensors of the device") {
   tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2})};
-  const tenon_frame frame = {sizeof frame, nullptr, 0, 1, 0, 1, 0, 0, 1};
-  tenon_loss_result result = {sizeof result, nullptr, 0, nullptr};
+  const tenon_frame frame = {sizeof frame, nullptr, 0, 1, 0, 1, 0, 0, 1, 0};
+  tenon_loss_result result = {};
+  result.size = sizeof result;
   REQUIRE(table->forward(self, &frame, inputs, 2, &result) == TENON_OK);
   REQUIRE(host.calls.size() == 5);
   CHECK(host.calls[0].op == "aten::ne.Scalar");
@@ -183,7 +184,7 @@ TEST_CASE_FIXTURE(Accuracy, "accuracy is correct over total") {
 
 TEST_CASE_FIXTURE(Accuracy, "accuracy adds each batch to its two states") {
   tenon_tensor* states[] = {host.make_tensor({}, {0}), host.make_tensor({}, {0})};
-  const tenon_frame frame = {sizeof frame, states, 2, 0, 0, 1, 0, 0, 1};
+  const tenon_frame frame = {sizeof frame, states, 2, 0, 0, 1, 0, 0, 1, 0};
   tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2})};
   REQUIRE(table->update(self, &frame, inputs, 2) == TENON_OK);
   std::vector<const void*> targets;

@@ -30,6 +30,28 @@ class Any final {
   void on_run_end(const tenon::Run&, tenon::Verdict& verdict) const { verdict.log(); }
 };
 
+// Keeps its best figure.
+class Best final {
+ public:
+  void on_validation_end(const tenon::Run& run) { best_ = run.figure("validation/loss"); }
+  std::string save_state() const { return std::to_string(best_); }
+  void load_state(std::string_view bytes) {
+    if (bytes.empty()) throw tenon::Error(TENON_INVALID_ARGUMENT, "there is no figure in it");
+    best_ = std::stod(std::string(bytes));
+  }
+
+ private:
+  double best_ = -1;
+};
+
+class Looking final {
+ public:
+  void on_run_exception(const tenon::Run& run) {
+    run.log_scalar(run.folder() + "|" + run.validation() + "|" + run.error(), run.step_loss());
+    run.log_scalar("batches", static_cast<double>(run.validation_batches() * 100 + run.validation_batch()));
+  }
+};
+
 class All final {
  public:
   void on_event(tenon::Event, const tenon::Run&, tenon::Verdict&) const { throw std::runtime_error("told too much"); }
@@ -39,6 +61,16 @@ struct Logged {
   std::string name;
   double value = 0;
 };
+
+tenon_run make_run(void* context) {
+  tenon_run run = {};
+  run.size = sizeof run;
+  run.context = context;
+  run.epoch = 1;
+  run.step = 23;
+  run.learning_rate = 0.25;
+  return run;
+}
 
 template <class T>
 struct Made {
@@ -67,13 +99,15 @@ struct Made {
     return events;
   }
 
+  static tenon::Component make_component() { return tenon::callback<T>("id", "doc"); }
+
   FakeHost host;
   tenon_params params;
-  tenon::Component component = tenon::callback<T>("id", "doc");
+  tenon::Component component = make_component();
   const tenon_callback& table = *static_cast<const tenon_callback*>(component.table);
   void* self = nullptr;
   Logged logged;
-  tenon_run run = {sizeof run, &logged, 1, 23, 100, 50, 1.5, 0.25, 0, 1, nullptr, nullptr};
+  tenon_run run = make_run(&logged);
   tenon_verdict verdict = {};
   int32_t priority = 99;
 };
@@ -115,6 +149,54 @@ TEST_CASE_FIXTURE(Made<All>, "on_event without events() is told of every event")
 TEST_CASE_FIXTURE(Made<All>, "what on_event throws becomes a status and a text") {
   CHECK(tell(TENON_LOG) == TENON_FAILED);
   CHECK(host.failure == "told too much");
+}
+
+TEST_CASE_FIXTURE(Made<Best>, "a callback's state is saved, and taken on by another instance") {
+  const auto& saved = *static_cast<const tenon_saved_state*>(component.get_extension(to_string(TENON_SAVED_STATE)));
+  CHECK(saved.size == sizeof saved);
+  CHECK(tell(TENON_VALIDATION_END) == TENON_OK);
+  tenon_string bytes = {};
+  REQUIRE(saved.save(self, &bytes) == TENON_OK);
+  CHECK(to_text(bytes) == std::to_string(2.0));
+
+  void* other = nullptr;
+  REQUIRE(table.create(host.table(), &params, &other) == TENON_OK);
+  REQUIRE(saved.load(other, bytes) == TENON_OK);
+  tenon_string again = {};
+  REQUIRE(saved.save(other, &again) == TENON_OK);
+  CHECK(to_text(again) == to_text(bytes));
+  CHECK(saved.load(other, to_string("")) == TENON_INVALID_ARGUMENT);
+  CHECK(host.failure == "there is no figure in it");
+  table.destroy(other);
+}
+
+TEST_CASE_FIXTURE(Made<Best>, "a component has the extensions that it has, and no others") {
+  CHECK(component.get_extension(to_string("tenon.saved-state/2")) == nullptr);
+  CHECK(Made<Named>::make_component().get_extension(to_string(TENON_SAVED_STATE)) == nullptr);
+}
+
+TEST_CASE_FIXTURE(Made<Looking>, "a callback sees the folder, the set that is validated and what went wrong") {
+  run.folder = to_string("/runs/1");
+  run.validation = to_string("validation/night");
+  run.validation_batch = 3;
+  run.validation_batches = 8;
+  run.error = to_string("disk full");
+  run.step_loss = [](const tenon_run*, uint32_t wait, double* loss, int64_t* step) -> tenon_status {
+    *loss = wait ? 0.5 : -1;
+    *step = 23;
+    return TENON_OK;
+  };
+  static std::vector<Logged> all;
+  all.clear();
+  run.log_scalar = [](const tenon_run*, tenon_string name, double value) -> tenon_status {
+    all.push_back({to_text(name), value});
+    return TENON_OK;
+  };
+  CHECK(tell(TENON_RUN_EXCEPTION) == TENON_OK);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].name == "/runs/1|validation/night|disk full");
+  CHECK(all[0].value == 0.5);
+  CHECK(all[1].value == 803);
 }
 
 TEST_CASE("every event has the name that the contract gives it") {

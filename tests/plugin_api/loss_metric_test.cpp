@@ -17,6 +17,17 @@ class BySample final {
   }
 };
 
+class InParts final {
+ public:
+  std::vector<tenon::Port> ports() const { return {tenon::input("output", "N")}; }
+  std::vector<std::string> parts() const { return {"first", "second"}; }
+  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
+    tenon::LossResult result(sum(inputs[0]), 2.0);
+    if (inputs[0].numel() > 0) result.parts = {inputs[0], tenon::Tensor()};
+    return result;
+  }
+};
+
 class Largest final {
  public:
   std::vector<tenon::Port> ports() const { return {tenon::input("output", "N")}; }
@@ -47,11 +58,21 @@ struct Made {
   const Table& table = *static_cast<const Table*>(component.table);
   void* self = nullptr;
   std::vector<tenon_tensor*> states = {host.make_tensor({}, {8}), host.make_tensor({1}, {3})};
-  tenon_frame frame = {sizeof frame, states.data(), states.size(), 0, 0, 1, 0, 0, 1};
+  tenon_frame frame = {sizeof frame, states.data(), states.size(), 0, 0, 1, 0, 0, 1, 0};
 };
+
+tenon_loss_result make_result() {
+  tenon_loss_result result = {};
+  result.size = sizeof result;
+  return result;
+}
 
 struct MadeLoss : Made<BySample, tenon_loss> {
   MadeLoss() : Made(tenon::loss<BySample>("id", "doc")) {}
+};
+
+struct MadeInParts : Made<InParts, tenon_loss> {
+  MadeInParts() : Made(tenon::loss<InParts>("id", "doc")) {}
 };
 
 struct MadeMetric : Made<Largest, tenon_metric> {
@@ -62,7 +83,7 @@ struct MadeMetric : Made<Largest, tenon_metric> {
 
 TEST_CASE_FIXTURE(MadeLoss, "a loss gives its mean and the weight of it") {
   tenon_tensor* input = host.make_tensor({2});
-  tenon_loss_result result = {sizeof result, nullptr, 0, nullptr};
+  tenon_loss_result result = make_result();
   REQUIRE(table.forward(self, &frame, &input, 1, &result) == TENON_OK);
   CHECK(result.loss == host.calls.at(0).result);
   CHECK(result.weight == 2.0);
@@ -71,9 +92,44 @@ TEST_CASE_FIXTURE(MadeLoss, "a loss gives its mean and the weight of it") {
 
 TEST_CASE_FIXTURE(MadeLoss, "what a loss throws becomes a status and a text") {
   tenon_tensor* input = host.make_tensor({0});
-  tenon_loss_result result = {sizeof result, nullptr, 0, nullptr};
+  tenon_loss_result result = make_result();
   CHECK(table.forward(self, &frame, &input, 1, &result) == TENON_UNSUPPORTED);
   CHECK(host.failure == "an empty batch");
+}
+
+TEST_CASE_FIXTURE(MadeLoss, "a loss without parts has no such function") { CHECK((table.parts == nullptr)); }
+
+TEST_CASE_FIXTURE(MadeInParts, "a loss names its parts and gives them beside the loss") {
+  const tenon_string* names = nullptr;
+  uint64_t count = 0;
+  REQUIRE(table.parts(self, &names, &count) == TENON_OK);
+  REQUIRE(count == 2);
+  CHECK(to_text(names[1]) == "second");
+
+  tenon_tensor* input = host.make_tensor({2});
+  tenon_tensor* parts[2] = {nullptr, input};
+  tenon_loss_result result = make_result();
+  result.parts = parts;
+  result.part_count = 2;
+  REQUIRE(table.forward(self, &frame, &input, 1, &result) == TENON_OK);
+  CHECK(parts[0] == input);
+  CHECK(parts[1] == nullptr);
+}
+
+TEST_CASE_FIXTURE(MadeInParts, "a loss that forgets its parts is told how many it named") {
+  tenon_tensor* input = host.make_tensor({0});
+  tenon_tensor* parts[2] = {};
+  tenon_loss_result result = make_result();
+  result.parts = parts;
+  result.part_count = 2;
+  CHECK(table.forward(self, &frame, &input, 1, &result) == TENON_INVALID_ARGUMENT);
+  CHECK(host.failure == "forward gave 0 parts; parts() names 2");
+}
+
+TEST_CASE("rows are a state that is concatenated and begins with none") {
+  const tenon::State state = tenon::rows("boxes", TENON_FLOAT32, {4});
+  CHECK(state.shape == std::vector<int64_t>{0, 4});
+  CHECK(state.reduction == TENON_REDUCE_CONCATENATE);
 }
 
 TEST_CASE_FIXTURE(MadeMetric, "a metric describes its states and figures") {

@@ -68,7 +68,7 @@ struct Made {
   ~Made() { table.destroy(self); }
 
   tenon_frame frame(uint32_t training) const {
-    return {sizeof(tenon_frame), tensors.data(), tensors.size(), training, 0, 1, 0, 0, 1};
+    return {sizeof(tenon_frame), tensors.data(), tensors.size(), training, 0, 1, 0, 0, 1, 0};
   }
 
   FakeHost host;

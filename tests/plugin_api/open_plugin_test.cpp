@@ -39,7 +39,7 @@ struct Bare {
 // The one entry of this program. The other tests need it to know the host.
 TENON_PLUGIN("several", "1.2.3", "MIT", "Two components.",
              tenon::dataset<Everything>("everything", "all kinds of parameters"),
-             tenon::dataset<Bare>("bare", "no parameter"))
+             tenon::dataset<Bare>("bare", "no parameter"), tenon::operators({"aten::relu", "aten::add.Tensor"}))
 
 TEST_CASE("a plugin describes itself and each of its components") {
   FakeHost host;
@@ -55,6 +55,9 @@ TEST_CASE("a plugin describes itself and each of its components") {
   CHECK(plugin->components[0]->kind == TENON_DATASET);
   CHECK(to_text(plugin->components[1]->id) == "bare");
   CHECK(plugin->components[1]->param_count == 0);
+  CHECK((plugin->components[1]->get_extension == nullptr));
+  REQUIRE(plugin->operator_count == 2);
+  CHECK(to_text(plugin->operators[1]) == "aten::add.Tensor");
 }
 
 TEST_CASE("the defaults of a schema cross as TOML of their type") {

@@ -18,7 +18,7 @@ struct OperatorsFixture {
   }
   FakeHost host;
   tenon_ops ops;
-  tenon_frame raw = {sizeof raw, nullptr, 0, 1, 0, 1, 0, 0, 1};
+  tenon_frame raw = {sizeof raw, nullptr, 0, 1, 0, 1, 0, 0, 1, 0};
   tenon::Frame frame{&raw};
   tenon_tensor* x = host.make_tensor({2, 3});
 };

@@ -39,7 +39,7 @@ class TorchHost {
   }
 
   tenon_frame frame(uint32_t training) {
-    return {sizeof(tenon_frame), adopted.data(), adopted.size(), training, 0, 1, 0, 0, 1};
+    return {sizeof(tenon_frame), adopted.data(), adopted.size(), training, 0, 1, 0, 0, 1, 0};
   }
 
   tenon_host table = {};
@@ -220,7 +220,8 @@ TEST_CASE_FIXTURE(TorchHost, "ports that do not fit forward are refused when the
 TEST_CASE_FIXTURE(MadeSquaredError, "a loss that gives a bare tensor is weighted by the samples of the batch") {
   tenon_tensor* inputs[] = {make_handle(torch::full({5, 2}, 3.0)), make_handle(torch::full({5, 2}, 1.0))};
   const tenon_frame within = frame(1);
-  tenon_loss_result result = {sizeof result, nullptr, 0, nullptr};
+  tenon_loss_result result = {};
+  result.size = sizeof result;
   REQUIRE(table.forward(self, &within, inputs, 2, &result) == TENON_OK);
   CHECK(result.loss->tensor.item<double>() == 4);
   CHECK(result.weight == 5);
@@ -230,7 +231,8 @@ TEST_CASE_FIXTURE(MadeSquaredError, "a loss that gives a bare tensor is weighted
 TEST_CASE_FIXTURE(MadePerElement, "a loss may give its weight as a tensor") {
   tenon_tensor* input = make_handle(torch::ones({5, 2}));
   const tenon_frame within = frame(1);
-  tenon_loss_result result = {sizeof result, nullptr, 0, nullptr};
+  tenon_loss_result result = {};
+  result.size = sizeof result;
   REQUIRE(table.forward(self, &within, &input, 1, &result) == TENON_OK);
   CHECK(result.weight_tensor->tensor.item<int64_t>() == 10);
 }

@@ -48,6 +48,7 @@ may_see optimization support config
 may_see artifacts support config
 may_see callbacks support config plugins framework/pipeline/events.h framework/pipeline/run_state.h
 may_see cuda support config
+may_see validation support config plugins
 may_see pipeline support config plugins data distributed precision optimization artifacts
 
 while IFS= read -r line; do
@@ -74,7 +75,8 @@ door() {
 door toml++ 'toml(\+\+|plusplus)/' 1 'framework/config/.*\.cpp'
 door Boost.DLL 'boost/dll' 1 'framework/plugins/.*\.cpp'
 door Boost.Program_options 'boost/program_options' 1 'host/.*\.cpp'
-door OpenCV 'opencv2/' 1000 'plugins/datasets/'
+door OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
+door libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
 door c10d 'torch/csrc/distributed/|c10d/' 1000 'framework/(distributed|cuda)/'
 door CUDA '(cuda|cuda_runtime(_api)?|nccl|c10/cuda/.*|ATen/cuda/.*|nvtx3/.*)\.h' 1000 'framework/cuda/'
 

@@ -17,12 +17,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TENON_MAKE_ABI(major, minor) (((uint32_t)(major) << 16) | (uint32_t)(minor))
+/* Version numbers are plain arithmetic, so that #if can compare them. */
+#define TENON_MAKE_ABI(major, minor) (((major) << 16) | (minor))
 
-/* The version that these headers describe, and the oldest that a host with these headers still loads. Until 1.0 a minor
- * version may change anything, so both are the same. */
-#define TENON_ABI_CURRENT TENON_MAKE_ABI(0, 1)
-#define TENON_ABI_OLDEST TENON_MAKE_ABI(0, 1)
+/* The version that these headers describe, and the oldest that a host with these headers still loads. A minor version
+ * only adds; what a major version holds stays as it is. */
+#define TENON_ABI_CURRENT TENON_MAKE_ABI(1, 0)
+#define TENON_ABI_OLDEST TENON_MAKE_ABI(1, 0)
+
+/* The oldest host that a plugin is meant for: the version that it answers with as its minimum. Define it before the
+ * first header to use what came later. */
+#ifndef TENON_TARGET_ABI
+#define TENON_TARGET_ABI TENON_ABI_OLDEST
+#endif
+
+#if TENON_TARGET_ABI < TENON_ABI_OLDEST || TENON_TARGET_ABI > TENON_ABI_CURRENT
+#error "TENON_TARGET_ABI: expected a version from TENON_ABI_OLDEST to TENON_ABI_CURRENT of these headers"
+#endif
+
+/* A field that came with version 1.1 is declared as TENON_SINCE_1_1(field), and so on: in a plugin that targets an
+ * older version the field has another name, so that to name it does not compile, while the struct stays the same. (The
+ * attribute `unavailable` will not do: GCC overlooks it in initialisers, and Clang also finds it in `= {}`.) What
+ * carries no mark is of 1.0. */
 
 #if defined(__GNUC__)
 #define TENON_EXPORT __attribute__((visibility("default")))
@@ -205,6 +221,10 @@ static inline tenon_value tenon_tensors(tenon_tensor* const* data, uint64_t n) {
 
 /* Whether a sized struct of the other side has the field. */
 #define TENON_HAS(pointer, type, field) ((pointer)->size >= TENON_SIZE_TO(type, field))
+
+/* Where a struct's last field of version 1.0 ends, on every platform and for ever. */
+#define TENON_FREEZE(type, last, bytes) \
+  TENON_STATIC_ASSERT(TENON_SIZE_TO(type, last) == (bytes), #type " is frozen up to " #last)
 
 #ifdef __cplusplus
 }

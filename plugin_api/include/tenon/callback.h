@@ -83,6 +83,11 @@ struct tenon_run {
   double learning_rate; /* of the step just done or about to be */
   uint32_t rank;
   uint32_t world_size;
+  tenon_string folder; /* the run's own folder, absolute, for files of the plugin's own; empty where there is none */
+  tenon_string validation;    /* while a set is validated: its name; else empty */
+  int64_t validation_batch;   /* batches of the set that are done */
+  int64_t validation_batches; /* batches of the set */
+  tenon_string error;         /* at run_exception: what went wrong; else empty */
 
   /* [train] The latest value of a figure, by its name in the history: `train/loss`, `validation/accuracy`. NaN while it
    * has none yet, so that run_setup is the place to find out whether a figure will exist. TENON_NOT_FOUND, with near
@@ -92,7 +97,12 @@ struct tenon_run {
   /* [train] Adds a figure of the plugin's own to the next line of the history; of several values the last counts.
    * Names that begin with `train/` or `validation/` are the host's. */
   tenon_status (*log_scalar)(const tenon_run* run, tenon_string name, double value);
+
+  /* [train] The loss of a step, and how many steps were done with it: NaN and 0 before the first. Where the loss is
+   * computed on a device it may be some steps late; `wait` 1 asks for the latest and pays for it with a wait. */
+  tenon_status (*step_loss)(const tenon_run* run, uint32_t wait, double* loss, int64_t* step);
 };
+TENON_FREEZE(tenon_run, step_loss, 160);
 
 enum {
   TENON_ASK_STOP = 1u,     /* end the run after this step */
@@ -108,6 +118,7 @@ typedef struct tenon_verdict {
   uint32_t reserved;
   tenon_string reason; /* why, for the log; must live until on_event is called again or self is destroyed */
 } tenon_verdict;
+TENON_FREEZE(tenon_verdict, reason, 32);
 
 typedef struct tenon_callback {
   uint64_t size;
@@ -123,6 +134,7 @@ typedef struct tenon_callback {
   /* [train] */
   tenon_status (*on_event)(void* self, uint32_t event, const tenon_run* run, tenon_verdict* verdict);
 } tenon_callback;
+TENON_FREEZE(tenon_callback, on_event, 40);
 
 #ifdef __cplusplus
 }

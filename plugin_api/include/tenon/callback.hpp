@@ -6,6 +6,8 @@
 //   void on_step_end(const tenon::Run& run);
 //   void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict);     // verdict.stop("it is good enough")
 //   int32_t priority() const;                       // optional, 0 without: a smaller one is told first
+//   std::string save_state() const;                 // optional, both or neither: what it would lose with the process;
+//   void load_state(std::string_view bytes);        //   equal states, equal bytes (saved_state.h)
 //
 // and is registered with tenon::callback<T>("id", "one line") in TENON_PLUGIN. A function for any event,
 //
@@ -24,6 +26,7 @@
 
 #include "callback.h"
 #include "component.hpp"
+#include "saved_state.h"
 
 #define TENON_EACH_EVENT(X)                           \
   X(run_setup, TENON_RUN_SETUP)                       \
@@ -81,6 +84,23 @@ class Run {
   double learning_rate() const { return run_->learning_rate; }
   uint32_t rank() const { return run_->rank; }
   uint32_t world_size() const { return run_->world_size; }
+  // The run's own folder, absolute, for files of the plugin's own; empty where there is none.
+  std::string folder() const { return detail::copy(run_->folder); }
+  // At validation_start and validation_batch_end: the name of the set, how many of its batches are done, and how many
+  // it has.
+  std::string validation() const { return detail::copy(run_->validation); }
+  int64_t validation_batch() const { return run_->validation_batch; }
+  int64_t validation_batches() const { return run_->validation_batches; }
+  // At run_exception: what went wrong.
+  std::string error() const { return detail::copy(run_->error); }
+
+  // The loss of the last step; NaN before the first. It waits for a device that is still computing it.
+  double step_loss() const {
+    double loss = 0;
+    int64_t step = 0;
+    detail::check(run_->step_loss(run_, 1, &loss, &step));
+    return loss;
+  }
 
   // The latest value of `train/loss`, `validation/accuracy`, ... Throws Error, listing the figures there are, when
   // there is none of that name.
@@ -143,6 +163,15 @@ inline constexpr bool has_priority = false;
 template <class T>
 inline constexpr bool has_priority<T, std::void_t<decltype(&T::priority)>> = true;
 
+template <class T, class = void>
+inline constexpr bool has_save_state = false;
+template <class T>
+inline constexpr bool has_save_state<T, std::void_t<decltype(&T::save_state)>> = true;
+template <class T, class = void>
+inline constexpr bool has_load_state = false;
+template <class T>
+inline constexpr bool has_load_state<T, std::void_t<decltype(&T::load_state)>> = true;
+
 template <class T, class Function>
 void tell(T& callback, Function function, const Run& run, Verdict& verdict) {
   if constexpr (std::is_invocable_v<Function, T&, const Run&, Verdict&>) {
@@ -161,6 +190,7 @@ struct TENON_HIDDEN CallbackTable {
     T callback;
     const uint64_t events;
     std::string reason;  // of the last verdict
+    std::string state;   // that was saved last
   };
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
@@ -232,18 +262,54 @@ struct TENON_HIDDEN CallbackTable {
     });
   }
 
+  static tenon_status save(void* self, tenon_string* bytes) {
+    return guard([&] {
+      instance(self).state = std::as_const(instance(self).callback).save_state();
+      *bytes = borrow(instance(self).state);
+    });
+  }
+
+  static tenon_status load(void* self, tenon_string bytes) {
+    return guard([&] { instance(self).callback.load_state(std::string_view(bytes.data, bytes.size)); });
+  }
+
+  static const void* get_extension(tenon_string id) {
+    static_assert(has_save_state<T> == has_load_state<T>, "save_state and load_state: both, or neither");
+    if constexpr (has_save_state<T>) {
+      static constexpr tenon_saved_state kSavedState = {sizeof(tenon_saved_state), &save, &load};
+      if (copy(id) == TENON_SAVED_STATE) return &kSavedState;
+    }
+    static_cast<void>(id);
+    return nullptr;
+  }
+
+  static constexpr tenon_callback make() {
+    tenon_callback made = {};
+    made.size = sizeof made;
+    made.create = &create;
+    made.destroy = &destroy;
+    made.subscribe = &subscribe;
+    made.on_event = &on_event;
+    return made;
+  }
+
   static const tenon_callback table;
 };
 
 template <class T>
-const tenon_callback CallbackTable<T>::table = {sizeof(tenon_callback), &create, &destroy, &subscribe, &on_event};
+const tenon_callback CallbackTable<T>::table = CallbackTable<T>::make();
 
 }  // namespace detail
 
 // Registers T as the callback `id`.
 template <class T>
 Component callback(std::string id, std::string doc) {
-  return {TENON_CALLBACK, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::CallbackTable<T>::table};
+  return {TENON_CALLBACK,
+          std::move(id),
+          std::move(doc),
+          detail::schema_of<T>(),
+          &detail::CallbackTable<T>::table,
+          &detail::CallbackTable<T>::get_extension};
 }
 
 }  // namespace tenon

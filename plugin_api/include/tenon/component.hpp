@@ -16,6 +16,14 @@ struct Component {
   std::string doc;
   std::vector<Param> schema;
   const void* table;  // of its kind; a static of the plugin
+  const void* (*get_extension)(tenon_string id) = nullptr;
 };
+
+// The ATen operators that a plugin calls: `aten::linear`, or with the overload `aten::add.Tensor`. A host whose
+// LibTorch lacks one then refuses the plugin when it is opened, and not in the middle of a run.
+struct Operators {
+  std::vector<std::string> names;
+};
+inline Operators operators(std::vector<std::string> names) { return {std::move(names)}; }
 
 }  // namespace tenon

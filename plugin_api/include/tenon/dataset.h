@@ -16,9 +16,12 @@ typedef struct tenon_field {
   tenon_string name;
   int32_t dtype;        /* TENON_FLOAT32 ... */
   uint32_t rank;        /* of one sample, without the batch dimension */
-  const int64_t* shape; /* of one sample */
+  const int64_t* shape; /* of one sample; -1 for an extent that differs between samples */
   tenon_string doc;
+  /* What stands behind the end of a sample that is smaller than the largest of its batch; used only with a -1. */
+  double padding;
 } tenon_field;
+TENON_FREEZE(tenon_field, padding, 64);
 
 /* Which sample is asked for, and its randomness. */
 typedef struct tenon_sample {
@@ -30,6 +33,7 @@ typedef struct tenon_sample {
    * made by the same component or not, never share a seed; validation data have the same seeds in every epoch. */
   uint64_t seed;
 } tenon_sample;
+TENON_FREEZE(tenon_sample, seed, 32);
 
 /* Hands out the sample's memory within the batch. */
 typedef struct tenon_sink tenon_sink;
@@ -37,10 +41,11 @@ struct tenon_sink {
   uint64_t size;
   void* context;
 
-  /* [worker] Memory of the field, C-contiguous, for the shape given (equal to the field's). It is not cleared. Every
-   * field must be asked for and filled once per sample. */
+  /* [worker] Memory of the field, C-contiguous, for the shape given: the field's, with an extent of 0 or more in place
+   * of each -1. It is not cleared. Every field must be asked for and filled once per sample. */
   tenon_status (*slot)(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t rank, void** memory);
 };
+TENON_FREEZE(tenon_sink, slot, 24);
 
 typedef struct tenon_dataset {
   uint64_t size;
@@ -66,6 +71,7 @@ typedef struct tenon_dataset {
   /* [train] Optional. Identifies the data (files, sizes, options): equal data, equal number. */
   tenon_status (*fingerprint)(void* self, uint64_t* fingerprint);
 } tenon_dataset;
+TENON_FREEZE(tenon_dataset, fingerprint, 72);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@
 // and is registered with tenon::dataset<T>("id", "one line") in TENON_PLUGIN.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,17 +26,22 @@
 
 #include "component.hpp"
 #include "dataset.h"
+#include "detail/convert_number.hpp"
 #include "detail/table.hpp"
 #include "dtype.hpp"
 
 namespace tenon {
 
-// One named part of a sample: {"image", TENON_FLOAT32, {1, 8, 8}, "brightness in [0, 1]"}.
+// One named part of a sample: {"image", TENON_FLOAT32, {1, 8, 8}, "brightness in [0, 1]"}. An extent of -1 differs
+// between samples, and each is then padded to the largest of its batch: {"tokens", TENON_INT64, {-1}, "word ids", 0}.
 struct Field {
   std::string name;
   int32_t dtype;               // TENON_FLOAT32 ...
   std::vector<int64_t> shape;  // of one sample, without the batch dimension; {} for a scalar
   std::string doc = {};
+  double padding = 0;  // which the dtype must be able to hold; used only with an extent of -1
+
+  bool is_varying() const { return std::find(shape.begin(), shape.end(), int64_t{-1}) != shape.end(); }
 
   tenon_field describe() const {
     tenon_field field = {};
@@ -45,6 +51,7 @@ struct Field {
     field.rank = static_cast<uint32_t>(shape.size());
     field.shape = shape.data();
     field.doc = detail::borrow(doc);
+    field.padding = padding;
     return field;
   }
 };
@@ -56,45 +63,86 @@ struct Sample {
   uint64_t seed;  // of (run seed, which dataset, epoch, index) alone: start a tenon::Random with it
 };
 
-// Hands out the memory of one sample within the batch. Every field must be asked for and filled once per sample.
+// Hands out the memory of one sample within the batch. Every field must be asked for and filled once per sample; asked
+// for again with the same shape, it is the same memory, with what was written there. A field is named, or numbered as
+// in fields().
 class Sink {
  public:
   Sink(const tenon_sink* sink, const detail::Table<Field>* fields) : sink_(sink), fields_(fields) {}
 
-  // The field's elements, C-contiguous in the field's shape; not cleared. A field is named, or numbered as in fields().
-  // Throws Error if the field holds another element type.
+  // The field's elements, C-contiguous in the field's shape; not cleared. Throws Error if the field holds another
+  // element type, or has an extent of -1.
   template <class T>
   T* slot(std::string_view field) const {
     return slot<T>(fields_->index(field));
   }
   template <class T>
   T* slot(size_t field) const {
-    const Field& known = find(field);
-    if (known.dtype != dtype_of<T>()) {
-      throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name + "\" holds " + dtype_name(known.dtype) +
-                                              "; the memory is asked for as " + dtype_name(dtype_of<T>()));
-    }
+    check_dtype<T>(find(field));
     return static_cast<T*>(raw_slot(field));
+  }
+
+  // The same of a field with extents of -1: `shape` is that of this sample, with an extent of 0 or more in place of
+  // each.
+  //   int64_t* tokens = sink.slot<int64_t>("tokens", {length});
+  template <class T>
+  T* slot(std::string_view field, const std::vector<int64_t>& shape) const {
+    return slot<T>(fields_->index(field), shape);
+  }
+  template <class T>
+  T* slot(size_t field, const std::vector<int64_t>& shape) const {
+    check_dtype<T>(find(field));
+    return static_cast<T*>(raw_slot(field, shape));
   }
 
   // The field's memory, whatever its element type: for float16 and for libraries with types of their own.
   void* raw_slot(std::string_view field) const { return raw_slot(fields_->index(field)); }
   void* raw_slot(size_t field) const {
-    const std::vector<int64_t>& shape = find(field).shape;
+    const Field& known = find(field);
+    if (known.is_varying()) {
+      throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name +
+                                              "\" differs in size between samples; ask for it with the shape of this "
+                                              "one, as in slot<T>(\"" +
+                                              known.name + "\", {extents})");
+    }
+    return raw_slot(field, known.shape);
+  }
+  void* raw_slot(std::string_view field, const std::vector<int64_t>& shape) const {
+    return raw_slot(fields_->index(field), shape);
+  }
+  void* raw_slot(size_t field, const std::vector<int64_t>& shape) const {
+    find(field);
     void* memory = nullptr;
     detail::check(sink_->slot(sink_, field, shape.data(), static_cast<uint32_t>(shape.size()), &memory));
     return memory;
   }
 
-  // Fills a field that is a single number: sink.put<int64_t>("label", 3).
-  template <class T>
+  // Fills a field that is a single number: sink.put("label", 3). The number may be of any arithmetic type. Throws Error
+  // if the field's dtype does not hold it; only from one floating-point type to another is it rounded.
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
   void put(std::string_view field, T value) const {
     const size_t index = fields_->index(field);
-    if (!find(index).shape.empty()) {
-      throw Error(TENON_INVALID_ARGUMENT,
-                  "field \"" + std::string(field) + "\" is no single number; write it through slot()");
+    const Field& known = find(index);
+    if (!known.shape.empty()) {
+      throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name + "\" is no single number; write it through slot()");
     }
-    *slot<T>(index) = value;
+    if (!detail::write_number(value, known.dtype, raw_slot(index))) {
+      throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name + "\" holds " + dtype_name(known.dtype) +
+                                              ", which does not hold the value " + detail::number_text(value) +
+                                              "; convert it first, or write it through raw_slot()");
+    }
+  }
+
+  // Fills a field that is a list of numbers, [-1] or as long as the values: sink.put("tokens", tokens). The values are
+  // of the field's element type.
+  template <class T>
+  void put(std::string_view field, const std::vector<T>& values) const {
+    const size_t index = fields_->index(field);
+    const Field& known = find(index);
+    if (known.shape.size() != 1) {
+      throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name + "\" is no list; write it through slot()");
+    }
+    std::copy(values.begin(), values.end(), slot<T>(index, {static_cast<int64_t>(values.size())}));
   }
 
  private:
@@ -103,6 +151,13 @@ class Sink {
     if (index < fields.size()) return fields[index];
     throw Error(TENON_INVALID_ARGUMENT,
                 "field " + std::to_string(index) + " is asked for; there are " + std::to_string(fields.size()));
+  }
+
+  template <class T>
+  static void check_dtype(const Field& field) {
+    if (field.dtype == dtype_of<T>()) return;
+    throw Error(TENON_INVALID_ARGUMENT, "field \"" + field.name + "\" holds " + dtype_name(field.dtype) +
+                                            "; the memory is asked for as " + dtype_name(dtype_of<T>()));
   }
 
   const tenon_sink* sink_;

@@ -26,6 +26,7 @@ typedef struct tenon_function {
                            tenon_tensor* const* output_gradients, uint64_t output_count, tenon_tensor** input_gradients,
                            uint64_t input_count);
 } tenon_function;
+TENON_FREEZE(tenon_function, backward, 24);
 
 /* What get_extension(TENON_GRADIENT) gives. */
 typedef struct tenon_gradient {
@@ -38,6 +39,7 @@ typedef struct tenon_gradient {
                         tenon_tensor* const* inputs, uint64_t input_count, tenon_tensor** outputs,
                         uint64_t output_count, uint64_t saved_count);
 } tenon_gradient;
+TENON_FREEZE(tenon_gradient, apply, 16);
 
 #ifdef __cplusplus
 }

@@ -61,11 +61,19 @@ struct TENON_HIDDEN FunctionTable {
     });
   }
 
+  static constexpr tenon_function make() {
+    tenon_function made = {};
+    made.size = sizeof made;
+    made.forward = &forward;
+    made.backward = &backward;
+    return made;
+  }
+
   static const tenon_function table;
 };
 
 template <class T>
-const tenon_function FunctionTable<T>::table = {sizeof(tenon_function), &forward, &backward};
+const tenon_function FunctionTable<T>::table = FunctionTable<T>::make();
 
 }  // namespace detail
 

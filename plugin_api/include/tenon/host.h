@@ -21,7 +21,11 @@ typedef struct tenon_frame {
   uint32_t reserved;
   int64_t step;  /* optimizer steps done so far */
   int64_t epoch; /* from 1; 0 before the first */
+  /* A function of (run seed, rank, step, train or evaluate) alone, for what draws random numbers without ATen: the same
+   * when the host computes a step again. */
+  uint64_t seed;
 } tenon_frame;
+TENON_FREEZE(tenon_frame, seed, 64);
 
 typedef struct tenon_named_value {
   tenon_string name;
@@ -78,7 +82,12 @@ typedef struct tenon_host {
   /* [train] A new tensor of the frame on the CPU with a copy of the elements, C-contiguous in the shape. */
   tenon_status (*make_tensor)(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t rank,
                               const void* elements, tenon_tensor** out);
+
+  /* [train] For a metric's update: adds rows, [n, ...] in the shape that the state declares, to the state of this
+   * index, whose reduction is TENON_REDUCE_CONCATENATE. */
+  tenon_status (*append)(const tenon_frame* frame, uint64_t state, tenon_tensor* rows);
 } tenon_host;
+TENON_FREEZE(tenon_host, append, 112);
 
 #ifdef __cplusplus
 }

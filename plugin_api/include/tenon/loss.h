@@ -19,7 +19,12 @@ typedef struct tenon_loss_result {
    * gradient. */
   double weight;
   tenon_tensor* weight_tensor;
+  /* One element for each of the loss's parts, in their order, null at first: scalars, means over the same weight. Only
+   * looked at, not minimised. */
+  tenon_tensor** parts;
+  uint64_t part_count;
 } tenon_loss_result;
+TENON_FREEZE(tenon_loss_result, part_count, 48);
 
 typedef struct tenon_loss {
   uint64_t size;
@@ -34,7 +39,12 @@ typedef struct tenon_loss {
   /* [train] Re-entrant, like a model's. */
   tenon_status (*forward)(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
                           tenon_loss_result* result);
+
+  /* [train] Optional. Names of what the loss is made of (`box`, `class`), for the history: `train/<loss>.<part>`. Valid
+   * while self lives. */
+  tenon_status (*parts)(void* self, const tenon_string** names, uint64_t* count);
 } tenon_loss;
+TENON_FREEZE(tenon_loss, parts, 48);
 
 #ifdef __cplusplus
 }

@@ -4,11 +4,13 @@
 //   explicit T(const tenon::Params& params);        // or T()
 //   std::vector<tenon::Port> ports() const;         // its inputs
 //   tenon::LossResult forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const;
+//   std::vector<std::string> parts() const;         // optional: names for LossResult::parts
 //
 // and is registered with tenon::loss<T>("id", "one line") in TENON_PLUGIN.
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,16 +30,29 @@ struct LossResult {
   Tensor loss;  // a scalar
   double weight = 0;
   Tensor weight_tensor = {};
+  // What the loss is made of, for the history: scalars in the order of parts(); an empty tensor for one that this batch
+  // does not have.
+  std::vector<Tensor> parts = {};
 };
 
 namespace detail {
 
+template <class T, class = void>
+inline constexpr bool has_parts = false;
+template <class T>
+inline constexpr bool has_parts<T, std::void_t<decltype(std::declval<const T&>().parts())>> = true;
+
 template <class T>
 struct TENON_HIDDEN LossTable {
   struct Instance {
-    explicit Instance(const tenon_params* params) : loss(construct<T>(params)), ports(loss.ports()) {}
+    explicit Instance(const tenon_params* params) : loss(construct<T>(params)), ports(loss.ports()) {
+      if constexpr (has_parts<T>) part_names = loss.parts();
+      for (const std::string& name : part_names) borrowed_names.push_back(borrow(name));
+    }
     T loss;
     const Table<Port> ports;
+    std::vector<std::string> part_names;
+    std::vector<tenon_string> borrowed_names;
   };
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
@@ -62,14 +77,36 @@ struct TENON_HIDDEN LossTable {
       result->loss = computed.loss.handle();
       result->weight = computed.weight;
       result->weight_tensor = computed.weight_tensor.handle();
+      if (computed.parts.size() != result->part_count) {
+        throw Error(TENON_INVALID_ARGUMENT, "forward gave " + std::to_string(computed.parts.size()) +
+                                                " parts; parts() names " + std::to_string(result->part_count));
+      }
+      for (size_t i = 0; i < computed.parts.size(); ++i) result->parts[i] = computed.parts[i].handle();
     });
+  }
+
+  static tenon_status parts(void* self, const tenon_string** names, uint64_t* count) {
+    *names = instance(self).borrowed_names.data();
+    *count = instance(self).borrowed_names.size();
+    return TENON_OK;
+  }
+
+  static constexpr tenon_loss make() {
+    tenon_loss made = {};
+    made.size = sizeof made;
+    made.create = &create;
+    made.destroy = &destroy;
+    made.ports = &ports;
+    made.forward = &forward;
+    if constexpr (has_parts<T>) made.parts = &parts;
+    return made;
   }
 
   static const tenon_loss table;
 };
 
 template <class T>
-const tenon_loss LossTable<T>::table = {sizeof(tenon_loss), &create, &destroy, &ports, &forward};
+const tenon_loss LossTable<T>::table = LossTable<T>::make();
 
 }  // namespace detail
 

@@ -10,9 +10,16 @@
 extern "C" {
 #endif
 
-enum { TENON_REDUCE_SUM = 1, TENON_REDUCE_MAX = 2, TENON_REDUCE_MIN = 3 };
+enum {
+  TENON_REDUCE_SUM = 1,
+  TENON_REDUCE_MAX = 2,
+  TENON_REDUCE_MIN = 3,
+  /* Rows that tenon_host.append adds: what figures over all samples need, such as the area under a curve. The state's
+   * shape begins with 0. In update it is empty; in compute it holds the rows of all batches, of rank 0 first. */
+  TENON_REDUCE_CONCATENATE = 4
+};
 
-/* One tensor that the host keeps for the metric. It is filled with `initial` before each evaluation. */
+/* One tensor that the host keeps for the metric. It is filled with `initial`, or emptied, before each evaluation. */
 typedef struct tenon_state {
   uint64_t size;
   tenon_string name;
@@ -23,6 +30,7 @@ typedef struct tenon_state {
   uint32_t reserved;
   double initial;
 } tenon_state;
+TENON_FREEZE(tenon_state, initial, 56);
 
 /* One number that the metric gives. */
 typedef struct tenon_figure {
@@ -32,6 +40,7 @@ typedef struct tenon_figure {
   uint32_t reserved;
   tenon_string doc; /* with the unit */
 } tenon_figure;
+TENON_FREEZE(tenon_figure, doc, 48);
 
 typedef struct tenon_metric {
   uint64_t size;
@@ -51,6 +60,7 @@ typedef struct tenon_metric {
   /* [train] Figures from the reduced states, which are on the CPU here. */
   tenon_status (*compute)(void* self, const tenon_frame* frame, double* figures, uint64_t figure_count);
 } tenon_metric;
+TENON_FREEZE(tenon_metric, compute, 64);
 
 #ifdef __cplusplus
 }

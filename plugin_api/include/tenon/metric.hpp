@@ -46,6 +46,13 @@ struct State {
   }
 };
 
+// A state of rows, each of this shape, that frame.append adds to: what figures over all samples need. compute sees them
+// all, [n, shape...].
+inline State rows(std::string name, int32_t dtype, std::vector<int64_t> shape = {}) {
+  shape.insert(shape.begin(), 0);
+  return {std::move(name), dtype, std::move(shape), TENON_REDUCE_CONCATENATE};
+}
+
 // One number that the metric gives.
 struct Figure {
   std::string name;  // the history adds the data's name: `validation/accuracy`
@@ -128,12 +135,24 @@ struct TENON_HIDDEN MetricTable {
     });
   }
 
+  static constexpr tenon_metric make() {
+    tenon_metric made = {};
+    made.size = sizeof made;
+    made.create = &create;
+    made.destroy = &destroy;
+    made.ports = &ports;
+    made.states = &states;
+    made.figures = &figures;
+    made.update = &update;
+    made.compute = &compute;
+    return made;
+  }
+
   static const tenon_metric table;
 };
 
 template <class T>
-const tenon_metric MetricTable<T>::table = {
-    sizeof(tenon_metric), &create, &destroy, &ports, &states, &figures, &update, &compute};
+const tenon_metric MetricTable<T>::table = MetricTable<T>::make();
 
 }  // namespace detail
 

@@ -39,6 +39,7 @@ typedef struct tenon_declaration {
   double a;
   double b;
 } tenon_declaration;
+TENON_FREEZE(tenon_declaration, b, 64);
 
 /* The host's side of build(). Borrowed for the call. */
 typedef struct tenon_builder tenon_builder;
@@ -54,6 +55,7 @@ struct tenon_builder {
   tenon_status (*adopt)(const tenon_builder* builder, tenon_string name, tenon_tensor* tensor, uint32_t flags,
                         uint64_t* index);
 };
+TENON_FREEZE(tenon_builder, adopt, 32);
 
 typedef struct tenon_model {
   uint64_t size;
@@ -74,6 +76,7 @@ typedef struct tenon_model {
   tenon_status (*forward)(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
                           tenon_tensor** outputs, uint64_t output_count);
 } tenon_model;
+TENON_FREEZE(tenon_model, forward, 48);
 
 #ifdef __cplusplus
 }

@@ -142,11 +142,22 @@ struct TENON_HIDDEN ModelTable {
     });
   }
 
+  static constexpr tenon_model make() {
+    tenon_model made = {};
+    made.size = sizeof made;
+    made.create = &create;
+    made.destroy = &destroy;
+    made.ports = &ports;
+    made.build = &build;
+    made.forward = &forward;
+    return made;
+  }
+
   static const tenon_model table;
 };
 
 template <class T>
-const tenon_model ModelTable<T>::table = {sizeof(tenon_model), &create, &destroy, &ports, &build, &forward};
+const tenon_model ModelTable<T>::table = ModelTable<T>::make();
 
 }  // namespace detail
 

@@ -25,6 +25,7 @@ typedef struct tenon_native_torch {
   /* [train] Gives the owner's share of a handle to the frame, which releases it when the call ends. */
   void (*give_to_frame)(const tenon_frame* frame, tenon_tensor* tensor);
 } tenon_native_torch;
+TENON_FREEZE(tenon_native_torch, give_to_frame, 32);
 
 #ifdef __cplusplus
 }

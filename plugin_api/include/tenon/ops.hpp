@@ -193,7 +193,7 @@ inline TopK topk(const Tensor& input, int64_t k, int64_t dim = -1) {
 inline Tensor reshape(const Tensor& input, const std::vector<int64_t>& shape) {
   return input.checked_frame().apply(tenon_reshape, input, shape.data(), shape.size());
 }
-inline Tensor flatten(const Tensor& input, int64_t first_dim, int64_t last_dim = -1) {
+inline Tensor flatten(const Tensor& input, int64_t first_dim = 0, int64_t last_dim = -1) {
   return input.checked_frame().apply(tenon_flatten, input, first_dim, last_dim);
 }
 inline Tensor transpose(const Tensor& input, int64_t dim, int64_t other_dim) {

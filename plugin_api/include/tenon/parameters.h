@@ -34,6 +34,7 @@ typedef struct tenon_param {
   uint64_t choice_count;
   tenon_string doc; /* one sentence, with the unit */
 } tenon_param;
+TENON_FREEZE(tenon_param, doc, 96);
 
 /* The values for one component: every parameter of its schema, defaults filled in. Read with tenon_host.param. */
 typedef struct tenon_params tenon_params;

@@ -31,7 +31,12 @@ typedef struct tenon_component {
   const tenon_param* const* params;
   uint64_t param_count;
   const void* table; /* the table of its kind, valid until the process ends */
+
+  /* [any] Optional. A further table of the component by its id, such as TENON_SAVED_STATE, or null if it has none of
+   * that id; its functions take the same `self`. */
+  const void* (*get_extension)(tenon_string id);
 } tenon_component;
+TENON_FREEZE(tenon_component, get_extension, 80);
 
 typedef struct tenon_plugin {
   uint64_t size;
@@ -42,7 +47,13 @@ typedef struct tenon_plugin {
   const tenon_component* const* components;
   uint64_t component_count;
   tenon_string torch_build; /* empty: portable; else the LibTorch it was built with, see native_torch.h */
+
+  /* Optional. The ATen operators that it calls, `aten::linear` or with the overload `aten::add.Tensor`. A host whose
+   * LibTorch lacks one refuses the plugin at load, and not in the middle of a run. */
+  const tenon_string* operators;
+  uint64_t operator_count;
 } tenon_plugin;
+TENON_FREEZE(tenon_plugin, operator_count, 120);
 
 /* Frozen for ever, so that any two versions can still tell each other that they do not fit. */
 typedef struct tenon_offer {
@@ -66,6 +77,17 @@ TENON_STATIC_ASSERT(sizeof(tenon_reply) == 16, "tenon_reply is frozen");
 /* [load] The one symbol that a plugin exports. */
 typedef tenon_status (*tenon_plugin_open_function)(const tenon_offer* offer, tenon_reply* reply);
 TENON_EXPORT tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply);
+
+/* [load] The whole of tenon_plugin_open for a plugin in C: answers with the versions that these headers speak, from
+ * TENON_TARGET_ABI on, and hands over the plugin if the host speaks one of them. */
+static inline tenon_status tenon_answer(const tenon_offer* offer, tenon_reply* reply, const tenon_plugin* plugin) {
+  reply->abi_min = TENON_TARGET_ABI;
+  reply->abi_max = TENON_ABI_CURRENT;
+  reply->plugin = NULL;
+  if (offer->abi_max < reply->abi_min || reply->abi_max < offer->abi_min) return TENON_UNSUPPORTED;
+  reply->plugin = plugin;
+  return TENON_OK;
+}
 
 #ifdef __cplusplus
 }

@@ -41,12 +41,14 @@
 #include "ops.hpp"
 #include "random.hpp"
 
-// Defines the plugin's entry: id, version, SPDX licence, one line of doc, then its components. Once per plugin.
-#define TENON_PLUGIN(id, version, license, doc, ...)                                                                 \
-  extern "C" TENON_EXPORT tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {             \
-    return ::tenon::detail::open_plugin(offer, reply, [] {                                                           \
-      return new ::tenon::detail::Description({id, version, license, doc, TENON_PLUGIN_TORCH_BUILD}, {__VA_ARGS__}); \
-    });                                                                                                              \
+// Defines the plugin's entry: id, version, SPDX licence, one line of doc, then its components, and perhaps
+// tenon::operators({...}). Once per plugin.
+#define TENON_PLUGIN(id, version, license, doc, ...)                                                     \
+  extern "C" TENON_EXPORT tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) { \
+    return ::tenon::detail::open_plugin(offer, reply, [] {                                               \
+      return new ::tenon::detail::Description({id, version, license, doc, TENON_PLUGIN_TORCH_BUILD},     \
+                                              ::tenon::detail::Contents(__VA_ARGS__));                   \
+    });                                                                                                  \
   }
 
 // The build system defines TENON_TORCH_BUILD for plugins that link LibTorch, and for no others.

@@ -25,6 +25,7 @@ typedef struct tenon_port {
   uint64_t dtypes; /* TENON_DTYPE_BIT(...) of those it takes or gives; TENON_ANY_DTYPE: all */
   tenon_string doc;
 } tenon_port;
+TENON_FREEZE(tenon_port, doc, 72);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,8 @@
 #include "abi.h"      /* versions, statuses, strings, values */
 #include "callback.h" /* events and what a callback may ask */
 #include "dataset.h"  /* samples written straight into the batch */
+#include "dlpack.h"   /* tensors to and from other libraries */
+#include "gradient.h" /* functions with a gradient of their own */
 #include "host.h"     /* what a plugin may ask of the host */
 #include "loss.h"
 #include "metric.h"
@@ -13,6 +15,7 @@
 #include "parameters.h"   /* schemas */
 #include "plugin.h"       /* the entry */
 #include "port.h"         /* named inputs and outputs */
+#include "saved_state.h"  /* what a component keeps between steps */
 #include "tensor.h"
 
 #endif

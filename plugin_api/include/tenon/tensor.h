@@ -25,6 +25,7 @@ typedef struct tenon_tensor_info {
   const int64_t* strides; /* rank strides in elements */
   int64_t numel;          /* product of the extents */
 } tenon_tensor_info;
+TENON_FREEZE(tenon_tensor_info, numel, 48);
 
 /* An ATen operator, looked up once with tenon_host.op and valid until the process ends. */
 typedef struct tenon_op tenon_op;

@@ -180,6 +180,8 @@ class Frame {
   int64_t epoch() const { return frame_->epoch; }  // from 1; 0 before the first
   uint32_t rank() const { return frame_->rank; }   // 0 <= rank < world_size
   uint32_t world_size() const { return frame_->world_size; }
+  // Of (run seed, rank, step, train or evaluate) alone: start a tenon::Random with it.
+  uint64_t seed() const { return frame_->seed; }
   const tenon_frame* get() const { return frame_; }
 
   // Of a model: what Builder declared, by the index that it gave. Of a metric: its states, in their order.
@@ -227,6 +229,11 @@ class Frame {
     detail::check(detail::host->make_tensor(frame_, dtype_of<T>(), shape.data(), static_cast<uint32_t>(shape.size()),
                                             elements.data(), &made));
     return Tensor(made, this);
+  }
+
+  // In a metric's update: adds rows to the state of this index, one that tenon::rows declared.
+  void append(uint64_t state, const Tensor& rows) const {
+    detail::check(detail::host->append(frame_, state, rows.handle()));
   }
 
   // Calls a function of ops.h: frame.apply(tenon_relu, x). Tensors, arguments and lists become what C takes.

@@ -220,11 +220,22 @@ struct TENON_HIDDEN TorchModelTable {
     });
   }
 
+  static constexpr tenon_model make() {
+    tenon_model made = {};
+    made.size = sizeof made;
+    made.create = &create;
+    made.destroy = &destroy;
+    made.ports = &ports;
+    made.build = &build;
+    made.forward = &forward;
+    return made;
+  }
+
   static const tenon_model table;
 };
 
 template <class T>
-const tenon_model TorchModelTable<T>::table = {sizeof(tenon_model), &create, &destroy, &ports, &build, &forward};
+const tenon_model TorchModelTable<T>::table = TorchModelTable<T>::make();
 
 template <class T>
 struct TENON_HIDDEN TorchLossTable {
@@ -263,11 +274,21 @@ struct TENON_HIDDEN TorchLossTable {
     });
   }
 
+  static constexpr tenon_loss make() {
+    tenon_loss made = {};
+    made.size = sizeof made;
+    made.create = &create;
+    made.destroy = &destroy;
+    made.ports = &ports;
+    made.forward = &forward;
+    return made;
+  }
+
   static const tenon_loss table;
 };
 
 template <class T>
-const tenon_loss TorchLossTable<T>::table = {sizeof(tenon_loss), &create, &destroy, &ports, &forward};
+const tenon_loss TorchLossTable<T>::table = TorchLossTable<T>::make();
 
 }  // namespace detail
 

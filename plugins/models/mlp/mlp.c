@@ -177,9 +177,5 @@ static const tenon_plugin kPlugin = {.size = sizeof kPlugin,
                                      .component_count = 1};
 
 tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
-  reply->abi_min = TENON_ABI_OLDEST;
-  reply->abi_max = TENON_ABI_CURRENT;
-  if (offer->abi_max < TENON_ABI_OLDEST || TENON_ABI_CURRENT < offer->abi_min) return TENON_UNSUPPORTED;
-  reply->plugin = &kPlugin;
-  return TENON_OK;
+  return tenon_answer(offer, reply, &kPlugin);
 }

@@ -36,6 +36,7 @@ int main(void) {
   FIELD(tenon_component, params);
   FIELD(tenon_component, param_count);
   FIELD(tenon_component, table);
+  FIELD(tenon_component, get_extension);
   STRUCT(tenon_plugin);
   FIELD(tenon_plugin, size);
   FIELD(tenon_plugin, id);
@@ -45,6 +46,8 @@ int main(void) {
   FIELD(tenon_plugin, components);
   FIELD(tenon_plugin, component_count);
   FIELD(tenon_plugin, torch_build);
+  FIELD(tenon_plugin, operators);
+  FIELD(tenon_plugin, operator_count);
   STRUCT(tenon_offer);
   FIELD(tenon_offer, abi_min);
   FIELD(tenon_offer, abi_max);
@@ -64,6 +67,7 @@ int main(void) {
   FIELD(tenon_frame, reserved);
   FIELD(tenon_frame, step);
   FIELD(tenon_frame, epoch);
+  FIELD(tenon_frame, seed);
   STRUCT(tenon_named_value);
   FIELD(tenon_named_value, name);
   FIELD(tenon_named_value, value);
@@ -91,6 +95,7 @@ int main(void) {
   FIELD(tenon_host, call);
   FIELD(tenon_host, get_extension);
   FIELD(tenon_host, make_tensor);
+  FIELD(tenon_host, append);
   STRUCT(tenon_field);
   FIELD(tenon_field, size);
   FIELD(tenon_field, name);
@@ -98,6 +103,7 @@ int main(void) {
   FIELD(tenon_field, rank);
   FIELD(tenon_field, shape);
   FIELD(tenon_field, doc);
+  FIELD(tenon_field, padding);
   STRUCT(tenon_sample);
   FIELD(tenon_sample, size);
   FIELD(tenon_sample, index);

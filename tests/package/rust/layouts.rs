@@ -31,16 +31,19 @@ fn main() {
     layout! { "tenon_value", Value, kind, reserved, content = "as", n }
     layout! { "tenon_param", Param, size, name, kind = "type", reserved, default_value, range, choices,
     choice_count, doc }
-    layout! { "tenon_component", Component, size, kind, reserved, id, doc, params, param_count, table }
-    layout! { "tenon_plugin", Plugin, size, id, version, license, doc, components, component_count, torch_build }
+    layout! { "tenon_component", Component, size, kind, reserved, id, doc, params, param_count, table,
+    get_extension }
+    layout! { "tenon_plugin", Plugin, size, id, version, license, doc, components, component_count, torch_build,
+    operators, operator_count }
     layout! { "tenon_offer", Offer, abi_min, abi_max, host, host_version }
     layout! { "tenon_reply", Reply, abi_min, abi_max, plugin }
-    layout! { "tenon_frame", Frame, size, tensors, tensor_count, training, rank, world_size, reserved, step, epoch }
+    layout! { "tenon_frame", Frame, size, tensors, tensor_count, training, rank, world_size, reserved, step, epoch,
+    seed }
     layout! { "tenon_named_value", NamedValue, name, value }
     layout! { "tenon_tensor_info", TensorInfo, size, dtype, device_type, device_index, rank, shape, strides, numel }
     layout! { "tenon_host", Host, size, abi, reserved, fail, log, param, retain, release, tensor_info,
-    tensor_data, op, call, get_extension, make_tensor }
-    layout! { "tenon_field", Field, size, name, dtype, rank, shape, doc }
+    tensor_data, op, call, get_extension, make_tensor, append }
+    layout! { "tenon_field", Field, size, name, dtype, rank, shape, doc, padding }
     layout! { "tenon_sample", Sample, size, index, epoch, seed }
     layout! { "tenon_sink", Sink, size, context, slot }
     layout! { "tenon_dataset", Dataset, size, create, destroy, length, fields, open_worker, close_worker, get,

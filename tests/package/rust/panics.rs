@@ -22,6 +22,7 @@ static COMPONENT: Component = Component {
     params: &disc::PARAMS as *const _,
     param_count: disc::PARAMS.len() as u64,
     table: &TABLE as *const Dataset as *const c_void,
+    get_extension: None,
 };
 static COMPONENTS: [&Component; 2] = [&COMPONENT, &disc::COMPONENT];
 static PLUGIN: Plugin = Plugin {
@@ -33,6 +34,8 @@ static PLUGIN: Plugin = Plugin {
     components: &COMPONENTS as *const _,
     component_count: COMPONENTS.len() as u64,
     torch_build: NO_TEXT,
+    operators: NO_OPERATORS,
+    operator_count: 0,
 };
 
 /// # Safety

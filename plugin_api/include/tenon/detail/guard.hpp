@@ -10,6 +10,10 @@
 #include "../error.hpp"
 #include "../host.h"
 
+#if !defined(__cpp_exceptions)
+#error "Tenon's C++ layer tells of errors by exceptions: build without -fno-exceptions, or write the plugin in C"
+#endif
+
 // On everything that holds state or an address per plugin. Without it, two plugins in one process that each have, say,
 // a class `Model` would share one table: templates' statics are unique in the process, even under RTLD_LOCAL.
 #if defined(__GNUC__)

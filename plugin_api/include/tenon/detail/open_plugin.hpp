@@ -20,11 +20,28 @@ struct PluginFacts {
   std::string torch_build;
 };
 
+// What stands in TENON_PLUGIN behind the doc: components, and perhaps Operators.
+struct Contents {
+  template <class... Parts>
+  explicit Contents(Parts... parts) {
+    (add(std::move(parts)), ...);
+  }
+  void add(Component component) { components.push_back(std::move(component)); }
+  void add(Operators named) { operators = std::move(named.names); }
+
+  std::vector<Component> components;
+  std::vector<std::string> operators;
+};
+
 // The plugin's descriptors and all that they point to.
 class Description {
  public:
-  Description(PluginFacts facts, std::vector<Component> components)
-      : facts_(std::move(facts)), components_(std::move(components)), descriptors_(describe_components()) {
+  Description(PluginFacts facts, Contents contents)
+      : facts_(std::move(facts)),
+        components_(std::move(contents.components)),
+        operators_(std::move(contents.operators)),
+        descriptors_(describe_components()) {
+    for (const std::string& name : operators_) borrowed_operators_.push_back(borrow(name));
     plugin_.size = sizeof plugin_;
     plugin_.id = borrow(facts_.id);
     plugin_.version = borrow(facts_.version);
@@ -33,6 +50,8 @@ class Description {
     plugin_.components = descriptors_.data();
     plugin_.component_count = descriptors_.size();
     plugin_.torch_build = borrow(facts_.torch_build);
+    plugin_.operators = borrowed_operators_.data();
+    plugin_.operator_count = borrowed_operators_.size();
   }
 
   const tenon_plugin* plugin() const { return &plugin_; }
@@ -50,6 +69,7 @@ class Description {
       descriptor.params = schema.data();
       descriptor.param_count = schema.size();
       descriptor.table = component.table;
+      descriptor.get_extension = component.get_extension;
       descriptors.push_back(descriptor);
     }
     return descriptors;
@@ -63,6 +83,8 @@ class Description {
 
   const PluginFacts facts_;
   const std::vector<Component> components_;
+  const std::vector<std::string> operators_;
+  std::vector<tenon_string> borrowed_operators_;
   // Deques, because their elements never move.
   std::deque<std::vector<tenon_string>> choices_;
   std::deque<Pointers<tenon_param>> schemas_;
@@ -73,11 +95,8 @@ class Description {
 // `describe` makes the Description, which lives until the process ends.
 template <class Describe>
 TENON_HIDDEN tenon_status open_plugin(const tenon_offer* offer, tenon_reply* reply, Describe describe) noexcept {
-  reply->abi_min = TENON_ABI_OLDEST;
-  reply->abi_max = TENON_ABI_CURRENT;
-  reply->plugin = nullptr;
-  // The host says it in words, from both ranges: its table is none that could be used here.
-  if (offer->abi_max < TENON_ABI_OLDEST || TENON_ABI_CURRENT < offer->abi_min) return TENON_UNSUPPORTED;
+  // Where the versions do not fit, the host says so in words, and its table is none that could be used here.
+  if (const tenon_status status = tenon_answer(offer, reply, nullptr)) return status;
   host = offer->host;
   return guard([&] {
     static const Description* const description = describe();

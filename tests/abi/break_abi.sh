@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# Breaks the plugin ABI on purpose, in copies, and demands that the checks notice:
+# break_abi.sh WORK_FOLDER CC CXX WHAT_LINKS_THE_TEST_OF_SIZES...
+#
+# The breakages are the lines of breakages.txt. Prints which checks noticed each of them, and fails if one that should
+# have noticed did not, if a breakage does not apply, or if the unbroken files do not pass. The checks:
+#   asserts   what the headers assert themselves (TENON_FREEZE, frozen structs)
+#   layout    layout_1_0.c, as C and as C++
+#   abidiff   check_abidiff.sh
+#   target    check_target_abi.sh
+#   sizes     plugin_sizes_test.cpp, linked with framework/plugins/check_plugin.cpp compiled again
+# What the headers assert is taken out for the others, so that each of them stands for itself.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+repository=$(cd "$here/../.." && pwd)
+work=$1
+cc=$2
+cxx=$3
+shift 3
+links=("$@")
+tree=$work/tree
+ccache=$(command -v ccache || true)
+failures=0
+
+complain() {
+  printf '%s\n' "$*"
+  failures=$((failures + 1))
+}
+
+# lay_out BASE: the files as they are. `next` is the headers with one more version.
+lay_out() {
+  rm -rf "$tree"
+  mkdir -p "$tree/framework/plugins"
+  cp -r "$repository/plugin_api/include" "$tree/include"
+  cp "$repository/framework/plugins/check_plugin.cpp" "$tree/framework/plugins"
+  if [ "$1" = next ]; then "$here/add_version.sh" "$tree/include" >/dev/null; fi
+  silence_asserts
+}
+
+# The headers of $tree/silent assert nothing.
+silence_asserts() {
+  rm -rf "$tree/silent"
+  cp -r "$tree/include" "$tree/silent"
+  perl -0777 -pi -e 's/^TENON_(FREEZE|STATIC_ASSERT)\(.*?\);$//gms' "$tree"/silent/tenon/*.h
+}
+
+compile_headers() { # INCLUDE
+  printf '#include <tenon/gradient.h>\n#include <tenon/tenon.h>\n' |
+    "$cc" -std=c11 -Wall -Wextra -Werror -I "$1" -fsyntax-only -x c -
+}
+
+check_asserts() { compile_headers "$tree/include"; }
+
+check_layout() {
+  "$cc" -std=c11 -I "$tree/silent" -fsyntax-only "$here/layout_1_0.c" &&
+    "$cxx" -std=c++17 -I "$tree/silent" -fsyntax-only "$here/layout_1_0.cpp"
+}
+
+check_abidiff() { "$here/check_abidiff.sh" "$cc" "$tree/silent" "$work/abidiff"; }
+
+check_target() { # BASE
+  local added=()
+  if [ "$1" = next ]; then added=(--has-newest); fi
+  "$here/check_target_abi.sh" "$tree/include" "$work/target" "${added[@]}"
+}
+
+# The same few sources each time: worth a look into ccache.
+link_sizes() {
+  $ccache "$cxx" -std=c++20 -I "$tree/silent" -I "$repository" -c "$tree/framework/plugins/check_plugin.cpp" \
+    -o "$work/check_plugin.o" &&
+    "$cxx" "$work/check_plugin.o" "${links[@]}" -o "$work/sizes"
+}
+
+check_sizes() { "$work/sizes"; }
+
+# notices CHECK BASE: whether the check fails on the tree as it is. What it says stays in the work folder.
+notices() { ! "check_$1" "$2" >"$work/$1.log" 2>&1; }
+
+# expect_green BASE CHECK...: the unbroken files pass.
+expect_green() {
+  local check base=$1
+  shift
+  lay_out "$base"
+  for check in "$@"; do
+    if [ "$check" = sizes ] && ! link_sizes; then complain 'above: the test of sizes does not link'; fi
+    if notices "$check" "$base"; then
+      cat "$work/$check.log"
+      complain "above: $check fails on files that nobody broke ($base)"
+    fi
+  done
+}
+
+# try_breakage NAME BASE FILE EXPECTED_CHECKS EXPRESSION
+try_breakage() {
+  local name=$1 base=$2 file=$3 expected=$4 expression=$5 check checks='asserts layout abidiff' noticed=''
+  lay_out "$base"
+  case $file in
+  *.h) file=include/tenon/$file ;;
+  esac
+  cp "$tree/$file" "$work/before"
+  perl -0777 -pi -e "$expression" "$tree/$file"
+  silence_asserts
+  if cmp -s "$tree/$file" "$work/before"; then
+    complain "$name: the expression changes nothing in $file: $expression"
+    return
+  fi
+  if ! compile_headers "$tree/silent" >"$work/headers.log" 2>&1; then
+    cat "$work/headers.log"
+    complain "above: $name: the headers are no C any more, which breaks nothing but themselves"
+    return
+  fi
+  case " $expected " in *' target '*) checks+=' target' ;; esac
+  case " $expected " in
+  *' sizes '*)
+    checks+=' sizes'
+    if ! link_sizes; then
+      complain "above: $name: the host does not compile any more; expected it to, and its test to fail"
+      return
+    fi
+    ;;
+  esac
+  for check in $checks; do
+    if notices "$check" "$base"; then noticed+=" $check"; fi
+  done
+  printf '%-62s%s\n' "$name" "${noticed:- nothing}"
+  for check in $expected; do
+    case " $noticed " in
+    *" $check "*) ;;
+    *) complain "$name: $check did not notice" ;;
+    esac
+  done
+}
+
+trimmed() { sed -E 's/^ +| +$//g' <<<"$1"; }
+
+mkdir -p "$work"
+count=0
+expect_green today asserts layout abidiff sizes
+expect_green next asserts layout abidiff
+printf '%-62s %s\n' breakage 'noticed by'
+while IFS= read -r line; do
+  case $line in '' | '#'*) continue ;; esac
+  IFS='|' read -r name base file expected expression <<<"$line"
+  try_breakage "$(trimmed "$name")" "$(trimmed "$base")" "$(trimmed "$file")" "$(trimmed "$expected")" \
+    "$(trimmed "$expression")"
+  count=$((count + 1))
+done <"$here/breakages.txt"
+# Undone; that the target test passes on these files is the test abi.target.
+expect_green today asserts layout abidiff sizes
+printf '%d breakages, %d complaints\n' "$count" "$failures"
+[ "$failures" = 0 ] && [ "$count" -gt 0 ]
