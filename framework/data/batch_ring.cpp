@@ -1,5 +1,6 @@
 #include "framework/data/batch_ring.h"
 
+#include <algorithm>
 #include <new>
 #include <string>
 
@@ -7,11 +8,10 @@
 #include "framework/support/error.h"
 
 namespace tenon::data {
-namespace {
 
-size_t round_up(size_t bytes) {
-  return (bytes + BatchRing::kAlignment - 1) / BatchRing::kAlignment * BatchRing::kAlignment;
-}
+using support::AlignedBuffer;
+
+namespace {
 
 [[noreturn]] void throw_too_large(double slot_bytes, int64_t batch_size, int64_t slots) {
   constexpr double kMebibyte = 1024.0 * 1024.0;
@@ -25,37 +25,70 @@ size_t round_up(size_t bytes) {
 
 }  // namespace
 
-void BatchRing::Free::operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{kAlignment}); }
-
-BatchRing::BatchRing(const std::vector<Field>& fields, int64_t batch_size, int64_t slots) {
+BatchRing::BatchRing(const std::vector<Field>& fields, int64_t batch_size, int64_t slots)
+    : fields_(fields), has_varying_fields_(std::ranges::any_of(fields, &Field::is_varying)) {
   TENON_CHECK(batch_size > 0 && slots > 0, "batch size " << batch_size << ", slots " << slots);
   double approximate_bytes = 0;  // as a double it cannot overflow
   for (const Field& field : fields) {
-    approximate_bytes += static_cast<double>(field.sample_bytes) * static_cast<double>(batch_size) + kAlignment;
-    sample_bytes_.push_back(field.sample_bytes);
+    const size_t sample_bytes = field.is_varying() ? sizeof(VaryingSample) : field.sample_bytes;
+    approximate_bytes +=
+        static_cast<double>(sample_bytes) * static_cast<double>(batch_size) + AlignedBuffer::kAlignment;
   }
   if (approximate_bytes > 0x1p62) throw_too_large(approximate_bytes, batch_size, slots);
-
-  std::vector<size_t> offsets;
-  size_t slot_bytes = 0;
-  for (const size_t bytes : sample_bytes_) {
-    offsets.push_back(slot_bytes);
-    slot_bytes += round_up(bytes * static_cast<size_t>(batch_size));
-  }
   try {
-    for (int64_t i = 0; i < slots; ++i) {
-      memory_.emplace_back(static_cast<std::byte*>(::operator new (slot_bytes, std::align_val_t{kAlignment})));
-      std::vector<std::byte*>& starts = starts_.emplace_back();
-      for (const size_t offset : offsets) starts.push_back(memory_.back().get() + offset);
-    }
+    for (int64_t i = 0; i < slots; ++i) slots_.push_back(make_slot(batch_size));
   } catch (const std::bad_alloc&) {
     throw_too_large(approximate_bytes, batch_size, slots);
   }
 }
 
-void BatchRing::locate_sample(int64_t batch_number, int64_t place, std::vector<std::byte*>& out) const {
-  const std::vector<std::byte*>& starts = batch(batch_number);
-  for (size_t i = 0; i < starts.size(); ++i) out[i] = starts[i] + static_cast<size_t>(place) * sample_bytes_[i];
+BatchRing::Slot BatchRing::make_slot(int64_t batch_size) const {
+  const auto bytes_of = [&](const Field& field) {
+    return AlignedBuffer::round_up(field.sample_bytes * static_cast<size_t>(batch_size));
+  };
+  size_t bytes = 0;
+  for (const Field& field : fields_) bytes += bytes_of(field);
+  Slot slot;
+  std::byte* start = slot.memory.reserve(bytes);
+  for (const Field& field : fields_) {
+    if (field.is_varying()) {
+      slot.fields.push_back({nullptr, std::make_unique<PaddedField>(field, batch_size)});
+    } else {
+      slot.fields.push_back({start, nullptr});
+      start += bytes_of(field);
+    }
+  }
+  return slot;
+}
+
+void BatchRing::locate_sample(int64_t batch_number, int64_t place, std::vector<SampleSlot>& out) {
+  const std::vector<FieldSlot>& fields = slots_[index(batch_number)].fields;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].padded)
+      out[i] = {nullptr, &fields[i].padded->sample(place)};
+    else
+      out[i] = {fields[i].start + static_cast<size_t>(place) * fields_[i].sample_bytes, nullptr};
+  }
+}
+
+void BatchRing::pad(int64_t batch_number, int64_t size) {
+  for (const FieldSlot& field : slots_[index(batch_number)].fields)
+    if (field.padded) field.padded->pad(size);
+}
+
+void BatchRing::describe_batch(int64_t batch_number, int64_t size, Batch& out) const {
+  const std::vector<FieldSlot>& fields = slots_[index(batch_number)].fields;
+  out.size = size;
+  out.fields.resize(fields.size());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].padded) {
+      out.fields[i] = fields[i].padded->block();
+    } else {
+      out.fields[i].data = fields[i].start;
+      out.fields[i].shape.assign(1, size);
+      out.fields[i].shape.insert(out.fields[i].shape.end(), fields_[i].shape.begin(), fields_[i].shape.end());
+    }
+  }
 }
 
 }  // namespace tenon::data

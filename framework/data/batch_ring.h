@@ -1,4 +1,5 @@
-// The memory of the batches that a loader keeps in flight: allocated once, reused round after round.
+// The memory of the batches that a loader keeps in flight, reused round after round: allocated once for fields of a
+// fixed size, and growing for the others.
 #pragma once
 
 #include <cstddef>
@@ -6,36 +7,47 @@
 #include <memory>
 #include <vector>
 
+#include "framework/data/batch.h"
+#include "framework/data/padded_field.h"
 #include "framework/data/sample_source.h"
+#include "framework/support/aligned_buffer.h"
 
 namespace tenon::data {
 
 class BatchRing {
  public:
-  // Vector loads of any CPU, and no cache line shared between two fields.
-  static constexpr size_t kAlignment = 64;
-
-  // `slots` times room for `batch_size` samples of the fields. Throws support::Error(configuration) saying how much was
-  // asked for, when there is not so much memory.
+  // `slots` times room for `batch_size` samples of the fields, which must outlive the ring; fields of varying size get
+  // theirs as samples come. Throws support::Error(configuration) saying how much was asked for, when there is not so
+  // much memory.
   BatchRing(const std::vector<Field>& fields, int64_t batch_size, int64_t slots);
 
-  int64_t slots() const { return static_cast<int64_t>(memory_.size()); }
+  int64_t slots() const { return static_cast<int64_t>(slots_.size()); }
+  bool has_varying_fields() const { return has_varying_fields_; }
 
-  // The first byte of each field of the batch; batch number b lives in slot b % slots().
-  const std::vector<std::byte*>& batch(int64_t number) const { return starts_[slot(number)]; }
+  // Where the fields of one sample go; batch number b lives in slot b % slots(). `out` has an element for each field.
+  void locate_sample(int64_t batch_number, int64_t place, std::vector<SampleSlot>& out);
 
-  // The first byte of each field of one sample. `out` has an element for each field.
-  void locate_sample(int64_t batch_number, int64_t place, std::vector<std::byte*>& out) const;
+  // Makes a block of the first `size` samples of each field of varying size. Throws as PaddedField::pad.
+  void pad(int64_t batch_number, int64_t size);
+
+  // The batch of the first `size` samples, which were padded where they vary.
+  void describe_batch(int64_t batch_number, int64_t size, Batch& out) const;
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const;
+  struct FieldSlot {
+    std::byte* start;                     // of a fixed field
+    std::unique_ptr<PaddedField> padded;  // of a field of varying size
   };
-  size_t slot(int64_t number) const { return static_cast<size_t>(number) % memory_.size(); }
+  struct Slot {
+    support::AlignedBuffer memory;  // the fixed fields, one after the other
+    std::vector<FieldSlot> fields;
+  };
+  Slot make_slot(int64_t batch_size) const;
+  size_t index(int64_t number) const { return static_cast<size_t>(number) % slots_.size(); }
 
-  std::vector<size_t> sample_bytes_;
-  std::vector<std::unique_ptr<std::byte[], Free>> memory_;  // a block for each slot, its fields one after the other
-  std::vector<std::vector<std::byte*>> starts_;
+  const std::vector<Field>& fields_;
+  const bool has_varying_fields_;
+  std::vector<Slot> slots_;
 };
 
 }  // namespace tenon::data

@@ -56,13 +56,13 @@ class Loader::Implementation {
   struct Reader {
     uint64_t id;
     std::unique_ptr<SampleSource::Worker> worker;  // null until it is opened
-    std::vector<std::byte*> slots;
+    std::vector<SampleSlot> slots;
     TicketsAtOnce at_once;
     int64_t tried_in_pass = 0;  // the pass in which opening was last tried
   };
 
   bool has_threads() const { return options_.workers > 0; }
-  Reader make_reader(uint64_t id) const { return Reader{id, nullptr, std::vector<std::byte*>(field_count_), {}, 0}; }
+  Reader make_reader(uint64_t id) const { return Reader{id, nullptr, std::vector<SampleSlot>(field_count_), {}, 0}; }
 
   // On a worker thread.
   void work(uint64_t id);
@@ -72,18 +72,21 @@ class Loader::Implementation {
   // On any thread, without the mutex.
   std::exception_ptr open(Reader& reader);
   Failure read(Reader& reader, const Tickets& tickets);
+  Failure pad(const Tickets& tickets, int64_t size);
+
+  // On any thread, with the mutex.
+  void hand_in(const Tickets& tickets, Failure failure, std::unique_lock<std::mutex>& lock);
 
   // On the consumer's thread.
   void start_workers();
   void stop_workers();
   void wait_for_front(std::unique_lock<std::mutex>& lock);
-  void read_front();
-  void record(const Tickets& tickets, Failure failure);
+  void read_front(std::unique_lock<std::mutex>& lock);
 
   SampleSource& source_;
   const LoaderOptions options_;
   const size_t field_count_;
-  const BatchRing ring_;
+  BatchRing ring_;        // a sample's slots belong to who holds its ticket, a complete batch to the consumer
   Reader inline_reader_;  // without worker threads
   Batch batch_{0, {}};    // what next() gave out
 
@@ -170,8 +173,8 @@ void Loader::Implementation::read_taken(Reader& reader, const Tickets& tickets, 
   Failure failure = read(reader, tickets);
   reader.at_once.learn(tickets.count, Clock::now() - begin);
   lock.lock();
+  hand_in(tickets, std::move(failure), lock);  // of an abandoned pass in vain: start() begins the books anew
   --busy_;
-  record(tickets, std::move(failure));  // of an abandoned pass in vain: start() begins the books anew
   if (abandoned_ || (tickets.batch == ahead_.front() && ahead_.is_front_complete())) progress_made_.notify_one();
 }
 
@@ -201,7 +204,24 @@ Failure Loader::Implementation::read(Reader& reader, const Tickets& tickets) {
   return {0, nullptr};
 }
 
-void Loader::Implementation::record(const Tickets& tickets, Failure failure) {
+Failure Loader::Implementation::pad(const Tickets& tickets, int64_t size) {
+  try {
+    ring_.pad(tickets.batch, size);
+    return {0, nullptr};
+  } catch (...) {
+    return {tickets.place, std::current_exception()};
+  }
+}
+
+void Loader::Implementation::hand_in(const Tickets& tickets, Failure failure, std::unique_lock<std::mutex>& lock) {
+  // What the others wrote of this batch is visible here: they handed in their tickets under the mutex. Of an abandoned
+  // pass not all was read.
+  if (ring_.has_varying_fields() && !failure.error && !abandoned_ && ahead_.complete_batch(tickets)) {
+    const int64_t size = ahead_.size_of(tickets.batch);
+    lock.unlock();
+    failure = pad(tickets, size);
+    lock.lock();
+  }
   if (failure.error) {
     ahead_.fail(tickets, failure.place, std::move(failure.error));
   } else {
@@ -268,13 +288,12 @@ const Batch* Loader::Implementation::next() {
   if (error_) std::rethrow_exception(error_);
   if (ahead_.is_over()) return nullptr;
 
-  has_threads() ? wait_for_front(lock) : read_front();
+  has_threads() ? wait_for_front(lock) : read_front(lock);
 
   error_ = open_error_ ? open_error_ : ahead_.front_error();
   if (error_) std::rethrow_exception(error_);
   in_use_ = true;
-  batch_.size = ahead_.front_size();
-  batch_.fields = ring_.batch(ahead_.front());
+  ring_.describe_batch(ahead_.front(), ahead_.front_size(), batch_);
   return &batch_;
 }
 
@@ -283,10 +302,10 @@ void Loader::Implementation::wait_for_front(std::unique_lock<std::mutex>& lock) 
   progress_made_.wait(lock, [this] { return unopened_ == 0 && (open_error_ || ahead_.is_front_complete()); });
 }
 
-void Loader::Implementation::read_front() {
+void Loader::Implementation::read_front(std::unique_lock<std::mutex>& lock) {
   if (!inline_reader_.worker) open_error_ = open(inline_reader_);
   if (open_error_) return;
-  while (const auto tickets = ahead_.take(options_.batch_size)) record(*tickets, read(inline_reader_, *tickets));
+  while (const auto tickets = ahead_.take(options_.batch_size)) hand_in(*tickets, read(inline_reader_, *tickets), lock);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

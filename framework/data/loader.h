@@ -1,13 +1,14 @@
 // The data loader: worker threads write samples straight into the slots of a ring of batches; the training thread takes
-// the batches in order. No collate copy, no LibTorch, and the same batches for any number of workers.
+// the batches in order. No collate copy, no LibTorch, and the same batches for any number of workers. Only fields whose
+// size varies are copied once, into a padded block, by the worker that completes the batch.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "framework/data/batch.h"
 #include "framework/data/sample_source.h"
 
 namespace tenon::data {
@@ -18,12 +19,6 @@ struct LoaderOptions {
   int64_t prefetch;    // batches read ahead of the one in use, at least 1
   uint64_t seed;       // of the dataset: see dataset_seed.h
   uint32_t rank = 0;
-};
-
-// One batch, valid until the next call of next() or start(). Field i is a C-contiguous [size, fields()[i].shape...].
-struct Batch {
-  int64_t size;  // samples; the last batch of an epoch may be smaller
-  std::vector<std::byte*> fields;
 };
 
 class Loader {

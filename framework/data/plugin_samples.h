@@ -8,15 +8,14 @@ namespace tenon::data {
 
 class PluginSamples final : public SampleSource {
  public:
-  explicit PluginSamples(const plugins::Dataset& dataset);  // which must outlive this
+  explicit PluginSamples(const plugins::Dataset& dataset) : dataset_(dataset) {}  // which must outlive this
 
   int64_t size() const override { return dataset_.size(); }
-  const std::vector<Field>& fields() const override { return fields_; }
+  const std::vector<Field>& fields() const override { return dataset_.fields(); }
   std::unique_ptr<Worker> open_worker(uint64_t worker_id, uint64_t seed) override;
 
  private:
   const plugins::Dataset& dataset_;
-  std::vector<Field> fields_;
 };
 
 }  // namespace tenon::data

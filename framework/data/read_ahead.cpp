@@ -62,7 +62,7 @@ int64_t ReadAhead::batch_end(int64_t batch) const {
 }
 
 void ReadAhead::expect(int64_t batch) {
-  const int64_t size = batch < batch_count_ ? batch_end(batch) - batch * batch_size_ : 0;
+  const int64_t size = batch < batch_count_ ? size_of(batch) : 0;
   progress(batch) = Progress{size, 0, nullptr};
 }
 

@@ -35,6 +35,13 @@ class ReadAhead {
   // out.
   std::optional<Tickets> take(int64_t most);
 
+  // Whether these are all that is unread of their batch, and nothing of it failed: who holds them then has the whole
+  // batch for itself until it hands them in.
+  bool complete_batch(const Tickets& tickets) const {
+    const Progress& batch = progress(tickets.batch);
+    return batch.unread == tickets.count && !batch.error;
+  }
+
   // The reader is done with its tickets.
   void finish(const Tickets& tickets);
 
@@ -43,11 +50,13 @@ class ReadAhead {
   // quicker. No batch after this one will be read.
   void fail(const Tickets& tickets, int64_t place, std::exception_ptr error);
 
+  int64_t size_of(int64_t batch) const { return batch_end(batch) - batch * batch_size_; }
+
   // The batch that is delivered next.
   int64_t front() const { return front_; }
   bool is_over() const { return front_ >= batch_count_; }
   bool is_front_complete() const { return progress(front_).unread == 0; }
-  int64_t front_size() const { return batch_end(front_) - front_ * batch_size_; }
+  int64_t front_size() const { return size_of(front_); }
   const std::exception_ptr& front_error() const { return progress(front_).error; }
 
   // The front batch is no longer in use: its place in the ring is free for another.

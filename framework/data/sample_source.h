@@ -1,21 +1,18 @@
 // Where the loader gets its samples: a dataset of a plugin in the host, a few lines of a test elsewhere.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
+
+#include "framework/plugins/sample_slot.h"
 
 namespace tenon::data {
 
-struct Field {
-  std::string name;
-  int32_t dtype;               // TENON_FLOAT32 ... of tenon/abi.h
-  std::vector<int64_t> shape;  // of one sample
-  size_t sample_bytes;         // of one sample
-};
+using Field = plugins::SampleField;
+using plugins::SampleSlot;
+using plugins::VaryingSample;
 
 // Which sample, and its randomness: see tenon_sample.
 struct SampleRequest {
@@ -30,8 +27,8 @@ class SampleSource {
   class Worker {
    public:
     virtual ~Worker() = default;
-    // Writes the sample's fields, field i to slots[i] (sample_bytes of it). Throws support::Error naming the sample.
-    virtual void get(const SampleRequest& request, std::span<std::byte* const> slots) = 0;
+    // Writes the sample's fields, field i to slots[i]. Throws support::Error naming the sample.
+    virtual void get(const SampleRequest& request, std::span<const SampleSlot> slots) = 0;
   };
 
   virtual ~SampleSource() = default;

@@ -1,7 +1,11 @@
 #include "framework/plugins/dataset.h"
 
 #include <algorithm>
+#include <new>
+#include <optional>
 #include <set>
+#include <sstream>
+#include <stdexcept>
 
 #include "framework/plugins/ports.h"
 #include "framework/support/error.h"
@@ -16,32 +20,102 @@ namespace {
 // What a sink's context points to while one sample is written.
 struct Slots {
   const Dataset* dataset;
-  std::span<std::byte* const> memory;
+  std::span<const SampleSlot> memory;
   uint64_t asked;  // a bit per field
 };
 
+bool fits(std::span<const int64_t> found, const std::vector<int64_t>& declared) {
+  return std::equal(found.begin(), found.end(), declared.begin(), declared.end(),
+                    [](int64_t extent, int64_t wanted) { return wanted == -1 ? extent >= 0 : extent == wanted; });
+}
+
+std::string describe_shape(std::span<const int64_t> shape) {
+  return to_string(exact_shape({shape.begin(), shape.end()}));
+}
+
+std::string describe(const SampleField& field, std::span<const int64_t> shape) {
+  return field.name + " has the shape " + describe_shape(shape);
+}
+
+tenon_status give_varying(const SampleField& field, VaryingSample& sample, std::span<const int64_t> shape,
+                          void** memory) {
+  const std::optional<size_t> bytes = count_sample_bytes(shape, field.element_bytes);
+  if (!bytes)
+    return fail(TENON_INVALID_ARGUMENT, "the sample's " + describe(field, shape) + "; expected at most " +
+                                            std::to_string(kMostSampleBytes >> 30) +
+                                            " GiB, an extent of 0 counted as 1");
+  try {
+    *memory = sample.resize(shape, *bytes);
+    return TENON_OK;
+  } catch (const std::bad_alloc&) {
+    return fail(TENON_FAILED, "the sample's " + describe(field, shape) + ": its " + std::to_string(*bytes >> 20) +
+                                  " MiB cannot be allocated");
+  }
+}
+
+// Asked again for a field, it gives the same memory with what was written there. The shape then must be the same.
 tenon_status give_slot(const tenon_sink* sink, uint64_t index, const int64_t* shape, uint32_t rank, void** memory) {
   auto& slots = *static_cast<Slots*>(sink->context);
   const auto& fields = slots.dataset->fields();
   if (index >= fields.size())
     return fail(TENON_INVALID_ARGUMENT, "asked for the slot of field " + std::to_string(index) + "; the dataset has " +
                                             std::to_string(fields.size()) + " fields");
-  const Dataset::Field& field = fields[index];
-  if (rank != field.shape.size() || !std::equal(field.shape.begin(), field.shape.end(), shape)) {
-    const std::vector<int64_t> found(shape, shape + rank);
-    return fail(TENON_INVALID_ARGUMENT, "the sample's " + field.name + " has the shape " +
-                                            to_string(exact_shape(found)) + "; expected " +
-                                            to_string(exact_shape(field.shape)) + " as declared in fields");
+  const SampleField& field = fields[index];
+  const std::span<const int64_t> found(shape, rank);
+  if (!fits(found, field.shape))
+    return fail(TENON_INVALID_ARGUMENT,
+                "the sample's " + describe(field, found) + "; expected " + describe_shape(field.shape) +
+                    " as declared in fields" +
+                    (field.is_varying() ? ", with the sample's own extent, 0 or more, in place of each -1" : ""));
+
+  const SampleSlot& slot = slots.memory[index];
+  const bool is_first = (slots.asked & (uint64_t{1} << index)) == 0;
+  if (slot.fixed) {
+    *memory = slot.fixed;
+  } else if (is_first) {
+    if (const tenon_status status = give_varying(field, *slot.varying, found, memory)) return status;
+  } else {
+    if (!std::ranges::equal(found, slot.varying->shape()))
+      return fail(TENON_INVALID_ARGUMENT, "the sample's " + describe(field, found) + ", but was asked for before as " +
+                                              describe_shape(slot.varying->shape()));
+    *memory = slot.varying->data();
   }
   slots.asked |= uint64_t{1} << index;
-  *memory = slots.memory[index];
   return TENON_OK;
+}
+
+// A field as its plugin declares it. Throws std::invalid_argument saying what is wrong with it.
+SampleField read_field(const tenon_field& declared) {
+  SampleField field{to_string(declared.name), declared.dtype, {}, dtype_bytes(declared.dtype), 0};
+  if (field.element_bytes == 0)
+    throw std::invalid_argument("has the dtype " + std::to_string(field.dtype) + ", which does not exist");
+  if (declared.rank > 0) field.shape.assign(declared.shape, declared.shape + declared.rank);
+  for (const int64_t extent : field.shape)
+    if (extent < 1 && extent != -1)
+      throw std::invalid_argument("has the shape " + describe_shape(field.shape) +
+                                  "; expected extents of at least 1, or -1 where they differ between samples");
+  const std::optional<size_t> bytes = count_sample_bytes(field.shape, field.element_bytes);
+  if (!bytes) throw std::invalid_argument("has the shape " + describe_shape(field.shape) + ", which is too large");
+  if (!field.is_varying()) {
+    field.sample_bytes = *bytes;
+    return field;
+  }
+  const double padding = TENON_HAS(&declared, tenon_field, padding) ? declared.padding : 0;
+  const std::optional<Element> element = encode_element(field.dtype, padding);
+  if (!element) {
+    std::ostringstream value;
+    value << padding;
+    throw std::invalid_argument("is padded with " + value.str() + ", which its dtype " + dtype_name(field.dtype) +
+                                " cannot hold");
+  }
+  field.padding = *element;
+  return field;
 }
 
 }  // namespace
 
 Dataset::Dataset(const Component& component, const config::NamedDataset& plan)
-    : name_(plan.name), instance_(component, plan) {
+    : name_(plan.name), sample_unit_(plan.name + " sample"), instance_(component, plan) {
   instance_.call([&](const tenon_dataset& table) { return table.length(instance_.self(), &size_); }, "length");
   if (size_ <= 0)
     throw Error(ErrorKind::data, plan.place + ": " + component.describe() + " has " + std::to_string(size_) +
@@ -61,20 +135,14 @@ void Dataset::read_fields() {
   for (uint64_t i = 0; i < count; ++i) {
     if (!fields[i] || fields[i]->size < TENON_SIZE_TO(tenon_field, doc))
       refuse("field " + std::to_string(i) + " is null or cut short");
-    Field field{to_string(fields[i]->name), fields[i]->dtype, {}, dtype_bytes(fields[i]->dtype)};
-    if (field.name.empty() || !names.insert(field.name).second)
-      refuse("field " + std::to_string(i) + " is called \"" + field.name + "\"; expected a name of its own");
-    if (field.sample_bytes == 0)
-      refuse(field.name + " has the dtype " + std::to_string(field.dtype) + ", which does not exist");
-    if (fields[i]->rank > 0) field.shape.assign(fields[i]->shape, fields[i]->shape + fields[i]->rank);
-    for (const int64_t extent : field.shape) {
-      if (extent < 1)
-        refuse(field.name + " has the shape " + to_string(exact_shape(field.shape)) +
-               "; expected extents of at least 1 (this host does not take fields of varying size yet)");
-      if (__builtin_mul_overflow(field.sample_bytes, static_cast<size_t>(extent), &field.sample_bytes))
-        refuse(field.name + " is too large");
+    const std::string name = to_string(fields[i]->name);
+    if (name.empty() || !names.insert(name).second)
+      refuse("field " + std::to_string(i) + " is called \"" + name + "\"; expected a name of its own");
+    try {
+      fields_.push_back(read_field(*fields[i]));
+    } catch (const std::invalid_argument& mistake) {
+      refuse(name + " " + mistake.what());
     }
-    fields_.push_back(std::move(field));
   }
 }
 
@@ -101,10 +169,10 @@ void Dataset::close_worker(void* worker) const noexcept {
   }
 }
 
-void Dataset::get(void* worker, const tenon_sample& sample, std::span<std::byte* const> memory) const {
+void Dataset::get(void* worker, const tenon_sample& sample, std::span<const SampleSlot> memory) const {
   Slots slots{this, memory, 0};
   const tenon_sink sink{sizeof(tenon_sink), &slots, give_slot};
-  const auto which = [&] { return name_ + " sample " + std::to_string(sample.index); };
+  const At which{sample_unit_.c_str(), sample.index};
   instance_.call([&](const tenon_dataset& table) { return table.get(instance_.self(), worker, &sample, &sink); }, "get",
                  which);
   const uint64_t all = fields_.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << fields_.size()) - 1;
@@ -113,6 +181,13 @@ void Dataset::get(void* worker, const tenon_sample& sample, std::span<std::byte*
     throw Error(ErrorKind::plugin, component().describe() + ", get (" + which() + "): did not write the field " +
                                        fields_[missing].name + "; every field must be asked for once per sample");
   }
+}
+
+ShapePattern sample_pattern(const SampleField& field) {
+  ShapePattern pattern = exact_shape(field.shape);
+  for (ShapePattern::Extent& extent : pattern.extents)
+    if (extent.size == -1) extent = {std::nullopt, "?"};
+  return pattern;
 }
 
 }  // namespace tenon::plugins

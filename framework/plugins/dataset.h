@@ -1,7 +1,6 @@
 // A dataset of a plugin.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,17 +9,13 @@
 #include <tenon/dataset.h>
 
 #include "framework/plugins/instance.h"
+#include "framework/plugins/sample_slot.h"
 
 namespace tenon::plugins {
 
 class Dataset {
  public:
-  struct Field {
-    std::string name;
-    int32_t dtype;
-    std::vector<int64_t> shape;  // of one sample
-    size_t sample_bytes;
-  };
+  using Field = SampleField;
 
   // Creates the dataset and reads its size and fields. Throws Error(plugin) for fields that make no sense, Error(data)
   // for an empty dataset or where the plugin says so.
@@ -37,15 +32,19 @@ class Dataset {
 
   // [worker] Writes one sample, field i to slots[i]. Throws Error(data) or Error(plugin) naming the sample; a field
   // that was not asked for is an error too.
-  void get(void* worker, const tenon_sample& sample, std::span<std::byte* const> slots) const;
+  void get(void* worker, const tenon_sample& sample, std::span<const SampleSlot> slots) const;
 
  private:
   void read_fields();
 
   std::string name_;
+  std::string sample_unit_;  // "train sample", for messages that go on with its number
   Instance<tenon_dataset> instance_;
   int64_t size_ = 0;
   std::vector<Field> fields_;
 };
+
+// The field's shape of one sample: `?` for an extent that differs between samples.
+ShapePattern sample_pattern(const SampleField& field);
 
 }  // namespace tenon::plugins

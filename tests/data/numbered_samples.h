@@ -14,9 +14,12 @@
 
 namespace tenon::data {
 
+enum class Sizes { fixed, varying };
+
 class NumberedSamples final : public SampleSource {
  public:
-  explicit NumberedSamples(int64_t size);
+  // With varying sizes there are two fields more, the last with -1 for padding and extents from 0 to 4.
+  explicit NumberedSamples(int64_t size, Sizes sizes = Sizes::fixed);
 
   int64_t size() const override { return size_; }
   const std::vector<Field>& fields() const override { return fields_; }
@@ -36,8 +39,11 @@ class NumberedSamples final : public SampleSource {
   std::vector<Field> fields_;
 };
 
-// A copy of a batch's bytes, one string for each field.
+// A copy of a batch's shapes and bytes, one string for each field.
 std::vector<std::string> copy_batch(const NumberedSamples& source, const Batch& batch);
+
+// The extents of the last field of a sample made from this seed.
+std::vector<int64_t> varying_shape(uint64_t seed);
 
 // Copies of all batches of a pass.
 std::vector<std::vector<std::string>> read_pass(NumberedSamples& source, Loader& loader,

@@ -123,3 +123,32 @@ TEST_CASE("a new pass knows nothing of the failures of the one before") {
   CHECK_FALSE(ahead.front_error());
   CHECK(ahead.take(2));
 }
+
+TEST_CASE("who holds the last unread tickets completes the batch, whoever took the last ones") {
+  ReadAhead ahead(4, 2);
+  ahead.start(6, 0);
+  const auto first = ahead.take(1);
+  const auto second = ahead.take(1);
+  const auto rest = ahead.take(4);
+  REQUIRE((first && second && rest));
+  CHECK_FALSE(ahead.complete_batch(*rest));
+  ahead.finish(*rest);
+  CHECK_FALSE(ahead.complete_batch(*second));
+  ahead.finish(*second);
+  CHECK(ahead.complete_batch(*first));
+  CHECK(ahead.size_of(0) == 4);
+  const auto last = ahead.take(4);
+  REQUIRE(last);
+  CHECK(ahead.complete_batch(*last));
+  CHECK(ahead.size_of(1) == 2);
+}
+
+TEST_CASE("nobody completes a batch of which a sample failed") {
+  ReadAhead ahead(4, 2);
+  ahead.start(4, 0);
+  const auto first = ahead.take(1);
+  const auto second = ahead.take(1);
+  REQUIRE((first && second));
+  ahead.fail(*second, 1, make_error("broken"));
+  CHECK_FALSE(ahead.complete_batch(*first));
+}

@@ -1,0 +1,61 @@
+// Fields of varying size between the loader and a component's inputs.
+#include "framework/data/sampler.h"
+#include "framework/pipeline/connections.h"
+#include "framework/plugins/tensor_handles.h"
+#include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+namespace {
+
+// Sentences with i % 4 tokens in sample i, padded with -1, two in a batch; and the input `tokens` of a component.
+struct Sentences {
+  explicit Sentences(const std::string& port_shape)
+      : data(run.catalogue->find(tenon::config::ComponentKind::dataset, "sentences"),
+             {{"sentences", {{"padding", -1.0}, {"bytes", false}}, {}, ""}, "train"},
+             {.batch_size = 2, .workers = 1, .prefetch = 1, .seed = 0}),
+        wiring(connect({{"tokens", tenon::plugins::parse_shape(port_shape), TENON_DTYPE_BIT(TENON_INT64), ""}},
+                       "the loss", {"odd_loss", {}, {}, "run.toml:3:1"}, run.training->model, data.dataset)) {
+    data.loader.start({1, 2, 3, 4, 0, 8}, 1);
+  }
+
+  at::Tensor next_input() { return wiring.gather(data.to_flow(*data.loader.next())).at(0).clone(); }
+
+  const BuiltRun run{{}};
+  DataFlow data;
+  Wiring wiring;
+};
+
+}  // namespace
+
+TEST_CASE("a field of varying size reaches an input as one padded tensor, as wide as its batch") {
+  Sentences sentences("N,T");
+  CHECK(torch::equal(sentences.next_input(), torch::tensor({{2, -1}, {3, 3}}, torch::kInt64)));
+  CHECK(torch::equal(sentences.next_input(), torch::tensor({{4, 4, 4}, {-1, -1, -1}}, torch::kInt64)));
+  const at::Tensor empty = sentences.next_input();
+  CHECK(empty.sizes() == at::IntArrayRef{2, 0});
+}
+
+TEST_CASE("an input that wants the batch in a shape of its own is checked with every batch") {
+  Sentences sentences("N,N");
+  CHECK(sentences.next_input().sizes() == at::IntArrayRef{2, 2});
+  try {
+    sentences.next_input();
+    FAIL("not refused");
+  } catch (const tenon::support::Error& error) {
+    CHECK(error.kind() == tenon::support::ErrorKind::plugin);
+    CHECK(std::string(error.what()).find("the loss: the input tokens: int64 [N, N] received") == 0);
+  }
+}
+
+TEST_CASE("a field of varying size does not fit an input of another rank") {
+  try {
+    Sentences sentences("N,3,W");
+    FAIL("not refused");
+  } catch (const tenon::support::Error& error) {
+    CHECK(std::string(error.what()).find("data.tokens: int64 [N, ?]") != std::string::npos);
+    CHECK(std::string(error.what()).find("expected [N, 3, W]") != std::string::npos);
+  }
+}
