@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/plugins/dataset.h"
+#include "framework/plugins/loss.h"
+#include "framework/plugins/metric.h"
 #include "framework/plugins/model.h"
 #include "framework/support/error.h"
 
@@ -36,33 +38,33 @@ bool fill_defaults(const config::ComponentSchema& schema, config::ComponentPlan&
   return missing.empty();
 }
 
-void ask(const plugins::Component& component, const config::ComponentPlan& plan, ComponentDescription& description) {
+void ask(const plugins::Component& component, const config::ComponentPlan& plan, ComponentPorts& ports) {
   switch (component.schema.kind) {
     case ComponentKind::model: {
       const plugins::Model model(component, plan);
-      description.inputs = describe_all(model.inputs());
-      description.outputs = describe_all(model.outputs());
+      ports.inputs = describe_all(model.inputs());
+      ports.outputs = describe_all(model.outputs());
       return;
     }
     case ComponentKind::dataset: {
       const plugins::Dataset dataset(component, {plan, component.schema.id});
       for (const plugins::Dataset::Field& field : dataset.fields())
-        description.fields.push_back(
-            {field.name, plugins::dtype_name(field.dtype), plugins::to_string(plugins::exact_shape(field.shape)), ""});
+        ports.fields.push_back(
+            {field.name, plugins::dtype_name(field.dtype), plugins::to_string(plugins::sample_pattern(field)), ""});
       return;
     }
     case ComponentKind::loss: {
       const plugins::Loss loss(component, {plan, component.schema.id, 1});
-      description.inputs = describe_all(loss.inputs());
+      ports.inputs = describe_all(loss.inputs());
       return;
     }
     case ComponentKind::metric: {
       const plugins::Metric metric(component, {plan, component.schema.id});
-      description.inputs = describe_all(metric.inputs());
+      ports.inputs = describe_all(metric.inputs());
       for (const plugins::Metric::Figure& figure : metric.figures())
-        description.figures.push_back(figure.name + (figure.direction > 0   ? " (higher is better)"
-                                                     : figure.direction < 0 ? " (lower is better)"
-                                                                            : ""));
+        ports.figures.push_back(figure.name + (figure.direction > 0   ? " (higher is better)"
+                                               : figure.direction < 0 ? " (lower is better)"
+                                                                      : ""));
       return;
     }
     case ComponentKind::callback: return;
@@ -120,8 +122,8 @@ Json to_json(const std::vector<DescribedPort>& ports) {
 }
 
 Json to_json(const ComponentDescription& description) {
-  const config::ComponentSchema& schema = description.component->schema;
-  const plugins::PluginInfo& plugin = *description.component->plugin;
+  const config::ComponentSchema& schema = *description.schema;
+  const plugins::PluginInfo& plugin = *description.plugin;
   Json params = Json::array();
   for (const config::ParamSchema& param : schema.params) {
     params.push_back({{"name", param.name},
@@ -132,45 +134,68 @@ Json to_json(const ComponentDescription& description) {
                       {"choices", param.choices},
                       {"doc", param.doc}});
   }
-  return {{"kind", config::to_string(schema.kind)},
-          {"id", schema.id},
-          {"doc", schema.doc},
-          {"plugin",
-           {{"id", plugin.id},
-            {"version", plugin.version},
-            {"license", plugin.license},
-            {"torch_build", plugin.torch_build},
-            {"file", plugin.file.string()},
-            {"sha256", plugin.sha256}}},
-          {"parameters", params},
-          {"not_created", description.not_created},
-          {"inputs", to_json(description.inputs)},
-          {"outputs", to_json(description.outputs)},
-          {"fields", to_json(description.fields)},
-          {"figures", description.figures}};
+  Json json{{"kind", config::to_string(schema.kind)},
+            {"id", schema.id},
+            {"doc", schema.doc},
+            {"plugin",
+             {{"id", plugin.id},
+              {"version", plugin.version},
+              {"license", plugin.license},
+              {"torch_build", plugin.torch_build},
+              {"file", plugin.file.string()},
+              {"sha256", plugin.sha256}}},
+            {"parameters", params}};
+  if (!description.ports) return json;
+  const ComponentPorts& ports = *description.ports;
+  json["not_created"] = ports.not_created;
+  json["inputs"] = to_json(ports.inputs);
+  json["outputs"] = to_json(ports.outputs);
+  json["fields"] = to_json(ports.fields);
+  json["figures"] = ports.figures;
+  return json;
 }
 
 }  // namespace
 
-ComponentDescription describe_component(const plugins::Component& component) {
-  ComponentDescription description{&component, "", {}, {}, {}, {}};
+ComponentPorts ask_ports(const plugins::Component& component) {
+  ComponentPorts ports;
   config::ComponentPlan plan;
   std::string missing;
   if (!fill_defaults(component.schema, plan, missing)) {
-    description.not_created = "the rest is known once these have a value: " + missing;
-    return description;
+    ports.not_created = "the rest is known once these have a value: " + missing;
+    return ports;
   }
   try {
-    ask(component, plan, description);
+    ask(component, plan, ports);
   } catch (const std::exception& error) {
-    description.not_created = error.what();
+    ports.not_created = error.what();
   }
-  return description;
+  return ports;
 }
 
+namespace {
+
+// What comes after the parameters.
+std::string print_rest(const ComponentDescription& description) {
+  if (!description.ports) {
+    if (description.schema->kind == ComponentKind::callback) return "";
+    return "\nports, fields and figures: host describe " + description.schema->id +
+           " --ports, which runs code of the plugin\n";
+  }
+  const ComponentPorts& ports = *description.ports;
+  std::string text = print_ports("inputs", ports.inputs) + print_ports("outputs", ports.outputs) +
+                     print_ports("fields of a sample", ports.fields);
+  if (!ports.figures.empty()) text += "\nfigures\n";
+  for (const std::string& figure : ports.figures) text += "  " + figure + "\n";
+  if (!ports.not_created.empty()) text += "\n" + ports.not_created + "\n";
+  return text;
+}
+
+}  // namespace
+
 std::string print_text(const ComponentDescription& description) {
-  const config::ComponentSchema& schema = description.component->schema;
-  const plugins::PluginInfo& plugin = *description.component->plugin;
+  const config::ComponentSchema& schema = *description.schema;
+  const plugins::PluginInfo& plugin = *description.plugin;
   std::string text = std::string(config::to_string(schema.kind)) + " " + schema.id + ": " + schema.doc + "\n";
   text += "  plugin " + plugin.id + " " + plugin.version + " (" + plugin.license + ", " + tier_of(plugin) + ")\n  " +
           plugin.file.string() + "\n";
@@ -181,28 +206,25 @@ std::string print_text(const ComponentDescription& description) {
             config::to_string(param.type) + (limits.empty() ? "" : ", " + limits) + "\n";
     if (!param.doc.empty()) text += "      " + param.doc + "\n";
   }
-  text += print_ports("inputs", description.inputs) + print_ports("outputs", description.outputs) +
-          print_ports("fields of a sample", description.fields);
-  if (!description.figures.empty()) text += "\nfigures\n";
-  for (const std::string& figure : description.figures) text += "  " + figure + "\n";
-  if (!description.not_created.empty()) text += "\n" + description.not_created + "\n";
-  return text;
+  return text + print_rest(description);
 }
 
 std::string print_markdown(const ComponentDescription& description) {
-  const config::ComponentSchema& schema = description.component->schema;
+  const config::ComponentSchema& schema = *description.schema;
   std::string text = "## " + std::string(config::to_string(schema.kind)) + " `" + schema.id + "`\n\n" + schema.doc +
-                     ". Plugin " + code(description.component->plugin->id) + ".\n";
+                     ". Plugin " + code(description.plugin->id) + ".\n";
   if (!schema.params.empty()) text += "\n| parameter | type | default | allowed | |\n|---|---|---|---|---|\n";
   for (const config::ParamSchema& param : schema.params)
     text += "| " + code(param.name) + " | " + config::to_string(param.type) + " | " +
             (param.default_value ? code(default_of(param)) : "required") + " | " + cell(limits_of(param)) + " | " +
             cell(param.doc) + " |\n";
-  text += print_port_table("input", description.inputs) + print_port_table("output", description.outputs) +
-          print_port_table("field", description.fields);
-  for (const std::string& figure : description.figures)
-    text += (figure == description.figures.front() ? "\nFigures: " : ", ") + figure;
-  return description.figures.empty() ? text : text + ".\n";
+  if (!description.ports) return text;
+  const ComponentPorts& ports = *description.ports;
+  text += print_port_table("input", ports.inputs) + print_port_table("output", ports.outputs) +
+          print_port_table("field", ports.fields);
+  for (const std::string& figure : ports.figures)
+    text += (figure == ports.figures.front() ? "\nFigures: " : ", ") + figure;
+  return ports.figures.empty() ? text : text + ".\n";
 }
 
 std::string print_json(const std::vector<ComponentDescription>& descriptions) {

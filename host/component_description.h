@@ -1,11 +1,12 @@
-// What can be said of a component without a run: its plugin, its parameters and, where it can be created from defaults
-// alone, its ports, fields and figures.
+// What can be said of a component without a run: its plugin, its parameters and, where it is created from its defaults,
+// its ports, fields and figures.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "framework/plugins/catalogue.h"
+#include "framework/plugins/component.h"
 
 namespace tenon::host {
 
@@ -16,17 +17,23 @@ struct DescribedPort {
   std::string doc;
 };
 
-struct ComponentDescription {
-  const plugins::Component* component;
-  std::string not_created;  // why nothing but the parameters is known; empty: the lists below are complete
+// What only the created component can say.
+struct ComponentPorts {
+  std::string not_created;  // why nothing is known; empty: the lists below are complete
   std::vector<DescribedPort> inputs;
   std::vector<DescribedPort> outputs;
   std::vector<DescribedPort> fields;  // of a dataset
   std::vector<std::string> figures;   // of a metric
 };
 
+struct ComponentDescription {
+  const plugins::PluginInfo* plugin;
+  const config::ComponentSchema* schema;
+  std::optional<ComponentPorts> ports;  // none: it was not asked, which would have run the plugin
+};
+
 // Creates the component from the defaults of its schema and asks it. Never throws for what the plugin does.
-ComponentDescription describe_component(const plugins::Component& component);
+ComponentPorts ask_ports(const plugins::Component& component);
 
 // As a person reads it, as a section of a Markdown document, and as JSON; each ends with a line break.
 std::string print_text(const ComponentDescription& description);

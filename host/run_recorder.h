@@ -27,7 +27,7 @@ class RunRecorder final : public pipeline::Recorder {
   // How the run ended, into run.json.
   void finish(artifacts::RunStatus status, const std::string& reason, int exit_code);
 
-  const std::filesystem::path& folder() const { return folder_.root; }
+  std::filesystem::path folder() const override { return folder_.root; }
   const std::filesystem::path& last_checkpoint() const { return last_checkpoint_; }
 
  private:

@@ -1,9 +1,13 @@
 #include "host/show_plugins.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "framework/plugins/catalogue.h"
 #include "framework/plugins/host_table.h"
+#include "framework/plugins/survey_notes.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
@@ -11,91 +15,119 @@
 
 namespace tenon::host {
 
+namespace fs = std::filesystem;
+
 namespace {
 
-using config::ComponentKind;
 using plugins::Catalogue;
+using plugins::PluginsFound;
 using Json = nlohmann::ordered_json;
 
-constexpr ComponentKind kKinds[] = {ComponentKind::model, ComponentKind::dataset, ComponentKind::loss,
-                                    ComponentKind::metric, ComponentKind::callback};
+std::vector<fs::path> find_directories(const CommandLine& line) {
+  return plugins::find_plugin_directories(line.plugin_directories, {}, fs::read_symlink("/proc/self/exe"));
+}
 
-Catalogue survey(const CommandLine& line, std::vector<Catalogue::Refusal>& refusals) {
+// By the notes alone; with --load by loading what is there, which `loaded` then holds.
+PluginsFound survey(const CommandLine& line, const std::vector<fs::path>& directories,
+                    std::optional<Catalogue>& loaded) {
   plugins::install_libtorch();
-  const auto directories =
-      plugins::find_plugin_directories(line.plugin_directories, {}, std::filesystem::read_symlink("/proc/self/exe"));
-  return Catalogue::survey(directories, plugins::host_table(), plugins::torch_build(), refusals);
+  if (!line.load) return plugins::survey_notes(directories, plugins::host_table(), plugins::torch_build());
+  PluginsFound found;
+  loaded = Catalogue::survey(directories, plugins::host_table(), plugins::torch_build(), found.refusals);
+  for (const auto& plugin : loaded->plugins()) found.plugins.push_back(*plugin);
+  return found;
 }
 
-std::vector<const plugins::Component*> components_of(const Catalogue& catalogue, const plugins::PluginInfo& plugin) {
-  std::vector<const plugins::Component*> components;
-  for (const ComponentKind kind : kKinds)
-    for (const std::string& id : catalogue.component_ids(kind))
-      if (const auto& component = catalogue.find(kind, id); component.plugin == &plugin)
-        components.push_back(&component);
-  return components;
-}
-
-void print_as_text(const Catalogue& catalogue, const std::vector<Catalogue::Refusal>& refusals) {
-  for (const auto& plugin : catalogue.plugins()) {
-    std::printf("%s %s  %s  %s\n", plugin->id.c_str(), plugin->version.c_str(),
-                plugin->torch_build.empty() ? "portable" : "native", plugin->file.c_str());
-    for (const plugins::Component* component : components_of(catalogue, *plugin))
-      std::printf("  %-8s %-16s %s\n", config::to_string(component->schema.kind), component->schema.id.c_str(),
-                  component->schema.doc.c_str());
+void print_as_text(const PluginsFound& found, const std::vector<fs::path>& directories) {
+  for (const plugins::PluginInfo& plugin : found.plugins) {
+    std::printf("%s %s  %s  %s\n", plugin.id.c_str(), plugin.version.c_str(),
+                plugin.torch_build.empty() ? "portable" : "native", plugin.file.c_str());
+    for (const config::ComponentSchema& component : plugin.components)
+      std::printf("  %-8s %-16s %s\n", config::to_string(component.kind), component.id.c_str(), component.doc.c_str());
   }
-  for (const Catalogue::Refusal& refusal : refusals) std::printf("refused: %s\n", refusal.reason.c_str());
-  std::printf("%zu plugins, %zu refused (%s)\n", catalogue.plugins().size(), refusals.size(),
-              catalogue.describe_search().c_str());
+  for (const fs::path& file : found.without_note)
+    std::printf("no note: %s: run `host note %s`, or `host plugins --load`; both run code of it\n", file.c_str(),
+                file.c_str());
+  for (const plugins::Refusal& refusal : found.refusals) std::printf("refused: %s\n", refusal.reason.c_str());
+  std::printf("%zu plugins, ", found.plugins.size());
+  if (!found.without_note.empty()) std::printf("%zu without a note, ", found.without_note.size());
+  std::printf("%zu refused (%s)\n", found.refusals.size(), plugins::describe_search(directories).c_str());
 }
 
-void print_as_json(const Catalogue& catalogue, const std::vector<Catalogue::Refusal>& refusals) {
-  Json found = Json::array();
-  for (const auto& plugin : catalogue.plugins()) {
+void print_as_json(const PluginsFound& found) {
+  Json listed = Json::array();
+  for (const plugins::PluginInfo& plugin : found.plugins) {
     Json components = Json::array();
-    for (const plugins::Component* component : components_of(catalogue, *plugin))
-      components.push_back({{"kind", config::to_string(component->schema.kind)},
-                            {"id", component->schema.id},
-                            {"doc", component->schema.doc}});
-    found.push_back({{"id", plugin->id},
-                     {"version", plugin->version},
-                     {"license", plugin->license},
-                     {"torch_build", plugin->torch_build},
-                     {"file", plugin->file.string()},
-                     {"sha256", plugin->sha256},
-                     {"components", components}});
+    for (const config::ComponentSchema& component : plugin.components)
+      components.push_back({{"kind", config::to_string(component.kind)}, {"id", component.id}, {"doc", component.doc}});
+    listed.push_back({{"id", plugin.id},
+                      {"version", plugin.version},
+                      {"license", plugin.license},
+                      {"torch_build", plugin.torch_build},
+                      {"file", plugin.file.string()},
+                      {"sha256", plugin.sha256},
+                      {"components", components}});
   }
+  Json without_note = Json::array();
+  for (const fs::path& file : found.without_note) without_note.push_back(file.string());
   Json refused = Json::array();
-  for (const Catalogue::Refusal& refusal : refusals)
+  for (const plugins::Refusal& refusal : found.refusals)
     refused.push_back({{"file", refusal.file.string()}, {"reason", refusal.reason}});
-  const Json all{{"plugins", found}, {"refused", refused}};
+  const Json all{{"plugins", listed}, {"without_note", without_note}, {"refused", refused}};
   std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+// The components of that id, by kind; they point into `found`. Throws Error(configuration) if there is none.
+std::vector<ComponentDescription> find_components(const PluginsFound& found, const std::string& id,
+                                                  const std::vector<fs::path>& directories) {
+  std::vector<ComponentDescription> descriptions;
+  std::vector<std::string> known;
+  for (const plugins::PluginInfo& plugin : found.plugins)
+    for (const config::ComponentSchema& component : plugin.components) {
+      known.push_back(component.id);
+      if (component.id == id) descriptions.push_back({&plugin, &component, std::nullopt});
+    }
+  if (descriptions.empty()) {
+    std::string hidden;
+    if (!found.without_note.empty())
+      hidden = "; files without a note, which --load looks into: " + std::to_string(found.without_note.size());
+    throw support::Error(support::ErrorKind::configuration,
+                         "command line: there is no component \"" + id + "\"" + support::suggest_name(id, known) +
+                             " (" + plugins::describe_search(directories) +
+                             "); host plugins lists what is there and what was refused" + hidden);
+  }
+  std::stable_sort(descriptions.begin(), descriptions.end(),
+                   [](const auto& left, const auto& right) { return left.schema->kind < right.schema->kind; });
+  return descriptions;
+}
+
+// Loads the plugins of these components, and no others, unless `loaded` has them already.
+void ask_all(std::vector<ComponentDescription>& descriptions, std::optional<Catalogue>& loaded) {
+  if (!loaded) {
+    std::vector<fs::path> files;
+    for (const ComponentDescription& description : descriptions) files.push_back(description.plugin->file);
+    loaded = Catalogue::open(files, plugins::host_table(), plugins::torch_build());
+  }
+  for (ComponentDescription& description : descriptions)
+    description.ports = ask_ports(loaded->find(description.schema->kind, description.schema->id));
 }
 
 }  // namespace
 
 int list_plugins(const CommandLine& line) {
-  std::vector<Catalogue::Refusal> refusals;
-  const Catalogue catalogue = survey(line, refusals);
-  line.format == CommandLine::Format::json ? print_as_json(catalogue, refusals) : print_as_text(catalogue, refusals);
-  return refusals.empty() ? 0 : static_cast<int>(support::ErrorKind::plugin);
+  std::optional<Catalogue> loaded;
+  const std::vector<fs::path> directories = find_directories(line);
+  const PluginsFound found = survey(line, directories, loaded);
+  line.format == CommandLine::Format::json ? print_as_json(found) : print_as_text(found, directories);
+  return found.refusals.empty() ? 0 : static_cast<int>(support::ErrorKind::plugin);
 }
 
 int describe(const CommandLine& line) {
-  std::vector<Catalogue::Refusal> refusals;
-  const Catalogue catalogue = survey(line, refusals);
-  std::vector<ComponentDescription> descriptions;
-  std::vector<std::string> known;
-  for (const ComponentKind kind : kKinds)
-    for (const std::string& id : catalogue.component_ids(kind)) {
-      known.push_back(id);
-      if (id == line.component) descriptions.push_back(describe_component(catalogue.find(kind, id)));
-    }
-  if (descriptions.empty())
-    throw support::Error(support::ErrorKind::configuration,
-                         "command line: there is no component \"" + line.component + "\"" +
-                             support::suggest_name(line.component, known) + " (" + catalogue.describe_search() +
-                             "); host plugins lists what is there and what was refused");
+  std::optional<Catalogue> loaded;
+  const std::vector<fs::path> directories = find_directories(line);
+  const PluginsFound found = survey(line, directories, loaded);
+  std::vector<ComponentDescription> descriptions = find_components(found, line.component, directories);
+  if (line.ports) ask_all(descriptions, loaded);
   if (line.format == CommandLine::Format::json) {
     std::fputs(print_json(descriptions).c_str(), stdout);
     return 0;

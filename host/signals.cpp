@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "framework/plugins/guard.h"
+#include "framework/support/error.h"
 
 namespace tenon::host {
 
@@ -45,6 +47,43 @@ void print(const char* text) {
   if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // nobody left to tell
 }
 
+void print(int64_t number) {
+  char digits[24];
+  char* first = digits + sizeof digits - 1;
+  *first = '\0';
+  for (uint64_t rest = number < 0 ? 0 : static_cast<uint64_t>(number); first == digits + sizeof digits - 1 || rest > 0;
+       rest /= 10)
+    *--first = static_cast<char>('0' + rest % 10);
+  print(first);
+}
+
+// "plugins/digits.so, dataset digits, function get, train sample 17"
+void print(const plugins::Breadcrumb& place) {
+  print(place.component->plugin->file.c_str());
+  print(", ");
+  print(config::to_string(place.component->schema.kind));
+  print(" ");
+  print(place.component->schema.id.c_str());
+  print(", function ");
+  print(place.function);
+  if (place.at.unit) {
+    print(", ");
+    print(place.at.unit);
+    print(" ");
+    print(place.at.number);
+  }
+}
+
+// A plugin that calls exit() would end the run as if it had succeeded.
+void report_exit() {
+  const plugins::Breadcrumb& place = plugins::breadcrumb();
+  if (!place.component) return;
+  print("\nerror: exit() was called in plugin ");
+  print(place);
+  print("; a plugin returns a status and never ends the process\n");
+  _exit(static_cast<int>(support::ErrorKind::plugin));
+}
+
 void report_crash(int signal) {
   const plugins::Breadcrumb& place = plugins::breadcrumb();
   print("\nerror: the process crashed with ");
@@ -55,11 +94,7 @@ void report_crash(int signal) {
                            : "SIGABRT (abort)");
   if (place.component) {
     print(" in plugin ");
-    print(place.component->plugin->file.c_str());
-    print(", component ");
-    print(place.component->schema.id.c_str());
-    print(", function ");
-    print(place.function);
+    print(place);
     print("\n");
   } else {
     print(" outside of any plugin's function\n");
@@ -87,6 +122,7 @@ void catch_stop_signals() {
 const std::atomic<int>& stop_signal() { return stop_signal_number; }
 
 void report_crashes() {
+  std::atexit(report_exit);
   // A stack of its own, for a crash by stack overflow on the main thread.
   static char stack[64 * 1024];
   stack_t alternative{};

@@ -42,6 +42,14 @@ tenon_status log_scalar(const tenon_run* run, tenon_string name, double value) {
   return TENON_OK;
 }
 
+// Losses are read as they come, so that none is late.
+tenon_status step_loss(const tenon_run* run, uint32_t, double* loss, int64_t* step) {
+  const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
+  *loss = state.step_loss;
+  *step = state.step;
+  return TENON_OK;
+}
+
 }  // namespace
 
 void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) {
@@ -57,8 +65,14 @@ void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& s
   run.learning_rate = state.learning_rate;
   run.rank = 0;
   run.world_size = 1;
+  run.folder = plugins::to_tenon(state.folder);
+  run.validation = plugins::to_tenon(state.validation_name);
+  run.validation_batch = state.validation_batch;
+  run.validation_batches = state.validation_batches;
+  run.error = plugins::to_tenon(state.error);
   run.figure = figure;
   run.log_scalar = log_scalar;
+  run.step_loss = step_loss;
 
   const tenon_verdict given = callback_.on_event(static_cast<uint32_t>(event), run);
   if ((given.asks & TENON_ASK_STOP) != 0 && !verdict.stop) {

@@ -23,6 +23,7 @@ struct Interval {
   bool lower_closed;
   bool upper_closed;
   bool contains(double number) const;  // false for NaN
+  bool operator==(const Interval&) const = default;
 };
 
 // Throws std::invalid_argument saying what is wrong with the text.
@@ -36,6 +37,8 @@ struct ParamSchema {
   std::optional<Interval> range;
   std::vector<std::string> choices;  // empty: any
   std::string doc;
+
+  bool operator==(const ParamSchema&) const = default;
 };
 
 struct ComponentSchema {
@@ -43,6 +46,8 @@ struct ComponentSchema {
   std::string id;
   std::string doc;
   std::vector<ParamSchema> params;
+
+  bool operator==(const ComponentSchema&) const = default;
 };
 
 // Makes a ParamSchema of the texts of a plugin, verifying that range and default parse and that the default satisfies

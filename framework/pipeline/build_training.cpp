@@ -55,6 +55,7 @@ std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& 
 
 // A metric's figures in the history: the figure's own name, or the name that the run file gave the metric.
 std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
+                                                   const std::vector<plugins::Loss>& losses,
                                                    const std::vector<plugins::Metric>& metrics) {
   std::vector<std::vector<std::string>> names;
   std::map<std::string, std::string> places{{"loss", "the sum of losses"}, {"learning_rate", "the optimizer"}};
@@ -63,6 +64,9 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
       if (!places.emplace(loss.name, "the loss at " + loss.place).second)
         throw Error(ErrorKind::configuration, loss.place + ": the name " + loss.name + " is also that of " +
                                                   places.at(loss.name) + "; give the loss another: name = \"...\"");
+  for (size_t i = 0; i < losses.size(); ++i)
+    for (const std::string& part : losses[i].part_names())
+      places.emplace(losses[i].name() + "." + part, "a part of the loss at " + plan.losses[i].place);
   for (size_t i = 0; i < metrics.size(); ++i) {
     const bool renamed = metrics[i].name() != plan.metrics[i].use;
     names.emplace_back();
@@ -107,12 +111,9 @@ DataFlow::DataFlow(const plugins::Component& component, const config::NamedDatas
 Flow DataFlow::to_flow(const data::Batch& batch) const {
   Flow flow;
   flow.fields.reserve(batch.fields.size());
-  for (size_t i = 0; i < batch.fields.size(); ++i) {
-    const plugins::Dataset::Field& field = dataset.fields()[i];
-    std::vector<int64_t> shape{batch.size};
-    shape.insert(shape.end(), field.shape.begin(), field.shape.end());
-    flow.fields.push_back(at::from_blob(batch.fields[i], shape, plugins::to_scalar_type(field.dtype)));
-  }
+  for (size_t i = 0; i < batch.fields.size(); ++i)
+    flow.fields.push_back(
+        at::from_blob(batch.fields[i].data, batch.fields[i].shape, plugins::to_scalar_type(dataset.fields()[i].dtype)));
   return flow;
 }
 
@@ -141,7 +142,7 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
     training.metrics.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric);
   for (const config::ComponentPlan& callback : plan.callbacks)
     training.callbacks.emplace_back(catalogue.find(ComponentKind::callback, callback.use), callback);
-  training.figure_names = name_figures(plan, training.metrics);
+  training.figure_names = name_figures(plan, training.losses, training.metrics);
 
   training.train = build_data(training, catalogue, plan.data.train, plan.data.batch_size);
   for (const config::NamedDataset& dataset : plan.data.validation) {

@@ -17,7 +17,10 @@ LossValue read(const plugins::Loss& loss, const plugins::Loss::Result& result, i
                          loss.component().describe() + ", forward (after step " + std::to_string(step) +
                              "): the weight is " + std::to_string(weight) +
                              "; expected the number of items that the mean was taken over, 0 or more");
-  return {result.loss.item<double>(), weight};
+  LossValue value{result.loss.item<double>(), weight, {}};
+  for (const at::Tensor& part : result.parts)
+    value.parts.push_back(part.defined() ? part.item<double>() : std::nan(""));
+  return value;
 }
 
 }  // namespace

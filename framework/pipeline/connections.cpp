@@ -27,7 +27,7 @@ std::vector<Candidate> field_candidates(const plugins::Dataset& data) {
   std::vector<Candidate> candidates;
   for (size_t i = 0; i < data.fields().size(); ++i) {
     const plugins::Dataset::Field& field = data.fields()[i];
-    plugins::ShapePattern shape = plugins::exact_shape(field.shape);
+    plugins::ShapePattern shape = plugins::sample_pattern(field);
     shape.extents.insert(shape.extents.begin(), {std::nullopt, "N"});
     candidates.push_back({"data." + field.name, {Source::Kind::field, i}, shape, TENON_DTYPE_BIT(field.dtype)});
   }
@@ -41,6 +41,10 @@ std::vector<Candidate> output_candidates(const plugins::Model& model) {
     candidates.push_back({"model." + port.name, {Source::Kind::output, i}, port.shape, port.dtypes});
   }
   return candidates;
+}
+
+bool has_varying_fields(const plugins::Dataset& data) {
+  return std::ranges::any_of(data.fields(), &plugins::Dataset::Field::is_varying);
 }
 
 std::string describe(const Candidate& candidate) {
@@ -145,10 +149,8 @@ std::vector<at::Tensor> Wiring::gather(const Flow& flow) {
   std::vector<at::Tensor> inputs;
   inputs.reserve(sources_.size());
   for (const Source& source : sources_) inputs.push_back(source.take(flow));
-  if (!checked_) {
-    check(inputs);
-    checked_ = true;
-  }
+  if (!checked_ || shapes_vary_) check(inputs);
+  checked_ = true;
   return inputs;
 }
 
@@ -164,13 +166,14 @@ void Wiring::check(const std::vector<at::Tensor>& inputs) const {
 
 Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const plugins::Dataset& data) {
   const std::string owner = model.component().describe() + " on the data of " + data.name();
-  return Wiring(Connector(model.inputs(), owner, plan, {field_candidates(data)}).connect(), model.inputs(), owner);
+  return Wiring(Connector(model.inputs(), owner, plan, {field_candidates(data)}).connect(), model.inputs(), owner,
+                has_varying_fields(data));
 }
 
 Wiring connect(const std::vector<Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
                const plugins::Model& model, const plugins::Dataset& data) {
   return Wiring(Connector(inputs, owner, plan, {output_candidates(model), field_candidates(data)}).connect(), inputs,
-                owner);
+                owner, has_varying_fields(data));
 }
 
 }  // namespace tenon::pipeline

@@ -29,11 +29,12 @@ struct Source {
 // The sources of one component's inputs, in the order of its ports.
 class Wiring {
  public:
-  Wiring(std::vector<Source> sources, std::vector<plugins::Port> ports, std::string owner)
-      : sources_(std::move(sources)), ports_(std::move(ports)), owner_(std::move(owner)) {}
+  // `shapes_vary`: from batch to batch, in more than the number of samples.
+  Wiring(std::vector<Source> sources, std::vector<plugins::Port> ports, std::string owner, bool shapes_vary)
+      : sources_(std::move(sources)), ports_(std::move(ports)), owner_(std::move(owner)), shapes_vary_(shapes_vary) {}
 
-  // The inputs of this batch. The first call checks dtypes and shapes of the real tensors against the ports and throws
-  // Error(plugin) naming owner, port, found and expected.
+  // The inputs of this batch. The first call checks dtypes and shapes of the real tensors against the ports, and so
+  // does every call where shapes vary. Throws Error(plugin) naming owner, port, found and expected.
   std::vector<at::Tensor> gather(const Flow& flow);
 
  private:
@@ -42,6 +43,7 @@ class Wiring {
   std::vector<Source> sources_;
   std::vector<plugins::Port> ports_;
   std::string owner_;  // for messages
+  bool shapes_vary_;
   bool checked_ = false;
 };
 

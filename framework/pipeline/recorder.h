@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,6 +18,8 @@ enum class LineKind { step, epoch, validation, checkpoint };
 class Recorder {
  public:
   virtual ~Recorder() = default;
+  // Where it leaves files, absolute; empty if it leaves none.
+  virtual std::filesystem::path folder() const = 0;
   // One line of the history; the figures in the order in which they should be read.
   virtual void record(LineKind kind, const RunState& state,
                       const std::vector<std::pair<std::string, double>>& figures) = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,10 +19,13 @@ struct RunState {
   int64_t total_epochs = 0;
   int64_t total_steps = 0;
   int64_t steps_per_epoch = 0;
-  int64_t step_in_epoch = 0;     // done in this epoch
-  int64_t samples_in_epoch = 0;  // seen in this epoch
-  double time_s = 0;             // since run_start
-  double learning_rate = 0;      // of the step just done or about to be
+  int64_t step_in_epoch = 0;                                    // done in this epoch
+  int64_t samples_in_epoch = 0;                                 // seen in this epoch
+  double time_s = 0;                                            // since run_start
+  double learning_rate = 0;                                     // of the step just done or about to be
+  double step_loss = std::numeric_limits<double>::quiet_NaN();  // the sum of losses of the last step done
+  std::string folder;                                           // the run's, absolute; empty where it leaves no files
+  std::string error;                                            // what ended it, from run_exception on
 
   Figures figures;  // the latest value of each
   std::map<std::string, int32_t>

@@ -34,6 +34,7 @@ class Loop {
           is_updating_ = is_updating_ || event == Event::optimizer_before;
           announce(event);
         }) {
+    state_.folder = recorder.folder().string();
     state_.total_steps = training.total_steps;
     state_.steps_per_epoch = training.steps_per_epoch;
     state_.total_epochs = (training.total_steps + training.steps_per_epoch - 1) / training.steps_per_epoch;
@@ -56,7 +57,8 @@ class Loop {
       finish();
       announce(Event::run_end);
       record_remaining_scalars();
-    } catch (...) {
+    } catch (const std::exception& error) {
+      state_.error = error.what();
       save_after_failure();
       announce_to_all(Event::run_exception);
       announce_to_all(Event::run_teardown);
@@ -103,6 +105,9 @@ class Loop {
     state_.samples_in_epoch += batch.size;
     log_meter_.add(values);
     epoch_meter_.add(values);
+    LossMeter of_step(training_.losses);
+    of_step.add(values);
+    state_.step_loss = of_step.total();
     announce(Event::step_end);
   }
 
@@ -144,11 +149,13 @@ class Loop {
         announce(Event::validation_batch_end);
         return !has_signal();
       });
-      if (!figures) return;
+      if (!figures) break;
       remember(*figures);
       lines.push_back(*figures);
     }
-    if (lines.empty()) return;
+    state_.validation_name.clear();
+    state_.validation_batch = state_.validation_batches = 0;
+    if (lines.size() < training_.validation.size() || lines.empty()) return;
     state_.validated_step = state_.step;
     announce(Event::validation_end);
     take_scalars(lines.back());
@@ -266,22 +273,23 @@ class Loop {
     recorder_.record(LineKind::step, state_, figures);
   }
 
-  plugins::RunPosition position() const { return {true, state_.step, state_.epoch, 0, 1}; }
+  plugins::RunPosition position() const { return {true, state_.step, state_.epoch, 0, 1, training_.plan->run.seed}; }
 
   void learn_directions() {
-    state_.directions = {{"train/loss", -1}, {"train/learning_rate", 0}};
-    if (training_.losses.size() > 1)
-      for (const plugins::Loss& loss : training_.losses) state_.directions["train/" + loss.name()] = -1;
+    state_.directions = {{"train/learning_rate", 0}};
+    learn_loss_directions("train/");
     for (const auto& data : training_.validation) {
-      state_.directions[data->dataset.name() + "/loss"] = -1;
-      if (training_.losses.size() > 1)
-        for (const plugins::Loss& loss : training_.losses)
-          state_.directions[data->dataset.name() + "/" + loss.name()] = -1;
+      learn_loss_directions(data->dataset.name() + "/");
       for (size_t i = 0; i < training_.metrics.size(); ++i)
         for (size_t k = 0; k < training_.figure_names[i].size(); ++k)
           state_.directions[data->dataset.name() + "/" + training_.figure_names[i][k]] =
               training_.metrics[i].figures()[k].direction;
     }
+  }
+
+  void learn_loss_directions(const std::string& prefix) {
+    state_.directions[prefix + "loss"] = -1;
+    for (const auto& [name, value] : log_meter_.parts()) state_.directions[prefix + name] = -1;
   }
 
   Training& training_;

@@ -45,7 +45,7 @@ void run_backward(const plugins::Model& model, const at::Tensor& total, int64_t 
         }
         return tenon_status{TENON_OK};
       },
-      [&] { return "step " + std::to_string(step); });
+      plugins::At{"step", step});
   if (of_function) throw *of_function;
 }
 

@@ -13,6 +13,8 @@
 #include "framework/pipeline/connections.h"
 #include "framework/plugins/callback.h"
 #include "framework/plugins/catalogue.h"
+#include "framework/plugins/loss.h"
+#include "framework/plugins/metric.h"
 #include "framework/plugins/model.h"
 
 namespace tenon::pipeline {

@@ -1,6 +1,8 @@
 #include "framework/plugins/callback.h"
 
 #include <iterator>
+#include <string>
+#include <vector>
 
 namespace tenon::plugins {
 
@@ -15,6 +17,16 @@ const char* event_name(uint32_t event) {
       "epoch_end",     "run_end",           "run_exception",        "run_teardown"};
   static_assert(std::size(kNames) == TENON_EVENT_COUNT);
   return event < std::size(kNames) ? kNames[event] : "an unknown event";
+}
+
+const char* event_unit(uint32_t event) {
+  static const std::vector<std::string> units = [] {
+    std::vector<std::string> texts;
+    for (uint32_t number = 0; number < TENON_EVENT_COUNT; ++number)
+      texts.push_back(std::string(event_name(number)) + ", step");
+    return texts;
+  }();
+  return event < units.size() ? units[event].c_str() : event_name(event);
 }
 
 }  // namespace tenon::plugins

@@ -10,6 +10,7 @@
 namespace tenon::plugins {
 
 const char* event_name(uint32_t event);  // "step_end"
+const char* event_unit(uint32_t event);  // "step_end, step", for messages that go on with its number
 
 class Callback {
  public:
@@ -27,7 +28,7 @@ class Callback {
     tenon_verdict verdict{};
     verdict.size = sizeof verdict;
     instance_.call([&](const tenon_callback& table) { return table.on_event(instance_.self(), event, &run, &verdict); },
-                   "on_event", [&] { return std::string(event_name(event)) + ", step " + std::to_string(run.step); });
+                   "on_event", At{event_unit(event), run.step});
     return verdict;
   }
 

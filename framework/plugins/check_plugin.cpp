@@ -5,6 +5,7 @@
 
 #include <tenon/tenon.h>
 
+#include "framework/plugins/plugin_texts.h"
 #include "framework/support/error.h"
 
 namespace tenon::plugins {
@@ -21,8 +22,7 @@ namespace {
 
 // Reads a text of a plugin. Bytes that are not UTF-8 would garble every message and file that quotes them.
 std::string read_text(const std::filesystem::path& file, tenon_string text, const std::string& field) {
-  constexpr uint64_t kLongest = 1 << 16;
-  if (text.size > kLongest)
+  if (text.size > kLongestText)
     refuse(file, field + " has " + std::to_string(text.size) + " bytes; expected at most 65536");
   if (text.size > 0 && !text.data) refuse(file, field + " has a length but no text");
   const std::string bytes = to_string(text);
@@ -41,15 +41,9 @@ std::string read_text(const std::filesystem::path& file, tenon_string text, cons
   return bytes;
 }
 
-// An id appears in run files, folder names and messages: letters that need no quoting anywhere.
 std::string read_id(const std::filesystem::path& file, tenon_string text, const std::string& field) {
   const std::string id = read_text(file, text, field);
-  bool valid = !id.empty() && (std::islower(static_cast<unsigned char>(id[0])) != 0);
-  for (const char letter : id) {
-    const auto code = static_cast<unsigned char>(letter);
-    valid = valid && (std::islower(code) || std::isdigit(code) || letter == '_' || letter == '-');
-  }
-  if (!valid)
+  if (!is_id(id))
     refuse(file, field + " is \"" + id + "\"; expected lower-case letters, digits, _ or -, beginning with a letter");
   return id;
 }
@@ -187,6 +181,12 @@ uint32_t negotiate_abi(const std::filesystem::path& file, const tenon_reply& rep
   return chosen;
 }
 
+void require_torch_build(const std::filesystem::path& file, const std::string& said, const std::string& torch_build) {
+  if (!said.empty() && said != torch_build)
+    refuse(file, "was built with LibTorch " + said + "; this host has " + (torch_build.empty() ? "none" : torch_build) +
+                     ": a native plugin must match exactly; rebuild it against this host's LibTorch");
+}
+
 PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* plugin, const std::string& torch_build) {
   require_size(file, plugin, TENON_SIZE_TO(tenon_plugin, torch_build), "the plugin's descriptor");
   PluginInfo info;
@@ -196,11 +196,13 @@ PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* p
   info.license = read_text(file, plugin->license, "the plugin's license");
   info.doc = read_text(file, plugin->doc, "the plugin's doc");
   info.torch_build = read_text(file, plugin->torch_build, "the plugin's torch_build");
-  if (!info.torch_build.empty() && info.torch_build != torch_build)
-    refuse(file, "was built with LibTorch " + info.torch_build + "; this host has " +
-                     (torch_build.empty() ? "none" : torch_build) +
-                     ": a native plugin must match exactly; rebuild it against this host's LibTorch");
+  require_torch_build(file, info.torch_build, torch_build);
   if (plugin->component_count == 0 || !plugin->components) refuse(file, "offers no component");
+  if (TENON_HAS(plugin, tenon_plugin, operator_count)) {
+    if (plugin->operator_count > 0 && !plugin->operators) refuse(file, "counts operators but has none");
+    for (uint64_t i = 0; i < plugin->operator_count; ++i)
+      info.operators.push_back(read_text(file, plugin->operators[i], "operator " + std::to_string(i)));
+  }
   return info;
 }
 
@@ -221,6 +223,7 @@ Component check_component(const PluginInfo& plugin, const tenon_component* compo
   }
   check_table(plugin.file, *component, what);
   checked.table = component->table;
+  checked.get_extension = TENON_HAS(component, tenon_component, get_extension) ? component->get_extension : nullptr;
   return checked;
 }
 

@@ -13,7 +13,10 @@ namespace tenon::plugins {
 
 // The ABI version both sides use. Throws Error(plugin) naming both ranges if there is none.
 uint32_t negotiate_abi(const std::filesystem::path& file, const tenon_reply& reply);
-std::string describe_abi(uint32_t version);  // "0.1"
+std::string describe_abi(uint32_t version);  // "1.0"
+
+// Throws Error(plugin) for a native plugin (one that names a LibTorch) that was built with another LibTorch than this.
+void require_torch_build(const std::filesystem::path& file, const std::string& said, const std::string& torch_build);
 
 // Checks the descriptor (sizes, texts, licence, native build) and returns what it says. Throws Error(plugin) naming the
 // file and the field.

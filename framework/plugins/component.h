@@ -7,16 +7,11 @@
 
 #include <tenon/plugin.h>
 
-#include "framework/config/component_schema.h"
+#include "framework/plugins/plugin_description.h"
 
 namespace tenon::plugins {
 
-struct PluginInfo {
-  std::string id;
-  std::string version;
-  std::string license;
-  std::string doc;
-  std::string torch_build;     // empty: portable
+struct PluginInfo : PluginDescription {
   std::filesystem::path file;  // canonical
   std::string sha256;
   uint32_t abi;  // the version chosen with it
@@ -26,6 +21,7 @@ struct Component {
   config::ComponentSchema schema;
   const void* table;  // tenon_model, tenon_dataset, ... by schema.kind; checked
   const PluginInfo* plugin;
+  decltype(tenon_component::get_extension) get_extension = nullptr;  // null: it has none
 
   std::string describe() const;  // `dataset "digits" of plugin digits 0.1.0`
 };

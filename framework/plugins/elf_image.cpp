@@ -113,7 +113,7 @@ void ElfImage::read_header() {
     refuse_damaged("its ELF version is " + std::to_string(header_.e_version));
 }
 
-// Nothing is read from them. They come last in a file, so that a copy which was cut short lacks them first.
+// The loader reads nothing from them. They come last in a file, so that a copy which was cut short lacks them first.
 void ElfImage::check_section_headers() const {
   if (header_.e_shoff == 0) return;
   const uint64_t bytes = std::max<uint64_t>(header_.e_shnum, 1) * header_.e_shentsize;
@@ -272,6 +272,39 @@ bool ElfImage::is_exported_function(uint32_t index, std::string_view name) const
   const bool is_visible = binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE;
   const bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;  // no type: of an assembler
   return symbol.st_shndx != SHN_UNDEF && is_visible && is_function && string_at(symbol.st_name) == name;
+}
+
+std::vector<Elf64_Shdr> ElfImage::read_section_headers() const {
+  // A library with so many that their number does not fit into the header keeps it elsewhere: there is none.
+  if (header_.e_shoff == 0 || header_.e_shnum == 0) return {};
+  if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shstrndx >= header_.e_shnum)
+    refuse_damaged("its section headers are inconsistent");
+  std::vector<Elf64_Shdr> sections(header_.e_shnum);
+  read_at(header_.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr));
+  return sections;
+}
+
+bool ElfImage::is_named(const Elf64_Shdr& section, const Elf64_Shdr& names, std::string_view name) const {
+  if (section.sh_name >= names.sh_size || names.sh_size - section.sh_name <= name.size()) return false;
+  if (names.sh_offset > size_ || names.sh_size > size_ - names.sh_offset)
+    refuse_damaged("the names of its sections lie outside of it");
+  std::string found(name.size() + 1, '\0');
+  read_at(names.sh_offset + section.sh_name, found.data(), found.size());
+  return found.back() == '\0' && found.compare(0, name.size(), name) == 0;
+}
+
+std::optional<std::string> ElfImage::read_section(std::string_view name, uint32_t type, uint64_t largest) const {
+  std::optional<std::string> content;
+  const std::vector<Elf64_Shdr> sections = read_section_headers();
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type != type || !is_named(section, sections[header_.e_shstrndx], name)) continue;
+    if (content) refuse_damaged("its section " + std::string(name) + " is there twice");
+    if (section.sh_size > largest)
+      refuse_damaged("its section " + std::string(name) + " has " + std::to_string(section.sh_size) + " bytes");
+    content.emplace(section.sh_size, '\0');
+    read_at(section.sh_offset, content->data(), content->size());
+  }
+  return content;
 }
 
 }  // namespace tenon::plugins

@@ -13,7 +13,8 @@
 namespace tenon::plugins {
 
 // The format: System V ABI, chapters 4 and 5 (gabi.xinuos.com); DT_GNU_HASH: as binutils writes it and glibc reads it.
-// It is read through the program headers and the dynamic section, as the loader does; section headers may be stripped.
+// What the loader sees is read as it does, through the program headers and the dynamic section; section headers may be
+// stripped.
 class ElfImage {
  public:
   // Reads the headers of an open regular file, which must stay open. Throws std::invalid_argument saying what was found
@@ -24,6 +25,10 @@ class ElfImage {
 
   // Whether other libraries and dlsym can call this function. Both throw std::invalid_argument for damaged tables.
   bool exports_function(std::string_view name) const;
+
+  // What the section of this name and type holds, `largest` bytes at most; none if there is none, as when the section
+  // headers were stripped. Throws std::invalid_argument if it is larger, not all there, or there twice.
+  std::optional<std::string> read_section(std::string_view name, uint32_t type, uint64_t largest) const;
 
  private:
   void read_header();
@@ -43,6 +48,8 @@ class ElfImage {
   bool find_by_hash(std::string_view name) const;
   bool is_exported_function(uint32_t index, std::string_view name) const;
   std::string string_at(uint64_t offset) const;
+  std::vector<Elf64_Shdr> read_section_headers() const;
+  bool is_named(const Elf64_Shdr& section, const Elf64_Shdr& names, std::string_view name) const;
 
   int descriptor_;
   uint64_t size_;

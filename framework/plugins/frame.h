@@ -1,12 +1,16 @@
 // What one call on the training thread happens within: the host's side of tenon_frame.
 #pragma once
 
+#include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include <tenon/host.h>
+
+#include "framework/plugins/guard.h"
 
 namespace tenon::plugins {
 
@@ -17,19 +21,33 @@ struct RunPosition {
   int64_t epoch = 0;
   uint32_t rank = 0;
   uint32_t world_size = 1;
+  uint64_t seed = 0;  // of the run
+
+  At at() const { return training ? At{"step", step + 1} : At{"evaluation after step", step}; }
+};
+
+// What a metric's update adds to a state that is concatenated.
+struct AppendedRows {
+  at::Tensor like;  // an empty tensor with the shape and dtype of rows
+  std::vector<at::Tensor> parts;
 };
 
 class Frame {
  public:
-  // `handles`: what tenon_frame.tensors points to; must outlive the frame.
-  Frame(const RunPosition& position, const std::vector<tenon_tensor*>& handles);
+  // `handles`: what tenon_frame.tensors points to. `rows`: where append() puts rows for each of a metric's states, null
+  // for one that takes none. Both must outlive the frame.
+  Frame(const RunPosition& position, const std::vector<tenon_tensor*>& handles,
+        std::span<AppendedRows* const> rows = {});
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
   const tenon_frame* get() const { return &base_; }
+  const RunPosition& position() const { return position_; }
 
   // The Frame whose get() this is.
   static Frame& of(const tenon_frame* base) { return *reinterpret_cast<Frame*>(const_cast<tenon_frame*>(base)); }
+
+  AppendedRows* rows(uint64_t state) const { return state < rows_.size() ? rows_[state] : nullptr; }
 
   bool is_on_this_thread() const { return thread_ == std::this_thread::get_id(); }
   // Keeps the tensor until the frame ends and returns its handle.
@@ -37,8 +55,15 @@ class Frame {
 
  private:
   tenon_frame base_;  // first, so that of() finds the way back
+  RunPosition position_;
   std::thread::id thread_;
   std::vector<at::Tensor> kept_;
+  std::span<AppendedRows* const> rows_;
 };
+
+// tenon_host.make_tensor and tenon_host.append.
+tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t rank,
+                         const void* elements, tenon_tensor** out);
+tenon_status append_rows(const tenon_frame* frame, uint64_t state, tenon_tensor* rows);
 
 }  // namespace tenon::plugins

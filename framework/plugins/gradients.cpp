@@ -115,7 +115,7 @@ tenon_status apply(const tenon_frame* base, const tenon_function* function, void
   application->function = function;
   application->self = self;
   application->component = breadcrumb().component;
-  application->position = {base->training != 0, base->step, base->epoch, base->rank, base->world_size};
+  application->position = frame.position();
   application->output_count = output_count;
   application->saved_count = saved_count;
   std::vector<at::Tensor> tensors;

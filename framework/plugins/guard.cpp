@@ -9,7 +9,7 @@ using support::ErrorKind;
 
 namespace detail {
 
-thread_local Breadcrumb current{nullptr, nullptr};
+thread_local Breadcrumb current{nullptr, nullptr, {}};
 thread_local std::string failure;
 
 namespace {

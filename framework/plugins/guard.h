@@ -2,9 +2,11 @@
 // Error that names plugin, component and function, and stops exceptions that a plugin let escape.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <tenon/abi.h>
 
@@ -12,10 +14,18 @@
 
 namespace tenon::plugins {
 
+// Where in a run a call happens: {"step", 3}, {"train sample", 17}.
+struct At {
+  const char* unit = nullptr;  // a text that outlives the call; null: nowhere in particular
+  int64_t number = 0;
+  std::string operator()() const { return unit ? std::string(unit) + " " + std::to_string(number) : std::string(); }
+};
+
 // Which plugin function this thread is in; null outside. Plain pointers, so that a signal handler may read it.
 struct Breadcrumb {
   const Component* component;
   const char* function;
+  At at;
 };
 const Breadcrumb& breadcrumb() noexcept;  // of this thread
 
@@ -31,11 +41,12 @@ extern thread_local std::string failure;  // the text of the last host->fail on 
 }  // namespace detail
 
 // Calls `body`, which returns a tenon_status, as `function` of the component. Throws Error(plugin), or Error(data) for
-// TENON_BAD_DATA. `what()` is only asked for when the call failed.
+// TENON_BAD_DATA. `what()` says where, and is only asked for when the call failed; of an At a crash can tell too.
 template <class Body, class What>
 void call_plugin(const Component& component, const char* function, Body&& body, What&& what) {
   const Breadcrumb before = detail::current;
-  detail::current = {&component, function};
+  detail::current = {&component, function, {}};
+  if constexpr (std::is_convertible_v<What, At>) detail::current.at = what;
   detail::failure.clear();  // a text that the plugin got over earlier is not the reason of this failure
   tenon_status status = TENON_OK;
   std::exception_ptr escaped;
@@ -51,7 +62,7 @@ void call_plugin(const Component& component, const char* function, Body&& body, 
 
 template <class Body>
 void call_plugin(const Component& component, const char* function, Body&& body) {
-  call_plugin(component, function, body, [] { return std::string(); });
+  call_plugin(component, function, body, At{});
 }
 
 }  // namespace tenon::plugins

@@ -63,6 +63,7 @@ tenon_host make_table() {
   table.make_tensor = [](const tenon_frame*, int32_t, const int64_t*, uint32_t, const void*, tenon_tensor**) {
     return no_tensors();
   };
+  table.append = [](const tenon_frame*, uint64_t, tenon_tensor*) { return no_tensors(); };
   table.get_extension = get_extension;
   return table;
 }
@@ -87,6 +88,7 @@ void install_tensor_functions(const TensorFunctions& functions) {
   table.op = functions.op;
   table.call = functions.call;
   table.make_tensor = functions.make_tensor;
+  table.append = functions.append;
   find_extension = functions.get_extension;
 }
 

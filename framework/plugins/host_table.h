@@ -17,6 +17,7 @@ struct TensorFunctions {
   decltype(tenon_host::op) op;
   decltype(tenon_host::call) call;
   decltype(tenon_host::make_tensor) make_tensor;
+  decltype(tenon_host::append) append;
   const void* (*get_extension)(std::string_view id);  // null for an unknown one
 };
 

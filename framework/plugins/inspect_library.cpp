@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "framework/plugins/elf_image.h"
+#include "framework/plugins/elf_note.h"
 #include "framework/plugins/shared_library.h"
 #include "framework/plugins/who_may_write.h"
 #include "framework/support/error.h"
@@ -81,6 +82,7 @@ LibraryFacts inspect_library(const fs::path& file, const std::string& symbol) {
     const ElfImage image(opened.descriptor(), static_cast<uint64_t>(opened.status().st_size));
     has_symbol = image.exports_function(symbol);
     facts.needed = image.needed();
+    facts.note = read_note_section(image);
   } catch (const std::invalid_argument& found) {
     refuse(file, found.what());
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@ namespace tenon::plugins {
 
 struct LibraryFacts {
   std::vector<std::string> needed;  // DT_NEEDED: the libraries that the loader would open for it, in order
+  std::optional<std::string> note;  // what it says of itself, if it has a note; unchecked, see plugin_note.h
 };
 
 // Reads the file's headers without mapping or running it, whatever is in it. Throws Error(plugin) naming file, found,

@@ -9,6 +9,7 @@
 #include "framework/plugins/guard.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/parameters.h"
+#include "framework/plugins/ports.h"
 
 namespace tenon::plugins {
 
@@ -40,6 +41,34 @@ class Instance {
   const Component& component() const { return *component_; }
   const Table& table() const { return *static_cast<const Table*>(component_->table); }
   void* self() const { return self_; }
+
+  // Whether the table has an optional function: its size reaches the field, and the field is not null.
+  template <class Function>
+  bool has(Function Table::*field) const {
+    const auto offset = reinterpret_cast<const char*>(&(table().*field)) - reinterpret_cast<const char*>(&table());
+    return table().size >= static_cast<uint64_t>(offset) + sizeof(Function) && table().*field;
+  }
+
+  // Of a table that has ports. Throws Error(plugin) for ports that make no sense.
+  PortList read_ports() const {
+    const tenon_port* const* ports = nullptr;
+    uint64_t count = 0;
+    call([&](const Table& table) { return table.ports(self_, &ports, &count); }, "ports");
+    return plugins::read_ports(*component_, ports, count);
+  }
+
+  // A further table of the component by its id, or null. It is as large as the reader's at least.
+  template <class Extension>
+  const Extension* extension(const char* id) const {
+    const void* found = nullptr;
+    if (component_->get_extension)
+      call_plugin(*component_, "get_extension", [&] {
+        found = component_->get_extension(to_tenon(id));
+        return TENON_OK;
+      });
+    const auto* extension = static_cast<const Extension*>(found);
+    return extension && extension->size >= sizeof(Extension) ? extension : nullptr;
+  }
 
   // body(table) returns a status.
   template <class Body>

@@ -49,19 +49,6 @@ void initialise(at::Tensor& tensor, const tenon_declaration& declaration, const 
   }
 }
 
-std::string at_step(const RunPosition& position) {
-  return (position.training ? "step " : "evaluation after step ") +
-         std::to_string(position.step + (position.training ? 1 : 0));
-}
-
-template <class Table>
-PortList ports_of(const Instance<Table>& instance) {
-  const tenon_port* const* ports = nullptr;
-  uint64_t count = 0;
-  instance.call([&](const Table& table) { return table.ports(instance.self(), &ports, &count); }, "ports");
-  return read_ports(instance.component(), ports, count);
-}
-
 }  // namespace
 
 // What tenon_builder.context points to during build().
@@ -106,7 +93,7 @@ struct Model::Builder {
 };
 
 Model::Model(const Component& component, const config::ComponentPlan& plan)
-    : instance_(component, plan), ports_(ports_of(instance_)) {
+    : instance_(component, plan), ports_(instance_.read_ports()) {
   if (ports_.inputs.empty() || ports_.outputs.empty())
     throw Error(ErrorKind::plugin, component.describe() + ", ports: gives " + std::to_string(ports_.inputs.size()) +
                                        " inputs and " + std::to_string(ports_.outputs.size()) +
@@ -129,7 +116,7 @@ std::vector<at::Tensor> Model::forward(const RunPosition& position, const std::v
         return table.forward(instance_.self(), frame.get(), input_handles.data(), input_handles.size(),
                              output_handles.data(), output_handles.size());
       },
-      "forward", [&] { return at_step(position); });
+      "forward", position.at());
   std::vector<at::Tensor> outputs;
   outputs.reserve(output_handles.size());
   for (size_t i = 0; i < output_handles.size(); ++i) {
@@ -149,99 +136,8 @@ void Model::check_outputs(const RunPosition& position, const std::vector<at::Ten
   for (size_t i = 0; i < inputs.size(); ++i) find_mismatch(inputs[i], ports_.inputs[i], extents);
   for (size_t i = 0; i < outputs.size(); ++i)
     if (const auto reason = find_mismatch(outputs[i], ports_.outputs[i], extents))
-      throw Error(ErrorKind::plugin, component().describe() + ", forward (" + at_step(position) + "): gave " +
+      throw Error(ErrorKind::plugin, component().describe() + ", forward (" + position.at()() + "): gave " +
                                          ports_.outputs[i].describe() + " as " + describe(outputs[i]) + ": " + *reason);
-}
-
-Loss::Loss(const Component& component, const config::LossPlan& plan)
-    : name_(plan.name), factor_(plan.weight), instance_(component, plan), ports_(ports_of(instance_)) {}
-
-Loss::Result Loss::forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const {
-  static const std::vector<tenon_tensor*> kNoHandles;
-  Frame frame(position, kNoHandles);
-  const std::vector<tenon_tensor*> handles = to_handles(inputs);
-  tenon_loss_result result{};
-  result.size = sizeof result;
-  instance_.call(
-      [&](const tenon_loss& table) {
-        return table.forward(instance_.self(), frame.get(), handles.data(), handles.size(), &result);
-      },
-      "forward", [&] { return at_step(position); });
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::plugin, component().describe() + ", forward (" + at_step(position) + "): " + what);
-  };
-  Result given{to_tensor(result.loss), to_tensor(result.weight_tensor), result.weight};
-  if (!given.loss.defined() || given.loss.numel() != 1)
-    refuse("the loss is " + describe(given.loss) + "; expected a scalar");
-  if (given.weight_tensor.defined() && given.weight_tensor.numel() != 1)
-    refuse("the weight is " + describe(given.weight_tensor) + "; expected a scalar");
-  if (!given.weight_tensor.defined() && (!(given.weight >= 0) || std::isinf(given.weight)))
-    refuse("the weight is " + std::to_string(given.weight) + "; expected the number of items of the mean");
-  return given;
-}
-
-Metric::Metric(const Component& component, const config::MetricPlan& plan)
-    : name_(plan.name), instance_(component, plan), ports_(ports_of(instance_)) {
-  read_states();
-  read_figures();
-}
-
-void Metric::read_states() {
-  const tenon_state* const* states = nullptr;
-  uint64_t count = 0;
-  instance_.call([&](const tenon_metric& table) { return table.states(instance_.self(), &states, &count); }, "states");
-  for (uint64_t i = 0; i < count; ++i) {
-    const auto refuse = [&](const std::string& what) {
-      throw Error(ErrorKind::plugin, component().describe() + ", states: state " + std::to_string(i) + " " + what);
-    };
-    if (!states || !states[i] || states[i]->size < TENON_SIZE_TO(tenon_state, initial)) refuse("is null or cut short");
-    if (states[i]->reduction < TENON_REDUCE_SUM || states[i]->reduction > TENON_REDUCE_MIN)
-      refuse("has the reduction " + std::to_string(states[i]->reduction) + ", which this host does not know");
-    if (dtype_bytes(states[i]->dtype) == 0)
-      refuse("has the dtype " + std::to_string(states[i]->dtype) + ", which does not exist");
-    const at::IntArrayRef shape(states[i]->shape, states[i]->rank);
-    states_.push_back({at::empty(shape, to_scalar_type(states[i]->dtype)), states[i]->initial, states[i]->reduction});
-    handles_.push_back(to_handle(states_.back().tensor));
-  }
-}
-
-void Metric::read_figures() {
-  const tenon_figure* const* figures = nullptr;
-  uint64_t count = 0;
-  instance_.call([&](const tenon_metric& table) { return table.figures(instance_.self(), &figures, &count); },
-                 "figures");
-  for (uint64_t i = 0; i < count; ++i) {
-    if (!figures || !figures[i] || figures[i]->size < TENON_SIZE_TO(tenon_figure, doc) || figures[i]->name.size == 0)
-      throw Error(ErrorKind::plugin, component().describe() + ", figures: figure " + std::to_string(i) +
-                                         " is null, cut short or has no name");
-    figures_.push_back({to_string(figures[i]->name), figures[i]->direction});
-  }
-  if (figures_.empty()) throw Error(ErrorKind::plugin, component().describe() + ", figures: gives none");
-}
-
-void Metric::reset() {
-  for (State& state : states_) state.tensor.fill_(state.initial);
-}
-
-void Metric::update(const RunPosition& position, const std::vector<at::Tensor>& inputs) const {
-  Frame frame(position, handles_);
-  const std::vector<tenon_tensor*> handles = to_handles(inputs);
-  instance_.call(
-      [&](const tenon_metric& table) {
-        return table.update(instance_.self(), frame.get(), handles.data(), handles.size());
-      },
-      "update", [&] { return at_step(position); });
-}
-
-std::vector<double> Metric::compute(const RunPosition& position) const {
-  Frame frame(position, handles_);
-  std::vector<double> values(figures_.size(), std::nan(""));
-  instance_.call(
-      [&](const tenon_metric& table) {
-        return table.compute(instance_.self(), frame.get(), values.data(), values.size());
-      },
-      "compute", [&] { return at_step(position); });
-  return values;
 }
 
 }  // namespace tenon::plugins

@@ -1,4 +1,4 @@
-// Models, losses and metrics of plugins: what runs over tensors on the training thread.
+// A model of a plugin.
 #pragma once
 
 #include <string>
@@ -6,8 +6,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <tenon/loss.h>
-#include <tenon/metric.h>
 #include <tenon/model.h>
 
 #include "framework/plugins/frame.h"
@@ -48,65 +46,6 @@ class Model {
   PortList ports_;
   std::vector<NamedTensor> tensors_;
   std::vector<tenon_tensor*> handles_;  // of tensors_
-};
-
-class Loss {
- public:
-  // `loss` is a scalar, the mean over `weight` items.
-  struct Result {
-    at::Tensor loss;
-    // One of the two: a scalar tensor where the count is known on the device alone, else undefined and a number.
-    at::Tensor weight_tensor;
-    double weight;
-  };
-
-  Loss(const Component& component, const config::LossPlan& plan);
-  const Component& component() const { return instance_.component(); }
-  const std::vector<Port>& inputs() const { return ports_.inputs; }
-  const std::string& name() const { return name_; }
-  double factor() const { return factor_; }  // in the sum of losses
-
-  Result forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const;
-
- private:
-  std::string name_;
-  double factor_;
-  Instance<tenon_loss> instance_;
-  PortList ports_;
-};
-
-class Metric {
- public:
-  struct Figure {
-    std::string name;
-    int32_t direction;  // 1: higher is better, -1: lower, 0: neither
-  };
-
-  Metric(const Component& component, const config::MetricPlan& plan);
-  const Component& component() const { return instance_.component(); }
-  const std::vector<Port>& inputs() const { return ports_.inputs; }
-  const std::string& name() const { return name_; }
-  const std::vector<Figure>& figures() const { return figures_; }
-
-  void reset();
-  void update(const RunPosition& position, const std::vector<at::Tensor>& inputs) const;
-  std::vector<double> compute(const RunPosition& position) const;  // in the order of figures()
-
- private:
-  struct State {
-    at::Tensor tensor;
-    double initial;
-    uint32_t reduction;  // over ranks
-  };
-  void read_states();
-  void read_figures();
-
-  std::string name_;
-  Instance<tenon_metric> instance_;
-  PortList ports_;
-  std::vector<Figure> figures_;
-  std::vector<State> states_;
-  std::vector<tenon_tensor*> handles_;  // of states_
 };
 
 }  // namespace tenon::plugins

@@ -2,10 +2,9 @@
 
 #include <torch/torch.h>
 
-#include <cstring>
-
 #include <tenon/native_torch.h>
 
+#include "framework/plugins/dlpack.h"
 #include "framework/plugins/frame.h"
 #include "framework/plugins/gradients.h"
 #include "framework/plugins/host_table.h"
@@ -80,29 +79,12 @@ void give_to_frame(const tenon_frame* frame, tenon_tensor* handle) {
   release(handle);
 }
 
-tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t rank,
-                         const void* elements, tenon_tensor** out) {
-  try {
-    const at::IntArrayRef extents(shape, rank);
-    at::Tensor tensor = at::empty(extents, to_scalar_type(dtype));
-    if (tensor.numel() > 0) {
-      if (!elements) return fail(TENON_INVALID_ARGUMENT, "make_tensor: the elements are null");
-      std::memcpy(tensor.mutable_data_ptr(), elements, tensor.nbytes());
-    }
-    *out = Frame::of(frame).keep(std::move(tensor));
-    return TENON_OK;
-  } catch (const c10::Error& error) {
-    return fail(TENON_INVALID_ARGUMENT, std::string("make_tensor: ") + error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return fail(TENON_INVALID_ARGUMENT, std::string("make_tensor: ") + error.what());
-  }
-}
-
 constexpr tenon_native_torch kNativeTorch{sizeof(tenon_native_torch), wrap, unwrap, give_to_frame};
 
 const void* get_extension(std::string_view id) {
   if (id == TENON_NATIVE_TORCH) return &kNativeTorch;
   if (id == TENON_GRADIENT) return &gradient_extension();
+  if (id == TENON_DLPACK) return &dlpack_extension();
   return nullptr;
 }
 
@@ -130,28 +112,9 @@ std::string describe(const at::Tensor& tensor) {
   return std::string(dtype_name(to_dtype(tensor.scalar_type()))) + " " + to_string(exact_shape(tensor.sizes().vec()));
 }
 
-Frame::Frame(const RunPosition& position, const std::vector<tenon_tensor*>& handles)
-    : base_{}, thread_(std::this_thread::get_id()) {
-  static_assert(offsetof(Frame, base_) == 0);
-  base_.size = sizeof base_;
-  base_.tensors = handles.data();
-  base_.tensor_count = handles.size();
-  base_.training = position.training;
-  base_.rank = position.rank;
-  base_.world_size = position.world_size;
-  base_.step = position.step;
-  base_.epoch = position.epoch;
-}
-
-tenon_tensor* Frame::keep(at::Tensor tensor) {
-  tenon_tensor* handle = to_handle(tensor);
-  kept_.push_back(std::move(tensor));
-  return handle;
-}
-
 void install_libtorch() {
-  install_tensor_functions(
-      {retain, release, tensor_info, tensor_data, find_operator, call_operator, make_tensor, get_extension});
+  install_tensor_functions({retain, release, tensor_info, tensor_data, find_operator, call_operator, make_tensor,
+                            append_rows, get_extension});
 }
 
 std::string torch_build() { return TENON_TORCH_BUILD; }

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -30,9 +32,16 @@ TEST_CASE("host plugins lists what is found, with the components of each") {
 }
 
 TEST_CASE("host plugins says why a file is refused, and still lists the others") {
-  for (const char* fixture : {"short_table", "wrong_version", "duplicate_digits"}) {
+  const std::pair<const char*, std::vector<std::string>> refused[] = {{"missing_entry", {}},
+                                                                      {"duplicate_digits", {}},
+                                                                      {"duplicate_digits", {"--load"}},
+                                                                      {"short_table", {"--load"}},
+                                                                      {"wrong_version", {"--load"}}};
+  for (const auto& [fixture, more] : refused) {
     CAPTURE(fixture);
-    const Outcome outcome = run_host({"plugins", "--plugin-dir", kFixtures + fixture, "--json"});
+    std::vector<std::string> arguments{"plugins", "--plugin-dir", kFixtures + fixture, "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_host(arguments);
     CHECK(outcome.exit_code == 3);
     const auto all = nlohmann::json::parse(outcome.output);
     REQUIRE(all["refused"].size() == 1);
@@ -42,24 +51,116 @@ TEST_CASE("host plugins says why a file is refused, and still lists the others")
   }
 }
 
-TEST_CASE("host describe gives parameters, inputs and outputs") {
-  const Outcome model = run_host({"describe", "small_cnn"});
+TEST_CASE("host plugins and host describe read notes and run no code of plugins, unless they are asked to") {
+  const std::filesystem::path traces = make_empty_folder("traces") / "traces.txt";
+  const auto run_watched = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--plugin-dir", kFixtures + "leaves_traces"});
+    std::filesystem::remove(traces);
+    const Outcome outcome = run_host(arguments, "TENON_TEST_TRACES='" + traces.string() + "'");
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    return outcome;
+  };
+  const Outcome listed = run_watched({"plugins"});
+  CHECK(listed.output.find("\n  dataset  leaves_traces    tells when code of it runs\n") != std::string::npos);
+  CHECK(!std::filesystem::exists(traces));
+  const Outcome described = run_watched({"describe", "leaves_traces"});
+  CHECK(described.output.find("  samples = 10  an integer, in [1, inf)\n      number of samples\n") !=
+        std::string::npos);
+  CHECK(described.output.find("host describe leaves_traces --ports, which runs code of the plugin") !=
+        std::string::npos);
+  CHECK(!std::filesystem::exists(traces));
+  run_watched({"describe", "digits", "--ports"});  // runs that plugin alone
+  CHECK(!std::filesystem::exists(traces));
+
+  CHECK(run_watched({"plugins", "--load"}).output == listed.output);
+  CHECK(read_file(traces) == "loaded\nopened\n");
+  run_watched({"describe", "leaves_traces", "--ports"});
+  CHECK(read_file(traces) == "loaded\nopened\n");
+}
+
+TEST_CASE("a file without a note is listed with what to do, and host note writes one") {
+  const std::filesystem::path folder = make_empty_folder("unnoted");
+  const std::filesystem::path file = folder / "leaves_traces.so";
+  std::filesystem::copy_file(kFixtures + "leaves_traces/leaves_traces.so", file);
+  const std::string noted = read_file(file);
+  const std::string remove = "objcopy --remove-section .note.tenon '" + file.string() + "'";
+  REQUIRE(std::system(remove.c_str()) == 0);
+
+  const Outcome without = run_host({"plugins", "--plugin-dir", folder.string()});
+  CHECK(without.exit_code == 0);
+  CHECK(without.output.find("no note: " + file.string() + ": run `host note " + file.string() +
+                            "`, or `host plugins --load`") != std::string::npos);
+  CHECK(without.output.find(" plugins, 1 without a note, 0 refused (") != std::string::npos);
+  const Outcome unknown = run_host({"describe", "leaves_traces", "--plugin-dir", folder.string()});
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.errors.find("; files without a note, which --load looks into: 1") != std::string::npos);
+  CHECK(run_host({"describe", "leaves_traces", "--load", "--plugin-dir", folder.string()}).exit_code == 0);
+
+  CHECK(run_host({"note", file.string()}).exit_code == 0);
+  CHECK(run_host({"describe", "leaves_traces", "--plugin-dir", folder.string()}).exit_code == 0);
+  const std::string once = read_file(file);
+  CHECK(run_host({"note", file.string()}).exit_code == 0);
+  CHECK(read_file(file) == once);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+}
+
+TEST_CASE("host note leaves a file alone that it can write no note for") {
+  const std::filesystem::path folder = make_empty_folder("refused_note");
+  const std::filesystem::path file = folder / "plugin.so";
+  const auto refused = [&](const std::string& fixture, const std::vector<std::string>& more,
+                           const std::string& message) {
+    std::filesystem::copy_file(kFixtures + fixture + "/" + fixture + ".so", file,
+                               std::filesystem::copy_options::overwrite_existing);
+    const std::string before = read_file(file);
+    std::vector<std::string> arguments{"note", file.string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_host(arguments);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 3);
+    CHECK(outcome.errors.find(file.string() + ": " + message) != std::string::npos);
+    CHECK(read_file(file) == before);
+    CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  };
+  refused("short_table", {}, "the table of dataset \"fixture\" is ");
+  refused("missing_entry", {}, "has no symbol tenon_plugin_open");
+  refused("counting", {"--objcopy", "no-such-program"},
+          "the note could not be written: no-such-program cannot be run: No such file or directory; expected the "
+          "objcopy of binutils");
+  refused("counting", {"--objcopy", "false"}, "the note could not be written: false failed; expected it to add");
+  refused("counting", {"--objcopy", "true"}, "the note could not be written: true left no file with the note");
+}
+
+TEST_CASE("a run refuses a plugin that says another thing than its note") {
+  const std::vector<std::string> arguments{"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--check",
+                                           "--plugin-dir", kFixtures + "two_faced"};
+  CHECK(run_host(arguments).exit_code == 0);
+  const Outcome other = run_host(arguments, "TENON_TEST_TWO_FACED=1");
+  CAPTURE(other.errors);
+  CHECK(other.exit_code == 3);
+  CHECK(other.errors.find("two_faced.so: its note does not describe it: components.two_faced.parameters.samples."
+                          "default: the note says \"10\", the plugin says \"20\"; expected the same") !=
+        std::string::npos);
+}
+
+TEST_CASE("host describe gives parameters, and with --ports inputs and outputs") {
+  const Outcome model = run_host({"describe", "small_cnn", "--ports"});
   CHECK(model.exit_code == 0);
   CHECK(model.output.find("  width = 32  an integer, in [1, inf)\n      channels of the first convolutions") !=
         std::string::npos);
   CHECK(model.output.find("\ninputs\n  image: float16/bfloat16/float32/float64 [N, 1, H, W]") != std::string::npos);
-  const Outcome dataset = run_host({"describe", "image_folder"});
+  const Outcome dataset = run_host({"describe", "image_folder", "--ports"});
   CHECK(dataset.exit_code == 0);
   CHECK(dataset.output.find("  path (required)  a path") != std::string::npos);
   CHECK(dataset.output.find("the rest is known once these have a value: path") != std::string::npos);
-  const auto metric = nlohmann::json::parse(run_host({"describe", "accuracy", "--json"}).output);
+  const auto metric = nlohmann::json::parse(run_host({"describe", "accuracy", "--ports", "--json"}).output);
   REQUIRE(metric.size() == 1);
   CHECK(metric[0]["figures"][0] == "accuracy (higher is better)");
   CHECK(metric[0]["parameters"][0]["default"] == "-100");
 }
 
 TEST_CASE("host describe survives a component that cannot be created") {
-  const Outcome outcome = run_host({"describe", "fixture", "--plugin-dir", kFixtures + "throwing_create"});
+  const Outcome outcome = run_host({"describe", "fixture", "--ports", "--plugin-dir", kFixtures + "throwing_create"});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output.find("let escape an exception: escaped from create") != std::string::npos);
 }
@@ -76,8 +177,19 @@ TEST_CASE("mistakes with plugins and describe end with code 2 and a way out") {
   refused({"describe", "accurcy"}, "there is no component \"accurcy\"; did you mean \"accuracy\"?");
   refused({"describe", "accuracy", "--json", "--markdown"}, "choose one");
   refused({"plugins", "--markdown"}, "host plugins has --json");
+  refused({"plugins", "--ports"}, "--ports is an option of host describe");
+  refused({"note"}, "note has no file; write host note FILE");
+  refused({"note", "--objcopy", "objcopy"}, "note has no file");
+  refused({"note", "a.so", "b.so"}, "the argument \"b.so\" stands alone");
   refused({"plugins", "--config", "run.toml"}, "unknown option --config");
   refused({"plugins", "digits"}, "the argument \"digits\" stands alone");
+}
+
+TEST_CASE("host describe leaves out of JSON what it did not ask for") {
+  const auto loss = nlohmann::json::parse(run_host({"describe", "cross_entropy", "--json"}).output);
+  REQUIRE(loss.size() == 1);
+  CHECK(loss[0]["plugin"]["license"] == "Apache-2.0");
+  CHECK(!loss[0].contains("inputs"));
 }
 
 TEST_CASE("docs/components.md is what host describe prints of the bundled components") {
@@ -85,7 +197,7 @@ TEST_CASE("docs/components.md is what host describe prints of the bundled compon
   expected.erase(0, expected.find("## "));
   std::string printed;
   for (const char* id : {"small_cnn", "mlp", "digits", "image_folder", "cross_entropy", "accuracy", "early_stopping"}) {
-    const Outcome outcome = run_host({"describe", id, "--markdown"});
+    const Outcome outcome = run_host({"describe", id, "--markdown", "--ports"});
     REQUIRE(outcome.exit_code == 0);
     printed += (printed.empty() ? "" : "\n") + outcome.output;
   }

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <csignal>
+#include <tuple>
+
 #include "framework/support/sha256.h"
 #include "tests/end_to_end/hosted_run.h"
 
@@ -37,7 +40,8 @@ TEST_CASE("a wrong plugin in a directory ends with code 3, its file and what is 
       {"duplicate_digits", "dataset \"digits\" is in two plugins"},
       {"duplicate_param", "dataset \"fixture\" declares the parameter samples twice"},
       {"bad_schema_default", "the default is 0; expected an integer of at least 1"},
-      {"bad_schema_range", "the range `at least 1` is not an interval"}};
+      {"bad_schema_range", "the range `at least 1` is not an interval"},
+      {"future_operator", "calls the operator aten::reluu_of_tomorrow: there is no operator aten::reluu_of_tomorrow"}};
   for (const auto& [fixture, message] : expected) {
     const Outcome outcome = train_with(fixture);
     CAPTURE(outcome.errors);
@@ -57,6 +61,22 @@ TEST_CASE("a component that cannot be created ends the run with its plugin and p
     CHECK(outcome.errors.find("dataset \"fixture\" of plugin fixture 0.1.0, create (--set data.train)") !=
           std::string::npos);
     CHECK(outcome.errors.find(message) != std::string::npos);
+  }
+}
+
+TEST_CASE("a crash or an exit in a plugin ends the run with plugin, function and sample") {
+  for (const auto& [how, exit_code, message] :
+       {std::tuple("crash", 128 + SIGSEGV,
+                   "error: the process crashed with SIGSEGV (invalid memory access) in plugin "),
+        std::tuple("exit", 3, "error: exit() was called in plugin ")}) {
+    for (const char* workers : {"0", "2"}) {
+      const std::string data = "data.train={use=\"ending\", params={how=\"" + std::string(how) + "\"}}";
+      const Outcome outcome = train_with("ending", {"--set", data, "--set", std::string("data.workers=") + workers});
+      CAPTURE(outcome.errors);
+      CHECK(outcome.exit_code == exit_code);
+      CHECK(outcome.errors.find(message) != std::string::npos);
+      CHECK(outcome.errors.find("/ending.so, dataset ending, function get, train sample 3") != std::string::npos);
+    }
   }
 }
 

@@ -21,6 +21,7 @@ struct RecordedLine {
 
 class MemoryRecorder final : public Recorder {
  public:
+  std::filesystem::path folder() const override { return "/recorded"; }
   void record(LineKind kind, const RunState& state,
               const std::vector<std::pair<std::string, double>>& figures) override;
   void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors) override;

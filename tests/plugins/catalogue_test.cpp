@@ -24,7 +24,7 @@ struct Wrong {
 
 constexpr Wrong kWrong[] = {
     {"missing_entry", "has no symbol tenon_plugin_open"},
-    {"wrong_version", "speaks the plugin ABI 99.0 to 99.0; this host speaks 0.1 to 0.1"},
+    {"wrong_version", "speaks the plugin ABI 99.0 to 99.0; this host speaks 1.0 to 1.0"},
     {"silent_torch", "links LibTorch but does not say which: build it with tenon_add_plugin(NAME TORCH ...)"},
     {"wrong_torch", "was built with LibTorch 1.0.0+none,cxx11abi=1; this host has 2.11.0+test,cxx11abi=1"},
     {"open_fails", "tenon_plugin_open failed: "},

@@ -63,7 +63,7 @@ struct Failing {
   bool fails_in_forward;
 };
 
-const tenon::plugins::PluginInfo kPlugin{"test", "1.0.0", "MIT", "", "", "test.so", "", 0};
+const tenon::plugins::PluginInfo kPlugin{{"test", "1.0.0", "MIT", ""}, "test.so", "", 0};
 const tenon::plugins::Component kComponent{{tenon::config::ComponentKind::loss, "test", "", {}}, nullptr, &kPlugin};
 
 // Runs `body` as the forward of a component.

@@ -63,7 +63,7 @@ tenon_status forward(void*, const tenon_frame*, tenon_tensor* const* inputs, uin
 }
 
 constexpr tenon_model kTable{sizeof(tenon_model), create, destroy, ports, build, forward};
-const PluginInfo kPlugin{"test", "1.0", "MIT", "", "", "test.so", "", 1};
+const PluginInfo kPlugin{{"test", "1.0", "MIT", ""}, "test.so", "", 1};
 const Component kComponent{{tenon::config::ComponentKind::model, "echo", "", {}}, &kTable, &kPlugin};
 
 std::vector<at::Tensor> build_tensors(std::vector<Declared> wanted) {

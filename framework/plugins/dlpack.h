@@ -1,0 +1,10 @@
+// Tensors to and from other libraries: see tenon/dlpack.h.
+#pragma once
+
+#include <tenon/dlpack.h>
+
+namespace tenon::plugins {
+
+const tenon_dlpack& dlpack_extension();
+
+}  // namespace tenon::plugins

@@ -1,0 +1,70 @@
+#include "framework/plugins/frame.h"
+
+#include <torch/torch.h>
+
+#include <cstring>
+
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/tensor_handles.h"
+#include "framework/support/philox.h"
+
+namespace tenon::plugins {
+
+Frame::Frame(const RunPosition& position, const std::vector<tenon_tensor*>& handles,
+             std::span<AppendedRows* const> rows)
+    : base_{}, position_(position), thread_(std::this_thread::get_id()), rows_(rows) {
+  static_assert(offsetof(Frame, base_) == 0);
+  base_.size = sizeof base_;
+  base_.tensors = handles.data();
+  base_.tensor_count = handles.size();
+  base_.training = position.training;
+  base_.rank = position.rank;
+  base_.world_size = position.world_size;
+  base_.step = position.step;
+  base_.epoch = position.epoch;
+  base_.seed = support::derive_seed(position.seed, support::StreamPurpose::frame, position.rank,
+                                    static_cast<uint64_t>(position.step) * 2 + (position.training ? 1 : 0));
+}
+
+tenon_tensor* Frame::keep(at::Tensor tensor) {
+  tenon_tensor* handle = to_handle(tensor);
+  kept_.push_back(std::move(tensor));
+  return handle;
+}
+
+tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t rank,
+                         const void* elements, tenon_tensor** out) {
+  try {
+    const at::IntArrayRef extents(shape, rank);
+    at::Tensor tensor = at::empty(extents, to_scalar_type(dtype));
+    if (tensor.numel() > 0) {
+      if (!elements) return fail(TENON_INVALID_ARGUMENT, "make_tensor: the elements are null");
+      std::memcpy(tensor.mutable_data_ptr(), elements, tensor.nbytes());
+    }
+    *out = Frame::of(frame).keep(std::move(tensor));
+    return TENON_OK;
+  } catch (const c10::Error& error) {
+    return fail(TENON_INVALID_ARGUMENT, std::string("make_tensor: ") + error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return fail(TENON_INVALID_ARGUMENT, std::string("make_tensor: ") + error.what());
+  }
+}
+
+tenon_status append_rows(const tenon_frame* base, uint64_t state, tenon_tensor* handle) {
+  if (!base || !handle) return fail(TENON_INVALID_ARGUMENT, "append: a null frame or tensor");
+  AppendedRows* rows = Frame::of(base).rows(state);
+  if (!rows)
+    return fail(TENON_INVALID_ARGUMENT, "append: state " + std::to_string(state) +
+                                            " does not take rows here; expected one whose reduction is "
+                                            "TENON_REDUCE_CONCATENATE, in update");
+  const at::Tensor given = to_tensor(handle);
+  const at::Tensor& like = rows->like;
+  if (given.dim() != like.dim() || given.sizes().slice(1) != like.sizes().slice(1) || given.dtype() != like.dtype())
+    return fail(TENON_INVALID_ARGUMENT, "append: the rows are " + describe(given) + "; expected " + describe(like) +
+                                            " with any number in place of the 0");
+  // A copy, since a batch's memory is used again for the next one.
+  rows->parts.push_back(given.detach().clone());
+  return TENON_OK;
+}
+
+}  // namespace tenon::plugins

@@ -1,0 +1,106 @@
+#include "framework/plugins/load_plugin.h"
+
+#include <set>
+#include <utility>
+
+#include "framework/plugins/check_plugin.h"
+#include "framework/plugins/guard.h"
+#include "framework/plugins/shared_library.h"
+#include "framework/support/error.h"
+
+#ifndef TENON_VERSION
+#error "TENON_VERSION is defined by the build"
+#endif
+
+namespace tenon::plugins {
+
+namespace fs = std::filesystem;
+using config::ComponentKind;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+// The entry is foreign code that runs before there is a component to name.
+tenon_reply call_entry(const fs::path& file, const tenon_host& host) {
+  const auto entry = reinterpret_cast<tenon_plugin_open_function>(open_symbol(file, TENON_ENTRY_SYMBOL));
+  tenon_offer offer{};
+  offer.abi_min = TENON_ABI_OLDEST;
+  offer.abi_max = TENON_ABI_CURRENT;
+  offer.host = &host;
+  offer.host_version = to_tenon(TENON_VERSION);
+  tenon_reply reply{};
+  tenon_status status = TENON_OK;
+  detail::failure.clear();
+  try {
+    status = entry(&offer, &reply);
+  } catch (...) {
+    throw Error(ErrorKind::plugin,
+                file.string() + ": " TENON_ENTRY_SYMBOL " let an exception escape; expected a status");
+  }
+  // A plugin that refuses because of the versions still says its range: the message about both is the better one.
+  if (reply.abi_max != 0) negotiate_abi(file, reply);
+  if (status != TENON_OK)
+    throw Error(ErrorKind::plugin,
+                file.string() + ": " TENON_ENTRY_SYMBOL " failed: " +
+                    (detail::failure.empty() ? "status " + std::to_string(status) : detail::failure));
+  if (!reply.plugin) throw Error(ErrorKind::plugin, file.string() + ": " TENON_ENTRY_SYMBOL " gave no plugin (null)");
+  return reply;
+}
+
+// At load, and not in the middle of a run.
+void require_operators(const fs::path& file, const PluginDescription& plugin, const tenon_host& host) {
+  for (const std::string& name : plugin.operators) {
+    const size_t dot = name.find('.');
+    const std::string overload = dot == std::string::npos ? "" : name.substr(dot + 1);
+    const tenon_op* found = nullptr;
+    detail::failure.clear();
+    if (host.op(to_tenon(name.substr(0, dot)), to_tenon(overload), &found) != TENON_OK)
+      throw Error(ErrorKind::plugin, file.string() + ": calls the operator " + name + ": " + detail::failure +
+                                         "; it needs a host with a newer LibTorch, or one that still has it");
+  }
+}
+
+// Which LibTorch it wants cannot be compared with the host's: with another one it would crash at some later call.
+void require_torch_build_said(const PluginFile& file, const PluginDescription& plugin) {
+  if (!plugin.torch_build.empty() || file.libtorch.empty()) return;
+  throw Error(ErrorKind::plugin, file.file.string() +
+                                     ": links LibTorch but does not say which: build it with tenon_add_plugin(NAME "
+                                     "TORCH ...), or without " +
+                                     file.libtorch.front());
+}
+
+}  // namespace
+
+LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const std::string& torch_build) {
+  const tenon_reply reply = call_entry(file.file, host);
+  const uint32_t abi = negotiate_abi(file.file, reply);
+  LoadedPlugin plugin{std::make_unique<PluginInfo>(check_plugin(file.file, reply.plugin, torch_build)), {}};
+  PluginInfo& info = *plugin.info;
+  info.abi = abi;
+  info.abi_min = reply.abi_min;
+  info.abi_max = reply.abi_max;
+  info.sha256 = file.sha256;
+  require_operators(file.file, info, host);
+  require_torch_build_said(file, info);
+  std::set<std::pair<ComponentKind, std::string>> seen;
+  for (uint64_t i = 0; i < reply.plugin->component_count; ++i) {
+    const Component& component = plugin.components.emplace_back(check_component(info, reply.plugin->components[i]));
+    info.components.push_back(component.schema);
+    if (!seen.emplace(component.schema.kind, component.schema.id).second)
+      throw Error(ErrorKind::plugin, file.file.string() + ": " + config::to_string(component.schema.kind) + " \"" +
+                                         component.schema.id + "\" is in it twice; rename one");
+  }
+  return plugin;
+}
+
+uint32_t require_fitting(const PluginFile& file, const PluginDescription& plugin, const tenon_host& host,
+                         const std::string& torch_build) {
+  const uint32_t abi = negotiate_abi(file.file, {plugin.abi_min, plugin.abi_max, nullptr});
+  require_torch_build(file.file, plugin.torch_build, torch_build);
+  require_operators(file.file, plugin, host);
+  require_torch_build_said(file, plugin);
+  return abi;
+}
+
+}  // namespace tenon::plugins

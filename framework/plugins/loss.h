@@ -1,0 +1,48 @@
+// A loss of a plugin.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <tenon/loss.h>
+
+#include "framework/plugins/frame.h"
+#include "framework/plugins/instance.h"
+#include "framework/plugins/ports.h"
+
+namespace tenon::plugins {
+
+class Loss {
+ public:
+  // `loss` is a scalar, the mean over `weight` items.
+  struct Result {
+    at::Tensor loss;
+    // One of the two: a scalar tensor where the count is known on the device alone, else undefined and a number.
+    at::Tensor weight_tensor;
+    double weight;
+    // Scalars, one for each of part_names(); undefined for one that was not given.
+    std::vector<at::Tensor> parts;
+  };
+
+  Loss(const Component& component, const config::LossPlan& plan);
+  const Component& component() const { return instance_.component(); }
+  const std::vector<Port>& inputs() const { return ports_.inputs; }
+  const std::string& name() const { return name_; }
+  double factor() const { return factor_; }  // in the sum of losses
+  const std::vector<std::string>& part_names() const { return part_names_; }
+
+  Result forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const;
+
+ private:
+  void read_part_names();
+
+  std::string name_;
+  double factor_;
+  Instance<tenon_loss> instance_;
+  PortList ports_;
+  std::vector<std::string> part_names_;
+};
+
+}  // namespace tenon::plugins

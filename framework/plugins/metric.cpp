@@ -1,0 +1,104 @@
+#include "framework/plugins/metric.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "framework/plugins/tensor_handles.h"
+#include "framework/support/error.h"
+
+namespace tenon::plugins {
+
+using support::Error;
+using support::ErrorKind;
+
+Metric::Metric(const Component& component, const config::MetricPlan& plan)
+    : name_(plan.name), instance_(component, plan), ports_(instance_.read_ports()) {
+  if (!ports_.outputs.empty())
+    throw Error(ErrorKind::plugin, component.describe() + ", ports: " + ports_.outputs[0].name +
+                                       " is an output; a metric has inputs alone, and gives figures");
+  read_states();
+  read_figures();
+}
+
+void Metric::read_states() {
+  const tenon_state* const* states = nullptr;
+  uint64_t count = 0;
+  instance_.call([&](const tenon_metric& table) { return table.states(instance_.self(), &states, &count); }, "states");
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto refuse = [&](const std::string& what) {
+      throw Error(ErrorKind::plugin, component().describe() + ", states: state " + std::to_string(i) + " " + what);
+    };
+    if (!states || !states[i] || states[i]->size < TENON_SIZE_TO(tenon_state, initial)) refuse("is null or cut short");
+    if (states[i]->reduction < TENON_REDUCE_SUM || states[i]->reduction > TENON_REDUCE_CONCATENATE)
+      refuse("has the reduction " + std::to_string(states[i]->reduction) + ", which this host does not know");
+    if (dtype_bytes(states[i]->dtype) == 0)
+      refuse("has the dtype " + std::to_string(states[i]->dtype) + ", which does not exist");
+    const at::IntArrayRef shape(states[i]->shape, states[i]->rank);
+    const bool concatenates = states[i]->reduction == TENON_REDUCE_CONCATENATE;
+    if (concatenates && (shape.empty() || shape[0] != 0))
+      refuse("is concatenated and has the shape " + to_string(exact_shape(shape.vec())) +
+             "; expected 0 as the first extent, which counts the rows");
+    State state{at::empty(shape, to_scalar_type(states[i]->dtype)), states[i]->initial, states[i]->reduction, {}};
+    if (concatenates) state.rows.like = state.tensor;
+    states_.push_back(std::move(state));
+  }
+}
+
+void Metric::read_figures() {
+  const tenon_figure* const* figures = nullptr;
+  uint64_t count = 0;
+  instance_.call([&](const tenon_metric& table) { return table.figures(instance_.self(), &figures, &count); },
+                 "figures");
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!figures || !figures[i] || figures[i]->size < TENON_SIZE_TO(tenon_figure, doc) || figures[i]->name.size == 0)
+      throw Error(ErrorKind::plugin, component().describe() + ", figures: figure " + std::to_string(i) +
+                                         " is null, cut short or has no name");
+    Figure figure{to_string(figures[i]->name), figures[i]->direction};
+    for (const Figure& known : figures_)
+      if (known.name == figure.name)
+        throw Error(ErrorKind::plugin, component().describe() + ", figures: two are called " + figure.name);
+    figures_.push_back(std::move(figure));
+  }
+  if (figures_.empty()) throw Error(ErrorKind::plugin, component().describe() + ", figures: gives none");
+}
+
+void Metric::reset() {
+  for (State& state : states_) {
+    state.tensor.fill_(state.initial);
+    state.rows.parts.clear();
+  }
+}
+
+void Metric::update(const RunPosition& position, const std::vector<at::Tensor>& inputs) {
+  std::vector<tenon_tensor*> states;
+  std::vector<AppendedRows*> rows;
+  for (State& state : states_) {
+    states.push_back(to_handle(state.tensor));
+    rows.push_back(state.reduction == TENON_REDUCE_CONCATENATE ? &state.rows : nullptr);
+  }
+  Frame frame(position, states, rows);
+  const std::vector<tenon_tensor*> handles = to_handles(inputs);
+  instance_.call(
+      [&](const tenon_metric& table) {
+        return table.update(instance_.self(), frame.get(), handles.data(), handles.size());
+      },
+      "update", position.at());
+}
+
+std::vector<double> Metric::compute(const RunPosition& position) const {
+  std::vector<at::Tensor> states;
+  for (const State& state : states_)
+    states.push_back(state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts).cpu());
+  const std::vector<tenon_tensor*> handles = to_handles(states);
+  Frame frame(position, handles);
+  std::vector<double> values(figures_.size(), std::nan(""));
+  instance_.call(
+      [&](const tenon_metric& table) {
+        return table.compute(instance_.self(), frame.get(), values.data(), values.size());
+      },
+      "compute", position.at());
+  return values;
+}
+
+}  // namespace tenon::plugins

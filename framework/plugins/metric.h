@@ -1,0 +1,51 @@
+// A metric of a plugin, with the states that the host keeps for it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <tenon/metric.h>
+
+#include "framework/plugins/frame.h"
+#include "framework/plugins/instance.h"
+#include "framework/plugins/ports.h"
+
+namespace tenon::plugins {
+
+class Metric {
+ public:
+  struct Figure {
+    std::string name;
+    int32_t direction;  // 1: higher is better, -1: lower, 0: neither
+  };
+
+  Metric(const Component& component, const config::MetricPlan& plan);
+  const Component& component() const { return instance_.component(); }
+  const std::vector<Port>& inputs() const { return ports_.inputs; }
+  const std::string& name() const { return name_; }
+  const std::vector<Figure>& figures() const { return figures_; }
+
+  void reset();
+  void update(const RunPosition& position, const std::vector<at::Tensor>& inputs);
+  std::vector<double> compute(const RunPosition& position) const;  // in the order of figures()
+
+ private:
+  struct State {
+    at::Tensor tensor;
+    double initial;
+    uint32_t reduction;  // over ranks
+    AppendedRows rows;   // of TENON_REDUCE_CONCATENATE
+  };
+  void read_states();
+  void read_figures();
+
+  std::string name_;
+  Instance<tenon_metric> instance_;
+  PortList ports_;
+  std::vector<Figure> figures_;
+  std::vector<State> states_;
+};
+
+}  // namespace tenon::plugins

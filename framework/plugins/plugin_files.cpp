@@ -1,0 +1,112 @@
+#include "framework/plugins/plugin_files.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+
+#include <tenon/plugin.h>
+
+#include "framework/plugins/inspect_library.h"
+#include "framework/plugins/plugin_note.h"
+#include "framework/support/error.h"
+#include "framework/support/sha256.h"
+
+namespace tenon::plugins {
+
+namespace fs = std::filesystem;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+std::vector<fs::path> split_path_list(const char* list) {
+  std::vector<fs::path> paths;
+  std::istringstream stream(list ? list : "");
+  for (std::string entry; std::getline(stream, entry, ':');)
+    if (!entry.empty()) paths.emplace_back(entry);
+  return paths;
+}
+
+std::vector<fs::path> list_libraries(const fs::path& directory) {
+  if (!fs::is_directory(directory)) return {directory};  // a plugin file that was named directly
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory))
+    if (entry.path().extension() == ".so" && entry.is_regular_file()) files.push_back(fs::canonical(entry.path()));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void require_pinned_digest(const fs::path& file, const std::string& sha256,
+                           const std::vector<config::PluginPin>& pins) {
+  for (const config::PluginPin& pin : pins)
+    if (pin.file == file.filename() && pin.sha256 != sha256)
+      throw Error(ErrorKind::plugin, file.string() + ": has the SHA-256 " + sha256 + "; expected " + pin.sha256 +
+                                         ", as " + pin.place +
+                                         " pins it: bring back that file, or pin the new one if you trust it");
+}
+
+}  // namespace
+
+std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_command_line,
+                                              const std::vector<fs::path>& from_run_file,
+                                              const fs::path& host_executable) {
+  std::vector<fs::path> found;
+  const auto add = [&](const fs::path& path) {
+    const fs::path canonical = fs::canonical(path);
+    if (std::find(found.begin(), found.end(), canonical) == found.end()) found.push_back(canonical);
+  };
+  const auto add_named = [&](const std::vector<fs::path>& paths, const std::string& source) {
+    for (const fs::path& path : paths) {
+      if (!fs::exists(path))
+        throw Error(ErrorKind::plugin, source + ": " + path.string() +
+                                           " does not exist; expected a directory of plugins or a plugin file");
+      add(path);
+    }
+  };
+  add_named(from_command_line, "--plugin-dir");
+  add_named(from_run_file, "[plugins] paths");
+  add_named(split_path_list(std::getenv("TENON_PLUGIN_PATH")), "TENON_PLUGIN_PATH");
+  const fs::path prefix = host_executable.parent_path().parent_path();
+  std::vector<fs::path> usual;
+  if (const char* home = std::getenv("HOME"); home && *home)
+    usual.push_back(fs::path(home) / ".local/lib/tenon/plugins");
+  usual.push_back(prefix / "lib/tenon/plugins");
+  usual.push_back(prefix / "plugins");
+  for (const fs::path& path : usual)
+    if (fs::is_directory(path)) add(path);
+  return found;
+}
+
+std::vector<fs::path> list_plugin_files(const std::vector<fs::path>& directories) {
+  std::vector<fs::path> files;
+  std::set<fs::path> seen;
+  for (const fs::path& directory : directories)
+    for (const fs::path& file : list_libraries(directory))
+      if (seen.insert(file).second) files.push_back(file);
+  return files;
+}
+
+std::string describe_search(const std::vector<fs::path>& directories) {
+  if (directories.empty()) return "no plugin directory was found: give one with --plugin-dir";
+  std::string text = "searched";
+  for (const fs::path& directory : directories)
+    text += (&directory == &directories.front() ? " " : ", ") + directory.string();
+  return text;
+}
+
+PluginFile inspect_plugin_file(const fs::path& file, const std::vector<config::PluginPin>& pins, Notes notes) {
+  const LibraryFacts facts = inspect_library(file, TENON_ENTRY_SYMBOL);
+  PluginFile inspected{file, support::read_sha256(file), find_libtorch(facts.needed), std::nullopt};
+  require_pinned_digest(file, inspected.sha256, pins);
+  if (facts.note && notes == Notes::read) inspected.note = parse_note(file, *facts.note);
+  return inspected;
+}
+
+void throw_in_two_plugins(config::ComponentKind kind, const std::string& id, const fs::path& first,
+                          const fs::path& second) {
+  throw Error(ErrorKind::plugin, std::string(config::to_string(kind)) + " \"" + id + "\" is in two plugins: " +
+                                     first.string() + " and " + second.string() + "; remove one, or rename its id");
+}
+
+}  // namespace tenon::plugins

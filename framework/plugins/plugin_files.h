@@ -1,0 +1,54 @@
+// The files of plugins as they are found, before any code of them runs.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/config/run_plan.h"
+#include "framework/plugins/plugin_description.h"
+
+namespace tenon::plugins {
+
+// In the order of precedence: --plugin-dir, the run file's [plugins] paths, $TENON_PLUGIN_PATH (colon-separated), the
+// user's library directory (~/.local/lib/tenon/plugins), the system's (<prefix>/lib/tenon/plugins beside the host's
+// bin) and the directory `plugins` beside the host's bin (a build tree). Canonical, without repetitions; directories
+// that the user named must exist, the others are skipped where they do not. Throws Error(plugin) for a named one that
+// does not.
+std::vector<std::filesystem::path> find_plugin_directories(const std::vector<std::filesystem::path>& from_command_line,
+                                                           const std::vector<std::filesystem::path>& from_run_file,
+                                                           const std::filesystem::path& host_executable);
+
+// Every *.so of the directories (and files named directly), each once, in byte order of their names.
+std::vector<std::filesystem::path> list_plugin_files(const std::vector<std::filesystem::path>& directories);
+
+// For messages about what was not found: "searched a, b".
+std::string describe_search(const std::vector<std::filesystem::path>& directories);
+
+// A file that may be opened.
+struct PluginFile {
+  std::filesystem::path file;
+  std::string sha256;
+  std::vector<std::string> libtorch;      // the libraries of LibTorch that it links
+  std::optional<PluginDescription> note;  // none also if its format is a later one than this host reads
+};
+
+enum class Notes { read, passed_by };
+
+// Looks at the file (inspect_library.h), then at its digest, then at its note. Throws Error(plugin) for a file that is
+// not to be opened, has another digest than the pin of its name, or a damaged note.
+PluginFile inspect_plugin_file(const std::filesystem::path& file, const std::vector<config::PluginPin>& pins = {},
+                               Notes notes = Notes::read);
+
+// A file that was refused, for someone who wants to see what is there.
+struct Refusal {
+  std::filesystem::path file;
+  std::string reason;  // names the file
+};
+
+// Throws Error(plugin): both files have a component of this kind and id.
+[[noreturn]] void throw_in_two_plugins(config::ComponentKind kind, const std::string& id,
+                                       const std::filesystem::path& first, const std::filesystem::path& second);
+
+}  // namespace tenon::plugins

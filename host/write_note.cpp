@@ -1,0 +1,103 @@
+#include "host/write_note.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "framework/plugins/elf_note.h"
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/inspect_library.h"
+#include "framework/plugins/load_plugin.h"
+#include "framework/plugins/plugin_note.h"
+#include "framework/plugins/tensor_functions.h"
+#include "framework/support/error.h"
+
+namespace tenon::host {
+
+namespace fs = std::filesystem;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+// A file beside the plugin, gone with this object unless it was moved. It has no name that ends in .so: who lists the
+// directory meanwhile does not take it for a plugin.
+class Beside {
+ public:
+  Beside(const fs::path& plugin, const std::string& what)
+      : path_(plugin.string() + "." + what + "." + std::to_string(getpid())) {}
+  ~Beside() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& what) {
+  throw Error(ErrorKind::plugin, file.string() + ": the note could not be written: " + what);
+}
+
+// Its own messages go where the host's go.
+void run_program(const fs::path& file, const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  pid_t process = -1;
+  if (const int error = posix_spawnp(&process, arguments[0], nullptr, nullptr, arguments.data(), environ))
+    refuse(file, command[0] + " cannot be run: " + std::strerror(error) +
+                     "; expected the objcopy of binutils: install binutils, or name one with --objcopy PROGRAM");
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0)
+    if (errno != EINTR) refuse(file, command[0] + " was lost: " + std::strerror(errno));
+  if (status != 0)
+    refuse(file, command[0] + " failed; expected it to add a section to the file (its message is above)");
+}
+
+// What the plugin's tables say. An older note in the file is not looked at, and may be of another build.
+plugins::PluginDescription ask_plugin(const fs::path& file) {
+  const plugins::LoadedPlugin plugin = plugins::load_plugin(
+      plugins::inspect_plugin_file(file, {}, plugins::Notes::passed_by), plugins::host_table(), plugins::torch_build());
+  return *plugin.info;
+}
+
+}  // namespace
+
+int write_note(const CommandLine& line) {
+  plugins::install_libtorch();
+  std::error_code missing;
+  fs::path file = fs::canonical(line.file, missing);
+  if (missing) file = line.file;  // refused below, in the words for a file that cannot be read
+  std::string note;
+  try {
+    note = plugins::make_note(ask_plugin(file));
+  } catch (const std::invalid_argument& mistake) {
+    refuse(file, std::string(mistake.what()) + "; expected texts that a terminal can show: correct the plugin");
+  }
+  const Beside section(file, "note");
+  const Beside noted(file, "noted");
+  if (!(std::ofstream(section.path(), std::ios::binary) << plugins::make_note_section(note) << std::flush))
+    refuse(file, section.path().string() + " cannot be written: " + std::strerror(errno));
+  run_program(file, {line.objcopy, "--remove-section", plugins::kNoteSection, "--add-section",
+                     plugins::kNoteSection + ("=" + section.path().string()), file.string(), noted.path().string()});
+  if (!fs::exists(noted.path()) || plugins::inspect_library(noted.path(), TENON_ENTRY_SYMBOL).note != note)
+    refuse(file, line.objcopy + " left no file with the note; expected the objcopy of binutils");
+  std::error_code failed;
+  fs::rename(noted.path(), file, failed);
+  if (failed) refuse(file, "it cannot be replaced: " + failed.message());
+  return 0;
+}
+
+}  // namespace tenon::host

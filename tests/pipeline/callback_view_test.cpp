@@ -1,0 +1,70 @@
+// What a callback's tenon_run shows at each event, and what named parts of a loss become.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+namespace {
+
+// What the fixture `reporting` wrote of a run of two epochs of four steps.
+std::vector<std::string> report_of(const std::string& fail_at) {
+  const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "report.txt";
+  std::filesystem::remove(file);
+  BuiltRun run({{},
+                "[[callback]]\nuse = \"reporting\"\nparams = { file = \"" + file.string() + "\", fail_at = " + fail_at +
+                    " }\n"});
+  if (fail_at == "0")
+    run.train();
+  else
+    CHECK_THROWS_AS(run.train(), tenon::support::Error);
+  std::ifstream stream(file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+bool has(const std::vector<std::string>& lines, const std::string& wanted) {
+  return std::find(lines.begin(), lines.end(), wanted) != lines.end();
+}
+
+}  // namespace
+
+TEST_CASE("a callback sees the loss of the step just done, and which set is validated") {
+  const std::vector<std::string> lines = report_of("0");
+  REQUIRE_FALSE(lines.empty());
+  CHECK(lines.front() == "run_setup step 0 loss none set '' batch 0 of 0 folder '/recorded' error ''");
+  CHECK(has(lines, "step_end step 1 loss finite set '' batch 0 of 0 folder '/recorded' error ''"));
+  CHECK(has(lines, "validation_start step 4 loss finite set 'validation' batch 0 of 1 folder '/recorded' error ''"));
+  CHECK(
+      has(lines, "validation_batch_end step 4 loss finite set 'validation' batch 1 of 1 folder '/recorded' error ''"));
+  CHECK(has(lines, "validation_end step 4 loss finite set '' batch 0 of 0 folder '/recorded' error ''"));
+}
+
+TEST_CASE("a callback is told what went wrong when the run fails") {
+  const std::vector<std::string> lines = report_of("3");
+  const auto failed = std::find_if(lines.begin(), lines.end(),
+                                   [](const std::string& line) { return line.rfind("run_exception", 0) == 0; });
+  REQUIRE(failed != lines.end());
+  CHECK(failed->find("callback \"reporting\" of plugin reporting 0.1.0, on_event (step_end, step 3): failed as it was "
+                     "asked to") != std::string::npos);
+}
+
+TEST_CASE("the parts of a loss are figures under its name, of the batches that have them") {
+  BuiltRun run({{"loss=[{use=\"two_parts\"}]"}, ""});
+  run.train();
+  const auto epochs = run.recorder.of_kind(LineKind::epoch);
+  REQUIRE(epochs.size() == 2);
+  const double entropy = epochs[1].at("train/two_parts.entropy");
+  const double penalty = epochs[1].at("train/two_parts.even_steps");
+  CHECK(entropy > 0);
+  CHECK(penalty > 0);
+  CHECK(epochs[1].at("train/loss") > entropy);
+  const auto validations = run.recorder.of_kind(LineKind::validation);
+  REQUIRE_FALSE(validations.empty());
+  CHECK(validations.back().at("validation/two_parts.entropy") > 0);
+}

@@ -1,0 +1,78 @@
+#include "framework/plugins/dlpack.h"
+
+#include <ATen/dlpack.h>
+
+#include "framework/plugins/frame.h"
+#include "framework/plugins/guard.h"
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/tensor_handles.h"
+#include "tests/doctest_with_torch.h"
+
+using namespace tenon::plugins;
+
+namespace {
+
+const tenon_dlpack& extension() {
+  install_libtorch();
+  const void* found = host_table().get_extension(to_tenon(TENON_DLPACK));
+  REQUIRE(found != nullptr);
+  return *static_cast<const tenon_dlpack*>(found);
+}
+
+DLManagedTensorVersioned* give(const at::Tensor& tensor) {
+  void* managed = nullptr;
+  REQUIRE(extension().give(to_handle(tensor), &managed) == TENON_OK);
+  return static_cast<DLManagedTensorVersioned*>(managed);
+}
+
+}  // namespace
+
+TEST_CASE("DLPack carries a tensor's own memory, strides and dtype") {
+  const at::Tensor tensor = torch::arange(12, torch::kFloat).reshape({3, 4}).t();
+  DLManagedTensorVersioned* managed = give(tensor);
+  CHECK(managed->dl_tensor.data == tensor.data_ptr());
+  CHECK(managed->dl_tensor.ndim == 2);
+  CHECK(managed->dl_tensor.shape[0] == 4);
+  CHECK(managed->dl_tensor.strides[0] == 1);
+  CHECK(managed->dl_tensor.dtype.bits == 32);
+  CHECK(managed->dl_tensor.device.device_type == kDLCPU);
+  managed->deleter(managed);
+}
+
+TEST_CASE("what DLPack brings back is a tensor of the frame over the same memory, which keeps its owner alive") {
+  at::Tensor tensor = torch::arange(6, torch::kLong);
+  const std::vector<int64_t> elements(tensor.data_ptr<int64_t>(), tensor.data_ptr<int64_t>() + 6);
+  void* const memory = tensor.data_ptr();
+  DLManagedTensorVersioned* managed = give(tensor);
+  const std::vector<tenon_tensor*> none;
+  at::Tensor back;
+  {
+    Frame frame({}, none);
+    tenon_tensor* handle = nullptr;
+    REQUIRE(extension().take(frame.get(), managed, &handle) == TENON_OK);
+    back = to_tensor(handle);
+  }
+  tensor.reset();
+  CHECK(back.data_ptr() == memory);
+  CHECK(torch::equal(back, torch::arange(6, torch::kLong)));
+}
+
+TEST_CASE("a tensor that takes part in autograd is refused, with what to do") {
+  const at::Tensor weight = torch::ones({2}).requires_grad_(true);
+  void* managed = nullptr;
+  CHECK(extension().give(to_handle(weight), &managed) == TENON_UNSUPPORTED);
+  CHECK(tenon::plugins::detail::failure.find("float32 [2], takes part in autograd") != std::string::npos);
+  CHECK(tenon::plugins::detail::failure.find("detach it first") != std::string::npos);
+}
+
+TEST_CASE("another major version of DLPack is refused and stays the caller's") {
+  DLManagedTensorVersioned* managed = give(torch::ones({2}));
+  managed->version.major += 1;
+  const std::vector<tenon_tensor*> none;
+  Frame frame({}, none);
+  tenon_tensor* handle = nullptr;
+  CHECK(extension().take(frame.get(), managed, &handle) == TENON_UNSUPPORTED);
+  CHECK(tenon::plugins::detail::failure.find("expected 1") != std::string::npos);
+  managed->deleter(managed);
+}

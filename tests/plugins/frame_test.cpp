@@ -1,0 +1,32 @@
+#include "framework/plugins/frame.h"
+
+#include <set>
+
+#include "tests/doctest_with_torch.h"
+
+using namespace tenon::plugins;
+
+namespace {
+
+uint64_t seed_of(const RunPosition& position) {
+  const std::vector<tenon_tensor*> none;
+  return Frame(position, none).get()->seed;
+}
+
+}  // namespace
+
+TEST_CASE("a frame's seed is a function of run seed, rank, step, and training or not") {
+  std::set<uint64_t> seeds;
+  for (const uint64_t seed : {0, 1})
+    for (const uint32_t rank : {0, 1})
+      for (const int64_t step : {0, 1, 2})
+        for (const bool training : {false, true}) {
+          const RunPosition position{.training = training, .step = step, .rank = rank, .world_size = 2, .seed = seed};
+          CHECK(seed_of(position) == seed_of(position));
+          RunPosition other_epoch = position;
+          other_epoch.epoch = 5;
+          CHECK(seed_of(other_epoch) == seed_of(position));
+          seeds.insert(seed_of(position));
+        }
+  CHECK(seeds.size() == 24);
+}
