@@ -64,6 +64,22 @@ po::options_description make_show_options() {
   auto add = options.add_options();
   add("json", "print JSON");
   add("markdown", "describe: print a section of a Markdown document");
+  add("ports", "describe: also ports, fields and figures; loads the plugin and creates the component");
+  add("load", "load the plugins, which runs code of theirs, and not read the notes in their files");
+  return options;
+}
+
+// Options of `host validate FILE`, which stand after the file.
+po::options_description make_validate_options() {
+  po::options_description options("Options of validate", 100, 60);
+  auto add = options.add_options();
+  add("json", "print JSON");
+  add("params", po::value<std::vector<std::string>>()->value_name("KIND.ID=TABLE")->composing(),
+      "create a component with these parameters, e.g. --params 'model.mlp={ hidden = [64] }'; may be repeated");
+  add("component", po::value<std::string>()->value_name("KIND.ID"), "make this component's checks only");
+  add("check", po::value<std::string>()->value_name("NAME"), "make this check only; docs/validate.md lists them");
+  add("seed", po::value<uint64_t>()->value_name("N")->default_value(0), "for the made-up inputs");
+  add("timeout", po::value<double>()->value_name("SECONDS")->default_value(30, "30"), "for each check");
   return options;
 }
 
@@ -103,8 +119,38 @@ CommandLine parse_show(CommandLine::Action action, int words, int argc, const ch
   if (given.count("json") && given.count("markdown")) refuse("--json and --markdown are both given; choose one");
   if (given.count("markdown") && action == CommandLine::Action::list_plugins)
     refuse("--markdown is an option of host describe; host plugins has --json");
+  if (given.count("ports") && action == CommandLine::Action::list_plugins)
+    refuse("--ports is an option of host describe");
+  line.load = given.count("load") != 0;
+  line.ports = given.count("ports") != 0;
   if (given.count("json")) line.format = CommandLine::Format::json;
   if (given.count("markdown")) line.format = CommandLine::Format::markdown;
+  return line;
+}
+
+CommandLine parse_note(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::note;
+  line.file = argv[2];
+  po::options_description options;
+  options.add_options()("objcopy", po::value<std::string>());
+  const po::variables_map given = parse(argc - 2, argv + 2, options);
+  if (given.count("objcopy")) line.objcopy = given["objcopy"].as<std::string>();
+  return line;
+}
+
+CommandLine parse_validate(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::validate;
+  line.file = argv[2];
+  const po::variables_map given = parse(argc - 2, argv + 2, make_validate_options());
+  if (given.count("json")) line.format = CommandLine::Format::json;
+  if (given.count("params")) line.params = given["params"].as<std::vector<std::string>>();
+  if (given.count("component")) line.component = given["component"].as<std::string>();
+  if (given.count("check")) line.check = given["check"].as<std::string>();
+  line.seed = given["seed"].as<uint64_t>();
+  line.timeout_s = given["timeout"].as<double>();
+  if (!(line.timeout_s > 0)) refuse("--timeout is " + std::to_string(line.timeout_s) + "; expected more than 0 seconds");
   return line;
 }
 
@@ -116,6 +162,14 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (verb == "describe") {
     if (argc < 3 || argv[2][0] == '-') refuse("describe has no id; write host describe ID (host plugins lists them)");
     return parse_show(CommandLine::Action::describe, 3, argc, argv);
+  }
+  if (verb == "note") {
+    if (argc < 3 || argv[2][0] == '-') refuse("note has no file; write host note FILE");
+    return parse_note(argc, argv);
+  }
+  if (verb == "validate") {
+    if (argc < 3 || argv[2][0] == '-') refuse("validate has no file; write host validate FILE");
+    return parse_validate(argc, argv);
   }
   const po::variables_map given = parse(argc, argv, make_options());
   CommandLine line;
@@ -137,12 +191,17 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
 std::string describe_usage() {
   std::ostringstream text;
   text << "Usage: host --config FILE [--set KEY=VALUE]... [--check] [--plugin-dir DIR]...\n"
-          "       host plugins [--json] [--plugin-dir DIR]...\n"
-          "       host describe ID [--json | --markdown] [--plugin-dir DIR]...\n\n"
+          "       host plugins [--json] [--load] [--plugin-dir DIR]...\n"
+          "       host describe ID [--ports] [--json | --markdown] [--load] [--plugin-dir DIR]...\n"
+          "       host note FILE [--objcopy PROGRAM]\n"
+          "       host validate FILE [--json] [--params KIND.ID=TABLE]... [--component KIND.ID] [--check NAME]\n"
+          "                          [--seed N] [--timeout SECONDS]\n\n"
           "Trains the model of the run file with the components of plugins; lists the plugins that are found, and why\n"
-          "others are refused; describes a component with its parameters, inputs and outputs.\n\n"
+          "others are refused; describes a component with its parameters; writes into a plugin's file what the two\n"
+          "read there; tries a plugin before a run trusts it, each check in a process of its own.\n\n"
        << make_options() << "\n"
-       << make_show_options()
+       << make_show_options() << "\n"
+       << make_validate_options()
        << "\nPlugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH,\n"
           "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.\n\n"
           "Exit codes: 0 done, 1 internal error, 2 configuration, 3 plugin, 4 data, 5 checkpoint,\n"

@@ -1,6 +1,7 @@
 // What was typed, and nothing about training. The only door to Boost.Program_options.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -8,13 +9,21 @@
 namespace tenon::host {
 
 struct CommandLine {
-  enum class Action { train, check, list_plugins, describe, help, version } action = Action::train;
+  enum class Action { train, check, list_plugins, describe, note, validate, help, version } action = Action::train;
   enum class Format { text, markdown, json };
   std::filesystem::path config;
   std::vector<std::string> overrides;  // of --set, in order
   std::vector<std::filesystem::path> plugin_directories;
-  std::string component;               // of describe
-  Format format = Format::text;        // of list_plugins and describe
+  std::string component;               // of describe; of validate, whose checks: "model.mlp"
+  bool load = false;                   // of list_plugins and describe: look into the plugins, not at their notes
+  bool ports = false;                  // of describe
+  std::filesystem::path file;          // of note and validate
+  std::string objcopy = "objcopy";     // of note
+  Format format = Format::text;        // of list_plugins, describe and validate
+  std::vector<std::string> params;     // of validate: "model.mlp={ hidden = [64] }"
+  std::string check;                   // of validate
+  uint64_t seed = 0;                   // of validate
+  double timeout_s = 0;                // of validate, of each check
   std::vector<std::string> arguments;  // all of them, with the program's name
 };
 

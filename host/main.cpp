@@ -12,6 +12,8 @@
 #include "host/run.h"
 #include "host/show_plugins.h"
 #include "host/signals.h"
+#include "host/validate_command.h"
+#include "host/write_note.h"
 
 namespace {
 
@@ -29,6 +31,8 @@ int act(const tenon::host::CommandLine& line) {
   }
   if (line.action == Action::list_plugins) return tenon::host::list_plugins(line);
   if (line.action == Action::describe) return tenon::host::describe(line);
+  if (line.action == Action::note) return tenon::host::write_note(line);
+  if (line.action == Action::validate) return tenon::host::validate(line);
   return tenon::host::run(line);
 }
 

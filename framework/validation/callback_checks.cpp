@@ -1,0 +1,41 @@
+#include "framework/validation/callback_checks.h"
+
+#include "framework/validation/made_up_run.h"
+#include "framework/validation/use_component.h"
+
+namespace tenon::validation {
+
+namespace {
+
+void check_subscription(Session& session) {
+  CallbackUnderTest callback(session);
+  const uint64_t events = callback.events();
+  const int32_t priority = callback.priority();
+  callback.read_subscription();
+  if (events != callback.events() || priority != callback.priority())
+    throw Failed("subscribe gives other events or another priority the second time");
+  if (events == 0) session.warn("subscribe asks for no event, so that it is never called");
+}
+
+void check_events(Session& session) {
+  CallbackUnderTest callback(session);
+  callback.tell_run();
+}
+
+Check make(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
+  return {name, Level::contract, Check::Of::kind, config::ComponentKind::callback, std::move(needs), run};
+}
+
+}  // namespace
+
+void use_callback(Session& session) {
+  CallbackUnderTest callback(session);
+  callback.tell_run();
+  callback.subject().destroy();
+}
+
+std::vector<Check> callback_checks() {
+  return {make("subscribe", {"create"}, check_subscription), make("events", {"subscribe"}, check_events)};
+}
+
+}  // namespace tenon::validation

@@ -1,0 +1,207 @@
+#include "framework/validation/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+
+#include "framework/support/check.h"
+#include "framework/support/error.h"
+
+namespace tenon::validation {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using support::Error;
+using support::ErrorKind;
+
+// Shared with the child: what it wrote here outlives it.
+struct Trail {
+  char function[64];
+  char detail[192];
+};
+
+Trail& trail() {
+  static Trail* const shared = [] {
+    void* memory = mmap(nullptr, sizeof(Trail), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+      throw Error(ErrorKind::internal, std::string("validate: no shared memory: ") + std::strerror(errno));
+    return static_cast<Trail*>(memory);
+  }();
+  return *shared;
+}
+
+void put(char* place, size_t size, const std::string& text) {
+  const size_t length = std::min(size - 1, text.size());
+  std::memcpy(place, text.data(), length);
+  place[length] = '\0';
+}
+
+struct Pipe {
+  int from;
+  int to;
+};
+
+Pipe make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw Error(ErrorKind::internal, std::string("validate: no pipe: ") + std::strerror(errno));
+  return {ends[0], ends[1]};
+}
+
+void write_all(int file, const std::string& text) {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t written = write(file, text.data() + done, text.size() - done);
+    if (written < 0 && errno != EINTR) return;  // the parent is gone
+    if (written > 0) done += static_cast<size_t>(written);
+  }
+}
+
+// What stands behind a whole result.
+constexpr char kEnd = '\x04';
+// With which exit() ends a child before destructors of statics, which are not what is looked at, could crash.
+constexpr int kLeftByExit = 99;
+
+[[noreturn]] void be_child(const std::function<std::string()>& body, int output, int result) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  dup2(nothing, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  std::atexit([] { _exit(kLeftByExit); });
+  std::string text;
+  try {
+    text = body();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    std::fflush(nullptr);
+    _exit(static_cast<int>(ErrorKind::internal));
+  }
+  std::fflush(nullptr);
+  write_all(result, text + kEnd);
+  _exit(0);
+}
+
+size_t count_threads() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return static_cast<size_t>(std::distance(begin(threads), end(threads)));
+}
+
+constexpr size_t kMostOutput = 64 * 1024;
+
+// Reads what is there; false at the end of the file.
+bool read_some(int file, std::string& text, size_t most) {
+  char buffer[16 * 1024];
+  const ssize_t length = read(file, buffer, sizeof buffer);
+  if (length > 0) text.append(buffer, static_cast<size_t>(length));
+  if (text.size() > most) text.erase(0, text.size() - most);
+  return length > 0 || (length < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+// What is read from the child until it ends; false if that was the time limit.
+bool follow(pid_t child, int output, int result, double timeout_s, ChildEnd& end, int& status) {
+  const auto limit = Clock::now() + std::chrono::duration<double>(timeout_s);
+  pollfd files[] = {{output, POLLIN, 0}, {result, POLLIN, 0}};
+  const auto read_ready = [&] {
+    if ((files[0].revents & (POLLIN | POLLHUP)) != 0 && !read_some(output, end.output, kMostOutput)) files[0].fd = -1;
+    if ((files[1].revents & (POLLIN | POLLHUP)) != 0 && !read_some(result, end.result, 1 << 24)) files[1].fd = -1;
+  };
+  for (;;) {
+    const bool closed = files[0].fd < 0 && files[1].fd < 0;
+    poll(files, 2, closed ? 1 : 20);
+    read_ready();
+    if (waitpid(child, &status, WNOHANG) == child) break;
+    if (Clock::now() < limit) continue;
+    kill(child, SIGKILL);
+    kill(-child, SIGKILL);
+    waitpid(child, &status, 0);
+    return false;
+  }
+  kill(-child, SIGKILL);  // whoever it left behind
+  while (poll(files, 2, 0) > 0) read_ready();
+  return true;
+}
+
+std::string signal_name(int signal) {
+  switch (signal) {
+    case SIGSEGV: return "SIGSEGV (invalid memory access)";
+    case SIGBUS: return "SIGBUS (invalid memory access)";
+    case SIGABRT: return "SIGABRT (abort)";
+    case SIGFPE: return "SIGFPE (arithmetic error)";
+    case SIGILL: return "SIGILL (illegal instruction)";
+    default: return "signal " + std::to_string(signal);
+  }
+}
+
+}  // namespace
+
+std::string ChildEnd::describe() const {
+  const std::string where = function.empty() ? "" : " in " + function;
+  switch (how) {
+    case How::finished: return "finished";
+    case How::exited:
+      return code == kLeftByExit
+                 ? "ended the process with exit()" + where + "; expected it to return"
+                 : "ended the process" + where + " with exit code " + std::to_string(code) + "; expected it to return";
+    case How::crashed: return "crashed with " + signal_name(code) + where;
+    case How::timed_out: return "did not end within the time limit" + where;
+  }
+  return "";
+}
+
+ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s) {
+  const size_t threads = count_threads();
+  TENON_CHECK(threads == 1, "a child is forked while there are " << threads << " threads");
+  clear_trail();
+  std::fflush(nullptr);
+  const Pipe output = make_pipe();
+  const Pipe result = make_pipe();
+  const pid_t child = fork();
+  if (child < 0) throw Error(ErrorKind::internal, std::string("validate: no child: ") + std::strerror(errno));
+  if (child == 0) be_child(body, output.to, result.to);
+  setpgid(child, child);
+  close(output.to);
+  close(result.to);
+  ChildEnd end{};
+  int status = 0;
+  const bool ended = follow(child, output.from, result.from, timeout_s, end, status);
+  close(output.from);
+  close(result.from);
+  const Trail& left = trail();
+  end.function = left.function;
+  if (left.detail[0] != '\0') end.function += std::string(" (") + left.detail + ")";
+  const bool complete = !end.result.empty() && end.result.back() == kEnd;
+  if (complete) end.result.pop_back();
+  end.how = !ended                                 ? ChildEnd::How::timed_out
+            : WIFSIGNALED(status)                  ? ChildEnd::How::crashed
+            : complete && WEXITSTATUS(status) == 0 ? ChildEnd::How::finished
+                                                   : ChildEnd::How::exited;
+  end.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+  return end;
+}
+
+void leave_trail(const std::string& function, const std::string& detail) {
+  put(trail().function, sizeof trail().function, function);
+  put(trail().detail, sizeof trail().detail, detail);
+}
+
+void clear_trail() { leave_trail("", ""); }
+
+}  // namespace tenon::validation

@@ -1,0 +1,167 @@
+#include "framework/validation/create_checks.h"
+
+#include <cmath>
+#include <limits>
+
+#include <tenon/saved_state.h>
+
+#include "framework/support/error.h"
+#include "framework/validation/session.h"
+
+namespace tenon::validation {
+
+namespace {
+
+using config::ParamSchema;
+using config::ParamType;
+using config::Value;
+
+// What every table begins with.
+struct AnyTable {
+  uint64_t size;
+  tenon_status (*create)(const tenon_host* host, const tenon_params* params, void** self);
+  void (*destroy)(void* self);
+};
+
+using Instance = Subject<AnyTable>;
+
+void check_create(Session& session) {
+  Instance one(session);
+  one.destroy();
+}
+
+// Two at once, ended in the order of their creation, and a third where they were.
+void check_create_again(Session& session) {
+  {
+    Instance first(session);
+    Instance second(session);
+    first.destroy();
+    second.destroy();
+  }
+  Instance third(session);
+  third.destroy();
+}
+
+// Values at the edges of what the schema allows. Open ends stay at sizes that a plugin may well allocate.
+std::vector<double> edge_numbers(const ParamSchema& param) {
+  std::vector<double> numbers{-1, 0, 1, 2, 7, 1000};
+  if (param.range) {
+    for (const double edge : {param.range->lower, param.range->upper})
+      if (std::isfinite(edge)) numbers.insert(numbers.end(), {edge, edge + 1, edge - 1});
+  }
+  if (param.type == ParamType::floating || param.type == ParamType::floats)
+    numbers.insert(numbers.end(), {1e-30, 0.5, -0.5, 1e30});
+  std::erase_if(numbers, [&](double number) {
+    return (param.range && !param.range->contains(number)) || std::abs(number) > 1e30;
+  });
+  return numbers;
+}
+
+std::vector<int64_t> edge_integers(const ParamSchema& param) {
+  std::vector<int64_t> integers;
+  for (const double number : edge_numbers(param))
+    if (std::abs(number) < 1e6) integers.push_back(static_cast<int64_t>(number));
+  return integers;
+}
+
+std::vector<std::string> edge_texts(const ParamSchema& param) {
+  if (!param.choices.empty()) return param.choices;
+  if (param.type == ParamType::path) return {"", "/", "/dev/null", "/nowhere/at all/ü"};
+  return {"", "a", "ü €", std::string(1000, 'x'), "\n\t\"'%s%n"};
+}
+
+template <class T>
+std::vector<Value> as_values(const std::vector<T>& list) {
+  return {list.begin(), list.end()};
+}
+
+// None, one, and all of the edges.
+template <class T>
+std::vector<Value> as_lists(const std::vector<T>& edges) {
+  std::vector<Value> lists{std::vector<T>{}, edges};
+  for (const T& edge : edges) lists.push_back(std::vector<T>{edge});
+  return lists;
+}
+
+std::vector<Value> edges(const ParamSchema& param) {
+  switch (param.type) {
+    case ParamType::boolean: return {false, true};
+    case ParamType::integer: return as_values(edge_integers(param));
+    case ParamType::floating: return as_values(edge_numbers(param));
+    case ParamType::string:
+    case ParamType::path: return as_values(edge_texts(param));
+    case ParamType::integers: return as_lists(edge_integers(param));
+    case ParamType::floats: return as_lists(edge_numbers(param));
+    case ParamType::strings: return as_lists(edge_texts(param));
+  }
+  return {};
+}
+
+// Creates one with the value in place of the plan's; says what is wrong with the answer.
+void try_value(Session& session, const ParamSchema& param, const Value& value) {
+  config::Values values = session.plan.params;
+  values[param.name] = value;
+  const tenon_params params(values);
+  const auto& table = *static_cast<const AnyTable*>(session.component.table);
+  const std::string what = param.name + " = " + config::to_toml(value).substr(0, 60);
+  void* self = nullptr;
+  tenon_status status = TENON_OK;
+  std::string reason;
+  session.call(
+      "create",
+      [&] {
+        status = table.create(&watched_host(), &params, &self);
+        reason = plugins::detail::failure;
+        return TENON_OK;
+      },
+      what);
+  if (status != TENON_OK) {
+    if (reason.empty())
+      throw Failed("create with " + what + " returns status " + std::to_string(status) +
+                   " and no reason; expected host->fail with a text before it");
+    return;
+  }
+  session.call(
+      "destroy",
+      [&] {
+        table.destroy(self);
+        return TENON_OK;
+      },
+      what);
+}
+
+void check_odd_params(Session& session) {
+  if (session.component.schema.params.empty()) throw Skipped("it has no parameters");
+  for (const ParamSchema& param : session.component.schema.params)
+    for (const Value& value : edges(param)) try_value(session, param, value);
+}
+
+void check_extensions(Session& session) {
+  if (!session.component.get_extension) throw Skipped("it has no get_extension");
+  Instance one(session);
+  struct Sized {
+    uint64_t size;
+  };
+  if (one.extension<Sized>("nobody.has-this/1"))
+    throw Failed("get_extension gives a table for an id that it cannot know; expected null");
+  const auto* saved_state = one.extension<tenon_saved_state>(TENON_SAVED_STATE);
+  if (!saved_state) return;
+  if (saved_state->size < TENON_SIZE_TO(tenon_saved_state, load) || saved_state->size > 1 << 16)
+    throw Failed("the table of " TENON_SAVED_STATE " says that it has " + std::to_string(saved_state->size) +
+                 " bytes; expected sizeof(tenon_saved_state)");
+  if (!saved_state->save || !saved_state->load)
+    throw Failed("the table of " TENON_SAVED_STATE " lacks save or load (null)");
+}
+
+Check make(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
+  return {name, Level::create, Check::Of::every_component, {}, std::move(needs), run};
+}
+
+}  // namespace
+
+std::vector<Check> create_checks() {
+  return {make("create", {}, check_create), make("create-again", {"create"}, check_create_again),
+          make("odd-params", {"create"}, check_odd_params), make("extensions", {"create"}, check_extensions)};
+}
+
+}  // namespace tenon::validation

@@ -1,0 +1,72 @@
+#include "framework/validation/difference_quotient.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <set>
+#include <sstream>
+
+namespace tenon::validation {
+
+namespace {
+
+double evaluate(const std::function<at::Tensor()>& function) {
+  const at::NoGradGuard no_grad;
+  return function().item<double>();
+}
+
+// Of one element, with steps of several sizes: a small one where the function bends, a large one where it is coarse.
+bool agrees(const std::function<at::Tensor()>& function, const at::Tensor& flat, int64_t index, double gradient,
+            double& quotient) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor element = flat[index];
+  const double before = element.item<double>();
+  for (const double step : {1e-6, 1e-4, 1e-8}) {
+    const double width = step * std::max(1.0, std::abs(before));
+    element.fill_(before + width);
+    const double above = evaluate(function);
+    element.fill_(before - width);
+    const double below = evaluate(function);
+    element.fill_(before);
+    quotient = (above - below) / (2 * width);
+    const double scale = std::max(std::abs(gradient), std::abs(quotient));
+    if (std::abs(gradient - quotient) <= 1e-6 + 1e-3 * scale) return true;
+  }
+  return false;
+}
+
+std::set<int64_t> choose_elements(const at::Tensor& gradient) {
+  constexpr int64_t kChosen = 3;
+  std::set<int64_t> chosen{gradient.abs().argmax().item<int64_t>()};
+  const at::Tensor random = at::randint(0, gradient.numel(), {kChosen}, at::kLong);
+  for (int64_t i = 0; i < kChosen; ++i) chosen.insert(random[i].item<int64_t>());
+  return chosen;
+}
+
+}  // namespace
+
+std::string compare_gradients(const std::function<at::Tensor()>& function, const std::vector<NamedVariable>& variables,
+                              uint64_t seed) {
+  for (const NamedVariable& variable : variables) variable.tensor.mutable_grad().reset();
+  function().backward();
+  torch::manual_seed(seed);
+  for (const NamedVariable& variable : variables) {
+    const at::Tensor gradient = variable.tensor.grad();
+    if (variable.tensor.numel() == 0) continue;
+    const at::Tensor slopes =
+        gradient.defined() ? gradient.flatten() : at::zeros({variable.tensor.numel()}, at::kDouble);
+    const at::Tensor flat = variable.tensor.detach().view(-1);
+    for (const int64_t index : choose_elements(slopes)) {
+      const double slope = slopes[index].item<double>();
+      double quotient = 0;
+      if (agrees(function, flat, index, slope, quotient)) continue;
+      std::ostringstream text;
+      text << "the gradient with respect to element " << index << " of " << variable.name << " is " << slope
+           << "; the difference quotient is " << quotient;
+      return text.str();
+    }
+  }
+  return "";
+}
+
+}  // namespace tenon::validation

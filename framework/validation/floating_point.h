@@ -1,0 +1,35 @@
+// The modes of this thread's floating-point arithmetic: rounding, and what becomes of the smallest numbers.
+#pragma once
+
+#include <cfenv>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace tenon::validation {
+
+// Remembers the modes and puts them back.
+class FloatingPointModes {
+ public:
+  FloatingPointModes() { std::fegetenv(&before_); }
+  FloatingPointModes(const FloatingPointModes&) = delete;
+  FloatingPointModes& operator=(const FloatingPointModes&) = delete;
+  ~FloatingPointModes() { std::fesetenv(&before_); }
+
+ private:
+  std::fenv_t before_{};
+};
+
+// The modes as a number; flags of what happened so far are left out.
+inline uint32_t floating_point_modes() {
+  uint32_t modes = static_cast<uint32_t>(std::fegetround());
+#if defined(__x86_64__)
+  constexpr uint32_t kFlags = 0x3F;
+  modes ^= (_mm_getcsr() & ~kFlags) << 8;
+#endif
+  return modes;
+}
+
+}  // namespace tenon::validation

@@ -1,0 +1,149 @@
+#include "framework/validation/host_watch.h"
+
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include <tenon/native_torch.h>
+
+#include "framework/plugins/guard.h"
+#include "framework/plugins/host_table.h"
+
+namespace tenon::validation {
+
+namespace {
+
+struct Watch {
+  tenon_native_torch native;  // what is behind
+  std::thread::id training_thread;
+  std::mutex mutex;
+  std::map<const tenon_op*, std::string> names;
+  std::map<const void*, int64_t> owned;  // retained and not released, by handle
+  HostUse use{};
+};
+
+Watch& watch() {
+  static Watch one;
+  return one;
+}
+
+std::string where() {
+  const plugins::Breadcrumb& place = plugins::breadcrumb();
+  return place.component ? std::string(" in ") + place.function : " outside of any function that the host called";
+}
+
+void note_thread(const char* function) {
+  Watch& all = watch();
+  if (std::this_thread::get_id() == all.training_thread) return;
+  const std::lock_guard lock(all.mutex);
+  all.use.on_wrong_thread.push_back(function);
+}
+
+void note_owner(const void* tensor, int64_t change) {
+  if (!tensor) return;
+  const std::lock_guard lock(watch().mutex);
+  watch().owned[tensor] += change;
+}
+
+void retain(tenon_tensor* tensor) {
+  note_owner(tensor, 1);
+  plugins::host_table().retain(tensor);
+}
+
+void release(tenon_tensor* tensor) {
+  if (tensor) {
+    Watch& all = watch();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.owned.find(tensor);
+    if (found == all.owned.end() || found->second == 0) {
+      all.use.over_released.push_back("release" + where());
+      return;
+    }
+    --found->second;
+  }
+  plugins::host_table().release(tensor);
+}
+
+tenon_status find_operator(tenon_string name, tenon_string overload, const tenon_op** out) {
+  note_thread("op");
+  const tenon_status status = plugins::host_table().op(name, overload, out);
+  if (status == TENON_OK) {
+    const std::lock_guard lock(watch().mutex);
+    watch().names[*out] =
+        plugins::to_string(name) + (overload.size > 0 ? "." + plugins::to_string(overload) : std::string());
+  }
+  return status;
+}
+
+tenon_status call(const tenon_frame* frame, const tenon_op* op, const tenon_value* args, uint64_t arg_count,
+                  const tenon_named_value* kwargs, uint64_t kwarg_count, tenon_value* results, uint64_t result_count) {
+  note_thread("call");
+  {
+    const std::lock_guard lock(watch().mutex);
+    if (const auto found = watch().names.find(op); found != watch().names.end())
+      watch().use.operators.insert(found->second);
+  }
+  return plugins::host_table().call(frame, op, args, arg_count, kwargs, kwarg_count, results, result_count);
+}
+
+tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t rank,
+                         const void* elements, tenon_tensor** out) {
+  note_thread("make_tensor");
+  return plugins::host_table().make_tensor(frame, dtype, shape, rank, elements, out);
+}
+
+tenon_status append(const tenon_frame* frame, uint64_t state, tenon_tensor* rows) {
+  note_thread("append");
+  return plugins::host_table().append(frame, state, rows);
+}
+
+tenon_tensor* wrap(const void* at_tensor) {
+  tenon_tensor* const handle = watch().native.wrap(at_tensor);
+  note_owner(handle, 1);
+  return handle;
+}
+
+void give_to_frame(const tenon_frame* frame, tenon_tensor* tensor) {
+  note_owner(tensor, -1);
+  watch().native.give_to_frame(frame, tensor);
+}
+
+const void* get_extension(tenon_string id) {
+  const void* const found = plugins::host_table().get_extension(id);
+  if (plugins::to_string(id) != TENON_NATIVE_TORCH || !found) return found;
+  static tenon_native_torch watched;
+  watch().native = *static_cast<const tenon_native_torch*>(found);
+  watched = watch().native;
+  watched.wrap = wrap;
+  watched.give_to_frame = give_to_frame;
+  return &watched;
+}
+
+tenon_host make_watched_host() {
+  tenon_host host = plugins::host_table();
+  host.retain = retain;
+  host.release = release;
+  host.op = find_operator;
+  host.call = call;
+  host.make_tensor = make_tensor;
+  host.append = append;
+  host.get_extension = get_extension;
+  watch().training_thread = std::this_thread::get_id();
+  return host;
+}
+
+}  // namespace
+
+const tenon_host& watched_host() {
+  static const tenon_host host = make_watched_host();
+  return host;
+}
+
+HostUse host_use() {
+  const std::lock_guard lock(watch().mutex);
+  HostUse use = watch().use;
+  for (const auto& [tensor, count] : watch().owned) use.owned += count;
+  return use;
+}
+
+}  // namespace tenon::validation

@@ -1,0 +1,12 @@
+// Checks of a plugin's file and of what it says of itself.
+#pragma once
+
+#include <vector>
+
+#include "framework/validation/check.h"
+
+namespace tenon::validation {
+
+std::vector<Check> load_checks();
+
+}  // namespace tenon::validation

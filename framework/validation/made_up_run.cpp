@@ -1,0 +1,126 @@
+#include "framework/validation/made_up_run.h"
+
+#include <cmath>
+
+#include "framework/plugins/callback.h"
+#include "framework/plugins/host_table.h"
+#include "framework/support/philox.h"
+#include "framework/validation/check.h"
+
+namespace tenon::validation {
+
+namespace {
+
+constexpr int64_t kEpochs = 2;
+constexpr int64_t kSteps = 2;  // of an epoch
+
+// Every figure of the host's has a value, of the seed, its name and the step.
+tenon_status give_figure(const tenon_run* run, tenon_string name, double* value) {
+  const std::string text = plugins::to_string(name);
+  if (!text.starts_with("train/") && !text.starts_with("validation/"))
+    return plugins::fail(TENON_NOT_FOUND, "there is no figure \"" + text + "\" in this made-up run");
+  const uint64_t seed = static_cast<const Session*>(run->context)->seed + text.size();
+  const uint64_t bits = support::derive_seed(seed, support::StreamPurpose::sample, 2, static_cast<uint64_t>(run->step));
+  *value = run->step == 0 ? std::nan("") : static_cast<double>(bits % 1000) / 1000;
+  return TENON_OK;
+}
+
+tenon_status take_scalar(const tenon_run*, tenon_string name, double) {
+  const std::string text = plugins::to_string(name);
+  if (text.empty() || text.starts_with("train/") || text.starts_with("validation/"))
+    return plugins::fail(TENON_INVALID_ARGUMENT, "log_scalar: the name \"" + text + "\" is the host's own");
+  return TENON_OK;
+}
+
+tenon_status give_step_loss(const tenon_run* run, uint32_t, double* loss, int64_t* step) {
+  *step = run->step;
+  *loss = run->step == 0 ? std::nan("") : 1 / static_cast<double>(run->step);
+  return TENON_OK;
+}
+
+void require_sound(const tenon_verdict& verdict, const std::string& event) {
+  constexpr uint32_t kKnown = TENON_ASK_STOP | TENON_ASK_SAVE | TENON_ASK_EVALUATE | TENON_ASK_LOG;
+  if ((verdict.asks & ~kKnown) != 0)
+    throw Failed("on_event at " + event + " asks for " + std::to_string(verdict.asks) +
+                 ", which has bits that do not exist");
+  constexpr uint64_t kLongest = 1 << 16;
+  if (verdict.reason.size > kLongest || (verdict.reason.size > 0 && !verdict.reason.data))
+    throw Failed("on_event at " + event + " gives a reason of " + std::to_string(verdict.reason.size) +
+                 " bytes that is not there");
+}
+
+}  // namespace
+
+CallbackUnderTest::CallbackUnderTest(Session& session) : subject_(session) {
+  read_subscription();
+  run_.size = sizeof run_;
+  run_.context = &session;
+  run_.total_steps = kEpochs * kSteps;
+  run_.steps_per_epoch = kSteps;
+  run_.learning_rate = 0.001;
+  run_.world_size = 1;
+  run_.figure = give_figure;
+  run_.log_scalar = take_scalar;
+  run_.step_loss = give_step_loss;
+}
+
+void CallbackUnderTest::read_subscription() {
+  subject_.call("subscribe", [&] { return subject_.table().subscribe(subject_.self(), &events_, &priority_); });
+  constexpr uint64_t kKnown = TENON_EVENT_BIT(TENON_EVENT_COUNT) - 1;
+  if ((events_ & ~kKnown) != 0) throw Failed("subscribe asks for events that do not exist");
+}
+
+void CallbackUnderTest::tell(uint32_t event) {
+  if ((events_ & TENON_EVENT_BIT(event)) == 0) return;
+  const std::string name = plugins::event_name(event);
+  tenon_verdict verdict{};
+  verdict.size = sizeof verdict;
+  subject_.call(
+      "on_event", [&] { return subject_.table().on_event(subject_.self(), event, &run_, &verdict); },
+      name + ", step " + std::to_string(run_.step));
+  require_sound(verdict, name);
+}
+
+void CallbackUnderTest::tell_validation() {
+  run_.validation = TENON_STRING("validation");
+  run_.validation_batches = 2;
+  tell(TENON_VALIDATION_START);
+  for (run_.validation_batch = 1; run_.validation_batch <= run_.validation_batches; ++run_.validation_batch)
+    tell(TENON_VALIDATION_BATCH_END);
+  run_.validation_batch = run_.validation_batches;
+  tell(TENON_VALIDATION_END);
+  run_.validation = {nullptr, 0};
+  run_.validation_batch = run_.validation_batches = 0;
+}
+
+void CallbackUnderTest::tell_checkpoint() {
+  tell(TENON_CHECKPOINT_BEFORE);
+  tell(TENON_CHECKPOINT_AFTER);
+}
+
+void CallbackUnderTest::tell_step() {
+  for (const uint32_t event : {TENON_BATCH_FETCHED, TENON_STEP_START, TENON_FORWARD_END, TENON_LOSS_END,
+                               TENON_BACKWARD_END, TENON_GRADS_READY, TENON_OPTIMIZER_BEFORE})
+    tell(event);
+  ++run_.step;
+  run_.time_s += 0.5;
+  for (const uint32_t event : {TENON_OPTIMIZER_AFTER, TENON_STEP_END, TENON_LOG}) tell(event);
+}
+
+void CallbackUnderTest::tell_run() {
+  run_.epoch = run_.step = 0;
+  for (const uint32_t event : {TENON_RUN_SETUP, TENON_RUN_START, TENON_CHECKPOINT_LOADED}) tell(event);
+  for (run_.epoch = 1; run_.epoch <= kEpochs; ++run_.epoch) {
+    tell(TENON_EPOCH_START);
+    for (int64_t step = 0; step < kSteps; ++step) tell_step();
+    tell_validation();
+    tell_checkpoint();
+    if (run_.epoch == kEpochs) tell(TENON_STOP_REQUESTED);
+    tell(TENON_EPOCH_END);
+  }
+  run_.epoch = kEpochs;
+  tell(TENON_RUN_END);
+  tell(TENON_RUN_TEARDOWN);
+}
+
+}  // namespace tenon::validation

@@ -1,0 +1,40 @@
+// A short run that is told to a callback without any training: events in the order of a real one, with made-up figures.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <tenon/callback.h>
+
+#include "framework/validation/session.h"
+
+namespace tenon::validation {
+
+class CallbackUnderTest {
+ public:
+  // Creates the callback and asks for its events. Throws Failed where they make no sense.
+  explicit CallbackUnderTest(Session& session);
+
+  Subject<tenon_callback>& subject() { return subject_; }
+  uint64_t events() const { return events_; }
+  int32_t priority() const { return priority_; }
+  void read_subscription();
+
+  // Tells it a run of two epochs with two steps each, as far as it wants to hear. Throws Failed for a verdict that
+  // makes no sense.
+  void tell_run();
+
+ private:
+  void tell(uint32_t event);
+  void tell_validation();
+  void tell_checkpoint();
+  void tell_step();
+
+  Subject<tenon_callback> subject_;
+  uint64_t events_ = 0;
+  int32_t priority_ = 0;
+  tenon_run run_{};
+};
+
+}  // namespace tenon::validation

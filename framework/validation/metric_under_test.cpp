@@ -1,0 +1,151 @@
+#include "framework/validation/metric_under_test.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <set>
+
+#include "framework/plugins/tensor_handles.h"
+#include "framework/support/error.h"
+#include "framework/validation/check.h"
+#include "framework/validation/model_under_test.h"
+
+namespace tenon::validation {
+
+namespace {
+
+plugins::RunPosition position_of(const Session& session) {
+  plugins::RunPosition position;
+  position.epoch = 1;
+  position.seed = session.seed;
+  return position;
+}
+
+MetricState make_state(const tenon_state* state, const std::string& what) {
+  if (!state) throw Failed(what + " is null");
+  if (state->size < TENON_SIZE_TO(tenon_state, initial) || state->size > 1 << 16)
+    throw Failed(what + " says that it has " + std::to_string(state->size) + " bytes; expected sizeof(tenon_state)");
+  if (state->reduction < TENON_REDUCE_SUM || state->reduction > TENON_REDUCE_CONCATENATE)
+    throw Failed(what + " has the reduction " + std::to_string(state->reduction) + ", which does not exist");
+  if (plugins::dtype_bytes(state->dtype) == 0)
+    throw Failed(what + " has the dtype " + std::to_string(state->dtype) + ", which does not exist");
+  if (state->rank > 64 || (state->rank > 0 && !state->shape))
+    throw Failed(what + " has the rank " + std::to_string(state->rank) + " and no such shape");
+  const at::IntArrayRef shape(state->shape, state->rank);
+  for (const int64_t extent : shape)
+    if (extent < 0) throw Failed(what + " has a negative extent");
+  const bool concatenates = state->reduction == TENON_REDUCE_CONCATENATE;
+  if (concatenates && (shape.empty() || shape[0] != 0))
+    throw Failed(what + " is concatenated, and its shape does not begin with 0, which counts the rows");
+  MetricState made{
+      plugins::to_string(state->name), at::empty(shape, plugins::to_scalar_type(state->dtype)), state->reduction, {}};
+  made.tensor.fill_(state->initial);
+  if (concatenates) made.rows.like = made.tensor;
+  return made;
+}
+
+}  // namespace
+
+MetricUnderTest::MetricUnderTest(Session& session) : subject_(session), ports_(read_ports(subject_)) {
+  if (ports_.inputs.empty()) throw Failed("ports gives no input; expected one or more");
+  new_states();
+  figures_ = read_figures();
+}
+
+MetricStates MetricUnderTest::new_states() {
+  const tenon_state* const* states = nullptr;
+  uint64_t count = 0;
+  subject_.call("states", [&] { return subject_.table().states(subject_.self(), &states, &count); });
+  constexpr uint64_t kMost = 10000;
+  if (count > kMost || (count > 0 && !states))
+    throw Failed("states gives " + std::to_string(count) + (states ? "" : " and a null list"));
+  MetricStates made;
+  for (uint64_t i = 0; i < count; ++i) made.push_back(make_state(states[i], "state " + std::to_string(i)));
+  return made;
+}
+
+std::vector<std::string> MetricUnderTest::read_figures() {
+  const tenon_figure* const* figures = nullptr;
+  uint64_t count = 0;
+  subject_.call("figures", [&] { return subject_.table().figures(subject_.self(), &figures, &count); });
+  constexpr uint64_t kMost = 10000;
+  if (count == 0 || count > kMost || !figures)
+    throw Failed("figures gives " + std::to_string(count) + (figures ? "" : " and a null list") +
+                 "; expected one or more");
+  std::vector<std::string> names;
+  for (uint64_t i = 0; i < count; ++i) {
+    const std::string what = "figure " + std::to_string(i);
+    if (!figures[i] || figures[i]->size < TENON_SIZE_TO(tenon_figure, doc) || figures[i]->size > 1 << 16)
+      throw Failed(what + " is null, or its size is not that of tenon_figure");
+    if (figures[i]->name.size == 0 || !figures[i]->name.data) throw Failed(what + " has no name");
+    if (figures[i]->direction < -1 || figures[i]->direction > 1)
+      throw Failed(what + " has the direction " + std::to_string(figures[i]->direction) + "; expected 1, -1 or 0");
+    names.push_back(plugins::to_string(figures[i]->name));
+  }
+  return names;
+}
+
+void MetricUnderTest::find_recipe() {
+  std::string answer;
+  for (const InputRecipe& recipe : input_recipes(ports_.inputs)) {
+    recipe_ = recipe;
+    try {
+      MetricStates states = new_states();
+      update(states, inputs(2, 0));
+      return;
+    } catch (const support::Error& error) {
+      if (std::string(error.what()).find("let escape") != std::string::npos) throw;
+      answer = error.what();
+    }
+  }
+  throw Failed("update takes none of the inputs that were tried; its last answer: " + answer +
+               ". If it wants inputs of a certain size, its ports can say so");
+}
+
+std::vector<at::Tensor> MetricUnderTest::inputs(int64_t batch, uint64_t number) const {
+  return make_inputs(ports_.inputs, *recipe_, batch, subject_.session().seed + number, TENON_DTYPE_NONE);
+}
+
+void MetricUnderTest::update(MetricStates& states, const std::vector<at::Tensor>& inputs) {
+  const at::NoGradGuard no_grad;
+  std::vector<tenon_tensor*> tensors;
+  std::vector<plugins::AppendedRows*> rows;
+  for (MetricState& state : states) {
+    tensors.push_back(plugins::to_handle(state.tensor));
+    rows.push_back(state.reduction == TENON_REDUCE_CONCATENATE ? &state.rows : nullptr);
+  }
+  const plugins::Frame frame(position_of(subject_.session()), tensors, rows);
+  const std::vector<tenon_tensor*> handles = plugins::to_handles(inputs);
+  subject_.call("update",
+                [&] { return subject_.table().update(subject_.self(), frame.get(), handles.data(), handles.size()); });
+}
+
+std::vector<double> MetricUnderTest::compute(const MetricStates& states) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> tensors;
+  for (const MetricState& state : states)
+    tensors.push_back(state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts));
+  const std::vector<tenon_tensor*> handles = plugins::to_handles(tensors);
+  const plugins::Frame frame(position_of(subject_.session()), handles);
+  std::vector<double> values(figures_.size(), std::nan(""));
+  subject_.call("compute",
+                [&] { return subject_.table().compute(subject_.self(), frame.get(), values.data(), values.size()); });
+  return values;
+}
+
+MetricStates reduce(const MetricStates& left, const MetricStates& right) {
+  MetricStates reduced = left;
+  for (size_t i = 0; i < left.size(); ++i) {
+    switch (left[i].reduction) {
+      case TENON_REDUCE_SUM: reduced[i].tensor = left[i].tensor + right[i].tensor; break;
+      case TENON_REDUCE_MAX: reduced[i].tensor = at::maximum(left[i].tensor, right[i].tensor); break;
+      case TENON_REDUCE_MIN: reduced[i].tensor = at::minimum(left[i].tensor, right[i].tensor); break;
+      default:
+        for (const at::Tensor& rows : right[i].rows.parts) reduced[i].rows.parts.push_back(rows);
+        break;
+    }
+  }
+  return reduced;
+}
+
+}  // namespace tenon::validation

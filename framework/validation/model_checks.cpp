@@ -1,0 +1,238 @@
+#include "framework/validation/model_checks.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "framework/plugins/tensor_handles.h"
+#include "framework/support/error.h"
+#include "framework/validation/autocast.h"
+#include "framework/validation/difference_quotient.h"
+#include "framework/validation/model_under_test.h"
+#include "framework/validation/use_component.h"
+
+namespace tenon::validation {
+
+namespace {
+
+using Mode = ModelUnderTest::Mode;
+
+// Built, and with inputs that it takes.
+void make_ready(ModelUnderTest& model) {
+  model.build();
+  model.find_recipe();
+}
+
+void check_ports(Session& session) {
+  ModelUnderTest model(session);
+  const std::string first = describe(model.ports());
+  const std::string second = describe(read_ports(model.subject()));
+  if (first != second) throw Failed("ports gives " + first + " then " + second + " expected the same each time");
+}
+
+void check_build(Session& session) {
+  ModelUnderTest model(session);
+  model.build();
+}
+
+void check_forward(Session& session) {
+  ModelUnderTest model(session);
+  make_ready(model);
+  for (const int64_t batch : {2, 3})
+    for (const Mode mode : {Mode::evaluation, Mode::training}) model.forward(mode, model.inputs(batch));
+}
+
+// Why the outputs are not those of the ports; empty: they are.
+std::string find_wrong_output(const ModelUnderTest& model, const std::vector<at::Tensor>& inputs,
+                              const std::vector<at::Tensor>& outputs) {
+  plugins::Extents extents;
+  for (size_t i = 0; i < inputs.size(); ++i) plugins::find_mismatch(inputs[i], model.ports().inputs[i], extents);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const plugins::Port& port = model.ports().outputs[i];
+    if (!outputs[i].defined()) return "gives no " + port.name + " (null)";
+    if (!outputs[i].device().is_cpu())
+      return "gives " + port.name + " on " + outputs[i].device().str() + "; expected the CPU, where the inputs are";
+    if (const auto reason = plugins::find_mismatch(outputs[i], port, extents))
+      return "gives " + port.describe() + " as " + plugins::describe(outputs[i]) + ": " + *reason;
+  }
+  return "";
+}
+
+void check_outputs(Session& session) {
+  ModelUnderTest model(session);
+  make_ready(model);
+  for (const int64_t batch : {2, 3})
+    for (const Mode mode : {Mode::evaluation, Mode::training}) {
+      const std::vector<at::Tensor> inputs = model.inputs(batch);
+      const std::string wrong = find_wrong_output(model, inputs, model.forward(mode, inputs));
+      if (!wrong.empty()) throw Failed("forward " + wrong);
+    }
+}
+
+void check_finite_outputs(Session& session) {
+  ModelUnderTest model(session);
+  make_ready(model);
+  for (const Mode mode : {Mode::evaluation, Mode::training}) {
+    const std::string number = find_non_finite(model.forward(mode, model.inputs(3)));
+    if (!number.empty())
+      throw Failed("forward gives NaN or infinity in " + model.ports().outputs[std::stoul(number)].name +
+                   " for inputs of the normal distribution");
+  }
+}
+
+bool are_equal(const std::vector<at::Tensor>& left, const std::vector<at::Tensor>& right) {
+  for (size_t i = 0; i < left.size(); ++i)
+    if (!left[i].equal(right[i])) return false;
+  return true;
+}
+
+// With other inputs in between, which it must not remember.
+void check_repeats(Session& session) {
+  const at::NoGradGuard no_grad;
+  ModelUnderTest model(session);
+  make_ready(model);
+  const std::vector<at::Tensor> inputs = model.inputs(2);
+  const std::vector<at::Tensor> first = model.forward(Mode::evaluation, inputs);
+  model.forward(Mode::evaluation, model.inputs(3));
+  if (!are_equal(first, model.forward(Mode::evaluation, inputs)))
+    throw Failed(
+        "forward gives other outputs for the same inputs in evaluation, after others in between; expected it "
+        "to depend on its arguments and the frame's tensors alone");
+}
+
+// Equal weights in other tensors give equal outputs, also when the first ones are spoiled.
+void check_frame_tensors(Session& session) {
+  const at::NoGradGuard no_grad;
+  ModelUnderTest model(session);
+  make_ready(model);
+  if (model.tensors().empty()) throw Skipped("it has no tensors");
+  std::vector<at::Tensor> copies;
+  for (const DeclaredTensor& declared : model.tensors()) copies.push_back(declared.tensor.clone());
+  const std::vector<at::Tensor> inputs = model.inputs(2);
+  const std::vector<at::Tensor> expected = model.forward(Mode::evaluation, inputs);
+  for (const DeclaredTensor& declared : model.tensors())
+    if (at::isFloatingType(declared.tensor.scalar_type())) at::Tensor(declared.tensor).fill_(std::nan(""));
+  std::vector<at::Tensor> found;
+  try {
+    found = model.forward_with(copies, Mode::evaluation, inputs);
+  } catch (const support::Error& error) {
+    throw Skipped(std::string("it refuses other tensors than its own, and says so: ") + error.what());
+  }
+  if (!are_equal(expected, found))
+    throw Failed(
+        "forward gives other outputs when its weights are copied to other tensors of the frame and the first "
+        "ones are spoiled; expected it to compute with frame->tensors, and not with handles that it kept");
+}
+
+void check_gradients(Session& session) {
+  ModelUnderTest model(session);
+  make_ready(model);
+  const at::Tensor sum = weigh_outputs(model.forward(Mode::training, model.inputs(3)), session.seed);
+  std::vector<at::Tensor> gradients;
+  std::vector<std::string> names;
+  std::string without;
+  if (sum.defined()) {
+    leave_trail("backward through the outputs", "");
+    sum.backward();
+  }
+  for (const DeclaredTensor& declared : model.tensors()) {
+    if (!declared.trainable) continue;
+    names.push_back(declared.name);
+    gradients.push_back(declared.tensor.grad());
+    if (!gradients.back().defined()) without += (without.empty() ? "" : ", ") + declared.name;
+  }
+  if (names.empty()) throw Skipped("it has no trainable tensor");
+  if (!sum.defined()) throw Failed("no output of a training forward depends on the trainable tensors");
+  if (const std::string number = find_non_finite(gradients); !number.empty())
+    throw Failed("the gradient of " + names[std::stoul(number)] + " is NaN or infinite");
+  if (!without.empty()) session.warn("gets no gradient: " + without);
+}
+
+// In place, so that a model that holds tensors of its own computes in float64 too.
+void make_double(const ModelUnderTest& model) {
+  for (const DeclaredTensor& declared : model.tensors()) {
+    at::Tensor tensor = declared.tensor;
+    if (at::isFloatingType(tensor.scalar_type())) tensor.set_data(tensor.detach().to(at::kDouble));
+  }
+}
+
+void check_difference_quotients(Session& session) {
+  ModelUnderTest model(session);
+  make_ready(model);
+  if (!takes(model.ports().inputs, TENON_FLOAT64) || !takes(model.ports().outputs, TENON_FLOAT64))
+    throw Skipped("its ports do not all take float64, without which a difference quotient is too coarse");
+  make_double(model);
+  std::vector<at::Tensor> inputs = model.inputs(3, TENON_FLOAT64);
+  std::vector<NamedVariable> variables;
+  for (const DeclaredTensor& declared : model.tensors())
+    if (declared.trainable) variables.push_back({declared.name, declared.tensor});
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].scalar_type() == at::kDouble)
+      variables.push_back({"the input " + model.ports().inputs[i].name, inputs[i].requires_grad_(true)});
+  const std::vector<at::Tensor> outputs = model.forward(Mode::training, inputs);
+  for (const at::Tensor& output : outputs)
+    if (at::isFloatingType(output.scalar_type()) && output.scalar_type() != at::kDouble)
+      throw Skipped("an output stays " + std::string(c10::toString(output.scalar_type())) +
+                    " where all inputs and tensors are float64");
+  if (!weigh_outputs(outputs, session.seed).defined()) throw Skipped("no output has a gradient");
+  // Without gradients, as the quotients are computed, an output does not require them: the factors must be the same.
+  const auto function = [&] {
+    std::vector<at::Tensor> given = model.forward(Mode::training, inputs);
+    at::Tensor sum = at::zeros({}, at::kDouble);
+    torch::manual_seed(session.seed);
+    for (const at::Tensor& output : given)
+      if (at::isFloatingType(output.scalar_type()))
+        sum = sum + (output * (at::rand(output.sizes(), at::kDouble) + 0.5)).sum();
+    return sum;
+  };
+  const std::string difference = compare_gradients(function, variables, session.seed);
+  if (!difference.empty()) throw Failed(difference);
+}
+
+void check_autocast(Session& session) {
+  ModelUnderTest model(session);
+  make_ready(model);
+  if (!takes(model.ports().inputs, TENON_FLOAT32)) throw Skipped("its inputs are not float32");
+  const std::vector<at::Tensor> inputs = model.inputs(3, TENON_FLOAT32);
+  const Bfloat16Autocast autocast;
+  const std::vector<at::Tensor> outputs = model.forward(Mode::training, inputs);
+  const std::string wrong = find_wrong_output(model, inputs, outputs);
+  if (!wrong.empty()) throw Failed("under bfloat16 autocast forward " + wrong);
+  if (const std::string number = find_non_finite(outputs); !number.empty())
+    throw Failed("under bfloat16 autocast forward gives NaN or infinity in " +
+                 model.ports().outputs[std::stoul(number)].name);
+  if (const at::Tensor sum = weigh_outputs(outputs, session.seed); sum.defined()) sum.backward();
+}
+
+Check make(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
+  return {name, level, Check::Of::kind, config::ComponentKind::model, std::move(needs), run};
+}
+
+}  // namespace
+
+void use_model(Session& session) {
+  ModelUnderTest model(session);
+  make_ready(model);
+  {
+    const at::NoGradGuard no_grad;
+    model.forward(Mode::evaluation, model.inputs(2));
+  }
+  const at::Tensor sum = weigh_outputs(model.forward(Mode::training, model.inputs(3)), session.seed);
+  if (sum.defined()) sum.backward();
+  model.subject().destroy();
+}
+
+std::vector<Check> model_checks() {
+  return {make("ports", Level::contract, {"create"}, check_ports),
+          make("build", Level::contract, {"ports"}, check_build),
+          make("forward", Level::contract, {"build"}, check_forward),
+          make("outputs", Level::contract, {"forward"}, check_outputs),
+          make("finite-outputs", Level::contract, {"outputs"}, check_finite_outputs),
+          make("repeats", Level::training, {"finite-outputs"}, check_repeats),
+          make("frame-tensors", Level::training, {"repeats"}, check_frame_tensors),
+          make("gradients", Level::training, {"finite-outputs"}, check_gradients),
+          make("difference-quotients", Level::training, {"repeats", "gradients"}, check_difference_quotients),
+          make("autocast", Level::training, {"gradients"}, check_autocast)};
+}
+
+}  // namespace tenon::validation

@@ -1,0 +1,56 @@
+// Memory that a dataset writes a sample into, with guards around each slot.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenon/dataset.h>
+
+namespace tenon::validation {
+
+struct DatasetField {
+  std::string name;
+  int32_t dtype;
+  std::vector<int64_t> shape;  // of one sample; -1 where it varies
+
+  // Bytes of a sample of this shape; none if it is not one of the field's, or too large to be meant.
+  std::optional<size_t> bytes(const int64_t* extents, uint32_t rank) const;
+};
+
+class SampleSlots {
+ public:
+  // Slots are filled with `pattern` before they are handed out.
+  SampleSlots(const std::vector<DatasetField>& fields, std::byte pattern) : fields_(fields), pattern_(pattern) {}
+  SampleSlots(const SampleSlots&) = delete;
+  SampleSlots& operator=(const SampleSlots&) = delete;
+
+  tenon_sink sink() { return {sizeof(tenon_sink), this, give}; }
+
+  // What the dataset asked for that it may not; empty: nothing.
+  const std::string& mistake() const { return mistake_; }
+  std::string fields_not_asked_for() const;   // "" or "image, label"
+  std::string fields_written_beside() const;  // "" or "image, before its first byte"
+
+  // The bytes of each field, in order, with their shapes before them.
+  std::vector<std::vector<std::byte>> contents() const;
+
+ private:
+  static constexpr size_t kGuard = 4096;
+  struct Slot {
+    std::vector<int64_t> shape;
+    std::vector<std::byte> memory;  // guard, slot, guard
+  };
+  static tenon_status give(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t rank, void** memory);
+  tenon_status refuse(const std::string& what);
+
+  const std::vector<DatasetField>& fields_;
+  std::byte pattern_;
+  std::map<uint64_t, Slot> slots_;
+  std::string mistake_;
+};
+
+}  // namespace tenon::validation

@@ -1,0 +1,116 @@
+// What one check works with, in the process of the check: the opened plugin, and one component of it.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/config/run_plan.h"
+#include "framework/plugins/component.h"
+#include "framework/plugins/guard.h"
+#include "framework/plugins/parameters.h"
+#include "framework/validation/child_process.h"
+#include "framework/validation/floating_point.h"
+#include "framework/validation/host_watch.h"
+
+namespace tenon::validation {
+
+// Parameters as the command line gives them: of the component "model.mlp", the TOML table `{ hidden = [64] }`.
+struct GivenParams {
+  std::string component;
+  std::string table;
+};
+
+class Session {
+ public:
+  std::filesystem::path file;
+  uint64_t seed = 0;
+  std::vector<GivenParams> given;
+
+  const tenon_plugin* plugin = nullptr;       // null until it was opened
+  std::unique_ptr<plugins::PluginInfo> info;  // likewise
+  plugins::Component component{};             // null table: the check is the file's
+  config::ComponentPlan plan;                 // its parameters
+
+  // Called before and after each function of the plugin, with its name.
+  std::function<void(const char*)> before_call;
+  std::function<void(const char*)> after_call;
+
+  void warn(std::string what) { warnings_.push_back(std::move(what)); }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+  // Calls body(), which returns a status, as `function` of the component. Throws support::Error as call_plugin does.
+  // The modes of floating-point arithmetic are put back, so that one check alone sees that they were changed.
+  template <class Body>
+  void call(const char* function, Body&& body, const std::string& detail = "") {
+    leave_trail(function, detail);
+    if (before_call) before_call(function);
+    const FloatingPointModes modes;
+    plugins::call_plugin(component, function, body, [&] { return detail; });
+    clear_trail();
+    if (after_call) after_call(function);
+  }
+
+ private:
+  std::vector<std::string> warnings_;
+};
+
+// An instance of the session's component. Table is tenon_model, tenon_dataset, ...; each begins with create and
+// destroy.
+template <class Table>
+class Subject {
+ public:
+  explicit Subject(Session& session) : session_(session) {
+    const tenon_params params(session.plan.params);
+    call("create", [&] { return table().create(&watched_host(), &params, &self_); });
+    exists_ = true;
+  }
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+  ~Subject() {
+    try {
+      destroy();
+    } catch (const std::exception&) {
+      // The check `create` looks at destroy; here something else is looked at.
+    }
+  }
+
+  void destroy() {
+    if (!std::exchange(exists_, false)) return;
+    call("destroy", [&] {
+      table().destroy(self_);
+      return TENON_OK;
+    });
+  }
+
+  template <class Body>
+  void call(const char* function, Body&& body, const std::string& detail = "") {
+    session_.call(function, std::forward<Body>(body), detail);
+  }
+
+  Session& session() const { return session_; }
+  const Table& table() const { return *static_cast<const Table*>(session_.component.table); }
+  void* self() const { return self_; }
+
+  // A further table of the component, or null.
+  template <class Extension>
+  const Extension* extension(const char* id) {
+    const void* found = nullptr;
+    if (session_.component.get_extension)
+      call("get_extension", [&] {
+        found = session_.component.get_extension(plugins::to_tenon(id));
+        return TENON_OK;
+      });
+    return static_cast<const Extension*>(found);
+  }
+
+ private:
+  Session& session_;
+  void* self_ = nullptr;
+  bool exists_ = false;
+};
+
+}  // namespace tenon::validation

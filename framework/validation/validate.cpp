@@ -1,0 +1,206 @@
+#include "framework/validation/validate.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "framework/plugins/check_plugin.h"
+#include "framework/plugins/tensor_functions.h"
+#include "framework/support/error.h"
+#include "framework/support/nearest_name.h"
+#include "framework/validation/child_process.h"
+#include "framework/validation/open_plugin.h"
+
+namespace tenon::validation {
+
+namespace {
+
+using support::Error;
+using support::ErrorKind;
+using Json = nlohmann::json;
+
+const std::string kPlugin = "plugin";
+
+// A component that was found, as the child that looked tells it.
+struct Found {
+  std::string name;  // "dataset.digits"
+  std::string kind;
+  std::string not_created;  // why its parameters are not complete; empty: they are
+};
+
+Session make_session(const ValidationRequest& request) {
+  Session session;
+  session.file = request.file;
+  session.seed = request.seed;
+  session.given = request.params;
+  return session;
+}
+
+std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// LibTorch's errors end in a backtrace that tells the author nothing.
+std::string without_backtrace(const std::string& text) { return text.substr(0, text.find("\nException raised from")); }
+
+std::string run_check(const Check& check, const std::string& component, const ValidationRequest& request) {
+  const auto answer = [](Verdict verdict, const std::string& reason) {
+    return to_text({{"verdict", static_cast<int>(verdict)}, {"reason", reason}});
+  };
+  try {
+    Session session = make_session(request);
+    if (check.of != Check::Of::plugin) open_plugin(session, component);
+    check.run(session);
+    std::string warnings;
+    for (const std::string& warning : session.warnings()) warnings += (warnings.empty() ? "" : "; ") + warning;
+    return answer(warnings.empty() ? Verdict::pass : Verdict::warning, warnings);
+  } catch (const Skipped& skipped) {
+    return answer(Verdict::skipped, skipped.what());
+  } catch (const std::exception& error) {
+    return answer(Verdict::fail, without_backtrace(error.what()));
+  }
+}
+
+CheckResult run_in_own_process(const Check& check, const std::string& component, const ValidationRequest& request) {
+  const ChildEnd end = run_in_child([&] { return run_check(check, component, request); }, request.timeout_s);
+  CheckResult result{component, &check, Verdict::fail, "", end.output};
+  if (end.how == ChildEnd::How::finished) {
+    const Json answer = Json::parse(end.result);
+    result.verdict = static_cast<Verdict>(answer["verdict"].get<int>());
+    result.reason = answer["reason"];
+  } else {
+    result.reason = end.describe();
+  }
+  if (result.verdict != Verdict::fail) result.output.clear();
+  return result;
+}
+
+// ---- The components of the file ------------------------------------------------------------------------------------
+
+std::string list_components(const ValidationRequest& request) {
+  Json list = Json::array();
+  try {
+    Session session = make_session(request);
+    open_plugin(session, "");
+    for (uint64_t i = 0; i < session.plugin->component_count; ++i) {
+      const plugins::Component component = plugins::check_component(*session.info, session.plugin->components[i]);
+      std::string not_created;
+      try {
+        plan_of(component, request.params);
+      } catch (const Error& error) {
+        not_created = error.what();
+      }
+      list.push_back({{"name", name_of(component)},
+                      {"kind", config::to_string(component.schema.kind)},
+                      {"not_created", not_created}});
+    }
+  } catch (const std::exception&) {
+    // A check of the file says so.
+    list.clear();
+  }
+  return to_text(list);
+}
+
+std::vector<Found> find_components(const ValidationRequest& request) {
+  const ChildEnd end = run_in_child([&] { return list_components(request); }, request.timeout_s);
+  std::vector<Found> found;
+  if (end.how != ChildEnd::How::finished) return found;
+  for (const Json& each : Json::parse(end.result)) found.push_back({each["name"], each["kind"], each["not_created"]});
+  return found;
+}
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::configuration, "command line: " + what); }
+
+void require_known(const ValidationRequest& request, const std::vector<Found>& found) {
+  std::vector<std::string> names;
+  for (const Found& each : found) names.push_back(each.name);
+  const auto require = [&](const std::string& name, const std::string& option) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      refuse(option + " names " + name + ", which is not in " + request.file.string() +
+             support::suggest_name(name, names));
+  };
+  for (const GivenParams& given : request.params) {
+    require(given.component, "--params");
+    for (const Found& each : found)
+      if (each.name == given.component && !each.not_created.empty())
+        throw Error(ErrorKind::configuration, each.not_created);
+  }
+  if (!request.component.empty() && request.component != kPlugin) require(request.component, "--component");
+}
+
+void require_known_check(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Check& check : all_checks())
+    if (std::find(names.begin(), names.end(), check.name) == names.end()) names.push_back(check.name);
+  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+    refuse("there is no check " + name + support::suggest_name(name, names) + " (docs/validate.md lists them)");
+}
+
+// ---- Which check, and after which ----------------------------------------------------------------------------------
+
+// What `usable` stands for: checks after which every function of the kind can be called.
+std::vector<std::string> usable(const std::string& kind) {
+  if (kind == "dataset") return {"get"};
+  if (kind == "model") return {"gradients"};
+  if (kind == "loss") return {"gradients", "weight"};
+  if (kind == "metric") return {"evaluation"};
+  return {"events"};
+}
+
+bool belongs_to(const Check& check, const std::string& kind) {
+  if (check.of == Check::Of::plugin) return kind == kPlugin;
+  return kind != kPlugin && (check.of == Check::Of::every_component || config::to_string(*check.kind) == kind);
+}
+
+class Validation {
+ public:
+  Validation(const ValidationRequest& request, const std::function<void(const CheckResult&)>& tell)
+      : request_(request), tell_(tell) {}
+
+  void check_all_of(const Found& component) {
+    if (!request_.component.empty() && request_.component != component.name) return;
+    std::set<std::string> unknown;  // checks that failed, or could not tell anything
+    for (const Check& check : all_checks()) {
+      if (!belongs_to(check, component.kind)) continue;
+      if (!request_.check.empty() && request_.check != check.name) continue;
+      const std::string blocked = blocking(check, component, unknown);
+      const CheckResult result = blocked.empty() ? run_in_own_process(check, component.name, request_)
+                                                 : CheckResult{component.name, &check, Verdict::skipped, blocked, ""};
+      if (!blocked.empty() || result.verdict == Verdict::fail) unknown.insert(check.name);
+      results_.push_back(result);
+      tell_(results_.back());
+    }
+  }
+
+  std::vector<CheckResult> take() { return std::move(results_); }
+
+ private:
+  std::string blocking(const Check& check, const Found& component, const std::set<std::string>& unknown) const {
+    // Said once; all others need that it is created.
+    if (!component.not_created.empty() && (check.name == "create" || !request_.check.empty()))
+      return component.not_created + " (--params gives it)";
+    for (const std::string& need : check.needs)
+      for (const std::string& name : need == "usable" ? usable(component.kind) : std::vector<std::string>{need})
+        if (unknown.contains(name)) return "needs " + name;
+    return "";
+  }
+
+  const ValidationRequest& request_;
+  const std::function<void(const CheckResult&)>& tell_;
+  std::vector<CheckResult> results_;
+};
+
+}  // namespace
+
+std::vector<CheckResult> validate(const ValidationRequest& request,
+                                  const std::function<void(const CheckResult&)>& tell) {
+  require_known_check(request.check);
+  plugins::install_libtorch();
+  Validation validation(request, tell);
+  validation.check_all_of({kPlugin, kPlugin, ""});
+  const std::vector<Found> found = find_components(request);
+  if (!found.empty()) require_known(request, found);
+  for (const Found& component : found) validation.check_all_of(component);
+  return validation.take();
+}
+
+}  // namespace tenon::validation

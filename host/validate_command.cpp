@@ -1,0 +1,123 @@
+#include "host/validate_command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "framework/support/error.h"
+#include "framework/validation/validate.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using support::Error;
+using support::ErrorKind;
+using validation::CheckResult;
+using validation::Verdict;
+
+validation::ValidationRequest make_request(const CommandLine& line) {
+  validation::ValidationRequest request{line.file, line.seed, {}, line.component, line.check, line.timeout_s};
+  if (!std::filesystem::exists(line.file))
+    throw Error(ErrorKind::plugin, line.file.string() + ": does not exist; expected a plugin file");
+  request.file = std::filesystem::canonical(line.file);
+  for (const std::string& given : line.params) {
+    const size_t equals = given.find('=');
+    if (equals == std::string::npos)
+      throw Error(ErrorKind::configuration,
+                  "command line: --params " + given + " has no table; expected such as 'model.mlp={ hidden = [64] }'");
+    request.params.push_back({given.substr(0, equals), given.substr(equals + 1)});
+  }
+  return request;
+}
+
+std::string quote(const std::string& text) {
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
+}
+
+// The command that makes this check again, and no other.
+std::string describe_repeat(const CheckResult& result, const CommandLine& line) {
+  std::string command = "host validate " + line.file.string() + " --check " + result.check->name + " --component " +
+                        result.component + " --seed " + std::to_string(line.seed);
+  for (const std::string& given : line.params)
+    if (given.starts_with(result.component + "=")) command += " --params " + quote(given);
+  return command;
+}
+
+size_t count(const std::vector<CheckResult>& results, Verdict verdict) {
+  return static_cast<size_t>(
+      std::count_if(results.begin(), results.end(), [&](const CheckResult& one) { return one.verdict == verdict; }));
+}
+
+void print_indented(const std::string& text, const char* margin) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) std::printf("%s%s\n", margin, line.c_str());
+}
+
+// A table without its reasons, which are longer than a line.
+void print_result(const CheckResult& result, const CommandLine& line) {
+  std::printf("  %-24s %-9s %-22s %s\n", result.component.c_str(), to_string(result.check->level),
+              result.check->name.c_str(), to_string(result.verdict));
+  if (!result.reason.empty()) print_indented(result.reason, "      ");
+  if (!result.output.empty()) {
+    std::printf("      it printed:\n");
+    print_indented(result.output, "        ");
+  }
+  if (result.verdict == Verdict::fail) std::printf("      again: %s\n", describe_repeat(result, line).c_str());
+  std::fflush(stdout);
+}
+
+void print_summary(const std::vector<CheckResult>& results) {
+  std::printf("%zu checks: %zu passed, %zu with a warning, %zu failed, %zu skipped\n", results.size(),
+              count(results, Verdict::pass), count(results, Verdict::warning), count(results, Verdict::fail),
+              count(results, Verdict::skipped));
+}
+
+void print_as_json(const std::vector<CheckResult>& results, const CommandLine& line) {
+  Json checks = Json::array();
+  for (const CheckResult& result : results) {
+    std::string verdict = to_string(result.verdict);
+    std::transform(verdict.begin(), verdict.end(), verdict.begin(), [](unsigned char c) { return std::tolower(c); });
+    checks.push_back({{"component", result.component},
+                      {"level", to_string(result.check->level)},
+                      {"check", result.check->name},
+                      {"verdict", verdict},
+                      {"reason", result.reason},
+                      {"output", result.output},
+                      {"repeat", describe_repeat(result, line)}});
+  }
+  const Json all{{"file", line.file.string()},
+                 {"seed", line.seed},
+                 {"passed", count(results, Verdict::pass)},
+                 {"warned", count(results, Verdict::warning)},
+                 {"failed", count(results, Verdict::fail)},
+                 {"skipped", count(results, Verdict::skipped)},
+                 {"checks", checks}};
+  std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+}  // namespace
+
+int validate(const CommandLine& line) {
+  const validation::ValidationRequest request = make_request(line);
+  const bool as_json = line.format == CommandLine::Format::json;
+  if (!as_json) std::printf("%s, seed %llu\n", line.file.c_str(), static_cast<unsigned long long>(line.seed));
+  const std::vector<CheckResult> results = validation::validate(request, [&](const CheckResult& result) {
+    if (!as_json) print_result(result, line);
+  });
+  if (results.empty())
+    throw Error(ErrorKind::configuration, "command line: " + line.component + " has no check " + line.check +
+                                              "; host validate FILE without --check prints those that it has");
+  if (as_json)
+    print_as_json(results, line);
+  else
+    print_summary(results);
+  return count(results, Verdict::fail) > 0 ? static_cast<int>(ErrorKind::plugin) : 0;
+}
+
+}  // namespace tenon::host

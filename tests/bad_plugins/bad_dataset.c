@@ -1,0 +1,174 @@
+/* Ten samples of a label and three numbers, wrong in one place. */
+#include <fenv.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "describe.h"
+
+#define VALUES 3
+
+typedef struct dataset {
+  int64_t length;
+} dataset;
+
+static int64_t calls;  /* of the function that counts its calls */
+static int64_t last;   /* sample that was asked for */
+static int64_t shared; /* buffer of all threads */
+static int created;
+static const char* field_name = "values";
+
+/* ---- Coming and going -------------------------------------------------------------------------------------------- */
+
+static tenon_status create(const tenon_host* from, const tenon_params* params, void** made) {
+  tenon_value items;
+  tenon_status status;
+  dataset* self;
+  if (FAULT == CREATE_THROWS) throw_exception();
+  status = from->param(params, text("items"), &items);
+  if (status != TENON_OK) return status;
+  if (FAULT == CREATE_ABORTS_ON_A_PARAMETER && items.as.i == 7) abort();
+  if (FAULT == CREATE_FAILS_WITHOUT_A_REASON && items.as.i == 100) return TENON_FAILED;
+  if (FAULT == CREATE_ONLY_ONCE && created) return fail("there is one already");
+  self = calloc(1, sizeof *self);
+  if (!self) return fail("out of memory");
+  created = 1;
+  self->length = items.as.i;
+  *made = self;
+  return TENON_OK;
+}
+
+static void destroy(void* self) {
+  created = 0;
+  free(self);
+}
+
+static tenon_status length(void* self, int64_t* number) {
+  if (FAULT == LENGTH_THROWS) throw_exception();
+  if (FAULT == LENGTH_ABORTS) abort();
+  *number = ((dataset*)self)->length;
+  if (FAULT == LENGTH_CHANGES) *number -= calls++ % 2;
+  return TENON_OK;
+}
+
+static tenon_status fields(void* self, const tenon_field* const** list, uint64_t* count) {
+  static const int64_t shape[1] = {VALUES};
+  static tenon_field label, values;
+  static const tenon_field* const both[2] = {&label, &values};
+  (void)self;
+  if (FAULT == FIELDS_THROWS) throw_exception();
+  if (FAULT == FIELDS_ALIKE) field_name = "label";
+  if (FAULT == FIELDS_CHANGE) field_name = calls++ % 2 == 0 ? "values" : "numbers";
+  label.size = values.size = sizeof label;
+  label.name = text("label");
+  label.dtype = TENON_INT64;
+  values.name = text(field_name);
+  values.dtype = TENON_FLOAT32;
+  values.rank = 1;
+  values.shape = shape;
+  *list = both;
+  *count = 2;
+  return TENON_OK;
+}
+
+static tenon_status open_worker(void* self, uint64_t id, uint64_t seed, void** worker) {
+  (void)self;
+  (void)id;
+  (void)seed;
+  if (FAULT == OPEN_WORKER_THROWS) throw_exception();
+  *worker = malloc(1);
+  return TENON_OK;
+}
+
+static void close_worker(void* self, void* worker) {
+  (void)self;
+  free(worker);
+}
+
+/* ---- Samples ----------------------------------------------------------------------------------------------------- */
+
+/* A function changes what belongs to the whole process. */
+static void change_the_process(void) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGUSR1);
+  if (FAULT == GET_SETS_LOCALE) setlocale(LC_ALL, "C.UTF-8");
+  if (FAULT == GET_BLOCKS_A_SIGNAL) sigprocmask(SIG_BLOCK, &signals, NULL);
+  if (FAULT == GET_HANDLES_A_SIGNAL) signal(SIGUSR1, SIG_IGN);
+  if (FAULT == GET_SETS_UMASK) umask(0);
+  if (FAULT == GET_CHANGES_DIRECTORY && chdir("/") != 0) abort();
+  if (FAULT == GET_SETS_A_VARIABLE) setenv("TENON_TESTS_BAD_PLUGIN", "1", 1);
+  if (FAULT == GET_ROUNDS_UPWARD) fesetround(FE_UPWARD);
+}
+
+/* Writes the number to a buffer of all threads, waits for another thread to do so too, and reads it again. */
+static int64_t pass_through_shared(int64_t number) {
+  int64_t* volatile buffer = &shared;
+  int i;
+  __atomic_store_n(buffer, number, __ATOMIC_SEQ_CST);
+  for (i = 0; i < 1000 && __atomic_load_n(buffer, __ATOMIC_SEQ_CST) == number; ++i) sched_yield();
+  return __atomic_load_n(buffer, __ATOMIC_SEQ_CST);
+}
+
+static int64_t label_of(const tenon_sample* sample) {
+  int64_t label = sample->index;
+  if (FAULT == GET_COUNTS) label += calls++;
+  if (FAULT == GET_REMEMBERS_THE_LAST) label = sample->index == 0 ? 0 : 100 * last + sample->index;
+  if (FAULT == GET_SHARES_A_BUFFER) label = pass_through_shared(label);
+  last = sample->index;
+  return label;
+}
+
+static void write_values(float* values, int64_t index) {
+  int i;
+  for (i = 0; i < VALUES; ++i)
+    if (FAULT != GET_LEAVES_AN_ELEMENT || index != 4 || i != 1) values[i] = (float)(index + i);
+  if (FAULT == GET_WRITES_PAST_THE_SLOT && index == 4) values[VALUES] = 0;
+  if (FAULT == GET_WRITES_BEFORE_THE_SLOT && index == 4) values[-1] = 0;
+  if (FAULT == GET_GIVES_NAN && index == 4) values[0] = NAN;
+}
+
+static tenon_status get(void* self, void* worker, const tenon_sample* sample, const tenon_sink* sink) {
+  const int64_t shape[1] = {FAULT == GET_ASKS_FOR_ANOTHER_SHAPE ? VALUES + 1 : VALUES};
+  void* label;
+  void* values;
+  tenon_status status;
+  (void)self;
+  (void)worker;
+  if (FAULT == GET_THROWS) throw_exception();
+  if (FAULT == GET_EXITS) _exit(3);
+  if (FAULT == GET_LEAVES_BY_EXIT_0) exit(0);
+  change_the_process();
+  status = sink->slot(sink, 0, NULL, 0, &label);
+  if (status != TENON_OK) return status;
+  *(int64_t*)label = label_of(sample);
+  if (FAULT == GET_FORGETS_A_FIELD) return TENON_OK;
+  status = sink->slot(sink, 1, shape, 1, &values);
+  if (status != TENON_OK) return status;
+  write_values(values, sample->index);
+  return TENON_OK;
+}
+
+static tenon_status fingerprint(void* self, uint64_t* number) {
+  (void)self;
+  *number = 12345;
+  if (FAULT == FINGERPRINT_CHANGES) *number += (uint64_t)calls++;
+  return TENON_OK;
+}
+
+tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
+  static tenon_dataset table;
+  table.size = sizeof table;
+  table.create = create;
+  table.destroy = destroy;
+  table.length = length;
+  table.fields = fields;
+  table.open_worker = open_worker;
+  table.close_worker = close_worker;
+  table.get = get;
+  table.fingerprint = fingerprint;
+  return describe(offer, reply, TENON_DATASET, &table, NULL, NULL, 0);
+}

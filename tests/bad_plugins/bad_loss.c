@@ -1,0 +1,76 @@
+/* The mean squared error, wrong in one place. */
+#include <math.h>
+#include <stdlib.h>
+#include <tenon/ops.h>
+
+#include "describe.h"
+#include "wrong_square.h"
+
+typedef struct loss {
+  tenon_ops ops;
+} loss;
+
+static int calls;
+
+static tenon_status create(const tenon_host* from, const tenon_params* params, void** made) {
+  loss* self = calloc(1, sizeof *self);
+  (void)params;
+  if (!self) return fail("out of memory");
+  tenon_ops_open(from, &self->ops);
+  *made = self;
+  return TENON_OK;
+}
+
+static void destroy(void* self) { free(self); }
+
+static tenon_status ports(void* self, const tenon_port* const** list, uint64_t* count) {
+  static tenon_port found, target;
+  static const tenon_port* const both[2] = {&found, &target};
+  (void)self;
+  found.size = target.size = sizeof found;
+  found.direction = target.direction = TENON_INPUT;
+  found.name = text("found");
+  target.name = text("target");
+  found.shape = target.shape = text("N,...S");
+  found.dtypes = target.dtypes = TENON_ANY_FLOAT;
+  *list = both;
+  *count = 2;
+  return TENON_OK;
+}
+
+static tenon_tensor* spoil(tenon_calls* made, tenon_tensor* squares, tenon_tensor* mean) {
+  switch (FAULT) {
+    case LOSS_NOT_SCALAR: return squares;
+    case LOSS_DETACHED: return tenon_detach(made, mean);
+    case LOSS_IS_NAN: return tenon_mul_scalar(made, mean, tenon_float(NAN));
+    case LOSS_COUNTS: return tenon_add_scalar(made, mean, tenon_float(++calls));
+    default: return mean;
+  }
+}
+
+static tenon_status forward(void* untyped, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+                            tenon_loss_result* result) {
+  loss* self = untyped;
+  tenon_calls made = tenon_begin(&self->ops, frame);
+  tenon_tensor* difference;
+  tenon_tensor* squares;
+  if (input_count != 2) return fail("expected two inputs");
+  if (FAULT == LOSS_THROWS) throw_exception();
+  difference = tenon_sub(&made, inputs[0], inputs[1]);
+  squares = FAULT == LOSS_GRADIENT_IS_WRONG ? square_wrongly(&self->ops, &made, difference)
+                                            : tenon_mul(&made, difference, difference);
+  result->loss = spoil(&made, squares, tenon_mean(&made, squares));
+  result->weight = (double)tenon_extent(&made, inputs[0], 0);
+  if (FAULT == WEIGHT_IS_NEGATIVE) result->weight = -result->weight;
+  return made.status;
+}
+
+tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
+  static tenon_loss table;
+  table.size = sizeof table;
+  table.create = create;
+  table.destroy = destroy;
+  table.ports = ports;
+  table.forward = forward;
+  return describe(offer, reply, TENON_LOSS, &table, NULL, NULL, 0);
+}

@@ -1,0 +1,6 @@
+// What a C++ library does that a plugin in C calls without a guard.
+#include <stdexcept>
+
+#include "fault.h"
+
+extern "C" void throw_exception() { throw std::runtime_error("thrown below a plugin"); }

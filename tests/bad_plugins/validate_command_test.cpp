@@ -1,0 +1,93 @@
+#include <doctest/doctest.h>
+
+#include "tests/bad_plugins/validated.h"
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::bad_plugins;
+using tenon::end_to_end::Outcome;
+using tenon::end_to_end::run_host;
+
+namespace {
+
+std::string bad(const std::string& plugin) { return TENON_BINARY_DIR "/tests/bad_plugins/" + plugin + ".so"; }
+std::string bundled(const std::string& plugin) { return TENON_BINARY_DIR "/plugins/" + plugin + ".so"; }
+
+}  // namespace
+
+TEST_CASE("the table says what failed, why, and how to repeat it alone") {
+  const std::string file = bad("model/forward_crashes");
+  const Outcome outcome = run_host({"validate", file, "--seed", "7"});
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.output.find(file + ", seed 7") == 0);
+  CHECK(outcome.output.find("forward                FAIL\n      crashed with SIGSEGV") != std::string::npos);
+  CHECK(outcome.output.find("again: host validate " + file + " --check forward --component model.bad --seed 7") !=
+        std::string::npos);
+  CHECK(outcome.output.find("needs forward") != std::string::npos);
+}
+
+TEST_CASE("one check of one component is made alone, whatever it needs") {
+  const Answer answer =
+      validate(bad("dataset/get_counts"), {"--check", "repeats", "--component", "dataset.bad", "--seed", "7"});
+  CAPTURE(answer.text);
+  CHECK(answer.exit_code == 3);
+  CHECK(answer.verdicts == std::map<std::string, std::string>{{"dataset.bad repeats", "fail"}});
+}
+
+TEST_CASE("what the plugin prints before it fails is told") {
+  const Answer answer = validate(bad("model/forward_crashes"), {"--check", "forward"});
+  CHECK(answer.outputs.at("model.bad forward").find("the process crashed with SIGSEGV") != std::string::npos);
+}
+
+TEST_CASE("a component whose parameters are missing is skipped until --params gives them") {
+  const Answer answer = validate(bundled("image_folder"), {"--component", "dataset.image_folder"});
+  CAPTURE(answer.text);
+  CHECK(answer.exit_code == 0);
+  CHECK(answer.with("skipped").size() == answer.verdicts.size());
+  CHECK(answer.reasons.at("dataset.image_folder create").find("params.path is missing") != std::string::npos);
+}
+
+TEST_CASE("parameters given are those the component is created with") {
+  const Answer answer = validate(bundled("mlp"), {"--check", "odd-params", "--params", "model.mlp={ inputs = 12 }"});
+  CAPTURE(answer.text);
+  CHECK(answer.exit_code == 0);
+}
+
+TEST_CASE("a file that is no plugin fails its first check") {
+  const std::string file = tenon::end_to_end::write_file(TENON_TEST_DIR "/text.so", "no library").string();
+  const Answer answer = validate(file);
+  CAPTURE(answer.text);
+  CHECK(answer.exit_code == 3);
+  CHECK(answer.with("fail") == std::vector<std::string>{"plugin library"});
+}
+
+TEST_CASE("docs/validate.md names every check") {
+  const std::string page = tenon::end_to_end::read_file(TENON_SOURCE_DIR "/docs/validate.md");
+  for (const char* kind : {"dataset", "model", "loss", "metric", "callback"}) {
+    const Answer answer = validate(bad(std::string(kind) + "/no_fault"));
+    CHECK(answer.verdicts.size() > 20);
+    for (const auto& [name, verdict] : answer.verdicts) {
+      const std::string check = name.substr(name.find(' ') + 1);
+      CAPTURE(check);
+      CHECK(page.find("`" + check + "`") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("mistakes on the command line of validate end with code 2 and a way out") {
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
+    const Outcome outcome = run_host(arguments);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.errors.find(message) != std::string::npos);
+  };
+  const std::string file = bundled("mlp");
+  refused({"validate"}, "validate has no file; write host validate FILE");
+  refused({"validate", file, "--check", "forwards"}, "there is no check forwards; did you mean \"forward\"?");
+  refused({"validate", file, "--component", "model.mpl"}, "--component names model.mpl, which is not in");
+  refused({"validate", file, "--check", "get"}, "has no check get");
+  refused({"validate", file, "--params", "model.mlp"}, "--params model.mlp has no table");
+  refused({"validate", file, "--params", "model.mlp={ hiden = [1] }"}, "params.hiden is not a parameter of mlp");
+  refused({"validate", file, "--params", "model.mlp=[1]"}, "is not a TOML table");
+  refused({"validate", file, "--timeout", "0"}, "--timeout is 0");
+}
