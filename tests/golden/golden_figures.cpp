@@ -1,0 +1,118 @@
+#include "tests/golden/golden_figures.h"
+
+#include <bit>
+#include <cstdint>
+#include <fstream>
+#include <set>
+#include <stdexcept>
+
+#include "framework/artifacts/safetensors.h"
+#include "framework/support/sha256.h"
+
+namespace tenon::golden {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json read_history(const fs::path& file) {
+  std::ifstream stream(file);
+  if (!stream) throw std::runtime_error(file.string() + ": cannot be opened");
+  ordered_json history = ordered_json::array();
+  for (std::string text; std::getline(stream, text);) {
+    const ordered_json line = ordered_json::parse(text);
+    ordered_json figures = ordered_json::object();
+    for (const auto& [key, value] : line.items())
+      if (key != "event" && key != "epoch" && key != "step" && key != "time_s") figures[key] = value;
+    history.push_back({{"event", line.at("event")},
+                       {"epoch", line.at("epoch")},
+                       {"step", line.at("step")},
+                       {"figures", std::move(figures)}});
+  }
+  return history;
+}
+
+ordered_json read_weights(const fs::path& file) {
+  const artifacts::SafetensorsFile opened(file);
+  ordered_json weights = ordered_json::object();
+  for (const artifacts::TensorView& tensor : opened.tensors()) {
+    const std::string_view bytes(reinterpret_cast<const char*>(tensor.data), tensor.bytes);
+    weights[tensor.name] = {{"dtype", artifacts::find_stored_type(tensor.dtype)->name},
+                            {"shape", tensor.shape},
+                            {"sha256", support::sha256(bytes)}};
+  }
+  return weights;
+}
+
+// Texts stand for the numbers that JSON does not have.
+bool is_same(const ordered_json& kept, const ordered_json& found) {
+  if (!kept.is_number() || !found.is_number()) return kept == found;
+  return std::bit_cast<uint64_t>(kept.get<double>()) == std::bit_cast<uint64_t>(found.get<double>());
+}
+
+std::string describe(const ordered_json& line) {
+  return line.at("event").get<std::string>() + " of epoch " + line.at("epoch").dump() + ", step " +
+         line.at("step").dump();
+}
+
+// The lines whose event occurs in `kept`.
+std::vector<const ordered_json*> select_known(const ordered_json& lines, const ordered_json& kept) {
+  std::set<std::string> known;
+  for (const ordered_json& line : kept) known.insert(line.at("event").get<std::string>());
+  std::vector<const ordered_json*> selected;
+  for (const ordered_json& line : lines)
+    if (known.contains(line.at("event").get<std::string>())) selected.push_back(&line);
+  return selected;
+}
+
+void compare_line(const ordered_json& kept, const ordered_json& found, std::vector<std::string>& differences) {
+  for (const auto& [name, value] : kept.at("figures").items()) {
+    const auto figure = found.at("figures").find(name);
+    const bool is_there = figure != found.at("figures").end();
+    if (!is_there || !is_same(value, *figure))
+      differences.push_back(describe(kept) + ": " + name + " is " + (is_there ? figure->dump() : "not there") +
+                            "; expected " + value.dump());
+  }
+}
+
+void compare_history(const ordered_json& kept, const ordered_json& found, std::vector<std::string>& differences) {
+  const std::vector<const ordered_json*> lines = select_known(found, kept);
+  if (lines.size() != kept.size())
+    differences.push_back("the history has " + std::to_string(lines.size()) + " lines; expected " +
+                          std::to_string(kept.size()));
+  for (size_t i = 0; i < kept.size() && i < lines.size(); ++i) {
+    if (describe(kept[i]) != describe(*lines[i])) {
+      differences.push_back("line " + std::to_string(i + 1) + " of the history is the " + describe(*lines[i]) +
+                            "; expected the " + describe(kept[i]));
+      return;
+    }
+    compare_line(kept[i], *lines[i], differences);
+  }
+}
+
+void compare_weights(const ordered_json& kept, const ordered_json& found, std::vector<std::string>& differences) {
+  for (const auto& [name, value] : kept.items())
+    if (!found.contains(name) || found.at(name) != value)
+      differences.push_back("the weights' " + name + " is " +
+                            (found.contains(name) ? found.at(name).dump() : "not there") + "; expected " +
+                            value.dump());
+  for (const auto& [name, value] : found.items())
+    if (!kept.contains(name)) differences.push_back("the weights have " + name + ", which they never had");
+}
+
+}  // namespace
+
+ordered_json read_figures(const fs::path& run_folder) {
+  return {{"history", read_history(run_folder / "history.jsonl")},
+          {"weights", read_weights(run_folder / "checkpoints/latest/model.safetensors")}};
+}
+
+std::vector<std::string> find_differences(const ordered_json& kept, const ordered_json& found) {
+  std::vector<std::string> differences;
+  compare_history(kept.at("history"), found.at("history"), differences);
+  compare_weights(kept.at("weights"), found.at("weights"), differences);
+  return differences;
+}
+
+}  // namespace tenon::golden

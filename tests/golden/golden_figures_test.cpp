@@ -1,0 +1,94 @@
+#include "tests/golden/golden_figures.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <fstream>
+
+#include <tenon/abi.h>
+
+#include "framework/artifacts/safetensors.h"
+
+namespace tenon::golden {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr const char* kHistory =
+    "{\"event\": \"step\", \"epoch\": 1, \"step\": 1, \"time_s\": 0.5, \"train/loss\": 0.1}\n"
+    "{\"event\": \"validation\", \"epoch\": 1, \"step\": 1, \"time_s\": 0.6, \"validation/gap\": \"NaN\"}\n";
+
+// A run's folder with this history and the weights {1, 2}.
+fs::path write_run(const std::string& history, double second_weight = 2) {
+  const fs::path folder = fs::path(TENON_TEST_DIR) / "run";
+  fs::remove_all(folder);
+  fs::create_directories(folder / "checkpoints/latest");
+  std::ofstream(folder / "history.jsonl") << history;
+  const std::array<double, 2> weights{1, second_weight};
+  const artifacts::TensorView view{
+      "w", TENON_FLOAT64, {2}, reinterpret_cast<const std::byte*>(weights.data()), sizeof weights};
+  artifacts::write_safetensors(folder / "checkpoints/latest/model.safetensors", std::span(&view, 1), {},
+                               support::ErrorKind::internal);
+  return folder;
+}
+
+std::vector<std::string> compare(const std::string& history, double second_weight = 2) {
+  const ordered_json kept = ordered_json::parse(read_figures(write_run(kHistory)).dump());
+  return find_differences(kept, read_figures(write_run(history, second_weight)));
+}
+
+std::string replace(std::string text, const std::string& from, const std::string& to) {
+  REQUIRE(text.find(from) != std::string::npos);
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST_CASE("a run that gives what was kept has no differences, whatever its times") {
+  CHECK(compare(kHistory).empty());
+  CHECK(compare(replace(kHistory, "0.6", "7.25")).empty());
+}
+
+TEST_CASE("a figure that is off by its last bit is found, with its step") {
+  const auto differences = compare(replace(kHistory, "0.1}", "0.10000000000000002}"));
+  REQUIRE(differences.size() == 1);
+  CHECK(differences[0] == "step of epoch 1, step 1: train/loss is 0.10000000000000002; expected 0.1");
+}
+
+TEST_CASE("a figure that is missing or of another kind is found") {
+  CHECK(compare(replace(kHistory, ", \"train/loss\": 0.1", "")) ==
+        std::vector<std::string>{"step of epoch 1, step 1: train/loss is not there; expected 0.1"});
+  CHECK(compare(replace(kHistory, "\"NaN\"", "3.5")).size() == 1);
+  CHECK(compare(replace(kHistory, "\"train/loss\": 0.1", "\"train/loss\": -0.1")).size() == 1);
+}
+
+TEST_CASE("a line that is missing, twice, or elsewhere is found") {
+  const std::string history = kHistory;
+  const std::string first = history.substr(0, history.find('\n') + 1);
+  CHECK(compare(first).size() == 1);
+  CHECK(compare(history + first).size() == 1);
+  CHECK(compare(replace(history, "\"step\": 1", "\"step\": 2")).size() == 1);
+}
+
+TEST_CASE("events and figures that later hosts add are no difference") {
+  const std::string history = kHistory;
+  CHECK(compare("{\"event\": \"profile\", \"epoch\": 1, \"step\": 1, \"time_s\": 0}\n" + history).empty());
+  CHECK(compare(replace(history, "0.1}", "0.1, \"train/gradient_norm\": 4}")).empty());
+}
+
+TEST_CASE("a weight that is off by its last bit is found, by its tensor's name") {
+  const auto differences = compare(kHistory, std::nextafter(2.0, 3.0));
+  REQUIRE(differences.size() == 1);
+  CHECK(differences[0].starts_with("the weights' w is "));
+}
+
+TEST_CASE("a run without a history or without weights is an error") {
+  const fs::path folder = write_run(kHistory);
+  fs::remove(folder / "history.jsonl");
+  CHECK_THROWS(read_figures(folder));
+  fs::remove_all(write_run(kHistory) / "checkpoints");
+  CHECK_THROWS(read_figures(folder));
+}
+
+}  // namespace
+}  // namespace tenon::golden
