@@ -12,16 +12,14 @@ namespace {
 
 const std::string kPlugin = TENON_BINARY_DIR "/plugins/image_folder.so";
 
+using Texts = std::vector<std::string>;
+
+const std::string kUnchanged = "normalize(mean=0, std=1)";
+
 ParamValues make_params(const std::filesystem::path& path, const ParamValues& changes = {}) {
-  ParamValues params = {{"path", path.string()},
-                        {"split", "all"},
-                        {"validation_fraction", 0.3},
-                        {"image_size", int64_t{8}},
-                        {"resize", int64_t{8}},
-                        {"crop", "center"},
-                        {"flip", 0.0},
-                        {"mean", std::vector<double>{0, 0, 0}},
-                        {"std", std::vector<double>{1, 1, 1}}};
+  ParamValues params = {{"path", path.string()},      {"split", "all"},
+                        {"validation_fraction", 0.3}, {"transforms", Texts{"resize(8)", "center_crop(8)", kUnchanged}},
+                        {"scaled_decoding", true},    {"max_pixels", int64_t{1000000}}};
   for (const auto& [name, value] : changes) params[name] = value;
   return params;
 }
@@ -41,8 +39,10 @@ std::string refusal(const ParamValues& params) {
 }  // namespace
 
 TEST_CASE("image_folder gives normalised planes and the class") {
-  const OpenedDataset images(kPlugin, make_params(make_two_classes(), {{"mean", std::vector<double>{0, 0.5, 0}},
-                                                                       {"std", std::vector<double>{1, 0.25, 1}}}));
+  const OpenedDataset images(
+      kPlugin,
+      make_params(make_two_classes(), {{"transforms", Texts{"resize(8)", "center_crop(8)",
+                                                            "normalize(mean=(0, 0.5, 0), std=(1, 0.25, 1))"}}}));
   CHECK(images.size() == 2);
   CHECK(images.describe_fields() == std::vector<std::string>{"image float32 3,8,8", "label int64"});
   CHECK(images.integer(0, "label") == 0);
@@ -53,10 +53,25 @@ TEST_CASE("image_folder gives normalised planes and the class") {
   CHECK(std::all_of(green.begin() + 128, green.end(), [](float value) { return value == 0; }));
 }
 
+TEST_CASE("without normalize image_folder gives bytes, red first in each pixel") {
+  const OpenedDataset images(kPlugin, make_params(make_two_classes(), {{"transforms", Texts{"center_crop((2, 3))"}}}));
+  CHECK(images.describe_fields() == std::vector<std::string>{"image uint8 2,3,3", "label int64"});
+  CHECK(images.bytes(1, "image") ==
+        std::vector<uint8_t>{0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0});
+}
+
+TEST_CASE("images of different sizes stay so where no transform makes them equal") {
+  const OpenedDataset images(kPlugin,
+                             make_params(make_two_classes(), {{"transforms", Texts{"resize(8)", kUnchanged}}}));
+  CHECK(images.describe_fields() == std::vector<std::string>{"image float32 3,-1,-1", "label int64"});
+  CHECK(images.floats(0, "image").size() == 3 * 8 * 16);
+  CHECK(images.floats(1, "image").size() == 3 * 8 * 8);
+}
+
 TEST_CASE("a larger image is averaged and its middle taken") {
   const OpenedDataset images(kPlugin, make_params(make_two_classes()));
   const std::vector<float> planes = images.floats(0, "image");
-  // 64 x 32 shrinks to 16 x 8, of which columns 4 to 11 are taken: each is the mean of four columns of the file.
+  // 64 x 32 shrinks to 16 x 8, of which columns 4 to 11 are taken: each is a mean around the middle of four columns.
   for (int x = 0; x < 8; ++x) {
     const double expected = (16 + 4 * x + 1.5) / 64;
     CHECK(std::abs(planes[static_cast<size_t>(128 + x)] - expected) < 0.005);
@@ -67,8 +82,8 @@ TEST_CASE("a larger image is averaged and its middle taken") {
 
 TEST_CASE("augmentation is a function of the sample's seed") {
   const OpenedDataset images(
-      kPlugin,
-      make_params(make_two_classes(), {{"crop", "random_resized"}, {"flip", 0.5}, {"image_size", int64_t{4}}}));
+      kPlugin, make_params(make_two_classes(),
+                           {{"transforms", Texts{"random_resized_crop(4)", "horizontal_flip()", kUnchanged}}}));
   std::set<std::vector<float>> seen;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     CHECK(images.floats(0, "image", seed) == images.floats(0, "image", seed));
@@ -77,20 +92,21 @@ TEST_CASE("augmentation is a function of the sample's seed") {
   CHECK(seen.size() == 20);
 }
 
-TEST_CASE("flip is the probability of mirroring") {
-  const auto count_mirrored = [root = make_two_classes()](double flip) {
-    const OpenedDataset images(kPlugin, make_params(root, {{"flip", flip}}));
-    int mirrored = 0;
-    for (uint64_t seed = 0; seed < 200; ++seed) {
-      const std::vector<float> planes = images.floats(0, "image", seed);
-      mirrored += planes[128] > planes[135];  // blue, bright at the left
-    }
-    return mirrored;
-  };
-  CHECK(count_mirrored(0) == 0);
-  CHECK(count_mirrored(1) == 200);
-  CHECK(count_mirrored(0.25) > 30);
-  CHECK(count_mirrored(0.25) < 70);
+TEST_CASE("a JPEG that is decoded smaller gives nearly the same sample") {
+  const std::filesystem::path root = make_empty_folder("scaled");
+  write_file(root / "gradient" / "a.jpg", encode(".jpg", make_gradient(400, 300)));
+  const Texts transforms = {"random_resized_crop(16)", "horizontal_flip()", kUnchanged};
+  const OpenedDataset scaled(kPlugin, make_params(root, {{"transforms", transforms}}));
+  const OpenedDataset full(kPlugin, make_params(root, {{"transforms", transforms}, {"scaled_decoding", false}}));
+  bool differs = false;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const std::vector<float> small = scaled.floats(0, "image", seed);
+    const std::vector<float> whole = full.floats(0, "image", seed);
+    REQUIRE(small.size() == whole.size());
+    for (size_t i = 0; i < small.size(); ++i) CHECK(std::abs(small[i] - whole[i]) < 0.03);
+    differs = differs || small != whole;
+  }
+  CHECK(differs);
 }
 
 TEST_CASE("a single folder serves for training and validation") {
@@ -121,13 +137,21 @@ TEST_CASE("a split without images is refused") {
   CHECK(text.find("none of its images falls into the split \"validation\"") != std::string::npos);
 }
 
-TEST_CASE("parameters that contradict each other are refused") {
+TEST_CASE("a mistake in the transforms is refused before the first sample") {
+  CHECK(refusal(make_params(make_two_classes(), {{"transforms", Texts{"resize(8)", "centre_crop(8)"}}})) ==
+        "entry 2 of parameter \"transforms\", \"centre_crop(8)\": there is no transform \"centre_crop\"; did you mean "
+        "\"center_crop\"?");
+}
+
+TEST_CASE("an image with too many pixels, or too few for a crop, is refused by its path") {
   const std::filesystem::path root = make_two_classes();
-  CHECK(refusal(make_params(root, {{"resize", int64_t{7}}})) ==
-        "parameter \"resize\" is 7; expected at least image_size, which is 8");
-  CHECK(refusal(make_params(root, {{"resize", int64_t{7}}, {"crop", "random_resized"}})).empty());
-  CHECK(refusal(make_params(root, {{"mean", std::vector<double>{0.5}}})) ==
-        "parameter \"mean\" has 1 numbers; expected 3, for red, green and blue");
+  const auto complaint = [&](const ParamValues& changes) {
+    return error_of<Refused>([&] { OpenedDataset(kPlugin, make_params(root, changes)).get(0); });
+  };
+  const std::string path = (root / "gradient" / "a.png").string() + ": ";
+  CHECK(complaint({{"max_pixels", int64_t{64 * 32 - 1}}}).find(path) == 0);
+  CHECK(complaint({{"max_pixels", int64_t{64 * 32}}}).empty());
+  CHECK(complaint({{"transforms", Texts{"random_crop(33)"}}}).find(path + "an image of 64 x 32 pixels") == 0);
 }
 
 TEST_CASE("a truncated image among good ones is reported as bad data, by its path") {

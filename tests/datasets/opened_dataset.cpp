@@ -17,12 +17,21 @@ tenon_status fail(tenon_status status, tenon_string message) {
   return status;
 }
 
+// Values borrow from what they are made of, and lists of texts from `borrowed`.
 struct ToTenon {
+  std::vector<tenon_string>& borrowed;
+
+  tenon_value operator()(bool truth) const { return tenon_bool(truth); }
   tenon_value operator()(int64_t number) const { return tenon_int(number); }
   tenon_value operator()(double number) const { return tenon_float(number); }
   tenon_value operator()(const std::string& text) const { return tenon_text(text.data(), text.size()); }
   tenon_value operator()(const std::vector<double>& numbers) const {
     return tenon_list_value(TENON_VALUE_FLOATS, numbers.data(), numbers.size());
+  }
+  tenon_value operator()(const std::vector<std::string>& texts) const {
+    borrowed.clear();
+    for (const std::string& text : texts) borrowed.push_back(tenon_make_string(text.data(), text.size()));
+    return tenon_list_value(TENON_VALUE_STRINGS, borrowed.data(), borrowed.size());
   }
 };
 
@@ -31,7 +40,8 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
   if (found == params->values.end()) {
     return fail(TENON_NOT_FOUND, TENON_STRING("the test gave no value for a parameter"));
   }
-  *out = std::visit(ToTenon(), found->second);
+  static std::vector<tenon_string> borrowed;
+  *out = std::visit(ToTenon{borrowed}, found->second);
   return TENON_OK;
 }
 
@@ -54,19 +64,29 @@ void check(tenon_status status) {
 size_t size_of(int32_t dtype) {
   if (dtype == TENON_FLOAT32) return 4;
   if (dtype == TENON_INT64) return 8;
+  if (dtype == TENON_UINT8) return 1;
   throw std::logic_error("a dtype that these tests do not know");
 }
 
 std::string text_of(tenon_string text) { return {text.data, text.size}; }
+
+const char* name_of(int32_t dtype) {
+  if (dtype == TENON_FLOAT32) return "float32";
+  return dtype == TENON_UINT8 ? "uint8" : "int64";
+}
 
 // One sample's memory, exactly as large as the fields are, so that an address sanitizer notices a write past it.
 struct Slots {
   const std::vector<const tenon_field*>& fields;
   SampleBytes bytes;
 
-  static tenon_status slot(const tenon_sink* sink, uint64_t field, const int64_t*, uint32_t, void** memory) {
+  static tenon_status slot(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t rank, void** memory) {
     Slots& slots = *static_cast<Slots*>(sink->context);
-    *memory = slots.bytes.at(text_of(slots.fields.at(field)->name)).data();
+    size_t size = size_of(slots.fields.at(field)->dtype);
+    for (uint32_t i = 0; i < rank; ++i) size *= static_cast<size_t>(shape[i]);
+    std::vector<std::byte>& bytes = slots.bytes[text_of(slots.fields.at(field)->name)];
+    if (bytes.size() != size) bytes.assign(size, std::byte{0xAA});
+    *memory = bytes.data();
     return TENON_OK;
   }
 };
@@ -104,7 +124,7 @@ int64_t OpenedDataset::size() const {
 std::vector<std::string> OpenedDataset::describe_fields() const {
   std::vector<std::string> texts;
   for (const tenon_field* field : fields_) {
-    std::string text = text_of(field->name) + (field->dtype == TENON_FLOAT32 ? " float32" : " int64");
+    std::string text = text_of(field->name) + ' ' + name_of(field->dtype);
     for (uint32_t i = 0; i < field->rank; ++i) text += (i == 0 ? ' ' : ',') + std::to_string(field->shape[i]);
     texts.push_back(std::move(text));
   }
@@ -113,11 +133,6 @@ std::vector<std::string> OpenedDataset::describe_fields() const {
 
 SampleBytes OpenedDataset::get(int64_t index, uint64_t seed) const {
   Slots slots{fields_, {}};
-  for (const tenon_field* field : fields_) {
-    size_t bytes = size_of(field->dtype);
-    for (uint32_t i = 0; i < field->rank; ++i) bytes *= static_cast<size_t>(field->shape[i]);
-    slots.bytes[text_of(field->name)].resize(bytes, std::byte{0xAA});
-  }
   tenon_sample sample = {};
   sample.size = sizeof sample;
   sample.index = index;
@@ -131,6 +146,13 @@ SampleBytes OpenedDataset::get(int64_t index, uint64_t seed) const {
 std::vector<float> OpenedDataset::floats(int64_t index, const std::string& field, uint64_t seed) const {
   const std::vector<std::byte> bytes = get(index, seed).at(field);
   std::vector<float> numbers(bytes.size() / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+std::vector<uint8_t> OpenedDataset::bytes(int64_t index, const std::string& field, uint64_t seed) const {
+  const std::vector<std::byte> bytes = get(index, seed).at(field);
+  std::vector<uint8_t> numbers(bytes.size());
   std::memcpy(numbers.data(), bytes.data(), bytes.size());
   return numbers;
 }

@@ -13,7 +13,7 @@
 #include <tenon/dataset.h>
 #include <tenon/plugin.h>
 
-using ParamValue = std::variant<int64_t, double, std::string, std::vector<double>>;
+using ParamValue = std::variant<bool, int64_t, double, std::string, std::vector<double>, std::vector<std::string>>;
 using ParamValues = std::map<std::string, ParamValue>;
 
 // A function of the plugin returned something other than TENON_OK.
@@ -39,6 +39,7 @@ class OpenedDataset {
   SampleBytes get(int64_t index, uint64_t seed = 0) const;
 
   std::vector<float> floats(int64_t index, const std::string& field, uint64_t seed = 0) const;
+  std::vector<uint8_t> bytes(int64_t index, const std::string& field, uint64_t seed = 0) const;
   int64_t integer(int64_t index, const std::string& field) const;
 
  private:

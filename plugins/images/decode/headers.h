@@ -1,0 +1,20 @@
+// The headers of the formats, one function for each. All of them give the size as stored, before the orientation is
+// applied, and throw DamagedHeader; its text follows "PATH: ".
+#pragma once
+
+#include "plugins/images/decode/byte_reader.h"
+#include "plugins/images/decode/image_info.h"
+
+namespace images {
+
+ImageInfo read_jpeg_header(Bytes file);
+ImageInfo read_png_header(Bytes file);
+ImageInfo read_webp_header(Bytes file);
+ImageInfo read_tiff_header(Bytes file, const Limits& limits);
+ImageInfo read_bmp_header(Bytes file);
+ImageInfo read_pnm_header(Bytes file);
+
+// Throws DamagedHeader unless both sides are positive and fit a cv::Size.
+cv::Size make_size(int64_t width, int64_t height);
+
+}  // namespace images

@@ -1,0 +1,91 @@
+#include "plugins/images/decode/opencv_decoder.h"
+
+#include <dlfcn.h>
+
+#include <type_traits>
+
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <tenon/error.hpp>
+
+#include "plugins/images/decode/decode_image.h"
+
+namespace images {
+namespace {
+
+// A host opens every plugin that it finds at each start, also when the run reads no image. Distributions build
+// libopencv_imgcodecs with GDAL and what that needs, some hundred libraries: opening it takes 0.1 s, and 0.5 s after a
+// boot, against 7 ms for the rest of a plugin. So it is not linked, and opened when a dataset is created. ELF has no
+// other way to put off a library; its one function is looked up by its mangled name.
+using Imdecode = cv::Mat (*)(cv::InputArray, int, cv::Mat*);
+static_assert(std::is_same_v<decltype(static_cast<Imdecode>(&cv::imdecode)), Imdecode>);
+constexpr const char* kImdecodeSymbol = "_ZN2cv8imdecodeERKNS_11_InputArrayEiPNS_3MatE";
+
+Imdecode find_imdecode() {
+  // Never closed: OpenCV keeps state per thread and process.
+  void* library = dlopen(TENON_IMAGE_CODECS, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  void* symbol = library ? dlsym(library, kImdecodeSymbol) : nullptr;
+  if (!symbol) {
+    throw tenon::Error(std::string("OpenCV's image decoders cannot be loaded: ") + dlerror() +
+                       "; install the OpenCV that this plugin was built with, its library " TENON_IMAGE_CODECS);
+  }
+  return reinterpret_cast<Imdecode>(symbol);
+}
+
+Imdecode imdecode() {
+  static const Imdecode function = find_imdecode();
+  return function;
+}
+
+// 16-bit BGR to the upper 8 bits of RGB.
+void take_upper_bits(const cv::Mat& deep, cv::Mat& rgb) {
+  for (int y = 0; y < deep.rows; ++y) {
+    const uint16_t* from = deep.ptr<uint16_t>(y);
+    uint8_t* to = rgb.ptr(y);
+    for (int x = 0; x < deep.cols; ++x, from += 3, to += 3) {
+      for (int c = 0; c < 3; ++c) to[c] = static_cast<uint8_t>(from[2 - c] >> 8);
+    }
+  }
+}
+
+}  // namespace
+
+void load_decoders() { imdecode(); }
+
+Turn turn_after_opencv(const ImageInfo& info) {
+  return info.format == Format::tiff ? turn_of(1) : turn_of(info.orientation);
+}
+
+cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels,
+                           PixelBuffer& raw) {
+  // Left to itself, OpenCV would round 16 bits in some formats, and turn some formats upright.
+  const int depth = info.bits == 16 ? CV_16U : CV_8U;
+  const int flags = cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION | (info.bits == 16 ? cv::IMREAD_ANYDEPTH : 0);
+  const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1, const_cast<uint8_t*>(file.data()));
+  // OpenCV decodes into it where it has the size as stored.
+  cv::Mat decoded = raw.make(swap_if(turn_of(info.orientation).swaps, info.size), CV_MAKETYPE(depth, 3));
+  cv::Mat bgr;
+  try {
+    bgr = imdecode()(bytes, flags, &decoded);
+  } catch (const cv::Exception& error) {
+    throw tenon::DataError(path + ": is damaged and cannot be decoded: " + error.err +
+                           "; fetch the file again or remove it");
+  }
+  if (bgr.empty()) {
+    throw tenon::DataError(path + ": is damaged, or of a kind that OpenCV cannot decode; fetch it again or convert it");
+  }
+  const cv::Size size = swap_if(turn_after_opencv(info).swaps, info.size);
+  if (bgr.size() != size || bgr.type() != CV_MAKETYPE(depth, 3)) {
+    throw tenon::DataError(path + ": is damaged, what it holds is not what its header says; fetch the file again or " +
+                           "remove it");
+  }
+  cv::Mat rgb = pixels.make(size, CV_8UC3);
+  if (depth == CV_16U) {
+    take_upper_bits(bgr, rgb);
+  } else {
+    cv::cvtColor(bgr, rgb, cv::COLOR_BGR2RGB);
+  }
+  return rgb;
+}
+
+}  // namespace images

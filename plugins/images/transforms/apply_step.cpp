@@ -1,0 +1,138 @@
+#include "plugins/images/transforms/apply_step.h"
+
+#include <type_traits>
+
+#include "plugins/images/transforms/colour.h"
+#include "plugins/images/transforms/neighbourhood.h"
+#include "plugins/images/transforms/warp.h"
+
+namespace images {
+namespace {
+
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+ResizeArea area_of(const Resize& step) {
+  return {cv::Rect2d(0, 0, step.source.width, step.source.height), step.scaled, step.part};
+}
+
+// The window, which may reach beyond the source.
+void cut_out(const cv::Mat& source, const cv::Rect& window, const cv::Scalar& fill, cv::Mat& target) {
+  target.create(window.size(), source.type());
+  const cv::Rect within = window & cv::Rect({}, source.size());
+  if (within != window) target.setTo(fill);
+  if (!within.empty()) source(within).copyTo(target(within - window.tl()));
+}
+
+void flip(const cv::Mat& source, Flip direction, cv::Mat& target) {
+  cv::flip(source, target, direction == Flip::horizontal ? 1 : 0);
+}
+
+void erase(const Erase& step, cv::Mat& image) {
+  if (step.area.empty()) return;
+  const Colour& colour = step.colour.value();  // noise is for normalised numbers
+  image(step.area).setTo(cv::Scalar(colour[0], colour[1], colour[2]));
+}
+
+}  // namespace
+
+cv::Size size_after(const Step& step, cv::Size size) {
+  return std::visit(Overloaded{[](const Resize& resize) { return resize.part.size(); },
+                               [](const Crop& crop) { return crop.window.size(); },
+                               [](const Warp& warp) { return warp.size; }, [&](const auto&) { return size; }},
+                    step);
+}
+
+bool is_pointwise(const Step& step) {
+  return std::visit(
+      [](const auto& kind) {
+        using Kind = std::decay_t<decltype(kind)>;
+        return std::is_same_v<Kind, Brightness> || std::is_same_v<Kind, Contrast> || std::is_same_v<Kind, Saturation> ||
+               std::is_same_v<Kind, Hue> || std::is_same_v<Kind, Grayscale> || std::is_same_v<Kind, Posterize> ||
+               std::is_same_v<Kind, Solarize> || std::is_same_v<Kind, AutoContrast> || std::is_same_v<Kind, Equalize>;
+      },
+      step);
+}
+
+void MovingImage::take_next_buffer() {
+  buffers_.last_written ^= 1;
+  image_ = buffers_.images[buffers_.last_written];
+  owns_ = true;
+}
+
+cv::Mat& MovingImage::own() {
+  if (!owns_) {
+    image_.copyTo(next_buffer());
+    take_next_buffer();
+  }
+  return image_;
+}
+
+template <class Work>
+void MovingImage::rewrite(Work&& work) {
+  work(image_, next_buffer());
+  take_next_buffer();
+}
+
+void MovingImage::resize(const ResizeArea& area, Interpolation interpolation, Antialias antialias) {
+  rewrite([&](const cv::Mat& source, cv::Mat& target) {
+    images::resize(source, area, interpolation, antialias, buffers_.resample, target);
+  });
+}
+
+void MovingImage::apply(const Step& step) {
+  std::visit(
+      Overloaded{[&](const Resize& resize) {
+                   rewrite([&](const cv::Mat& source, cv::Mat& target) {
+                     images::resize(source(resize.source), area_of(resize), resize.interpolation, resize.antialias,
+                                    buffers_.resample, target);
+                   });
+                 },
+                 [&](const Crop& crop) {
+                   const cv::Scalar fill(crop.fill[0], crop.fill[1], crop.fill[2]);
+                   rewrite([&](const cv::Mat& source, cv::Mat& target) { cut_out(source, crop.window, fill, target); });
+                 },
+                 [&](Flip direction) {
+                   rewrite([&](const cv::Mat& source, cv::Mat& target) { flip(source, direction, target); });
+                 },
+                 [&](const Warp& step) {
+                   rewrite([&](const cv::Mat& source, cv::Mat& target) { warp(source, step, target); });
+                 },
+                 [&](const Sharpness& step) {
+                   rewrite([&](const cv::Mat& source, cv::Mat& target) { sharpen(source, step, target); });
+                 },
+                 [&](const Blur& step) {
+                   rewrite([&](const cv::Mat& source, cv::Mat& target) { blur(source, step, target); });
+                 },
+                 [&](const Erase& step) { erase(step, own()); },
+                 [&](const auto& colour) { images::apply(colour, own()); }},
+      step);
+}
+
+void MovingImage::apply_to_mask(const Step& step, int fill) {
+  std::visit(
+      Overloaded{[&](const Resize& resize) {
+                   rewrite([&](const cv::Mat& source, cv::Mat& target) {
+                     resize_nearest(source(resize.source), area_of(resize), target);
+                   });
+                 },
+                 [&](const Crop& crop) {
+                   rewrite([&](const cv::Mat& source, cv::Mat& target) {
+                     cut_out(source, crop.window, cv::Scalar(fill), target);
+                   });
+                 },
+                 [&](Flip direction) {
+                   rewrite([&](const cv::Mat& source, cv::Mat& target) { flip(source, direction, target); });
+                 },
+                 [&](const Warp& step) {
+                   rewrite([&](const cv::Mat& source, cv::Mat& target) { warp_mask(source, step, fill, target); });
+                 },
+                 [](const auto&) {}},
+      step);
+}
+
+}  // namespace images

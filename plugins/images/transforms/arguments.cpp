@@ -1,0 +1,142 @@
+#include "plugins/images/transforms/arguments.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "plugins/images/transforms/suggest_name.h"
+
+namespace images {
+namespace {
+
+double parse_bound(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  if (text == "inf") return std::numeric_limits<double>::infinity();
+  if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  double bound = 0;
+  std::from_chars(text.data(), text.data() + text.size(), bound);
+  return bound;
+}
+
+bool lies_in(double number, std::string_view range) {
+  if (range.empty()) return true;
+  const size_t comma = range.find(',');
+  const double lower = parse_bound(range.substr(1, comma - 1));
+  const double upper = parse_bound(range.substr(comma + 1, range.size() - comma - 2));
+  const bool above = range.front() == '[' ? number >= lower : number > lower;
+  const bool below = range.back() == ']' ? number <= upper : number < upper;
+  return above && below;
+}
+
+bool is_allowed(const WrittenValue& value, const Argument& argument) {
+  if (!value.word.empty()) return std::count(argument.words.begin(), argument.words.end(), value.word) > 0;
+  if (std::count(argument.counts.begin(), argument.counts.end(), value.numbers.size()) == 0) return false;
+  return std::all_of(value.numbers.begin(), value.numbers.end(), [&](double number) {
+    // Whatever is whole is kept in an int.
+    if (argument.is_whole && (number != std::floor(number) || std::abs(number) > 1e9)) return false;
+    return lies_in(number, argument.range);
+  });
+}
+
+void check(const WrittenValue& value, const Argument& argument) {
+  if (is_allowed(value, argument)) return;
+  const std::string text = argument.name + " is " + value.text + "; expected " + argument.describe_values();
+  const std::string suggestion = value.word.empty() ? "" : suggest_nearest(value.word, argument.words);
+  throw TextError(text + suggestion);
+}
+
+std::vector<std::string> names_of(const std::vector<Argument>& declared) {
+  std::vector<std::string> names;
+  for (const Argument& argument : declared) names.push_back(argument.name);
+  return names;
+}
+
+const Argument& find(const std::vector<Argument>& declared, const std::string& name) {
+  const auto found = std::find_if(declared.begin(), declared.end(), [&](const Argument& a) { return a.name == name; });
+  if (found == declared.end()) {
+    throw TextError("there is no argument \"" + name + "\"" +
+                    (declared.empty() ? std::string("; expected none") : suggest_name(name, names_of(declared))));
+  }
+  return *found;
+}
+
+std::string join(const std::vector<std::string>& words, const std::string& last_word) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? last_word : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Argument::describe_values() const {
+  std::vector<std::string> kinds;
+  if (!counts.empty()) {
+    std::vector<std::string> amounts;
+    for (const size_t count : counts) amounts.push_back(std::to_string(count));
+    const bool one = counts.size() == 1 && counts[0] == 1;
+    std::string text = one ? "a" : join(amounts, " or ");
+    text += is_whole ? " whole number" : " number";
+    if (!one) text += "s";
+    if (!range.empty()) text += " in " + range;
+    kinds.push_back(text);
+  }
+  kinds.insert(kinds.end(), words.begin(), words.end());
+  return join(kinds, " or ");
+}
+
+Argument flag(std::string name, std::string default_value, std::string doc) {
+  Argument argument = {std::move(name), std::move(default_value), std::move(doc)};
+  argument.counts = {};
+  argument.words = {"true", "false"};
+  return argument;
+}
+
+Arguments::Arguments(const std::vector<WrittenArgument>& written, const std::vector<Argument>& declared) {
+  bool saw_name = false;
+  for (size_t i = 0; i < written.size(); ++i) {
+    std::string name = written[i].name;
+    const std::string text = written[i].value.text;
+    if (!name.empty()) {
+      saw_name = true;
+    } else if (saw_name) {
+      throw TextError("found " + text + " without a name behind a named argument; expected a name, as in " +
+                      (declared.empty() ? "p" : declared.back().name) + "=" + text);
+    } else if (i >= declared.size()) {
+      throw TextError("argument " + std::to_string(i + 1) + " is " + text + "; expected " +
+                      std::to_string(declared.size()) + " at most");
+    } else {
+      name = declared[i].name;
+    }
+    check(written[i].value, find(declared, name));
+    if (!values_.emplace(name, written[i].value).second) throw TextError(name + " is given twice");
+  }
+  for (const Argument& argument : declared) {
+    if (values_.contains(argument.name)) continue;
+    if (argument.default_value.empty()) {
+      throw TextError("the argument " + argument.name + " is missing; expected " + argument.describe_values());
+    }
+    values_.emplace(argument.name, parse_value(argument.default_value));
+  }
+}
+
+const WrittenValue& Arguments::value(std::string_view name) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) throw std::logic_error("no argument " + std::string(name) + " is declared");
+  return found->second;
+}
+
+void Arguments::refuse(std::string_view name, const std::string& expected) const {
+  throw TextError(std::string(name) + " is " + value(name).text + "; expected " + expected);
+}
+
+std::pair<double, double> Arguments::interval(std::string_view name) const {
+  const std::vector<double>& two = numbers(name);
+  if (two.size() != 2 || two[0] > two[1]) refuse(name, "two numbers, the smaller one first");
+  return {two[0], two[1]};
+}
+
+}  // namespace images

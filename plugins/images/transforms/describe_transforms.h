@@ -1,0 +1,10 @@
+// docs/transforms.md, made from the declarations of the transforms.
+#pragma once
+
+#include <string>
+
+namespace images {
+
+std::string describe_transforms();
+
+}  // namespace images

@@ -1,0 +1,86 @@
+#include "plugins/images/transforms/transform_chain.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include <tenon/error.hpp>
+
+#include "plugins/images/transforms/chain_text.h"
+#include "plugins/images/transforms/suggest_name.h"
+
+namespace images {
+namespace {
+
+const TransformKind& find_kind(const std::string& name) {
+  std::vector<std::string> names;
+  for (const TransformKind& kind : all_transforms()) {
+    if (kind.name == name) return kind;
+    names.push_back(kind.name);
+  }
+  throw TextError("there is no transform \"" + name + "\"" + suggest_name(name, names));
+}
+
+bool has_probability(const TransformKind& kind) {
+  return std::any_of(kind.arguments.begin(), kind.arguments.end(), [](const Argument& a) { return a.name == "p"; });
+}
+
+// FNV-1a (Fowler, Noll, Vo): the same number on every machine.
+uint64_t hash_text(std::string_view text) {
+  uint64_t hash = 0xCBF29CE484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return hash;
+}
+
+}  // namespace
+
+TransformChain::TransformChain(const std::vector<std::string>& entries, const std::string& parameter) {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    try {
+      append(entries[i]);
+    } catch (const TextError& error) {
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "entry " + std::to_string(i + 1) + " of parameter \"" + parameter +
+                                                     "\", \"" + entries[i] + "\": " + error.what());
+    }
+  }
+}
+
+void TransformChain::append(const std::string& entry) {
+  const WrittenTransform written = parse_transform(entry);
+  const TransformKind& kind = find_kind(written.name);
+  const Arguments arguments(written.arguments, kind.arguments);
+  Link link;
+  link.transform = kind.make(arguments);
+  link.transform->check_place(normalizes());
+  link.probability = has_probability(kind) ? arguments.number("p") : 1;
+  link.behind_normalize = normalizes();
+  // What the name alone would give to two of a kind is told apart by their number.
+  const auto same = std::count_if(links_.begin(), links_.end(), [&](const Link& l) { return l.name == kind.name; });
+  link.name = kind.name;
+  link.stream = hash_text(kind.name) + static_cast<uint64_t>(same);
+  if (const Normalization* normalization = link.transform->normalization()) scaling_.emplace(*normalization);
+  links_.push_back(std::move(link));
+}
+
+DrawnTransforms TransformChain::draw(cv::Size image, uint64_t seed) const {
+  Steps steps;
+  Steps erasures;
+  cv::Size size = image;
+  for (const Link& link : links_) {
+    tenon::Random random(seed, link.stream);
+    if (link.probability < 1 && !random.chance(link.probability)) continue;
+    link.transform->draw(size, random, link.behind_normalize ? erasures : steps);
+  }
+  return DrawnTransforms(image, std::move(steps), std::move(erasures), scaling_);
+}
+
+std::vector<int64_t> TransformChain::shape() const {
+  std::optional<cv::Size> size;
+  for (const Link& link : links_) size = link.transform->output_size(size);
+  const int64_t height = size ? size->height : -1;
+  const int64_t width = size ? size->width : -1;
+  if (normalizes()) return {3, height, width};
+  return {height, width, 3};
+}
+
+}  // namespace images

@@ -1,0 +1,29 @@
+// The last step of a sample: from 8-bit pixels into its place in the batch.
+#pragma once
+
+#include <cstdint>
+
+#include <opencv2/core.hpp>
+
+#include "plugins/images/transforms/transform.h"
+
+namespace images {
+
+enum class Mirror { no, yes };  // left to right
+
+// What a channel's 8-bit values are multiplied by, and what is then added.
+struct Scaling8Bit {
+  explicit Scaling8Bit(const Normalization& normalization);
+  Colour factor;
+  Colour addend;
+};
+
+// image: 8-bit RGB; planes: [3, H, W], red first.
+void write_planes(const cv::Mat& image, Mirror mirror, const Scaling8Bit& scaling, float* planes);
+// The same without vector instructions of its own, and with the same result.
+void write_planes_portably(const cv::Mat& image, Mirror mirror, const Scaling8Bit& scaling, float* planes);
+
+// pixels: [H, W, 3].
+void write_bytes(const cv::Mat& image, Mirror mirror, uint8_t* pixels);
+
+}  // namespace images

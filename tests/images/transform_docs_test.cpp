@@ -1,0 +1,18 @@
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "plugins/images/transforms/describe_transforms.h"
+
+TEST_CASE("docs/transforms.md lists the transforms as they are declared") {
+  std::ifstream file(TENON_SOURCE_DIR "/docs/transforms.md");
+  std::stringstream written;
+  written << file.rdbuf();
+  const std::string made = images::describe_transforms();
+  const std::string place = TENON_TEST_DIR "/transforms.md";
+  std::ofstream(place) << made;
+  INFO("if the difference is meant, copy " << place << " over docs/transforms.md");
+  const bool is_current = written.str() == made;  // not within CHECK, which would print both
+  CHECK(is_current);
+}
