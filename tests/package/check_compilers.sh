@@ -155,7 +155,12 @@ for optimisation in 0 3; do
   mkdir "$work/$variant"
   rustc --crate-type cdylib --edition 2021 -D warnings -C "opt-level=$optimisation" "$rust/lib.rs" \
     -o "$work/$variant/disc.so"
+  "$prefix/bin/host" note "$work/$variant/disc.so"
   cp "$work"/gcc-O3-c++17/{spiral,cross_entropy,accuracy}.so "$work/$variant"
+  if ! "$prefix/bin/host" describe rust_mlp --plugin-dir "$work/$variant" | grep -q '^  hidden = '; then
+    printf '%s: host describe does not know rust_mlp by the note\n' "$variant"
+    exit 1
+  fi
   spiral=$(train "$variant" spiral "$here/plugin/spiral.toml" "$work/$variant" --set train.epochs=1 \
     --set model.use=rust_mlp)
   disc=$(train "$variant" disc "$rust/disc.toml" "$work/$variant")

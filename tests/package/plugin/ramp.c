@@ -108,8 +108,5 @@ static const tenon_plugin plugin = {.size = sizeof(tenon_plugin),
 
 TENON_EXPORT tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   host = offer->host;
-  reply->abi_min = TENON_ABI_OLDEST;
-  reply->abi_max = TENON_ABI_CURRENT;
-  reply->plugin = &plugin;
-  return TENON_OK;
+  return tenon_answer(offer, reply, &plugin);
 }

@@ -1,0 +1,41 @@
+// A callback that asks for a checkpoint whenever a figure is the best so far, also across a restart.
+#include <cmath>
+#include <limits>
+#include <tenon/plugin.hpp>
+
+namespace {
+
+class SaveBest final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {tenon::param("figure", "validation/loss").doc("its name in the history; smaller is better")};
+  }
+  explicit SaveBest(const tenon::Params& params) : figure_(params.text("figure")) {}
+
+  // A figure that nobody will make is a mistake to report before the first step.
+  void on_run_setup(const tenon::Run& run) { run.figure(figure_); }
+
+  void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
+    const double value = run.figure(figure_);
+    if (std::isnan(value) || value >= best_) return;
+    best_ = value;
+    run.log_scalar("save_best/best", best_);
+    verdict.save(figure_ + " is " + std::to_string(best_));
+  }
+
+  std::string save_state() const {
+    char text[40];
+    std::snprintf(text, sizeof text, "%a", best_);  // hexadecimal: every bit
+    return text;
+  }
+  void load_state(std::string_view bytes) { best_ = std::stod(std::string(bytes)); }
+
+ private:
+  std::string figure_;
+  double best_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+TENON_PLUGIN("save_best", "1.0.0", "MIT", "Keeps the best weights.",
+             tenon::callback<SaveBest>("save_best", "asks for a checkpoint whenever a figure is the best so far"))
