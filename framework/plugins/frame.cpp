@@ -28,6 +28,7 @@ Frame::Frame(const RunPosition& position, const std::vector<tenon_tensor*>& hand
 
 tenon_tensor* Frame::keep(at::Tensor tensor) {
   tenon_tensor* handle = to_handle(tensor);
+  if (kept_.capacity() == 0) kept_.reserve(16);  // about what a small model's forward gives
   kept_.push_back(std::move(tensor));
   return handle;
 }

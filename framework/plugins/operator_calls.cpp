@@ -12,6 +12,7 @@
 #include "framework/plugins/frame.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/tensor_handles.h"
+#include "framework/plugins/unboxed_call.h"
 #include "framework/support/nearest_name.h"
 
 // The opaque type of the C headers: an operator with its schema taken apart once.
@@ -29,6 +30,7 @@ struct tenon_op {
   c10::OperatorHandle handle;
   std::string name;
   std::vector<Parameter> parameters;
+  tenon::plugins::UnboxedCall unboxed;
 };
 
 namespace tenon::plugins {
@@ -156,13 +158,33 @@ c10::IValue to_ivalue(const tenon_op::Parameter& parameter, const tenon_value& v
   refuse(parameter, value);
 }
 
-// The operator's arguments in order: positional, then by name, then defaults.
-std::vector<c10::IValue> make_stack(const tenon_op& op, const tenon_value* args, uint64_t arg_count,
-                                    const tenon_named_value* kwargs, uint64_t kwarg_count) {
+// The stack of one call. Its memory goes from call to call: to allocate it costs as much as the rest of a call.
+class CallStack {
+ public:
+  CallStack() : values_(std::move(spare())) { values_.clear(); }
+  ~CallStack() {
+    values_.clear();
+    spare() = std::move(values_);
+  }
+  CallStack(const CallStack&) = delete;
+  CallStack& operator=(const CallStack&) = delete;
+  std::vector<c10::IValue>& values() { return values_; }
+
+ private:
+  // A call within a call finds it empty, and allocates.
+  static std::vector<c10::IValue>& spare() {
+    thread_local std::vector<c10::IValue> memory;
+    return memory;
+  }
+  std::vector<c10::IValue> values_;
+};
+
+// Puts the operator's arguments on the stack in order: positional, then by name, then defaults.
+void push_arguments(std::vector<c10::IValue>& stack, const tenon_op& op, const tenon_value* args, uint64_t arg_count,
+                    const tenon_named_value* kwargs, uint64_t kwarg_count) {
   if (arg_count > op.parameters.size())
     throw ArgumentError{"got " + std::to_string(arg_count) + " arguments; expected at most " +
                         std::to_string(op.parameters.size())};
-  std::vector<c10::IValue> stack;
   stack.reserve(op.parameters.size());
   uint64_t used = 0;
   for (size_t i = 0; i < op.parameters.size(); ++i) {
@@ -195,32 +217,32 @@ std::vector<c10::IValue> make_stack(const tenon_op& op, const tenon_value* args,
     }
     throw ArgumentError{"a named argument is given twice"};
   }
-  return stack;
 }
 
-// Spreads what the operator left on the stack over plain values.
-std::vector<tenon_value> take_results(Frame& frame, std::vector<c10::IValue>& stack) {
-  std::vector<tenon_value> results;
+tenon_value to_value(Frame& frame, c10::IValue& value) {
+  if (value.isTensor()) return tenon_tensor_value(frame.keep(std::move(value).toTensor()));
+  if (value.isInt()) return tenon_int(value.toInt());
+  if (value.isDouble()) return tenon_float(value.toDouble());
+  if (value.isBool()) return tenon_bool(value.toBool());
+  if (value.isScalar()) return tenon_float(value.toScalar().toDouble());
+  if (value.isNone()) return tenon_none();
+  throw ArgumentError{"a result of type " + value.tagKind() + " cannot be given to a plugin"};
+}
+
+// Spreads what the operator left on the stack over `results`, as far as there is room, and counts it.
+uint64_t take_results(Frame& frame, std::vector<c10::IValue>& stack, tenon_value* results, uint64_t room) {
+  uint64_t found = 0;
+  const auto put = [&](const tenon_value& value) {
+    if (found < room) results[found] = value;
+    ++found;
+  };
   for (c10::IValue& value : stack) {
-    if (value.isTensor()) {
-      results.push_back(tenon_tensor_value(frame.keep(std::move(value).toTensor())));
-    } else if (value.isTensorList()) {
-      for (const at::Tensor& tensor : value.toTensorVector()) results.push_back(tenon_tensor_value(frame.keep(tensor)));
-    } else if (value.isInt()) {
-      results.push_back(tenon_int(value.toInt()));
-    } else if (value.isDouble()) {
-      results.push_back(tenon_float(value.toDouble()));
-    } else if (value.isBool()) {
-      results.push_back(tenon_bool(value.toBool()));
-    } else if (value.isScalar()) {
-      results.push_back(tenon_float(value.toScalar().toDouble()));
-    } else if (value.isNone()) {
-      results.push_back(tenon_none());
-    } else {
-      throw ArgumentError{"a result of type " + value.tagKind() + " cannot be given to a plugin"};
-    }
+    if (value.isTensorList())
+      for (const at::Tensor& tensor : value.toTensorVector()) put(tenon_tensor_value(frame.keep(tensor)));
+    else
+      put(to_value(frame, value));
   }
-  return results;
+  return found;
 }
 
 std::string no_such_operator(const std::string& name, const std::string& overload) {
@@ -250,7 +272,8 @@ tenon_status find_operator(tenon_string name_text, tenon_string overload_text, c
   if (!op) {
     const auto handle = c10::Dispatcher::singleton().findSchema({name, overload});
     if (!handle) return fail(TENON_NOT_FOUND, no_such_operator(name, overload));
-    op = std::make_unique<tenon_op>(tenon_op{*handle, overload.empty() ? name : name + "." + overload, {}});
+    op = std::make_unique<tenon_op>(
+        tenon_op{*handle, overload.empty() ? name : name + "." + overload, {}, UnboxedCall(*handle)});
     for (const c10::Argument& argument : handle->schema().arguments())
       op->parameters.push_back(describe_parameter(argument));
   }
@@ -266,13 +289,19 @@ tenon_status call_operator(const tenon_frame* base, const tenon_op* op, const te
   if (!frame.is_on_this_thread())
     return fail(TENON_WRONG_THREAD, op->name + ": called on another thread than the frame's");
   try {
-    std::vector<c10::IValue> stack = make_stack(*op, args, arg_count, kwargs, kwarg_count);
-    op->handle.callBoxed(stack);
-    const std::vector<tenon_value> found = take_results(frame, stack);
-    if (found.size() != result_count)
-      return fail(TENON_INVALID_ARGUMENT, op->name + ": gives " + std::to_string(found.size()) + " results; expected " +
+    if (kwarg_count == 0 && result_count == 1) {
+      if (std::optional<at::Tensor> result = op->unboxed(args, arg_count)) {
+        results[0] = tenon_tensor_value(frame.keep(*std::move(result)));
+        return TENON_OK;
+      }
+    }
+    CallStack stack;
+    push_arguments(stack.values(), *op, args, arg_count, kwargs, kwarg_count);
+    op->handle.callBoxed(stack.values());
+    const uint64_t found = take_results(frame, stack.values(), results, result_count);
+    if (found != result_count)
+      return fail(TENON_INVALID_ARGUMENT, op->name + ": gives " + std::to_string(found) + " results; expected " +
                                               std::to_string(result_count) + " as the caller asked");
-    std::copy(found.begin(), found.end(), results);
     return TENON_OK;
   } catch (const ArgumentError& mistake) {
     return fail(TENON_INVALID_ARGUMENT, op->name + ": " + mistake.text);
