@@ -35,10 +35,11 @@ std::vector<std::string> option_names(const po::options_description& options) {
   return names;
 }
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error(ErrorKind::configuration,
-              "command line: " + what + "; expected host --config FILE [options], see host --help");
+[[noreturn]] void refuse(const std::string& what, const std::string& expected = "host --config FILE [options]") {
+  throw Error(ErrorKind::configuration, "command line: " + what + "; expected " + expected + ", see host --help");
 }
+
+const std::vector<std::string> kCommands = {"plugins", "describe", "note", "validate"};
 
 // Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
 void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
@@ -55,6 +56,8 @@ void refuse_standing_alone(const po::parsed_options& parsed, const po::options_d
   std::string guess;
   if (is_setting || is_file)
     guess = std::string("; did you mean ") + (is_setting ? "--set " : "--config ") + argument + "?";
+  if (const auto command = support::nearest_name(argument, kCommands); command && can_train)
+    guess = "; did you mean host " + *command + "?";
   refuse("the argument \"" + argument + "\" stands alone" + guess);
 }
 
@@ -150,7 +153,8 @@ CommandLine parse_validate(int argc, const char* const* argv) {
   if (given.count("check")) line.check = given["check"].as<std::string>();
   line.seed = given["seed"].as<uint64_t>();
   line.timeout_s = given["timeout"].as<double>();
-  if (!(line.timeout_s > 0)) refuse("--timeout is " + std::to_string(line.timeout_s) + "; expected more than 0 seconds");
+  if (!(line.timeout_s > 0))
+    refuse("--timeout is " + std::to_string(line.timeout_s) + "; expected more than 0 seconds");
   return line;
 }
 
@@ -160,15 +164,15 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb == "plugins") return parse_show(CommandLine::Action::list_plugins, 2, argc, argv);
   if (verb == "describe") {
-    if (argc < 3 || argv[2][0] == '-') refuse("describe has no id; write host describe ID (host plugins lists them)");
+    if (argc < 3 || argv[2][0] == '-') refuse("describe has no id", "host describe ID (host plugins lists them)");
     return parse_show(CommandLine::Action::describe, 3, argc, argv);
   }
   if (verb == "note") {
-    if (argc < 3 || argv[2][0] == '-') refuse("note has no file; write host note FILE");
+    if (argc < 3 || argv[2][0] == '-') refuse("note has no file", "host note FILE");
     return parse_note(argc, argv);
   }
   if (verb == "validate") {
-    if (argc < 3 || argv[2][0] == '-') refuse("validate has no file; write host validate FILE");
+    if (argc < 3 || argv[2][0] == '-') refuse("validate has no file", "host validate FILE");
     return parse_validate(argc, argv);
   }
   const po::variables_map given = parse(argc, argv, make_options());

@@ -96,6 +96,13 @@ void report_crash(int signal) {
     print(" in plugin ");
     print(place);
     print("\n");
+  } else if (place.file) {
+    print(" in plugin ");
+    print(place.file);
+    print(
+        ", while it was opened: its entry, or what that says of the plugin, such as a list that is shorter than its "
+        "count"
+        "\n");
   } else {
     print(" outside of any plugin's function\n");
   }

@@ -78,6 +78,14 @@ void print_summary(const std::vector<CheckResult>& results) {
               count(results, Verdict::skipped));
 }
 
+// Components of which nothing was tried, since they could not be created without being given parameters.
+std::vector<std::string> find_untried(const std::vector<CheckResult>& results) {
+  std::vector<std::string> untried;
+  for (const CheckResult& result : results)
+    if (result.check->name == "create" && result.verdict == Verdict::skipped) untried.push_back(result.component);
+  return untried;
+}
+
 void print_as_json(const std::vector<CheckResult>& results, const CommandLine& line) {
   Json checks = Json::array();
   for (const CheckResult& result : results) {
@@ -97,6 +105,7 @@ void print_as_json(const std::vector<CheckResult>& results, const CommandLine& l
                  {"warned", count(results, Verdict::warning)},
                  {"failed", count(results, Verdict::fail)},
                  {"skipped", count(results, Verdict::skipped)},
+                 {"not_tried", find_untried(results)},
                  {"checks", checks}};
   std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
@@ -117,7 +126,15 @@ int validate(const CommandLine& line) {
     print_as_json(results, line);
   else
     print_summary(results);
-  return count(results, Verdict::fail) > 0 ? static_cast<int>(ErrorKind::plugin) : 0;
+  if (count(results, Verdict::fail) > 0) return static_cast<int>(ErrorKind::plugin);
+  const std::vector<std::string> untried = find_untried(results);
+  if (untried.empty()) return 0;
+  std::string names;
+  for (const std::string& name : untried) names += (names.empty() ? "" : ", ") + name;
+  throw Error(ErrorKind::configuration,
+              "command line: nothing of " + names +
+                  " was tried: a parameter without a default is missing; expected --params '" + untried.front() +
+                  "={ ... }'");
 }
 
 }  // namespace tenon::host

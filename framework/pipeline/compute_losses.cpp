@@ -29,7 +29,13 @@ ComputedLosses compute_losses(Training& training, DataFlow& data, const Flow& fl
                               const plugins::RunPosition& position) {
   ComputedLosses computed;
   for (size_t i = 0; i < training.losses.size(); ++i) {
-    computed.results.push_back(training.losses[i].forward(position, data.losses[i].gather(flow)));
+    const std::vector<at::Tensor> inputs = data.losses[i].gather(flow);
+    try {
+      computed.results.push_back(training.losses[i].forward(position, inputs));
+    } catch (const support::Error& error) {
+      // What a loss cannot take often comes from elsewhere: a label that the dataset made, a width of the model.
+      throw support::Error(error.kind(), error.what() + ("; its inputs were " + data.losses[i].describe(flow)));
+    }
     computed.values.push_back(read(training.losses[i], computed.results.back(), position.step));
   }
   return computed;

@@ -1,5 +1,7 @@
 #include "framework/pipeline/connections.h"
 
+#include <torch/torch.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -18,7 +20,8 @@ namespace {
 // Something that an input may be connected to.
 struct Candidate {
   std::string name;  // "data.image", "model.logits"
-  Source source;
+  Source::Kind kind;
+  size_t index;
   plugins::ShapePattern shape;
   uint64_t dtypes;
 };
@@ -29,7 +32,7 @@ std::vector<Candidate> field_candidates(const plugins::Dataset& data) {
     const plugins::Dataset::Field& field = data.fields()[i];
     plugins::ShapePattern shape = plugins::sample_pattern(field);
     shape.extents.insert(shape.extents.begin(), {std::nullopt, "N"});
-    candidates.push_back({"data." + field.name, {Source::Kind::field, i}, shape, TENON_DTYPE_BIT(field.dtype)});
+    candidates.push_back({"data." + field.name, Source::Kind::field, i, shape, TENON_DTYPE_BIT(field.dtype)});
   }
   return candidates;
 }
@@ -38,7 +41,7 @@ std::vector<Candidate> output_candidates(const plugins::Model& model) {
   std::vector<Candidate> candidates;
   for (size_t i = 0; i < model.outputs().size(); ++i) {
     const Port& port = model.outputs()[i];
-    candidates.push_back({"model." + port.name, {Source::Kind::output, i}, port.shape, port.dtypes});
+    candidates.push_back({"model." + port.name, Source::Kind::output, i, port.shape, port.dtypes});
   }
   return candidates;
 }
@@ -64,7 +67,10 @@ class Connector {
   std::vector<Source> connect() {
     check_names();
     std::vector<Source> sources;
-    for (const Port& port : inputs_) sources.push_back(find(port).source);
+    for (const Port& port : inputs_) {
+      const Candidate& found = find(port);
+      sources.push_back({found.kind, found.index, found.name});
+    }
     return sources;
   }
 
@@ -152,6 +158,18 @@ std::vector<at::Tensor> Wiring::gather(const Flow& flow) {
   if (!checked_ || shapes_vary_) check(inputs);
   checked_ = true;
   return inputs;
+}
+
+std::string Wiring::describe(const Flow& flow) const {
+  std::string text;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const at::Tensor& tensor = sources_[i].take(flow);
+    text += (i == 0 ? "" : ", ") + ports_[i].name + " = " + sources_[i].name + ": " + plugins::describe(tensor);
+    if (at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false) && tensor.numel() > 0)
+      text +=
+          ", " + std::to_string(tensor.min().item<int64_t>()) + " to " + std::to_string(tensor.max().item<int64_t>());
+  }
+  return text;
 }
 
 void Wiring::check(const std::vector<at::Tensor>& inputs) const {

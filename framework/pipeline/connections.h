@@ -21,6 +21,7 @@ struct Flow {
 struct Source {
   enum class Kind { field, output } kind;
   size_t index;
+  std::string name;  // "data.label", for messages
   const at::Tensor& take(const Flow& flow) const {
     return kind == Kind::field ? flow.fields[index] : flow.outputs[index];
   }
@@ -36,6 +37,10 @@ class Wiring {
   // The inputs of this batch. The first call checks dtypes and shapes of the real tensors against the ports, and so
   // does every call where shapes vary. Throws Error(plugin) naming owner, port, found and expected.
   std::vector<at::Tensor> gather(const Flow& flow);
+
+  // What the inputs are, for a message: "logits = model.logits: float32 [64, 4], target = data.label: int64 [64], 0 to
+  // 5". Reads the elements of integers.
+  std::string describe(const Flow& flow) const;
 
  private:
   void check(const std::vector<at::Tensor>& inputs) const;

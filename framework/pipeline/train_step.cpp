@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "framework/pipeline/check_finite.h"
+#include "framework/pipeline/check_registered.h"
 #include "framework/pipeline/compute_losses.h"
 #include "framework/plugins/guard.h"
 #include "framework/plugins/host_table.h"
@@ -70,6 +71,7 @@ std::vector<LossValue> train_step(Training& training, const data::Batch& batch, 
                   training.losses.front().component().describe() +
                       ", forward: the loss does not depend on any trainable parameter, so there is no gradient; "
                       "expected a result of operators over the model's outputs");
+    if (position.step == 0) check_registered(training, total);
     run_backward(training.model, total, step);
   }
   announce(Event::backward_end);

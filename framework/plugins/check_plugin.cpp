@@ -157,7 +157,7 @@ config::ParamSchema check_param(const std::filesystem::path& file, const tenon_p
                                       read_text(file, param->range, "the range of " + what), choices,
                                       read_text(file, param->doc, "the doc of " + what));
   } catch (const std::invalid_argument& mistake) {
-    refuse(file, what + ": " + mistake.what());
+    refuse(file, "the schema of " + owner + ": " + mistake.what());
   }
 }
 

@@ -89,6 +89,9 @@ SampleField read_field(const tenon_field& declared) {
   SampleField field{to_string(declared.name), declared.dtype, {}, dtype_bytes(declared.dtype), 0};
   if (field.element_bytes == 0)
     throw std::invalid_argument("has the dtype " + std::to_string(field.dtype) + ", which does not exist");
+  if (declared.rank > 0 && !declared.shape)
+    throw std::invalid_argument("has the rank " + std::to_string(declared.rank) +
+                                " and no shape; expected as many extents, or the rank 0 of a single number");
   if (declared.rank > 0) field.shape.assign(declared.shape, declared.shape + declared.rank);
   for (const int64_t extent : field.shape)
     if (extent < 1 && extent != -1)
@@ -127,6 +130,7 @@ void Dataset::read_fields() {
   const tenon_field* const* fields = nullptr;
   uint64_t count = 0;
   instance_.call([&](const tenon_dataset& table) { return table.fields(instance_.self(), &fields, &count); }, "fields");
+  const Reading reading(component(), "fields, reading what it gave");
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::plugin, component().describe() + ", fields: " + what);
   };

@@ -9,7 +9,7 @@ using support::ErrorKind;
 
 namespace detail {
 
-thread_local Breadcrumb current{nullptr, nullptr, {}};
+thread_local Breadcrumb current{nullptr, nullptr, {}, nullptr};
 thread_local std::string failure;
 
 namespace {
@@ -43,6 +43,14 @@ void throw_escaped(const Component& component, const char* function, std::except
 }
 
 }  // namespace detail
+
+Reading::Reading(const Component& component, const char* what) : before_(detail::current) {
+  detail::current = {&component, what, {}, nullptr};
+}
+
+Reading::Reading(const char* file) : before_(detail::current) { detail::current = {nullptr, nullptr, {}, file}; }
+
+Reading::~Reading() { detail::current = before_; }
 
 const Breadcrumb& breadcrumb() noexcept { return detail::current; }
 

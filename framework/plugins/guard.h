@@ -26,8 +26,24 @@ struct Breadcrumb {
   const Component* component;
   const char* function;
   At at;
+  const char* file;  // of a plugin that is being opened, before there is a component to name
 };
 const Breadcrumb& breadcrumb() noexcept;  // of this thread
+
+// While it lives, the host walks what a plugin gave: lists may be shorter than they say, and a crash must name the
+// plugin.
+class Reading {
+ public:
+  // `what`: a literal, "fields, reading what it gave".
+  Reading(const Component& component, const char* what);
+  explicit Reading(const char* file);  // that is being opened; must outlive this
+  ~Reading();
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+ private:
+  const Breadcrumb before_;
+};
 
 namespace detail {
 extern thread_local Breadcrumb current;
@@ -45,7 +61,7 @@ extern thread_local std::string failure;  // the text of the last host->fail on 
 template <class Body, class What>
 void call_plugin(const Component& component, const char* function, Body&& body, What&& what) {
   const Breadcrumb before = detail::current;
-  detail::current = {&component, function, {}};
+  detail::current = {&component, function, {}, nullptr};
   if constexpr (std::is_convertible_v<What, At>) detail::current.at = what;
   detail::failure.clear();  // a text that the plugin got over earlier is not the reason of this failure
   tenon_status status = TENON_OK;

@@ -25,6 +25,7 @@ void Metric::read_states() {
   const tenon_state* const* states = nullptr;
   uint64_t count = 0;
   instance_.call([&](const tenon_metric& table) { return table.states(instance_.self(), &states, &count); }, "states");
+  const Reading reading(component(), "states, reading what it gave");
   for (uint64_t i = 0; i < count; ++i) {
     const auto refuse = [&](const std::string& what) {
       throw Error(ErrorKind::plugin, component().describe() + ", states: state " + std::to_string(i) + " " + what);
@@ -34,6 +35,8 @@ void Metric::read_states() {
       refuse("has the reduction " + std::to_string(states[i]->reduction) + ", which this host does not know");
     if (dtype_bytes(states[i]->dtype) == 0)
       refuse("has the dtype " + std::to_string(states[i]->dtype) + ", which does not exist");
+    if (states[i]->rank > 0 && !states[i]->shape)
+      refuse("has the rank " + std::to_string(states[i]->rank) + " and no shape");
     const at::IntArrayRef shape(states[i]->shape, states[i]->rank);
     const bool concatenates = states[i]->reduction == TENON_REDUCE_CONCATENATE;
     if (concatenates && (shape.empty() || shape[0] != 0))
@@ -50,6 +53,7 @@ void Metric::read_figures() {
   uint64_t count = 0;
   instance_.call([&](const tenon_metric& table) { return table.figures(instance_.self(), &figures, &count); },
                  "figures");
+  const Reading reading(component(), "figures, reading what it gave");
   for (uint64_t i = 0; i < count; ++i) {
     if (!figures || !figures[i] || figures[i]->size < TENON_SIZE_TO(tenon_figure, doc) || figures[i]->name.size == 0)
       throw Error(ErrorKind::plugin, component().describe() + ", figures: figure " + std::to_string(i) +

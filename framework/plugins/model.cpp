@@ -73,6 +73,9 @@ struct Model::Builder {
     if (!declaration || declaration->size < TENON_SIZE_TO(tenon_declaration, b))
       return fail(TENON_INVALID_ARGUMENT, "declare: the declaration is null or cut short");
     const std::string name = to_string(declaration->name);
+    if (declaration->rank > 0 && !declaration->shape)
+      return fail(TENON_INVALID_ARGUMENT,
+                  "declare " + name + ": the rank is " + std::to_string(declaration->rank) + " and there is no shape");
     try {
       const at::IntArrayRef shape(declaration->shape, declaration->rank);
       at::Tensor tensor = at::empty(shape, to_scalar_type(declaration->dtype));

@@ -31,7 +31,8 @@ function(tenon_add_plugin name)
   target_compile_options(
     ${name} PRIVATE -fPIC $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fno-gnu-unique>)
   target_link_options(${name} PRIVATE -Wl,--version-script=${TENON_ADD_PLUGIN_DIR}/plugin_symbols.map)
-  target_link_libraries(${name} PRIVATE Tenon::plugin_api ${PLUGIN_LINKS})
+  # libm: C++ has it anyway, and the first dataset in C wants a sine.
+  target_link_libraries(${name} PRIVATE Tenon::plugin_api ${PLUGIN_LINKS} m)
   if(PLUGIN_TORCH)
     tenon_use_torch_in_plugin(${name})
   elseif(NOT "${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS}" MATCHES "-fsanitize")

@@ -42,7 +42,7 @@ TEST_CASE("what the plugin prints before it fails is told") {
 TEST_CASE("a component whose parameters are missing is skipped until --params gives them") {
   const Answer answer = validate(bundled("image_folder"), {"--component", "dataset.image_folder"});
   CAPTURE(answer.text);
-  CHECK(answer.exit_code == 0);
+  CHECK(answer.exit_code == 2);
   CHECK(answer.with("skipped").size() == answer.verdicts.size());
   CHECK(answer.reasons.at("dataset.image_folder create").find("params.path is missing") != std::string::npos);
 }
@@ -82,7 +82,7 @@ TEST_CASE("mistakes on the command line of validate end with code 2 and a way ou
     CHECK(outcome.errors.find(message) != std::string::npos);
   };
   const std::string file = bundled("mlp");
-  refused({"validate"}, "validate has no file; write host validate FILE");
+  refused({"validate"}, "validate has no file; expected host validate FILE");
   refused({"validate", file, "--check", "forwards"}, "there is no check forwards; did you mean \"forward\"?");
   refused({"validate", file, "--component", "model.mpl"}, "--component names model.mpl, which is not in");
   refused({"validate", file, "--check", "get"}, "has no check get");
@@ -90,4 +90,6 @@ TEST_CASE("mistakes on the command line of validate end with code 2 and a way ou
   refused({"validate", file, "--params", "model.mlp={ hiden = [1] }"}, "params.hiden is not a parameter of mlp");
   refused({"validate", file, "--params", "model.mlp=[1]"}, "is not a TOML table");
   refused({"validate", file, "--timeout", "0"}, "--timeout is 0");
+  // A plugin of which nothing was tried must not look like one that passed.
+  refused({"validate", bundled("image_folder")}, "nothing of dataset.image_folder was tried");
 }

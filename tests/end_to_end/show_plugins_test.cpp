@@ -172,13 +172,13 @@ TEST_CASE("mistakes with plugins and describe end with code 2 and a way out") {
     CHECK(outcome.exit_code == 2);
     CHECK(outcome.errors.find(message) != std::string::npos);
   };
-  refused({"describe"}, "describe has no id; write host describe ID");
+  refused({"describe"}, "describe has no id; expected host describe ID");
   refused({"describe", "--json"}, "describe has no id");
   refused({"describe", "accurcy"}, "there is no component \"accurcy\"; did you mean \"accuracy\"?");
   refused({"describe", "accuracy", "--json", "--markdown"}, "choose one");
   refused({"plugins", "--markdown"}, "host plugins has --json");
   refused({"plugins", "--ports"}, "--ports is an option of host describe");
-  refused({"note"}, "note has no file; write host note FILE");
+  refused({"note"}, "note has no file; expected host note FILE");
   refused({"note", "--objcopy", "objcopy"}, "note has no file");
   refused({"note", "a.so", "b.so"}, "the argument \"b.so\" stands alone");
   refused({"plugins", "--config", "run.toml"}, "unknown option --config");

@@ -19,6 +19,7 @@ TEST_CASE("mistakes on the command line end with code 2 and a way out") {
   check_refused({}, "command line: --config is missing; expected host --config FILE");
   check_refused({"--confg", "run.toml"}, "unknown option --confg; did you mean \"--config\"?");
   check_refused({"run.toml"}, "command line: the argument \"run.toml\" stands alone; did you mean --config run.toml?");
+  check_refused({"descibe", "mlp"}, "the argument \"descibe\" stands alone; did you mean host describe?");
   check_refused({"--config", "run.toml", "train.epochs=3"},
                 "the argument \"train.epochs=3\" stands alone; did you mean --set train.epochs=3?");
   check_refused({"--check", "--", "--config"}, "the argument \"--config\" stands alone; expected host --config FILE");

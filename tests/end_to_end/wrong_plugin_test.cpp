@@ -80,6 +80,34 @@ TEST_CASE("a crash or an exit in a plugin ends the run with plugin, function and
   }
 }
 
+TEST_CASE("a list that is shorter than its count ends with the plugin's file in the message") {
+  const Outcome field = train_with("stray_field", {"--set", "data.train={use=\"fixture\"}"});
+  CAPTURE(field.errors);
+  CHECK(field.exit_code == 128 + SIGSEGV);
+  CHECK(field.errors.find("/stray_field.so, dataset fixture, function fields, reading what it gave") !=
+        std::string::npos);
+  const Outcome component = train_with("stray_component");
+  CAPTURE(component.errors);
+  CHECK(component.exit_code == 128 + SIGSEGV);
+  CHECK(component.errors.find("/stray_component.so, while it was opened") != std::string::npos);
+}
+
+TEST_CASE("a weight that a model uses and did not register ends the first step") {
+  const Outcome outcome = train_with("unregistered", {"--set", "model={use=\"unregistered\"}"});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.errors.find("a tensor that wants gradients, float32 [10") != std::string::npos);
+  CHECK(outcome.errors.find("is used and not registered") != std::string::npos);
+}
+
+TEST_CASE("a loss that fails is shown with what it was given and where that came from") {
+  const Outcome outcome = train_with("counting", {"--set", "model={use=\"mlp\", params={classes=4}}"});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.errors.find("logits = model.logits: float32 [64, 4]") != std::string::npos);
+  CHECK(outcome.errors.find("target = data.label: int64 [64], 0 to 9") != std::string::npos);
+}
+
 TEST_CASE("a model that could not be saved is refused before it trains, with its plugin and place") {
   for (const auto& [flaw, message] :
        {std::pair("dtype", "the tensor \"phase\": its dtype is complex64, which a checkpoint cannot hold"),

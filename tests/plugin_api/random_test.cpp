@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <tenon/random.h>
 #include <tenon/random.hpp>
 #include <vector>
 
@@ -63,4 +64,15 @@ TEST_CASE("a count just above half of the range is drawn without bias") {
   int lower = 0;
   for (int i = 0; i < 10000; ++i) lower += random.integer(kCount) < kCount / 2;
   CHECK(std::abs(lower - 5000) < 250);
+}
+
+TEST_CASE("C and C++ draw the same numbers") {
+  tenon_random in_c = tenon_random_start(7, 3);
+  tenon::Random in_cpp(7, 3);
+  for (int i = 0; i < 10; ++i) {
+    CHECK(tenon_random_bits(&in_c) == in_cpp());
+    CHECK(tenon_random_uniform(&in_c) == in_cpp.uniform());
+    CHECK(tenon_random_normal(&in_c) == in_cpp.normal());
+    CHECK(tenon_random_integer(&in_c, 1000) == in_cpp.integer(1000));
+  }
 }

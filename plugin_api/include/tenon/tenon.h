@@ -15,6 +15,7 @@
 #include "parameters.h"   /* schemas */
 #include "plugin.h"       /* the entry */
 #include "port.h"         /* named inputs and outputs */
+#include "random.h"       /* random numbers of the sample's own */
 #include "saved_state.h"  /* what a component keeps between steps */
 #include "tensor.h"
 
