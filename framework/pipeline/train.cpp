@@ -16,6 +16,17 @@ namespace tenon::pipeline {
 
 namespace {
 
+// REQUIRES: an exception is being handled.
+std::string describe_current_exception() {
+  try {
+    throw;
+  } catch (const std::exception& exception) {
+    return exception.what();
+  } catch (...) {
+    return "an exception of unknown type";
+  }
+}
+
 // The state of the loop between its stages. The order of the events is that at the top of tenon/callback.h.
 class Loop {
  public:
@@ -28,6 +39,7 @@ class Loop {
         log_due_(training.plan->log.every),
         validation_due_(training.plan->validation.every),
         checkpoint_due_(training.plan->checkpoint.every),
+        step_meter_(training.losses),
         log_meter_(training.losses),
         epoch_meter_(training.losses),
         announce_([this](Event event) {
@@ -57,8 +69,8 @@ class Loop {
       finish();
       announce(Event::run_end);
       record_remaining_scalars();
-    } catch (const std::exception& error) {
-      state_.error = error.what();
+    } catch (...) {
+      state_.error = describe_current_exception();
       save_after_failure();
       announce_to_all(Event::run_exception);
       announce_to_all(Event::run_teardown);
@@ -105,9 +117,9 @@ class Loop {
     state_.samples_in_epoch += batch.size;
     log_meter_.add(values);
     epoch_meter_.add(values);
-    LossMeter of_step(training_.losses);
-    of_step.add(values);
-    state_.step_loss = of_step.total();
+    step_meter_.reset();
+    step_meter_.add(values);
+    state_.step_loss = step_meter_.total();
     announce(Event::step_end);
   }
 
@@ -299,6 +311,7 @@ class Loop {
   Due log_due_;
   Due validation_due_;
   Due checkpoint_due_;
+  LossMeter step_meter_;   // of the last step
   LossMeter log_meter_;    // since the last log
   LossMeter epoch_meter_;  // since the epoch began
   std::function<void(Event)> announce_;
