@@ -35,7 +35,7 @@ plugins::Catalogue open_catalogue(const CommandLine& line, const config::RunConf
 
 void print_data(const char* label, const pipeline::DataFlow& data) {
   std::printf("  %-12s %s: %lld samples, %lld batches of %lld\n", label, data.dataset.component().schema.id.c_str(),
-              static_cast<long long>(data.dataset.size()), static_cast<long long>(data.batches()),
+              static_cast<long long>(data.sampler.size()), static_cast<long long>(data.batches()),
               static_cast<long long>(data.batch_size));
 }
 

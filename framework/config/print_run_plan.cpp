@@ -62,6 +62,12 @@ std::string table_of(const NamedDataset& dataset) {
   return "data." + dataset.name.substr(0, slash) + "." + to_toml_key(dataset.name.substr(slash + 1));
 }
 
+void write_dataset(Writer& writer, const NamedDataset& dataset) {
+  writer.table(table_of(dataset));
+  writer.component(dataset);
+  writer.key("subset", to_string(dataset.subset));
+}
+
 void write_data(Writer& writer, const DataSection& data) {
   writer.table("data");
   writer.key("batch_size", data.batch_size);
@@ -69,12 +75,11 @@ void write_data(Writer& writer, const DataSection& data) {
   writer.key("workers", data.workers);
   writer.key("prefetch", data.prefetch);
   writer.key("shuffle", data.shuffle);
-  writer.table(table_of(data.train));
-  writer.component(data.train);
-  for (const NamedDataset& dataset : data.validation) {
-    writer.table(table_of(dataset));
-    writer.component(dataset);
-  }
+  writer.key("limit_batches", data.limit_batches);
+  writer.key("validation_limit_batches", data.validation_limit_batches);
+  writer.key("subset_seed", static_cast<int64_t>(data.subset_seed));
+  write_dataset(writer, data.train);
+  for (const NamedDataset& dataset : data.validation) write_dataset(writer, dataset);
 }
 
 void write_components(Writer& writer, const RunPlan& plan) {

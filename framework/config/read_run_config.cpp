@@ -9,6 +9,7 @@
 #include "framework/config/mistakes.h"
 #include "framework/config/overrides.h"
 #include "framework/config/table_reader.h"
+#include "framework/config/usable_cores.h"
 #include "framework/support/error.h"
 
 namespace tenon::config {
@@ -29,6 +30,7 @@ std::string read_text(const std::filesystem::path& file) {
 // The upper ends are far beyond what anyone needs, and below what a conversion, a product or a system call would turn
 // into nonsense later, away from the place of the mistake.
 constexpr const char* kBatchSizes = "[1, 1e9]";
+constexpr const char* kBatchLimits = "[0, 1e9]";
 constexpr const char* kThreads = "[0, 4096]";
 constexpr const char* kBatchesAhead = "[1, 1e6]";
 constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of every random stream
@@ -74,6 +76,7 @@ NamedDatasetConfig read_dataset(TableReader table, std::string name) {
   NamedDatasetConfig dataset;
   dataset.name = std::move(name);
   read_component(table, dataset);
+  table.read("subset", dataset.subset);
   table.reject_unknown_keys();
   return dataset;
 }
@@ -93,9 +96,14 @@ std::vector<NamedDatasetConfig> read_validation_datasets(TableReader table) {
 void read_data(TableReader table, DataConfig& data) {
   table.read("batch_size", data.batch_size, kBatchSizes);
   table.read("validation_batch_size", data.validation_batch_size, kBatchSizes);
-  table.read("workers", data.workers, kThreads);
+  // One core is left to the training thread.
+  const int64_t automatic = std::clamp<int64_t>(count_usable_cores() - 1, 1, 4096);
+  table.read_or_auto("workers", data.workers, kThreads, automatic);
   table.read("prefetch", data.prefetch, kBatchesAhead);
   table.read("shuffle", data.shuffle);
+  table.read("limit_batches", data.limit_batches, kBatchLimits);
+  table.read("validation_limit_batches", data.validation_limit_batches, kBatchLimits);
+  table.read("subset_seed", data.subset_seed, "[0, inf)");
   data.train = read_dataset(table.table("train"), "train");
   const bool has_validation = table.has("validation");
   TableReader validation = table.table("validation");

@@ -48,7 +48,7 @@ NamedDataset resolve_dataset(const NamedDatasetConfig& config, const Resolving& 
     const Setting<std::string> name{config.name.substr(slash + 1), config.place};
     resolve_name(name, "", "the name of " + config.path, resolving.mistakes);
   }
-  return {resolve_component(config, ComponentKind::dataset, resolving), config.name};
+  return {resolve_component(config, ComponentKind::dataset, resolving), config.name, config.subset.value_or({})};
 }
 
 DataSection resolve_data(const Resolving& resolving) {
@@ -63,6 +63,9 @@ DataSection resolve_data(const Resolving& resolving) {
   data.workers = config.workers.value_or(2);
   data.prefetch = config.prefetch.value_or(2);
   data.shuffle = config.shuffle.value_or(true);
+  data.limit_batches = config.limit_batches.value_or(0);
+  data.validation_limit_batches = config.validation_limit_batches.value_or(0);
+  data.subset_seed = static_cast<uint64_t>(config.subset_seed.value_or(0));
   data.train = resolve_dataset(config.train, resolving);
   for (const auto& dataset : config.validation) data.validation.push_back(resolve_dataset(dataset, resolving));
   return data;

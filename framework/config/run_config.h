@@ -11,6 +11,7 @@
 
 #include "framework/config/period.h"
 #include "framework/config/place.h"
+#include "framework/config/subset.h"
 #include "framework/config/toml_tree.h"
 
 namespace tenon::config {
@@ -46,14 +47,18 @@ struct ModelConfig : ComponentConfig {
 
 struct NamedDatasetConfig : ComponentConfig {
   std::string name;  // "train"; "validation", or "validation/<name>"
+  Setting<Subset> subset;
 };
 
 struct DataConfig {
   Setting<int64_t> batch_size;
   Setting<int64_t> validation_batch_size;
-  Setting<int64_t> workers;
+  Setting<int64_t> workers;  // "auto" has become a number
   Setting<int64_t> prefetch;
   Setting<bool> shuffle;
+  Setting<int64_t> limit_batches;
+  Setting<int64_t> validation_limit_batches;
+  Setting<int64_t> subset_seed;
   NamedDatasetConfig train;
   std::vector<NamedDatasetConfig> validation;  // in the order of the file
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "framework/config/period.h"
+#include "framework/config/subset.h"
 #include "framework/config/value.h"
 
 namespace tenon::config {
@@ -44,7 +45,8 @@ struct ModelSection : ComponentPlan {
 };
 
 struct NamedDataset : ComponentPlan {
-  std::string name;  // "train"; "validation", or "validation/<name>" where there are several
+  std::string name;    // "train"; "validation", or "validation/<name>" where there are several
+  Subset subset = {};  // the samples that are used; default: all
 };
 
 struct DataSection {
@@ -53,6 +55,10 @@ struct DataSection {
   int64_t workers;                // threads; 0: the training thread reads the data itself
   int64_t prefetch;               // batches read ahead, at least 1
   bool shuffle;                   // the training data, by (seed, epoch); default: true
+  // An epoch, or a validation, ends after so many batches; 0: it does not.
+  int64_t limit_batches = 0;
+  int64_t validation_limit_batches = 0;
+  uint64_t subset_seed = 0;  // which samples a subset has; one for all datasets, so that parts stay apart
   NamedDataset train;
   std::vector<NamedDataset> validation;  // may be empty
 };

@@ -94,6 +94,31 @@ void TableReader::read(const std::string& key, Setting<Period>& setting) {
   }
 }
 
+void TableReader::read(const std::string& key, Setting<Subset>& setting) {
+  setting.place = place_;
+  const Node* node = find(key);
+  if (node == nullptr) return;
+  setting.place = node->place;
+  if (node->as_string() != nullptr) setting.value = parse_subset(*node->as_string());
+  if (!setting.value) add_mismatch(key, *node, "a part of the samples such as \"80%\" or \"80%-100%\"");
+}
+
+void TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range,
+                               int64_t automatic) {
+  setting.place = place_;
+  const Node* node = find(key);
+  if (node == nullptr) return;
+  setting.place = node->place;
+  const ParamSchema schema = schema_of(ParamType::integer, range);
+  if (node->as_string() != nullptr && *node->as_string() == "auto") {
+    setting.value = automatic;
+  } else if (auto value = check_value(*node, schema)) {
+    setting.value = std::get<int64_t>(*value);
+  } else {
+    add_mismatch(key, *node, describe_expected(schema) + " or \"auto\"");
+  }
+}
+
 void TableReader::read_digest(const std::string& key, Setting<std::string>& setting) {
   setting.place = place_;
   const Node* node = find(key);

@@ -26,6 +26,9 @@ class TableReader {
   void read(const std::string& key, Setting<std::string>& setting);
   void read(const std::string& key, Setting<std::vector<std::string>>& setting);
   void read(const std::string& key, Setting<Period>& setting);
+  void read(const std::string& key, Setting<Subset>& setting);
+  // An integer in `range`, or "auto", which stands for `automatic`.
+  void read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range, int64_t automatic);
   // The key is a file's name, the value its SHA-256 in 64 hexadecimal digits, kept in lower case.
   void read_digest(const std::string& key, Setting<std::string>& setting);
 

@@ -84,11 +84,14 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
 }
 
 std::unique_ptr<DataFlow> build_data(const Training& training, const plugins::Catalogue& catalogue,
-                                     const config::NamedDataset& dataset, int64_t batch_size) {
+                                     const config::NamedDataset& dataset, int64_t batch_size,
+                                     data::SamplerOptions order) {
   const config::RunPlan& plan = *training.plan;
+  order.subset = dataset.subset;
+  order.subset_seed = plan.data.subset_seed;
   const data::LoaderOptions options{batch_size, plan.data.workers, plan.data.prefetch,
                                     data::derive_dataset_seed(plan.run.seed, dataset.name)};
-  auto flow = std::make_unique<DataFlow>(catalogue.find(ComponentKind::dataset, dataset.use), dataset, options);
+  auto flow = std::make_unique<DataFlow>(catalogue.find(ComponentKind::dataset, dataset.use), dataset, options, order);
   flow->model.push_back(connect_model(training.model, plan.model, flow->dataset));
   for (size_t i = 0; i < training.losses.size(); ++i)
     flow->losses.push_back(connect(training.losses[i].inputs(), training.losses[i].component().describe(),
@@ -105,8 +108,17 @@ void connect_metrics(const Training& training, DataFlow& flow) {
 }  // namespace
 
 DataFlow::DataFlow(const plugins::Component& component, const config::NamedDataset& plan,
-                   const data::LoaderOptions& options)
-    : dataset(component, plan), samples(dataset), batch_size(options.batch_size), loader(samples, options) {}
+                   const data::LoaderOptions& options, const data::SamplerOptions& order)
+    : dataset(component, plan),
+      samples(dataset),
+      sampler(dataset.size(), order),
+      batch_size(options.batch_size),
+      loader(samples, options) {
+  if (sampler.size() == 0)
+    throw Error(ErrorKind::configuration, plan.place + ": the subset " + config::to_string(plan.subset) + " of " +
+                                              std::to_string(dataset.size()) +
+                                              " samples is none; expected at least one sample: take a larger part");
+}
 
 Flow DataFlow::to_flow(const data::Batch& batch) const {
   Flow flow;
@@ -117,7 +129,7 @@ Flow DataFlow::to_flow(const data::Batch& batch) const {
   return flow;
 }
 
-int64_t DataFlow::batches() const { return dataset.size() / batch_size + (dataset.size() % batch_size != 0); }
+int64_t DataFlow::batches() const { return sampler.size() / batch_size + (sampler.size() % batch_size != 0); }
 
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
   prepare_libtorch(plan.run);
@@ -144,9 +156,13 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
     training.callbacks.emplace_back(catalogue.find(ComponentKind::callback, callback.use), callback);
   training.figure_names = name_figures(plan, training.losses, training.metrics);
 
-  training.train = build_data(training, catalogue, plan.data.train, plan.data.batch_size);
-  for (const config::NamedDataset& dataset : plan.data.validation) {
-    training.validation.push_back(build_data(training, catalogue, dataset, plan.data.validation_batch_size));
+  const config::DataSection& data = plan.data;
+  training.train =
+      build_data(training, catalogue, data.train, data.batch_size,
+                 {.shuffle = data.shuffle, .seed = plan.run.seed, .most = data.limit_batches * data.batch_size});
+  for (const config::NamedDataset& dataset : data.validation) {
+    training.validation.push_back(build_data(training, catalogue, dataset, data.validation_batch_size,
+                                             {.most = data.validation_limit_batches * data.validation_batch_size}));
     connect_metrics(training, *training.validation.back());
   }
 

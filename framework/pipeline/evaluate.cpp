@@ -2,7 +2,6 @@
 
 #include <torch/torch.h>
 
-#include "framework/data/sampler.h"
 #include "framework/pipeline/compute_losses.h"
 
 namespace tenon::pipeline {
@@ -17,7 +16,7 @@ std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins
 
   int64_t done = 0;
   // Epoch 0: the same samples whenever the model is evaluated, for figures that can be compared.
-  data.loader.start(data::sequential_order(data.dataset.size()), 0);
+  data.loader.start(data.sampler.order(0), 0);
   while (const data::Batch* batch = data.loader.next()) {
     Flow flow = data.to_flow(*batch);
     flow.outputs = training.model.forward(position, data.model.front().gather(flow));

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "framework/data/sampler.h"
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/due.h"
 #include "framework/pipeline/evaluate.h"
@@ -92,11 +91,7 @@ class Loop {
     epoch_meter_.reset();
     announce(Event::epoch_start);
     DataFlow& data = *training_.train;
-    const config::RunPlan& plan = *training_.plan;
-    const int64_t size = data.dataset.size();
-    data.loader.start(
-        plan.data.shuffle ? data::shuffled_order(size, plan.run.seed, state_.epoch) : data::sequential_order(size),
-        state_.epoch);
+    data.loader.start(data.sampler.order(state_.epoch), state_.epoch);
     while (!is_over()) {
       const data::Batch* batch = data.loader.next();
       if (!batch) break;

@@ -8,6 +8,7 @@
 #include "framework/config/run_plan.h"
 #include "framework/data/loader.h"
 #include "framework/data/plugin_samples.h"
+#include "framework/data/sampler.h"
 #include "framework/optimization/optimizer.h"
 #include "framework/optimization/schedule.h"
 #include "framework/pipeline/connections.h"
@@ -21,7 +22,8 @@ namespace tenon::pipeline {
 
 // A dataset with its loader, and the wiring of everything that is fed from it. Not movable: parts point to each other.
 struct DataFlow {
-  DataFlow(const plugins::Component& component, const config::NamedDataset& plan, const data::LoaderOptions& options);
+  DataFlow(const plugins::Component& component, const config::NamedDataset& plan, const data::LoaderOptions& options,
+           const data::SamplerOptions& order);
 
   // The batch's fields as CPU tensors over the loader's own memory, valid until its next batch.
   Flow to_flow(const data::Batch& batch) const;
@@ -29,6 +31,7 @@ struct DataFlow {
 
   plugins::Dataset dataset;
   data::PluginSamples samples;
+  data::Sampler sampler;
   int64_t batch_size;
   data::Loader loader;
   std::vector<Wiring> model;  // one

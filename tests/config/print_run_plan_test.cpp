@@ -61,14 +61,19 @@ validation_batch_size = 64
 workers = 2
 prefetch = 2
 shuffle = true
+limit_batches = 0
+validation_limit_batches = 0
+subset_seed = 0
 
 [data.train]
 use = "digits"
 params = { split = "train" }
+subset = "100%"
 
 [data.validation]
 use = "digits"
 params = { split = "test" }
+subset = "100%"
 
 [[loss]]
 use = "cross_entropy"
@@ -116,6 +121,9 @@ TEST_CASE("a printed plan read from elsewhere is the same plan") {
       {"model={use='mlp', params={hidden=[]}, inputs={features='data.image'}}"},
       {"data.train={use='image_folder', params={path='images', image_size=32}}"},
       {"data.validation={b={use='digits'}, 'a.c d'={use='digits', params={split='test'}}}"},
+      {"data.validation={b={use='digits', subset='0.5%'}, c={use='digits', subset='33.333333%-66.666666%'}}"},
+      {"data.limit_batches=7", "data.validation_limit_batches=3", "data.subset_seed=9223372036854775807",
+       "data.workers=auto", "data.train.subset='80%'"},
       {"loss.0.weight=-0.1", "loss.1={use='cross_entropy', name='smooth', params={label_smoothing=0.1}}"},
       {"loss.0.inputs={logits='model.logits', 'odd key'='data.label'}", "metric.0.name=top"},
       {"callback=[{use='early_stopping'}, {use='early_stopping', params={mode='max', min_delta=1e-9}}]"},
@@ -157,6 +165,11 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "data.workers=1",
        "data.prefetch=1",
        "data.shuffle=false",
+       "data.limit_batches=1",
+       "data.validation_limit_batches=1",
+       "data.subset_seed=1",
+       "data.train.subset='1%'",
+       "data.validation.subset='1%'",
        "data.train.params.split=test",
        "data.validation.params.split=train",
        "data.validation={b={use='digits'}}",

@@ -60,7 +60,7 @@ TEST_CASE("all mistakes are listed, in the order of the file") {
         "digits.toml:2:9: train.steps is 0; expected an integer in [1, 1e15]\n"
         "digits.toml:3:1: train.epoch is not a key of train; did you mean \"epochs\"?\n"
         "digits.toml:5:8: run.seed is \"x\"; expected an integer of at least 0\n"
-        "digits.toml:7:11: data.workers is -1; expected an integer in [0, 4096]");
+        "digits.toml:7:11: data.workers is -1; expected an integer in [0, 4096] or \"auto\"");
 }
 
 TEST_CASE("an empty file lacks everything that is required, at its start") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "framework/config/read_run_config.h"
+#include "framework/config/usable_cores.h"
 #include "tests/config/run_file.h"
 #include "tests/config/stub_schemas.h"
 
@@ -31,6 +32,11 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(plan.data.workers == 2);
   CHECK(plan.data.prefetch == 2);
   CHECK(plan.data.shuffle);
+  CHECK(plan.data.limit_batches == 0);
+  CHECK(plan.data.validation_limit_batches == 0);
+  CHECK(plan.data.subset_seed == 0);
+  CHECK(plan.data.train.subset.is_whole());
+  CHECK(plan.data.validation.at(0).subset.is_whole());
   CHECK(plan.losses.at(0).name == "cross_entropy");
   CHECK(plan.losses.at(0).weight == 1);
   CHECK(plan.metrics.at(0).name == "accuracy");
@@ -181,6 +187,22 @@ params = { label_smoothing = "much" }
         "digits.toml:7:1: data.batch_size is missing; expected the number of samples in a batch, such as 64\n"
         "digits.toml:9:12: data.train.params.splt is not a parameter of digits; did you mean \"split\"?\n"
         "digits.toml:12:30: loss.0.params.label_smoothing is \"much\"; expected a number in [0, 1)");
+}
+
+TEST_CASE("automatic workers are as many as there are cores to spare, and at least one") {
+  const int64_t workers = plan_of(kShortRunFile, {"data.workers=auto"}).data.workers;
+  CHECK(workers == std::max<int64_t>(count_usable_cores() - 1, 1));
+  CHECK(plan_of(kShortRunFile, {"data.workers=0"}).data.workers == 0);
+}
+
+TEST_CASE("each dataset has its part of the samples, under one seed") {
+  const RunPlan plan =
+      plan_of(kShortRunFile, {"data.train.subset='80%'", "data.subset_seed=3",
+                              "data.validation={a={use='digits', subset='80%-90%'}, b={use='digits'}}"});
+  CHECK(plan.data.subset_seed == 3);
+  CHECK(to_string(plan.data.train.subset) == "80%");
+  CHECK(to_string(plan.data.validation.at(0).subset) == "80%-90%");
+  CHECK(plan.data.validation.at(1).subset.is_whole());
 }
 
 TEST_CASE("pinned digests are kept in lower case, each with its place") {

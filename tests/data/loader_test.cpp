@@ -96,16 +96,30 @@ TEST_CASE("a batch stays as it is until the next one is asked for") {
   }
 }
 
-TEST_CASE("batches that are skipped are not read") {
-  for (const int64_t workers : {0, 3}) {
-    NumberedSamples source(23);
-    Loader loader(source, {.batch_size = 5, .workers = workers, .prefetch = 2, .seed = 3});
-    const auto all = read_pass(source, loader, shuffled_order(23, 3, 1), 1);
-    for (int64_t first = 0; first <= 5; ++first) {
-      source.samples_read = 0;
-      const auto rest = read_pass(source, loader, shuffled_order(23, 3, 1), 1, first);
-      CHECK(rest == std::vector(all.begin() + first, all.end()));
-      CHECK(source.samples_read == std::max<int64_t>(0, 23 - 5 * first));
+// The loader is a new one, as in a run that is resumed, and one that already went through the epoch.
+TEST_CASE("a pass that begins at any batch gives the rest of the bytes, and does not read what it skips") {
+  for (const Sizes sizes : {Sizes::fixed, Sizes::varying}) {
+    NumberedSamples source(47, sizes);
+    const Sampler sampler(47, {.shuffle = true, .seed = 3});
+    const LoaderOptions options{.batch_size = 5, .workers = 0, .prefetch = 2, .seed = 3};
+    Loader reference(source, options);
+    const auto all = read_pass(source, reference, sampler.order(2), 2);
+    REQUIRE(all.size() == 10);
+    for (const int64_t workers : {0, 1, 2, 7, 64}) {
+      LoaderOptions with_workers = options;
+      with_workers.workers = workers;
+      Loader kept(source, with_workers);
+      for (int64_t first = 0; first <= 10; ++first) {
+        CAPTURE(workers);
+        CAPTURE(first);
+        Loader fresh(source, with_workers);
+        for (Loader* loader : {&fresh, &kept}) {
+          source.samples_read = 0;
+          const auto rest = read_pass(source, *loader, sampler.order(2), 2, first);
+          CHECK(rest == std::vector(all.begin() + first, all.end()));
+          CHECK(source.samples_read == std::max<int64_t>(0, 47 - 5 * first));
+        }
+      }
     }
   }
 }

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 
 #include "framework/support/error.h"
 
-using tenon::data::sequential_order;
-using tenon::data::shuffled_order;
+using tenon::config::parse_subset;
+using tenon::config::Subset;
+using namespace tenon::data;
 
 namespace {
 
@@ -21,6 +23,18 @@ double chi_square(const std::vector<int64_t>& counts) {
   for (const int64_t count : counts)
     sum += (static_cast<double>(count) - expected) * (static_cast<double>(count) - expected);
   return sum / expected;
+}
+
+// Cuts the whole dataset at random percentages.
+std::vector<Subset> random_parts(std::mt19937_64& random) {
+  std::vector<int64_t> ends{Subset::kWhole};
+  for (size_t cuts = random() % 6; cuts > 0; --cuts)
+    ends.push_back(1 + static_cast<int64_t>(random() % static_cast<uint64_t>(Subset::kWhole - 1)));
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  std::vector<Subset> parts;
+  for (const int64_t end : ends) parts.push_back({parts.empty() ? 0 : parts.back().end, end});
+  return parts;
 }
 
 }  // namespace
@@ -76,4 +90,86 @@ TEST_CASE("every sample is equally likely at every place") {
 TEST_CASE("an epoch that the random stream has no room for is refused") {
   CHECK_THROWS_AS(shuffled_order(4, 0, -1), tenon::support::Error);
   CHECK_THROWS_AS(shuffled_order(4, 0, int64_t{1} << 32), tenon::support::Error);
+}
+
+TEST_CASE("parts that adjoin are disjoint and complete") {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 200; ++i) {
+    const auto size = static_cast<int64_t>(random() % 300);
+    const uint64_t seed = random();
+    const std::vector<Subset> parts = random_parts(random);
+    CAPTURE(size);
+    CAPTURE(parts.size());
+    std::vector<int64_t> all;
+    for (const Subset& part : parts) {
+      const std::vector<int64_t> samples = subset_samples(size, part, seed);
+      CHECK(std::is_sorted(samples.begin(), samples.end()));
+      const double share = static_cast<double>(size) * static_cast<double>(part.end - part.begin) / Subset::kWhole;
+      CHECK(std::abs(static_cast<double>(samples.size()) - share) < 1);
+      all.insert(all.end(), samples.begin(), samples.end());
+    }
+    std::sort(all.begin(), all.end());
+    CHECK(all == sequential_order(size));
+  }
+}
+
+TEST_CASE("a subset depends on its seed and on nothing else") {
+  const Subset half = *parse_subset("50%");
+  CHECK(subset_samples(100, half, 1) == subset_samples(100, half, 1));
+  CHECK(subset_samples(100, half, 1) != subset_samples(100, half, 2));
+  CHECK(subset_samples(100, half, 1) != subset_samples(100, *parse_subset("50%-100%"), 1));
+}
+
+TEST_CASE("every sample is equally likely to be in a subset") {
+  std::vector<int64_t> counts(20);
+  for (uint64_t seed = 0; seed < 4000; ++seed)
+    for (const int64_t index : subset_samples(20, *parse_subset("25%-50%"), seed)) ++counts[static_cast<size_t>(index)];
+  CHECK(chi_square(counts) < 43.8);  // 19 degrees of freedom: exceeded with probability 0.001
+}
+
+// A run that is resumed by a later version must not train on what it was validated on.
+TEST_CASE("the samples of a subset do not change between versions") {
+  CHECK(subset_samples(10, *parse_subset("30%"), 0) == std::vector<int64_t>{3, 7, 9});
+}
+
+TEST_CASE("a sampler draws the whole dataset in order unless asked for something else") {
+  const Sampler sampler(5, {});
+  CHECK(sampler.size() == 5);
+  CHECK(sampler.order(0) == sequential_order(5));
+  CHECK(sampler.order(3) == sequential_order(5));
+  CHECK(Sampler(0, {}).order(1).empty());
+}
+
+TEST_CASE("a shuffled epoch is that of its seed, whatever was drawn before") {
+  const Sampler sampler(50, {.shuffle = true, .seed = 7});
+  for (const int64_t epoch : {3, 1, 2, 1}) CHECK(sampler.order(epoch) == shuffled_order(50, 7, epoch));
+}
+
+TEST_CASE("a shuffled subset holds each of its samples once") {
+  const Subset part = *parse_subset("10%-40%");
+  const Sampler sampler(100, {.shuffle = true, .seed = 7, .subset = part, .subset_seed = 2});
+  CHECK(sampler.size() == 30);
+  std::vector<int64_t> order = sampler.order(1);
+  CHECK_FALSE(std::is_sorted(order.begin(), order.end()));
+  CHECK(order != sampler.order(2));
+  std::sort(order.begin(), order.end());
+  CHECK(order == subset_samples(100, part, 2));
+  CHECK(Sampler(100, {.subset = part, .subset_seed = 2}).order(1) == order);
+}
+
+TEST_CASE("a limited epoch is the beginning of the whole one") {
+  std::vector<int64_t> begin = shuffled_order(50, 7, 2);
+  begin.resize(12);
+  CHECK(Sampler(50, {.shuffle = true, .seed = 7, .most = 12}).order(2) == begin);
+  CHECK(Sampler(50, {.most = 12}).size() == 12);
+  CHECK(Sampler(50, {.most = 50}).size() == 50);
+  CHECK(Sampler(50, {.most = 1000}).order(1) == sequential_order(50));
+}
+
+TEST_CASE("a sampler without samples, and a rank outside the world, are told apart") {
+  CHECK(Sampler(3, {.subset = *parse_subset("10%")}).size() == 0);
+  CHECK(Sampler(3, {.subset = *parse_subset("10%")}).order(1).empty());
+  CHECK_THROWS_AS(Sampler(3, {.rank = 2, .world = 2}), tenon::support::Error);
+  CHECK_THROWS_AS(Sampler(3, {.rank = -1}), tenon::support::Error);
+  CHECK_THROWS_AS(Sampler(3, {.world = 0}), tenon::support::Error);
 }

@@ -1,5 +1,4 @@
 // Fields of varying size between the loader and a component's inputs.
-#include "framework/data/sampler.h"
 #include "framework/pipeline/connections.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
@@ -15,7 +14,7 @@ struct Sentences {
   explicit Sentences(const std::string& port_shape)
       : data(run.catalogue->find(tenon::config::ComponentKind::dataset, "sentences"),
              {{"sentences", {{"padding", -1.0}, {"bytes", false}}, {}, ""}, "train"},
-             {.batch_size = 2, .workers = 1, .prefetch = 1, .seed = 0}),
+             {.batch_size = 2, .workers = 1, .prefetch = 1, .seed = 0}, {}),
         wiring(connect({{"tokens", tenon::plugins::parse_shape(port_shape), TENON_DTYPE_BIT(TENON_INT64), ""}},
                        "the loss", {"odd_loss", {}, {}, "run.toml:3:1"}, run.training->model, data.dataset)) {
     data.loader.start({1, 2, 3, 4, 0, 8}, 1);

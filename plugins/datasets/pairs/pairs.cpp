@@ -1,0 +1,47 @@
+// Two images a sample, listed in a table: of one scene or person, before and after, left and right.
+#include <string>
+#include <vector>
+
+#include <tenon/plugin.hpp>
+
+#include "plugins/datasets/shared/image_table.h"
+
+namespace {
+
+constexpr uint64_t kSecondStream = 0x5EC04D;  // of the sample's seed: what the second image draws
+
+class Pairs final {
+ public:
+  using Worker = datasets::ImageReader::Worker;
+
+  static std::vector<tenon::Param> schema() {
+    return datasets::ImageTable::schema(
+        {tenon::param("first", "first").doc("column with the paths of the field first"),
+         tenon::param("second", "second").doc("column with the paths of the field second"),
+         tenon::param("same_draws", false)
+             .doc(
+                 "whether the two images of a sample are transformed by the same draws, which moves images of one size "
+                 "alike; else each by its own")});
+  }
+
+  explicit Pairs(const tenon::Params& params)
+      : table_(params, {"first", "second"}), same_draws_(params.boolean("same_draws")) {}
+
+  std::vector<tenon::Field> fields() const { return table_.fields(); }
+  int64_t size() const { return table_.size(); }
+  Worker open_worker(uint64_t, uint64_t) const { return table_.open_worker(); }
+
+  void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
+    const uint64_t second = same_draws_ ? sample.seed : tenon::Random(sample.seed, kSecondStream)();
+    table_.write(worker, sample.index, {sample.seed, second}, sink);
+  }
+
+ private:
+  datasets::ImageTable table_;
+  bool same_draws_;
+};
+
+}  // namespace
+
+TENON_PLUGIN("pairs", "0.1.0", "Apache-2.0", "Pairs of images listed in a table, transformed on the fly.",
+             tenon::dataset<Pairs>("pairs", "two images a sample, listed in a CSV file, with classes or numbers"))

@@ -1,0 +1,85 @@
+#include "plugins/datasets/segmentation/image_masks.h"
+
+#include <map>
+#include <system_error>
+
+#include <tenon/error.hpp>
+
+#include "plugins/datasets/shared/csv.h"
+
+namespace segmentation {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Relative path without the extension -> with it; in byte order.
+using Files = std::map<std::string, std::string>;
+
+Files list_files(const fs::path& folder) {
+  Files files;
+  try {
+    for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
+      if (entry->path().filename().native().front() == '.') {
+        entry.disable_recursion_pending();
+      } else if (entry->is_regular_file()) {
+        const fs::path path = entry->path().lexically_relative(folder);
+        const auto [place, is_new] = files.emplace(fs::path(path).replace_extension().native(), path.native());
+        if (!is_new) {
+          throw tenon::DataError(entry->path().native() + ": differs from " + (folder / place->second).native() +
+                                 " in its extension alone; expected one file of this name; rename or remove one");
+        }
+      }
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw tenon::DataError(folder.native() + ": cannot be listed: " + error.code().message() +
+                           "; expected a folder of images or of masks");
+  }
+  if (files.empty()) throw tenon::DataError(folder.native() + ": holds no file; expected images or masks");
+  return files;
+}
+
+std::string path_in_cell(const tables::Csv& csv, size_t row, size_t column) {
+  const std::string_view text = csv.cell(row, column);
+  if (text.empty()) throw tenon::DataError(csv.place(row, column) + " is empty; expected the path of an image");
+  return std::string(text);
+}
+
+}  // namespace
+
+std::vector<ImageMask> list_image_masks(const fs::path& root, const std::string& images, const std::string& masks) {
+  const Files image_files = list_files(root / images);
+  const Files mask_files = list_files(root / masks);
+  std::vector<ImageMask> pairs;
+  for (const auto& [name, image] : image_files) {
+    const auto mask = mask_files.find(name);
+    if (mask == mask_files.end()) {
+      throw tenon::DataError((root / images / image).native() + ": has no mask; expected " +
+                             (root / masks / name).native() + ".png; name the pairs that there are in a manifest");
+    }
+    pairs.push_back({image, (root / images / image).native(), (root / masks / mask->second).native()});
+  }
+  for (const auto& [name, mask] : mask_files) {
+    if (!image_files.contains(name)) {
+      throw tenon::DataError((root / masks / mask).native() + ": has no image; expected " +
+                             (root / images / name).native() +
+                             " with some extension; name the pairs that there are in a manifest");
+    }
+  }
+  return pairs;
+}
+
+std::vector<ImageMask> read_manifest(const fs::path& file, const std::string& images, const std::string& masks) {
+  const tables::Csv csv(file.native());
+  const size_t image_column = csv.column(images, "images");
+  const size_t mask_column = csv.column(masks, "masks");
+  const fs::path folder = file.parent_path();
+  std::vector<ImageMask> pairs;
+  for (size_t row = 0; row < csv.rows(); ++row) {
+    const std::string image = path_in_cell(csv, row, image_column);
+    const std::string mask = path_in_cell(csv, row, mask_column);
+    pairs.push_back({image, (folder / image).native(), (folder / mask).native()});
+  }
+  return pairs;
+}
+
+}  // namespace segmentation

@@ -1,0 +1,121 @@
+// Images, each with a mask that gives every pixel a class.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <opencv2/core.hpp>
+#include <tenon/plugin.hpp>
+
+#include "plugins/datasets/segmentation/image_masks.h"
+#include "plugins/datasets/segmentation/mask_file.h"
+#include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/shared/split.h"
+
+namespace segmentation {
+namespace {
+
+class Segmentation final {
+ public:
+  struct Worker {
+    datasets::ImageReader::Worker image;
+    MaskBuffers mask;
+  };
+
+  static std::vector<tenon::Param> schema() {
+    std::vector<tenon::Param> params = {
+        tenon::required<tenon::Path>("path").doc(
+            "folder that holds the two below; or a manifest, a CSV file with a row for each image, whose relative "
+            "paths start from its folder"),
+        tenon::param("images", "images").doc("folder of the images; or the manifest's column with their paths"),
+        tenon::param("masks", "masks")
+            .doc("folder of the masks, PNG files named as the images; or the manifest's column with their paths"),
+        tenon::required<int64_t>("classes")
+            .range("[1, 256]")
+            .doc("number of classes; a mask holds numbers from 0 up to it, and ignore_index"),
+        tenon::param("ignore_index", 255)
+            .range("[0, 255]")
+            .doc("number in the masks that stands for no class, also given to pixels outside the image: the loss's and "
+                 "the metric's ignore_index"),
+    };
+    for (tenon::Param& param : datasets::Split::schema()) params.push_back(std::move(param));
+    for (tenon::Param& param : datasets::ImageReader::schema()) params.push_back(std::move(param));
+    return params;
+  }
+
+  explicit Segmentation(const tenon::Params& params)
+      : classes_(params.integer("classes")),
+        ignore_index_(static_cast<int>(params.integer("ignore_index"))),
+        reader_(params) {
+    const std::filesystem::path path = params.path("path");
+    const std::string images = params.text("images");
+    const std::string masks = params.text("masks");
+    const bool is_manifest = std::filesystem::is_regular_file(path);
+    pairs_ = is_manifest ? read_manifest(path, images, masks) : list_image_masks(path, images, masks);
+    const datasets::Split split(params);
+    std::erase_if(pairs_, [&](const ImageMask& pair) { return !split.has(pair.image); });
+    split.check_samples(pairs_.size(), path.native());
+  }
+
+  std::vector<tenon::Field> fields() const {
+    const tenon::Field mask = {"mask", TENON_INT64, reader_.extents(), "class of each pixel, or ignore_index",
+                               static_cast<double>(ignore_index_)};
+    return {reader_.field("image", "the image"), mask};
+  }
+
+  int64_t size() const { return static_cast<int64_t>(pairs_.size()); }
+
+  Worker open_worker(uint64_t, uint64_t) const { return {reader_.open_worker(), {}}; }
+
+  void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
+    const ImageMask& pair = pairs_[static_cast<size_t>(sample.index)];
+    cv::Size size;
+    const images::DrawnTransforms drawn =
+        reader_.write(worker.image, pair.image_path, sample.seed, sink, "image", &size);
+    const cv::Mat& mask = read_mask(pair.mask_path, reader_.limits(), worker.mask);
+    check_size(mask.size(), size, pair);
+    check_classes(mask, pair.mask_path);
+    const cv::Mat moved = drawn.move_mask(mask, ignore_index_, worker.image.buffers);
+    int64_t* target = sink.slot<int64_t>("mask", {moved.rows, moved.cols});
+    for (int y = 0; y < moved.rows; ++y, target += moved.cols) {
+      std::copy_n(moved.ptr<uint8_t>(y), moved.cols, target);
+    }
+  }
+
+ private:
+  static void check_size(cv::Size mask, cv::Size image, const ImageMask& pair) {
+    if (mask == image) return;
+    const auto describe = [](cv::Size size) {
+      return std::to_string(size.width) + " x " + std::to_string(size.height);
+    };
+    throw tenon::DataError(pair.mask_path + ": has " + describe(mask) + " pixels; expected " + describe(image) +
+                           ", as " + pair.image_path + " has");
+  }
+
+  bool is_allowed(uint8_t number) const { return number < classes_ || number == ignore_index_; }
+
+  void check_classes(const cv::Mat& mask, const std::string& path) const {
+    for (int y = 0; y < mask.rows; ++y) {
+      const uint8_t* row = mask.ptr<uint8_t>(y);
+      for (int x = 0; x < mask.cols; ++x) {
+        if (is_allowed(row[x])) continue;
+        throw tenon::DataError(path + ": the pixel in column " + std::to_string(x) + " of row " + std::to_string(y) +
+                               " (from 0) is " + std::to_string(row[x]) + "; expected a class from 0 to " +
+                               std::to_string(classes_ - 1) + ", or " + std::to_string(ignore_index_) +
+                               " to ignore it; correct the mask or the parameters classes and ignore_index");
+      }
+    }
+  }
+
+  int64_t classes_;
+  int ignore_index_;
+  datasets::ImageReader reader_;
+  std::vector<ImageMask> pairs_;
+};
+
+}  // namespace
+}  // namespace segmentation
+
+TENON_PLUGIN("segmentation", "0.1.0", "Apache-2.0", "Images with masks, decoded and moved together on the fly.",
+             tenon::dataset<segmentation::Segmentation>("segmentation", "images with a class for each pixel"))

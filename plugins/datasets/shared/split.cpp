@@ -1,0 +1,30 @@
+#include "plugins/datasets/shared/split.h"
+
+#include "plugins/datasets/image_folder/image_files.h"
+
+namespace datasets {
+
+std::vector<tenon::Param> Split::schema() {
+  return {tenon::param("split", "all")
+              .choices({"all", "train", "validation"})
+              .doc("which samples: all, or one of two parts, told apart by the images' relative paths"),
+          tenon::param("validation_fraction", 0.1)
+              .range("(0, 1)")
+              .doc("share of the samples in the split validation; the split train has the others")};
+}
+
+Split::Split(const tenon::Params& params)
+    : split_(params.text("split")), fraction_(params.number("validation_fraction")) {}
+
+bool Split::has(const std::string& relative_path) const {
+  if (split_ == "all") return true;
+  return image_folder::is_validation_image(relative_path, fraction_) == (split_ == "validation");
+}
+
+void Split::check_samples(size_t count, const std::string& place) const {
+  if (count > 0) return;
+  throw tenon::DataError(place + ": none of its samples falls into the split \"" + split_ +
+                         "\"; change validation_fraction, or add samples");
+}
+
+}  // namespace datasets

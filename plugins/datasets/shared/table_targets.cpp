@@ -1,0 +1,107 @@
+#include "plugins/datasets/shared/table_targets.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tables {
+namespace {
+
+constexpr const char* kTargets = "targets";
+
+using Numbers = std::map<std::string, int64_t, std::less<>>;
+
+Numbers number_given(const std::vector<std::string>& classes) {
+  Numbers numbers;
+  for (const std::string& name : classes) {
+    if (!numbers.emplace(name, static_cast<int64_t>(numbers.size())).second) {
+      throw tenon::Error(TENON_INVALID_ARGUMENT,
+                         "parameter \"classes\" has \"" + name + "\" twice; expected each class once");
+    }
+  }
+  return numbers;
+}
+
+void check_names(const std::vector<std::string>& labels, bool has_targets, std::vector<std::string> taken) {
+  if (has_targets) taken.push_back(kTargets);
+  for (const std::string& name : labels) {
+    if (std::find(taken.begin(), taken.end(), name) != taken.end()) {
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"labels\" names the column \"" + name +
+                                                     "\"; another field has that name; rename the column, or name each "
+                                                     "once");
+    }
+    taken.push_back(name);
+  }
+}
+
+}  // namespace
+
+std::vector<int64_t> number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes) {
+  Numbers known = number_given(classes);
+  std::vector<int64_t> numbers;
+  for (size_t row = 0; row < csv.rows(); ++row) {
+    const std::string_view name = csv.cell(row, column);
+    if (name.empty()) throw tenon::DataError(csv.place(row, column) + " is empty; expected the name of a class");
+    auto found = known.find(name);
+    if (found == known.end()) {
+      if (!classes.empty()) {
+        throw tenon::DataError(csv.place(row, column) + ": \"" + std::string(name) + "\" is none of the " +
+                               std::to_string(classes.size()) + " classes that the parameter \"classes\" lists");
+      }
+      found = known.emplace(name, static_cast<int64_t>(known.size())).first;
+    }
+    numbers.push_back(found->second);
+  }
+  return numbers;
+}
+
+std::vector<tenon::Param> TableTargets::schema() {
+  return {tenon::param("labels", std::vector<std::string>{"label"})
+              .doc("columns with names of classes; each becomes a field of the column's name, with the class's number"),
+          tenon::param("classes", std::vector<std::string>{})
+              .doc("classes of the one label column in the order of their numbers; empty: of any number of columns, "
+                   "numbered by first appearance in the whole file, which another file may have otherwise"),
+          tenon::param(kTargets, std::vector<std::string>{})
+              .doc("columns with numbers, which become the field targets in this order")};
+}
+
+TableTargets::TableTargets(const Csv& csv, const tenon::Params& params, const std::vector<std::string>& taken) {
+  const std::vector<std::string> labels = params.texts("labels");
+  const std::vector<std::string> classes = params.texts("classes");
+  const std::vector<std::string> targets = params.texts(kTargets);
+  target_columns_ = targets.size();
+  if (labels.empty() && targets.empty()) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT,
+                       "the parameters \"labels\" and \"targets\" are both empty; expected a "
+                       "column in one of them");
+  }
+  if (labels.size() != 1 && !classes.empty()) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "the parameter \"classes\" is given, and \"labels\" names " +
+                                                   std::to_string(labels.size()) +
+                                                   " columns; expected one; leave out \"classes\"");
+  }
+  check_names(labels, !targets.empty(), taken);
+  for (const std::string& name : labels)
+    labels_.push_back({name, number_classes(csv, csv.column(name, "labels"), classes)});
+  std::vector<size_t> columns;
+  for (const std::string& name : targets) columns.push_back(csv.column(name, kTargets));
+  for (size_t row = 0; row < csv.rows(); ++row) {
+    for (const size_t column : columns) targets_.push_back(csv.number(row, column));
+  }
+}
+
+std::vector<tenon::Field> TableTargets::fields() const {
+  std::vector<tenon::Field> fields;
+  for (const Labels& labels : labels_) fields.push_back({labels.column, TENON_INT64, {}, "the class, from 0"});
+  if (target_columns_ > 0) {
+    fields.push_back({kTargets, TENON_FLOAT32, {static_cast<int64_t>(target_columns_)}, "the columns' numbers"});
+  }
+  return fields;
+}
+
+void TableTargets::write(size_t row, const tenon::Sink& sink) const {
+  for (const Labels& labels : labels_) sink.put(labels.column, labels.numbers[row]);
+  if (target_columns_ == 0) return;
+  std::copy_n(&targets_[row * target_columns_], target_columns_, sink.slot<float>(kTargets));
+}
+
+}  // namespace tables

@@ -1,0 +1,169 @@
+// The finished plugin, as the host sees it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "tests/datasets/opened_dataset.h"
+#include "tests/datasets/written_images.h"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kPlugin = TENON_BINARY_DIR "/plugins/arrays.so";
+
+using Texts = std::vector<std::string>;
+using Bytes = std::vector<uint8_t>;
+
+template <class T>
+Bytes bytes_of(const std::vector<T>& values) {
+  const auto* begin = reinterpret_cast<const uint8_t*>(values.data());
+  return {begin, begin + values.size() * sizeof(T)};
+}
+
+// As numpy.save writes it: version 1.0, padded with blanks to a multiple of 64.
+Bytes make_npy(std::string header, const Bytes& elements) {
+  header.resize((10 + header.size()) / 64 * 64 + 64 - 11, ' ');
+  header += '\n';
+  const std::string start = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size() % 256) +
+                            static_cast<char>(header.size() / 256) + header;
+  Bytes file(start.begin(), start.end());
+  std::copy(elements.begin(), elements.end(), std::back_inserter(file));
+  return file;
+}
+
+std::string header(const std::string& descr, const std::string& shape, const std::string& fortran = "False") {
+  return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
+}
+
+Bytes make_safetensors(const std::string& header, const Bytes& data) {
+  Bytes file;
+  for (int i = 0; i < 8; ++i) file.push_back(static_cast<uint8_t>(header.size() >> (8 * i)));
+  std::copy(header.begin(), header.end(), std::back_inserter(file));
+  std::copy(data.begin(), data.end(), std::back_inserter(file));
+  return file;
+}
+
+OpenedDataset open(const fs::path& path, const Texts& fields = {}) {
+  return OpenedDataset(kPlugin, {{"path", path.string()}, {"fields", fields}});
+}
+
+std::string refusal(const fs::path& path, const Texts& fields = {}) {
+  return error_of<Refused>([&] { open(path, fields); });
+}
+
+// What is said of a file beside its path.
+std::string complaint(const std::string& name, const Bytes& file) {
+  const fs::path path = make_empty_folder("refused_array") / name;
+  write_file(path, file);
+  const std::string text = refusal(path);
+  REQUIRE(text.find(path.string() + ": ") == 0);
+  return text.substr(path.string().size() + 2);
+}
+
+const Bytes kSix = bytes_of<float>({0, 1, 2, 3, 4, 5});
+
+}  // namespace
+
+TEST_CASE("a folder of .npy files gives a field of each, a sample of each row") {
+  const fs::path folder = make_empty_folder("npy");
+  write_file(folder / "image.npy", make_npy(header("<f4", "(3, 1, 2)"), kSix));
+  write_file(folder / "label.npy", make_npy(header("<i8", "(3,)"), bytes_of<int64_t>({7, -8, 9})));
+  write_file(folder / "notes.txt", {1});
+  const OpenedDataset arrays = open(folder);
+  CHECK(arrays.size() == 3);
+  CHECK(arrays.describe_fields() == Texts{"image float32 1,2", "label int64"});
+  CHECK(arrays.floats(2, "image") == std::vector<float>{4, 5});
+  CHECK(arrays.integer(1, "label") == -8);
+  CHECK(open(folder, {"label"}).describe_fields() == Texts{"label int64"});
+  CHECK(open(folder / "image.npy").describe_fields() == Texts{"image float32 1,2"});
+}
+
+TEST_CASE("a header in another order and a later version of the format are read") {
+  const fs::path folder = make_empty_folder("npy_versions");
+  const Bytes file = make_npy("{'shape': (2,3), 'fortran_order': False, 'descr': '<f4'}", kSix);
+  write_file(folder / "one.npy", file);
+  Bytes later(file.begin(), file.begin() + 10);
+  later[6] = 2;
+  later.resize(12);  // the header's length has four bytes
+  std::copy(file.begin() + 10, file.end(), std::back_inserter(later));
+  write_file(folder / "two.npy", later);
+  const OpenedDataset arrays = open(folder);
+  CHECK(arrays.describe_fields() == Texts{"one float32 3", "two float32 3"});
+  CHECK(arrays.floats(1, "one") == std::vector<float>{3, 4, 5});
+  CHECK(arrays.floats(1, "two") == std::vector<float>{3, 4, 5});
+}
+
+TEST_CASE("a safetensors file gives a field of each tensor") {
+  const fs::path path = make_empty_folder("safetensors") / "a.safetensors";
+  write_file(path,
+             make_safetensors(R"({"__metadata__":{"a":"b"},"y":{"dtype":"I64","shape":[2],"data_offsets":[24,40]},)"
+                              R"("x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})",
+                              [] {
+                                Bytes data = kSix;
+                                const Bytes labels = bytes_of<int64_t>({5, 6});
+                                data.insert(data.end(), labels.begin(), labels.end());
+                                return data;
+                              }()));
+  const OpenedDataset arrays = open(path);
+  CHECK(arrays.size() == 2);
+  CHECK(arrays.describe_fields() == Texts{"x float32 3", "y int64"});
+  CHECK(arrays.floats(1, "x") == std::vector<float>{3, 4, 5});
+  CHECK(arrays.integer(0, "y") == 5);
+  CHECK(open(path, {"y", "x"}).describe_fields() == Texts{"y int64", "x float32 3"});
+}
+
+TEST_CASE("a .npy file that cannot be used as it is is refused with what to do") {
+  CHECK(complaint("a.npy", make_npy(header(">f4", "(2, 3)"), kSix)).find("holds elements of type \">f4\"") == 0);
+  CHECK(complaint("a.npy", make_npy(header("<u2", "(12,)"), kSix)).find("holds elements of type \"<u2\"") == 0);
+  CHECK(complaint("a.npy", make_npy(header("<f4", "(2, 3)", "True"), kSix)).find("is in Fortran order") == 0);
+  CHECK(complaint("a.npy", make_npy(header("<f4", "(2, 4)"), kSix)).find("holds 24 bytes behind its header") == 0);
+  CHECK(complaint("a.npy", make_npy(header("<f4", "(2, 2)"), kSix)).find("holds 24 bytes behind its header") == 0);
+  CHECK(complaint("a.npy", make_npy(header("<f4", "(4611686018427387904, 4)"), kSix)).find("holds 24 bytes") == 0);
+  CHECK(complaint("a.npy", make_npy(header("<f4", "()"), bytes_of<float>({1}))).find("is a single number") == 0);
+  CHECK(complaint("a.npy", make_npy(header("<f4", "(0, 3)"), {})).find("holds no sample") == 0);
+  CHECK(complaint("a.npy", {'P', 'K', 3, 4}).find("does not begin as a .npy file does") == 0);
+  for (const char* text : {"{'descr': '<f4', 'shape': (2, 3), }", "{'descr': [('a', '<f4')], 'shape': (6,), }",
+                           "{'descr': '<f4', 'fortran_order': False, 'shape': (2, -3), }", "", "{"}) {
+    CHECK(complaint("a.npy", make_npy(text, kSix)).find("has a header that cannot be read") == 0);
+  }
+  for (const size_t length : {7, 9, 60}) {
+    Bytes cut = make_npy(header("<f4", "(2, 3)"), kSix);
+    cut.resize(length);
+    CHECK(complaint("a.npy", cut) == "ends within its header; it was cut off");
+  }
+}
+
+TEST_CASE("a safetensors file that contradicts itself is refused by file and tensor") {
+  const auto with = [](const std::string& entry) {
+    return complaint("a.safetensors", make_safetensors("{\"x\":" + entry + "}", kSix));
+  };
+  CHECK(with(R"({"dtype":"F32","shape":[2,3],"data_offsets":[0,28]})").find("tensor \"x\": its shape") == 0);
+  CHECK(with(R"({"dtype":"F32","shape":[2,2],"data_offsets":[0,24]})").find("tensor \"x\": its shape") == 0);
+  CHECK(with(R"({"dtype":"F32","shape":[2,3],"data_offsets":[24,0]})").find("tensor \"x\": its shape") == 0);
+  CHECK(with(R"({"dtype":"F32","shape":[-2,-3],"data_offsets":[0,24]})").find("tensor \"x\": its shape") == 0);
+  CHECK(with(R"({"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,24]})").find("tensor \"x\": its") ==
+        0);
+  CHECK(with(R"({"dtype":"U16","shape":[12],"data_offsets":[0,24]})").find("tensor \"x\": its dtype is \"U16\"") == 0);
+  CHECK(with(R"({"dtype":"F32","shape":[6]})").find("tensor \"x\": its entry in the header cannot be read") == 0);
+  CHECK(with("3").find("tensor \"x\": its entry in the header cannot be read") == 0);
+  CHECK(complaint("a.safetensors", make_safetensors("{}", kSix)) == "holds no tensor");
+  CHECK(complaint("a.safetensors", make_safetensors("[1", kSix)).find("has no header that can be read") == 0);
+  CHECK(complaint("a.safetensors", {1, 2, 3}).find("is no .npy file, and no whole safetensors file") == 0);
+  CHECK(complaint("a.safetensors", {99, 0, 0, 0, 0, 0, 0, 0, '{', '}'}).find("is no .npy file, and no whole") == 0);
+}
+
+TEST_CASE("arrays that do not belong together, are missing or are not there are refused") {
+  const fs::path folder = make_empty_folder("unlike");
+  CHECK(refusal(folder) == folder.string() + ": holds no .npy file; expected one for each field");
+  write_file(folder / "a.npy", make_npy(header("<f4", "(2, 3)"), kSix));
+  write_file(folder / "b.npy", make_npy(header("<f4", "(3, 2)"), kSix));
+  CHECK(refusal(folder).find((folder / "b.npy").string() + ": holds 3 samples; expected 2, as " +
+                             (folder / "a.npy").string() + " has") == 0);
+  CHECK(refusal(folder, {"b"}).empty());
+  CHECK(refusal(folder, {"c"})
+            .find("holds no array \"c\", which the parameter \"fields\" names; there are \"a\", "
+                  "\"b\"") != std::string::npos);
+  CHECK(refusal(folder / "nowhere").find((folder / "nowhere").string() + ": cannot be read: No such file") == 0);
+}

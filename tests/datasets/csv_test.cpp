@@ -1,0 +1,85 @@
+#include "plugins/datasets/shared/csv.h"
+
+#include <doctest/doctest.h>
+
+#include <tenon/error.hpp>
+
+#include "tests/datasets/written_images.h"
+
+using tables::Csv;
+
+namespace {
+
+std::string refusal(const std::string& text, char separator = ',') {
+  return error_of<tenon::DataError>([&] { Csv(text, "t.csv", separator); });
+}
+
+}  // namespace
+
+TEST_CASE("cells are read by row and by the header's names") {
+  const Csv csv("path,label\na.png,cat\nb.png,dog\n", "t.csv", ',');
+  CHECK(csv.rows() == 2);
+  CHECK(csv.columns() == std::vector<std::string>{"path", "label"});
+  CHECK(csv.cell(0, csv.column("path", "image")) == "a.png");
+  CHECK(csv.cell(1, csv.column("label", "labels")) == "dog");
+  CHECK(csv.place(1, 0) == "t.csv:3: column \"path\"");
+}
+
+TEST_CASE("quoted cells hold separators, quotes and line ends, and lines are counted on") {
+  const Csv csv("a,b\r\n\"1,\"\"x\"\"\",\"two\r\nlines\"\r\n3,\n", "t.csv", ',');
+  REQUIRE(csv.rows() == 2);
+  CHECK(csv.cell(0, 0) == "1,\"x\"");
+  CHECK(csv.cell(0, 1) == "two\r\nlines");
+  CHECK(csv.cell(1, 1).empty());
+  CHECK(csv.place(0) == "t.csv:2");
+  CHECK(csv.place(1) == "t.csv:4");
+}
+
+TEST_CASE("a byte order mark, blank lines and a missing last line end do not matter") {
+  const Csv csv(
+      "\xEF\xBB\xBF"
+      "a;b\n\n1;2\n\n3;4",
+      "t.csv", ';');
+  REQUIRE(csv.rows() == 2);
+  CHECK(csv.columns().front() == "a");
+  CHECK(csv.cell(1, 1) == "4");
+  CHECK(csv.place(1) == "t.csv:5");
+}
+
+TEST_CASE("in a single column a blank line is an empty cell") {
+  const Csv csv("a\n\nx\n", "t.csv", ',');
+  REQUIRE(csv.rows() == 2);
+  CHECK(csv.cell(0, 0).empty());
+}
+
+TEST_CASE("a table that is no CSV is refused by line and cell") {
+  CHECK(refusal("a,b\n1,2\n3\n") == "t.csv:3: has 1 cells; expected 2, as the header has");
+  CHECK(refusal("a,b\n1,2,3\n").find("t.csv:2: has 3 cells") == 0);
+  CHECK(refusal("a,b\n1,x\"y\n").find("t.csv:2: cell 2: a quote within a cell") == 0);
+  CHECK(refusal("a,b\n\"1\"x,2\n").find("t.csv:2: cell 1: text behind the closing quote") == 0);
+  CHECK(refusal("a,b\n1,2\n\"3,4\n5,6\n").find("t.csv:3: cell 1: a quote that is never closed") == 0);
+  CHECK(refusal(std::string("a,b\n1,\0\n", 8)).find("t.csv:2: cell 2: a control character") == 0);
+  CHECK(refusal("a,\n1,2\n").find("t.csv:1: column 2 has no name") == 0);
+  CHECK(refusal("a,b,a\n1,2,3\n").find("t.csv:1: column 3 is named \"a\"") == 0);
+  CHECK(refusal("a,b\n").find("t.csv: has no row") == 0);
+  CHECK(refusal("").find("t.csv:1: column 1 has no name") == 0);
+}
+
+TEST_CASE("a file that is not there and a column that is not there are named") {
+  const std::string path = (make_empty_folder("no_csv") / "t.csv").string();
+  CHECK(error_of<tenon::DataError>([&] { Csv csv(path); }).find(path + ": cannot be read") == 0);
+  const Csv csv("path,label\na,b\n", "t.csv", ',');
+  CHECK(error_of<tenon::DataError>([&] { csv.column("labels", "labels"); }) ==
+        "t.csv:1: there is no column \"labels\", which the parameter \"labels\" names; there are \"path\", \"label\"");
+}
+
+TEST_CASE("numbers are read whole, and must be finite") {
+  const Csv csv("x\n-1.5e2\n12\n1e-60\n1x\ninf\n1e39\n\n", "t.csv", ',');
+  CHECK(csv.number(0, 0) == -150);
+  CHECK(csv.number(1, 0) == 12);
+  CHECK(csv.number(2, 0) == 0);
+  for (size_t row = 3; row < csv.rows(); ++row) {
+    const std::string text = error_of<tenon::DataError>([&] { csv.number(row, 0); });
+    CHECK(text.find("t.csv:" + std::to_string(row + 2) + ": column \"x\": \"") == 0);
+  }
+}

@@ -1,0 +1,189 @@
+// The finished plugins image_csv and pairs, as the host sees them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/datasets/opened_dataset.h"
+#include "tests/datasets/written_images.h"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kImageCsv = TENON_BINARY_DIR "/plugins/image_csv.so";
+const std::string kPairs = TENON_BINARY_DIR "/plugins/pairs.so";
+
+using Texts = std::vector<std::string>;
+
+const std::string kUnchanged = "normalize(mean=0, std=1)";
+
+ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
+  ParamValues params = {{"path", path.string()},
+                        {"separator", "comma"},
+                        {"root", ""},
+                        {"image", "path"},
+                        {"first", "first"},
+                        {"second", "second"},
+                        {"same_draws", false},
+                        {"labels", Texts{"label"}},
+                        {"classes", Texts{}},
+                        {"targets", Texts{}},
+                        {"split", "all"},
+                        {"validation_fraction", 0.3},
+                        {"transforms", Texts{"center_crop(4)", kUnchanged}},
+                        {"scaled_decoding", true},
+                        {"max_pixels", int64_t{1000000}}};
+  for (const auto& [name, value] : changes) params[name] = value;
+  return params;
+}
+
+// Grey images img/1.png to img/9.png, whose level is ten times their number; and a table beside that folder.
+fs::path make_table(const std::string& name, const std::string& text) {
+  const fs::path root = make_empty_folder(name);
+  for (int i = 1; i <= 9; ++i) {
+    write_file(root / "img" / (std::to_string(i) + ".png"),
+               encode(".png", cv::Mat(4, 4, CV_8UC3, cv::Scalar::all(10 * i))));
+  }
+  write_file(root / "t.csv", {text.begin(), text.end()});
+  return root / "t.csv";
+}
+
+std::string refusal(const std::string& plugin, const ParamValues& params) {
+  return error_of<Refused>([&] { OpenedDataset(plugin, params).get(0); });
+}
+
+bool is_level(const std::vector<float>& image, int level) {
+  return image.size() == 48 && std::all_of(image.begin(), image.end(),
+                                           [&](float v) { return v * 255 > level - 0.1f && v * 255 < level + 0.1f; });
+}
+
+}  // namespace
+
+TEST_CASE("image_csv gives the image of each row, and classes in the order in which they appear") {
+  const fs::path table = make_table("rows", "label,path\ncat,img/3.png\nant,img/1.png\ncat,img/2.png\n");
+  const OpenedDataset images(kImageCsv, make_params(table));
+  CHECK(images.describe_fields() == Texts{"image float32 3,4,4", "label int64"});
+  REQUIRE(images.size() == 3);
+  const int levels[] = {30, 10, 20};
+  const int64_t labels[] = {0, 1, 0};
+  for (int64_t i = 0; i < 3; ++i) {
+    CHECK(is_level(images.floats(i, "image"), levels[i]));
+    CHECK(images.integer(i, "label") == labels[i]);
+  }
+}
+
+TEST_CASE("classes that are given have their place in the list as number") {
+  const fs::path table = make_table("given", "label,path\ncat,img/3.png\nant,img/1.png\n");
+  const OpenedDataset images(kImageCsv, make_params(table, {{"classes", Texts{"ant", "bee", "cat"}}}));
+  CHECK(images.integer(0, "label") == 2);
+  CHECK(images.integer(1, "label") == 0);
+  CHECK(refusal(kImageCsv, make_params(table, {{"classes", Texts{"cat", "bee"}}})) ==
+        table.string() + ":3: column \"label\": \"ant\" is none of the 2 classes that the parameter \"classes\" lists");
+  CHECK(refusal(kImageCsv, make_params(table, {{"classes", Texts{"cat", "ant", "cat"}}})).find("\"cat\" twice") !=
+        std::string::npos);
+}
+
+TEST_CASE("several columns become labels and targets of one sample") {
+  const fs::path table =
+      make_table("several", "file;colour;kind;x;y\nimg/1.png;red;cup;1.5;-2\nimg/2.png;blue;cup;0;4e1\n");
+  const OpenedDataset images(kImageCsv, make_params(table, {{"separator", "semicolon"},
+                                                            {"image", "file"},
+                                                            {"labels", Texts{"kind", "colour"}},
+                                                            {"targets", Texts{"y", "x"}}}));
+  CHECK(images.describe_fields() == Texts{"image float32 3,4,4", "kind int64", "colour int64", "targets float32 2"});
+  CHECK(images.floats(0, "targets") == std::vector<float>{-2, 1.5});
+  CHECK(images.floats(1, "targets") == std::vector<float>{40, 0});
+  CHECK(images.integer(1, "kind") == 0);
+  CHECK(images.integer(1, "colour") == 1);
+}
+
+TEST_CASE("targets alone make a regression") {
+  const fs::path table = make_table("regression", "path,x\n1.png,3\n");
+  const OpenedDataset images(kImageCsv,
+                             make_params(table, {{"root", "img"}, {"labels", Texts{}}, {"targets", Texts{"x"}}}));
+  CHECK(images.describe_fields() == Texts{"image float32 3,4,4", "targets float32 1"});
+  CHECK(is_level(images.floats(0, "image"), 10));
+}
+
+TEST_CASE("what is wrong in a table is refused by file, line and column") {
+  const fs::path table = make_table("wrong_table", "path,label,x\nimg/1.png,,1\n,cat,one\n");
+  const std::string file = table.string();
+  CHECK(refusal(kImageCsv, make_params(table)).find(file + ":2: column \"label\" is empty") == 0);
+  const ParamValues numbers = {{"labels", Texts{}}, {"targets", Texts{"x"}}};
+  CHECK(refusal(kImageCsv, make_params(table, numbers)).find(file + ":3: column \"x\": \"one\" is no finite") == 0);
+  CHECK(refusal(kImageCsv, make_params(table, {{"labels", Texts{"x"}}})).find(file + ":3: column \"path\" is empty") ==
+        0);
+  CHECK(refusal(kImageCsv, make_params(table, {{"labels", Texts{"class"}}})).find(file + ":1: there is no column") ==
+        0);
+}
+
+TEST_CASE("columns that cannot become fields are refused") {
+  const fs::path table = make_table("fields", "path,image,targets,x\nimg/1.png,a,b,1\n");
+  const auto with = [&](const Texts& labels, const Texts& targets, const Texts& classes = {}) {
+    return refusal(kImageCsv, make_params(table, {{"labels", labels}, {"targets", targets}, {"classes", classes}}));
+  };
+  CHECK(with({"image"}, {}).find("names the column \"image\"; another field has that name") != std::string::npos);
+  CHECK(with({"targets"}, {"x"}).find("another field has that name") != std::string::npos);
+  CHECK(with({"targets"}, {}).empty());
+  CHECK(with({"x", "x"}, {}).find("another field has that name") != std::string::npos);
+  CHECK(with({}, {}).find("are both empty") != std::string::npos);
+  CHECK(with({"x", "targets"}, {}, {"1"}).find("names 2 columns; expected one") != std::string::npos);
+}
+
+TEST_CASE("an image that cannot be read is reported by its path and by its row") {
+  const fs::path table = make_table("lost", "path,label\n\"img/0.png\",a\n");
+  const std::string text = refusal(kImageCsv, make_params(table));
+  CHECK(text.find((table.parent_path() / "img/0.png").string() + ": cannot be read") == 0);
+  CHECK(text.find("(" + table.string() + ":2: column \"path\")") != std::string::npos);
+}
+
+TEST_CASE("a table is divided into two parts, and the classes have the same numbers in both") {
+  std::string text = "path,label\n";
+  for (int i = 1; i <= 9; ++i) text += "img/" + std::to_string(i) + ".png,c" + std::to_string(i) + '\n';
+  const fs::path table = make_table("table_parts", text);
+  std::set<int64_t> seen;
+  for (const char* split : {"train", "validation"}) {
+    const OpenedDataset part(kImageCsv, make_params(table, {{"split", split}}));
+    CHECK(part.size() < 9);
+    for (int64_t i = 0; i < part.size(); ++i) {
+      const int64_t label = part.integer(i, "label");
+      CHECK(is_level(part.floats(i, "image"), static_cast<int>(10 * (label + 1))));
+      seen.insert(label);
+    }
+  }
+  CHECK(seen.size() == 9);
+}
+
+TEST_CASE("pairs gives both images of a row and its class") {
+  const fs::path table =
+      make_table("two_images", "first,second,label\nimg/1.png,img/9.png,other\nimg/2.png,img/2.png,same\n");
+  const OpenedDataset pairs(kPairs, make_params(table));
+  CHECK(pairs.describe_fields() == Texts{"first float32 3,4,4", "second float32 3,4,4", "label int64"});
+  CHECK(is_level(pairs.floats(0, "first"), 10));
+  CHECK(is_level(pairs.floats(0, "second"), 90));
+  CHECK(pairs.integer(1, "label") == 1);
+}
+
+TEST_CASE("the images of a pair have draws of their own, or the same ones") {
+  const fs::path table = make_table("draws", "first,second,label\ng.png,g.png,a\n");
+  write_file(table.parent_path() / "g.png", encode(".png", make_gradient(40, 40)));
+  const Texts transforms = {"random_crop(8)", kUnchanged};
+  const OpenedDataset own(kPairs, make_params(table, {{"transforms", transforms}}));
+  const OpenedDataset same(kPairs, make_params(table, {{"transforms", transforms}, {"same_draws", true}}));
+  int equal = 0;
+  std::set<std::vector<float>> seen;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    equal += own.floats(0, "first", seed) == own.floats(0, "second", seed);
+    CHECK(same.floats(0, "first", seed) == same.floats(0, "second", seed));
+    CHECK(same.floats(0, "first", seed) == own.floats(0, "first", seed));
+    seen.insert(own.floats(0, "second", seed));
+  }
+  CHECK(equal <= 1);
+  CHECK(seen.size() >= 8);
+}
+
+TEST_CASE("the second image of a pair that is missing is named with its column") {
+  const fs::path table = make_table("second", "first,second,label\nimg/1.png,img/0.png,a\n");
+  CHECK(refusal(kPairs, make_params(table)).find("(" + table.string() + ":2: column \"second\")") != std::string::npos);
+}

@@ -1,0 +1,192 @@
+// The finished plugin, as the host sees it.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "tests/datasets/opened_dataset.h"
+#include "tests/datasets/written_images.h"
+#include "tests/datasets/written_masks.h"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kPlugin = TENON_BINARY_DIR "/plugins/segmentation.so";
+
+using Texts = std::vector<std::string>;
+
+const std::string kUnchanged = "normalize(mean=0, std=1)";
+
+ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
+  ParamValues params = {{"path", path.string()},
+                        {"images", "images"},
+                        {"masks", "masks"},
+                        {"classes", int64_t{3}},
+                        {"ignore_index", int64_t{255}},
+                        {"split", "all"},
+                        {"validation_fraction", 0.3},
+                        {"transforms", Texts{kUnchanged}},
+                        {"scaled_decoding", true},
+                        {"max_pixels", int64_t{1000000}}};
+  for (const auto& [name, value] : changes) params[name] = value;
+  return params;
+}
+
+// Vertical stripes of the classes 0, 1, 2 over blocks of rows.
+cv::Mat make_numbers(int width, int height) {
+  cv::Mat numbers(height, width, CV_8UC1);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) numbers.at<uchar>(y, x) = static_cast<uchar>((x / 5 + y / 7) % 3);
+  }
+  return numbers;
+}
+
+// The image carries the classes in its levels: 100 times the class.
+cv::Mat make_image_of(const cv::Mat& numbers) {
+  cv::Mat levels;
+  numbers.convertTo(levels, CV_8U, 100);
+  cv::Mat image;
+  cv::merge(std::vector<cv::Mat>{levels, levels, levels}, image);
+  return image;
+}
+
+fs::path make_pair(const std::string& name, const cv::Mat& numbers, const std::vector<uint8_t>& mask) {
+  const fs::path root = make_empty_folder(name);
+  write_file(root / "images" / "street" / "1.png", encode(".png", make_image_of(numbers)));
+  write_file(root / "masks" / "street" / "1.png", mask);
+  return root;
+}
+
+std::vector<int64_t> mask_of(const OpenedDataset& dataset, int64_t index, uint64_t seed = 0) {
+  const std::vector<std::byte> bytes = dataset.get(index, seed).at("mask");
+  std::vector<int64_t> numbers(bytes.size() / sizeof(int64_t));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+std::vector<int64_t> to_vector(const cv::Mat& numbers) { return {numbers.begin<uchar>(), numbers.end<uchar>()}; }
+
+std::string refusal(const ParamValues& params) {
+  return error_of<Refused>([&] { OpenedDataset(kPlugin, params).get(0); });
+}
+
+}  // namespace
+
+TEST_CASE("segmentation gives the image and the class of each pixel") {
+  const cv::Mat numbers = make_numbers(31, 17);
+  const fs::path root = make_pair("grey_mask", numbers, encode(".png", numbers));
+  const OpenedDataset pairs(kPlugin, make_params(root));
+  CHECK(pairs.size() == 1);
+  CHECK(pairs.describe_fields() == Texts{"image float32 3,-1,-1", "mask int64 -1,-1"});
+  CHECK(mask_of(pairs, 0) == to_vector(numbers));
+  const OpenedDataset cropped(kPlugin, make_params(root, {{"transforms", Texts{"center_crop((8, 12))"}}}));
+  CHECK(cropped.describe_fields() == Texts{"image uint8 8,12,3", "mask int64 8,12"});
+}
+
+TEST_CASE("a mask's numbers are what the file holds, not its colours and not its levels spread out") {
+  const cv::Mat numbers = make_numbers(31, 17);
+  // Classes 1 and 2 have one colour.
+  const std::vector<uint8_t> palette = with_palette(encode(".png", numbers), {{0, 0, 0}, {9, 9, 9}, {9, 9, 9}});
+  CHECK(mask_of(OpenedDataset(kPlugin, make_params(make_pair("palette", numbers, palette))), 0) == to_vector(numbers));
+  const cv::Mat two = numbers > 0;
+  const std::vector<uint8_t> bits = encode_one_bit(two);
+  const std::vector<int64_t> read = mask_of(OpenedDataset(kPlugin, make_params(make_pair("bits", numbers, bits))), 0);
+  CHECK(read == to_vector(two / 255));
+}
+
+TEST_CASE("image and mask are moved by the same draws") {
+  const cv::Mat numbers = make_numbers(64, 48);
+  const fs::path root = make_pair("moved", numbers, encode(".png", numbers));
+  const Texts transforms = {"random_resized_crop(20, interpolation=nearest)", "horizontal_flip()", "vertical_flip()",
+                            "random_rotation(30, fill=255)", kUnchanged};
+  const OpenedDataset pairs(kPlugin, make_params(root, {{"transforms", transforms}}));
+  std::set<std::vector<int64_t>> seen;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const std::vector<float> image = pairs.floats(0, "image", seed);
+    const std::vector<int64_t> mask = mask_of(pairs, 0, seed);
+    REQUIRE(mask.size() == 400);
+    for (size_t i = 0; i < mask.size(); ++i) {
+      const auto level = static_cast<int64_t>(std::lround(image[i] * 255));
+      CHECK(mask[i] == (level == 255 ? 255 : level / 100));
+    }
+    seen.insert(mask);
+  }
+  CHECK(seen.size() > 15);
+}
+
+TEST_CASE("a number that is no class is refused by its pixel, unless it is ignored") {
+  cv::Mat numbers = make_numbers(10, 8);
+  numbers.at<uchar>(5, 2) = 7;
+  numbers.at<uchar>(7, 9) = 255;
+  const fs::path root = make_pair("beyond", numbers, encode(".png", numbers));
+  const std::string mask = (root / "masks" / "street" / "1.png").string();
+  CHECK(refusal(make_params(root))
+            .find(mask + ": the pixel in column 2 of row 5 (from 0) is 7; expected a class from "
+                         "0 to 2, or 255 to ignore it") == 0);
+  CHECK(refusal(make_params(root, {{"ignore_index", int64_t{7}}})).find("row 7 (from 0) is 255") != std::string::npos);
+  CHECK(refusal(make_params(root, {{"classes", int64_t{8}}})).empty());
+}
+
+TEST_CASE("a mask of another size, with colours or damaged is refused by its path") {
+  const cv::Mat numbers = make_numbers(31, 17);
+  const auto complaint = [&](const std::vector<uint8_t>& mask) {
+    const fs::path root = make_pair("wrong_mask", numbers, mask);
+    const std::string path = (root / "masks" / "street" / "1.png").string();
+    const std::string text = refusal(make_params(root));
+    CHECK(text.find(path + ": ") == 0);
+    return text.substr(std::min(text.size(), path.size() + 2));
+  };
+  CHECK(complaint(encode(".png", make_numbers(30, 17))).find("has 30 x 17 pixels; expected 31 x 17") == 0);
+  CHECK(complaint(encode(".png", make_image_of(numbers))).find("has 3 channels of 8 bits; expected a mask") == 0);
+  CHECK(complaint(encode(".jpg", numbers)).find("is no PNG; expected a mask") == 0);
+  std::vector<uint8_t> cut = with_palette(encode(".png", numbers), {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}});
+  cut.resize(cut.size() - 20);
+  CHECK_FALSE(complaint(cut).empty());
+}
+
+TEST_CASE("an image without a mask, and a mask without an image, are refused by name") {
+  const cv::Mat numbers = make_numbers(9, 9);
+  const fs::path root = make_pair("lone", numbers, encode(".png", numbers));
+  write_file(root / "images" / "2.jpg", encode(".jpg", make_image_of(numbers)));
+  CHECK(refusal(make_params(root))
+            .find((root / "images" / "2.jpg").string() + ": has no mask; expected " +
+                  (root / "masks" / "2.png").string()) == 0);
+  fs::rename(root / "images" / "2.jpg", root / "masks" / "2.jpg");
+  CHECK(refusal(make_params(root)).find((root / "masks" / "2.jpg").string() + ": has no image") == 0);
+  fs::rename(root / "masks" / "2.jpg", root / "masks" / "street" / "1.jpg");
+  CHECK(refusal(make_params(root)).find("in its extension alone") != std::string::npos);
+  CHECK(refusal(make_params(root / "absent")).find((root / "absent" / "images").string() + ": cannot be listed") == 0);
+}
+
+TEST_CASE("a manifest names the pairs, by paths from its own folder") {
+  const cv::Mat numbers = make_numbers(9, 9);
+  const fs::path root = make_pair("manifest", numbers, encode(".png", numbers));
+  write_file(root / "images" / "2.jpg", encode(".jpg", make_image_of(numbers)));  // without a mask
+  const auto write = [&](const std::string& text) { write_file(root / "list.csv", {text.begin(), text.end()}); };
+  const ParamValues columns = {{"images", "photo"}, {"masks", "classes"}};
+  write("classes,photo\nmasks/street/1.png,images/street/1.png\nmasks/street/1.png,images/2.jpg\n");
+  const OpenedDataset pairs(kPlugin, make_params(root / "list.csv", columns));
+  CHECK(pairs.size() == 2);
+  CHECK(mask_of(pairs, 1) == to_vector(numbers));
+  CHECK(refusal(make_params(root / "list.csv")).find((root / "list.csv").string() + ":1: there is no column") == 0);
+  write("classes,photo\n,images/2.jpg\n");
+  CHECK(refusal(make_params(root / "list.csv", columns))
+            .find((root / "list.csv").string() + ":2: column \"classes\" is empty") == 0);
+}
+
+TEST_CASE("segmentation divides a folder into two parts by the images' paths") {
+  const fs::path root = make_empty_folder("mask_parts");
+  for (int i = 0; i < 30; ++i) {
+    const cv::Mat numbers(4, 4, CV_8UC1, cv::Scalar(i % 3));
+    write_file(root / "images" / (std::to_string(i) + ".png"), encode(".png", make_image_of(numbers)));
+    write_file(root / "masks" / (std::to_string(i) + ".png"), encode(".png", numbers));
+  }
+  const OpenedDataset train(kPlugin, make_params(root, {{"split", "train"}}));
+  const OpenedDataset validation(kPlugin, make_params(root, {{"split", "validation"}}));
+  CHECK(train.size() + validation.size() == 30);
+  CHECK(validation.size() >= 3);
+  CHECK(refusal(make_params(root, {{"split", "validation"}, {"validation_fraction", 1e-9}}))
+            .find("none of its samples falls into the split \"validation\"") != std::string::npos);
+}

@@ -1,0 +1,75 @@
+// Epochs and validations over a part of the data: [data] limit_batches, and a dataset's subset.
+#include <set>
+
+#include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+namespace {
+
+std::string refusal_of(const Setup& setup) {
+  try {
+    const BuiltRun run(setup);
+  } catch (const tenon::support::Error& error) {
+    CHECK(error.kind() == tenon::support::ErrorKind::configuration);
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("a limited epoch ends after so many batches, and the run with its epochs") {
+  BuiltRun run({{"data.limit_batches=3", "schedule.use=one_cycle"}});
+  CHECK(run.training->total_steps == 6);
+  const RunReport report = run.train();
+  CHECK(report.end == RunReport::End::finished);
+  CHECK(report.state.step == 6);
+  CHECK(report.state.epoch == 2);
+  CHECK(report.state.steps_per_epoch == 3);
+  CHECK(report.state.samples_in_epoch == 1200);
+  CHECK(run.recorder.of_kind(LineKind::epoch).size() == 2);
+  CHECK(run.recorder.of_kind(LineKind::validation).size() == 2);
+  // The schedule reaches its end with the last step.
+  CHECK(report.state.learning_rate == doctest::Approx(0.1 / 25 / 1e4));
+}
+
+TEST_CASE("a limit beyond the data changes nothing") {
+  BuiltRun run({{"data.limit_batches=1000000000", "data.validation_limit_batches=1000000000"}});
+  CHECK(run.train().state.step == 8);
+  CHECK(run.training->validation.at(0)->sampler.size() == 359);
+}
+
+TEST_CASE("a limited validation counts the samples of its batches alone") {
+  BuiltRun run({{"data.validation_batch_size=50", "data.validation_limit_batches=2"}});
+  run.train();
+  CHECK(run.training->validation.at(0)->batches() == 2);
+  for (const RecordedLine& line : run.recorder.of_kind(LineKind::validation)) {
+    const double correct = line.at("validation/accuracy") * 100;
+    CHECK(correct == doctest::Approx(std::round(correct)));
+  }
+}
+
+TEST_CASE("training and validation take parts of one dataset that have no sample in common") {
+  BuiltRun run(
+      {{"data.train.subset='80%'", "data.validation={use='digits', subset='80%-100%'}", "data.subset_seed=5"}});
+  const std::vector<int64_t> trained = run.training->train->sampler.order(1);
+  const std::vector<int64_t> validated = run.training->validation.at(0)->sampler.order(0);
+  CHECK(trained.size() == 1150);  // of 1438
+  CHECK(validated.size() == 288);
+  std::set<int64_t> all(trained.begin(), trained.end());
+  all.insert(validated.begin(), validated.end());
+  CHECK(all.size() == 1438);
+  CHECK(run.train().state.samples_in_epoch == 1150);
+  CHECK(run.recorder.of_kind(LineKind::validation).size() == 2);
+
+  const BuiltRun other({{"data.train.subset='80%'", "data.subset_seed=6"}});
+  CHECK(other.training->train->sampler.order(1) != trained);
+}
+
+TEST_CASE("a part without a sample is refused") {
+  const std::string message = refusal_of({{"data.validation.subset='0.001%'"}});
+  CHECK(message.find(": the subset 0.001% of 359 samples is none; expected at least one sample") != message.npos);
+}
