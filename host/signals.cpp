@@ -17,26 +17,28 @@ namespace {
 std::atomic<int> stop_signal_number{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
-// When the first request came, in milliseconds.
+// When the first request came, in milliseconds; 0: none did.
 std::atomic<int64_t> stop_asked_ms{0};
 static_assert(std::atomic<int64_t>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
 int64_t now_ms() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000 + 1;  // never 0
 }
 
 // One request often arrives twice: timeout(1) and shells signal the process and then its whole group.
 constexpr int64_t kSameRequestMs = 1000;
 
 void note_stop(int signal) {
-  int none = 0;
-  if (stop_signal_number.compare_exchange_strong(none, signal)) {
-    stop_asked_ms = now_ms();
+  // Time and all in one exchange: the second signal may be handled on another thread while the first one still is.
+  const int64_t now = now_ms();
+  int64_t asked = 0;
+  if (stop_asked_ms.compare_exchange_strong(asked, now)) {
+    stop_signal_number = signal;
     return;
   }
-  if (now_ms() - stop_asked_ms < kSameRequestMs) return;
+  if (now - asked < kSameRequestMs) return;
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
