@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "framework/support/check.h"
+
 namespace tenon::config {
 namespace {
 
@@ -68,6 +70,15 @@ void write_dataset(Writer& writer, const NamedDataset& dataset) {
   writer.key("subset", to_string(dataset.subset));
 }
 
+const char* to_string(SamplerKind sampler) {
+  switch (sampler) {
+    case SamplerKind::uniform: return "uniform";
+    case SamplerKind::weighted: return "weighted";
+    case SamplerKind::length_bucketed: return "length_bucketed";
+  }
+  TENON_CHECK(false, "sampler " << static_cast<int>(sampler));
+}
+
 void write_data(Writer& writer, const DataSection& data) {
   writer.table("data");
   writer.key("batch_size", data.batch_size);
@@ -75,6 +86,8 @@ void write_data(Writer& writer, const DataSection& data) {
   writer.key("workers", data.workers);
   writer.key("prefetch", data.prefetch);
   writer.key("shuffle", data.shuffle);
+  writer.key("sampler", to_string(data.sampler));
+  writer.key("on_error", data.on_error == OnError::skip ? "skip" : "stop");
   writer.key("limit_batches", data.limit_batches);
   writer.key("validation_limit_batches", data.validation_limit_batches);
   writer.key("subset_seed", static_cast<int64_t>(data.subset_seed));

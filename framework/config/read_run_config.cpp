@@ -101,6 +101,8 @@ void read_data(TableReader table, DataConfig& data) {
   table.read_or_auto("workers", data.workers, kThreads, automatic);
   table.read("prefetch", data.prefetch, kBatchesAhead);
   table.read("shuffle", data.shuffle);
+  table.read("sampler", data.sampler, {"uniform", "weighted", "length_bucketed"});
+  table.read("on_error", data.on_error, {"stop", "skip"});
   table.read("limit_batches", data.limit_batches, kBatchLimits);
   table.read("validation_limit_batches", data.validation_limit_batches, kBatchLimits);
   table.read("subset_seed", data.subset_seed, "[0, inf)");

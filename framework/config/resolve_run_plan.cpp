@@ -51,6 +51,18 @@ NamedDataset resolve_dataset(const NamedDatasetConfig& config, const Resolving& 
   return {resolve_component(config, ComponentKind::dataset, resolving), config.name, config.subset.value_or({})};
 }
 
+SamplerKind resolve_sampler(const DataConfig& config, Mistakes& mistakes) {
+  const std::string sampler = config.sampler.value_or("uniform");
+  if (sampler == "length_bucketed") return SamplerKind::length_bucketed;
+  if (sampler != "weighted") return SamplerKind::uniform;
+  if (!config.shuffle.value_or(true)) {
+    mistakes.add(config.shuffle.place,
+                 "data.shuffle is false with data.sampler = \"weighted\", which draws at random; expected true: leave "
+                 "it out");
+  }
+  return SamplerKind::weighted;
+}
+
 DataSection resolve_data(const Resolving& resolving) {
   const DataConfig& config = resolving.config.data;
   DataSection data;
@@ -63,6 +75,8 @@ DataSection resolve_data(const Resolving& resolving) {
   data.workers = config.workers.value_or(2);
   data.prefetch = config.prefetch.value_or(2);
   data.shuffle = config.shuffle.value_or(true);
+  data.sampler = resolve_sampler(config, resolving.mistakes);
+  data.on_error = config.on_error.value_or("stop") == "skip" ? OnError::skip : OnError::stop;
   data.limit_batches = config.limit_batches.value_or(0);
   data.validation_limit_batches = config.validation_limit_batches.value_or(0);
   data.subset_seed = static_cast<uint64_t>(config.subset_seed.value_or(0));

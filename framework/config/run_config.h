@@ -56,6 +56,8 @@ struct DataConfig {
   Setting<int64_t> workers;  // "auto" has become a number
   Setting<int64_t> prefetch;
   Setting<bool> shuffle;
+  Setting<std::string> sampler;
+  Setting<std::string> on_error;
   Setting<int64_t> limit_batches;
   Setting<int64_t> validation_limit_batches;
   Setting<int64_t> subset_seed;

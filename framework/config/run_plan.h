@@ -49,12 +49,27 @@ struct NamedDataset : ComponentPlan {
   Subset subset = {};  // the samples that are used; default: all
 };
 
+// Which samples an epoch of training has, and in which order.
+enum class SamplerKind {
+  uniform,         // each once
+  weighted,        // as many as there are, drawn with replacement by the dataset's weights
+  length_bucketed  // each once, with others of about its length
+};
+
+// What becomes of a sample that cannot be read.
+enum class OnError {
+  stop,  // it ends the run
+  skip   // it is left out of its batch
+};
+
 struct DataSection {
   int64_t batch_size;             // per process
   int64_t validation_batch_size;  // default: batch_size
   int64_t workers;                // threads; 0: the training thread reads the data itself
   int64_t prefetch;               // batches read ahead, at least 1
   bool shuffle;                   // the training data, by (seed, epoch); default: true
+  SamplerKind sampler;            // of the training data; default: uniform
+  OnError on_error;               // default: stop
   // An epoch, or a validation, ends after so many batches; 0: it does not.
   int64_t limit_batches = 0;
   int64_t validation_limit_batches = 0;

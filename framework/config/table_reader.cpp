@@ -59,7 +59,7 @@ void TableReader::read_as(const std::string& key, Setting<T>& setting, const Par
   if (auto value = check_value(*node, schema)) {
     setting.value = std::get<T>(std::move(*value));
   } else {
-    add_mismatch(key, *node, describe_expected(schema));
+    mistakes_.add(node->place, path_of(key) + " is " + describe_mismatch(*node, schema));
   }
 }
 
@@ -77,6 +77,10 @@ void TableReader::read(const std::string& key, Setting<double>& setting, const c
 
 void TableReader::read(const std::string& key, Setting<std::string>& setting) {
   read_as(key, setting, schema_of(ParamType::string));
+}
+
+void TableReader::read(const std::string& key, Setting<std::string>& setting, const std::vector<std::string>& choices) {
+  read_as(key, setting, parse_param_schema("key", ParamType::string, "", "", choices, ""));
 }
 
 void TableReader::read(const std::string& key, Setting<std::vector<std::string>>& setting) {

@@ -25,6 +25,8 @@ class TableReader {
   void read(const std::string& key, Setting<double>& setting, const char* range);
   void read(const std::string& key, Setting<std::string>& setting);
   void read(const std::string& key, Setting<std::vector<std::string>>& setting);
+  // One of the choices.
+  void read(const std::string& key, Setting<std::string>& setting, const std::vector<std::string>& choices);
   void read(const std::string& key, Setting<Period>& setting);
   void read(const std::string& key, Setting<Subset>& setting);
   // An integer in `range`, or "auto", which stands for `automatic`.

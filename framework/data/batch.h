@@ -3,9 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tenon::data {
+
+// A sample that could not be read and was left out.
+struct SkippedSample {
+  int64_t place;       // within its batch, had all been read
+  int64_t index;       // within the dataset
+  std::string reason;  // the error's text
+};
 
 // One batch, valid until the loader's next() or start() is called again.
 struct Batch {
@@ -16,8 +24,9 @@ struct Batch {
     std::vector<int64_t> shape;  // [size, extents of a sample...]
   };
 
-  int64_t size;  // samples; the last batch of an epoch may be smaller
-  std::vector<Field> fields;
+  int64_t size;  // samples; smaller at the end of an epoch, and where samples were skipped, even 0 where all were
+  std::vector<Field> fields;                // none where the size is 0
+  std::vector<SkippedSample> skipped = {};  // by place
 };
 
 }  // namespace tenon::data

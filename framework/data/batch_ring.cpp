@@ -1,8 +1,10 @@
 #include "framework/data/batch_ring.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "framework/support/check.h"
 #include "framework/support/error.h"
@@ -71,6 +73,27 @@ void BatchRing::locate_sample(int64_t batch_number, int64_t place, std::vector<S
   }
 }
 
+void BatchRing::close_gaps(int64_t batch_number, int64_t size, std::span<const int64_t> places) {
+  const std::vector<FieldSlot>& fields = slots_[index(batch_number)].fields;
+  for (size_t gap = 0; gap < places.size(); ++gap) {
+    // The samples up to the next gap move down by as many places as there were gaps so far.
+    const int64_t from = places[gap] + 1;
+    const int64_t to = from - static_cast<int64_t>(gap) - 1;
+    const int64_t count = (gap + 1 < places.size() ? places[gap + 1] : size) - from;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].padded) {
+        for (int64_t k = 0; k < count; ++k)
+          std::swap(fields[i].padded->sample(to + k), fields[i].padded->sample(from + k));
+      } else {
+        const size_t bytes = fields_[i].sample_bytes;
+        std::byte* start = fields[i].start;
+        std::memmove(start + static_cast<size_t>(to) * bytes, start + static_cast<size_t>(from) * bytes,
+                     static_cast<size_t>(count) * bytes);
+      }
+    }
+  }
+}
+
 void BatchRing::pad(int64_t batch_number, int64_t size) {
   for (const FieldSlot& field : slots_[index(batch_number)].fields)
     if (field.padded) field.padded->pad(size);
@@ -79,8 +102,8 @@ void BatchRing::pad(int64_t batch_number, int64_t size) {
 void BatchRing::describe_batch(int64_t batch_number, int64_t size, Batch& out) const {
   const std::vector<FieldSlot>& fields = slots_[index(batch_number)].fields;
   out.size = size;
-  out.fields.resize(fields.size());
-  for (size_t i = 0; i < fields.size(); ++i) {
+  out.fields.resize(size > 0 ? fields.size() : 0);
+  for (size_t i = 0; i < out.fields.size(); ++i) {
     if (fields[i].padded) {
       out.fields[i] = fields[i].padded->block();
     } else {

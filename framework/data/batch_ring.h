@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "framework/data/batch.h"
@@ -27,10 +28,13 @@ class BatchRing {
   // Where the fields of one sample go; batch number b lives in slot b % slots(). `out` has an element for each field.
   void locate_sample(int64_t batch_number, int64_t place, std::vector<SampleSlot>& out);
 
+  // Moves samples of the first `size` down into the gaps at `places`, which ascend.
+  void close_gaps(int64_t batch_number, int64_t size, std::span<const int64_t> places);
+
   // Makes a block of the first `size` samples of each field of varying size. Throws as PaddedField::pad.
   void pad(int64_t batch_number, int64_t size);
 
-  // The batch of the first `size` samples, which were padded where they vary.
+  // The batch of the first `size` samples, which were padded where they vary; without fields if there are none.
   void describe_batch(int64_t batch_number, int64_t size, Batch& out) const;
 
  private:

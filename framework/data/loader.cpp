@@ -8,12 +8,14 @@
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "framework/data/batch_ring.h"
 #include "framework/data/read_ahead.h"
 #include "framework/data/worker_threads.h"
 #include "framework/support/check.h"
+#include "framework/support/error.h"
 #include "framework/support/philox.h"
 
 namespace tenon::data {
@@ -36,9 +38,14 @@ class TicketsAtOnce {
   int64_t count_ = 1;
 };
 
-struct Failure {
-  int64_t place;
-  std::exception_ptr error;  // null: none
+double to_seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+double seconds_since(Clock::time_point begin) { return to_seconds(Clock::now() - begin); }
+
+// What became of some tickets.
+struct Outcome {
+  int64_t place = 0;                   // of the sample that failed
+  std::exception_ptr error = nullptr;  // null: none did
+  std::vector<SkippedSample> skipped = {};
 };
 
 }  // namespace
@@ -50,6 +57,7 @@ class Loader::Implementation {
 
   void start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch);
   const Batch* next();
+  LoaderTimes times() const;
 
  private:
   // What a thread keeps between tickets.
@@ -71,11 +79,12 @@ class Loader::Implementation {
 
   // On any thread, without the mutex.
   std::exception_ptr open(Reader& reader);
-  Failure read(Reader& reader, const Tickets& tickets);
-  Failure pad(const Tickets& tickets, int64_t size);
+  Outcome read(Reader& reader, const Tickets& tickets);
+  bool may_skip(std::string& reason) const;
+  Outcome complete(const Tickets& tickets, int64_t size, const std::vector<SkippedSample>& skipped);
 
   // On any thread, with the mutex.
-  void hand_in(const Tickets& tickets, Failure failure, std::unique_lock<std::mutex>& lock);
+  void hand_in(const Tickets& tickets, Outcome outcome, std::unique_lock<std::mutex>& lock);
 
   // On the consumer's thread.
   void start_workers();
@@ -97,7 +106,7 @@ class Loader::Implementation {
   std::vector<int64_t> order_;
   uint32_t epoch_ = 0;
 
-  std::mutex mutex_;  // guards all that follows
+  mutable std::mutex mutex_;  // guards all that follows
   std::condition_variable work_available_;
   std::condition_variable progress_made_;  // for the consumer, of whom there is one
   ReadAhead ahead_;
@@ -111,6 +120,7 @@ class Loader::Implementation {
   uint64_t error_worker_ = 0;
   std::exception_ptr open_error_;  // of this pass, from the worker with the smallest id
   std::exception_ptr error_;       // what next() threw in this pass
+  LoaderTimes times_;
 
   WorkerThreads threads_;
 };
@@ -142,7 +152,9 @@ void Loader::Implementation::work(uint64_t id) {
     } else {
       // Reached only if the mutex was held since stopping_ was asked, or else a wake-up would be missed.
       ++idle_;
+      const auto begin = Clock::now();
       work_available_.wait(lock);
+      times_.idle_s += seconds_since(begin);
       --idle_;
     }
   }
@@ -170,10 +182,12 @@ void Loader::Implementation::read_taken(Reader& reader, const Tickets& tickets, 
   ++busy_;
   lock.unlock();
   const auto begin = Clock::now();
-  Failure failure = read(reader, tickets);
-  reader.at_once.learn(tickets.count, Clock::now() - begin);
+  Outcome outcome = read(reader, tickets);
+  const auto spent = Clock::now() - begin;
+  reader.at_once.learn(tickets.count, spent);
   lock.lock();
-  hand_in(tickets, std::move(failure), lock);  // of an abandoned pass in vain: start() begins the books anew
+  times_.reading_s += to_seconds(spent);
+  hand_in(tickets, std::move(outcome), lock);  // of an abandoned pass in vain: start() begins the books anew
   --busy_;
   if (abandoned_ || (tickets.batch == ahead_.front() && ahead_.is_front_complete())) progress_made_.notify_one();
 }
@@ -189,41 +203,75 @@ std::exception_ptr Loader::Implementation::open(Reader& reader) {
   }
 }
 
-Failure Loader::Implementation::read(Reader& reader, const Tickets& tickets) {
+Outcome Loader::Implementation::read(Reader& reader, const Tickets& tickets) {
+  Outcome outcome;
   for (int64_t i = 0; i < tickets.count && !abandoned_.load(std::memory_order_relaxed); ++i) {
+    const int64_t place = tickets.place + i;
     const int64_t index = order_[static_cast<size_t>(tickets.position + i)];
     const uint64_t seed =
         support::derive_seed(options_.seed, StreamPurpose::sample, epoch_, static_cast<uint64_t>(index));
-    ring_.locate_sample(tickets.batch, tickets.place + i, reader.slots);
+    ring_.locate_sample(tickets.batch, place, reader.slots);
     try {
       reader.worker->get({index, static_cast<int64_t>(epoch_), seed}, reader.slots);
     } catch (...) {
-      return {tickets.place + i, std::current_exception()};
+      std::string reason;
+      if (!may_skip(reason)) {
+        outcome.place = place;
+        outcome.error = std::current_exception();
+        return outcome;
+      }
+      outcome.skipped.push_back({place, index, std::move(reason)});
     }
   }
-  return {0, nullptr};
+  return outcome;
 }
 
-Failure Loader::Implementation::pad(const Tickets& tickets, int64_t size) {
+// Of the exception that is being handled.
+bool Loader::Implementation::may_skip(std::string& reason) const {
   try {
-    ring_.pad(tickets.batch, size);
-    return {0, nullptr};
+    throw;
+  } catch (const support::Error& error) {
+    reason = error.what();
+    return options_.skip_bad_samples && error.kind() == support::ErrorKind::data;
   } catch (...) {
-    return {tickets.place, std::current_exception()};
+    return false;
   }
 }
 
-void Loader::Implementation::hand_in(const Tickets& tickets, Failure failure, std::unique_lock<std::mutex>& lock) {
+Outcome Loader::Implementation::complete(const Tickets& tickets, int64_t size,
+                                         const std::vector<SkippedSample>& skipped) {
+  try {
+    if (!skipped.empty()) {
+      std::vector<int64_t> places;
+      for (const SkippedSample& sample : skipped) places.push_back(sample.place);
+      ring_.close_gaps(tickets.batch, size, places);
+      size -= static_cast<int64_t>(places.size());
+    }
+    if (size > 0) ring_.pad(tickets.batch, size);
+    return {};
+  } catch (...) {
+    return {tickets.place, std::current_exception(), {}};
+  }
+}
+
+void Loader::Implementation::hand_in(const Tickets& tickets, Outcome outcome, std::unique_lock<std::mutex>& lock) {
+  for (SkippedSample& sample : outcome.skipped) ahead_.skip(tickets, std::move(sample));
   // What the others wrote of this batch is visible here: they handed in their tickets under the mutex. Of an abandoned
   // pass not all was read.
-  if (ring_.has_varying_fields() && !failure.error && !abandoned_ && ahead_.complete_batch(tickets)) {
-    const int64_t size = ahead_.size_of(tickets.batch);
-    lock.unlock();
-    failure = pad(tickets, size);
-    lock.lock();
+  if (!outcome.error && !abandoned_ && ahead_.complete_batch(tickets)) {
+    const std::vector<SkippedSample>& skipped = ahead_.skipped(tickets.batch);  // nobody adds to it any more
+    if (ring_.has_varying_fields() || !skipped.empty()) {
+      const int64_t size = ahead_.size_of(tickets.batch);
+      lock.unlock();
+      const auto begin = Clock::now();
+      outcome = complete(tickets, size, skipped);
+      const double spent_s = seconds_since(begin);
+      lock.lock();
+      times_.completing_s += spent_s;
+    }
   }
-  if (failure.error) {
-    ahead_.fail(tickets, failure.place, std::move(failure.error));
+  if (outcome.error) {
+    ahead_.fail(tickets, outcome.place, std::move(outcome.error));
   } else {
     ahead_.finish(tickets);
   }
@@ -288,13 +336,21 @@ const Batch* Loader::Implementation::next() {
   if (error_) std::rethrow_exception(error_);
   if (ahead_.is_over()) return nullptr;
 
+  const auto begin = Clock::now();
   has_threads() ? wait_for_front(lock) : read_front(lock);
+  times_.waiting_s += seconds_since(begin);
 
   error_ = open_error_ ? open_error_ : ahead_.front_error();
   if (error_) std::rethrow_exception(error_);
   in_use_ = true;
-  ring_.describe_batch(ahead_.front(), ahead_.front_size(), batch_);
+  ring_.describe_batch(ahead_.front(), ahead_.kept_of(ahead_.front()), batch_);
+  batch_.skipped = ahead_.skipped(ahead_.front());
   return &batch_;
+}
+
+LoaderTimes Loader::Implementation::times() const {
+  const std::lock_guard lock(mutex_);
+  return times_;
 }
 
 void Loader::Implementation::wait_for_front(std::unique_lock<std::mutex>& lock) {
@@ -305,7 +361,12 @@ void Loader::Implementation::wait_for_front(std::unique_lock<std::mutex>& lock) 
 void Loader::Implementation::read_front(std::unique_lock<std::mutex>& lock) {
   if (!inline_reader_.worker) open_error_ = open(inline_reader_);
   if (open_error_) return;
-  while (const auto tickets = ahead_.take(options_.batch_size)) hand_in(*tickets, read(inline_reader_, *tickets), lock);
+  while (const auto tickets = ahead_.take(options_.batch_size)) {
+    const auto begin = Clock::now();
+    Outcome outcome = read(inline_reader_, *tickets);
+    times_.reading_s += seconds_since(begin);
+    hand_in(*tickets, std::move(outcome), lock);
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -320,5 +381,12 @@ void Loader::start(std::vector<int64_t> order, int64_t epoch, int64_t first_batc
 }
 
 const Batch* Loader::next() { return implementation_->next(); }
+
+LoaderTimes Loader::times() const { return implementation_->times(); }
+
+LoaderTimes operator-(const LoaderTimes& left, const LoaderTimes& right) {
+  return {left.reading_s - right.reading_s, left.completing_s - right.completing_s, left.idle_s - right.idle_s,
+          left.waiting_s - right.waiting_s};
+}
 
 }  // namespace tenon::data

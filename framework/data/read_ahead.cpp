@@ -33,6 +33,12 @@ std::optional<Tickets> ReadAhead::take(int64_t most) {
   return tickets;
 }
 
+void ReadAhead::skip(const Tickets& tickets, SkippedSample sample) {
+  std::vector<SkippedSample>& skipped = progress(tickets.batch).skipped;
+  const auto place = std::ranges::upper_bound(skipped, sample.place, {}, &SkippedSample::place);
+  skipped.insert(place, std::move(sample));
+}
+
 void ReadAhead::finish(const Tickets& tickets) { progress(tickets.batch).unread -= tickets.count; }
 
 void ReadAhead::fail(const Tickets& tickets, int64_t place, std::exception_ptr error) {
@@ -63,7 +69,7 @@ int64_t ReadAhead::batch_end(int64_t batch) const {
 
 void ReadAhead::expect(int64_t batch) {
   const int64_t size = batch < batch_count_ ? size_of(batch) : 0;
-  progress(batch) = Progress{size, 0, nullptr};
+  progress(batch) = Progress{size, 0, nullptr, {}};
 }
 
 }  // namespace tenon::data

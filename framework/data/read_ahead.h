@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "framework/data/batch.h"
+
 namespace tenon::data {
 
 // Consecutive samples of one batch, given to one reader.
@@ -42,6 +44,12 @@ class ReadAhead {
     return batch.unread == tickets.count && !batch.error;
   }
 
+  // A sample of the tickets' batch, which the reader still holds, is left out of it.
+  void skip(const Tickets& tickets, SkippedSample sample);
+
+  // What was left out of a batch so far, by place.
+  const std::vector<SkippedSample>& skipped(int64_t batch) const { return progress(batch).skipped; }
+
   // The reader is done with its tickets.
   void finish(const Tickets& tickets);
 
@@ -50,13 +58,15 @@ class ReadAhead {
   // quicker. No batch after this one will be read.
   void fail(const Tickets& tickets, int64_t place, std::exception_ptr error);
 
+  // Samples of a batch, whether they can be read or not.
   int64_t size_of(int64_t batch) const { return batch_end(batch) - batch * batch_size_; }
+  // Samples that are left of it.
+  int64_t kept_of(int64_t batch) const { return size_of(batch) - static_cast<int64_t>(skipped(batch).size()); }
 
   // The batch that is delivered next.
   int64_t front() const { return front_; }
   bool is_over() const { return front_ >= batch_count_; }
   bool is_front_complete() const { return progress(front_).unread == 0; }
-  int64_t front_size() const { return size_of(front_); }
   const std::exception_ptr& front_error() const { return progress(front_).error; }
 
   // The front batch is no longer in use: its place in the ring is free for another.
@@ -67,6 +77,7 @@ class ReadAhead {
     int64_t unread;
     int64_t error_place;
     std::exception_ptr error;
+    std::vector<SkippedSample> skipped;
   };
 
   int64_t batch_end(int64_t batch) const;  // position after its last sample

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "framework/support/check.h"
@@ -13,10 +14,16 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-// The numbers of one shuffle, by position in the stream of (seed, epoch).
-class ShuffleStream {
+using config::SamplerKind;
+using support::StreamPurpose;
+
+// The numbers of one epoch, by position in the stream of (seed, epoch).
+class EpochStream {
  public:
-  ShuffleStream(uint64_t seed, uint32_t epoch) : seed_(seed), epoch_(epoch) {}
+  EpochStream(uint64_t seed, int64_t epoch, StreamPurpose purpose = StreamPurpose::shuffle)
+      : seed_(seed), epoch_(static_cast<uint32_t>(epoch)), purpose_(purpose) {
+    TENON_CHECK(epoch >= 0 && epoch <= std::numeric_limits<uint32_t>::max(), "epoch " << epoch);
+  }
 
   // Uniform in [0, bound), each value exactly as likely. REQUIRES: bound > 0.
   uint64_t below(uint64_t bound) {
@@ -29,11 +36,20 @@ class ShuffleStream {
     return static_cast<uint64_t>(product >> 64);
   }
 
+  // Uniform in [0, 1), a multiple of 2^-53.
+  double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+
+  // Fisher-Yates (Durstenfeld).
+  void shuffle(std::span<int64_t> numbers) {
+    for (size_t left = numbers.size(); left > 1; --left) std::swap(numbers[left - 1], numbers[below(left)]);
+  }
+
  private:
-  uint64_t bits() { return support::derive_seed(seed_, support::StreamPurpose::shuffle, epoch_, position_++); }
+  uint64_t bits() { return support::derive_seed(seed_, purpose_, epoch_, position_++); }
 
   uint64_t seed_;
   uint32_t epoch_;
+  StreamPurpose purpose_;
   uint64_t position_ = 0;
 };
 
@@ -53,10 +69,8 @@ std::vector<int64_t> sequential_order(int64_t size) {
 }
 
 std::vector<int64_t> shuffled_order(int64_t size, uint64_t seed, int64_t epoch) {
-  TENON_CHECK(epoch >= 0 && epoch <= std::numeric_limits<uint32_t>::max(), "epoch " << epoch);
   std::vector<int64_t> order = sequential_order(size);
-  ShuffleStream stream(seed, static_cast<uint32_t>(epoch));
-  for (size_t left = order.size(); left > 1; --left) std::swap(order[left - 1], order[stream.below(left)]);
+  EpochStream(seed, epoch).shuffle(order);
   return order;
 }
 
@@ -69,24 +83,76 @@ std::vector<int64_t> subset_samples(int64_t size, const config::Subset& subset, 
   return samples;
 }
 
-Sampler::Sampler(int64_t dataset_size, const SamplerOptions& options)
-    : options_(options), available_(dataset_size), size_(0) {
+Sampler::Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTraits traits)
+    : options_(options), lengths_(std::move(traits.lengths)), available_(dataset_size), size_(0) {
   TENON_CHECK(dataset_size >= 0 && options.most >= 0, "size " << dataset_size << ", most " << options.most);
   TENON_CHECK(options.rank >= 0 && options.rank < options.world, "rank " << options.rank << " of " << options.world);
+  const auto has_all = [&](size_t count) { return static_cast<int64_t>(count) == dataset_size; };
+  TENON_CHECK(options.kind != SamplerKind::length_bucketed || (has_all(lengths_.size()) && options.batch_size > 0),
+              "lengths " << lengths_.size() << ", batch size " << options.batch_size);
+  TENON_CHECK(options.kind != SamplerKind::weighted || has_all(traits.weights.size()),
+              "weights " << traits.weights.size());
   if (!options.subset.is_whole()) {
     samples_ = subset_samples(dataset_size, options.subset, options.subset_seed);
     available_ = static_cast<int64_t>(samples_.size());
   }
   size_ = options.most > 0 ? std::min(options.most, available_) : available_;
+  if (options.kind == SamplerKind::weighted) {
+    double sum = 0;
+    for (int64_t place = 0; place < available_; ++place) {
+      const int64_t sample = samples_.empty() ? place : samples_[static_cast<size_t>(place)];
+      weights_up_to_.push_back(sum += traits.weights[static_cast<size_t>(sample)]);
+    }
+  }
 }
 
 std::vector<int64_t> Sampler::common_order(int64_t epoch) const {
-  std::vector<int64_t> order =
-      options_.shuffle ? shuffled_order(available_, options_.seed, epoch) : sequential_order(available_);
+  std::vector<int64_t> order;
+  if (options_.kind == SamplerKind::weighted)
+    order = draw_places(epoch);
+  else
+    order = options_.shuffle ? shuffled_order(available_, options_.seed, epoch) : sequential_order(available_);
   order.resize(static_cast<size_t>(size_));
   if (!options_.subset.is_whole())
     for (int64_t& place : order) place = samples_[static_cast<size_t>(place)];
+  if (options_.kind == SamplerKind::length_bucketed) bucket(order, epoch);
   return order;
+}
+
+std::vector<int64_t> Sampler::draw_places(int64_t epoch) const {
+  EpochStream stream(options_.seed, epoch);
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < size_; ++i) {
+    // The first sample up to which there is more weight than was drawn, so never one of weight 0. Rounding may make the
+    // product the whole sum: then it is the first that reaches it.
+    const double drawn = stream.unit() * weights_up_to_.back();
+    auto found = std::ranges::upper_bound(weights_up_to_, drawn);
+    if (found == weights_up_to_.end()) found = std::ranges::lower_bound(weights_up_to_, weights_up_to_.back());
+    places.push_back(found - weights_up_to_.begin());
+  }
+  return places;
+}
+
+// The batches are those of all ranks together, so that the ranks' own are of like lengths too.
+void Sampler::bucket(std::vector<int64_t>& order, int64_t epoch) const {
+  const auto by_length = [this](int64_t sample) { return lengths_[static_cast<size_t>(sample)]; };
+  if (!options_.shuffle) {
+    std::ranges::stable_sort(order, {}, by_length);
+    return;
+  }
+
+  const size_t batch = static_cast<size_t>(options_.batch_size * options_.world);
+  const size_t window = batch * kSortedBatches;
+  for (size_t begin = 0; begin < order.size(); begin += window) {
+    const size_t count = std::min(window, order.size() - begin);
+    std::ranges::stable_sort(std::span(order).subspan(begin, count), {}, by_length);
+  }
+  std::vector<int64_t> batches = sequential_order(static_cast<int64_t>(order.size() / batch));
+  EpochStream(options_.seed, epoch, StreamPurpose::batch_order).shuffle(batches);
+  const std::vector<int64_t> sorted = order;
+  for (size_t i = 0; i < batches.size(); ++i)
+    std::copy_n(sorted.begin() + batches[i] * static_cast<int64_t>(batch), batch,
+                order.begin() + static_cast<ptrdiff_t>(i * batch));
 }
 
 std::vector<int64_t> Sampler::order(int64_t epoch) const {

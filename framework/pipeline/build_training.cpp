@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "framework/data/dataset_seed.h"
 #include "framework/pipeline/check_storable.h"
 #include "framework/pipeline/load_weights.h"
 #include "framework/pipeline/total_steps.h"
@@ -58,7 +57,8 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
                                                    const std::vector<plugins::Loss>& losses,
                                                    const std::vector<plugins::Metric>& metrics) {
   std::vector<std::vector<std::string>> names;
-  std::map<std::string, std::string> places{{"loss", "the sum of losses"}, {"learning_rate", "the optimizer"}};
+  std::map<std::string, std::string> places{
+      {"loss", "the sum of losses"}, {"learning_rate", "the optimizer"}, {"skipped_samples", "the data"}};
   if (plan.losses.size() > 1)
     for (const config::LossPlan& loss : plan.losses)
       if (!places.emplace(loss.name, "the loss at " + loss.place).second)
@@ -84,52 +84,37 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
 }
 
 std::unique_ptr<DataFlow> build_data(const Training& training, const plugins::Catalogue& catalogue,
-                                     const config::NamedDataset& dataset, int64_t batch_size,
-                                     data::SamplerOptions order) {
+                                     const config::NamedDataset& dataset) {
   const config::RunPlan& plan = *training.plan;
-  order.subset = dataset.subset;
-  order.subset_seed = plan.data.subset_seed;
-  const data::LoaderOptions options{batch_size, plan.data.workers, plan.data.prefetch,
-                                    data::derive_dataset_seed(plan.run.seed, dataset.name)};
-  auto flow = std::make_unique<DataFlow>(catalogue.find(ComponentKind::dataset, dataset.use), dataset, options, order);
-  flow->model.push_back(connect_model(training.model, plan.model, flow->dataset));
+  auto flow = std::make_unique<DataFlow>(catalogue, plan, dataset);
+  const plugins::Dataset& opened = flow->feed.dataset();
+  flow->model.push_back(connect_model(training.model, plan.model, opened));
   for (size_t i = 0; i < training.losses.size(); ++i)
     flow->losses.push_back(connect(training.losses[i].inputs(), training.losses[i].component().describe(),
-                                   plan.losses[i], training.model, flow->dataset));
+                                   plan.losses[i], training.model, opened));
   return flow;
 }
 
 void connect_metrics(const Training& training, DataFlow& flow) {
   for (size_t i = 0; i < training.metrics.size(); ++i)
     flow.metrics.push_back(connect(training.metrics[i].inputs(), training.metrics[i].component().describe(),
-                                   training.plan->metrics[i], training.model, flow.dataset));
+                                   training.plan->metrics[i], training.model, flow.feed.dataset()));
 }
 
 }  // namespace
 
-DataFlow::DataFlow(const plugins::Component& component, const config::NamedDataset& plan,
-                   const data::LoaderOptions& options, const data::SamplerOptions& order)
-    : dataset(component, plan),
-      samples(dataset),
-      sampler(dataset.size(), order),
-      batch_size(options.batch_size),
-      loader(samples, options) {
-  if (sampler.size() == 0)
-    throw Error(ErrorKind::configuration, plan.place + ": the subset " + config::to_string(plan.subset) + " of " +
-                                              std::to_string(dataset.size()) +
-                                              " samples is none; expected at least one sample: take a larger part");
+void DataFlow::add_skipped(NamedFigures& figures) const {
+  if (feed.may_skip()) figures.emplace_back(name() + "/skipped_samples", feed.skipped());
 }
 
 Flow DataFlow::to_flow(const data::Batch& batch) const {
   Flow flow;
   flow.fields.reserve(batch.fields.size());
   for (size_t i = 0; i < batch.fields.size(); ++i)
-    flow.fields.push_back(
-        at::from_blob(batch.fields[i].data, batch.fields[i].shape, plugins::to_scalar_type(dataset.fields()[i].dtype)));
+    flow.fields.push_back(at::from_blob(batch.fields[i].data, batch.fields[i].shape,
+                                        plugins::to_scalar_type(feed.dataset().fields()[i].dtype)));
   return flow;
 }
-
-int64_t DataFlow::batches() const { return sampler.size() / batch_size + (sampler.size() % batch_size != 0); }
 
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
   prepare_libtorch(plan.run);
@@ -156,17 +141,13 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
     training.callbacks.emplace_back(catalogue.find(ComponentKind::callback, callback.use), callback);
   training.figure_names = name_figures(plan, training.losses, training.metrics);
 
-  const config::DataSection& data = plan.data;
-  training.train =
-      build_data(training, catalogue, data.train, data.batch_size,
-                 {.shuffle = data.shuffle, .seed = plan.run.seed, .most = data.limit_batches * data.batch_size});
-  for (const config::NamedDataset& dataset : data.validation) {
-    training.validation.push_back(build_data(training, catalogue, dataset, data.validation_batch_size,
-                                             {.most = data.validation_limit_batches * data.validation_batch_size}));
+  training.train = build_data(training, catalogue, plan.data.train);
+  for (const config::NamedDataset& dataset : plan.data.validation) {
+    training.validation.push_back(build_data(training, catalogue, dataset));
     connect_metrics(training, *training.validation.back());
   }
 
-  training.steps_per_epoch = training.train->batches();
+  training.steps_per_epoch = training.train->feed.batches();
   training.total_steps = count_total_steps(plan.train, training.steps_per_epoch);
   const double base_lr = std::visit([](const auto& chosen) { return chosen.lr; }, plan.optimizer);
   training.schedule = optimization::Schedule::make(plan.schedule, base_lr, training.total_steps);

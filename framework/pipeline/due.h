@@ -13,15 +13,18 @@ class Due {
  public:
   explicit Due(const config::Period& period) : period_(period) {}
 
-  // To be asked once after each step. By time, it is due at the first step after the period has passed since the thing
+  // To be asked once after each batch. By time, it is due at the first step after the period has passed since the thing
   // last ended, see restart().
   bool now(const RunState& state) {
-    const bool epoch_is_over = state.step_in_epoch == state.steps_per_epoch;
     switch (period_.unit) {
       case config::Period::Unit::never: return false;
       case config::Period::Unit::epochs:
-        return epoch_is_over && std::fmod(static_cast<double>(state.epoch), period_.count) == 0;
-      case config::Period::Unit::steps: return std::fmod(static_cast<double>(state.step), period_.count) == 0;
+        return state.is_epoch_complete && std::fmod(static_cast<double>(state.epoch), period_.count) == 0;
+      case config::Period::Unit::steps:
+        // A batch of which nothing could be read was no step.
+        if (state.step == asked_at_step_) return false;
+        asked_at_step_ = state.step;
+        return std::fmod(static_cast<double>(state.step), period_.count) == 0;
       case config::Period::Unit::seconds:
         if (state.time_s - counted_from_s_ < period_.count) return false;
         counted_from_s_ = state.time_s;  // until restart() says when the work was over
@@ -37,6 +40,7 @@ class Due {
  private:
   config::Period period_;
   double counted_from_s_ = 0;
+  int64_t asked_at_step_ = 0;
 };
 
 }  // namespace tenon::pipeline

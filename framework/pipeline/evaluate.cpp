@@ -6,6 +6,19 @@
 
 namespace tenon::pipeline {
 
+namespace {
+
+void evaluate_batch(Training& training, DataFlow& data, const data::Batch& batch, const plugins::RunPosition& position,
+                    LossMeter& meter) {
+  Flow flow = data.to_flow(batch);
+  flow.outputs = training.model.forward(position, data.model.front().gather(flow));
+  meter.add(compute_losses(training, data, flow, position).values);
+  for (size_t i = 0; i < training.metrics.size(); ++i)
+    training.metrics[i].update(position, data.metrics[i].gather(flow));
+}
+
+}  // namespace
+
 std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins::RunPosition position,
                                      const std::function<bool(int64_t)>& after_batch) {
   // Not InferenceMode: what a model computes here and keeps (a table of positions) must serve training too.
@@ -15,24 +28,24 @@ std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins
   for (plugins::Metric& metric : training.metrics) metric.reset();
 
   int64_t done = 0;
+  int64_t samples = 0;
   // Epoch 0: the same samples whenever the model is evaluated, for figures that can be compared.
-  data.loader.start(data.sampler.order(0), 0);
-  while (const data::Batch* batch = data.loader.next()) {
-    Flow flow = data.to_flow(*batch);
-    flow.outputs = training.model.forward(position, data.model.front().gather(flow));
-    meter.add(compute_losses(training, data, flow, position).values);
-    for (size_t i = 0; i < training.metrics.size(); ++i)
-      training.metrics[i].update(position, data.metrics[i].gather(flow));
+  data.feed.start(0);
+  while (const data::Batch* batch = data.feed.next()) {
+    if (batch->size > 0) evaluate_batch(training, data, *batch, position, meter);
+    samples += batch->size;
     if (!after_batch(++done)) return std::nullopt;
   }
+  if (samples == 0) data.feed.refuse_empty_pass();
 
-  const std::string prefix = data.dataset.name() + "/";
+  const std::string prefix = data.name() + "/";
   NamedFigures figures{{prefix + "loss", meter.total()}};
   for (const auto& [name, value] : meter.parts()) figures.emplace_back(prefix + name, value);
   for (size_t i = 0; i < training.metrics.size(); ++i) {
     const std::vector<double> values = training.metrics[i].compute(position);
     for (size_t k = 0; k < values.size(); ++k) figures.emplace_back(prefix + training.figure_names[i][k], values[k]);
   }
+  data.add_skipped(figures);
   return figures;
 }
 

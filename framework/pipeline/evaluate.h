@@ -3,9 +3,6 @@
 
 #include <functional>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "framework/pipeline/training.h"
 
@@ -14,7 +11,6 @@ namespace tenon::pipeline {
 // Runs the model in evaluation mode, without gradients, over all of the data. Returns the figures with the data's name
 // in front: `validation/loss`, then each loss where there are several, then the metrics. `after_batch(done)` is called
 // after every batch and says whether to go on; nothing is returned if it did not.
-using NamedFigures = std::vector<std::pair<std::string, double>>;
 std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins::RunPosition position,
                                      const std::function<bool(int64_t)>& after_batch);
 

@@ -18,9 +18,10 @@ struct RunState {
   int64_t step = 0;   // optimizer steps done
   int64_t total_epochs = 0;
   int64_t total_steps = 0;
-  int64_t steps_per_epoch = 0;
+  int64_t steps_per_epoch = 0;                                  // batches, of which each that can be read is a step
   int64_t step_in_epoch = 0;                                    // done in this epoch
   int64_t samples_in_epoch = 0;                                 // seen in this epoch
+  bool is_epoch_complete = false;                               // all its batches were seen
   double time_s = 0;                                            // since run_start
   double learning_rate = 0;                                     // of the step just done or about to be
   double step_loss = std::numeric_limits<double>::quiet_NaN();  // the sum of losses of the last step done

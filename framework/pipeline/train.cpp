@@ -82,23 +82,32 @@ class Loop {
   }
 
  private:
-  bool is_over() const { return stopping_ || state_.step >= state_.total_steps; }
+  // By epochs the last one is run to its end, though it may have fewer steps where whole batches cannot be read.
+  bool is_over() const {
+    if (stopping_ || state_.step >= state_.total_steps) return true;
+    return training_.plan->train.epochs > 0 && state_.epoch == state_.total_epochs && state_.is_epoch_complete;
+  }
 
   void run_epoch() {
     ++state_.epoch;
     state_.step_in_epoch = 0;
     state_.samples_in_epoch = 0;
+    state_.is_epoch_complete = false;
     epoch_meter_.reset();
     announce(Event::epoch_start);
     DataFlow& data = *training_.train;
-    data.loader.start(data.sampler.order(state_.epoch), state_.epoch);
-    while (!is_over()) {
-      const data::Batch* batch = data.loader.next();
+    data.feed.start(state_.epoch);
+    for (int64_t batches = 0; !is_over();) {
+      const data::Batch* batch = data.feed.next();
       if (!batch) break;
-      announce(Event::batch_fetched);
-      run_step(*batch);
+      state_.is_epoch_complete = ++batches == state_.steps_per_epoch;
+      if (batch->size > 0) {
+        announce(Event::batch_fetched);
+        run_step(*batch);
+      }
       after_step();
     }
+    if (state_.is_epoch_complete && state_.samples_in_epoch == 0) data.feed.refuse_empty_pass();
     end_epoch();
   }
 
@@ -121,14 +130,13 @@ class Loop {
   // What happens at its times. Each stage may be asked for by the observers of an earlier one.
   void after_step() {
     if (log_due_.now(state_) || verdict_.log) log();
-    if (is_epoch_complete()) remember(epoch_figures());
+    if (state_.is_epoch_complete) remember(epoch_figures());
     // Who asks the run to end waits for this step, not for a whole validation.
     if ((validation_due_.now(state_) || verdict_.evaluate) && !has_signal()) validate();
     if (checkpoint_due_.now(state_) || verdict_.save) save_checkpoint();
     take_stop();
   }
 
-  bool is_epoch_complete() const { return state_.step_in_epoch == state_.steps_per_epoch; }
   bool has_signal() const { return stop_signal_.load(std::memory_order_relaxed) != 0; }
 
   void log() {
@@ -147,9 +155,9 @@ class Loop {
     verdict_.evaluate = false;
     std::vector<NamedFigures> lines;
     for (const auto& data : training_.validation) {
-      state_.validation_name = data->dataset.name();
+      state_.validation_name = data->name();
       state_.validation_batch = 0;
-      state_.validation_batches = data->batches();
+      state_.validation_batches = data->feed.batches();
       announce(Event::validation_start);
       const auto figures = evaluate(training_, *data, position(), [this](int64_t done) {
         state_.validation_batch = done;
@@ -215,14 +223,18 @@ class Loop {
     figures.emplace_back("train/learning_rate", state_.learning_rate);
     return figures;
   }
-  NamedFigures epoch_figures() const { return training_figures(epoch_meter_); }
+  NamedFigures epoch_figures() const {
+    NamedFigures figures = training_figures(epoch_meter_);
+    training_.train->add_skipped(figures);
+    return figures;
+  }
 
   // An epoch that a stop cut short has no line: it would read like that of a whole one.
   void end_epoch() {
     NamedFigures figures = epoch_figures();
     remember(figures);
     announce(Event::epoch_end);
-    if (is_epoch_complete() || !stopping_) {
+    if (state_.is_epoch_complete || !stopping_) {
       take_scalars(figures);
       recorder_.record(LineKind::epoch, state_, figures);
     }
@@ -284,12 +296,14 @@ class Loop {
 
   void learn_directions() {
     state_.directions = {{"train/learning_rate", 0}};
+    if (training_.train->feed.may_skip()) state_.directions["train/skipped_samples"] = -1;
     learn_loss_directions("train/");
     for (const auto& data : training_.validation) {
-      learn_loss_directions(data->dataset.name() + "/");
+      learn_loss_directions(data->name() + "/");
+      if (data->feed.may_skip()) state_.directions[data->name() + "/skipped_samples"] = -1;
       for (size_t i = 0; i < training_.metrics.size(); ++i)
         for (size_t k = 0; k < training_.figure_names[i].size(); ++k)
-          state_.directions[data->dataset.name() + "/" + training_.figure_names[i][k]] =
+          state_.directions[data->name() + "/" + training_.figure_names[i][k]] =
               training_.metrics[i].figures()[k].direction;
     }
   }

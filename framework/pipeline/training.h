@@ -3,12 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/config/run_plan.h"
-#include "framework/data/loader.h"
-#include "framework/data/plugin_samples.h"
-#include "framework/data/sampler.h"
+#include "framework/data/feed.h"
 #include "framework/optimization/optimizer.h"
 #include "framework/optimization/schedule.h"
 #include "framework/pipeline/connections.h"
@@ -20,20 +19,22 @@
 
 namespace tenon::pipeline {
 
-// A dataset with its loader, and the wiring of everything that is fed from it. Not movable: parts point to each other.
+using NamedFigures = std::vector<std::pair<std::string, double>>;
+
+// A dataset of the run, and the wiring of everything that is fed from it.
 struct DataFlow {
-  DataFlow(const plugins::Component& component, const config::NamedDataset& plan, const data::LoaderOptions& options,
-           const data::SamplerOptions& order);
+  DataFlow(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset)
+      : feed(catalogue, plan, dataset) {}
+
+  const std::string& name() const { return feed.dataset().name(); }
 
   // The batch's fields as CPU tensors over the loader's own memory, valid until its next batch.
   Flow to_flow(const data::Batch& batch) const;
-  int64_t batches() const;  // a pass
 
-  plugins::Dataset dataset;
-  data::PluginSamples samples;
-  data::Sampler sampler;
-  int64_t batch_size;
-  data::Loader loader;
+  // Where samples may be skipped, `<name>/skipped_samples`: how many the pass has lacked so far.
+  void add_skipped(NamedFigures& figures) const;
+
+  data::Feed feed;
   std::vector<Wiring> model;  // one
   std::vector<Wiring> losses;
   std::vector<Wiring> metrics;  // empty for the training data

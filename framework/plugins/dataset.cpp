@@ -1,6 +1,9 @@
 #include "framework/plugins/dataset.h"
 
+#include <tenon/sample_order.h>
+
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <optional>
 #include <set>
@@ -115,6 +118,12 @@ SampleField read_field(const tenon_field& declared) {
   return field;
 }
 
+[[noreturn]] void refuse_number(const Component& component, const char* function, size_t sample,
+                                const std::string& found, const char* expected) {
+  throw Error(ErrorKind::plugin, component.describe() + ", " + function + ": sample " + std::to_string(sample) +
+                                     " has " + found + "; expected " + expected);
+}
+
 }  // namespace
 
 Dataset::Dataset(const Component& component, const config::NamedDataset& plan)
@@ -148,6 +157,34 @@ void Dataset::read_fields() {
       refuse(name + " " + mistake.what());
     }
   }
+}
+
+std::optional<std::vector<int64_t>> Dataset::read_lengths() const {
+  const auto* extension = instance_.extension<tenon_sample_lengths>(TENON_SAMPLE_LENGTHS);
+  if (!extension || !extension->lengths) return std::nullopt;
+  std::vector<int64_t> lengths(static_cast<size_t>(size_));
+  call_plugin(component(), "sample_lengths.lengths",
+              [&] { return extension->lengths(instance_.self(), lengths.data()); });
+  for (size_t i = 0; i < lengths.size(); ++i)
+    if (lengths[i] < 0)
+      refuse_number(component(), "sample_lengths.lengths", i, std::to_string(lengths[i]), "0 or more");
+  return lengths;
+}
+
+std::optional<std::vector<double>> Dataset::read_weights() const {
+  const auto* extension = instance_.extension<tenon_sample_weights>(TENON_SAMPLE_WEIGHTS);
+  if (!extension || !extension->weights) return std::nullopt;
+  std::vector<double> weights(static_cast<size_t>(size_));
+  call_plugin(component(), "sample_weights.weights",
+              [&] { return extension->weights(instance_.self(), weights.data()); });
+  for (size_t i = 0; i < weights.size(); ++i)
+    if (!(weights[i] >= 0) || std::isinf(weights[i]))
+      refuse_number(component(), "sample_weights.weights", i, std::to_string(weights[i]), "a finite number, 0 or more");
+  if (std::ranges::all_of(weights, [](double weight) { return weight == 0; }))
+    throw Error(ErrorKind::plugin, component().describe() +
+                                       ", sample_weights.weights: all are 0; expected at least one "
+                                       "that is more");
+  return weights;
 }
 
 void* Dataset::open_worker(uint64_t worker_id, uint64_t seed) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ class Dataset {
   const Component& component() const { return instance_.component(); }
   int64_t size() const { return size_; }
   const std::vector<Field>& fields() const { return fields_; }
+
+  // What the plugin knows of all samples beforehand, see tenon/sample_order.h; nothing where it has no such extension.
+  // Throws Error(plugin) for numbers out of range, or what the plugin says.
+  std::optional<std::vector<int64_t>> read_lengths() const;
+  std::optional<std::vector<double>> read_weights() const;
 
   // [worker] What a worker thread keeps; each is used by one thread, and closed by close_worker on it.
   void* open_worker(uint64_t worker_id, uint64_t seed) const;

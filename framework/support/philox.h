@@ -28,7 +28,8 @@ enum class StreamPurpose : uint32_t {
   initial_weights = 4,
   training = 5,
   dataset = 6,
-  frame = 7
+  frame = 7,
+  batch_order = 8
 };
 
 // 64 random bits for (seed, purpose, a, b): for instance (dataset seed, sample, epoch, index). a < 2^32, b < 2^64.

@@ -61,6 +61,8 @@ validation_batch_size = 64
 workers = 2
 prefetch = 2
 shuffle = true
+sampler = "uniform"
+on_error = "stop"
 limit_batches = 0
 validation_limit_batches = 0
 subset_seed = 0
@@ -165,6 +167,8 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "data.workers=1",
        "data.prefetch=1",
        "data.shuffle=false",
+       "data.sampler=length_bucketed",
+       "data.on_error=skip",
        "data.limit_batches=1",
        "data.validation_limit_batches=1",
        "data.subset_seed=1",

@@ -106,7 +106,7 @@ TEST_CASE("the last batch is as large as what is left") {
   ReadAhead ahead(4, 2);
   ahead.start(10, 2);
   CHECK(ahead.front() == 2);
-  CHECK(ahead.front_size() == 2);
+  CHECK(ahead.kept_of(ahead.front()) == 2);
   const Tickets tickets = *ahead.take(100);
   CHECK(tickets.position == 8);
   CHECK(tickets.count == 2);

@@ -16,6 +16,7 @@ std::vector<int64_t> due_steps(Unit unit, double count) {
     state.step = step;
     state.epoch = (step - 1) / 4 + 1;
     state.step_in_epoch = (step - 1) % 4 + 1;
+    state.is_epoch_complete = state.step_in_epoch == 4;
     state.time_s = static_cast<double>(step);
     if (!due.now(state)) continue;
     steps.push_back(step);

@@ -39,13 +39,13 @@ TEST_CASE("a limited epoch ends after so many batches, and the run with its epoc
 TEST_CASE("a limit beyond the data changes nothing") {
   BuiltRun run({{"data.limit_batches=1000000000", "data.validation_limit_batches=1000000000"}});
   CHECK(run.train().state.step == 8);
-  CHECK(run.training->validation.at(0)->sampler.size() == 359);
+  CHECK(run.training->validation.at(0)->feed.sampler().size() == 359);
 }
 
 TEST_CASE("a limited validation counts the samples of its batches alone") {
   BuiltRun run({{"data.validation_batch_size=50", "data.validation_limit_batches=2"}});
   run.train();
-  CHECK(run.training->validation.at(0)->batches() == 2);
+  CHECK(run.training->validation.at(0)->feed.batches() == 2);
   for (const RecordedLine& line : run.recorder.of_kind(LineKind::validation)) {
     const double correct = line.at("validation/accuracy") * 100;
     CHECK(correct == doctest::Approx(std::round(correct)));
@@ -55,8 +55,8 @@ TEST_CASE("a limited validation counts the samples of its batches alone") {
 TEST_CASE("training and validation take parts of one dataset that have no sample in common") {
   BuiltRun run(
       {{"data.train.subset='80%'", "data.validation={use='digits', subset='80%-100%'}", "data.subset_seed=5"}});
-  const std::vector<int64_t> trained = run.training->train->sampler.order(1);
-  const std::vector<int64_t> validated = run.training->validation.at(0)->sampler.order(0);
+  const std::vector<int64_t> trained = run.training->train->feed.sampler().order(1);
+  const std::vector<int64_t> validated = run.training->validation.at(0)->feed.sampler().order(0);
   CHECK(trained.size() == 1150);  // of 1438
   CHECK(validated.size() == 288);
   std::set<int64_t> all(trained.begin(), trained.end());
@@ -66,7 +66,7 @@ TEST_CASE("training and validation take parts of one dataset that have no sample
   CHECK(run.recorder.of_kind(LineKind::validation).size() == 2);
 
   const BuiltRun other({{"data.train.subset='80%'", "data.subset_seed=6"}});
-  CHECK(other.training->train->sampler.order(1) != trained);
+  CHECK(other.training->train->feed.sampler().order(1) != trained);
 }
 
 TEST_CASE("a part without a sample is refused") {

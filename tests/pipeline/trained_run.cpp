@@ -41,7 +41,8 @@ plugins::Catalogue open_plugins() {
   plugins::install_libtorch();
   const fs::path built = TENON_BINARY_DIR;
   std::vector<fs::path> directories{built / "plugins"};
-  for (const char* fixture : {"counting", "event_recorder", "noise", "reporting", "sentences", "stopping", "two_parts"})
+  for (const char* fixture :
+       {"counting", "event_recorder", "noise", "reporting", "sentences", "stopping", "torn", "two_parts"})
     directories.push_back(built / "tests/fixtures/plugins" / fixture);
   return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build());
 }

@@ -12,17 +12,23 @@ namespace {
 // Sentences with i % 4 tokens in sample i, padded with -1, two in a batch; and the input `tokens` of a component.
 struct Sentences {
   explicit Sentences(const std::string& port_shape)
-      : data(run.catalogue->find(tenon::config::ComponentKind::dataset, "sentences"),
-             {{"sentences", {{"padding", -1.0}, {"bytes", false}}, {}, ""}, "train"},
-             {.batch_size = 2, .workers = 1, .prefetch = 1, .seed = 0}, {}),
+      : plan(plan_of(*run.plan)),
+        data(*run.catalogue, plan, plan.data.train),
         wiring(connect({{"tokens", tenon::plugins::parse_shape(port_shape), TENON_DTYPE_BIT(TENON_INT64), ""}},
-                       "the loss", {"odd_loss", {}, {}, "run.toml:3:1"}, run.training->model, data.dataset)) {
-    data.loader.start({1, 2, 3, 4, 0, 8}, 1);
+                       "the loss", {"odd_loss", {}, {}, "run.toml:3:1"}, run.training->model, data.feed.dataset())) {
+    data.feed.loader().start({1, 2, 3, 4, 0, 8}, 1);
   }
 
-  at::Tensor next_input() { return wiring.gather(data.to_flow(*data.loader.next())).at(0).clone(); }
+  at::Tensor next_input() { return wiring.gather(data.to_flow(*data.feed.loader().next())).at(0).clone(); }
+
+  static tenon::config::RunPlan plan_of(tenon::config::RunPlan plan) {
+    plan.data.batch_size = 2;
+    plan.data.train = {{"sentences", {{"padding", -1.0}, {"bytes", false}}, {}, ""}, "train"};
+    return plan;
+  }
 
   const BuiltRun run{{}};
+  const tenon::config::RunPlan plan;
   DataFlow data;
   Wiring wiring;
 };

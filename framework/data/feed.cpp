@@ -1,0 +1,105 @@
+#include "framework/data/feed.h"
+
+#include <string>
+#include <utility>
+
+#include "framework/data/dataset_seed.h"
+#include "framework/support/error.h"
+
+namespace tenon::data {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+bool is_training(const config::RunPlan& plan, const config::NamedDataset& dataset) {
+  return &dataset == &plan.data.train;
+}
+
+LoaderOptions make_loader_options(const config::RunPlan& plan, const config::NamedDataset& dataset) {
+  const config::DataSection& data = plan.data;
+  return {.batch_size = is_training(plan, dataset) ? data.batch_size : data.validation_batch_size,
+          .workers = data.workers,
+          .prefetch = data.prefetch,
+          .seed = derive_dataset_seed(plan.run.seed, dataset.name),
+          .skip_bad_samples = data.on_error == config::OnError::skip};
+}
+
+// Validation data is read once, in its own order.
+SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::NamedDataset& dataset) {
+  const config::DataSection& data = plan.data;
+  SamplerOptions options{.subset = dataset.subset, .subset_seed = data.subset_seed};
+  if (is_training(plan, dataset)) {
+    options.kind = data.sampler;
+    options.shuffle = data.shuffle;
+    options.seed = plan.run.seed;
+    options.batch_size = data.batch_size;
+    options.most = data.limit_batches * data.batch_size;
+  } else {
+    options.most = data.validation_limit_batches * data.validation_batch_size;
+  }
+  return options;
+}
+
+[[noreturn]] void refuse_sampler(const plugins::Dataset& dataset, const config::NamedDataset& plan, const char* sampler,
+                                 const char* lacks) {
+  throw Error(ErrorKind::configuration, plan.place + ": data.sampler is \"" + sampler + "\", but " +
+                                            dataset.component().describe() + " does not know the " + lacks +
+                                            " of its samples; expected a dataset that does, or sampler = \"uniform\"");
+}
+
+SampleTraits read_traits(const plugins::Dataset& dataset, const config::NamedDataset& plan, config::SamplerKind kind) {
+  SampleTraits traits;
+  if (kind == config::SamplerKind::length_bucketed) {
+    auto lengths = dataset.read_lengths();
+    if (!lengths) refuse_sampler(dataset, plan, "length_bucketed", "lengths");
+    traits.lengths = std::move(*lengths);
+  }
+  if (kind == config::SamplerKind::weighted) {
+    auto weights = dataset.read_weights();
+    if (!weights) refuse_sampler(dataset, plan, "weighted", "weights");
+    traits.weights = std::move(*weights);
+  }
+  return traits;
+}
+
+Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& plan, const config::NamedDataset& named) {
+  const SamplerOptions options = make_sampler_options(plan, named);
+  Sampler sampler(dataset.size(), options, read_traits(dataset, named, options.kind));
+  if (sampler.size() == 0)
+    throw Error(ErrorKind::configuration, named.place + ": the subset " + config::to_string(named.subset) + " of " +
+                                              std::to_string(dataset.size()) +
+                                              " samples is none; expected at least one sample: take a larger part");
+  return sampler;
+}
+
+}  // namespace
+
+Feed::Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset)
+    : dataset_(catalogue.find(config::ComponentKind::dataset, dataset.use), dataset),
+      samples_(dataset_),
+      sampler_(make_sampler(dataset_, plan, dataset)),
+      options_(make_loader_options(plan, dataset)),
+      loader_(samples_, options_) {}
+
+int64_t Feed::batches() const { return sampler_.size() / batch_size() + (sampler_.size() % batch_size() != 0); }
+
+void Feed::start(int64_t epoch) {
+  skipped_.start_pass();
+  loader_.start(sampler_.order(epoch), epoch);
+}
+
+const Batch* Feed::next() {
+  const Batch* batch = loader_.next();
+  if (batch) skipped_.add(*batch);
+  return batch;
+}
+
+void Feed::refuse_empty_pass() const {
+  throw Error(ErrorKind::data, dataset_.name() + ": none of its " + std::to_string(skipped_.in_pass()) +
+                                   " samples could be read, as the log says; expected data.on_error = \"skip\" to "
+                                   "leave at least one: mend the data");
+}
+
+}  // namespace tenon::data

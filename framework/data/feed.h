@@ -1,0 +1,51 @@
+// A dataset of a run, ready to be read: the plugin's object, the order of its samples, and the loader.
+#pragma once
+
+#include <cstdint>
+
+#include "framework/config/run_plan.h"
+#include "framework/data/loader.h"
+#include "framework/data/plugin_samples.h"
+#include "framework/data/sampler.h"
+#include "framework/data/skipped_samples.h"
+#include "framework/plugins/catalogue.h"
+#include "framework/plugins/dataset.h"
+
+namespace tenon::data {
+
+// Not movable: parts point to each other.
+class Feed {
+ public:
+  // `dataset` is one of the plan's. Throws Error(configuration) for a subset without samples, and for a sampler that
+  // goes by what the dataset does not know; and as plugins::Dataset and Loader do.
+  Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset);
+
+  const plugins::Dataset& dataset() const { return dataset_; }
+  const Sampler& sampler() const { return sampler_; }
+  Loader& loader() { return loader_; }  // for a pass in another order
+  int64_t batch_size() const { return options_.batch_size; }
+  int64_t batches() const;  // of a pass
+  bool may_skip() const { return options_.skip_bad_samples; }
+
+  // Begins a pass over the samples of `epoch`; 0 for one that is always the same.
+  void start(int64_t epoch);
+
+  // The next batch, see Loader; of samples that were left out the log says why.
+  const Batch* next();
+
+  // Samples that the pass has lacked so far.
+  int64_t skipped() const { return skipped_.in_pass(); }
+
+  // Throws Error(data): every sample of a pass was left out.
+  [[noreturn]] void refuse_empty_pass() const;
+
+ private:
+  plugins::Dataset dataset_;
+  PluginSamples samples_;
+  Sampler sampler_;
+  LoaderOptions options_;
+  Loader loader_;
+  SkippedSamples skipped_;
+};
+
+}  // namespace tenon::data

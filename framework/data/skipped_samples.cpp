@@ -1,0 +1,16 @@
+#include "framework/data/skipped_samples.h"
+
+#include "framework/support/log.h"
+
+namespace tenon::data {
+
+void SkippedSamples::add(const Batch& batch) {
+  in_pass_ += static_cast<int64_t>(batch.skipped.size());
+  for (const SkippedSample& sample : batch.skipped) {
+    if (!known_.insert(sample.index).second || known_.size() > kMostWarnings) continue;
+    support::log_warning("skipped: " + sample.reason +
+                         (known_.size() == kMostWarnings ? "; further ones are counted and not named" : ""));
+  }
+}
+
+}  // namespace tenon::data

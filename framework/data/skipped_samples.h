@@ -1,0 +1,28 @@
+// The samples of a dataset that could not be read, as [data] on_error = "skip" lets a run go on without them.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "framework/data/batch.h"
+
+namespace tenon::data {
+
+class SkippedSamples {
+ public:
+  static constexpr size_t kMostWarnings = 20;
+
+  void start_pass() { in_pass_ = 0; }
+
+  // Counts what the batch lacks, and warns of each sample that was not met before, up to kMostWarnings in a run.
+  void add(const Batch& batch);
+
+  int64_t in_pass() const { return in_pass_; }
+
+ private:
+  int64_t in_pass_ = 0;
+  std::set<int64_t> known_;  // their indices
+};
+
+}  // namespace tenon::data

@@ -1,0 +1,143 @@
+// Samplers that go by the samples' weights and lengths.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "framework/data/sampler.h"
+
+using namespace tenon::data;
+using tenon::config::SamplerKind;
+
+namespace {
+
+// Lengths from 1 to 500 without an order.
+std::vector<int64_t> make_lengths(int64_t size) {
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < size; ++i) lengths.push_back(1 + i * 7919 % 500);
+  return lengths;
+}
+
+// What the samples of a pass are padded by, if each batch is as long as its longest.
+int64_t count_padding(const std::vector<int64_t>& order, const std::vector<int64_t>& lengths, int64_t batch_size) {
+  int64_t padding = 0;
+  for (size_t begin = 0; begin < order.size(); begin += static_cast<size_t>(batch_size)) {
+    const size_t end = std::min(order.size(), begin + static_cast<size_t>(batch_size));
+    int64_t longest = 0;
+    for (size_t i = begin; i < end; ++i) longest = std::max(longest, lengths[static_cast<size_t>(order[i])]);
+    for (size_t i = begin; i < end; ++i) padding += longest - lengths[static_cast<size_t>(order[i])];
+  }
+  return padding;
+}
+
+std::vector<int64_t> sorted(std::vector<int64_t> order) {
+  std::ranges::sort(order);
+  return order;
+}
+
+SamplerOptions bucketed(int64_t batch_size) {
+  return {.kind = SamplerKind::length_bucketed, .shuffle = true, .seed = 5, .batch_size = batch_size};
+}
+
+}  // namespace
+
+TEST_CASE("length buckets have each sample once, and a small part of the padding") {
+  for (const int64_t size : {1, 8, 100, 12345}) {
+    CAPTURE(size);
+    const std::vector<int64_t> lengths = make_lengths(size);
+    const Sampler sampler(size, bucketed(8), {lengths, {}});
+    const std::vector<int64_t> order = sampler.order(1);
+    CHECK(sorted(order) == sequential_order(size));
+    if (size > 100)
+      CHECK(count_padding(order, lengths, 8) * 10 < count_padding(shuffled_order(size, 5, 1), lengths, 8));
+  }
+}
+
+TEST_CASE("length buckets are drawn anew each epoch, with short and long batches in no order") {
+  const std::vector<int64_t> lengths = make_lengths(4000);
+  const Sampler sampler(4000, bucketed(8), {lengths, {}});
+  CHECK(sampler.order(1) == sampler.order(1));
+  CHECK(sampler.order(1) != sampler.order(2));
+  const std::vector<int64_t> order = sampler.order(1);
+  int longer = 0;
+  for (size_t i = 8; i < order.size(); i += 8)
+    longer += lengths[static_cast<size_t>(order[i])] > lengths[static_cast<size_t>(order[i - 8])];
+  CHECK(longer > 200);
+  CHECK(longer < 300);
+  // Neither do the same samples always meet.
+  const std::vector<int64_t> other = sampler.order(2);
+  std::set<std::vector<int64_t>> batches;
+  for (size_t i = 0; i < order.size(); i += 8) batches.insert(sorted({order.begin() + i, order.begin() + i + 8}));
+  size_t again = 0;
+  for (size_t i = 0; i < other.size(); i += 8)
+    again += batches.contains(sorted({other.begin() + i, other.begin() + i + 8}));
+  CHECK(again < 5);
+}
+
+TEST_CASE("without shuffle length buckets are the samples by length") {
+  SamplerOptions options = bucketed(8);
+  options.shuffle = false;
+  const std::vector<int64_t> lengths = {3, 1, 2, 1, 0};
+  CHECK(Sampler(5, options, {lengths, {}}).order(1) == std::vector<int64_t>{4, 1, 3, 2, 0});
+}
+
+TEST_CASE("ranks share length buckets: together they have each sample once, and batches of like lengths each") {
+  const std::vector<int64_t> lengths = make_lengths(1003);
+  std::vector<int64_t> all;
+  for (int64_t rank = 0; rank < 3; ++rank) {
+    SamplerOptions options = bucketed(8);
+    options.rank = rank;
+    options.world = 3;
+    const std::vector<int64_t> order = Sampler(1003, options, {lengths, {}}).order(4);
+    CHECK(count_padding(order, lengths, 8) * 5 < count_padding(shuffled_order(1003, 5, 1), lengths, 8) / 3);
+    all.insert(all.end(), order.begin(), order.end());
+  }
+  CHECK(sorted(all) == sequential_order(1003));
+}
+
+TEST_CASE("weights say how often a sample is drawn") {
+  const std::vector<double> weights = {0, 1, 3, 0, 6, 0};
+  std::map<int64_t, int64_t> counts;
+  const Sampler sampler(6, {.kind = SamplerKind::weighted, .shuffle = true, .seed = 3}, {{}, weights});
+  CHECK(sampler.size() == 6);
+  CHECK(sampler.order(1) == sampler.order(1));
+  for (int64_t epoch = 1; epoch <= 10000; ++epoch)
+    for (const int64_t sample : sampler.order(epoch)) ++counts[sample];
+  CHECK(counts.size() == 3);
+  // 60000 draws: five standard deviations of a binomial count.
+  for (const auto& [sample, expected] : std::map<int64_t, double>{{1, 0.1}, {2, 0.3}, {4, 0.6}})
+    CHECK(std::abs(static_cast<double>(counts[sample]) - 60000 * expected) <
+          5 * std::sqrt(60000 * expected * (1 - expected)));
+}
+
+TEST_CASE("weights count within a subset, and a limit of the epoch is the number of draws") {
+  std::vector<double> weights(1000, 1);
+  const tenon::config::Subset half{0, tenon::config::Subset::kWhole / 2};
+  const std::vector<int64_t> allowed = subset_samples(1000, half, 9);
+  weights[static_cast<size_t>(allowed[17])] = 1e6;
+  const Sampler sampler(
+      1000, {.kind = SamplerKind::weighted, .shuffle = true, .seed = 3, .subset = half, .subset_seed = 9, .most = 200},
+      {{}, weights});
+  const std::vector<int64_t> order = sampler.order(1);
+  CHECK(order.size() == 200);
+  CHECK(std::ranges::count(order, allowed[17]) > 190);
+  for (const int64_t sample : order) CHECK(std::ranges::binary_search(allowed, sample));
+}
+
+TEST_CASE("ranks draw by weight what one process would") {
+  const std::vector<double> weights = {5, 1, 1, 1, 1, 1, 1};
+  SamplerOptions options{.kind = SamplerKind::weighted, .shuffle = true, .seed = 3};
+  const std::vector<int64_t> alone = Sampler(7, options, {{}, weights}).order(2);
+  std::vector<int64_t> together(7);
+  options.world = 2;
+  for (options.rank = 0; options.rank < 2; ++options.rank) {
+    int64_t place = options.rank;
+    for (const int64_t sample : Sampler(7, options, {{}, weights}).order(2)) {
+      together[static_cast<size_t>(place)] = sample;
+      place += 2;
+    }
+  }
+  CHECK(together == alone);
+}

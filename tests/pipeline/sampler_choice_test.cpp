@@ -1,0 +1,57 @@
+// [data] sampler: what the dataset knows of its samples reaches the order in which they are read.
+#include <set>
+
+#include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+using tenon::support::Error;
+
+namespace {
+
+std::string refusal_of(const Setup& setup) {
+  try {
+    const BuiltRun run(setup);
+  } catch (const Error& error) {
+    CHECK(error.kind() == tenon::support::ErrorKind::configuration);
+    return error.what();
+  }
+  return "accepted";
+}
+
+const std::string kTorn = "data.train={use='torn'}";
+
+}  // namespace
+
+TEST_CASE("weights of the dataset decide what is drawn") {
+  BuiltRun run({{"data.train={use='torn', params={lighter=0}}", "data.sampler=weighted", "data.batch_size=8",
+                 "data.validation={use='torn'}"}});
+  const std::vector<int64_t> order = run.training->train->feed.sampler().order(1);
+  CHECK(order.size() == 40);
+  for (const int64_t sample : order) CHECK(sample < 20);
+  CHECK(run.training->validation.at(0)->feed.sampler().order(0).back() == 39);  // the whole, in its own order
+  CHECK(run.train().state.samples_in_epoch == 40);
+}
+
+TEST_CASE("lengths of the dataset decide what shares a batch") {
+  BuiltRun run({{kTorn, "data.sampler=length_bucketed", "data.batch_size=4", "data.validation={use='torn'}"}});
+  const std::vector<int64_t> order = run.training->train->feed.sampler().order(1);
+  CHECK(std::set<int64_t>(order.begin(), order.end()).size() == 40);
+  for (size_t i = 0; i < order.size(); i += 4) {
+    const std::set<int64_t> lengths{order[i] / 2, order[i + 1] / 2, order[i + 2] / 2, order[i + 3] / 2};
+    CHECK(*lengths.rbegin() - *lengths.begin() == 1);
+  }
+}
+
+TEST_CASE("a dataset that does not know what the sampler goes by is refused") {
+  CHECK(refusal_of({{"data.sampler=weighted"}}).find("data.sampler is \"weighted\", but ") != std::string::npos);
+  const std::string message = refusal_of({{"data.sampler=length_bucketed"}});
+  CHECK(message.find("run.toml:6:1: ") != std::string::npos);
+  CHECK(message.find(" does not know the lengths of its samples; expected a dataset that does") != std::string::npos);
+}
+
+TEST_CASE("drawing by weights and no shuffling exclude each other") {
+  const std::string message = refusal_of({{"data.sampler=weighted", "data.shuffle=false"}});
+  CHECK(message.find("data.shuffle is false with data.sampler = \"weighted\"") != std::string::npos);
+}
