@@ -15,14 +15,19 @@ using support::ErrorKind;
 
 namespace {
 
-po::options_description make_options() {
-  po::options_description options("Options", 100, 60);
+void add_run_file_options(po::options_description& options) {
   auto add = options.add_options();
   add("config", po::value<std::string>()->value_name("FILE"), "the run file (TOML); see configs/ for examples");
   add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
       "override a key of the run file, e.g. --set train.epochs=3; may be repeated");
   add("plugin-dir", po::value<std::vector<std::string>>()->value_name("DIR")->composing(),
       "look for plugins here first; may be repeated");
+}
+
+po::options_description make_options() {
+  po::options_description options("Options", 100, 60);
+  add_run_file_options(options);
+  auto add = options.add_options();
   add("check", "check the run file, its components and their connections, print the complete plan, and stop");
   add("help,h", "print this and stop");
   add("version", "print the versions of the host, LibTorch and the plugin ABI, and stop");
@@ -39,7 +44,7 @@ std::vector<std::string> option_names(const po::options_description& options) {
   throw Error(ErrorKind::configuration, "command line: " + what + "; expected " + expected + ", see host --help");
 }
 
-const std::vector<std::string> kCommands = {"plugins", "describe", "note", "validate"};
+const std::vector<std::string> kCommands = {"data", "plugins", "describe", "note", "validate"};
 
 // Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
 void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
@@ -83,6 +88,22 @@ po::options_description make_validate_options() {
   add("check", po::value<std::string>()->value_name("NAME"), "make this check only; docs/validate.md lists them");
   add("seed", po::value<uint64_t>()->value_name("N")->default_value(0), "for the made-up inputs");
   add("timeout", po::value<double>()->value_name("SECONDS")->default_value(30, "30"), "for each check");
+  return options;
+}
+
+// Options of `host data`, beside those of the run file.
+po::options_description make_data_options() {
+  po::options_description options("Options of data", 100, 60);
+  auto add = options.add_options();
+  add("data", po::value<std::string>()->value_name("NAME")->default_value("train"),
+      "which dataset: train, validation, or validation/NAME");
+  add("seconds", po::value<double>()->value_name("N")->default_value(5, "5"),
+      "how long the loader is timed; 0: not at all");
+  add("step-ms", po::value<double>()->value_name("N")->default_value(0, "0"),
+      "what a training step would take, which the consumer then sleeps");
+  add("sheet", po::value<std::string>()->value_name("FILE.html"), "draw the first samples of an epoch into this page");
+  add("samples", po::value<int64_t>()->value_name("N")->default_value(32), "how many samples the page has");
+  add("json", "print JSON");
   return options;
 }
 
@@ -142,6 +163,32 @@ CommandLine parse_note(int argc, const char* const* argv) {
   return line;
 }
 
+void put_run_file(const po::variables_map& given, CommandLine& line) {
+  if (!given.count("config")) refuse("--config is missing");
+  line.config = given["config"].as<std::string>();
+  if (given.count("set")) line.overrides = given["set"].as<std::vector<std::string>>();
+  put_plugin_directories(given, line);
+}
+
+CommandLine parse_data(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::data;
+  po::options_description options = make_data_options();
+  add_run_file_options(options);
+  const po::variables_map given = parse(argc - 1, argv + 1, options);
+  put_run_file(given, line);
+  if (given.count("json")) line.format = CommandLine::Format::json;
+  if (given.count("sheet")) line.file = given["sheet"].as<std::string>();
+  line.dataset = given["data"].as<std::string>();
+  line.seconds = given["seconds"].as<double>();
+  line.step_ms = given["step-ms"].as<double>();
+  line.samples = given["samples"].as<int64_t>();
+  if (!(line.seconds >= 0)) refuse("--seconds is " + std::to_string(line.seconds), "0 or more");
+  if (!(line.step_ms >= 0)) refuse("--step-ms is " + std::to_string(line.step_ms), "0 or more");
+  if (line.samples < 1) refuse("--samples is " + std::to_string(line.samples), "at least 1");
+  return line;
+}
+
 CommandLine parse_validate(int argc, const char* const* argv) {
   CommandLine line;
   line.action = CommandLine::Action::validate;
@@ -162,6 +209,7 @@ CommandLine parse_validate(int argc, const char* const* argv) {
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
+  if (verb == "data") return parse_data(argc, argv);
   if (verb == "plugins") return parse_show(CommandLine::Action::list_plugins, 2, argc, argv);
   if (verb == "describe") {
     if (argc < 3 || argv[2][0] == '-') refuse("describe has no id", "host describe ID (host plugins lists them)");
@@ -183,11 +231,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   } else if (given.count("version")) {
     line.action = CommandLine::Action::version;
   } else {
-    if (!given.count("config")) refuse("--config is missing");
     line.action = given.count("check") ? CommandLine::Action::check : CommandLine::Action::train;
-    line.config = given["config"].as<std::string>();
-    if (given.count("set")) line.overrides = given["set"].as<std::vector<std::string>>();
-    put_plugin_directories(given, line);
+    put_run_file(given, line);
   }
   return line;
 }
@@ -195,15 +240,20 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
 std::string describe_usage() {
   std::ostringstream text;
   text << "Usage: host --config FILE [--set KEY=VALUE]... [--check] [--plugin-dir DIR]...\n"
+          "       host data --config FILE [--set KEY=VALUE]... [--data NAME] [--seconds N] [--step-ms N]\n"
+          "                 [--sheet FILE.html] [--samples N] [--json] [--plugin-dir DIR]...\n"
           "       host plugins [--json] [--load] [--plugin-dir DIR]...\n"
           "       host describe ID [--ports] [--json | --markdown] [--load] [--plugin-dir DIR]...\n"
           "       host note FILE [--objcopy PROGRAM]\n"
           "       host validate FILE [--json] [--params KIND.ID=TABLE]... [--component KIND.ID] [--check NAME]\n"
           "                          [--seed N] [--timeout SECONDS]\n\n"
-          "Trains the model of the run file with the components of plugins; lists the plugins that are found, and why\n"
+          "Trains the model of the run file with the components of plugins; shows what a dataset of it gives, and "
+          "times\n"
+          "the loader alone; lists the plugins that are found, and why\n"
           "others are refused; describes a component with its parameters; writes into a plugin's file what the two\n"
           "read there; tries a plugin before a run trusts it, each check in a process of its own.\n\n"
        << make_options() << "\n"
+       << make_data_options() << "\n"
        << make_show_options() << "\n"
        << make_validate_options()
        << "\nPlugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH,\n"

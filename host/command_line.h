@@ -9,7 +9,17 @@
 namespace tenon::host {
 
 struct CommandLine {
-  enum class Action { train, check, list_plugins, describe, note, validate, help, version } action = Action::train;
+  enum class Action {
+    train,
+    check,
+    data,
+    list_plugins,
+    describe,
+    note,
+    validate,
+    help,
+    version
+  } action = Action::train;
   enum class Format { text, markdown, json };
   std::filesystem::path config;
   std::vector<std::string> overrides;  // of --set, in order
@@ -17,9 +27,13 @@ struct CommandLine {
   std::string component;               // of describe; of validate, whose checks: "model.mlp"
   bool load = false;                   // of list_plugins and describe: look into the plugins, not at their notes
   bool ports = false;                  // of describe
-  std::filesystem::path file;          // of note and validate
+  std::filesystem::path file;          // of note and validate; of data, where the contact sheet goes, or empty
   std::string objcopy = "objcopy";     // of note
-  Format format = Format::text;        // of list_plugins, describe and validate
+  Format format = Format::text;        // of data, list_plugins, describe and validate
+  std::string dataset = "train";       // of data: "train", "validation", "validation/<name>"
+  double seconds = 0;                  // of data: how long the loader is timed; 0: not at all
+  double step_ms = 0;                  // of data: what the consumer does with a batch
+  int64_t samples = 0;                 // of data: on the contact sheet, at least 1
   std::vector<std::string> params;     // of validate: "model.mlp={ hidden = [64] }"
   std::string check;                   // of validate
   uint64_t seed = 0;                   // of validate

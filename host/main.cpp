@@ -10,6 +10,7 @@
 #include "framework/support/log.h"
 #include "host/command_line.h"
 #include "host/run.h"
+#include "host/show_data.h"
 #include "host/show_plugins.h"
 #include "host/signals.h"
 #include "host/validate_command.h"
@@ -32,6 +33,7 @@ int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::list_plugins) return tenon::host::list_plugins(line);
   if (line.action == Action::describe) return tenon::host::describe(line);
   if (line.action == Action::note) return tenon::host::write_note(line);
+  if (line.action == Action::data) return tenon::host::show_data(line);
   if (line.action == Action::validate) return tenon::host::validate(line);
   return tenon::host::run(line);
 }

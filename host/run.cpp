@@ -3,21 +3,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 
 #include "framework/callbacks/plugin_callback.h"
 #include "framework/callbacks/progress.h"
 #include "framework/config/print_run_plan.h"
-#include "framework/config/read_run_config.h"
-#include "framework/config/resolve_run_plan.h"
 #include "framework/pipeline/model_summary.h"
 #include "framework/pipeline/train.h"
-#include "framework/plugins/catalogue.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/open_run.h"
 #include "host/run_recorder.h"
 #include "host/signals.h"
 
@@ -25,18 +20,10 @@ namespace tenon::host {
 
 namespace {
 
-plugins::Catalogue open_catalogue(const CommandLine& line, const config::RunConfig& config) {
-  plugins::install_libtorch();
-  const auto directories = plugins::find_plugin_directories(
-      line.plugin_directories, config::resolve_plugin_paths(config), std::filesystem::read_symlink("/proc/self/exe"));
-  return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build(),
-                                  config::resolve_plugin_pins(config));
-}
-
 void print_data(const char* label, const pipeline::DataFlow& data) {
-  std::printf("  %-12s %s: %lld samples, %lld batches of %lld\n", label, data.dataset.component().schema.id.c_str(),
-              static_cast<long long>(data.sampler.size()), static_cast<long long>(data.batches()),
-              static_cast<long long>(data.batch_size));
+  std::printf("  %-12s %s: %lld samples, %lld batches of %lld\n", label,
+              data.feed.dataset().component().schema.id.c_str(), static_cast<long long>(data.feed.sampler().size()),
+              static_cast<long long>(data.feed.batches()), static_cast<long long>(data.feed.batch_size()));
 }
 
 void print_opening(const pipeline::Training& training, const RunRecorder& recorder) {
@@ -45,7 +32,7 @@ void print_opening(const pipeline::Training& training, const RunRecorder& record
               pipeline::summarize_model(training.model).c_str());
   std::printf("data\n");
   print_data("train", *training.train);
-  for (const auto& data : training.validation) print_data(data->dataset.name().c_str(), *data);
+  for (const auto& data : training.validation) print_data(data->name().c_str(), *data);
   std::printf("run folder %s\n", recorder.folder().c_str());
   std::fflush(stdout);
 }
@@ -101,18 +88,16 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder) {
 }  // namespace
 
 int run(const CommandLine& line) {
-  const config::RunConfig config = config::read_run_config(line.config, line.overrides, line.plugin_directories);
-  const plugins::Catalogue catalogue = open_catalogue(line, config);
-  const config::RunPlan plan = config::resolve_run_plan(config, catalogue);
-  pipeline::Training training = pipeline::build_training(plan, catalogue);
+  const OpenedRun opened = open_run(line);
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue);
   if (line.action == CommandLine::Action::check) {
-    std::fputs(config::print_run_plan(plan).c_str(), stdout);
+    std::fputs(config::print_run_plan(opened.plan).c_str(), stdout);
     if (std::fflush(stdout) != 0)
       throw support::Error(support::ErrorKind::internal, std::string("the plan cannot be printed: ") + strerror(errno));
     return 0;
   }
   catch_stop_signals();
-  RunRecorder recorder(plan, catalogue, line.arguments);
+  RunRecorder recorder(opened.plan, opened.catalogue, line.arguments);
   return train_and_record(training, recorder);
 }
 

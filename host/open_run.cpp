@@ -1,0 +1,24 @@
+#include "host/open_run.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "framework/config/read_run_config.h"
+#include "framework/config/resolve_run_plan.h"
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/tensor_functions.h"
+
+namespace tenon::host {
+
+OpenedRun open_run(const CommandLine& line) {
+  const config::RunConfig config = config::read_run_config(line.config, line.overrides, line.plugin_directories);
+  plugins::install_libtorch();
+  const auto directories = plugins::find_plugin_directories(
+      line.plugin_directories, config::resolve_plugin_paths(config), std::filesystem::read_symlink("/proc/self/exe"));
+  plugins::Catalogue catalogue = plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build(),
+                                                          config::resolve_plugin_pins(config));
+  config::RunPlan plan = config::resolve_run_plan(config, catalogue);
+  return {std::move(catalogue), std::move(plan)};
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,19 @@
+// What every command on a run file begins with: the file, the plugins it names, and the plan.
+#pragma once
+
+#include "framework/config/run_plan.h"
+#include "framework/plugins/catalogue.h"
+#include "host/command_line.h"
+
+namespace tenon::host {
+
+struct OpenedRun {
+  plugins::Catalogue catalogue;
+  config::RunPlan plan;
+};
+
+// Reads the run file of the command line with its overrides, loads the plugins and resolves the plan. Throws Error as
+// read_run_config, Catalogue::open and resolve_run_plan do.
+OpenedRun open_run(const CommandLine& line);
+
+}  // namespace tenon::host

@@ -1,0 +1,248 @@
+#include "host/show_data.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "framework/artifacts/contact_sheet.h"
+#include "framework/artifacts/durable_file.h"
+#include "framework/data/feed.h"
+#include "framework/plugins/ports.h"
+#include "framework/support/error.h"
+#include "framework/support/nearest_name.h"
+#include "host/open_run.h"
+#include "host/signals.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name) {
+  std::vector<std::string> known{plan.data.train.name};
+  if (name == plan.data.train.name) return plan.data.train;
+  for (const config::NamedDataset& dataset : plan.data.validation) {
+    if (name == dataset.name) return dataset;
+    known.push_back(dataset.name);
+  }
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+  throw support::Error(support::ErrorKind::configuration, "command line: --data is \"" + name + "\"" +
+                                                              support::suggest_name(name, known) +
+                                                              "; expected a dataset of the run file: " + list);
+}
+
+std::string print_shape(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + (extent == -1 ? "?" : std::to_string(extent));
+  return "[" + text + "]";
+}
+
+Json describe_fields(const plugins::Dataset& dataset) {
+  Json fields = Json::array();
+  for (const plugins::SampleField& field : dataset.fields())
+    fields.push_back({{"name", field.name},
+                      {"dtype", plugins::dtype_name(field.dtype)},
+                      {"shape", field.shape},
+                      {"bytes", field.is_varying() ? Json() : Json(field.sample_bytes)}});
+  return fields;
+}
+
+// Sample i of a batch, as views into it.
+std::vector<artifacts::TensorView> view_sample(const plugins::Dataset& dataset, const data::Batch& batch, int64_t i) {
+  std::vector<artifacts::TensorView> views;
+  for (size_t k = 0; k < batch.fields.size(); ++k) {
+    const plugins::SampleField& field = dataset.fields()[k];
+    const std::vector<int64_t> shape(batch.fields[k].shape.begin() + 1, batch.fields[k].shape.end());
+    uint64_t bytes = field.element_bytes;
+    for (const int64_t extent : shape) bytes *= static_cast<uint64_t>(extent);
+    views.push_back({field.name, field.dtype, shape, batch.fields[k].data + static_cast<uint64_t>(i) * bytes, bytes});
+  }
+  return views;
+}
+
+// The first samples of a pass as a page.
+class Sheet {
+ public:
+  explicit Sheet(int64_t most) : most_(static_cast<size_t>(most)) {}
+
+  bool is_full() const { return samples_.size() >= most_; }
+
+  // `order`: of the pass; `first`: the place in it where the batch begins.
+  void add(const plugins::Dataset& dataset, const data::Batch& batch, const std::vector<int64_t>& order, size_t first) {
+    size_t place = first;
+    auto skipped = batch.skipped.begin();
+    for (int64_t i = 0; i < batch.size && !is_full(); ++i, ++place) {
+      for (; skipped != batch.skipped.end() && first + static_cast<size_t>(skipped->place) == place; ++skipped) ++place;
+      samples_.push_back({"sample " + std::to_string(order[place]), view_sample(dataset, batch, i)});
+      keep(samples_.back());
+    }
+  }
+
+  std::string make(const std::string& title) const { return artifacts::make_contact_sheet(title, samples_); }
+  size_t size() const { return samples_.size(); }
+
+ private:
+  // The batch's memory is used again: the page is made from copies.
+  void keep(artifacts::SheetSample& sample) {
+    for (artifacts::TensorView& field : sample.fields) {
+      copies_.emplace_back(field.data, field.data + field.bytes);
+      field.data = copies_.back().data();
+    }
+  }
+
+  size_t most_;
+  std::vector<artifacts::SheetSample> samples_;
+  std::vector<std::vector<std::byte>> copies_;
+};
+
+struct Timing {
+  double first_batch_s = 0;  // from the start of the threads on
+  double seconds = 0;
+  int64_t samples = 0;
+  int64_t batches = 0;
+  int64_t bytes = 0;
+  data::LoaderTimes times = {};
+};
+
+int64_t count_bytes(const plugins::Dataset& dataset, const data::Batch& batch) {
+  int64_t bytes = 0;
+  for (size_t k = 0; k < batch.fields.size(); ++k) {
+    int64_t field = static_cast<int64_t>(dataset.fields()[k].element_bytes);
+    for (const int64_t extent : batch.fields[k].shape) field *= extent;
+    bytes += field;
+  }
+  return bytes;
+}
+
+// Epoch after epoch until the time is over, which begins with the second batch: the first one waits for the threads.
+Timing time_loader(data::Feed& feed, double seconds, double step_s) {
+  Timing timing;
+  auto begin = Clock::now();
+  data::LoaderTimes before{};
+  bool is_first = true;
+  for (int64_t epoch = 1; is_first || timing.seconds < seconds; ++epoch) {
+    feed.start(epoch);
+    int64_t samples_of_epoch = 0;
+    while (const data::Batch* batch = feed.next()) {
+      samples_of_epoch += batch->size;
+      const auto taken = Clock::now();
+      if (is_first) {
+        timing.first_batch_s = seconds_since(begin);
+        before = feed.loader().times();
+        begin = taken;
+        is_first = false;
+      } else {
+        ++timing.batches;
+        timing.samples += batch->size;
+        timing.bytes += count_bytes(feed.dataset(), *batch);
+      }
+      if (step_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(step_s));
+      timing.seconds = seconds_since(begin);
+      if (timing.seconds >= seconds || stop_signal() != 0) break;
+    }
+    if (stop_signal() != 0) break;
+    if (samples_of_epoch == 0) feed.refuse_empty_pass();
+  }
+  timing.times = feed.loader().times() - before;
+  return timing;
+}
+
+Json describe_timing(const Timing& timing, int64_t workers) {
+  const data::LoaderTimes& times = timing.times;
+  const double samples = static_cast<double>(std::max<int64_t>(timing.samples, 1));
+  const double thread_s = times.reading_s + times.completing_s + times.idle_s;
+  Json json{{"seconds", timing.seconds},
+            {"first_batch_s", timing.first_batch_s},
+            {"samples", timing.samples},
+            {"batches", timing.batches},
+            {"bytes", timing.bytes},
+            {"samples_per_s", static_cast<double>(timing.samples) / timing.seconds},
+            {"bytes_per_s", static_cast<double>(timing.bytes) / timing.seconds},
+            {"read_ms_per_sample", 1e3 * times.reading_s / samples},
+            {"complete_ms_per_sample", 1e3 * times.completing_s / samples},
+            {"wait_share", times.waiting_s / timing.seconds}};
+  if (workers > 0) json["busy_share"] = thread_s > 0 ? 1 - times.idle_s / thread_s : 0;
+  return json;
+}
+
+void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const config::DataSection& data,
+                const Json& fields, const Json& timing) {
+  std::printf("%s: %s (%s %s), %lld samples, %lld batches of %lld\n", dataset.name().c_str(),
+              dataset.component().schema.id.c_str(), dataset.component().plugin->id.c_str(),
+              dataset.component().plugin->version.c_str(), static_cast<long long>(feed.sampler().size()),
+              static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
+  for (const Json& field : fields) {
+    const std::string bytes = field["bytes"].is_null() ? "" : std::to_string(field["bytes"].get<int64_t>()) + " bytes";
+    std::printf("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
+                field["dtype"].get<std::string>().c_str(),
+                print_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
+  }
+  if (timing.is_null()) return;
+  const auto figure = [&](const char* name) { return timing[name].get<double>(); };
+  std::printf("loader alone, %lld workers, %lld batches ahead, %.1f s after a first batch that took %.2f s\n",
+              static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), figure("seconds"),
+              figure("first_batch_s"));
+  std::printf("  %.1f samples/s, %.1f MB/s, %.3g ms a batch\n", figure("samples_per_s"), figure("bytes_per_s") / 1e6,
+              1e3 * figure("seconds") / std::max(figure("batches"), 1.0));
+  std::printf("  a sample takes %.3g ms to read and %.3g ms to pad", figure("read_ms_per_sample"),
+              figure("complete_ms_per_sample"));
+  if (timing.contains("busy_share")) std::printf("; workers are busy %.0f %% of the time", 100 * figure("busy_share"));
+  std::printf("\n  the consumer waits %.0f %% of the time\n", 100 * figure("wait_share"));
+}
+
+void write_sheet(data::Feed& feed, const CommandLine& line) {
+  Sheet sheet(line.samples);
+  const std::vector<int64_t> order = feed.sampler().order(1);
+  feed.start(1);
+  size_t first = 0;
+  while (const data::Batch* batch = sheet.is_full() ? nullptr : feed.next()) {
+    sheet.add(feed.dataset(), *batch, order, first);
+    first += static_cast<size_t>(batch->size) + batch->skipped.size();
+  }
+  const std::string title = feed.dataset().name() + ": " + std::to_string(sheet.size()) + " samples of " +
+                            feed.dataset().component().schema.id;
+  artifacts::write_file_durably(line.file, sheet.make(title), support::ErrorKind::configuration);
+}
+
+}  // namespace
+
+int show_data(const CommandLine& line) {
+  const OpenedRun run = open_run(line);
+  catch_stop_signals();
+  data::Feed feed(run.catalogue, run.plan, find_dataset(run.plan, line.dataset));
+  if (!line.file.empty()) write_sheet(feed, line);
+  Timing timing;
+  if (line.seconds > 0) timing = time_loader(feed, line.seconds, line.step_ms / 1e3);
+
+  const Json fields = describe_fields(feed.dataset());
+  const Json figures = line.seconds > 0 ? describe_timing(timing, run.plan.data.workers) : Json();
+  if (line.format == CommandLine::Format::json) {
+    const Json all{{"dataset", feed.dataset().name()},
+                   {"component", feed.dataset().component().schema.id},
+                   {"samples", feed.sampler().size()},
+                   {"batches", feed.batches()},
+                   {"batch_size", feed.batch_size()},
+                   {"workers", run.plan.data.workers},
+                   {"fields", fields},
+                   {"skipped_samples", feed.skipped()},
+                   {"loader", figures}};
+    std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  } else {
+    print_text(feed.dataset(), feed, run.plan.data, fields, figures);
+    if (!line.file.empty()) std::printf("samples drawn in %s\n", line.file.c_str());
+  }
+  return stop_signal() != 0 ? 128 + stop_signal() : 0;
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,116 @@
+#include "framework/artifacts/contact_sheet.h"
+
+#include <doctest/doctest.h>
+#include <openssl/evp.h>
+#include <png.h>
+#include <tenon/abi.h>
+
+#include <cstring>
+
+#include "framework/artifacts/png_image.h"
+
+using namespace tenon::artifacts;
+
+namespace {
+
+Picture decode_png(const std::vector<uint8_t>& file, int64_t channels) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  REQUIRE(png_image_begin_read_from_memory(&image, file.data(), file.size()));
+  image.format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  Picture picture{image.height, image.width, channels, std::vector<uint8_t>(PNG_IMAGE_SIZE(image))};
+  REQUIRE(png_image_finish_read(&image, nullptr, picture.pixels.data(), 0, nullptr));
+  return picture;
+}
+
+// The page's images, by their number.
+std::vector<uint8_t> find_image(const std::string& page, size_t number) {
+  const std::string mark = "base64,";
+  size_t begin = 0;
+  for (size_t i = 0; i <= number; ++i) {
+    begin = page.find(mark, begin);
+    REQUIRE(begin != page.npos);
+    begin += mark.size();
+  }
+  const std::string text = page.substr(begin, page.find('"', begin) - begin);
+  std::vector<uint8_t> bytes(text.size());
+  REQUIRE(EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(text.data()),
+                          static_cast<int>(text.size())) > 0);
+  return bytes;
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+template <class T>
+TensorView view(const std::string& name, int32_t dtype, std::vector<int64_t> shape, const std::vector<T>& values) {
+  return {name, dtype, std::move(shape), reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof(T)};
+}
+
+}  // namespace
+
+TEST_CASE("a PNG keeps every pixel") {
+  for (const int64_t channels : {1, 3}) {
+    Picture picture{5, 7, channels, {}};
+    for (int64_t i = 0; i < 35 * channels; ++i) picture.pixels.push_back(static_cast<uint8_t>(37 * i));
+    CHECK(decode_png(encode_png(picture), channels).pixels == picture.pixels);
+  }
+  CHECK_THROWS(encode_png({0, 7, 1, {}}));
+}
+
+TEST_CASE("bytes are drawn as they are, and numbers written out") {
+  const std::vector<uint8_t> pixels = {1, 2, 3, 250, 251, 252};
+  const std::vector<int64_t> label = {7};
+  const std::string page = make_contact_sheet(
+      "a < b", {{"sample 3", {view("image", TENON_UINT8, {1, 2, 3}, pixels), view("label", TENON_INT64, {}, label)}}});
+  CHECK(decode_png(find_image(page, 0), 3).pixels == pixels);
+  CHECK(page.find("a &lt; b") != page.npos);
+  CHECK(page.find("sample 3<br>label: 7</figcaption>") != page.npos);
+}
+
+TEST_CASE("floats are scaled by what the whole page holds, which it says") {
+  const std::vector<float> dark = {-1, 0, 0, 1};
+  const std::vector<float> bright = {1, 3, 2, 1};
+  const std::string page = make_contact_sheet("page", {{"0", {view("x", TENON_FLOAT32, {1, 2, 2}, dark)}},
+                                                       {"1", {view("x", TENON_FLOAT32, {1, 2, 2}, bright)}}});
+  CHECK(page.find("x: black is -1, white is 3.") != page.npos);
+  CHECK(decode_png(find_image(page, 0), 1).pixels == std::vector<uint8_t>{0, 64, 64, 128});
+  CHECK(decode_png(find_image(page, 1), 1).pixels == std::vector<uint8_t>{128, 255, 191, 128});
+}
+
+TEST_CASE("planes of colours become pixels") {
+  const std::vector<float> planes = {0, 255, 10, 20, 30, 40};  // red, green and blue of two pixels
+  const std::string page = make_contact_sheet("page", {{"0", {view("x", TENON_FLOAT32, {3, 1, 2}, planes)}}});
+  CHECK(decode_png(find_image(page, 0), 3).pixels == std::vector<uint8_t>{0, 10, 30, 255, 20, 40});
+}
+
+TEST_CASE("a mask is drawn into a copy of its image") {
+  const std::vector<uint8_t> pixels = {100, 100, 100, 100};
+  const std::vector<int64_t> mask = {0, 1, 2, 255};
+  const std::string page = make_contact_sheet(
+      "page", {{"0", {view("mask", TENON_INT64, {2, 2}, mask), view("image", TENON_UINT8, {2, 2, 1}, pixels)}}});
+  CHECK(count(page, "<img") == 2);
+  CHECK(decode_png(find_image(page, 0), 1).pixels == pixels);
+  const std::vector<uint8_t> drawn = decode_png(find_image(page, 1), 3).pixels;
+  const auto pixel = [&](size_t i) { return std::vector<uint8_t>(drawn.begin() + 3 * i, drawn.begin() + 3 * i + 3); };
+  CHECK(pixel(0) == std::vector<uint8_t>{100, 100, 100});
+  CHECK(pixel(1) != pixel(0));
+  CHECK(pixel(2) != pixel(1));
+  CHECK(pixel(3) == std::vector<uint8_t>{255, 255, 255});
+}
+
+TEST_CASE("what is no image is written out, and cut off where it is long") {
+  const std::vector<float> values(100, 0.5f);
+  const std::vector<uint16_t> halves(4);
+  const std::string page = make_contact_sheet(
+      "page", {{"0",
+                {view("list", TENON_FLOAT32, {100}, values), view("halves", TENON_FLOAT16, {4}, halves),
+                 view("mask", TENON_UINT8, {10, 10}, values)}}});
+  CHECK(count(page, "<img") == 0);
+  CHECK(page.find("list: 0.5 0.5") != page.npos);
+  CHECK(page.find("0.5 ... (100 values)") != page.npos);
+  CHECK(page.find("halves: 4 values") != page.npos);
+}
