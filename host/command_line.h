@@ -9,7 +9,17 @@
 namespace tenon::host {
 
 struct CommandLine {
-  enum class Action { train, check, list_plugins, describe, note, validate, help, version } action = Action::train;
+  enum class Action {
+    train,
+    check,
+    list_plugins,
+    describe,
+    note,
+    validate,
+    pack,
+    help,
+    version
+  } action = Action::train;
   enum class Format { text, markdown, json };
   std::filesystem::path config;
   std::vector<std::string> overrides;  // of --set, in order
@@ -24,6 +34,11 @@ struct CommandLine {
   std::string check;                   // of validate
   uint64_t seed = 0;                   // of validate
   double timeout_s = 0;                // of validate, of each check
+  std::string dataset;                 // of pack: "train", "validation", "validation/clean"
+  std::filesystem::path output;        // of pack: the folder of the shards
+  uint64_t shard_bytes = 0;            // of pack; 0: any
+  int64_t shard_samples = 0;           // of pack; 0: any
+  bool shuffle = false;                // of pack
   std::vector<std::string> arguments;  // all of them, with the program's name
 };
 

@@ -9,6 +9,7 @@
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/command_line.h"
+#include "host/pack_command.h"
 #include "host/run.h"
 #include "host/show_plugins.h"
 #include "host/signals.h"
@@ -32,6 +33,7 @@ int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::list_plugins) return tenon::host::list_plugins(line);
   if (line.action == Action::describe) return tenon::host::describe(line);
   if (line.action == Action::note) return tenon::host::write_note(line);
+  if (line.action == Action::pack) return tenon::host::pack(line);
   if (line.action == Action::validate) return tenon::host::validate(line);
   return tenon::host::run(line);
 }

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 
 #include "framework/callbacks/plugin_callback.h"
@@ -13,25 +12,15 @@
 #include "framework/config/resolve_run_plan.h"
 #include "framework/pipeline/model_summary.h"
 #include "framework/pipeline/train.h"
-#include "framework/plugins/catalogue.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/open_catalogue.h"
 #include "host/run_recorder.h"
 #include "host/signals.h"
 
 namespace tenon::host {
 
 namespace {
-
-plugins::Catalogue open_catalogue(const CommandLine& line, const config::RunConfig& config) {
-  plugins::install_libtorch();
-  const auto directories = plugins::find_plugin_directories(
-      line.plugin_directories, config::resolve_plugin_paths(config), std::filesystem::read_symlink("/proc/self/exe"));
-  return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build(),
-                                  config::resolve_plugin_pins(config));
-}
 
 void print_data(const char* label, const pipeline::DataFlow& data) {
   std::printf("  %-12s %s: %lld samples, %lld batches of %lld\n", label, data.dataset.component().schema.id.c_str(),

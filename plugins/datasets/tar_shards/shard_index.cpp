@@ -21,8 +21,9 @@ std::optional<SplitName> split_name(std::string_view name) {
   const std::string_view stem = name.substr(base, dot - base);
   if (stem.size() > 4 && stem.starts_with("__") && stem.ends_with("__")) return std::nullopt;
   std::string extension(name.substr(dot + 1));
-  for (char& c : extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  // JPG as jpg; what stands before the last dot is the field's name.
+  for (size_t i = extension.rfind('.') + 1; i < extension.size(); ++i) {
+    if (extension[i] >= 'A' && extension[i] <= 'Z') extension[i] = static_cast<char>(extension[i] - 'A' + 'a');
   }
   return SplitName{name.substr(0, dot), std::move(extension)};
 }
