@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <charconv>
+#include <cstdint>
 #include <sstream>
+#include <utility>
 
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
@@ -44,7 +47,7 @@ std::vector<std::string> option_names(const po::options_description& options) {
   throw Error(ErrorKind::configuration, "command line: " + what + "; expected " + expected + ", see host --help");
 }
 
-const std::vector<std::string> kCommands = {"data", "plugins", "describe", "note", "validate"};
+const std::vector<std::string> kCommands = {"data", "pack", "plugins", "describe", "note", "validate"};
 
 // Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
 void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
@@ -104,6 +107,20 @@ po::options_description make_data_options() {
   add("sheet", po::value<std::string>()->value_name("FILE.html"), "draw the first samples of an epoch into this page");
   add("samples", po::value<int64_t>()->value_name("N")->default_value(32), "how many samples the page has");
   add("json", "print JSON");
+  return options;
+}
+
+// Options of `host pack`.
+po::options_description make_pack_options() {
+  po::options_description options("Options of pack, beside --config, --set and --plugin-dir", 100, 60);
+  auto add = options.add_options();
+  add("data", po::value<std::string>()->value_name("NAME"),
+      "the dataset of the run file: train, validation or validation/NAME");
+  add("out", po::value<std::string>()->value_name("DIR"), "the folder to make, or an empty one, for the shards");
+  add("shard-bytes", po::value<std::string>()->value_name("SIZE")->default_value("256MiB"),
+      "a shard has so many bytes at most (KiB, MiB, GiB), or one sample");
+  add("shard-samples", po::value<int64_t>()->value_name("N"), "a shard has so many samples at most");
+  add("shuffle", "write the samples in a random order, of run.seed");
   return options;
 }
 
@@ -205,6 +222,40 @@ CommandLine parse_validate(int argc, const char* const* argv) {
   return line;
 }
 
+// `256MiB` as bytes.
+uint64_t parse_size(const std::string& option, const std::string& text) {
+  const std::pair<const char*, uint64_t> units[] = {{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"", 1}};
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string unit(end, text.data() + text.size());
+  for (const auto& [name, bytes] : units) {
+    const bool is_in_range = error == std::errc() && number > 0 && number <= UINT64_MAX / bytes;
+    if (unit == name && is_in_range) return number * bytes;
+  }
+  refuse(option + " is " + text, "a size such as 256MiB");
+}
+
+CommandLine parse_pack(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::pack;
+  po::options_description options = make_pack_options();
+  add_run_file_options(options);
+  const po::variables_map given = parse(argc - 1, argv + 1, options);
+  for (const char* needed : {"config", "data", "out"})
+    if (!given.count(needed))
+      refuse(std::string("pack has no --") + needed, "host pack --config FILE --data NAME --out DIR");
+  put_run_file(given, line);
+  line.dataset = given["data"].as<std::string>();
+  line.output = given["out"].as<std::string>();
+  line.shard_bytes = parse_size("--shard-bytes", given["shard-bytes"].as<std::string>());
+  if (given.count("shard-samples")) {
+    line.shard_samples = given["shard-samples"].as<int64_t>();
+    if (line.shard_samples < 1) refuse("--shard-samples is " + std::to_string(line.shard_samples), "at least 1");
+  }
+  line.shuffle = given.count("shuffle") != 0;
+  return line;
+}
+
 }  // namespace
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
@@ -223,6 +274,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     if (argc < 3 || argv[2][0] == '-') refuse("validate has no file", "host validate FILE");
     return parse_validate(argc, argv);
   }
+  if (verb == "pack") return parse_pack(argc, argv);
   const po::variables_map given = parse(argc, argv, make_options());
   CommandLine line;
   line.arguments.assign(argv, argv + argc);
@@ -246,16 +298,20 @@ std::string describe_usage() {
           "       host describe ID [--ports] [--json | --markdown] [--load] [--plugin-dir DIR]...\n"
           "       host note FILE [--objcopy PROGRAM]\n"
           "       host validate FILE [--json] [--params KIND.ID=TABLE]... [--component KIND.ID] [--check NAME]\n"
-          "                          [--seed N] [--timeout SECONDS]\n\n"
+          "                          [--seed N] [--timeout SECONDS]\n"
+          "       host pack --config FILE --data NAME --out DIR [--shard-bytes SIZE] [--shard-samples N] [--shuffle]\n"
+          "                 [--set KEY=VALUE]... [--plugin-dir DIR]...\n\n"
           "Trains the model of the run file with the components of plugins; shows what a dataset of it gives, and "
           "times\n"
           "the loader alone; lists the plugins that are found, and why\n"
           "others are refused; describes a component with its parameters; writes into a plugin's file what the two\n"
-          "read there; tries a plugin before a run trusts it, each check in a process of its own.\n\n"
+          "read there; tries a plugin before a run trusts it, each check in a process of its own; writes a dataset of\n"
+          "the run file as tar files, which the dataset tar_shards reads.\n\n"
        << make_options() << "\n"
        << make_data_options() << "\n"
        << make_show_options() << "\n"
-       << make_validate_options()
+       << make_validate_options() << "\n"
+       << make_pack_options()
        << "\nPlugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH,\n"
           "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.\n\n"
           "Exit codes: 0 done, 1 internal error, 2 configuration, 3 plugin, 4 data, 5 checkpoint,\n"

@@ -17,6 +17,7 @@ struct CommandLine {
     describe,
     note,
     validate,
+    pack,
     help,
     version
   } action = Action::train;
@@ -30,7 +31,7 @@ struct CommandLine {
   std::filesystem::path file;          // of note and validate; of data, where the contact sheet goes, or empty
   std::string objcopy = "objcopy";     // of note
   Format format = Format::text;        // of data, list_plugins, describe and validate
-  std::string dataset = "train";       // of data: "train", "validation", "validation/<name>"
+  std::string dataset = "train";       // of data and pack: "train", "validation", "validation/<name>"
   double seconds = 0;                  // of data: how long the loader is timed; 0: not at all
   double step_ms = 0;                  // of data: what the consumer does with a batch
   int64_t samples = 0;                 // of data: on the contact sheet, at least 1
@@ -38,6 +39,10 @@ struct CommandLine {
   std::string check;                   // of validate
   uint64_t seed = 0;                   // of validate
   double timeout_s = 0;                // of validate, of each check
+  std::filesystem::path output;        // of pack: the folder of the shards
+  uint64_t shard_bytes = 0;            // of pack; 0: any
+  int64_t shard_samples = 0;           // of pack; 0: any
+  bool shuffle = false;                // of pack
   std::vector<std::string> arguments;  // all of them, with the program's name
 };
 

@@ -9,6 +9,7 @@
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/command_line.h"
+#include "host/pack_command.h"
 #include "host/run.h"
 #include "host/show_data.h"
 #include "host/show_plugins.h"
@@ -34,6 +35,7 @@ int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::describe) return tenon::host::describe(line);
   if (line.action == Action::note) return tenon::host::write_note(line);
   if (line.action == Action::data) return tenon::host::show_data(line);
+  if (line.action == Action::pack) return tenon::host::pack(line);
   if (line.action == Action::validate) return tenon::host::validate(line);
   return tenon::host::run(line);
 }

@@ -2,11 +2,14 @@
 
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "framework/config/read_run_config.h"
 #include "framework/config/resolve_run_plan.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/tensor_functions.h"
+#include "framework/support/error.h"
+#include "framework/support/nearest_name.h"
 
 namespace tenon::host {
 
@@ -19,6 +22,20 @@ OpenedRun open_run(const CommandLine& line) {
                                                           config::resolve_plugin_pins(config));
   config::RunPlan plan = config::resolve_run_plan(config, catalogue);
   return {std::move(catalogue), std::move(plan)};
+}
+
+const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name) {
+  std::vector<std::string> known{plan.data.train.name};
+  if (name == plan.data.train.name) return plan.data.train;
+  for (const config::NamedDataset& dataset : plan.data.validation) {
+    if (name == dataset.name) return dataset;
+    known.push_back(dataset.name);
+  }
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+  throw support::Error(support::ErrorKind::configuration, "command line: --data is \"" + name + "\"" +
+                                                              support::suggest_name(name, known) +
+                                                              "; expected a dataset of the run file: " + list);
 }
 
 }  // namespace tenon::host

@@ -1,6 +1,8 @@
 // What every command on a run file begins with: the file, the plugins it names, and the plan.
 #pragma once
 
+#include <string>
+
 #include "framework/config/run_plan.h"
 #include "framework/plugins/catalogue.h"
 #include "host/command_line.h"
@@ -15,5 +17,8 @@ struct OpenedRun {
 // Reads the run file of the command line with its overrides, loads the plugins and resolves the plan. Throws Error as
 // read_run_config, Catalogue::open and resolve_run_plan do.
 OpenedRun open_run(const CommandLine& line);
+
+// The dataset of the plan that --data names: "train", "validation", "validation/<name>". Throws Error(configuration).
+const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name);
 
 }  // namespace tenon::host

@@ -15,7 +15,6 @@
 #include "framework/data/feed.h"
 #include "framework/plugins/ports.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_name.h"
 #include "host/open_run.h"
 #include "host/signals.h"
 
@@ -27,20 +26,6 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name) {
-  std::vector<std::string> known{plan.data.train.name};
-  if (name == plan.data.train.name) return plan.data.train;
-  for (const config::NamedDataset& dataset : plan.data.validation) {
-    if (name == dataset.name) return dataset;
-    known.push_back(dataset.name);
-  }
-  std::string list;
-  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
-  throw support::Error(support::ErrorKind::configuration, "command line: --data is \"" + name + "\"" +
-                                                              support::suggest_name(name, known) +
-                                                              "; expected a dataset of the run file: " + list);
-}
 
 std::string print_shape(const std::vector<int64_t>& shape) {
   std::string text;

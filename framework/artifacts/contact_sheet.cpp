@@ -10,13 +10,21 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <sstream>
 
-#include "framework/artifacts/png_image.h"
+#include "framework/artifacts/encode_png.h"
 
 namespace tenon::artifacts {
 
 namespace {
+
+struct Picture {
+  int64_t height;
+  int64_t width;
+  int64_t channels;             // 1 (grey) or 3 (red, green, blue)
+  std::vector<uint8_t> pixels;  // height * width * channels, from the top
+};
 
 constexpr size_t kMostValues = 24;  // of a field that is written out
 
@@ -162,9 +170,10 @@ std::string escape(const std::string& text) {
   return escaped;
 }
 
-std::string to_base64(const std::vector<uint8_t>& bytes) {
+std::string to_base64(const std::vector<std::byte>& bytes) {
   std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // with the terminator that OpenSSL writes
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(), static_cast<int>(bytes.size()));
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), reinterpret_cast<const unsigned char*>(bytes.data()),
+                  static_cast<int>(bytes.size()));
   text.pop_back();
   return text;
 }
@@ -172,8 +181,10 @@ std::string to_base64(const std::vector<uint8_t>& bytes) {
 void write_picture(std::ostream& page, const Picture& picture, const std::string& name) {
   // Small images are enlarged by whole numbers, so that their pixels can be told apart.
   const int64_t enlarged = std::max<int64_t>(1, 128 / std::max(picture.width, picture.height));
+  std::vector<std::byte> file;
+  encode_png(std::as_bytes(std::span(picture.pixels)), picture.height, picture.width, picture.channels, file);
   page << "<img alt=\"" << escape(name) << "\" title=\"" << escape(name) << "\" width=\"" << picture.width * enlarged
-       << "\" src=\"data:image/png;base64," << to_base64(encode_png(picture)) << "\">";
+       << "\" src=\"data:image/png;base64," << to_base64(file) << "\">";
 }
 
 void write_values(std::ostream& text, const TensorView& field) {

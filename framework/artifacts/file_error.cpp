@@ -11,10 +11,10 @@ namespace {
 const char* find_way_out(int error) {
   switch (error) {
     case ENOSPC:
-    case EDQUOT: return "; free some space, or choose another run.output_dir";
+    case EDQUOT: return "; free some space, or choose another run.output_dir (of host pack: another --out)";
     case EACCES:
     case EPERM:
-    case EROFS: return "; choose a run.output_dir that this user may write to";
+    case EROFS: return "; choose a run.output_dir (of host pack: an --out) that this user may write to";
     case EFBIG: return "; the file would pass the file size limit of the process (ulimit -f) or of the file system";
     case EIO: return "; the disk or its driver reports a fault: see the kernel's log";
     case EMFILE:

@@ -7,6 +7,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "tests/bad_plugins/validated.h"
+#include "tests/datasets/written_tar.h"
 #include "tests/end_to_end/hosted_run.h"
 
 namespace fs = std::filesystem;
@@ -41,6 +42,14 @@ class ExampleData {
     }
     write_text(folder_ / "table.csv", table);
     write_text(folder_ / "levels.idx", std::string("\0\0\x08\x03\0\0\0\x04\0\0\0\x01\0\0\0\x02levelsof", 24));
+    WrittenTar shard;
+    for (int i = 0; i < 4; ++i) {
+      const std::string name = std::to_string(i);
+      shard.add(name + ".png", tenon::end_to_end::read_file(folder_ / "scenes/images" / (name + ".png")));
+      shard.add(name + ".x.npy", make_npy("|u1", "(2,)", {1, 2})).add(name + ".cls", name);
+    }
+    const TarBytes bytes = shard.bytes();
+    write_text(folder_ / "shard.tar", std::string(bytes.begin(), bytes.end()));
     const std::string header = R"({"x":{"dtype":"F32","shape":[4,1],"data_offsets":[0,16]}})";
     write_text(folder_ / "values.safetensors",
                std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + std::string(16, '?'));
@@ -54,6 +63,7 @@ class ExampleData {
         {"image_folder", path("images")},
         {"pairs", path("table.csv") + ", first = \"path\", second = \"other\""},
         {"segmentation", path("scenes") + ", classes = 8"},
+        {"tar_shards", path("shard.tar")},
     };
     const auto found = params.find(plugin);
     if (found == params.end()) return {};
@@ -82,7 +92,7 @@ TEST_CASE("every bundled plugin passes") {
     CHECK(answer.with("pass").size() >= 8);
     ++looked_at;
   }
-  CHECK(looked_at >= 13);
+  CHECK(looked_at >= 14);
 }
 
 TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
@@ -104,7 +114,8 @@ TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
   verdict("accuracy", "metric.accuracy adds-up");
   verdict("digits", "dataset.digits threads");
   verdict("early_stopping", "callback.early_stopping events");
-  for (const std::string dataset : {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation"}) {
+  for (const std::string dataset :
+       {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation", "tar_shards"}) {
     verdict(dataset, "dataset." + dataset + " threads");
   }
 }

@@ -46,6 +46,7 @@ may_see distributed support config
 may_see precision support config
 may_see optimization support config
 may_see artifacts support config
+may_see packing support config plugins data artifacts
 may_see callbacks support config plugins framework/pipeline/events.h framework/pipeline/run_state.h
 may_see cuda support config
 may_see validation support config plugins
@@ -77,6 +78,7 @@ door Boost.DLL 'boost/dll' 1 'framework/plugins/.*\.cpp'
 door Boost.Program_options 'boost/program_options' 1 'host/.*\.cpp'
 door OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
 door libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
+door libpng 'png\.h' 1 'framework/packing/.*\.cpp'
 door c10d 'torch/csrc/distributed/|c10d/' 1000 'framework/(distributed|cuda)/'
 door CUDA '(cuda|cuda_runtime(_api)?|nccl|c10/cuda/.*|ATen/cuda/.*|nvtx3/.*)\.h' 1000 'framework/cuda/'
 

@@ -12,6 +12,7 @@
 
 #include "plugins/datasets/arrays/array.h"
 #include "plugins/datasets/shared/mapped_file.h"
+#include "plugins/datasets/shared/npy.h"
 
 namespace arrays {
 namespace {
@@ -37,6 +38,12 @@ std::vector<std::string> list_files(const std::string& path) {
   } catch (const fs::filesystem_error& error) {
     throw tenon::DataError(path + ": cannot be listed: " + error.code().message());
   }
+}
+
+Array read_npy(Bytes file, const std::string& path) {
+  datasets::NpyHeader header = datasets::read_npy_header(file, file.size(), path);
+  return {fs::path(path).stem().native(), header.dtype, std::move(header.shape), file.subspan(header.data_offset),
+          path};
 }
 
 // The arrays that `names` lists, in its order; all of them where it is empty.
@@ -85,8 +92,8 @@ class Arrays final {
     for (const std::string& file : list_files(path)) {
       files_.emplace_back(file);
       const Bytes bytes = files_.back().bytes();
-      if (is_npy(bytes) || fs::path(file).extension() == ".npy") {
-        found.push_back(read_npy(bytes, file, fs::path(file).stem().native()));
+      if (datasets::is_npy(bytes) || fs::path(file).extension() == ".npy") {
+        found.push_back(read_npy(bytes, file));
       } else {
         found = read_safetensors(bytes, file);
       }

@@ -72,13 +72,6 @@ Array read_entry(const std::string& name, const json& entry, Bytes data, const s
 
 }  // namespace
 
-size_t size_of_element(int32_t dtype) {
-  for (const Type& type : kTypes) {
-    if (type.dtype == dtype) return type.size;
-  }
-  throw tenon::Error("an element type that no array has");
-}
-
 std::vector<Array> read_safetensors(Bytes file, const std::string& path) {
   constexpr size_t kLength = 8;
   uint64_t length = 0;

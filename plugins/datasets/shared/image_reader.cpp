@@ -46,6 +46,12 @@ std::vector<int64_t> ImageReader::extents() const {
 images::DrawnTransforms ImageReader::write(Worker& worker, const std::string& path, uint64_t seed,
                                            const tenon::Sink& sink, const std::string& field, cv::Size* size) const {
   images::read_file(path, worker.file);
+  return write_read(worker, path, seed, sink, field, size);
+}
+
+images::DrawnTransforms ImageReader::write_read(Worker& worker, const std::string& path, uint64_t seed,
+                                                const tenon::Sink& sink, const std::string& field,
+                                                cv::Size* size) const {
   const images::ImageInfo info = images::read_image_info(worker.file, path, limits_);
   images::DrawnTransforms drawn = draw(info.size, seed, path);
   const images::DecodedWindow decoded =

@@ -38,6 +38,9 @@ class ImageReader {
   // image, so that the same can be done to a mask. Throws tenon::DataError naming the path.
   images::DrawnTransforms write(Worker& worker, const std::string& path, uint64_t seed, const tenon::Sink& sink,
                                 const std::string& field, cv::Size* size = nullptr) const;
+  // The same of a file whose bytes are in worker.file; `path` is for messages.
+  images::DrawnTransforms write_read(Worker& worker, const std::string& path, uint64_t seed, const tenon::Sink& sink,
+                                     const std::string& field, cv::Size* size = nullptr) const;
 
   const images::Limits& limits() const { return limits_; }
 

@@ -1,0 +1,127 @@
+#include "framework/packing/pack_shards.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "framework/artifacts/durable_folder.h"
+#include "framework/data/loader.h"
+#include "framework/packing/encoded_samples.h"
+#include "framework/packing/tar_writer.h"
+#include "framework/support/error.h"
+
+namespace tenon::packing {
+
+namespace fs = std::filesystem;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+// Samples in flight: enough for workers that take turns with large ones.
+constexpr int64_t kPrefetch = 32;
+
+void check_folder(const fs::path& folder) {
+  std::error_code error;
+  const bool is_there = fs::exists(folder, error);
+  const bool is_free = !error && (!is_there || (fs::is_directory(folder, error) && fs::is_empty(folder, error)));
+  if (error) throw Error(ErrorKind::configuration, folder.string() + ": cannot be looked at: " + error.message());
+  if (!is_free)
+    throw Error(ErrorKind::configuration,
+                folder.string() +
+                    ": is there and not an empty folder; expected one to be made, so that no shards are "
+                    "mixed; remove it or choose another");
+}
+
+std::string pad_number(int64_t number, size_t digits) {
+  std::string text = std::to_string(number);
+  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+  return text;
+}
+
+// Shard after shard.
+class ShardWriter {
+ public:
+  ShardWriter(const fs::path& folder, const PackOptions& options,
+              const std::function<void(const PackedShard&)>& on_shard)
+      : folder_(folder), options_(options), on_shard_(on_shard) {
+    name_ = options.name;
+    std::replace(name_.begin(), name_.end(), '/', '-');
+    digits_ = std::max<size_t>(6, std::to_string(options.order.size()).size());
+  }
+
+  void add(const data::Batch& files, const std::vector<FieldFile>& kinds) {
+    const std::string key = pad_number(written_, digits_) + '.';
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < kinds.size(); ++i) bytes += count_member_bytes(key + kinds[i].extension, size_of(files, i));
+    if (is_full(bytes)) finish();
+    if (!tar_) {
+      shard_ = {name_ + '-' + pad_number(static_cast<int64_t>(shards_.size()), 6) + ".tar", 0, 0};
+      tar_ = std::make_unique<TarWriter>(folder_ / shard_.name);
+    }
+    for (size_t i = 0; i < kinds.size(); ++i)
+      tar_->add(key + kinds[i].extension, {files.fields[i].data, size_of(files, i)});
+    ++shard_.samples;
+    ++written_;
+  }
+
+  void finish() {
+    if (!tar_) return;
+    tar_->finish();
+    shard_.bytes = tar_->bytes();
+    tar_.reset();
+    on_shard_(shard_);
+    shards_.push_back(shard_);
+  }
+
+  std::vector<PackedShard> take_shards() { return std::move(shards_); }
+
+ private:
+  static uint64_t size_of(const data::Batch& files, size_t field) {
+    return static_cast<uint64_t>(files.fields[field].shape[1]);
+  }
+
+  bool is_full(uint64_t more) const {
+    if (!tar_) return false;
+    const bool has_all = options_.shard_samples > 0 && shard_.samples >= options_.shard_samples;
+    const uint64_t end = 1024;
+    return has_all || (options_.shard_bytes > 0 && tar_->bytes() + more + end > options_.shard_bytes);
+  }
+
+  fs::path folder_;
+  const PackOptions& options_;
+  const std::function<void(const PackedShard&)>& on_shard_;
+  std::string name_;
+  size_t digits_;
+  int64_t written_ = 0;
+  PackedShard shard_;
+  std::unique_ptr<TarWriter> tar_;  // null between shards
+  std::vector<PackedShard> shards_;
+};
+
+}  // namespace
+
+std::vector<PackedShard> pack_shards(data::SampleSource& samples, const PackOptions& options,
+                                     const std::function<void(const PackedShard&)>& on_shard,
+                                     const std::atomic<int>& stop) {
+  const fs::path path = fs::absolute(options.folder).lexically_normal();
+  const fs::path target = path.has_filename() ? path : path.parent_path();
+  check_folder(target);
+  EncodedSamples encoded(samples, options.name);
+  artifacts::make_folders_durably(target.parent_path(), ErrorKind::data);
+  artifacts::DurableFolder folder(target, ErrorKind::data);
+  ShardWriter writer(folder.temporary(), options, on_shard);
+  data::Loader loader(encoded, {1, options.workers, kPrefetch, options.seed});
+  loader.start(options.order, 0);
+  while (const data::Batch* files = loader.next()) {
+    if (stop != 0) return {};
+    writer.add(*files, encoded.files());
+  }
+  writer.finish();
+  folder.commit();
+  return writer.take_shards();
+}
+
+}  // namespace tenon::packing

@@ -1,0 +1,165 @@
+#include "plugins/datasets/shared/npy.h"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include <tenon/plugin.h>
+#include <tenon/error.hpp>
+
+namespace datasets {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+
+struct Header {
+  std::optional<std::string> descr;
+  std::optional<bool> is_fortran;
+  std::optional<std::vector<int64_t>> shape;
+};
+
+// The Python literal that is the header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+class HeaderReader {
+ public:
+  explicit HeaderReader(std::string_view text) : rest_(text) {}
+
+  // False: the text is something else.
+  bool read(Header& header) {
+    if (!take("{")) return false;
+    while (!take("}")) {
+      const std::optional<std::string> key = read_text();
+      if (!key || !take(":") || !read_value(*key, header)) return false;
+      if (!take(",")) return take("}") && is_complete(header);
+    }
+    return is_complete(header);
+  }
+
+ private:
+  static bool is_complete(const Header& header) { return header.descr && header.is_fortran && header.shape; }
+
+  bool take(std::string_view wanted) {
+    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n')) rest_.remove_prefix(1);
+    if (!rest_.starts_with(wanted)) return false;
+    rest_.remove_prefix(wanted.size());
+    return true;
+  }
+
+  bool read_value(const std::string& key, Header& header) {
+    if (key == "descr") return (header.descr = read_text()).has_value();
+    if (key == "fortran_order") {
+      header.is_fortran = take("True");
+      return *header.is_fortran || take("False");
+    }
+    return key == "shape" && (header.shape = read_shape()).has_value();
+  }
+
+  std::optional<std::string> read_text() {
+    if (!take("'")) return std::nullopt;
+    const size_t end = rest_.find('\'');
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string text(rest_.substr(0, end));
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+
+  std::optional<std::vector<int64_t>> read_shape() {
+    if (!take("(")) return std::nullopt;
+    std::vector<int64_t> shape;
+    while (!take(")")) {
+      take("");  // blanks
+      int64_t extent = 0;
+      const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
+      if (error != std::errc() || extent < 0) return std::nullopt;
+      rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
+      shape.push_back(extent);
+      if (!take(",")) return take(")") ? std::optional(shape) : std::nullopt;
+    }
+    return shape;
+  }
+
+  std::string_view rest_;
+};
+
+struct Type {
+  std::string_view descr;
+  int32_t dtype;
+  size_t size;
+};
+
+constexpr std::array<Type, 9> kTypes = {{{"|b1", TENON_BOOL, 1},
+                                         {"|u1", TENON_UINT8, 1},
+                                         {"|i1", TENON_INT8, 1},
+                                         {"<i2", TENON_INT16, 2},
+                                         {"<i4", TENON_INT32, 4},
+                                         {"<i8", TENON_INT64, 8},
+                                         {"<f2", TENON_FLOAT16, 2},
+                                         {"<f4", TENON_FLOAT32, 4},
+                                         {"<f8", TENON_FLOAT64, 8}}};
+
+const Type& find_type(const std::string& descr, const std::string& path) {
+  for (const Type& type : kTypes) {
+    if (type.descr == descr) return type;
+  }
+  throw tenon::DataError(path + ": holds elements of type \"" + descr +
+                         "\"; expected bool, uint8, int8 to int64 or float16 to float64, little-endian; convert it "
+                         "with numpy's astype");
+}
+
+bool has_size(const std::vector<int64_t>& shape, size_t element, uint64_t bytes) {
+  for (const int64_t extent : shape) {
+    if (extent == 0) return bytes == 0;
+  }
+  uint64_t size = element;
+  for (const int64_t extent : shape) {
+    if (size > bytes / static_cast<uint64_t>(extent)) return false;
+    size *= static_cast<uint64_t>(extent);
+  }
+  return size == bytes;
+}
+
+// Behind magic and version: the header's length in two bytes, from version 2 on in four.
+size_t length_bytes(std::span<const uint8_t> beginning) { return beginning[kMagic.size()] == 1 ? 2 : 4; }
+
+}  // namespace
+
+bool is_npy(std::span<const uint8_t> file) {
+  return std::string_view(reinterpret_cast<const char*>(file.data()), file.size()).starts_with(kMagic);
+}
+
+uint64_t npy_data_offset(std::span<const uint8_t> beginning, uint64_t size, const std::string& path) {
+  if (!is_npy(beginning)) {
+    throw tenon::DataError(path + ": does not begin as a .npy file does; expected one of numpy.save");
+  }
+  const size_t version_end = kMagic.size() + 2;
+  const size_t digits = beginning.size() > version_end ? length_bytes(beginning) : 0;
+  uint64_t length = 0;
+  if (digits > 0 && beginning.size() >= version_end + digits) {
+    for (size_t i = digits; i > 0; --i) length = length << 8 | beginning[version_end + i - 1];
+    if (version_end + digits + length <= size) return version_end + digits + length;
+  }
+  throw tenon::DataError(path + ": ends within its header; it was cut off");
+}
+
+NpyHeader read_npy_header(std::span<const uint8_t> beginning, uint64_t size, const std::string& path) {
+  const uint64_t data_offset = npy_data_offset(beginning, size, path);
+  const size_t text_begin = kMagic.size() + 2 + length_bytes(beginning);
+  const auto text = beginning.subspan(text_begin, data_offset - text_begin);
+  Header header;
+  if (!HeaderReader({reinterpret_cast<const char*>(text.data()), text.size()}).read(header)) {
+    throw tenon::DataError(path + ": has a header that cannot be read; expected an array of numbers from numpy.save");
+  }
+  const Type& type = find_type(*header.descr, path);
+  if (*header.is_fortran && header.shape->size() > 1) {
+    throw tenon::DataError(path +
+                           ": is in Fortran order; expected C order, in which the last index changes fastest; save "
+                           "numpy.ascontiguousarray of it");
+  }
+  if (!has_size(*header.shape, type.size, size - data_offset)) {
+    throw tenon::DataError(path + ": holds " + std::to_string(size - data_offset) +
+                           " bytes behind its header, which are not those of its shape; it was cut off or damaged");
+  }
+  return {type.dtype, *header.shape, data_offset};
+}
+
+}  // namespace datasets

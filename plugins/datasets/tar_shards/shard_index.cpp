@@ -1,0 +1,160 @@
+#include "plugins/datasets/tar_shards/shard_index.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace tar_shards {
+namespace {
+
+struct SplitName {
+  std::string_view key;  // with the folder
+  std::string extension;
+};
+
+// None for what is no part of a sample.
+std::optional<SplitName> split_name(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  const size_t dot = name.find('.', base);
+  if (dot == std::string_view::npos || dot == base || dot + 1 == name.size()) return std::nullopt;
+  const std::string_view stem = name.substr(base, dot - base);
+  if (stem.size() > 4 && stem.starts_with("__") && stem.ends_with("__")) return std::nullopt;
+  std::string extension(name.substr(dot + 1));
+  // JPG as jpg; what stands before the last dot is the field's name.
+  for (size_t i = extension.rfind('.') + 1; i < extension.size(); ++i) {
+    if (extension[i] >= 'A' && extension[i] <= 'Z') extension[i] = static_cast<char>(extension[i] - 'A' + 'a');
+  }
+  return SplitName{name.substr(0, dot), std::move(extension)};
+}
+
+std::string describe(const std::string& path, const TarMember& member) {
+  return path + ": member \"" + printable(member.name) + "\" at byte " + std::to_string(member.content);
+}
+
+size_t count_of(const ShardIndex::Column& column) {
+  return std::visit([](const auto& kind) { return kind.size(); }, column);
+}
+
+}  // namespace
+
+// The members of one sample so far.
+struct ShardIndex::Group {
+  std::string key;
+  uint64_t begin = 0;
+  std::vector<std::string> extensions;
+};
+
+ShardIndex::ShardIndex(const std::vector<std::string>& paths, const std::vector<std::string>& fields,
+                       const std::vector<std::string>& classes) {
+  const size_t most_open = most_open_shards();
+  for (const std::string& path : paths) {
+    shards_.emplace_back(path, shards_.size() < most_open ? ShardFile::Keep::open : ShardFile::Keep::closed);
+  }
+  add_fields(fields, classes);
+  for (const ShardFile& shard : shards_) {
+    add_shard(shard);
+    shard_ends_.push_back(size());
+  }
+}
+
+void ShardIndex::add_fields(const std::vector<std::string>& texts, const std::vector<std::string>& classes) {
+  const std::vector<std::string> there = texts.empty() ? list_first_extensions() : std::vector<std::string>();
+  for (ShardField& field : texts.empty() ? guess_fields(there) : parse_fields(texts)) {
+    Column column = ImageColumn();
+    if (field.kind == ShardField::Kind::array) column = ArrayColumn();
+    if (field.kind == ShardField::Kind::label) column = LabelColumn(field, classes);
+    fields_.push_back({std::move(field), std::move(column)});
+  }
+  if (!fields_.empty()) return;
+  std::string found;
+  for (const std::string& extension : there) found += (found.empty() ? "." : ", .") + extension;
+  throw tenon::DataError(shards_.front().path() + ": its first sample has " + (found.empty() ? "no member" : found) +
+                         "; expected an image, .npy or .cls; name what becomes a field in the parameter \"fields\"");
+}
+
+std::vector<std::string> ShardIndex::list_first_extensions() const {
+  for (const ShardFile& shard : shards_) {
+    TarReader reader(shard);
+    Group group;
+    while (const std::optional<TarMember> member = reader.next()) {
+      const std::optional<SplitName> name = split_name(member->name);
+      if (!name) continue;
+      if (!group.extensions.empty() && name->key != group.key) break;
+      group.key = name->key;
+      auto& known = group.extensions;
+      if (std::find(known.begin(), known.end(), name->extension) == known.end()) known.push_back(name->extension);
+    }
+    if (!group.extensions.empty()) return group.extensions;
+  }
+  throw tenon::DataError(shards_.front().path() + ": holds no sample" +
+                         (shards_.size() > 1 ? ", and neither do the other shards" : "") +
+                         "; expected members such as 000000.jpg and 000000.cls");
+}
+
+void ShardIndex::add_shard(const ShardFile& shard) {
+  TarReader reader(shard);
+  Group group;
+  while (const std::optional<TarMember> member = reader.next()) {
+    std::optional<SplitName> name = split_name(member->name);
+    if (!name) continue;
+    if (group.extensions.empty() || name->key != group.key) {
+      finish(group, shard);
+      group.key = name->key;
+      group.begin = member->header;
+      group.extensions.clear();
+    }
+    group.extensions.push_back(std::move(name->extension));
+    add_member(reader, *member, group);
+  }
+  finish(group, shard);
+}
+
+void ShardIndex::add_member(TarReader& reader, const TarMember& member, Group& group) {
+  for (Field& field : fields_) {
+    const auto& extensions = field.field.extensions;
+    const auto found = std::find(extensions.begin(), extensions.end(), group.extensions.back());
+    if (found == extensions.end()) continue;
+    const std::string place = describe(reader.path(), member);
+    if (count_of(field.column) > size()) {
+      throw tenon::DataError(place + ": the sample \"" + printable(group.key) + "\" has the field \"" +
+                             field.field.name + "\" twice; expected " + field.field.describe_members());
+    }
+    const auto alternative = static_cast<uint8_t>(found - extensions.begin());
+    if (auto* images = std::get_if<ImageColumn>(&field.column)) images->add(member, alternative);
+    if (auto* arrays = std::get_if<ArrayColumn>(&field.column)) arrays->add(reader, member, alternative, place);
+    if (auto* labels = std::get_if<LabelColumn>(&field.column)) labels->add(reader, member, place);
+  }
+}
+
+void ShardIndex::finish(const Group& group, const ShardFile& shard) {
+  if (group.extensions.empty()) return;
+  for (const Field& field : fields_) {
+    if (count_of(field.column) > size()) continue;
+    std::string found;
+    for (const std::string& extension : group.extensions) found += (found.empty() ? "." : ", .") + printable(extension);
+    throw tenon::DataError(shard.path() + ": the sample \"" + printable(group.key) + "\" at byte " +
+                           std::to_string(group.begin) + " has " + found + "; expected " +
+                           field.field.describe_members() + " for the field \"" + field.field.name +
+                           "\"; the members of a sample stand side by side, as tar --sort=name puts them");
+  }
+  keys_ += group.key;
+  key_ends_.push_back(keys_.size());
+}
+
+const ShardFile& ShardIndex::shard_of(size_t sample) const {
+  const auto end = std::upper_bound(shard_ends_.begin(), shard_ends_.end(), sample);
+  return shards_[static_cast<size_t>(end - shard_ends_.begin())];
+}
+
+std::string_view ShardIndex::key_of(size_t sample) const {
+  const uint64_t begin = sample == 0 ? 0 : key_ends_[sample - 1];
+  return std::string_view(keys_).substr(begin, key_ends_[sample] - begin);
+}
+
+std::string ShardIndex::describe_member(size_t sample, const ShardField& field, const Stored& stored) const {
+  return shard_of(sample).path() + ": member \"" + printable(key_of(sample)) + '.' +
+         printable(field.extensions[stored.alternative]) + "\" at byte " + std::to_string(stored.offset);
+}
+
+}  // namespace tar_shards

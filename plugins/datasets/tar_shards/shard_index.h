@@ -1,0 +1,55 @@
+// All samples of all shards, from the headers of their members.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "plugins/datasets/tar_shards/shard_columns.h"
+#include "plugins/datasets/tar_shards/shard_fields.h"
+#include "plugins/datasets/tar_shards/shard_file.h"
+
+namespace tar_shards {
+
+class ShardIndex {
+ public:
+  using Column = std::variant<ImageColumn, ArrayColumn, LabelColumn>;
+  struct Field {
+    ShardField field;
+    Column column;
+  };
+
+  // Reads the headers of all members, and what is small: labels and the headers of arrays. A sample is the members side
+  // by side whose names agree up to the first dot of the base name; names without an extension, hidden ones and those
+  // of the form __name__ are passed over, as WebDataset does. `fields` as parse_fields takes them; empty: those of the
+  // first sample. Throws tenon::DataError naming shard, byte and member or sample: what TarReader and the columns
+  // refuse, and a sample that lacks a field or has it twice.
+  ShardIndex(const std::vector<std::string>& paths, const std::vector<std::string>& fields,
+             const std::vector<std::string>& classes);
+
+  size_t size() const { return key_ends_.size(); }
+  const std::vector<Field>& fields() const { return fields_; }
+  const ShardFile& shard_of(size_t sample) const;
+
+  // `shards/a.tar: member "0001.jpg" at byte 1536`, of an image or an array.
+  std::string describe_member(size_t sample, const ShardField& field, const Stored& stored) const;
+
+ private:
+  struct Group;
+  std::vector<std::string> list_first_extensions() const;
+  void add_fields(const std::vector<std::string>& texts, const std::vector<std::string>& classes);
+  void add_shard(const ShardFile& shard);
+  void add_member(TarReader& reader, const TarMember& member, Group& group);
+  void finish(const Group& group, const ShardFile& shard);
+  std::string_view key_of(size_t sample) const;
+
+  std::vector<ShardFile> shards_;
+  std::vector<size_t> shard_ends_;  // samples up to the end of each shard
+  std::vector<Field> fields_;
+  std::string keys_;  // one after the other
+  std::vector<uint64_t> key_ends_;
+};
+
+}  // namespace tar_shards

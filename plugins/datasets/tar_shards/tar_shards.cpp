@@ -1,0 +1,108 @@
+// Samples in tar files, in the layout of WebDataset (github.com/webdataset/webdataset). The headers of all shards are
+// read when the dataset is created, so that a sample is found by its number: see docs/decisions/0008.
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <opencv2/core.hpp>
+#include <tenon/plugin.hpp>
+
+#include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/tar_shards/shard_index.h"
+#include "plugins/datasets/tar_shards/shard_paths.h"
+
+namespace tar_shards {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "elements are read from little-endian files as they are");
+
+class TarShards final {
+ public:
+  using Worker = datasets::ImageReader::Worker;
+
+  static std::vector<tenon::Param> schema() {
+    std::vector<tenon::Param> params = {
+        tenon::required<tenon::Path>("path").doc(
+            "folder of .tar files; one .tar file; or several by braces: shards/train-{000000..000009}.tar"),
+        tenon::param("fields", std::vector<std::string>{})
+            .doc("members that become fields, by extension: \"jpg\", \"image=jpg;png\" with a name and alternatives, "
+                 "\"box=npy\", \"label=json:category\"; empty: the images, .npy and .cls of the first sample"),
+        tenon::param("classes", std::vector<std::string>{})
+            .doc("names that labels hold, in the order of their numbers; empty: labels hold the numbers"),
+        tenon::param("padding", 0.0).doc("what fills up arrays that differ in size between samples"),
+    };
+    for (tenon::Param& param : datasets::ImageReader::schema()) params.push_back(std::move(param));
+    return params;
+  }
+
+  explicit TarShards(const tenon::Params& params)
+      : reader_(params),
+        index_(list_shards(params.path("path")), params.texts("fields"), params.texts("classes")),
+        padding_(params.number("padding")) {}
+
+  std::vector<tenon::Field> fields() const {
+    std::vector<tenon::Field> fields;
+    for (const ShardIndex::Field& field : index_.fields()) {
+      const std::string& name = field.field.name;
+      if (const auto* arrays = std::get_if<ArrayColumn>(&field.column)) {
+        fields.push_back({name, arrays->dtype(), arrays->shape(), "as in its file", padding_});
+      } else if (std::holds_alternative<ImageColumn>(field.column)) {
+        fields.push_back(reader_.field(name, "the image"));
+      } else {
+        fields.push_back({name, TENON_INT64, {}, "the class, from 0"});
+      }
+    }
+    return fields;
+  }
+
+  int64_t size() const { return static_cast<int64_t>(index_.size()); }
+
+  Worker open_worker(uint64_t, uint64_t) const { return reader_.open_worker(); }
+
+  void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
+    const auto number = static_cast<size_t>(sample.index);
+    for (const ShardIndex::Field& field : index_.fields()) {
+      if (const auto* images = std::get_if<ImageColumn>(&field.column)) {
+        write_image(*images, field.field, worker, number, sample.seed, sink);
+      } else if (const auto* arrays = std::get_if<ArrayColumn>(&field.column)) {
+        write_array(*arrays, field.field.name, number, sink);
+      } else {
+        sink.put<int64_t>(field.field.name, std::get<LabelColumn>(field.column).at(number));
+      }
+    }
+  }
+
+ private:
+  // All images of a sample are drawn from its one seed, so that images of one size are moved alike.
+  void write_image(const ImageColumn& images, const ShardField& field, Worker& worker, size_t number, uint64_t seed,
+                   const tenon::Sink& sink) const {
+    const Stored& stored = images.at(number);
+    worker.file.resize(stored.size);
+    index_.shard_of(number).read(stored.offset, worker.file);
+    reader_.write_read(worker, index_.describe_member(number, field, stored), seed, sink, field.name);
+  }
+
+  // From the file into the batch, without a copy between.
+  void write_array(const ArrayColumn& arrays, const std::string& name, size_t number, const tenon::Sink& sink) const {
+    const Stored& stored = arrays.at(number);
+    auto* elements = static_cast<uint8_t*>(sink.raw_slot(name, arrays.shape_of(number)));
+    index_.shard_of(number).read(stored.offset, {elements, stored.size});
+    if (arrays.dtype() != TENON_BOOL) return;
+    // Any other byte than 0 and 1 is no bool.
+    std::transform(elements, elements + stored.size, elements, [](uint8_t truth) { return truth != 0; });
+  }
+
+  datasets::ImageReader reader_;
+  ShardIndex index_;
+  double padding_;
+};
+
+}  // namespace
+}  // namespace tar_shards
+
+TENON_PLUGIN("tar_shards", "0.1.0", "Apache-2.0", "Samples in tar files, as WebDataset has them.",
+             tenon::dataset<tar_shards::TarShards>("tar_shards",
+                                                   "samples in .tar files: images, arrays and labels side by side"))

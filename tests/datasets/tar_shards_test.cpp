@@ -1,0 +1,188 @@
+// The finished plugin, as the host sees it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <set>
+
+#include "tests/datasets/opened_dataset.h"
+#include "tests/datasets/written_images.h"
+#include "tests/datasets/written_tar.h"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kPlugin = TENON_BINARY_DIR "/plugins/tar_shards.so";
+
+using Texts = std::vector<std::string>;
+
+ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
+  ParamValues params = {
+      {"path", path.string()}, {"fields", Texts{}},       {"classes", Texts{}},         {"padding", 0.0},
+      {"transforms", Texts{}}, {"scaled_decoding", true}, {"max_pixels", int64_t{1000}}};
+  for (const auto& [name, value] : changes) params[name] = value;
+  return params;
+}
+
+TarBytes make_png(int level, int width = 2, int height = 2) {
+  return encode(".png", cv::Mat(height, width, CV_8UC3, cv::Scalar::all(level)));
+}
+
+template <class T>
+TarBytes bytes_of(const std::vector<T>& values) {
+  const auto* begin = reinterpret_cast<const uint8_t*>(values.data());
+  return {begin, begin + values.size() * sizeof(T)};
+}
+
+fs::path write_shard(const std::string& folder, const WrittenTar& tar, const std::string& name = "a.tar") {
+  const fs::path file = fs::path(TENON_TEST_DIR) / folder / name;
+  write_file(file, tar.bytes());
+  return file;
+}
+
+// What is said of a shard beside its path.
+std::string complaint(const WrittenTar& tar, const ParamValues& changes = {}) {
+  const fs::path file = write_shard("refused_shard", tar);
+  const std::string text = error_of<Refused>([&] { OpenedDataset(kPlugin, make_params(file, changes)); });
+  return text.find(file.string() + ": ") == 0 ? text.substr(file.string().size() + 2) : text;
+}
+
+void check_complaint(const WrittenTar& tar, const std::string& expected, const ParamValues& changes = {}) {
+  const std::string text = complaint(tar, changes);
+  CAPTURE(text);
+  CHECK(text.find(expected) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("members that share a name up to its first dot are one sample, in all shards") {
+  make_empty_folder("samples");
+  write_shard("samples",
+              WrittenTar()
+                  .add("README", "no extension")
+                  .add("x/000.jpg.txt", "a file that is no field")
+                  .add("x/000.PNG", make_png(10))
+                  .add("x/000.cls", " 7\n")
+                  .add("__meta__.json", "{}")
+                  .add("x/001.cls", "-8")
+                  .add("x/001.png", make_png(20)),
+              "0.tar");
+  const fs::path second =
+      write_shard("samples", WrittenTar().add("x/000.png", make_png(30)).add("x/000.cls", "9"), "1.tar");
+  const OpenedDataset data(kPlugin, make_params(second.parent_path()));
+  CHECK(data.describe_fields() == Texts{"image uint8 -1,-1,3", "label int64"});
+  REQUIRE(data.size() == 3);
+  CHECK(data.bytes(0, "image") == std::vector<uint8_t>(12, 10));
+  CHECK(data.bytes(1, "image") == std::vector<uint8_t>(12, 20));
+  CHECK(data.bytes(2, "image") == std::vector<uint8_t>(12, 30));
+  CHECK(data.integer(0, "label") == 7);
+  CHECK(data.integer(1, "label") == -8);
+  CHECK(data.integer(2, "label") == 9);
+  const OpenedDataset first(kPlugin, make_params(second.parent_path() / "{0,1}.tar", {{"fields", Texts{"n=cls"}}}));
+  CHECK(first.describe_fields() == Texts{"n int64"});
+  CHECK(first.size() == 3);
+}
+
+TEST_CASE("images pass through the transforms, all of a sample alike") {
+  const fs::path file = write_shard("transformed", WrittenTar()
+                                                       .add("0.left.png", encode(".png", make_gradient(16, 16)))
+                                                       .add("0.right.png", encode(".png", make_gradient(16, 16))));
+  const ParamValues changes = {{"transforms", Texts{"random_crop(4)", "normalize(mean=0, std=1)"}}};
+  const OpenedDataset data(kPlugin, make_params(file, changes));
+  CHECK(data.describe_fields() == Texts{"left float32 3,4,4", "right float32 3,4,4"});
+  CHECK(data.floats(0, "left", 5) == data.floats(0, "right", 5));
+  CHECK(data.floats(0, "left", 5) != data.floats(0, "left", 6));
+}
+
+TEST_CASE("arrays keep their dtype and shape, and an extent that differs is one that varies") {
+  const fs::path file = write_shard("arrays", WrittenTar()
+                                                  .add("0.x.npy", make_npy("<f4", "(2, 1)", bytes_of<float>({1, 2})))
+                                                  .add("0.npy", make_npy("<i8", "()", bytes_of<int64_t>({5})))
+                                                  .add("0.mask.npy", make_npy("|u1", "(3,)", {1, 2, 3}))
+                                                  .add("1.x.npy", make_npy("<f4", "(2, 1)", bytes_of<float>({3, 4})))
+                                                  .add("1.npy", make_npy("<i8", "()", bytes_of<int64_t>({6})))
+                                                  .add("1.mask.npy", make_npy("|u1", "(0,)", {})));
+  const OpenedDataset data(kPlugin, make_params(file));
+  CHECK(data.describe_fields() == Texts{"x float32 2,1", "array int64", "mask uint8 -1"});
+  CHECK(data.floats(1, "x") == std::vector<float>{3, 4});
+  CHECK(data.integer(1, "array") == 6);
+  CHECK(data.bytes(0, "mask") == std::vector<uint8_t>{1, 2, 3});
+  CHECK(data.bytes(1, "mask").empty());
+}
+
+TEST_CASE("labels come from JSON and from names of classes too") {
+  const fs::path file = write_shard("labels", WrittenTar()
+                                                  .add("0.json", R"({"id": 3, "kind": "cup", "more": [1]})")
+                                                  .add("0.cls", "cup\n")
+                                                  .add("1.json", R"({"kind": "can", "id": -4})")
+                                                  .add("1.cls", "can"));
+  const OpenedDataset numbers(kPlugin, make_params(file, {{"fields", Texts{"json:id"}}}));
+  CHECK(numbers.describe_fields() == Texts{"id int64"});
+  CHECK(numbers.integer(1, "id") == -4);
+  const OpenedDataset names(
+      kPlugin, make_params(file, {{"fields", Texts{"label=json:kind", "cls=cls"}}, {"classes", Texts{"can", "cup"}}}));
+  CHECK(names.integer(0, "label") == 1);
+  CHECK(names.integer(1, "label") == 0);
+  CHECK(names.integer(0, "cls") == 1);
+}
+
+TEST_CASE("an alternative extension is taken where a sample has it") {
+  const fs::path file = write_shard(
+      "alternatives", WrittenTar().add("0.png", make_png(10)).add("1.bmp", encode(".bmp", cv::Mat(1, 1, CV_8UC3))));
+  const OpenedDataset data(kPlugin, make_params(file, {{"fields", Texts{"image=png;bmp"}}}));
+  CHECK(data.bytes(0, "image").size() == 12);
+  CHECK(data.bytes(1, "image").size() == 3);
+}
+
+TEST_CASE("samples that are incomplete or contradict each other are refused with shard, member and byte") {
+  const TarBytes png = make_png(1);
+  check_complaint(WrittenTar().add("0.png", png).add("0.cls", "1").add("1.cls", "1"),
+                  "the sample \"1\" at byte 2048 has .cls; expected a .png for the field \"image\"");
+  check_complaint(WrittenTar().add("0.cls", "1").add("0.cls", "2"),
+                  "member \"0.cls\" at byte 1536: the sample \"0\" has the field \"label\" twice");
+  check_complaint(WrittenTar().add("0.cls", "one"), "member \"0.cls\" at byte 512: holds \"one\"; expected a whole");
+  check_complaint(WrittenTar().add("0.cls", "one"), "\"one\" is none of the 2 classes",
+                  {{"classes", Texts{"two", "three"}}});
+  check_complaint(WrittenTar().add("0.cls", std::string(5000, '1')), "has 5000 bytes; expected 4096 at most");
+  check_complaint(WrittenTar().add("0.json", "{\"id\": 1.5}"), "its \"id\" is a value of type number",
+                  {{"fields", Texts{"json:id"}}});
+  check_complaint(WrittenTar().add("0.json", "[]"), "is no JSON object", {{"fields", Texts{"json:id"}}});
+  check_complaint(WrittenTar().add("0.json", "{}"), "has no key \"id\"", {{"fields", Texts{"json:id"}}});
+  check_complaint(WrittenTar().add("0.npy", "text"), "member \"0.npy\" at byte 512: does not begin as a .npy file");
+  check_complaint(WrittenTar().add("0.npy", make_npy("<f4", "(2,)", {1, 2})), "which are not those of its shape");
+  check_complaint(WrittenTar().add("0.npy", make_npy("|u1", "(1,)", {1})).add("1.npy", make_npy("|i1", "(1,)", {1})),
+                  "holds int8 with 1 dimension; expected uint8 with 1 dimension, as the samples before");
+  check_complaint(WrittenTar().add("0.txt", "words"), "its first sample has .txt; expected an image, .npy or .cls");
+  check_complaint(WrittenTar().add("README", "words"), "holds no sample");
+  check_complaint(WrittenTar().add("0.png", png).add("0.jpg", png), "it would be named \"image\", as another is");
+}
+
+TEST_CASE("entries of fields that make no sense are refused") {
+  const WrittenTar tar = WrittenTar().add("0.cls", "1");
+  for (const std::string wrong : {"=jpg", "txt", "json", "json:", "a=", "jpg;npy", "cls:key", "a=jpg;"}) {
+    check_complaint(tar, "parameter \"fields\" has \"" + wrong + "\": ", {{"fields", Texts{wrong}}});
+  }
+  check_complaint(tar, "it would be named \"label\"", {{"fields", Texts{"cls", "label=json:x"}}});
+  check_complaint(tar, "\"a\" twice", {{"classes", Texts{"a", "a"}}});
+}
+
+TEST_CASE("an image that cannot be decoded is named by shard, member and byte") {
+  const fs::path file = write_shard("damaged_image", WrittenTar().add("0.cls", "1").add("0.png", "no image"));
+  const OpenedDataset data(kPlugin, make_params(file));
+  const std::string text = error_of<Refused>([&] { data.get(0); });
+  CHECK(text.find(file.string() + ": member \"0.png\" at byte 1536: ") == 0);
+}
+
+TEST_CASE("a shard that is shortened while it is in use is reported, and so is one that is not there") {
+  const fs::path file = write_shard("shortened", WrittenTar().add("0.png", make_png(1)));
+  const OpenedDataset data(kPlugin, make_params(file));
+  fs::resize_file(file, 520);
+  const std::string text = error_of<Refused>([&] { data.get(0); });
+  CAPTURE(text);
+  CHECK(text.find("a.tar: ends at byte 520; it had ") != std::string::npos);
+  const fs::path absent = file.parent_path() / "b{0..1}.tar";
+  CHECK(error_of<Refused>([&] { OpenedDataset(kPlugin, make_params(absent)); }).find("b0.tar: cannot be opened: ") !=
+        std::string::npos);
+}

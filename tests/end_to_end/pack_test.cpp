@@ -1,0 +1,86 @@
+#include <doctest/doctest.h>
+
+#include "tests/datasets/opened_dataset.h"
+#include "tests/end_to_end/hosted_run.h"
+
+namespace fs = std::filesystem;
+using namespace tenon::end_to_end;
+
+namespace {
+
+const std::string kDigits = TENON_SOURCE_DIR "/configs/digits.toml";
+
+Outcome pack(const std::string& data, const fs::path& out, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{"pack", "--config", kDigits, "--data", data, "--out", out.string()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_host(arguments);
+}
+
+void check_refused(const std::vector<std::string>& arguments, const std::string& message) {
+  const Outcome outcome = run_host(arguments);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.errors.find(message) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("the digits that are packed are read back byte by byte") {
+  const fs::path folder = make_empty_folder("packed_digits");
+  const Outcome outcome = pack("validation", folder / "shards", {"--shard-samples", "100"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  CHECK(outcome.output.find("  validation-000003.tar  59 samples  0.1 MiB\nvalidation: 359 samples in 4 shards, in ") !=
+        std::string::npos);
+
+  using Texts = std::vector<std::string>;
+  const OpenedDataset digits(TENON_BINARY_DIR "/plugins/digits.so", {{"split", "test"}});
+  const OpenedDataset packed(TENON_BINARY_DIR "/plugins/tar_shards.so", {{"path", (folder / "shards").string()},
+                                                                         {"fields", Texts{}},
+                                                                         {"classes", Texts{}},
+                                                                         {"padding", 0.0},
+                                                                         {"transforms", Texts{}},
+                                                                         {"scaled_decoding", true},
+                                                                         {"max_pixels", int64_t{1000}}});
+  CHECK(packed.describe_fields() == digits.describe_fields());
+  REQUIRE(packed.size() == 359);
+  for (int64_t i = 0; i < packed.size(); ++i) CHECK(packed.get(i) == digits.get(i));
+}
+
+TEST_CASE("packing goes by the run file: a part of a dataset, and its seed for a random order") {
+  const fs::path folder = make_empty_folder("packed_parts");
+  const auto first_shard = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"--set", "data.train.subset=10%"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = pack("train", folder / name, arguments);
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    CHECK(outcome.output.find("train: 143 samples in 1 shard, in ") != std::string::npos);
+    return read_file(folder / name / "train-000000.tar");
+  };
+  const std::string in_order = first_shard("a", {});
+  CHECK(in_order == first_shard("b", {"--set", "data.workers=0"}));
+  const std::string shuffled = first_shard("c", {"--shuffle"});
+  CHECK(shuffled != in_order);
+  CHECK(shuffled.size() == in_order.size());
+  CHECK(shuffled != first_shard("d", {"--shuffle", "--set", "run.seed=1"}));
+}
+
+TEST_CASE("mistakes with pack end with code 2 and a way out") {
+  const fs::path folder = make_empty_folder("refused_pack");
+  check_refused({"pack"}, "pack has no --config; expected host pack --config FILE --data NAME --out DIR");
+  check_refused({"pack", "--config", kDigits, "--data", "train"}, "pack has no --out");
+  const std::vector<std::string> whole{
+      "pack", "--config", kDigits, "--data", "train", "--out", (folder / "out").string()};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), whole.begin(), whole.end());
+    return more;
+  };
+  check_refused(with({"--shard-bytes", "1.5GB"}), "--shard-bytes is 1.5GB; expected a size such as 256MiB");
+  check_refused(with({"--shard-bytes", "99999999999999GiB"}), "expected a size such as 256MiB");
+  check_refused(with({"--shard-samples", "0"}), "--shard-samples is 0; expected at least 1");
+  check_refused({"pack", "--config", kDigits, "--data", "validaton", "--out", (folder / "out").string()},
+                "--data is \"validaton\"; did you mean \"validation\"?");
+  write_file(folder / "out/a", "a");
+  check_refused(whole, "out: is there and not an empty folder");
+}

@@ -1,0 +1,19 @@
+// Files as the tests compare them.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+inline std::string read_bytes(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// A folder of this name that is not there.
+inline std::filesystem::path make_absent_folder(const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path(TENON_TEST_DIR) / name;
+  std::filesystem::remove_all(folder);
+  return folder;
+}
