@@ -5,7 +5,7 @@
 # The breakages are the lines of breakages.txt. Prints which checks noticed each of them, and fails if one that should
 # have noticed did not, if a breakage does not apply, or if the unbroken files do not pass. The checks:
 #   asserts   what the headers assert themselves (TENON_FREEZE, frozen structs)
-#   layout    layout_1_0.c, as C and as C++
+#   layout    layout_1_0.c and layout_sample_order.c, as C and as C++
 #   abidiff   check_abidiff.sh
 #   target    check_target_abi.sh
 #   sizes     plugin_sizes_test.cpp, linked with framework/plugins/check_plugin.cpp compiled again
@@ -52,8 +52,8 @@ compile_headers() { # INCLUDE
 check_asserts() { compile_headers "$tree/include"; }
 
 check_layout() {
-  "$cc" -std=c11 -I "$tree/silent" -fsyntax-only "$here/layout_1_0.c" &&
-    "$cxx" -std=c++17 -I "$tree/silent" -fsyntax-only "$here/layout_1_0.cpp"
+  "$cc" -std=c11 -I "$tree/silent" -fsyntax-only "$here/layout_1_0.c" "$here/layout_sample_order.c" &&
+    "$cxx" -std=c++17 -I "$tree/silent" -fsyntax-only "$here/layout_1_0.cpp" "$here/layout_sample_order.cpp"
 }
 
 check_abidiff() { "$here/check_abidiff.sh" "$cc" "$tree/silent" "$work/abidiff"; }

@@ -38,6 +38,8 @@ WITNESS(tenon_function)
 WITNESS(tenon_gradient)
 WITNESS(tenon_dlpack)
 WITNESS(tenon_saved_state)
+WITNESS(tenon_sample_lengths)
+WITNESS(tenon_sample_weights)
 WITNESS(tenon_native_torch)
 
 tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {

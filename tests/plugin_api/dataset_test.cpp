@@ -52,6 +52,25 @@ class WithWorkers final {
   uint64_t fingerprint() const { return 1234; }
 };
 
+// Five samples whose lengths and weights are known beforehand.
+class Ordered final {
+ public:
+  std::vector<tenon::Field> fields() const { return {{"label", TENON_INT64, {}}}; }
+  int64_t size() const { return 5; }
+  void get(const tenon::Sample&, const tenon::Sink&) const {}
+  std::vector<int64_t> lengths() const { return {3, 0, 7, 2, 5}; }
+  std::vector<double> weights() const { return {1, 0.5, 0, 2, 1}; }
+};
+
+class Miscounting final {
+ public:
+  std::vector<tenon::Field> fields() const { return {{"label", TENON_INT64, {}}}; }
+  int64_t size() const { return 3; }
+  void get(const tenon::Sample&, const tenon::Sink&) const {}
+  std::vector<int64_t> lengths() const { return {1, 2}; }
+  std::vector<double> weights() const { throw tenon::DataError("the weights are lost"); }
+};
+
 class Unmakeable final {
  public:
   static std::vector<tenon::Param> schema() { return {}; }
@@ -99,6 +118,7 @@ struct Made {
     const tenon_sink sink = {sizeof sink, &slots, Slots::slot};
     return table.get(self, nullptr, &sample, &sink);
   }
+  const void* extension(const char* id) { return component.get_extension(to_string(id)); }
 
   FakeHost host;
   tenon_params params;
@@ -184,6 +204,42 @@ TEST_CASE_FIXTURE(Made<WithWorkers>, "a fingerprint is handed on") {
   uint64_t fingerprint = 0;
   CHECK(table.fingerprint(self, &fingerprint) == TENON_OK);
   CHECK(fingerprint == 1234);
+}
+
+TEST_CASE_FIXTURE(Made<Ordered>, "lengths and weights of samples are extensions of the component") {
+  const auto* by_length = static_cast<const tenon_sample_lengths*>(extension(TENON_SAMPLE_LENGTHS));
+  REQUIRE(by_length);
+  CHECK(by_length->size == sizeof *by_length);
+  std::vector<int64_t> lengths(5, -1);
+  CHECK(by_length->lengths(self, lengths.data()) == TENON_OK);
+  CHECK(lengths == std::vector<int64_t>{3, 0, 7, 2, 5});
+
+  const auto* by_weight = static_cast<const tenon_sample_weights*>(extension(TENON_SAMPLE_WEIGHTS));
+  REQUIRE(by_weight);
+  CHECK(by_weight->size == sizeof *by_weight);
+  std::vector<double> weights(5, -1);
+  CHECK(by_weight->weights(self, weights.data()) == TENON_OK);
+  CHECK(weights == std::vector<double>{1, 0.5, 0, 2, 1});
+  CHECK(extension("tenon.sample-lengths/2") == nullptr);
+}
+
+TEST_CASE_FIXTURE(Made<Troubled>, "a dataset that knows neither lengths nor weights has no extensions") {
+  CHECK((component.get_extension == nullptr));
+}
+
+TEST_CASE_FIXTURE(Made<Miscounting>, "lengths that are not one per sample are refused, and nothing is written") {
+  const auto& table = *static_cast<const tenon_sample_lengths*>(extension(TENON_SAMPLE_LENGTHS));
+  std::vector<int64_t> lengths(3, -1);
+  CHECK(table.lengths(self, lengths.data()) == TENON_INVALID_ARGUMENT);
+  CHECK(host.failure == "lengths() gave 2 numbers; size() says 3");
+  CHECK(lengths == std::vector<int64_t>{-1, -1, -1});
+}
+
+TEST_CASE_FIXTURE(Made<Miscounting>, "what weights throws becomes a status and a text") {
+  const auto& table = *static_cast<const tenon_sample_weights*>(extension(TENON_SAMPLE_WEIGHTS));
+  std::vector<double> weights(3);
+  CHECK(table.weights(self, weights.data()) == TENON_BAD_DATA);
+  CHECK(host.failure == "the weights are lost");
 }
 
 TEST_CASE("a constructor that throws makes create fail") {

@@ -6,6 +6,8 @@
 //   int64_t size() const;                           // number of samples
 //   void get(const tenon::Sample& sample, const tenon::Sink& sink) const;   // writes one sample; called concurrently
 //   uint64_t fingerprint() const;                   // optional: equal data, equal number
+//   std::vector<int64_t> lengths() const;           // optional: of each sample, for batches of like lengths
+//   std::vector<double> weights() const;            // optional: of each sample, for drawing some more often
 //
 // One that keeps something per worker thread (a decoder, a file handle, a buffer) has instead
 //
@@ -13,7 +15,8 @@
 //   Worker open_worker(uint64_t id, uint64_t seed) const;
 //   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const;
 //
-// and is registered with tenon::dataset<T>("id", "one line") in TENON_PLUGIN.
+// and is registered with tenon::dataset<T>("id", "one line") in TENON_PLUGIN. What lengths and weights mean is said in
+// sample_order.h.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +32,7 @@
 #include "detail/convert_number.hpp"
 #include "detail/table.hpp"
 #include "dtype.hpp"
+#include "sample_order.h"
 
 namespace tenon {
 
@@ -176,6 +180,26 @@ inline constexpr bool has_fingerprint = false;
 template <class T>
 inline constexpr bool has_fingerprint<T, std::void_t<decltype(std::declval<const T&>().fingerprint())>> = true;
 
+template <class T, class = void>
+inline constexpr bool has_lengths = false;
+template <class T>
+inline constexpr bool has_lengths<T, std::void_t<decltype(std::declval<const T&>().lengths())>> = true;
+
+template <class T, class = void>
+inline constexpr bool has_weights = false;
+template <class T>
+inline constexpr bool has_weights<T, std::void_t<decltype(std::declval<const T&>().weights())>> = true;
+
+// Hands a number per sample over to the host, whose memory holds `samples` of them.
+template <class Number>
+void put_each(const std::vector<Number>& given, int64_t samples, const char* what, Number* out) {
+  if (given.size() != static_cast<uint64_t>(samples)) {
+    throw Error(TENON_INVALID_ARGUMENT, std::string(what) + "() gave " + std::to_string(given.size()) +
+                                            " numbers; size() says " + std::to_string(samples));
+  }
+  std::copy(given.begin(), given.end(), out);
+}
+
 template <class T>
 struct TENON_HIDDEN DatasetTable {
   struct Instance {
@@ -228,6 +252,33 @@ struct TENON_HIDDEN DatasetTable {
     return guard([&] { *fingerprint = instance(self).dataset.fingerprint(); });
   }
 
+  static tenon_status lengths(void* self, int64_t* lengths) {
+    return guard([&] {
+      const T& dataset = instance(self).dataset;
+      put_each<int64_t>(dataset.lengths(), static_cast<int64_t>(dataset.size()), "lengths", lengths);
+    });
+  }
+
+  static tenon_status weights(void* self, double* weights) {
+    return guard([&] {
+      const T& dataset = instance(self).dataset;
+      put_each<double>(dataset.weights(), static_cast<int64_t>(dataset.size()), "weights", weights);
+    });
+  }
+
+  static const void* get_extension(tenon_string id) {
+    if constexpr (has_lengths<T>) {
+      static constexpr tenon_sample_lengths kLengths = {sizeof(tenon_sample_lengths), &lengths};
+      if (copy(id) == TENON_SAMPLE_LENGTHS) return &kLengths;
+    }
+    if constexpr (has_weights<T>) {
+      static constexpr tenon_sample_weights kWeights = {sizeof(tenon_sample_weights), &weights};
+      if (copy(id) == TENON_SAMPLE_WEIGHTS) return &kWeights;
+    }
+    static_cast<void>(id);
+    return nullptr;
+  }
+
   static constexpr tenon_dataset make() {
     tenon_dataset made = {};
     made.size = sizeof made;
@@ -255,7 +306,12 @@ const tenon_dataset DatasetTable<T>::table = DatasetTable<T>::make();
 // Registers T as the dataset `id`.
 template <class T>
 Component dataset(std::string id, std::string doc) {
-  return {TENON_DATASET, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::DatasetTable<T>::table};
+  return {TENON_DATASET,
+          std::move(id),
+          std::move(doc),
+          detail::schema_of<T>(),
+          &detail::DatasetTable<T>::table,
+          detail::has_lengths<T> || detail::has_weights<T> ? &detail::DatasetTable<T>::get_extension : nullptr};
 }
 
 }  // namespace tenon

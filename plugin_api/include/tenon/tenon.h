@@ -16,6 +16,7 @@
 #include "plugin.h"       /* the entry */
 #include "port.h"         /* named inputs and outputs */
 #include "random.h"       /* random numbers of the sample's own */
+#include "sample_order.h" /* lengths and weights of samples */
 #include "saved_state.h"  /* what a component keeps between steps */
 #include "tensor.h"
 
