@@ -6,7 +6,8 @@
 #include <system_error>
 
 #include <tenon/error.hpp>
-#include <tenon/random.hpp>
+
+#include "plugins/datasets/shared/validation_part.h"
 
 namespace image_folder {
 namespace {
@@ -57,13 +58,6 @@ std::vector<std::string> list_class_images(const fs::path& root, const std::stri
   return paths;
 }
 
-// FNV-1a (Fowler, Noll, Vo): the same number on every machine, which std::hash does not promise.
-uint64_t hash_text(std::string_view text) {
-  uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return hash;
-}
-
 }  // namespace
 
 ImageFiles list_image_files(const fs::path& root) {
@@ -84,8 +78,7 @@ ImageFiles list_image_files(const fs::path& root) {
 }
 
 bool is_validation_image(const std::string& relative_path, double fraction) {
-  // FNV alone leaves similar names with similar numbers; the generator mixes them.
-  return tenon::Random(hash_text(relative_path)).uniform() < fraction;
+  return datasets::is_validation_name(relative_path, fraction);
 }
 
 }  // namespace image_folder

@@ -28,6 +28,9 @@ class Csv {
   // A finite number, or throws tenon::DataError.
   float number(size_t row, size_t column) const;
 
+  // The line that the row begins at, from 1.
+  size_t line(size_t row) const { return lines_[row]; }
+
   // `photos.csv:12`, and `photos.csv:12: column "label"`.
   std::string place(size_t row) const;
   std::string place(size_t row, size_t column) const;

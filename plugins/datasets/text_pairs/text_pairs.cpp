@@ -1,0 +1,160 @@
+// Pairs of texts as tokens, for models that read one sequence and write another: translation, transliteration,
+// normalisation.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tenon/plugin.hpp>
+
+#include "plugins/datasets/shared/validation_part.h"
+#include "plugins/datasets/text_pairs/token_pairs.h"
+#include "plugins/text/text_table.h"
+#include "plugins/text/tokenizer.h"
+#include "plugins/text/train_tokenizer.h"
+
+namespace text_pairs {
+namespace {
+
+constexpr int64_t kIgnored = -100;  // what losses and metrics pass over by default
+
+std::vector<std::string> column_names(const tenon::Params& params) {
+  return {params.text("source"), params.text("target")};
+}
+
+// A special id: the parameter's, or the tokenizer's where that is -1.
+int32_t special_id(const tenon::Params& params, const char* parameter, int64_t of_tokenizer, int64_t vocabulary_size) {
+  const int64_t given = params.integer(parameter);
+  const int64_t id = given == -1 ? of_tokenizer : given;
+  if (id >= 0 && id < vocabulary_size) return static_cast<int32_t>(id);
+  throw tenon::Error(TENON_INVALID_ARGUMENT,
+                     std::string(parameter) + " = " + std::to_string(given) + ": " +
+                         (given == -1 ? "the tokenizer has no such piece" : "is no piece of the tokenizer") +
+                         "; expected an id below its vocabulary size, " + std::to_string(vocabulary_size));
+}
+
+class TextPairs final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    std::vector<tenon::Param> params = {
+        tenon::required<tenon::Path>("path").doc("table in UTF-8 with a pair of texts in each row"),
+        tenon::param("source", "source")
+            .doc("column that the model reads; of json_lines a name, or a JSON pointer such as /translation/en"),
+        tenon::param("target", "target").doc("column that the model shall write"),
+        tenon::param("split", "all")
+            .choices({"all", "train", "validation"})
+            .doc("which pairs: all, or one of two parts, told apart by the source texts"),
+        tenon::param("validation_fraction", 0.1)
+            .range("(0, 1)")
+            .doc("share of the pairs in the split validation; the split train has the others"),
+        tenon::param("tokenizer", tenon::Path())
+            .doc("SentencePiece model of both texts; empty: one is trained, the same for every split"),
+        tenon::param("tokenizer_text", tenon::Path())
+            .doc("table with the same columns whose rows, of all splits, a tokenizer is trained from; empty: path"),
+    };
+    const std::vector<tenon::Param> special = {
+        tenon::param("pad_id", -1).range("[-1, inf)").doc("id of padding; -1: the tokenizer's own"),
+        tenon::param("bos_id", -1).range("[-1, inf)").doc("id that begins target_in; -1: the tokenizer's own BOS"),
+        tenon::param("eos_id", -1)
+            .range("[-1, inf)")
+            .doc("id that ends source and target; -1: the tokenizer's own EOS")};
+    for (const std::vector<tenon::Param>& more :
+         {text::TableFormat::schema(), text::TokenizerTraining::schema(), LengthLimits::schema(), special}) {
+      params.insert(params.end(), more.begin(), more.end());
+    }
+    return params;
+  }
+
+  explicit TextPairs(const tenon::Params& params) : pairs_(LengthLimits(params)) {
+    const std::string path = params.path("path");
+    const text::TextTable table(path, text::TableFormat(params), column_names(params));
+    const text::Tokenizer tokenizer = make_tokenizer(params, table);
+    const text::SpecialIds own = tokenizer.special_ids();
+    pad_ = special_id(params, "pad_id", own.pad, tokenizer.vocabulary_size());
+    begin_ = special_id(params, "bos_id", own.begin, tokenizer.vocabulary_size());
+    const int32_t end = special_id(params, "eos_id", own.end, tokenizer.vocabulary_size());
+    const std::string split = params.text("split");
+    const double fraction = params.number("validation_fraction");
+    for (size_t row = 0; row < table.rows(); ++row) {
+      const bool is_validation = datasets::is_validation_name(table.text(row, 0), fraction);
+      if (split != "all" && is_validation != (split == "validation")) continue;
+      pairs_.append(table.text(row, 0), table.text(row, 1), tokenizer, end, table.place(row));
+    }
+    if (pairs_.size() == 0) {
+      throw tenon::DataError(path + ": none of its pairs is in the split \"" + split +
+                             "\" and short enough; change validation_fraction or the limits, or add pairs");
+    }
+    log_summary(path, split, tokenizer.vocabulary_size(), params.text("too_long"));
+  }
+
+  std::vector<tenon::Field> fields() const {
+    const auto pad = static_cast<double>(pad_);
+    return {{"source", TENON_INT64, {-1}, "tokens to read, and EOS", pad},
+            {"target_in", TENON_INT64, {-1}, "BOS, and the tokens to write: what a decoder has before each step", pad},
+            {"target", TENON_INT64, {-1}, "the tokens to write, and EOS", kIgnored}};
+  }
+
+  int64_t size() const { return static_cast<int64_t>(pairs_.size()); }
+
+  void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
+    const auto pair = static_cast<size_t>(sample.index);
+    const std::span<const int32_t> source = pairs_.source(pair);
+    const std::span<const int32_t> target = pairs_.target(pair);
+    const std::vector<int64_t> written = {static_cast<int64_t>(target.size())};
+    std::copy(source.begin(), source.end(), sink.slot<int64_t>(0, {static_cast<int64_t>(source.size())}));
+    int64_t* const shifted = sink.slot<int64_t>(1, written);
+    shifted[0] = begin_;
+    std::copy(target.begin(), target.end() - 1, shifted + 1);
+    std::copy(target.begin(), target.end(), sink.slot<int64_t>(2, written));
+  }
+
+  // The longer one of source and target, EOS included.
+  std::vector<int64_t> lengths() const {
+    std::vector<int64_t> lengths;
+    for (size_t pair = 0; pair < pairs_.size(); ++pair) {
+      lengths.push_back(static_cast<int64_t>(std::max(pairs_.source(pair).size(), pairs_.target(pair).size())));
+    }
+    return lengths;
+  }
+
+  uint64_t fingerprint() const { return pairs_.hash(); }
+
+ private:
+  text::Tokenizer make_tokenizer(const tenon::Params& params, const text::TextTable& table) {
+    const std::string model = params.path("tokenizer");
+    if (!model.empty()) return {text::read_tokenizer_file(model), model};
+    const text::TokenizerTraining training(params);
+    const std::string path = params.path("tokenizer_text");
+    if (path.empty()) {
+      model_ = text::train_tokenizer(table.texts(), training, params.path("path"));
+    } else {
+      const text::TextTable other(path, text::TableFormat(params), column_names(params));
+      model_ = text::train_tokenizer(other.texts(), training, path);
+    }
+    return {*model_, "the trained tokenizer"};
+  }
+
+  void log_summary(const std::string& path, const std::string& split, int64_t vocabulary_size,
+                   const std::string& too_long) const {
+    std::string line = path + ": " + std::to_string(pairs_.size()) + " pairs (split " + split + "), a vocabulary of " +
+                       std::to_string(vocabulary_size) + " tokens";
+    if (pairs_.too_long() > 0) {
+      line += ", " + std::to_string(pairs_.too_long()) + " too long and " +
+              (too_long == "truncate" ? "cut off" : "left out");
+    }
+    tenon::detail::host->log(TENON_LOG_INFO, tenon::detail::borrow(line));
+  }
+
+  TokenPairs pairs_;
+  int32_t pad_ = 0;
+  int32_t begin_ = 0;
+  std::shared_ptr<const std::string> model_;  // so that the dataset for validation finds it
+};
+
+}  // namespace
+}  // namespace text_pairs
+
+TENON_PLUGIN("text_pairs", "0.1.0", "Apache-2.0", "Pairs of texts as tokens.",
+             tenon::dataset<text_pairs::TextPairs>("text_pairs",
+                                                   "pairs of texts from a table, cut into tokens by SentencePiece"))

@@ -1,0 +1,63 @@
+// The share of tokens that are predicted, and of sequences without a wrong one. The model is given the true tokens
+// before each one, so that this is an upper bound of what it writes by itself.
+#include <tenon/plugin.hpp>
+
+#include <limits>
+
+namespace {
+
+class TokenAccuracy final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {tenon::param("ignore_index", -100).doc("target that is not counted")};
+  }
+
+  explicit TokenAccuracy(const tenon::Params& params) : ignore_index_(params.integer("ignore_index")) {}
+
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("logits", "N,T,V", TENON_ANY_FLOAT, "scores of the vocabulary"),
+            tenon::input("target", "N,T", TENON_DTYPE_BIT(TENON_INT64), "token in [0, V), or ignore_index")};
+  }
+
+  std::vector<tenon::State> states() const {
+    return {{"wrong_tokens", TENON_INT64},
+            {"tokens", TENON_INT64},
+            {"wrong_sequences", TENON_INT64},
+            {"sequences", TENON_INT64}};
+  }
+
+  std::vector<tenon::Figure> figures() const {
+    return {tenon::higher_is_better("token_accuracy", "share of the tokens that are predicted, in [0, 1]"),
+            tenon::higher_is_better("sequence_accuracy",
+                                    "share of the sequences whose every token is predicted, in [0, 1]")};
+  }
+
+  void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
+    const tenon::Tensor target = inputs[1];
+    const tenon::Tensor counted = tenon::ne(target, ignore_index_);
+    const tenon::Tensor wrong = tenon::logical_and(tenon::ne(tenon::argmax(inputs[0], 2), target), counted);
+    frame.tensor(kWrongTokens) += tenon::sum(wrong);
+    frame.tensor(kTokens) += tenon::sum(counted);
+    frame.tensor(kWrongSequences) += tenon::sum(tenon::gt(tenon::sum(wrong, {1}), 0));
+    frame.tensor(kSequences) += tenon::sum(tenon::gt(tenon::sum(counted, {1}), 0));
+  }
+
+  std::vector<double> compute(const tenon::Frame& frame) const {
+    const auto share_right = [&](uint64_t wrong, uint64_t all) {
+      const double count = frame.tensor(all).number();
+      return count > 0 ? 1 - frame.tensor(wrong).number() / count : std::numeric_limits<double>::quiet_NaN();
+    };
+    return {share_right(kWrongTokens, kTokens), share_right(kWrongSequences, kSequences)};
+  }
+
+ private:
+  enum : uint64_t { kWrongTokens, kTokens, kWrongSequences, kSequences };
+
+  int64_t ignore_index_;
+};
+
+}  // namespace
+
+TENON_PLUGIN("token_accuracy", "0.1.0", "Apache-2.0", "Accuracy of predicted sequences.",
+             tenon::metric<TokenAccuracy>("token_accuracy",
+                                          "share of tokens, and of whole sequences, that are predicted"))

@@ -1,0 +1,48 @@
+// Multi-head attention: A. Vaswani et al., Attention Is All You Need, arXiv:1706.03762, section 3.2.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <optional>
+
+namespace seq2seq {
+
+// Which keys a query sees.
+struct Sight {
+  torch::Tensor keys = {};  // [N, 1, 1, K] bool, true: is seen; undefined: all are
+  bool is_causal = false;   // query i sees the keys 0 to i alone
+};
+
+class AttentionImpl final : public torch::nn::Module {
+ public:
+  // REQUIRES: width is a multiple of heads.
+  AttentionImpl(int64_t width, int64_t heads, double dropout) : heads_(heads), dropout_(dropout) {
+    for (const auto& [name, projection] : {std::pair{"query", &query_}, std::pair{"key", &key_},
+                                           std::pair{"value", &value_}, std::pair{"output", &output_}}) {
+      *projection = register_module(name, torch::nn::Linear(width, width));
+    }
+  }
+
+  // queries: [N, Q, width]; keys, which are the values too: [N, K, width]. Gives [N, Q, width].
+  torch::Tensor forward(const torch::Tensor& queries, const torch::Tensor& keys, const Sight& sight) {
+    const std::optional<torch::Tensor> mask =
+        sight.keys.defined() ? std::optional<torch::Tensor>(sight.keys) : std::nullopt;
+    const torch::Tensor seen =
+        torch::scaled_dot_product_attention(split(query_(queries)), split(key_(keys)), split(value_(keys)), mask,
+                                            is_training() ? dropout_ : 0.0, sight.is_causal);
+    return output_(seen.transpose(1, 2).flatten(2));
+  }
+
+ private:
+  // [N, T, width] as [N, heads, T, width / heads].
+  torch::Tensor split(const torch::Tensor& input) const {
+    return input.unflatten(2, {heads_, input.size(2) / heads_}).transpose(1, 2);
+  }
+
+  int64_t heads_;
+  double dropout_;
+  torch::nn::Linear query_ = nullptr, key_ = nullptr, value_ = nullptr, output_ = nullptr;
+};
+TORCH_MODULE(Attention);
+
+}  // namespace seq2seq

@@ -1,0 +1,113 @@
+// The layers of encoder and decoder: Vaswani et al., arXiv:1706.03762, section 3.1. With the normalisation first they
+// are those of R. Xiong et al., arXiv:2002.04745, which train without a warm-up of the learning rate.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+
+#include "plugins/models/seq2seq_transformer/attention.h"
+
+namespace seq2seq {
+
+enum class Norm { first, last };  // of a sublayer: pre-norm or post-norm
+
+struct LayerOptions {
+  int64_t width;
+  int64_t heads;
+  int64_t feed_forward;
+  double dropout;
+  Norm norm;
+};
+
+// A sublayer's way around: x + f(norm(x)), or norm(x + f(x)).
+class ResidualImpl final : public torch::nn::Module {
+ public:
+  explicit ResidualImpl(const LayerOptions& options)
+      : order_(options.norm), norm_(torch::nn::LayerNormOptions({options.width})), dropout_(options.dropout) {
+    register_module("norm", norm_);
+    register_module("dropout", dropout_);
+  }
+
+  template <class Sublayer>
+  torch::Tensor forward(const torch::Tensor& input, Sublayer&& sublayer) {
+    if (order_ == Norm::first) return input + dropout_(sublayer(norm_(input)));
+    return norm_(input + dropout_(sublayer(input)));
+  }
+
+ private:
+  Norm order_;
+  torch::nn::LayerNorm norm_;
+  torch::nn::Dropout dropout_;
+};
+TORCH_MODULE(Residual);
+
+inline torch::nn::Sequential make_feed_forward(const LayerOptions& options) {
+  return torch::nn::Sequential(torch::nn::Linear(options.width, options.feed_forward), torch::nn::ReLU(),
+                               torch::nn::Dropout(options.dropout),
+                               torch::nn::Linear(options.feed_forward, options.width));
+}
+
+class EncoderLayerImpl final : public torch::nn::Module {
+ public:
+  explicit EncoderLayerImpl(const LayerOptions& options)
+      : attention_(options.width, options.heads, options.dropout),
+        feed_forward_(make_feed_forward(options)),
+        around_attention_(options),
+        around_feed_forward_(options) {
+    register_module("attention", attention_);
+    register_module("feed_forward", feed_forward_);
+    register_module("around_attention", around_attention_);
+    register_module("around_feed_forward", around_feed_forward_);
+  }
+
+  // input: [N, S, width]; `source` says which of S are no padding.
+  torch::Tensor forward(const torch::Tensor& input, const Sight& source) {
+    const torch::Tensor attended =
+        around_attention_->forward(input, [&](const torch::Tensor& x) { return attention_(x, x, source); });
+    return around_feed_forward_->forward(attended, [&](const torch::Tensor& x) { return feed_forward_->forward(x); });
+  }
+
+ private:
+  Attention attention_;
+  torch::nn::Sequential feed_forward_;
+  Residual around_attention_, around_feed_forward_;
+};
+TORCH_MODULE(EncoderLayer);
+
+class DecoderLayerImpl final : public torch::nn::Module {
+ public:
+  explicit DecoderLayerImpl(const LayerOptions& options)
+      : self_attention_(options.width, options.heads, options.dropout),
+        source_attention_(options.width, options.heads, options.dropout),
+        feed_forward_(make_feed_forward(options)),
+        around_self_attention_(options),
+        around_source_attention_(options),
+        around_feed_forward_(options) {
+    register_module("self_attention", self_attention_);
+    register_module("source_attention", source_attention_);
+    register_module("feed_forward", feed_forward_);
+    register_module("around_self_attention", around_self_attention_);
+    register_module("around_source_attention", around_source_attention_);
+    register_module("around_feed_forward", around_feed_forward_);
+  }
+
+  // input: [N, T, width]; encoded: [N, S, width], of which `source` says what is no padding.
+  torch::Tensor forward(const torch::Tensor& input, const torch::Tensor& encoded, const Sight& source) {
+    // No mask for padding: it stands behind the tokens, which a causal query does not see anyway.
+    const Sight before{{}, true};
+    const torch::Tensor attended =
+        around_self_attention_->forward(input, [&](const torch::Tensor& x) { return self_attention_(x, x, before); });
+    const torch::Tensor informed = around_source_attention_->forward(
+        attended, [&](const torch::Tensor& x) { return source_attention_(x, encoded, source); });
+    return around_feed_forward_->forward(informed, [&](const torch::Tensor& x) { return feed_forward_->forward(x); });
+  }
+
+ private:
+  Attention self_attention_, source_attention_;
+  torch::nn::Sequential feed_forward_;
+  Residual around_self_attention_, around_source_attention_, around_feed_forward_;
+};
+TORCH_MODULE(DecoderLayer);
+
+}  // namespace seq2seq

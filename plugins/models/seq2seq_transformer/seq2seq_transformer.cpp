@@ -1,0 +1,157 @@
+// A transformer that reads one sequence of tokens and writes another: A. Vaswani et al., Attention Is All You Need,
+// arXiv:1706.03762.
+#include <tenon/torch.hpp>
+
+#include <cmath>
+
+#include "plugins/models/seq2seq_transformer/layers.h"
+
+namespace {
+
+namespace nn = torch::nn;
+
+// Section 3.5: [length, width], in the dtype and on the device of `like`.
+torch::Tensor make_positions(int64_t length, int64_t width, const torch::Tensor& like) {
+  const auto options = like.options().dtype(torch::kFloat32).requires_grad(false);
+  const torch::Tensor rates = torch::exp(torch::arange(0, width, 2, options) * (-std::log(10000.0) / width));
+  const torch::Tensor angles = torch::arange(length, options).unsqueeze(1) * rates;
+  return torch::stack({angles.sin(), angles.cos()}, 2).flatten(1).slice(1, 0, width).to(like.dtype());
+}
+
+seq2seq::LayerOptions read_layer_options(const tenon::Params& params) {
+  const seq2seq::LayerOptions options = {params.integer("width"), params.integer("heads"),
+                                         params.integer("feed_forward"), params.number("dropout"),
+                                         params.text("norm") == "pre" ? seq2seq::Norm::first : seq2seq::Norm::last};
+  if (options.width % options.heads == 0) return options;
+  throw tenon::Error(TENON_INVALID_ARGUMENT, "width = " + std::to_string(options.width) +
+                                                 " with heads = " + std::to_string(options.heads) +
+                                                 "; expected a width that is a multiple of heads");
+}
+
+class Seq2SeqTransformer final : public nn::Module {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {
+        tenon::param("vocabulary_size", 8000).range("[2, inf)").doc("tokens of source and target are below it"),
+        tenon::param("pad_id", 0).range("[0, inf)").doc("token of the source that is padding, and not looked at"),
+        tenon::param("width", 256).range("[1, inf)").doc("values for each token, a multiple of heads"),
+        tenon::param("heads", 4).range("[1, inf)").doc("of each attention"),
+        tenon::param("encoder_layers", 3).range("[1, inf)").doc("layers that read the source"),
+        tenon::param("decoder_layers", 3).range("[1, inf)").doc("layers that write the target"),
+        tenon::param("feed_forward", 1024).range("[1, inf)").doc("values between the two linear maps of a layer"),
+        tenon::param("dropout", 0.1).range("[0, 1)").doc("of embeddings, attention and each sublayer"),
+        tenon::param("norm", "pre")
+            .choices({"pre", "post"})
+            .doc("layer normalisation before each sublayer, with another behind the last layer, or after each as in "
+                 "the paper"),
+        tenon::param("tied_embeddings", "all")
+            .choices({"none", "target", "all"})
+            .doc("one matrix for the output and the embedding of the target, or of source and target as in the "
+                 "paper")};
+  }
+
+  explicit Seq2SeqTransformer(const tenon::Params& params)
+      : vocabulary_size_(params.integer("vocabulary_size")),
+        pad_id_(params.integer("pad_id")),
+        options_(read_layer_options(params)),
+        dropout_(options_.dropout) {
+    register_module("dropout", dropout_);
+    add_embeddings(params.text("tied_embeddings"));
+    for (int64_t i = 0; i < params.integer("encoder_layers"); ++i) encoder_->push_back(seq2seq::EncoderLayer(options_));
+    for (int64_t i = 0; i < params.integer("decoder_layers"); ++i) decoder_->push_back(seq2seq::DecoderLayer(options_));
+    register_module("encoder", encoder_);
+    register_module("decoder", decoder_);
+    if (options_.norm == seq2seq::Norm::first) {
+      encoder_norm_ = register_module("encoder_norm", nn::LayerNorm(nn::LayerNormOptions({options_.width})));
+      decoder_norm_ = register_module("decoder_norm", nn::LayerNorm(nn::LayerNormOptions({options_.width})));
+    }
+    initialise();
+  }
+
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("source", "N,S", TENON_DTYPE_BIT(TENON_INT64), "tokens to read, padded behind with pad_id"),
+            tenon::input("target_in", "N,T", TENON_DTYPE_BIT(TENON_INT64), "BOS and the tokens written so far"),
+            tenon::output("logits", "N,T," + std::to_string(vocabulary_size_), TENON_ANY_FLOAT,
+                          "of the token behind each of target_in")};
+  }
+
+  torch::Tensor forward(torch::Tensor source, torch::Tensor target_in) {
+    check_tokens(source, "source");
+    check_tokens(target_in, "target_in");
+    const seq2seq::Sight sight = find_tokens(source);
+    torch::Tensor encoded = embed(source, source_embedding_);
+    for (const auto& layer : *encoder_) encoded = layer->as<seq2seq::EncoderLayer>()->forward(encoded, sight);
+    if (encoder_norm_) encoded = encoder_norm_(encoded);
+    torch::Tensor decoded = embed(target_in, target_embedding_);
+    for (const auto& layer : *decoder_) decoded = layer->as<seq2seq::DecoderLayer>()->forward(decoded, encoded, sight);
+    if (decoder_norm_) decoded = decoder_norm_(decoded);
+    return torch::linear(decoded, output_ ? output_->weight : target_embedding_->weight);
+  }
+
+ private:
+  // A shared embedding is registered once, under the name of the first that it serves.
+  void add_embeddings(const std::string& tied) {
+    const bool is_shared = tied == "all";
+    source_embedding_ =
+        register_module(is_shared ? "embedding" : "source_embedding", nn::Embedding(vocabulary_size_, options_.width));
+    target_embedding_ = is_shared
+                            ? source_embedding_
+                            : register_module("target_embedding", nn::Embedding(vocabulary_size_, options_.width));
+    if (tied == "none") {
+      output_ = register_module("output", nn::Linear(nn::LinearOptions(options_.width, vocabulary_size_).bias(false)));
+    }
+  }
+
+  // Linear maps as X. Glorot and Y. Bengio (2010) have it; embeddings so small that, multiplied in embed() and tied to
+  // the output, both logits and inputs begin near a variance of 1.
+  void initialise() {
+    const torch::NoGradGuard no_gradient;
+    for (const auto& module : modules(/*include_self=*/false)) {
+      if (auto* linear = module->as<nn::Linear>()) {
+        nn::init::xavier_uniform_(linear->weight);
+        if (linear->bias.defined()) nn::init::zeros_(linear->bias);
+      } else if (auto* embedding = module->as<nn::Embedding>()) {
+        nn::init::normal_(embedding->weight, 0, 1 / std::sqrt(static_cast<double>(options_.width)));
+      }
+    }
+  }
+
+  torch::Tensor embed(const torch::Tensor& tokens, nn::Embedding& embedding) {
+    const torch::Tensor embedded = embedding(tokens) * std::sqrt(static_cast<double>(options_.width));
+    return dropout_(embedded + make_positions(tokens.size(1), options_.width, embedded));
+  }
+
+  // A source of padding alone is looked at as if it were tokens: a softmax over nothing is NaN.
+  seq2seq::Sight find_tokens(const torch::Tensor& source) const {
+    const torch::Tensor is_token = source.ne(pad_id_);
+    return {is_token.logical_or(is_token.any(1, true).logical_not()).unsqueeze(1).unsqueeze(1), false};
+  }
+
+  // Only where looking costs no wait for a device; elsewhere the device refuses, in its own words.
+  void check_tokens(const torch::Tensor& tokens, const char* name) const {
+    if (!tokens.device().is_cpu() || tokens.numel() == 0) return;
+    const auto [least, most] = torch::aminmax(tokens);
+    for (const int64_t token : {least.item<int64_t>(), most.item<int64_t>()}) {
+      if (token >= 0 && token < vocabulary_size_) continue;
+      throw tenon::Error(TENON_INVALID_ARGUMENT, std::string(name) + " holds the token " + std::to_string(token) +
+                                                     "; expected tokens in [0, " + std::to_string(vocabulary_size_) +
+                                                     "); set params.vocabulary_size to that of the tokenizer");
+    }
+  }
+
+  int64_t vocabulary_size_;
+  int64_t pad_id_;
+  seq2seq::LayerOptions options_;
+  nn::Dropout dropout_;
+  nn::Embedding source_embedding_ = nullptr, target_embedding_ = nullptr;
+  nn::ModuleList encoder_, decoder_;
+  nn::LayerNorm encoder_norm_ = nullptr, decoder_norm_ = nullptr;
+  nn::Linear output_ = nullptr;
+};
+
+}  // namespace
+
+TENON_PLUGIN("seq2seq_transformer", "0.1.0", "Apache-2.0", "A transformer from sequence to sequence.",
+             tenon::torch_model<Seq2SeqTransformer>("seq2seq_transformer",
+                                                    "transformer with an encoder that reads tokens and a decoder that "
+                                                    "writes others"))

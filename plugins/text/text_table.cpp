@@ -1,0 +1,171 @@
+#include "plugins/text/text_table.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include <tenon/error.hpp>
+
+#include "plugins/datasets/shared/csv.h"
+#include "plugins/text/utf8.h"
+
+namespace text {
+namespace {
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "\"" : ", \"") + name + '"';
+  return list;
+}
+
+// Line after line of a file; a line ends with LF or CR LF. A byte order mark is passed over.
+class Lines {
+ public:
+  explicit Lines(const std::string& path) : path_(path), file_(path, std::ios::binary) {
+    if (!file_ || file_.peek() == std::ifstream::traits_type::eof()) {
+      throw tenon::DataError(path + ": cannot be read, or is empty; expected a file of texts");
+    }
+  }
+
+  bool next(std::string& line) {
+    if (!std::getline(file_, line)) return false;
+    ++number_;
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (number_ == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
+    if (line.ends_with('\r')) line.pop_back();
+    return true;
+  }
+  size_t number() const { return number_; }
+  std::string place() const { return path_ + ':' + std::to_string(number_); }
+
+ private:
+  std::string path_;
+  std::ifstream file_;
+  size_t number_ = 0;
+};
+
+std::vector<std::string_view> split_at_tabs(std::string_view line) {
+  std::vector<std::string_view> cells;
+  for (size_t begin = 0;;) {
+    const size_t end = line.find('\t', begin);
+    cells.push_back(line.substr(begin, end - begin));
+    if (end == std::string_view::npos) return cells;
+    begin = end + 1;
+  }
+}
+
+size_t find_column(const std::vector<std::string>& names, const std::string& wanted, const std::string& place,
+                   const char* advice) {
+  const auto found = std::find(names.begin(), names.end(), wanted);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  throw tenon::DataError(place + ": there is no column \"" + wanted + "\"; there are " + quoted_list(names) + advice);
+}
+
+// The text under `key`, which is a name, or a JSON pointer (RFC 6901) if it begins with a slash.
+std::string member(const nlohmann::json& object, const std::string& key, const std::string& place) {
+  const bool is_pointer = key.starts_with('/');
+  if (!object.is_object()) throw tenon::DataError(place + ": is no JSON object; expected one for each line");
+  if (is_pointer ? !object.contains(nlohmann::json::json_pointer(key)) : !object.contains(key)) {
+    throw tenon::DataError(place + ": has no \"" + key + "\"; expected a text of that name");
+  }
+  const nlohmann::json& value = is_pointer ? object.at(nlohmann::json::json_pointer(key)) : object.at(key);
+  if (!value.is_string()) {
+    throw tenon::DataError(place + ": \"" + key + "\" is a value of the type " + value.type_name() +
+                           "; expected a text");
+  }
+  return value.get<std::string>();
+}
+
+}  // namespace
+
+std::vector<tenon::Param> TableFormat::schema() {
+  return {tenon::param("format", "tsv")
+              .choices({"tsv", "csv", "json_lines"})
+              .doc("tsv: cells between tabs, nothing quoted; csv: RFC 4180, between commas; json_lines: an object a "
+                   "line"),
+          tenon::param("columns", std::vector<std::string>())
+              .doc("names of the columns of a tsv without a header; empty: its first line names them")};
+}
+
+TableFormat::TableFormat(const tenon::Params& params)
+    : name_(params.text("format")), columns_(params.texts("columns")) {
+  if (!columns_.empty() && name_ != "tsv") {
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "columns = [" + quoted_list(columns_) + "] with format = \"" + name_ +
+                                                   "\"; only a tsv can lack names of its own; leave columns out");
+  }
+}
+
+TextTable::TextTable(const std::string& path, const TableFormat& format, const std::vector<std::string>& wanted)
+    : path_(path), width_(wanted.size()) {
+  if (format.is_csv()) {
+    read_csv(wanted);
+  } else if (format.is_json_lines()) {
+    read_json_lines(wanted);
+  } else {
+    read_separated(format, wanted);
+  }
+  if (lines_.empty()) throw tenon::DataError(path_ + ": has no row; expected a row for each sample");
+}
+
+void TextTable::read_separated(const TableFormat& format, const std::vector<std::string>& wanted) {
+  Lines lines(path_);
+  std::string line;
+  std::vector<std::string> names = format.columns();
+  if (names.empty()) {
+    lines.next(line);
+    for (const std::string_view name : split_at_tabs(line)) names.emplace_back(name);
+  }
+  std::vector<size_t> columns;
+  for (const std::string& name : wanted) {
+    columns.push_back(find_column(names, name, path_ + ":1",
+                                  "; if the first line is a row already, name its columns in the parameter columns"));
+  }
+  while (lines.next(line)) {
+    const std::vector<std::string_view> cells = split_at_tabs(line);
+    if (cells.size() != names.size()) {
+      throw tenon::DataError(lines.place() + ": has " + std::to_string(cells.size()) + " cells; expected " +
+                             std::to_string(names.size()) + ", of the columns " + quoted_list(names));
+    }
+    for (size_t i = 0; i < width_; ++i) append(cells[columns[i]], wanted[i], lines.number());
+    lines_.push_back(lines.number());
+  }
+}
+
+void TextTable::read_csv(const std::vector<std::string>& wanted) {
+  const tables::Csv csv(path_);
+  std::vector<size_t> columns;
+  for (const std::string& name : wanted) columns.push_back(find_column(csv.columns(), name, path_ + ":1", ""));
+  for (size_t row = 0; row < csv.rows(); ++row) {
+    for (size_t i = 0; i < width_; ++i) append(csv.cell(row, columns[i]), wanted[i], csv.line(row));
+    lines_.push_back(csv.line(row));
+  }
+}
+
+void TextTable::read_json_lines(const std::vector<std::string>& wanted) {
+  Lines lines(path_);
+  for (std::string line; lines.next(line);) {
+    try {
+      const nlohmann::json object = nlohmann::json::parse(line);
+      for (const std::string& name : wanted) append(member(object, name, lines.place()), name, lines.number());
+    } catch (const nlohmann::json::exception& error) {
+      throw tenon::DataError(lines.place() + ": " + error.what() + "; expected a JSON object in UTF-8");
+    }
+    lines_.push_back(lines.number());
+  }
+}
+
+void TextTable::append(std::string_view cell, std::string_view column, size_t line) {
+  const auto refuse = [&](const std::string& what) {
+    throw tenon::DataError(path_ + ':' + std::to_string(line) + ": column \"" + std::string(column) + "\" " + what);
+  };
+  if (const size_t at = find_invalid_utf8(cell); at != cell.size()) {
+    refuse("is not UTF-8 at its byte " + std::to_string(at) + "; convert the file to UTF-8");
+  }
+  if (cell.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    refuse("is blank; expected a text; remove the row");
+  }
+  texts_.emplace_back(cell);
+}
+
+}  // namespace text

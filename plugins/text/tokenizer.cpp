@@ -1,0 +1,42 @@
+#include "plugins/text/tokenizer.h"
+
+#include <sentencepiece_processor.h>
+#include <fstream>
+#include <sstream>
+
+#include <tenon/error.hpp>
+
+namespace text {
+
+Tokenizer::Tokenizer(const std::string& model, const std::string& place)
+    : processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
+  const auto status = processor_->LoadFromSerializedProto(model);
+  if (!status.ok() || processor_->GetPieceSize() < 1) {
+    throw tenon::DataError(place + ": is no model of SentencePiece" + (status.ok() ? "" : ": " + status.ToString()) +
+                           "; expected one as spm_train writes it");
+  }
+}
+
+Tokenizer::~Tokenizer() = default;
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+
+int64_t Tokenizer::vocabulary_size() const { return processor_->GetPieceSize(); }
+
+SpecialIds Tokenizer::special_ids() const { return {processor_->pad_id(), processor_->bos_id(), processor_->eos_id()}; }
+
+void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) const {
+  std::vector<int> found;
+  const auto status = processor_->Encode(text, &found);
+  if (!status.ok()) throw tenon::DataError("cannot be cut into tokens: " + status.ToString());
+  ids.insert(ids.end(), found.begin(), found.end());
+}
+
+std::string read_tokenizer_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  if (file) bytes << file.rdbuf();
+  if (!file) throw tenon::DataError(path + ": cannot be read, or is empty; expected a model of SentencePiece");
+  return std::move(bytes).str();
+}
+
+}  // namespace text

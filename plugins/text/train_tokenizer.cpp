@@ -1,0 +1,106 @@
+#include "plugins/text/train_tokenizer.h"
+
+#include <sentencepiece_trainer.h>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <unordered_map>
+
+#include "plugins/datasets/shared/validation_part.h"
+
+namespace text {
+namespace {
+
+// Feeds texts to the trainer, which asks for them one by one.
+class TextIterator final : public sentencepiece::SentenceIterator {
+ public:
+  explicit TextIterator(const std::vector<std::string>& texts) : texts_(texts) {}
+  bool done() const override { return at_ == texts_.size(); }
+  void Next() override { ++at_; }
+  const std::string& value() const override { return texts_[at_]; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  const std::vector<std::string>& texts_;
+  size_t at_ = 0;
+};
+
+uint64_t count_bytes(const std::vector<std::string>& texts) {
+  uint64_t bytes = 0;
+  for (const std::string& text : texts) bytes += text.size();
+  return bytes;
+}
+
+std::string train(const std::vector<std::string>& texts, const TokenizerTraining& training, const std::string& place) {
+  // The suffix array of the unigram trainer counts characters in 32 bits, and ends the process if they do not suffice.
+  constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+  if (const uint64_t bytes = count_bytes(texts); bytes > kMostBytes) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT,
+                       place + ": has " + std::to_string(bytes >> 20) +
+                           " MiB of text; expected at most 1024 to train a tokenizer from; name "
+                           "a smaller file in tokenizer_text, or a finished model in tokenizer");
+  }
+  const std::unordered_map<std::string, std::string> options = {
+      {"model_type", training.model_type},
+      {"vocab_size", std::to_string(training.vocabulary_size)},
+      {"hard_vocab_limit", "false"},
+      {"character_coverage", std::to_string(training.character_coverage)},
+      {"pad_id", "0"},
+      {"unk_id", "1"},
+      {"bos_id", "2"},
+      {"eos_id", "3"},
+      {"max_sentence_length", "65536"},
+      // Threads add up floats in parts: another number of them would give another tokenizer.
+      {"num_threads", "1"},
+      {"minloglevel", "2"},
+  };
+  TextIterator iterator(texts);
+  std::string model;
+  const auto status = sentencepiece::SentencePieceTrainer::Train(options, &iterator, &model);
+  if (!status.ok()) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT, place + ": no tokenizer can be trained from its " +
+                                                   std::to_string(texts.size()) + " texts with vocabulary_size = " +
+                                                   std::to_string(training.vocabulary_size) + ": " + status.ToString());
+  }
+  return model;
+}
+
+}  // namespace
+
+std::vector<tenon::Param> TokenizerTraining::schema() {
+  return {tenon::param("vocabulary_size", 8000)
+              .range("[8, 1000000]")
+              .doc("pieces of a tokenizer that is trained, the four special ones included; fewer if the texts hold no "
+                   "more"),
+          tenon::param("model_type", "unigram")
+              .choices({"unigram", "bpe", "char"})
+              .doc("of a tokenizer that is trained: unigram language model, byte-pair encoding, or characters"),
+          tenon::param("character_coverage", 0.9995)
+              .range("[0.98, 1]")
+              .doc("share of the texts' characters that have a piece of their own in a tokenizer that is trained; the "
+                   "rarest of all are unknown")};
+}
+
+TokenizerTraining::TokenizerTraining(const tenon::Params& params)
+    : vocabulary_size(params.integer("vocabulary_size")),
+      model_type(params.text("model_type")),
+      character_coverage(params.number("character_coverage")) {}
+
+std::shared_ptr<const std::string> train_tokenizer(const std::vector<std::string>& texts,
+                                                   const TokenizerTraining& training, const std::string& place) {
+  uint64_t hash = datasets::hash_text("");
+  for (const std::string& text : texts) hash = datasets::hash_text(text, datasets::hash_text("\n", hash));
+  // Datasets for training and for validation come one after the other, and want the same.
+  static std::mutex mutex;
+  static std::map<std::tuple<uint64_t, size_t, uint64_t, int64_t, std::string, double>,
+                  std::weak_ptr<const std::string>>
+      models;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<const std::string>& known = models[{hash, texts.size(), count_bytes(texts), training.vocabulary_size,
+                                                    training.model_type, training.character_coverage}];
+  std::shared_ptr<const std::string> model = known.lock();
+  if (!model) known = model = std::make_shared<const std::string>(train(texts, training, place));
+  return model;
+}
+
+}  // namespace text

@@ -1,0 +1,125 @@
+#include "scripts/example_data/drawing.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace example_data {
+namespace {
+
+constexpr double kTurn = 6.283185307179586;
+constexpr int kSubpixels = 4;         // along each side, to find how much of a pixel is covered
+constexpr double kContrast = 90;      // distance of a shape's colour from those of the ground
+constexpr double kVariation = 25;     // of the colour within a shape
+constexpr double kNoise = 12;         // on each channel, either way
+constexpr double kShortestWave = 12;  // in pixels
+constexpr double kLongestWave = 80;
+
+// (u, v): the place as seen from the centre, turned upright, in units of the radius.
+bool is_within(Form form, double u, double v) {
+  switch (form) {
+    case Form::circle: return u * u + v * v <= 1;
+    case Form::square: return std::max(std::abs(u), std::abs(v)) <= std::sqrt(0.5);
+    case Form::triangle: break;
+  }
+  // The sides of a triangle with all sides alike are half a radius from its centre.
+  const double slanted = std::sqrt(0.75);
+  return v <= 0.5 && slanted * u - 0.5 * v <= 0.5 && -slanted * u - 0.5 * v <= 0.5;
+}
+
+Colour draw_colour_unlike(const Texture& ground, tenon::Random& random) {
+  while (true) {
+    const Colour colour = draw_colour(random);
+    if (cv::norm(colour - ground.one()) >= kContrast && cv::norm(colour - ground.other()) >= kContrast) return colour;
+  }
+}
+
+Colour draw_colour_near(const Colour& colour, tenon::Random& random) {
+  Colour near = colour;
+  for (int channel = 0; channel < 3; ++channel) {
+    near[channel] += static_cast<float>(random.uniform(-kVariation, kVariation));
+  }
+  return near;
+}
+
+Texture draw_ground(tenon::Random& random) {
+  const Colour one = draw_colour(random);
+  const Colour other = draw_colour(random);
+  return Texture(one, other, random);
+}
+
+}  // namespace
+
+const char* name_of(Form form) {
+  switch (form) {
+    case Form::circle: return "circle";
+    case Form::square: return "square";
+    case Form::triangle: break;
+  }
+  return "triangle";
+}
+
+double coverage_of(const Shape& shape, int column, int row) {
+  if (std::hypot(column + 0.5 - shape.x, row + 0.5 - shape.y) > shape.radius + 1) return 0;
+  const double cosine = std::cos(shape.rotation);
+  const double sine = std::sin(shape.rotation);
+  int within = 0;
+  for (int i = 0; i < kSubpixels * kSubpixels; ++i) {
+    const double x = (column + (i % kSubpixels + 0.5) / kSubpixels - shape.x) / shape.radius;
+    const double y = (row + (i / kSubpixels + 0.5) / kSubpixels - shape.y) / shape.radius;
+    within += is_within(shape.form, cosine * x + sine * y, cosine * y - sine * x);
+  }
+  return static_cast<double>(within) / (kSubpixels * kSubpixels);
+}
+
+Colour draw_colour(tenon::Random& random) {
+  Colour colour;
+  for (int channel = 0; channel < 3; ++channel) colour[channel] = static_cast<float>(random.uniform(0, 255));
+  return colour;
+}
+
+Texture::Texture(const Colour& one, const Colour& other, tenon::Random& random) : one_(one), other_(other) {
+  for (Wave& wave : waves_) {
+    const double direction = random.uniform(0, kTurn);
+    const double frequency = kTurn / random.uniform(kShortestWave, kLongestWave);
+    wave = {frequency * std::cos(direction), frequency * std::sin(direction), random.uniform(0, kTurn)};
+  }
+}
+
+Colour Texture::at(int column, int row) const {
+  double sum = 0;
+  for (const Wave& wave : waves_) sum += std::sin(wave.across * column + wave.down * row + wave.phase);
+  const auto share = static_cast<float>(0.5 + 0.5 * sum / static_cast<double>(waves_.size()));
+  return one_ + (other_ - one_) * share;
+}
+
+Picture::Picture(cv::Size size, tenon::Random& random) : ground_(draw_ground(random)), pixels_(size) {
+  for (int y = 0; y < pixels_.rows; ++y) {
+    for (int x = 0; x < pixels_.cols; ++x) pixels_(y, x) = ground_.at(x, y);
+  }
+}
+
+void Picture::paint(const Shape& shape, tenon::Random& random) {
+  const Colour colour = draw_colour_unlike(ground_, random);
+  const Texture fill(colour, draw_colour_near(colour, random), random);
+  for (int y = 0; y < pixels_.rows; ++y) {
+    for (int x = 0; x < pixels_.cols; ++x) {
+      const double covered = coverage_of(shape, x, y);
+      if (covered > 0) pixels_(y, x) += (fill.at(x, y) - pixels_(y, x)) * static_cast<float>(covered);
+    }
+  }
+}
+
+cv::Mat Picture::develop(tenon::Random& random) const {
+  cv::Mat image(pixels_.size(), CV_8UC3);
+  for (int y = 0; y < pixels_.rows; ++y) {
+    for (int x = 0; x < pixels_.cols; ++x) {
+      for (int channel = 0; channel < 3; ++channel) {
+        const double level = static_cast<double>(pixels_(y, x)[channel]) + random.uniform(-kNoise, kNoise);
+        image.at<cv::Vec3b>(y, x)[channel] = cv::saturate_cast<uint8_t>(level);
+      }
+    }
+  }
+  return image;
+}
+
+}  // namespace example_data
