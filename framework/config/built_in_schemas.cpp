@@ -33,7 +33,36 @@ std::vector<ParamSchema> one_cycle_params() {
                              "The shape of the rise and of the fall.")};
 }
 
+ParamSchema field(const std::string& name, const std::string& doc) {
+  return parse_param_schema(name, ParamType::string, '"' + name + '"', "", {}, doc);
+}
+
+std::vector<ParamSchema> normalize_params() {
+  return {parse_param_schema("field", ParamType::string, "\"image\"", "", {},
+                             "The field, bytes [height, width, channels]."),
+          parse_param_schema("mean", ParamType::floats, "[0.485, 0.456, 0.406]", "", {},
+                             "Of each channel, or of all, of values in [0, 1]."),
+          parse_param_schema("std", ParamType::floats, "[0.229, 0.224, 0.225]", "(0, inf)", {}, "Likewise.")};
+}
+
+std::vector<ParamSchema> mix_params() {
+  return {field("image", "The field that is mixed, floats [..., height, width]."),
+          field("label", "The field with the class of each sample."),
+          parse_param_schema("target", ParamType::string, "\"mixed_label\"", "", {},
+                             "The field that is added, the probability of each class."),
+          parse_param_schema("classes", ParamType::integer, "", "[1, 1048576]", {}, "How many classes there are."),
+          parse_param_schema("methods", ParamType::strings, "[\"mix_up\", \"cut_mix\"]", "", {"mix_up", "cut_mix"},
+                             "What is done to a batch; of two, one or the other by chance."),
+          number("alpha", "1.0", "(0, inf)", "Both parameters of the beta distribution that the share is drawn from."),
+          number("p", "1.0", "[0, 1]", "How likely a batch is mixed.")};
+}
+
 }  // namespace
+
+const std::vector<BuiltInSchema>& batch_transform_schemas() {
+  static const std::vector<BuiltInSchema> schemas = {{"normalize", normalize_params()}, {"mix", mix_params()}};
+  return schemas;
+}
 
 const std::vector<BuiltInSchema>& optimizer_schemas() {
   static const std::vector<BuiltInSchema> schemas = {{"sgd", sgd_params()}, {"adamw", adamw_params()}};

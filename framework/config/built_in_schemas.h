@@ -1,4 +1,4 @@
-// The keys beside `use` in [optimizer] and [schedule]: what is built in has schemas too.
+// The keys beside `use` in [optimizer], [schedule] and [[data.batch_transform]]: what is built in has schemas too.
 #pragma once
 
 #include <string>
@@ -15,5 +15,6 @@ struct BuiltInSchema {
 
 const std::vector<BuiltInSchema>& optimizer_schemas();
 const std::vector<BuiltInSchema>& schedule_schemas();
+const std::vector<BuiltInSchema>& batch_transform_schemas();
 
 }  // namespace tenon::config

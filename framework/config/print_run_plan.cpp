@@ -79,6 +79,27 @@ const char* to_string(SamplerKind sampler) {
   TENON_CHECK(false, "sampler " << static_cast<int>(sampler));
 }
 
+struct BatchTransformWriter {
+  Writer& writer;
+
+  void operator()(const NormalizeBatch& normalize) {
+    writer.key("use", "normalize");
+    writer.key("field", normalize.field);
+    writer.key("mean", normalize.mean);
+    writer.key("std", normalize.std);
+  }
+  void operator()(const MixBatch& mix) {
+    writer.key("use", "mix");
+    writer.key("image", mix.image);
+    writer.key("label", mix.label);
+    writer.key("target", mix.target);
+    writer.key("classes", mix.classes);
+    writer.key("methods", mix.methods);
+    writer.key("alpha", mix.alpha);
+    writer.key("p", mix.p);
+  }
+};
+
 void write_data(Writer& writer, const DataSection& data) {
   writer.table("data");
   writer.key("batch_size", data.batch_size);
@@ -91,6 +112,10 @@ void write_data(Writer& writer, const DataSection& data) {
   writer.key("limit_batches", data.limit_batches);
   writer.key("validation_limit_batches", data.validation_limit_batches);
   writer.key("subset_seed", static_cast<int64_t>(data.subset_seed));
+  for (const BatchTransformPlan& transform : data.batch_transforms) {
+    writer.list_table("data.batch_transform");
+    std::visit(BatchTransformWriter{writer}, transform.what);
+  }
   write_dataset(writer, data.train);
   for (const NamedDataset& dataset : data.validation) write_dataset(writer, dataset);
 }

@@ -93,6 +93,15 @@ std::vector<NamedDatasetConfig> read_validation_datasets(TableReader table) {
   return datasets;
 }
 
+// [optimizer], [schedule] and [[data.batch_transform]]: which keys stand beside `use` depends on it, so
+// resolve_run_plan() judges them.
+void read_choice(TableReader table, ComponentConfig& choice) {
+  choice.path = table.path();
+  choice.place = table.place();
+  table.read("use", choice.use);
+  choice.params = table.take_rest();
+}
+
 void read_data(TableReader table, DataConfig& data) {
   table.read("batch_size", data.batch_size, kBatchSizes);
   table.read("validation_batch_size", data.validation_batch_size, kBatchSizes);
@@ -106,6 +115,8 @@ void read_data(TableReader table, DataConfig& data) {
   table.read("limit_batches", data.limit_batches, kBatchLimits);
   table.read("validation_limit_batches", data.validation_limit_batches, kBatchLimits);
   table.read("subset_seed", data.subset_seed, "[0, inf)");
+  for (TableReader& transform : table.tables("batch_transform"))
+    read_choice(std::move(transform), data.batch_transforms.emplace_back());
   data.train = read_dataset(table.table("train"), "train");
   const bool has_validation = table.has("validation");
   TableReader validation = table.table("validation");
@@ -143,14 +154,6 @@ void read_train(TableReader table, TrainConfig& train) {
   table.read("epochs", train.epochs, kEpochs);
   table.read("steps", train.steps, kSteps);
   table.reject_unknown_keys();
-}
-
-// [optimizer] and [schedule]: which keys stand beside `use` depends on it, so resolve_run_plan() judges them.
-void read_choice(TableReader table, ComponentConfig& choice) {
-  choice.path = table.path();
-  choice.place = table.place();
-  table.read("use", choice.use);
-  choice.params = table.take_rest();
 }
 
 void read_validation(TableReader table, ValidationConfig& validation) {

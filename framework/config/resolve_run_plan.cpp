@@ -51,6 +51,53 @@ NamedDataset resolve_dataset(const NamedDatasetConfig& config, const Resolving& 
   return {resolve_component(config, ComponentKind::dataset, resolving), config.name, config.subset.value_or({})};
 }
 
+// All values of the schema that `use` names; none if it names nothing or a value is missing or wrong.
+std::optional<Values> resolve_choice(const ComponentConfig& config, const std::string& what,
+                                     const std::vector<BuiltInSchema>& schemas, const std::string& id,
+                                     const Resolving& resolving) {
+  std::vector<std::string> ids;
+  for (const BuiltInSchema& schema : schemas) {
+    ids.push_back(schema.id);
+    if (schema.id != id) continue;
+    Values values = resolve_params(
+        {id, schema.params, config.params, config.path, config.place, resolving.config.folder}, resolving.mistakes);
+    const bool is_complete = values.size() == schema.params.size();
+    return is_complete ? std::optional(std::move(values)) : std::nullopt;
+  }
+  const std::string found = config.use.value ? to_toml(id) : "missing";
+  resolving.mistakes.add(config.use.place, config.path + ".use is " + found + "; expected a built-in " + what +
+                                               support::suggest_name(id, ids));
+  return std::nullopt;
+}
+
+template <class T>
+T get(const Values& values, const std::string& name) {
+  return std::get<T>(values.at(name));
+}
+
+// Nothing where there are mistakes.
+std::optional<BatchTransformPlan> resolve_batch_transform(const ComponentConfig& config, const Resolving& resolving) {
+  const std::string id = config.use.value_or("");
+  const auto values = resolve_choice(config, "batch transform", batch_transform_schemas(), id, resolving);
+  if (!values) return std::nullopt;
+  if (id == "normalize")
+    return BatchTransformPlan{
+        NormalizeBatch{get<std::string>(*values, "field"), get<std::vector<double>>(*values, "mean"),
+                       get<std::vector<double>>(*values, "std")},
+        to_string(config.place)};
+  MixBatch mix{get<std::string>(*values, "image"),
+               get<std::string>(*values, "label"),
+               get<std::string>(*values, "target"),
+               get<int64_t>(*values, "classes"),
+               get<std::vector<std::string>>(*values, "methods"),
+               get<double>(*values, "alpha"),
+               get<double>(*values, "p")};
+  if (mix.methods.empty()) {
+    resolving.mistakes.add(config.place, config.path + ".methods is []; expected \"mix_up\", \"cut_mix\" or both");
+  }
+  return BatchTransformPlan{std::move(mix), to_string(config.place)};
+}
+
 SamplerKind resolve_sampler(const DataConfig& config, Mistakes& mistakes) {
   const std::string sampler = config.sampler.value_or("uniform");
   if (sampler == "length_bucketed") return SamplerKind::length_bucketed;
@@ -80,6 +127,9 @@ DataSection resolve_data(const Resolving& resolving) {
   data.limit_batches = config.limit_batches.value_or(0);
   data.validation_limit_batches = config.validation_limit_batches.value_or(0);
   data.subset_seed = static_cast<uint64_t>(config.subset_seed.value_or(0));
+  for (const ComponentConfig& transform : config.batch_transforms)
+    if (auto resolved = resolve_batch_transform(transform, resolving))
+      data.batch_transforms.push_back(std::move(*resolved));
   data.train = resolve_dataset(config.train, resolving);
   for (const auto& dataset : config.validation) data.validation.push_back(resolve_dataset(dataset, resolving));
   return data;
@@ -155,29 +205,6 @@ TrainSection resolve_train(const TrainConfig& config, Mistakes& mistakes) {
   return {config.epochs.value_or(0), config.steps.value_or(0), to_string(place)};
 }
 
-// All values of the schema that `use` names; none if it names nothing or a value is missing or wrong.
-std::optional<Values> resolve_choice(const ComponentConfig& config, const std::vector<BuiltInSchema>& schemas,
-                                     const std::string& id, const Resolving& resolving) {
-  std::vector<std::string> ids;
-  for (const BuiltInSchema& schema : schemas) {
-    ids.push_back(schema.id);
-    if (schema.id != id) continue;
-    Values values = resolve_params(
-        {id, schema.params, config.params, config.path, config.place, resolving.config.folder}, resolving.mistakes);
-    const bool is_complete = values.size() == schema.params.size();
-    return is_complete ? std::optional(std::move(values)) : std::nullopt;
-  }
-  const std::string found = config.use.value ? to_toml(id) : "missing";
-  resolving.mistakes.add(config.use.place, config.path + ".use is " + found + "; expected a built-in " + config.path +
-                                               support::suggest_name(id, ids));
-  return std::nullopt;
-}
-
-template <class T>
-T get(const Values& values, const std::string& name) {
-  return std::get<T>(values.at(name));
-}
-
 SgdPlan resolve_sgd(const Values& values, const ComponentConfig& config, Mistakes& mistakes) {
   const SgdPlan sgd{get<double>(values, "lr"), get<double>(values, "momentum"), get<double>(values, "dampening"),
                     get<double>(values, "weight_decay"), get<bool>(values, "nesterov")};
@@ -204,7 +231,7 @@ AdamWPlan resolve_adamw(const Values& values, const ComponentConfig& config, Mis
 OptimizerPlan resolve_optimizer(const Resolving& resolving) {
   const ComponentConfig& config = resolving.config.optimizer;
   const std::string id = config.use.value_or("");
-  const auto values = resolve_choice(config, optimizer_schemas(), id, resolving);
+  const auto values = resolve_choice(config, "optimizer", optimizer_schemas(), id, resolving);
   if (!values) return SgdPlan{};
   if (id == "sgd") return resolve_sgd(*values, config, resolving.mistakes);
   return resolve_adamw(*values, config, resolving.mistakes);
@@ -213,7 +240,7 @@ OptimizerPlan resolve_optimizer(const Resolving& resolving) {
 SchedulePlan resolve_schedule(const Resolving& resolving) {
   const ComponentConfig& config = resolving.config.schedule;
   const std::string id = config.use.value_or("constant");
-  const auto values = resolve_choice(config, schedule_schemas(), id, resolving);
+  const auto values = resolve_choice(config, "schedule", schedule_schemas(), id, resolving);
   if (!values || id == "constant") return ConstantSchedule{};
   using Anneal = OneCycleSchedule::Anneal;
   const bool is_linear = get<std::string>(*values, "anneal") == "linear";

@@ -61,6 +61,7 @@ struct DataConfig {
   Setting<int64_t> limit_batches;
   Setting<int64_t> validation_limit_batches;
   Setting<int64_t> subset_seed;
+  std::vector<ComponentConfig> batch_transforms;
   NamedDatasetConfig train;
   std::vector<NamedDatasetConfig> validation;  // in the order of the file
 };

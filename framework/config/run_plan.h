@@ -62,6 +62,29 @@ enum class OnError {
   skip   // it is left out of its batch
 };
 
+// torchvision.transforms.v2.Normalize, of whole batches.
+struct NormalizeBatch {
+  std::string field;         // default: "image"
+  std::vector<double> mean;  // of values in [0, 1]; default: ImageNet's
+  std::vector<double> std;
+};
+
+// torchvision.transforms.v2.MixUp and CutMix, one of them for each training batch.
+struct MixBatch {
+  std::string image;                 // default: "image"
+  std::string label;                 // default: "label"
+  std::string target;                // the field that is added; default: "mixed_label"
+  int64_t classes;                   // at least 1
+  std::vector<std::string> methods;  // of "mix_up" and "cut_mix"; default: both
+  double alpha;                      // of the beta distribution; default: 1
+  double p;                          // of a batch to be mixed; default: 1
+};
+
+struct BatchTransformPlan {
+  std::variant<NormalizeBatch, MixBatch> what;  // `use = "normalize"` or `"mix"`
+  std::string place;
+};
+
 struct DataSection {
   int64_t batch_size;             // per process
   int64_t validation_batch_size;  // default: batch_size
@@ -74,6 +97,7 @@ struct DataSection {
   int64_t limit_batches = 0;
   int64_t validation_limit_batches = 0;
   uint64_t subset_seed = 0;  // which samples a subset has; one for all datasets, so that parts stay apart
+  std::vector<BatchTransformPlan> batch_transforms;  // in order
   NamedDataset train;
   std::vector<NamedDataset> validation;  // may be empty
 };

@@ -5,6 +5,7 @@
 
 #include "framework/data/dataset_seed.h"
 #include "framework/support/error.h"
+#include "framework/support/philox.h"
 
 namespace tenon::data {
 
@@ -87,13 +88,21 @@ int64_t Feed::batches() const { return sampler_.size() / batch_size() + (sampler
 
 void Feed::start(int64_t epoch) {
   skipped_.start_pass();
+  epoch_ = epoch;
+  batches_ = 0;
   loader_.start(sampler_.order(epoch), epoch);
 }
 
 const Batch* Feed::next() {
   const Batch* batch = loader_.next();
   if (batch) skipped_.add(*batch);
+  batches_ += batch != nullptr;
   return batch;
+}
+
+uint64_t Feed::batch_seed() const {
+  return support::derive_seed(options_.seed, support::StreamPurpose::batch, static_cast<uint32_t>(epoch_),
+                              static_cast<uint64_t>(batches_));
 }
 
 void Feed::refuse_empty_pass() const {

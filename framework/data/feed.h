@@ -33,6 +33,9 @@ class Feed {
   // The next batch, see Loader; of samples that were left out the log says why.
   const Batch* next();
 
+  // Random bits for the batch that next() gave last: of the seed, the dataset, the epoch and the batch's number.
+  uint64_t batch_seed() const;
+
   // Samples that the pass has lacked so far.
   int64_t skipped() const { return skipped_.in_pass(); }
 
@@ -46,6 +49,8 @@ class Feed {
   LoaderOptions options_;
   Loader loader_;
   SkippedSamples skipped_;
+  int64_t epoch_ = 0;    // of the pass
+  int64_t batches_ = 0;  // that it has given
 };
 
 }  // namespace tenon::data

@@ -87,18 +87,18 @@ std::unique_ptr<DataFlow> build_data(const Training& training, const plugins::Ca
                                      const config::NamedDataset& dataset) {
   const config::RunPlan& plan = *training.plan;
   auto flow = std::make_unique<DataFlow>(catalogue, plan, dataset);
-  const plugins::Dataset& opened = flow->feed.dataset();
-  flow->model.push_back(connect_model(training.model, plan.model, opened));
+  const auto& fields = flow->transforms.fields();
+  flow->model.push_back(connect_model(training.model, plan.model, flow->name(), fields));
   for (size_t i = 0; i < training.losses.size(); ++i)
     flow->losses.push_back(connect(training.losses[i].inputs(), training.losses[i].component().describe(),
-                                   plan.losses[i], training.model, opened));
+                                   plan.losses[i], training.model, fields));
   return flow;
 }
 
 void connect_metrics(const Training& training, DataFlow& flow) {
   for (size_t i = 0; i < training.metrics.size(); ++i)
     flow.metrics.push_back(connect(training.metrics[i].inputs(), training.metrics[i].component().describe(),
-                                   training.plan->metrics[i], training.model, flow.feed.dataset()));
+                                   training.plan->metrics[i], training.model, flow.transforms.fields()));
 }
 
 }  // namespace
@@ -107,12 +107,13 @@ void DataFlow::add_skipped(NamedFigures& figures) const {
   if (feed.may_skip()) figures.emplace_back(name() + "/skipped_samples", feed.skipped());
 }
 
-Flow DataFlow::to_flow(const data::Batch& batch) const {
+Flow DataFlow::to_flow(const data::Batch& batch, bool training) const {
   Flow flow;
   flow.fields.reserve(batch.fields.size());
   for (size_t i = 0; i < batch.fields.size(); ++i)
     flow.fields.push_back(at::from_blob(batch.fields[i].data, batch.fields[i].shape,
                                         plugins::to_scalar_type(feed.dataset().fields()[i].dtype)));
+  transforms.apply(flow.fields, training, feed.batch_seed());
   return flow;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "framework/plugins/dataset.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
@@ -12,6 +13,7 @@
 namespace tenon::pipeline {
 
 using plugins::Port;
+using plugins::SampleField;
 using support::Error;
 using support::ErrorKind;
 
@@ -26,10 +28,10 @@ struct Candidate {
   uint64_t dtypes;
 };
 
-std::vector<Candidate> field_candidates(const plugins::Dataset& data) {
+std::vector<Candidate> field_candidates(const std::vector<SampleField>& fields) {
   std::vector<Candidate> candidates;
-  for (size_t i = 0; i < data.fields().size(); ++i) {
-    const plugins::Dataset::Field& field = data.fields()[i];
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const SampleField& field = fields[i];
     plugins::ShapePattern shape = plugins::sample_pattern(field);
     shape.extents.insert(shape.extents.begin(), {std::nullopt, "N"});
     candidates.push_back({"data." + field.name, Source::Kind::field, i, shape, TENON_DTYPE_BIT(field.dtype)});
@@ -46,8 +48,8 @@ std::vector<Candidate> output_candidates(const plugins::Model& model) {
   return candidates;
 }
 
-bool has_varying_fields(const plugins::Dataset& data) {
-  return std::ranges::any_of(data.fields(), &plugins::Dataset::Field::is_varying);
+bool has_varying_fields(const std::vector<SampleField>& fields) {
+  return std::ranges::any_of(fields, &SampleField::is_varying);
 }
 
 std::string describe(const Candidate& candidate) {
@@ -182,16 +184,17 @@ void Wiring::check(const std::vector<at::Tensor>& inputs) const {
   }
 }
 
-Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const plugins::Dataset& data) {
-  const std::string owner = model.component().describe() + " on the data of " + data.name();
-  return Wiring(Connector(model.inputs(), owner, plan, {field_candidates(data)}).connect(), model.inputs(), owner,
-                has_varying_fields(data));
+Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const std::string& data_name,
+                     const std::vector<SampleField>& fields) {
+  const std::string owner = model.component().describe() + " on the data of " + data_name;
+  return Wiring(Connector(model.inputs(), owner, plan, {field_candidates(fields)}).connect(), model.inputs(), owner,
+                has_varying_fields(fields));
 }
 
 Wiring connect(const std::vector<Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
-               const plugins::Model& model, const plugins::Dataset& data) {
-  return Wiring(Connector(inputs, owner, plan, {output_candidates(model), field_candidates(data)}).connect(), inputs,
-                owner, has_varying_fields(data));
+               const plugins::Model& model, const std::vector<SampleField>& fields) {
+  return Wiring(Connector(inputs, owner, plan, {output_candidates(model), field_candidates(fields)}).connect(), inputs,
+                owner, has_varying_fields(fields));
 }
 
 }  // namespace tenon::pipeline

@@ -6,8 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/plugins/dataset.h"
 #include "framework/plugins/model.h"
+#include "framework/plugins/sample_slot.h"
 
 namespace tenon::pipeline {
 
@@ -52,12 +52,14 @@ class Wiring {
   bool checked_ = false;
 };
 
-// Connects the model's inputs to the fields of a dataset, and a loss or metric to outputs and fields. What the run file
-// names is taken; otherwise a source of the port's own name; otherwise the only source that fits, looked for among the
-// model's outputs first. Dtypes and shapes are checked as far as they are declared. Throws Error(configuration) naming
-// the place, the port and every candidate with the reason why it does not fit.
-Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const plugins::Dataset& data);
+// Connects the model's inputs to the fields of a dataset, as the batch transforms leave them, and a loss or metric to
+// outputs and fields. What the run file names is taken; otherwise a source of the port's own name; otherwise the only
+// source that fits, looked for among the model's outputs first. Dtypes and shapes are checked as far as they are
+// declared. Throws Error(configuration) naming the place, the port and every candidate with the reason why it does not
+// fit.
+Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const std::string& data_name,
+                     const std::vector<plugins::SampleField>& fields);
 Wiring connect(const std::vector<plugins::Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
-               const plugins::Model& model, const plugins::Dataset& data);
+               const plugins::Model& model, const std::vector<plugins::SampleField>& fields);
 
 }  // namespace tenon::pipeline

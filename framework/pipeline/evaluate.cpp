@@ -10,7 +10,7 @@ namespace {
 
 void evaluate_batch(Training& training, DataFlow& data, const data::Batch& batch, const plugins::RunPosition& position,
                     LossMeter& meter) {
-  Flow flow = data.to_flow(batch);
+  Flow flow = data.to_flow(batch, /*training=*/false);
   flow.outputs = training.model.forward(position, data.model.front().gather(flow));
   meter.add(compute_losses(training, data, flow, position).values);
   for (size_t i = 0; i < training.metrics.size(); ++i)

@@ -56,7 +56,7 @@ std::vector<LossValue> train_step(Training& training, const data::Batch& batch, 
                                   double learning_rate, const std::function<void(Event)>& announce) {
   const int64_t step = position.step + 1;
   DataFlow& data = *training.train;
-  Flow flow = data.to_flow(batch);
+  Flow flow = data.to_flow(batch, /*training=*/true);
   flow.outputs = training.model.forward(position, data.model.front().gather(flow));
   announce(Event::forward_end);
 

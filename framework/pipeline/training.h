@@ -10,6 +10,7 @@
 #include "framework/data/feed.h"
 #include "framework/optimization/optimizer.h"
 #include "framework/optimization/schedule.h"
+#include "framework/pipeline/batch_transforms.h"
 #include "framework/pipeline/connections.h"
 #include "framework/plugins/callback.h"
 #include "framework/plugins/catalogue.h"
@@ -24,17 +25,19 @@ using NamedFigures = std::vector<std::pair<std::string, double>>;
 // A dataset of the run, and the wiring of everything that is fed from it.
 struct DataFlow {
   DataFlow(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset)
-      : feed(catalogue, plan, dataset) {}
+      : feed(catalogue, plan, dataset), transforms(plan.data.batch_transforms, feed.dataset().fields()) {}
 
   const std::string& name() const { return feed.dataset().name(); }
 
-  // The batch's fields as CPU tensors over the loader's own memory, valid until its next batch.
-  Flow to_flow(const data::Batch& batch) const;
+  // The fields of a batch that the feed has just given, as CPU tensors over the loader's own memory, valid until its
+  // next batch, and then changed and added to by the batch transforms.
+  Flow to_flow(const data::Batch& batch, bool training) const;
 
   // Where samples may be skipped, `<name>/skipped_samples`: how many the pass has lacked so far.
   void add_skipped(NamedFigures& figures) const;
 
   data::Feed feed;
+  BatchTransforms transforms;
   std::vector<Wiring> model;  // one
   std::vector<Wiring> losses;
   std::vector<Wiring> metrics;  // empty for the training data

@@ -29,7 +29,8 @@ enum class StreamPurpose : uint32_t {
   training = 5,
   dataset = 6,
   frame = 7,
-  batch_order = 8
+  batch_order = 8,
+  batch = 9
 };
 
 // 64 random bits for (seed, purpose, a, b): for instance (dataset seed, sample, epoch, index). a < 2^32, b < 2^64.

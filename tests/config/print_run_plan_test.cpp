@@ -169,6 +169,11 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "data.shuffle=false",
        "data.sampler=length_bucketed",
        "data.on_error=skip",
+       "data.batch_transform=[{use='normalize'}]",
+       "data.batch_transform=[{use='normalize', field='b', mean=[0.5], std=[2.0]}]",
+       "data.batch_transform=[{use='mix', classes=3}]",
+       "data.batch_transform=[{use='mix', classes=4, image='a', label='b', target='c', methods=['mix_up'], alpha=0.5, "
+       "p=0.5}]",
        "data.limit_batches=1",
        "data.validation_limit_batches=1",
        "data.subset_seed=1",

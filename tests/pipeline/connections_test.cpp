@@ -26,7 +26,7 @@ std::string refusal_of_input(const std::string& shape) {
   const tenon::config::ComponentPlan owner{"odd_loss", {}, {}, "run.toml:3:1"};
   const tenon::plugins::Port port{"odd", tenon::plugins::parse_shape(shape), TENON_ANY_DTYPE, ""};
   try {
-    connect({port}, "the loss", owner, run.training->model, data);
+    connect({port}, "the loss", owner, run.training->model, data.fields());
   } catch (const tenon::support::Error& error) {
     CHECK(error.kind() == tenon::support::ErrorKind::configuration);
     return error.what();

@@ -17,7 +17,7 @@ std::map<std::string, double> figures_with_batch(int64_t batch_size) {
 
 at::Tensor read_images(DataFlow& data, int64_t epoch) {
   data.feed.loader().start(tenon::data::sequential_order(data.feed.dataset().size()), epoch);
-  return data.to_flow(*data.feed.loader().next()).fields.front().clone();
+  return data.to_flow(*data.feed.loader().next(), true).fields.front().clone();
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST_CASE("lengths of the dataset decide what shares a batch") {
 TEST_CASE("a dataset that does not know what the sampler goes by is refused") {
   CHECK(refusal_of({{"data.sampler=weighted"}}).find("data.sampler is \"weighted\", but ") != std::string::npos);
   const std::string message = refusal_of({{"data.sampler=length_bucketed"}});
-  CHECK(message.find("run.toml:6:1: ") != std::string::npos);
+  CHECK(message.find("run.toml:7:7: ") != std::string::npos);
   CHECK(message.find(" does not know the lengths of its samples; expected a dataset that does") != std::string::npos);
 }
 

@@ -15,11 +15,12 @@ struct Sentences {
       : plan(plan_of(*run.plan)),
         data(*run.catalogue, plan, plan.data.train),
         wiring(connect({{"tokens", tenon::plugins::parse_shape(port_shape), TENON_DTYPE_BIT(TENON_INT64), ""}},
-                       "the loss", {"odd_loss", {}, {}, "run.toml:3:1"}, run.training->model, data.feed.dataset())) {
+                       "the loss", {"odd_loss", {}, {}, "run.toml:3:1"}, run.training->model,
+                       data.transforms.fields())) {
     data.feed.loader().start({1, 2, 3, 4, 0, 8}, 1);
   }
 
-  at::Tensor next_input() { return wiring.gather(data.to_flow(*data.feed.loader().next())).at(0).clone(); }
+  at::Tensor next_input() { return wiring.gather(data.to_flow(*data.feed.loader().next(), true)).at(0).clone(); }
 
   static tenon::config::RunPlan plan_of(tenon::config::RunPlan plan) {
     plan.data.batch_size = 2;

@@ -1,0 +1,27 @@
+// Softmax cross entropy over class probabilities, as torch.nn.functional.cross_entropy computes it for targets of
+// floating-point numbers: what mixed labels need (Zhang et al., "mixup: Beyond empirical risk minimization", ICLR
+// 2018).
+#include <tenon/plugin.hpp>
+
+namespace {
+
+class SoftCrossEntropy final {
+ public:
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("logits", "N,C", TENON_ANY_FLOAT, "unnormalised log-probabilities of the classes"),
+            tenon::input("target", "N,C", TENON_ANY_FLOAT, "probability of each class, adding up to 1")};
+  }
+
+  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
+    const tenon::Tensor logits = inputs[0];
+    const int64_t samples = logits.shape()[0];
+    const tenon::Tensor total = tenon::sum(inputs[1] * tenon::log_softmax(logits, 1));
+    return {total / -static_cast<double>(samples), static_cast<double>(samples)};
+  }
+};
+
+}  // namespace
+
+TENON_PLUGIN("soft_cross_entropy", "0.1.0", "Apache-2.0", "Softmax cross entropy over class probabilities.",
+             tenon::loss<SoftCrossEntropy>(
+                 "soft_cross_entropy", "softmax cross entropy with targets that are probabilities, mean over samples"))
