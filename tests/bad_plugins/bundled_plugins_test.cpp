@@ -42,6 +42,7 @@ class ExampleData {
     write_text(folder_ / "table.csv", table);
     write_text(folder_ / "levels.idx", std::string("\0\0\x08\x03\0\0\0\x04\0\0\0\x01\0\0\0\x02levelsof", 24));
     const std::string header = R"({"x":{"dtype":"F32","shape":[4,1],"data_offsets":[0,16]}})";
+    write_text(folder_ / "texts.tsv", "source\ttarget\none\teins\ntwo\tzwei\nthree\tdrei\nfour\tvier\n");
     write_text(folder_ / "values.safetensors",
                std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + std::string(16, '?'));
   }
@@ -54,6 +55,7 @@ class ExampleData {
         {"image_folder", path("images")},
         {"pairs", path("table.csv") + ", first = \"path\", second = \"other\""},
         {"segmentation", path("scenes") + ", classes = 8"},
+        {"text_pairs", path("texts.tsv")},
     };
     const auto found = params.find(plugin);
     if (found == params.end()) return {};
@@ -82,7 +84,7 @@ TEST_CASE("every bundled plugin passes") {
     CHECK(answer.with("pass").size() >= 8);
     ++looked_at;
   }
-  CHECK(looked_at >= 13);
+  CHECK(looked_at >= 18);
 }
 
 TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
@@ -100,11 +102,16 @@ TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
   verdict("mlp", "model.mlp frame-tensors");
   verdict("mlp", "model.mlp autocast");
   verdict("small_cnn", "model.small_cnn gradients");
+  verdict("seq2seq_transformer", "model.seq2seq_transformer gradients");
   verdict("cross_entropy", "loss.cross_entropy difference-quotients");
+  verdict("sequence_cross_entropy", "loss.sequence_cross_entropy difference-quotients");
   verdict("accuracy", "metric.accuracy adds-up");
+  verdict("token_accuracy", "metric.token_accuracy adds-up");
+  verdict("perplexity", "metric.perplexity adds-up");
   verdict("digits", "dataset.digits threads");
   verdict("early_stopping", "callback.early_stopping events");
-  for (const std::string dataset : {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation"}) {
+  for (const std::string dataset :
+       {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation", "text_pairs"}) {
     verdict(dataset, "dataset." + dataset + " threads");
   }
 }
