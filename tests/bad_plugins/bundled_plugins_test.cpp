@@ -109,6 +109,7 @@ TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
   verdict("token_accuracy", "metric.token_accuracy adds-up");
   verdict("perplexity", "metric.perplexity adds-up");
   verdict("digits", "dataset.digits threads");
+  verdict("text_pairs", "dataset.text_pairs sample-lengths");
   verdict("early_stopping", "callback.early_stopping events");
   for (const std::string dataset :
        {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation", "text_pairs"}) {
