@@ -60,7 +60,7 @@ void check_weights(Session& session) {
 }
 
 Check make(const char* name, void (*run)(Session&)) {
-  return {name, Level::contract, Check::Of::kind, config::ComponentKind::dataset, {"length", "extensions"}, run};
+  return {name, Level::contract, Check::Of::kind, config::ComponentKind::dataset, {"fields", "extensions"}, run};
 }
 
 }  // namespace
