@@ -7,6 +7,7 @@
 #include "framework/validation/metric_checks.h"
 #include "framework/validation/model_checks.h"
 #include "framework/validation/neighbour_checks.h"
+#include "framework/validation/sample_order_checks.h"
 #include "framework/validation/state_checks.h"
 
 namespace tenon::validation {
@@ -32,8 +33,8 @@ const char* to_string(Verdict verdict) {
 const std::vector<Check>& all_checks() {
   static const std::vector<Check> all = [] {
     std::vector<Check> list;
-    for (const auto& checks : {load_checks(), create_checks(), dataset_checks(), model_checks(), loss_checks(),
-                               metric_checks(), callback_checks(), neighbour_checks(), state_checks()})
+    for (const auto& checks : {load_checks(), create_checks(), dataset_checks(), sample_order_checks(), model_checks(),
+                               loss_checks(), metric_checks(), callback_checks(), neighbour_checks(), state_checks()})
       list.insert(list.end(), checks.begin(), checks.end());
     return list;
   }();

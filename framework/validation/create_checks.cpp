@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include <tenon/sample_order.h>
 #include <tenon/saved_state.h>
 
 #include "framework/support/error.h"
@@ -136,6 +137,19 @@ void check_odd_params(Session& session) {
     for (const Value& value : edges(param)) try_value(session, param, value);
 }
 
+// A known extension's table, if there is one, has its size and its functions.
+template <class Table, class... Functions>
+void check_table(Instance& instance, const char* id, const char* type, uint64_t smallest,
+                 Functions Table::*... functions) {
+  const auto* table = instance.extension<Table>(id);
+  if (!table) return;
+  if (table->size < smallest || table->size > 1 << 16)
+    throw Failed("the table of " + std::string(id) + " says that it has " + std::to_string(table->size) +
+                 " bytes; expected sizeof(" + type + ")");
+  if (!((table->*functions) && ...))
+    throw Failed("the table of " + std::string(id) + " lacks a function (null); expected all of " + type);
+}
+
 void check_extensions(Session& session) {
   if (!session.component.get_extension) throw Skipped("it has no get_extension");
   Instance one(session);
@@ -144,13 +158,13 @@ void check_extensions(Session& session) {
   };
   if (one.extension<Sized>("nobody.has-this/1"))
     throw Failed("get_extension gives a table for an id that it cannot know; expected null");
-  const auto* saved_state = one.extension<tenon_saved_state>(TENON_SAVED_STATE);
-  if (!saved_state) return;
-  if (saved_state->size < TENON_SIZE_TO(tenon_saved_state, load) || saved_state->size > 1 << 16)
-    throw Failed("the table of " TENON_SAVED_STATE " says that it has " + std::to_string(saved_state->size) +
-                 " bytes; expected sizeof(tenon_saved_state)");
-  if (!saved_state->save || !saved_state->load)
-    throw Failed("the table of " TENON_SAVED_STATE " lacks save or load (null)");
+  check_table(one, TENON_SAVED_STATE, "tenon_saved_state", TENON_SIZE_TO(tenon_saved_state, load),
+              &tenon_saved_state::save, &tenon_saved_state::load);
+  if (session.component.schema.kind != config::ComponentKind::dataset) return;
+  check_table(one, TENON_SAMPLE_LENGTHS, "tenon_sample_lengths", TENON_SIZE_TO(tenon_sample_lengths, lengths),
+              &tenon_sample_lengths::lengths);
+  check_table(one, TENON_SAMPLE_WEIGHTS, "tenon_sample_weights", TENON_SIZE_TO(tenon_sample_weights, weights),
+              &tenon_sample_weights::weights);
 }
 
 Check make(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {

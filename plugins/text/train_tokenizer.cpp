@@ -81,10 +81,9 @@ std::vector<tenon::Param> TokenizerTraining::schema() {
                    "rarest of all are unknown")};
 }
 
-TokenizerTraining::TokenizerTraining(const tenon::Params& params)
-    : vocabulary_size(params.integer("vocabulary_size")),
-      model_type(params.text("model_type")),
-      character_coverage(params.number("character_coverage")) {}
+TokenizerTraining TokenizerTraining::read(const tenon::Params& params) {
+  return {params.integer("vocabulary_size"), params.text("model_type"), params.number("character_coverage")};
+}
 
 std::shared_ptr<const std::string> train_tokenizer(const std::vector<std::string>& texts,
                                                    const TokenizerTraining& training, const std::string& place) {

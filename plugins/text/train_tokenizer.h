@@ -13,7 +13,7 @@ namespace text {
 struct TokenizerTraining {
   // `vocabulary_size`, `model_type` and `character_coverage`.
   static std::vector<tenon::Param> schema();
-  explicit TokenizerTraining(const tenon::Params& params);
+  static TokenizerTraining read(const tenon::Params& params);
 
   int64_t vocabulary_size;
   std::string model_type;  // "unigram", "bpe" or "char"

@@ -159,6 +159,36 @@ static tenon_status fingerprint(void* self, uint64_t* number) {
   return TENON_OK;
 }
 
+/* ---- Of all samples ---------------------------------------------------------------------------------------------- */
+
+static tenon_status lengths(void* self, int64_t* numbers) {
+  const int64_t count = ((const dataset*)self)->length;
+  int64_t i;
+  for (i = 0; i < count; ++i) numbers[i] = VALUES;
+  if (FAULT == LENGTH_IS_NEGATIVE) numbers[4] = -1;
+  if (FAULT == LENGTHS_CHANGE) numbers[4] += calls++;
+  if (FAULT == LENGTHS_ARE_TOO_MANY) numbers[count] = VALUES;
+  return TENON_OK;
+}
+
+static tenon_status weights(void* self, double* numbers) {
+  int64_t i;
+  for (i = 0; i < ((const dataset*)self)->length; ++i) numbers[i] = FAULT == WEIGHTS_ARE_ZERO ? 0 : 1;
+  if (FAULT == WEIGHT_IS_NAN) numbers[4] = NAN;
+  return TENON_OK;
+}
+
+static int is_id(tenon_string id, const char* known) {
+  return id.size == strlen(known) && memcmp(id.data, known, id.size) == 0;
+}
+
+static const void* get_extension(tenon_string id) {
+  static const tenon_sample_lengths by_length = {sizeof by_length, FAULT == LENGTHS_TABLE_IS_EMPTY ? NULL : lengths};
+  static const tenon_sample_weights by_weight = {sizeof by_weight, weights};
+  if (is_id(id, TENON_SAMPLE_LENGTHS)) return &by_length;
+  return is_id(id, TENON_SAMPLE_WEIGHTS) ? &by_weight : NULL;
+}
+
 tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   static tenon_dataset table;
   table.size = sizeof table;
@@ -170,5 +200,5 @@ tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   table.close_worker = close_worker;
   table.get = get;
   table.fingerprint = fingerprint;
-  return describe(offer, reply, TENON_DATASET, &table, NULL, NULL, 0);
+  return describe(offer, reply, TENON_DATASET, &table, get_extension, NULL, 0);
 }

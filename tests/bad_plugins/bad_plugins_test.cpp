@@ -66,6 +66,12 @@ const Expectation kExpected[] = {
     {"dataset/get_sets_a_variable", "dataset.bad keeps-environment", "get changed the environment"},
     {"dataset/get_rounds_upward", "dataset.bad keeps-arithmetic", "get changed the modes of floating-point arithmetic"},
     {"dataset/fingerprint_changes", "dataset.bad fingerprint", "fingerprint gives 12345, and 12346"},
+    {"dataset/lengths_table_is_empty", "dataset.bad extensions", "tenon.sample-lengths/1 lacks a function (null)"},
+    {"dataset/length_is_negative", "dataset.bad sample-lengths", "lengths gives -1 for sample 4; expected 0 or more"},
+    {"dataset/lengths_change", "dataset.bad sample-lengths", "lengths gives 3 for sample 4, then 4"},
+    {"dataset/lengths_are_too_many", "dataset.bad sample-lengths", "writes more than 10 numbers"},
+    {"dataset/weight_is_nan", "dataset.bad sample-weights", "nan for sample 4; expected a finite number"},
+    {"dataset/weights_are_zero", "dataset.bad sample-weights", "weights gives 0 for every sample"},
 
     {"model/ports_throws", "model.bad ports", "let escape an exception"},
     {"model/ports_change", "model.bad ports", "expected the same each time"},

@@ -51,6 +51,7 @@ class ExampleData {
     const TarBytes bytes = shard.bytes();
     write_text(folder_ / "shard.tar", std::string(bytes.begin(), bytes.end()));
     const std::string header = R"({"x":{"dtype":"F32","shape":[4,1],"data_offsets":[0,16]}})";
+    write_text(folder_ / "texts.tsv", "source\ttarget\none\teins\ntwo\tzwei\nthree\tdrei\nfour\tvier\n");
     write_text(folder_ / "values.safetensors",
                std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + std::string(16, '?'));
   }
@@ -64,6 +65,7 @@ class ExampleData {
         {"pairs", path("table.csv") + ", first = \"path\", second = \"other\""},
         {"segmentation", path("scenes") + ", classes = 8"},
         {"tar_shards", path("shard.tar")},
+        {"text_pairs", path("texts.tsv")},
     };
     const auto found = params.find(plugin);
     if (found == params.end()) return {};
@@ -92,7 +94,7 @@ TEST_CASE("every bundled plugin passes") {
     CHECK(answer.with("pass").size() >= 8);
     ++looked_at;
   }
-  CHECK(looked_at >= 14);
+  CHECK(looked_at >= 20);
 }
 
 TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
@@ -110,12 +112,17 @@ TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
   verdict("mlp", "model.mlp frame-tensors");
   verdict("mlp", "model.mlp autocast");
   verdict("small_cnn", "model.small_cnn gradients");
+  verdict("seq2seq_transformer", "model.seq2seq_transformer gradients");
   verdict("cross_entropy", "loss.cross_entropy difference-quotients");
+  verdict("sequence_cross_entropy", "loss.sequence_cross_entropy difference-quotients");
   verdict("accuracy", "metric.accuracy adds-up");
+  verdict("token_accuracy", "metric.token_accuracy adds-up");
+  verdict("perplexity", "metric.perplexity adds-up");
   verdict("digits", "dataset.digits threads");
+  verdict("text_pairs", "dataset.text_pairs sample-lengths");
   verdict("early_stopping", "callback.early_stopping events");
   for (const std::string dataset :
-       {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation", "tar_shards"}) {
+       {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation", "tar_shards", "text_pairs"}) {
     verdict(dataset, "dataset." + dataset + " threads");
   }
 }

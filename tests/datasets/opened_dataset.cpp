@@ -1,6 +1,7 @@
 #include "tests/datasets/opened_dataset.h"
 
 #include <dlfcn.h>
+#include <tenon/sample_order.h>
 
 #include <cstring>
 
@@ -11,6 +12,7 @@ struct tenon_params {
 namespace {
 
 std::string last_failure;
+std::vector<std::string> log_lines;
 
 tenon_status fail(tenon_status status, tenon_string message) {
   last_failure.assign(message.data, message.size);
@@ -52,6 +54,7 @@ const tenon_host& host() {
     made.abi = TENON_ABI_CURRENT;
     made.fail = &fail;
     made.param = &param;
+    made.log = [](uint32_t, tenon_string message) { log_lines.emplace_back(message.data, message.size); };
     return made;
   }();
   return table;
@@ -100,7 +103,9 @@ OpenedDataset::OpenedDataset(const std::filesystem::path& file, const ParamValue
   const tenon_offer offer = {TENON_ABI_OLDEST, TENON_ABI_CURRENT, &host(), TENON_STRING("test")};
   tenon_reply reply = {};
   check(open(&offer, &reply));
-  table_ = static_cast<const tenon_dataset*>(reply.plugin->components[0]->table);
+  component_ = reply.plugin->components[0];
+  table_ = static_cast<const tenon_dataset*>(component_->table);
+  log_lines.clear();
   const tenon_params given = {params};
   check(table_->create(&host(), &given, &self_));
   const tenon_field* const* fields = nullptr;
@@ -157,9 +162,29 @@ std::vector<uint8_t> OpenedDataset::bytes(int64_t index, const std::string& fiel
   return numbers;
 }
 
+std::vector<int64_t> OpenedDataset::integers(int64_t index, const std::string& field) const {
+  const std::vector<std::byte> bytes = get(index).at(field);
+  std::vector<int64_t> numbers(bytes.size() / sizeof(int64_t));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
 int64_t OpenedDataset::integer(int64_t index, const std::string& field) const {
   const std::vector<std::byte> bytes = get(index).at(field);
   int64_t number = 0;
   std::memcpy(&number, bytes.data(), sizeof number);
   return number;
 }
+
+std::vector<int64_t> OpenedDataset::lengths() const {
+  const auto* known =
+      component_->get_extension
+          ? static_cast<const tenon_sample_lengths*>(component_->get_extension(TENON_STRING(TENON_SAMPLE_LENGTHS)))
+          : nullptr;
+  if (!known) throw std::logic_error("the dataset does not tell the lengths of its samples");
+  std::vector<int64_t> lengths(static_cast<size_t>(size()));
+  check(known->lengths(self_, lengths.data()));
+  return lengths;
+}
+
+const std::vector<std::string>& OpenedDataset::log() { return log_lines; }

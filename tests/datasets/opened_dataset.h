@@ -40,9 +40,17 @@ class OpenedDataset {
 
   std::vector<float> floats(int64_t index, const std::string& field, uint64_t seed = 0) const;
   std::vector<uint8_t> bytes(int64_t index, const std::string& field, uint64_t seed = 0) const;
+  std::vector<int64_t> integers(int64_t index, const std::string& field) const;
   int64_t integer(int64_t index, const std::string& field) const;
 
+  // Of each sample (tenon.sample-lengths/1). Throws std::logic_error if the dataset does not tell them.
+  std::vector<int64_t> lengths() const;
+
+  // What was written to the log since the last one was created, line by line.
+  static const std::vector<std::string>& log();
+
  private:
+  const tenon_component* component_ = nullptr;
   const tenon_dataset* table_ = nullptr;
   void* self_ = nullptr;
   void* worker_ = nullptr;

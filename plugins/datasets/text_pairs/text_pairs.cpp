@@ -124,7 +124,7 @@ class TextPairs final {
   text::Tokenizer make_tokenizer(const tenon::Params& params, const text::TextTable& table) {
     const std::string model = params.path("tokenizer");
     if (!model.empty()) return {text::read_tokenizer_file(model), model};
-    const text::TokenizerTraining training(params);
+    const auto training = text::TokenizerTraining::read(params);
     const std::string path = params.path("tokenizer_text");
     if (path.empty()) {
       model_ = text::train_tokenizer(table.texts(), training, params.path("path"));

@@ -36,8 +36,8 @@ class Seq2SeqTransformer final : public nn::Module {
         tenon::param("pad_id", 0).range("[0, inf)").doc("token of the source that is padding, and not looked at"),
         tenon::param("width", 256).range("[1, inf)").doc("values for each token, a multiple of heads"),
         tenon::param("heads", 4).range("[1, inf)").doc("of each attention"),
-        tenon::param("encoder_layers", 3).range("[1, inf)").doc("layers that read the source"),
-        tenon::param("decoder_layers", 3).range("[1, inf)").doc("layers that write the target"),
+        tenon::param("encoder_layers", 3).range("[1, 32]").doc("layers that read the source"),
+        tenon::param("decoder_layers", 3).range("[1, 32]").doc("layers that write the target"),
         tenon::param("feed_forward", 1024).range("[1, inf)").doc("values between the two linear maps of a layer"),
         tenon::param("dropout", 0.1).range("[0, 1)").doc("of embeddings, attention and each sublayer"),
         tenon::param("norm", "pre")

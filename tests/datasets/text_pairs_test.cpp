@@ -1,0 +1,287 @@
+// The finished plugin text_pairs, as the host sees it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "plugins/text/train_tokenizer.h"
+#include "tests/datasets/opened_dataset.h"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kTextPairs = TENON_BINARY_DIR "/plugins/text_pairs.so";
+const fs::path kReference = TENON_SOURCE_DIR "/tests/parity/reference";
+
+using Ids = std::vector<int64_t>;
+
+// A tokenizer as SentencePiece's own Python package trains it.
+struct Expectation {
+  const char* model_type;
+  int64_t vocabulary_size;
+  int64_t pieces;
+  std::vector<Ids> sources;  // of the first rows of tokens.tsv, without EOS
+};
+const std::vector<Expectation> kExpected = {
+#include "tests/parity/reference/tokens.inc"
+};
+
+// The special ids of tokenizers that are trained.
+constexpr int64_t kPad = 0;
+constexpr int64_t kUnknown = 1;
+constexpr int64_t kBegin = 2;
+constexpr int64_t kEnd = 3;
+
+std::string write_file(const std::string& name, const std::string& bytes) {
+  const fs::path file = fs::path(TENON_TEST_DIR) / name;
+  std::ofstream(file, std::ios::binary) << bytes;
+  return file.string();
+}
+
+ParamValues make_params(const std::string& path, const ParamValues& changes = {}) {
+  ParamValues params = {{"path", path},
+                        {"format", "tsv"},
+                        {"columns", std::vector<std::string>()},
+                        {"source", "source"},
+                        {"target", "target"},
+                        {"split", "all"},
+                        {"validation_fraction", 0.1},
+                        {"tokenizer", ""},
+                        {"tokenizer_text", ""},
+                        {"vocabulary_size", int64_t{100}},
+                        {"model_type", "char"},
+                        {"character_coverage", 1.0},
+                        {"max_source_tokens", int64_t{256}},
+                        {"max_target_tokens", int64_t{256}},
+                        {"too_long", "truncate"},
+                        {"pad_id", int64_t{-1}},
+                        {"bos_id", int64_t{-1}},
+                        {"eos_id", int64_t{-1}}};
+  for (const auto& [name, value] : changes) params[name] = value;
+  return params;
+}
+
+// What is said of data that cannot be read, without the folder.
+std::string refusal(const std::string& name, const std::string& bytes, const ParamValues& changes = {},
+                    tenon_status status = TENON_BAD_DATA) {
+  const std::string file = write_file(name, bytes);
+  try {
+    const OpenedDataset dataset(kTextPairs, make_params(file, changes));
+  } catch (const Refused& refused) {
+    CHECK(refused.status == status);
+    std::string text = refused.what();
+    for (size_t at = 0; (at = text.find(file)) != std::string::npos;) text.replace(at, file.size(), name);
+    return text;
+  }
+  return "";
+}
+
+Ids joined(std::initializer_list<Ids> parts) {
+  Ids all;
+  for (const Ids& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+// Of all samples, as they are in batches.
+std::vector<Ids> all_of(const OpenedDataset& dataset, const std::string& field) {
+  std::vector<Ids> ids;
+  for (int64_t i = 0; i < dataset.size(); ++i) ids.push_back(dataset.integers(i, field));
+  return ids;
+}
+
+const std::string kTokens = (kReference / "tokens.tsv").string();
+
+}  // namespace
+
+TEST_CASE("tokens are those of SentencePiece's Python package") {
+  for (const Expectation& expected : kExpected) {
+    CAPTURE(expected.model_type);
+    CAPTURE(expected.vocabulary_size);
+    const OpenedDataset dataset(kTextPairs, make_params(kTokens, {{"model_type", expected.model_type},
+                                                                  {"vocabulary_size", expected.vocabulary_size},
+                                                                  {"character_coverage", 0.9995}}));
+    REQUIRE(OpenedDataset::log().size() == 1);
+    CHECK(OpenedDataset::log()[0] ==
+          kTokens + ": 200 pairs (split all), a vocabulary of " + std::to_string(expected.pieces) + " tokens");
+    for (size_t row = 0; row < expected.sources.size(); ++row) {
+      CHECK(dataset.integers(static_cast<int64_t>(row), "source") == joined({expected.sources[row], {kEnd}}));
+    }
+  }
+}
+
+TEST_CASE("a pair is a source with EOS, and a target once behind BOS and once before EOS") {
+  const OpenedDataset dataset(kTextPairs,
+                              make_params(write_file("three.tsv", "source\ttarget\nab\tcba\nb\ta\nc\tab\n")));
+  CHECK(dataset.describe_fields() ==
+        std::vector<std::string>{"source int64 -1", "target_in int64 -1", "target int64 -1"});
+  CHECK(dataset.size() == 3);
+  const Ids target = dataset.integers(0, "target");
+  const Ids shifted = dataset.integers(0, "target_in");
+  REQUIRE(target.size() == 5);  // SentencePiece puts a space before a text
+  CHECK(target.back() == kEnd);
+  CHECK(shifted.front() == kBegin);
+  CHECK(Ids(target.begin(), target.end() - 1) == Ids(shifted.begin() + 1, shifted.end()));
+  const Ids source = dataset.integers(0, "source");
+  // a, b of the source are b, a of the target from behind.
+  CHECK(source == Ids{target[0], target[3], target[2], kEnd});
+  CHECK(dataset.lengths() == std::vector<int64_t>{5, 3, 4});
+}
+
+TEST_CASE("both parts of a file have one tokenizer, and share no source") {
+  const OpenedDataset all(kTextPairs, make_params(kTokens));
+  const std::vector<Ids> whole = all_of(all, "source");
+  std::set<Ids> parts[2];
+  size_t rows = 0;
+  for (const std::string split : {"train", "validation"}) {
+    const OpenedDataset part(kTextPairs, make_params(kTokens, {{"split", split}, {"validation_fraction", 0.3}}));
+    for (const Ids& ids : all_of(part, "source")) {
+      CHECK(std::find(whole.begin(), whole.end(), ids) != whole.end());
+      parts[split == "train"].insert(ids);
+      ++rows;
+    }
+  }
+  CHECK(rows == whole.size());
+  CHECK(parts[0].size() >= 5);
+  CHECK(parts[1].size() >= 5);
+  for (const Ids& ids : parts[0]) CHECK(!parts[1].contains(ids));
+}
+
+TEST_CASE("another file takes its tokenizer from tokenizer_text, and what that lacks is unknown") {
+  const std::string train = write_file("train.tsv", "source\ttarget\nabcd\tdcba\nbad\tdab\n");
+  const std::string test = write_file("test.tsv", "source\ttarget\ncab\tbaz\n");
+  const OpenedDataset trained(kTextPairs, make_params(train));
+  const OpenedDataset other(kTextPairs, make_params(test, {{"tokenizer_text", train}}));
+  const Ids abcd = trained.integers(0, "source");
+  CHECK(other.integers(0, "source") == Ids{abcd[0], abcd[3], abcd[1], abcd[2], kEnd});
+  CHECK(other.integers(0, "target") == Ids{abcd[0], abcd[2], abcd[1], kUnknown, kEnd});
+}
+
+TEST_CASE("a tokenizer is the same each time it is trained, and the same object while it is held") {
+  const std::vector<std::string> texts = {"one mortise", "two tenons", "three joints fit",
+                                          "one tenon fits one mortise"};
+  for (const char* type : {"unigram", "bpe", "char"}) {
+    const text::TokenizerTraining training{60, type, 1.0};
+    auto first = text::train_tokenizer(texts, training, "texts");
+    const std::string bytes = *first;
+    CHECK(text::train_tokenizer(texts, training, "texts") == first);
+    first.reset();
+    CHECK(*text::train_tokenizer(texts, training, "texts") == bytes);
+    CHECK(*text::train_tokenizer({"other", "texts"}, training, "texts") != bytes);
+  }
+}
+
+TEST_CASE("a tokenizer is read from a file, and lends what it lacks from parameters") {
+  const std::string data = write_file("few.tsv", "source\ttarget\nab\tba\nba\tab\n");
+  const auto model = text::train_tokenizer({"ab", "ba"}, {20, "char", 1.0}, "texts");
+  const std::string file = write_file("few.model", *model);
+  const OpenedDataset trained(kTextPairs, make_params(data, {{"vocabulary_size", int64_t{20}}}));
+  const OpenedDataset given(kTextPairs, make_params(data, {{"tokenizer", file}}));
+  for (const char* field : {"source", "target_in", "target"}) CHECK(all_of(given, field) == all_of(trained, field));
+
+  const OpenedDataset chosen(
+      kTextPairs, make_params(data, {{"tokenizer", file}, {"bos_id", kUnknown}, {"eos_id", kPad}, {"pad_id", kEnd}}));
+  CHECK(chosen.integers(0, "target_in").front() == kUnknown);
+  CHECK(chosen.integers(0, "source").back() == kPad);
+  CHECK(refusal("few.tsv", "source\ttarget\na\tb\n", {{"tokenizer", file}, {"pad_id", int64_t{1000}}},
+                TENON_INVALID_ARGUMENT)
+            .find("pad_id = 1000: is no piece of the tokenizer; expected an id below its vocabulary size, ") == 0);
+}
+
+TEST_CASE("CSV and JSON lines hold the same pairs, also under a JSON pointer") {
+  const std::string plain = write_file("p.tsv", "source\ttarget\na, b\tsay \"b\"\nb\ta\n");
+  const std::string csv = write_file("p.csv", "target,n,source\n\"say \"\"b\"\"\",1,\"a, b\"\na,2,b\n");
+  const std::string json = write_file("p.jsonl",
+                                      "{\"source\": \"a, b\", \"target\": \"say \\\"b\\\"\", \"n\": 1}\r\n"
+                                      "{\"target\": \"a\", \"source\": \"b\"}\n");
+  const std::string nested = write_file("n.jsonl",
+                                        "{\"translation\": {\"en\": \"a, b\", \"fr\": \"say \\\"b\\\"\"}}\n"
+                                        "{\"translation\": {\"en\": \"b\", \"fr\": \"a\"}}");
+  const std::string headless = write_file("h.tsv", "a, b\t1\tsay \"b\"\r\nb\t2\ta\r\n");
+  const OpenedDataset expected(kTextPairs, make_params(plain));
+  const OpenedDataset others[] = {
+      {kTextPairs, make_params(csv, {{"format", "csv"}})},
+      {kTextPairs, make_params(json, {{"format", "json_lines"}})},
+      {kTextPairs,
+       make_params(nested, {{"format", "json_lines"}, {"source", "/translation/en"}, {"target", "/translation/fr"}})},
+      {kTextPairs, make_params(headless, {{"columns", std::vector<std::string>{"source", "n", "target"}}})}};
+  for (const OpenedDataset& other : others) {
+    for (const char* field : {"source", "target_in", "target"}) CHECK(all_of(other, field) == all_of(expected, field));
+  }
+}
+
+TEST_CASE("a pair that is too long is cut off before an EOS, left out, or refused") {
+  const std::string table = "source\ttarget\nabcdef\tab\nab\tabcdef\na\tb\n";
+  const std::string file = write_file("long.tsv", table);
+  const ParamValues limits = {{"max_source_tokens", int64_t{5}}, {"max_target_tokens", int64_t{4}}};
+  const auto with = [&](const std::string& too_long) {
+    ParamValues changes = limits;
+    changes["too_long"] = too_long;
+    return changes;
+  };
+  const OpenedDataset whole(kTextPairs, make_params(file));
+  const OpenedDataset cut(kTextPairs, make_params(file, with("truncate")));
+  CHECK(OpenedDataset::log().back().ends_with(", 2 too long and cut off"));
+  CHECK(cut.size() == 3);
+  const Ids source = whole.integers(0, "source");
+  CHECK(cut.integers(0, "source") == joined({Ids(source.begin(), source.begin() + 4), {kEnd}}));
+  const Ids target = whole.integers(1, "target");
+  CHECK(cut.integers(1, "target") == joined({Ids(target.begin(), target.begin() + 3), {kEnd}}));
+  CHECK(cut.integers(0, "target") == whole.integers(0, "target"));
+  CHECK(cut.lengths() == std::vector<int64_t>{5, 4, 3});
+
+  const OpenedDataset left(kTextPairs, make_params(file, with("leave_out")));
+  CHECK(OpenedDataset::log().back().ends_with(", 2 too long and left out"));
+  CHECK(left.size() == 1);
+  CHECK(left.integers(0, "source") == whole.integers(2, "source"));
+
+  CHECK(refusal("long.tsv", table, with("refuse")) ==
+        "long.tsv:2: has 8 source and 4 target tokens; expected at most 5 and 4; raise max_source_tokens or "
+        "max_target_tokens, or choose another too_long");
+}
+
+TEST_CASE("what is wrong with a table is said with file and line") {
+  const auto refused = [](const std::string& bytes, const ParamValues& changes = {}) {
+    return refusal("wrong", bytes, changes);
+  };
+  const ParamValues json = {{"format", "json_lines"}};
+  CHECK(refused("") == "wrong: cannot be read, or is empty; expected a file of texts");
+  CHECK(refused("source\ttarget\n") == "wrong: has no row; expected a row for each sample");
+  CHECK(refused("from\tto\na\tb\n") ==
+        "wrong:1: there is no column \"source\"; there are \"from\", \"to\"; if the first line is a row already, name "
+        "its columns in the parameter columns");
+  CHECK(refused("source\ttarget\na\tb\na\n") ==
+        "wrong:3: has 1 cells; expected 2, of the columns \"source\", \"target\"");
+  CHECK(refused("source\ttarget\na\t \n") == "wrong:2: column \"target\" is blank; expected a text; remove the row");
+  CHECK(refused("source\ttarget\na\tb\xFF\n") ==
+        "wrong:2: column \"target\" is not UTF-8 at its byte 1; convert the file to UTF-8");
+  CHECK(refused("source,target\na,b\nc\n", {{"format", "csv"}}) ==
+        "wrong:3: has 1 cells; expected 2, as the header has");
+  CHECK(refused("source,to\na,b\n", {{"format", "csv"}}) ==
+        "wrong:1: there is no column \"target\"; there are \"source\", \"to\"");
+  CHECK(refused("[1]\n", json) == "wrong:1: is no JSON object; expected one for each line");
+  CHECK(refused("{\"source\": \"a\", \"target\": \"b\"}\n{\"source\": \"a\"}\n", json) ==
+        "wrong:2: has no \"target\"; expected a text of that name");
+  CHECK(refused("{\"source\": 3, \"target\": \"b\"}\n", json) ==
+        "wrong:1: \"source\" is a value of the type number; expected a text");
+  CHECK(refused("{\"source\": \"a\"\n", json).find("wrong:1: [json.exception.parse_error") == 0);
+  CHECK(refused("source\ttarget\na\tb\n", {{"split", "validation"}, {"validation_fraction", 1e-9}}) ==
+        "wrong: none of its pairs is in the split \"validation\" and short enough; change validation_fraction or the "
+        "limits, or add pairs");
+}
+
+TEST_CASE("what is wrong with parameters and tokenizers is said") {
+  const std::string table = "source\ttarget\nthe quick brown fox\tjumps over it\n";
+  CHECK(refusal("t", table, {{"format", "csv"}, {"columns", std::vector<std::string>{"a", "b"}}},
+                TENON_INVALID_ARGUMENT) ==
+        "columns = [\"a\", \"b\"] with format = \"csv\"; only a tsv can lack names of its own; leave columns out");
+  const std::string few =
+      refusal("t", table, {{"vocabulary_size", int64_t{8}}, {"model_type", "unigram"}}, TENON_INVALID_ARGUMENT);
+  CHECK(few.find("t: no tokenizer can be trained from its 2 texts with vocabulary_size = 8: ") == 0);
+  const std::string no_model = write_file("no.model", "no model at all");
+  CHECK(refusal("t", table, {{"tokenizer", no_model}}).find(no_model + ": is no model of SentencePiece") == 0);
+  CHECK(refusal("t", table, {{"tokenizer", "/nowhere"}}) ==
+        "/nowhere: cannot be read, or is empty; expected a model of SentencePiece");
+}

@@ -1,0 +1,209 @@
+// The transformer against LibTorch's own layers, and what its masks are for.
+#include <cmath>
+#include <map>
+
+#include "framework/plugins/model.h"
+#include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/sequences/opened_component.h"
+
+using namespace tenon::sequences;
+using tenon::config::ComponentKind;
+using tenon::config::Values;
+using tenon::plugins::Model;
+namespace nn = torch::nn;
+
+namespace {
+
+constexpr int64_t kVocabulary = 11;
+constexpr int64_t kWidth = 8;
+constexpr int64_t kHeads = 2;
+constexpr int64_t kFeedForward = 12;
+
+// With weights, biases and norms that all matter.
+Model make_model(const Values& changes = {}) {
+  Values params = {{"vocabulary_size", kVocabulary},
+                   {"width", kWidth},
+                   {"heads", kHeads},
+                   {"feed_forward", kFeedForward},
+                   {"encoder_layers", int64_t{2}},
+                   {"decoder_layers", int64_t{2}}};
+  for (const auto& [name, value] : changes) params[name] = value;
+  const auto& component = open_component(ComponentKind::model, "seq2seq_transformer");
+  Model model(component, make_plan(component, params));
+  model.build();
+  const torch::NoGradGuard no_gradient;
+  torch::manual_seed(3);
+  for (const auto& named : model.tensors()) named.tensor.normal_(0, 0.4);
+  return model;
+}
+
+at::Tensor tokens(const std::vector<std::vector<int64_t>>& rows) {
+  at::Tensor all =
+      torch::empty({static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows[0].size())}, torch::kInt64);
+  for (size_t i = 0; i < rows.size(); ++i) all[static_cast<int64_t>(i)] = torch::tensor(rows[i], torch::kInt64);
+  return all;
+}
+
+at::Tensor evaluate(const Model& model, const at::Tensor& source, const at::Tensor& target_in) {
+  const torch::NoGradGuard no_gradient;
+  return model.forward({}, {source, target_in})[0];
+}
+
+// ---- The same network out of LibTorch's layers, which want [T, N, width]
+
+class Reference {
+ public:
+  explicit Reference(const Model& model) {
+    for (const auto& named : model.tensors()) weights_[named.name] = named.tensor;
+  }
+
+  at::Tensor forward(const at::Tensor& source, const at::Tensor& target_in, int64_t layers) {
+    const torch::NoGradGuard no_gradient;
+    const at::Tensor is_padding = source.eq(0);
+    at::Tensor encoded = embed("source_embedding", source);
+    for (int64_t i = 0; i < layers; ++i) encoded = encode("encoder." + std::to_string(i), encoded, is_padding);
+    at::Tensor decoded = embed("target_embedding", target_in);
+    for (int64_t i = 0; i < layers; ++i) decoded = decode("decoder." + std::to_string(i), decoded, encoded, is_padding);
+    return torch::linear(decoded.transpose(0, 1), weights_.at("output.weight"));
+  }
+
+ private:
+  // Section 3.5 of the paper, written down as it is there.
+  at::Tensor embed(const std::string& name, const at::Tensor& ids) {
+    at::Tensor all = torch::embedding(weights_.at(name + ".weight"), ids) * std::sqrt(double{kWidth});
+    for (int64_t place = 0; place < ids.size(1); ++place) {
+      for (int64_t i = 0; i < kWidth; ++i) {
+        const double angle = static_cast<double>(place) / std::pow(10000.0, static_cast<double>(i / 2 * 2) / kWidth);
+        all.select(1, place).select(1, i).add_(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+      }
+    }
+    return all.transpose(0, 1);
+  }
+
+  at::Tensor encode(const std::string& name, const at::Tensor& input, const at::Tensor& is_padding) {
+    nn::TransformerEncoderLayer layer(
+        nn::TransformerEncoderLayerOptions(kWidth, kHeads).dim_feedforward(kFeedForward).dropout(0));
+    layer->eval();
+    copy_attention(name + ".attention", layer->self_attn);
+    copy(name + ".feed_forward.0", layer->linear1);
+    copy(name + ".feed_forward.3", layer->linear2);
+    copy(name + ".around_attention.norm", layer->norm1);
+    copy(name + ".around_feed_forward.norm", layer->norm2);
+    return layer->forward(input, {}, is_padding);
+  }
+
+  at::Tensor decode(const std::string& name, const at::Tensor& input, const at::Tensor& encoded,
+                    const at::Tensor& is_padding) {
+    nn::TransformerDecoderLayer layer(
+        nn::TransformerDecoderLayerOptions(kWidth, kHeads).dim_feedforward(kFeedForward).dropout(0));
+    layer->eval();
+    copy_attention(name + ".self_attention", layer->self_attn);
+    copy_attention(name + ".source_attention", layer->multihead_attn);
+    copy(name + ".feed_forward.0", layer->linear1);
+    copy(name + ".feed_forward.3", layer->linear2);
+    copy(name + ".around_self_attention.norm", layer->norm1);
+    copy(name + ".around_source_attention.norm", layer->norm2);
+    copy(name + ".around_feed_forward.norm", layer->norm3);
+    const at::Tensor later = nn::TransformerImpl::generate_square_subsequent_mask(input.size(0));
+    return layer->forward(input, encoded, later, {}, {}, is_padding);
+  }
+
+  template <class Layer>
+  void copy(const std::string& name, Layer& layer) {
+    layer->weight.copy_(weights_.at(name + ".weight"));
+    layer->bias.copy_(weights_.at(name + ".bias"));
+  }
+
+  void copy_attention(const std::string& name, nn::MultiheadAttention& attention) {
+    const auto join = [&](const std::string& what) {
+      return torch::cat({weights_.at(name + ".query" + what), weights_.at(name + ".key" + what),
+                         weights_.at(name + ".value" + what)});
+    };
+    attention->in_proj_weight.copy_(join(".weight"));
+    attention->in_proj_bias.copy_(join(".bias"));
+    attention->out_proj->weight.copy_(weights_.at(name + ".output.weight"));
+    attention->out_proj->bias.copy_(weights_.at(name + ".output.bias"));
+  }
+
+  std::map<std::string, at::Tensor> weights_;
+};
+
+const at::Tensor kSource = tokens({{3, 4, 5, 6, 2}, {7, 8, 2, 0, 0}});
+const at::Tensor kTargetIn = tokens({{1, 9, 8, 7}, {1, 5, 0, 0}});
+
+}  // namespace
+
+TEST_CASE("a post-norm transformer computes what LibTorch's layers do") {
+  const Model model = make_model({{"norm", std::string("post")}, {"tied_embeddings", std::string("none")}});
+  const at::Tensor ours = evaluate(model, kSource, kTargetIn);
+  const at::Tensor theirs = Reference(model).forward(kSource, kTargetIn, 2);
+  CHECK(ours.sizes() == at::IntArrayRef({2, 4, kVocabulary}));
+  CHECK(torch::allclose(ours, theirs, 1e-4, 1e-5));
+}
+
+TEST_CASE("padding behind a source changes nothing") {
+  const Model model = make_model();
+  const at::Tensor with = evaluate(model, tokens({{7, 8, 2, 0, 0}}), tokens({{1, 5, 6}}));
+  const at::Tensor without = evaluate(model, tokens({{7, 8, 2}}), tokens({{1, 5, 6}}));
+  CHECK(torch::allclose(with, without, 1e-5, 1e-6));
+}
+
+TEST_CASE("no logit depends on a later token, and every one on the tokens before it") {
+  const Model model = make_model();
+  const at::Tensor first = evaluate(model, kSource.slice(0, 0, 1), tokens({{1, 9, 8, 7}}));
+  const at::Tensor other = evaluate(model, kSource.slice(0, 0, 1), tokens({{1, 9, 4, 7}}));
+  CHECK(torch::allclose(first.slice(1, 0, 2), other.slice(1, 0, 2), 1e-6, 1e-6));
+  for (int64_t place = 2; place < 4; ++place)
+    CHECK_FALSE(torch::allclose(first.select(1, place), other.select(1, place), 1e-2, 1e-2));
+}
+
+TEST_CASE("a source of padding alone gives numbers") {
+  const Model model = make_model();
+  CHECK(torch::isfinite(evaluate(model, tokens({{0, 0, 0}}), tokens({{1, 2}}))).all().item<bool>());
+}
+
+TEST_CASE("tied embeddings are one matrix, which is saved once") {
+  const auto names = [](const std::string& tied) {
+    std::vector<std::string> found;
+    const Model model = make_model({{"tied_embeddings", tied}});
+    for (const auto& named : model.tensors())
+      if (named.tensor.dim() == 2 && named.tensor.size(0) == kVocabulary) found.push_back(named.name);
+    return found;
+  };
+  CHECK(names("all") == std::vector<std::string>{"embedding.weight"});
+  CHECK(names("target") == std::vector<std::string>{"source_embedding.weight", "target_embedding.weight"});
+  CHECK(names("none") ==
+        std::vector<std::string>{"source_embedding.weight", "target_embedding.weight", "output.weight"});
+}
+
+TEST_CASE("every weight of a pre-norm transformer gets a gradient") {
+  const Model model = make_model({{"tied_embeddings", std::string("none")}, {"dropout", 0.0}});
+  model.forward({.training = true}, {kSource, kTargetIn})[0].square().mean().backward();
+  for (const auto& named : model.tensors()) {
+    CAPTURE(named.name);
+    // A softmax does not see what is added to all keys alike.
+    if (named.name.ends_with(".key.bias")) continue;
+    REQUIRE(named.tensor.grad().defined());
+    CHECK(named.tensor.grad().abs().sum().item<double>() > 0);
+  }
+}
+
+TEST_CASE("tokens beyond the vocabulary, and a width that heads do not divide, are refused with what to set") {
+  const auto refusal = [](const std::function<void()>& body) -> std::string {
+    try {
+      body();
+    } catch (const tenon::support::Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Model model = make_model();
+  CHECK(refusal([&] {
+          evaluate(model, tokens({{3, 11}}), tokens({{1}}));
+        }).find("source holds the token 11; expected tokens in [0, 11); set params.vocabulary_size") !=
+        std::string::npos);
+  CHECK(refusal([&] { evaluate(model, tokens({{3}}), tokens({{-100}})); }).find("target_in holds the token -100") !=
+        std::string::npos);
+  CHECK(refusal([] { make_model({{"heads", int64_t{3}}}); }).find("width = 8 with heads = 3") != std::string::npos);
+}
