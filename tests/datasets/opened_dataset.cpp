@@ -4,6 +4,11 @@
 
 #include <cstring>
 
+std::string& logged() {
+  static std::string lines;
+  return lines;
+}
+
 struct tenon_params {
   const ParamValues& values;
 };
@@ -35,6 +40,8 @@ struct ToTenon {
   }
 };
 
+void log(uint32_t, tenon_string line) { logged().append(line.data, line.size).append("\n"); }
+
 tenon_status param(const tenon_params* params, tenon_string name, tenon_value* out) {
   const auto found = params->values.find(std::string(name.data, name.size));
   if (found == params->values.end()) {
@@ -51,6 +58,7 @@ const tenon_host& host() {
     made.size = sizeof made;
     made.abi = TENON_ABI_CURRENT;
     made.fail = &fail;
+    made.log = &log;
     made.param = &param;
     return made;
   }();
