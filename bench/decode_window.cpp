@@ -86,7 +86,8 @@ void decode_windows(benchmark::State& state, images::Scaling scaling) {
   size_t i = 0;
   for (auto _ : state) {
     const cv::Rect window = photo.windows[i++ % photo.windows.size()];
-    const auto part = images::decode_window(photo.file, photo.info, "photo", window, kSample, decoder, scaling);
+    const auto part =
+        images::decode_window(photo.file, photo.info, "photo", window, {window.size(), kSample}, decoder, scaling);
     benchmark::DoNotOptimize(part.image.data);
   }
   report(state, photo);

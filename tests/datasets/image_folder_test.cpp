@@ -17,9 +17,12 @@ using Texts = std::vector<std::string>;
 const std::string kUnchanged = "normalize(mean=0, std=1)";
 
 ParamValues make_params(const std::filesystem::path& path, const ParamValues& changes = {}) {
-  ParamValues params = {{"path", path.string()},      {"split", "all"},
-                        {"validation_fraction", 0.3}, {"transforms", Texts{"resize(8)", "center_crop(8)", kUnchanged}},
-                        {"scaled_decoding", true},    {"max_pixels", int64_t{1000000}}};
+  ParamValues params = {
+      {"path", path.string()},           {"split", "all"},
+      {"validation_fraction", 0.3},      {"transforms", Texts{"resize(8)", "center_crop(8)", kUnchanged}},
+      {"scaled_decoding", true},         {"cache", "none"},
+      {"cache_bytes", int64_t{1} << 30}, {"cache_dir", ""},
+      {"max_pixels", int64_t{1000000}}};
   for (const auto& [name, value] : changes) params[name] = value;
   return params;
 }

@@ -29,6 +29,9 @@ ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
                         {"validation_fraction", 0.3},
                         {"transforms", Texts{kUnchanged}},
                         {"scaled_decoding", true},
+                        {"cache", "none"},
+                        {"cache_bytes", int64_t{1} << 30},
+                        {"cache_dir", ""},
                         {"max_pixels", int64_t{1000000}}};
   for (const auto& [name, value] : changes) params[name] = value;
   return params;

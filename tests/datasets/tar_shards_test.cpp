@@ -20,8 +20,9 @@ using Texts = std::vector<std::string>;
 
 ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
   ParamValues params = {
-      {"path", path.string()}, {"fields", Texts{}},       {"classes", Texts{}},         {"padding", 0.0},
-      {"transforms", Texts{}}, {"scaled_decoding", true}, {"max_pixels", int64_t{1000}}};
+      {"path", path.string()}, {"fields", Texts{}},          {"classes", Texts{}}, {"padding", 0.0},
+      {"transforms", Texts{}}, {"scaled_decoding", true},    {"cache", "none"},    {"cache_bytes", int64_t{1} << 30},
+      {"cache_dir", ""},       {"max_pixels", int64_t{1000}}};
   for (const auto& [name, value] : changes) params[name] = value;
   return params;
 }

@@ -41,6 +41,9 @@ TEST_CASE("the digits that are packed are read back byte by byte") {
                                                                          {"padding", 0.0},
                                                                          {"transforms", Texts{}},
                                                                          {"scaled_decoding", true},
+                                                                         {"cache", "none"},
+                                                                         {"cache_bytes", int64_t{1} << 30},
+                                                                         {"cache_dir", ""},
                                                                          {"max_pixels", int64_t{1000}}});
   CHECK(packed.describe_fields() == digits.describe_fields());
   REQUIRE(packed.size() == 359);

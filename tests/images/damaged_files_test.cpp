@@ -74,7 +74,7 @@ void try_file(const std::vector<uint8_t>& file, bool is_truncated, std::mt19937&
     const images::ImageInfo info = images::read_image_info(file, "damaged", kLimits);
     const cv::Rect window(0, 0, 1 + static_cast<int>(random() % static_cast<uint32_t>(info.size.width)),
                           1 + static_cast<int>(random() % static_cast<uint32_t>(info.size.height)));
-    images::decode_window(file, info, "damaged", window, {16, 16}, decoder);
+    images::decode_window(file, info, "damaged", window, {window.size(), {16, 16}}, decoder);
     images::decode_image(file, info, "damaged", decoder);
     ++report.decoded;
     report.truncated_but_decoded += is_truncated;

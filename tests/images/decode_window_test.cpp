@@ -49,7 +49,8 @@ int count_differing_windows(const std::vector<uint8_t>& file, int windows) {
     cv::Rect window = pick_window(info.size, random);
     if (i % 4 == 0) window.width = 1;
     if (i % 8 == 0) window.x = i % 16 == 0 ? 0 : info.size.width - 1;
-    const DecodedWindow part = images::decode_window(file, info, kPath, window, {1, 1}, decoder, Scaling::none);
+    const DecodedWindow part =
+        images::decode_window(file, info, kPath, window, {{1, 1}, {1, 1}}, decoder, Scaling::none);
     CHECK(part.place == cv::Rect2d(0, 0, window.width, window.height));
     differing += !are_equal(part.image, whole(window));
   }
@@ -61,14 +62,14 @@ int count_differing_scaled_windows(const std::vector<uint8_t>& file, int eighths
   images::Decoder decoder;
   const ImageInfo info = images::read_image_info(file, kPath);
   const DecodedWindow all =
-      images::decode_window(file, info, kPath, {{}, info.size}, size_at(eighths, info.size), decoder);
+      images::decode_window(file, info, kPath, {{}, info.size}, {info.size, size_at(eighths, info.size)}, decoder);
   const cv::Mat whole = all.image.clone();
   std::mt19937 random(7);
   int differing = 0;
   for (int i = 0; i < windows; ++i) {
     const cv::Rect window = pick_window(info.size, random);
     const cv::Size wanted = size_at(all.eighths, window.size());
-    const DecodedWindow part = images::decode_window(file, info, kPath, window, wanted, decoder);
+    const DecodedWindow part = images::decode_window(file, info, kPath, window, {window.size(), wanted}, decoder);
     if (part.eighths != all.eighths) continue;  // a window of few pixels fits a smaller scale as well
     const double scale = part.eighths / 8.0;
     const double left = all.place.x + window.x * scale - part.place.x;
@@ -122,7 +123,8 @@ TEST_CASE("the scale is the smallest at which the window still has the wanted si
   const ImageInfo info = images::read_image_info(file, kPath);
   images::Decoder decoder;
   const auto eighths = [&](cv::Rect window, cv::Size at_least, Scaling scaling = Scaling::dct) {
-    const DecodedWindow part = images::decode_window(file, info, kPath, window, at_least, decoder, scaling);
+    const DecodedWindow part =
+        images::decode_window(file, info, kPath, window, {window.size(), at_least}, decoder, scaling);
     CHECK(part.place.width == window.width * part.eighths / 8.0);
     CHECK(part.place.x >= 0);
     CHECK(part.place.x < 1);
@@ -151,10 +153,10 @@ TEST_CASE("a scaled window shows the same as the window at full size") {
   images::Decoder decoder;
   const cv::Rect window(80, 40, 160, 160);
   const cv::Scalar full =
-      cv::mean(images::decode_window(file, info, kPath, window, {1, 1}, decoder, Scaling::none).image);
+      cv::mean(images::decode_window(file, info, kPath, window, {{1, 1}, {1, 1}}, decoder, Scaling::none).image);
   for (const int wanted : {80, 40, 20}) {
     const cv::Scalar scaled =
-        cv::mean(images::decode_window(file, info, kPath, window, {wanted, wanted}, decoder).image);
+        cv::mean(images::decode_window(file, info, kPath, window, {window.size(), {wanted, wanted}}, decoder).image);
     for (int c = 0; c < 3; ++c) CHECK(std::abs(full[c] - scaled[c]) < 1.5);
   }
 }

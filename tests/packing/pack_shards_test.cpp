@@ -77,6 +77,9 @@ OpenedDataset open(const fs::path& path) {
                                                                    {"padding", 0.0},
                                                                    {"transforms", Texts{}},
                                                                    {"scaled_decoding", true},
+                                                                   {"cache", "none"},
+                                                                   {"cache_bytes", int64_t{1} << 30},
+                                                                   {"cache_dir", ""},
                                                                    {"max_pixels", int64_t{1000}}});
 }
 

@@ -79,6 +79,7 @@ door Boost.Program_options 'boost/program_options' 1 'host/.*\.cpp'
 door OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
 door libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
 door libpng 'png\.h' 1 'framework/packing/.*\.cpp'
+door zlib 'zlib\.h' 1 'plugins/datasets/shared/.*\.cpp'
 door c10d 'torch/csrc/distributed/|c10d/' 1000 'framework/(distributed|cuda)/'
 door CUDA '(cuda|cuda_runtime(_api)?|nccl|c10/cuda/.*|ATen/cuda/.*|nvtx3/.*)\.h' 1000 'framework/cuda/'
 

@@ -47,6 +47,7 @@ class ImageFolder final {
 
   explicit ImageFolder(const tenon::Params& params) : root_(params.path("path")), reader_(params) {
     images_ = select_images(list_image_files(root_).images, params);
+    reader_.expect_images(images_.size());
   }
 
   std::vector<tenon::Field> fields() const {
@@ -59,7 +60,8 @@ class ImageFolder final {
 
   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
     const ImageFile& image = images_[static_cast<size_t>(sample.index)];
-    reader_.write(worker, root_ + '/' + image.path, sample.seed, sink, "image");
+    const std::string path = root_ + '/' + image.path;
+    reader_.write(worker, static_cast<size_t>(sample.index), datasets::LooseImage(path), sample.seed, sink, "image");
     sink.put<int64_t>("label", image.label);
   }
 

@@ -56,6 +56,7 @@ class Segmentation final {
     const datasets::Split split(params);
     std::erase_if(pairs_, [&](const ImageMask& pair) { return !split.has(pair.image); });
     split.check_samples(pairs_.size(), path.native());
+    reader_.expect_images(pairs_.size());
   }
 
   std::vector<tenon::Field> fields() const {
@@ -70,12 +71,13 @@ class Segmentation final {
 
   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
     const ImageMask& pair = pairs_[static_cast<size_t>(sample.index)];
-    cv::Size size;
-    const images::DrawnTransforms drawn =
-        reader_.write(worker.image, pair.image_path, sample.seed, sink, "image", &size);
+    const datasets::LooseImage image(pair.image_path);
+    const auto number = static_cast<size_t>(sample.index);
+    const cv::Size size = reader_.write(worker.image, number, image, sample.seed, sink, "image");
     const cv::Mat& mask = read_mask(pair.mask_path, reader_.limits(), worker.mask);
     check_size(mask.size(), size, pair);
     check_classes(mask, pair.mask_path);
+    const images::DrawnTransforms drawn = reader_.draw(size, sample.seed, image);
     const cv::Mat moved = drawn.move_mask(mask, ignore_index_, worker.image.buffers);
     int64_t* target = sink.slot<int64_t>("mask", {moved.rows, moved.cols});
     for (int y = 0; y < moved.rows; ++y, target += moved.cols) {

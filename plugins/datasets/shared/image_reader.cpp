@@ -1,8 +1,22 @@
 #include "plugins/datasets/shared/image_reader.h"
 
-#include "plugins/images/decode/read_file.h"
+#include "plugins/datasets/shared/disk_cache.h"
+#include "plugins/datasets/shared/memory_cache.h"
 
 namespace datasets {
+namespace {
+
+// Runs `work`, and heads what it says of the data with the image's place.
+template <class Work>
+auto at_place(const ImageFile& image, Work&& work) {
+  try {
+    return work();
+  } catch (const tenon::DataError& error) {
+    throw tenon::DataError(image.place() + ": " + error.what());
+  }
+}
+
+}  // namespace
 
 std::vector<tenon::Param> ImageReader::schema() {
   const std::vector<std::string> transforms = {"resize(256)", "center_crop(224)", "normalize()"};
@@ -15,15 +29,51 @@ std::vector<tenon::Param> ImageReader::schema() {
       tenon::param("max_pixels", images::Limits().max_pixels)
           .range("[1, inf)")
           .doc("largest width x height of an image that is decoded; a larger one ends the run"),
+      tenon::param("cache", "none")
+          .choices({"none", "memory", "disk"})
+          .doc("where images are kept as resize and center_crop at the beginning of the transforms leave them, so that "
+               "they are decoded once; the same pixels come of it"),
+      tenon::param("cache_bytes", int64_t{4} << 30)
+          .range("[1, inf)")
+          .doc("most memory that cache = \"memory\" takes; what does not fit is decoded each time"),
+      tenon::param("cache_dir", tenon::Path{""})
+          .doc("folder for cache = \"disk\", outside that of the images; several runs may share it, and it may be "
+               "deleted "
+               "at any time"),
   };
 }
 
 ImageReader::ImageReader(const tenon::Params& params)
     : chain_(params.texts("transforms")),
       scaling_(params.boolean("scaled_decoding") ? images::Scaling::dct : images::Scaling::none),
-      limits_{params.integer("max_pixels")} {
+      limits_{params.integer("max_pixels")},
+      cache_kind_(params.text("cache")),
+      cache_bytes_(static_cast<uint64_t>(params.integer("cache_bytes"))),
+      cache_dir_(params.path("cache_dir")) {
+  if (cache_kind_ != "none" && !chain_.has_fixed_part() && scaling_ != images::Scaling::none) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT,
+                       "parameter \"cache\" is \"" + cache_kind_ +
+                           "\", and \"transforms\" begins with neither resize nor center_crop, without which a JPEG "
+                           "is decoded as small as each sample needs it; begin with one of them, or set "
+                           "scaled_decoding = false to keep whole images");
+  }
+  if (cache_kind_ == "disk" && cache_dir_.empty()) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT,
+                       "parameter \"cache\" is \"disk\", and \"cache_dir\" is empty; expected a folder");
+  }
   images::load_decoders();
   cv::setNumThreads(1);  // the loader's workers are the threads
+}
+
+void ImageReader::expect_images(size_t count) {
+  if (cache_kind_ == "memory") cache_ = std::make_unique<MemoryCache>(count, cache_bytes_);
+  if (cache_kind_ == "disk") cache_ = std::make_unique<DiskCache>(cache_dir_, recipe());
+}
+
+// The transforms' own definitions are those of this version of the file format.
+std::string ImageReader::recipe() const {
+  return chain_.fixed_part() + (scaling_ == images::Scaling::dct ? "scaled, " : "full size, ") +
+         images::describe_decoders() + '\n';
 }
 
 ImageReader::Worker ImageReader::open_worker() const {
@@ -43,36 +93,61 @@ std::vector<int64_t> ImageReader::extents() const {
   return chain_.normalizes() ? std::vector<int64_t>{shape[1], shape[2]} : std::vector<int64_t>{shape[0], shape[1]};
 }
 
-images::DrawnTransforms ImageReader::write(Worker& worker, const std::string& path, uint64_t seed,
-                                           const tenon::Sink& sink, const std::string& field, cv::Size* size) const {
-  images::read_file(path, worker.file);
-  return write_read(worker, path, seed, sink, field, size);
+cv::Size ImageReader::write(Worker& worker, size_t number, const ImageFile& image, uint64_t seed,
+                            const tenon::Sink& sink, const std::string& field) const {
+  if (!cache_) return write_directly(worker, image, seed, sink, field);
+  std::optional<PreparedImage> prepared = cache_->find(number, image, worker.cached);
+  if (!prepared) {
+    prepared = prepare(worker, image);
+    cache_->keep(number, image, *prepared, worker.cached);
+  }
+  const images::DrawnTransforms rest = at_place(image, [&] { return chain_.draw_rest(prepared->pixels.size(), seed); });
+  const cv::Rect window = rest.window();
+  write_drawn(rest, prepared->pixels(window), cv::Rect2d(0, 0, window.width, window.height), worker, sink, field);
+  return prepared->whole;
 }
 
-images::DrawnTransforms ImageReader::write_read(Worker& worker, const std::string& path, uint64_t seed,
-                                                const tenon::Sink& sink, const std::string& field,
-                                                cv::Size* size) const {
-  const images::ImageInfo info = images::read_image_info(worker.file, path, limits_);
-  images::DrawnTransforms drawn = draw(info.size, seed, path);
-  const images::DecodedWindow decoded =
-      images::decode_window(worker.file, info, path, drawn.window(), drawn.at_least(), worker.decoder, scaling_);
+cv::Size ImageReader::write_directly(Worker& worker, const ImageFile& image, uint64_t seed, const tenon::Sink& sink,
+                                     const std::string& field) const {
+  const std::string place = image.place();
+  image.read(worker.file);
+  const images::ImageInfo info = images::read_image_info(worker.file, place, limits_);
+  const images::DrawnTransforms drawn = draw(info.size, seed, image);
+  const images::DecodedWindow decoded = decode(worker, info, drawn, place);
+  write_drawn(drawn, decoded.image, decoded.place, worker, sink, field);
+  return info.size;
+}
+
+// The pixels are the worker's.
+PreparedImage ImageReader::prepare(Worker& worker, const ImageFile& image) const {
+  const std::string place = image.place();
+  image.read(worker.file);
+  const images::ImageInfo info = images::read_image_info(worker.file, place, limits_);
+  const images::DrawnTransforms fixed = at_place(image, [&] { return chain_.draw_fixed_part(info.size); });
+  const images::DecodedWindow decoded = decode(worker, info, fixed, place);
+  cv::Mat pixels = worker.prepared.make(fixed.size(), CV_8UC3);
+  fixed.write(decoded.image, decoded.place, worker.buffers, pixels.data);
+  return {info.size, pixels};
+}
+
+images::DecodedWindow ImageReader::decode(Worker& worker, const images::ImageInfo& info,
+                                          const images::DrawnTransforms& drawn, const std::string& place) const {
+  return images::decode_window(worker.file, info, place, drawn.window(), drawn.reduction(), worker.decoder, scaling_);
+}
+
+void ImageReader::write_drawn(const images::DrawnTransforms& drawn, const cv::Mat& pixels, const cv::Rect2d& place,
+                              Worker& worker, const tenon::Sink& sink, const std::string& field) const {
   const int64_t height = drawn.size().height;
   const int64_t width = drawn.size().width;
   if (chain_.normalizes()) {
-    drawn.write(decoded.image, decoded.place, worker.buffers, sink.slot<float>(field, {3, height, width}));
+    drawn.write(pixels, place, worker.buffers, sink.slot<float>(field, {3, height, width}));
   } else {
-    drawn.write(decoded.image, decoded.place, worker.buffers, sink.slot<uint8_t>(field, {height, width, 3}));
+    drawn.write(pixels, place, worker.buffers, sink.slot<uint8_t>(field, {height, width, 3}));
   }
-  if (size) *size = info.size;
-  return drawn;
 }
 
-images::DrawnTransforms ImageReader::draw(cv::Size size, uint64_t seed, const std::string& path) const {
-  try {
-    return chain_.draw(size, seed);
-  } catch (const tenon::DataError& error) {
-    throw tenon::DataError(path + ": " + error.what());
-  }
+images::DrawnTransforms ImageReader::draw(cv::Size size, uint64_t seed, const ImageFile& image) const {
+  return at_place(image, [&] { return chain_.draw(size, seed); });
 }
 
 }  // namespace datasets

@@ -1,13 +1,17 @@
-// From an image's path to its place in the batch: what the datasets of images have in common.
+// From an image's file to its place in the batch: what the datasets of images have in common.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <tenon/plugin.hpp>
 
+#include "plugins/datasets/shared/image_cache.h"
+#include "plugins/datasets/shared/image_file.h"
 #include "plugins/images/decode/decode_image.h"
+#include "plugins/images/decode/pixel_buffer.h"
 #include "plugins/images/transforms/transform_chain.h"
 
 namespace datasets {
@@ -19,13 +23,18 @@ class ImageReader {
     std::vector<uint8_t> file;
     images::Decoder decoder;
     images::TransformBuffers buffers;
+    images::PixelBuffer prepared;
+    ImageCache::Buffer cached;
   };
 
-  // `transforms`, `scaled_decoding` and `max_pixels`, as image_folder has them.
+  // `transforms`, `scaled_decoding`, `max_pixels`, `cache`, `cache_bytes` and `cache_dir`.
   static std::vector<tenon::Param> schema();
 
-  // Throws tenon::Error if the decoders cannot be loaded or the transforms make no sense.
+  // Throws tenon::Error if the decoders cannot be loaded, the transforms make no sense, or leave nothing to be cached.
   explicit ImageReader(const tenon::Params& params);
+
+  // To be called once before write(). `count`: images of the dataset.
+  void expect_images(size_t count);
 
   Worker open_worker() const;
 
@@ -34,22 +43,33 @@ class ImageReader {
   // Height and width of all images, or -1 where they differ.
   std::vector<int64_t> extents() const;
 
-  // Reads, decodes and transforms the image into the field. Returns what was drawn, and in `size` the size of the whole
-  // image, so that the same can be done to a mask. Throws tenon::DataError naming the path.
-  images::DrawnTransforms write(Worker& worker, const std::string& path, uint64_t seed, const tenon::Sink& sink,
-                                const std::string& field, cv::Size* size = nullptr) const;
-  // The same of a file whose bytes are in worker.file; `path` is for messages.
-  images::DrawnTransforms write_read(Worker& worker, const std::string& path, uint64_t seed, const tenon::Sink& sink,
-                                     const std::string& field, cv::Size* size = nullptr) const;
+  // Reads, decodes and transforms the image into the field; `number` is its own among those expected. Returns the size
+  // of the whole image. Throws tenon::DataError naming the image's place. The same pixels with and without a cache.
+  cv::Size write(Worker& worker, size_t number, const ImageFile& image, uint64_t seed, const tenon::Sink& sink,
+                 const std::string& field) const;
+
+  // What write() did to an image of this size, so that the same can be done to a mask.
+  images::DrawnTransforms draw(cv::Size size, uint64_t seed, const ImageFile& image) const;
 
   const images::Limits& limits() const { return limits_; }
 
  private:
-  images::DrawnTransforms draw(cv::Size size, uint64_t seed, const std::string& path) const;
+  cv::Size write_directly(Worker& worker, const ImageFile& image, uint64_t seed, const tenon::Sink& sink,
+                          const std::string& field) const;
+  PreparedImage prepare(Worker& worker, const ImageFile& image) const;
+  images::DecodedWindow decode(Worker& worker, const images::ImageInfo& info, const images::DrawnTransforms& drawn,
+                               const std::string& place) const;
+  void write_drawn(const images::DrawnTransforms& drawn, const cv::Mat& pixels, const cv::Rect2d& place, Worker& worker,
+                   const tenon::Sink& sink, const std::string& field) const;
+  std::string recipe() const;
 
   images::TransformChain chain_;
   images::Scaling scaling_;
   images::Limits limits_;
+  std::string cache_kind_;
+  uint64_t cache_bytes_;
+  std::string cache_dir_;
+  std::unique_ptr<ImageCache> cache_;
 };
 
 }  // namespace datasets

@@ -38,6 +38,7 @@ ImageTable::ImageTable(const tenon::Params& params, const std::vector<std::strin
     if (split.has(std::string(csv_.cell(row, columns_.front())))) rows_.push_back(row);
   }
   split.check_samples(rows_.size(), path_);
+  reader_.expect_images(rows_.size() * columns_.size());
 }
 
 std::vector<tenon::Field> ImageTable::fields() const {
@@ -53,7 +54,8 @@ void ImageTable::write(ImageReader::Worker& worker, int64_t index, const std::ve
   for (size_t i = 0; i < images_.size(); ++i) {
     const std::filesystem::path path = std::filesystem::path(root_) / csv_.cell(row, columns_[i]);
     try {
-      reader_.write(worker, path.native(), seeds[i], sink, images_[i]);
+      const auto number = static_cast<size_t>(index) * images_.size() + i;
+      reader_.write(worker, number, LooseImage(path.native()), seeds[i], sink, images_[i]);
     } catch (const tenon::DataError& error) {
       throw tenon::DataError(std::string(error.what()) + " (" + csv_.place(row, columns_[i]) + ")");
     }

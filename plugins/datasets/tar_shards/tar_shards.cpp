@@ -19,6 +19,29 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are read from little-endian files as they are");
 
+// An image within a shard.
+class ShardImage final : public datasets::ImageFile {
+ public:
+  ShardImage(const ShardIndex& index, size_t sample, const ShardField& field, const Stored& stored)
+      : index_(index), sample_(sample), field_(field), stored_(stored) {}
+
+  std::string place() const override { return index_.describe_member(sample_, field_, stored_); }
+  void read(std::vector<uint8_t>& bytes) const override {
+    bytes.resize(stored_.size);
+    index_.shard_of(sample_).read(stored_.offset, bytes);
+  }
+  std::string identity() const override {
+    return datasets::identify_file(index_.shard_of(sample_).path()) + ", " + std::to_string(stored_.size) +
+           " of them from " + std::to_string(stored_.offset);
+  }
+
+ private:
+  const ShardIndex& index_;
+  size_t sample_;
+  const ShardField& field_;
+  const Stored& stored_;
+};
+
 class TarShards final {
  public:
   using Worker = datasets::ImageReader::Worker;
@@ -41,7 +64,9 @@ class TarShards final {
   explicit TarShards(const tenon::Params& params)
       : reader_(params),
         index_(list_shards(params.path("path")), params.texts("fields"), params.texts("classes")),
-        padding_(params.number("padding")) {}
+        padding_(params.number("padding")) {
+    reader_.expect_images(index_.size() * index_.fields().size());
+  }
 
   std::vector<tenon::Field> fields() const {
     std::vector<tenon::Field> fields;
@@ -64,9 +89,12 @@ class TarShards final {
 
   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
     const auto number = static_cast<size_t>(sample.index);
+    size_t image_number = number * index_.fields().size();
     for (const ShardIndex::Field& field : index_.fields()) {
       if (const auto* images = std::get_if<ImageColumn>(&field.column)) {
-        write_image(*images, field.field, worker, number, sample.seed, sink);
+        // All images of a sample are drawn from its one seed, so that images of one size are moved alike.
+        const ShardImage image(index_, number, field.field, images->at(number));
+        reader_.write(worker, image_number++, image, sample.seed, sink, field.field.name);
       } else if (const auto* arrays = std::get_if<ArrayColumn>(&field.column)) {
         write_array(*arrays, field.field.name, number, sink);
       } else {
@@ -76,15 +104,6 @@ class TarShards final {
   }
 
  private:
-  // All images of a sample are drawn from its one seed, so that images of one size are moved alike.
-  void write_image(const ImageColumn& images, const ShardField& field, Worker& worker, size_t number, uint64_t seed,
-                   const tenon::Sink& sink) const {
-    const Stored& stored = images.at(number);
-    worker.file.resize(stored.size);
-    index_.shard_of(number).read(stored.offset, worker.file);
-    reader_.write_read(worker, index_.describe_member(number, field, stored), seed, sink, field.name);
-  }
-
   // From the file into the batch, without a copy between.
   void write_array(const ArrayColumn& arrays, const std::string& name, size_t number, const tenon::Sink& sink) const {
     const Stored& stored = arrays.at(number);

@@ -20,12 +20,11 @@ Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 
 namespace {
 
-// The smallest scale at which the window still has the wanted size.
-int choose_eighths(cv::Size window, cv::Size at_least) {
+int choose_eighths(const Reduction& reduction) {
   for (const int eighths : {1, 2, 4}) {
-    const int64_t width = int64_t{window.width} * eighths;
-    const int64_t height = int64_t{window.height} * eighths;
-    if (width >= int64_t{at_least.width} * 8 && height >= int64_t{at_least.height} * 8) return eighths;
+    const int64_t width = int64_t{reduction.from.width} * eighths;
+    const int64_t height = int64_t{reduction.from.height} * eighths;
+    if (width >= int64_t{reduction.to.width} * 8 && height >= int64_t{reduction.to.height} * 8) return eighths;
   }
   return 8;
 }
@@ -72,10 +71,12 @@ cv::Mat& decode_image(Bytes file, const ImageInfo& info, const std::string& path
 }
 
 DecodedWindow decode_window(Bytes file, const ImageInfo& info, const std::string& path, cv::Rect window,
-                            cv::Size at_least, Decoder& decoder, Scaling scaling) {
+                            const Reduction& reduction, Decoder& decoder, Scaling scaling) {
   CV_Assert(window.width > 0 && window.height > 0 && (window & cv::Rect({}, info.size)) == window);
-  const int eighths = scaling == Scaling::dct ? choose_eighths(window.size(), at_least) : 8;
+  const int eighths = scaling == Scaling::dct ? choose_eighths(reduction) : 8;
   return decode(file, info, path, window, eighths, decoder);
 }
+
+std::string describe_decoders() { return describe_jpeg_decoder() + ", OpenCV " + cv::getVersionString(); }
 
 }  // namespace images

@@ -60,13 +60,22 @@ struct DecodedWindow {
   int eighths;       // the image's scale: 8, 4, 2 or 1
 };
 
-// The part of the image that `window` covers, in upright pixels, decoded no larger than needed to be scaled down to
-// `at_least` afterwards: at the smallest scale at which the window still has that size in both directions. At full size
-// `image` is the window, bit for bit that part of decode_image's result, and `place` all of it. At a smaller one
-// `image` is the smallest part of the scaled image that holds the window, and `place` is fractional where the window's
-// edges fall within a pixel. Damage to a JPEG outside the window may go unnoticed; that it breaks off never does.
+// What will be done to the pixels: those of `from` are scaled to `to`.
+struct Reduction {
+  cv::Size from;
+  cv::Size to;
+};
+
+// The part of the image that `window` covers, in upright pixels, decoded no larger than needed: at the smallest scale
+// at which `from` still has the size of `to` in both directions. At full size `image` is the window, bit for bit that
+// part of decode_image's result, and `place` all of it. At a smaller one `image` is the smallest part of the scaled
+// image that holds the window, and `place` is fractional where the window's edges fall within a pixel. Damage to a JPEG
+// outside the window may go unnoticed; that it breaks off never does.
 // REQUIRES: window lies within the image and is not empty.
 DecodedWindow decode_window(Bytes file, const ImageInfo& info, const std::string& path, cv::Rect window,
-                            cv::Size at_least, Decoder& decoder, Scaling scaling = Scaling::dct);
+                            const Reduction& reduction, Decoder& decoder, Scaling scaling = Scaling::dct);
+
+// The versions of the libraries that decode: others may give other pixels.
+std::string describe_decoders();
 
 }  // namespace images

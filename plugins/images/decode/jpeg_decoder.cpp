@@ -194,6 +194,8 @@ bool JpegDecoder::State::read_rows(int top, int count, uint8_t* rows, size_t row
   });
 }
 
+std::string describe_jpeg_decoder() { return "libjpeg-turbo " + std::to_string(LIBJPEG_TURBO_VERSION_NUMBER); }
+
 JpegDecoder::JpegDecoder() : state_(std::make_unique<State>()) {}
 JpegDecoder::~JpegDecoder() = default;
 JpegDecoder::JpegDecoder(JpegDecoder&&) noexcept = default;

@@ -17,6 +17,9 @@ struct JpegPart {
   int eighths;    // the scale that was used; 8 in place of another for unusual chroma subsampling
 };
 
+// `libjpeg-turbo 2001005`
+std::string describe_jpeg_decoder();
+
 class JpegDecoder {
  public:
   JpegDecoder();

@@ -29,6 +29,8 @@ class CenterCrop final : public Transform {
     size = size_;
   }
 
+  bool draws_nothing() const override { return true; }
+
   std::optional<cv::Size> output_size(std::optional<cv::Size>) const override { return size_; }
 
  private:

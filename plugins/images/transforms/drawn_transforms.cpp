@@ -73,10 +73,6 @@ bool averages(const Resize& step) {
   return step.antialias == Antialias::yes && step.interpolation != Interpolation::nearest;
 }
 
-int scale_up(int length, int scaled, int source) {
-  return static_cast<int>((static_cast<int64_t>(length) * scaled + source - 1) / source);
-}
-
 void fill_with_noise(const Erase& step, cv::Size size, float* planes) {
   tenon::Random noise = step.noise;
   for (size_t channel = 0; channel < 3; ++channel) {
@@ -100,12 +96,12 @@ void erase(const Erase& step, cv::Size size, float* planes) {
 }  // namespace
 
 DrawnTransforms::DrawnTransforms(cv::Size image_size, Steps steps, Steps erasures,
-                                 const std::optional<Scaling8Bit>& scaling)
+                                 const std::optional<Scaling8Bit>& scaling, Reducing reducing)
     : image_size_(image_size), steps_(std::move(steps)), erasures_(std::move(erasures)), scaling_(scaling) {
   steps_ = join_steps(steps_, image_size_);
   size_ = final_size(steps_, image_size_);
   defer_mirroring();
-  find_window();
+  find_window(reducing);
 }
 
 // The last mirroring is left to the copy into the batch.
@@ -119,22 +115,20 @@ void DrawnTransforms::defer_mirroring() {
   mirror_ = Mirror::yes;
 }
 
-void DrawnTransforms::find_window() {
+void DrawnTransforms::find_window(Reducing reducing) {
   window_ = {{}, image_size_};
-  at_least_ = image_size_;
+  reduction_ = {image_size_, image_size_};
   if (steps_.empty()) return;
   if (const auto* resize = std::get_if<Resize>(&steps_.front())) {
     window_ = resize->source;
     if (averages(*resize)) {
       window_ = needed_window(resize->source.size(), area_of(*resize), resize->interpolation) + resize->source.tl();
     }
-    at_least_ = {scale_up(window_.width, resize->scaled.width, resize->source.width),
-                 scale_up(window_.height, resize->scaled.height, resize->source.height)};
-    if (resize->interpolation == Interpolation::nearest) at_least_ = window_.size();
+    const bool reduces = reducing == Reducing::yes && resize->interpolation != Interpolation::nearest;
+    if (reduces) reduction_ = {resize->source.size(), resize->scaled};
   } else if (const auto* crop = std::get_if<Crop>(&steps_.front())) {
     const cv::Rect within = crop->window & window_;
     if (!within.empty()) window_ = within;
-    at_least_ = window_.size();
   }
 }
 

@@ -27,6 +27,8 @@ class ResizeTransform final : public Transform {
     size = scaled;
   }
 
+  bool draws_nothing() const override { return true; }
+
   std::optional<cv::Size> output_size(std::optional<cv::Size> size) const override {
     if (fixed_) return fixed_;
     if (size) return scaled_size(*size);

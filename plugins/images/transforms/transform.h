@@ -31,6 +31,9 @@ class Transform {
   // The size of the result where it is the same for all images that have the size given; no value: they differ.
   virtual std::optional<cv::Size> output_size(std::optional<cv::Size> size) const { return size; }
 
+  // Whether it does the same to all images of one size, in each epoch.
+  virtual bool draws_nothing() const { return false; }
+
   // Set for normalize alone, which draws nothing.
   virtual const Normalization* normalization() const { return nullptr; }
 

@@ -59,19 +59,48 @@ void TransformChain::append(const std::string& entry) {
   link.name = kind.name;
   link.stream = hash_text(kind.name) + static_cast<uint64_t>(same);
   if (const Normalization* normalization = link.transform->normalization()) scaling_.emplace(*normalization);
+  if (fixed_ == links_.size() && link.transform->draws_nothing()) {
+    ++fixed_;
+    fixed_text_ += entry + '\n';
+  }
   links_.push_back(std::move(link));
 }
 
-DrawnTransforms TransformChain::draw(cv::Size image, uint64_t seed) const {
-  Steps steps;
-  Steps erasures;
-  cv::Size size = image;
-  for (const Link& link : links_) {
+void TransformChain::draw_links(size_t begin, size_t end, uint64_t seed, Drawing& drawing) const {
+  for (size_t i = begin; i < end; ++i) {
+    const Link& link = links_[i];
     tenon::Random random(seed, link.stream);
     if (link.probability < 1 && !random.chance(link.probability)) continue;
-    link.transform->draw(size, random, link.behind_normalize ? erasures : steps);
+    link.transform->draw(drawing.size, random, link.behind_normalize ? drawing.erasures : drawing.steps);
   }
-  return DrawnTransforms(image, std::move(steps), std::move(erasures), scaling_);
+}
+
+// A fixed part that scales nothing would leave the decision to what is drawn behind it.
+Reducing TransformChain::reducing_of(const Steps& fixed) const {
+  const bool scales =
+      std::any_of(fixed.begin(), fixed.end(), [](const Step& step) { return std::holds_alternative<Resize>(step); });
+  return fixed_ == 0 || scales ? Reducing::yes : Reducing::no;
+}
+
+DrawnTransforms TransformChain::draw(cv::Size image, uint64_t seed) const {
+  Drawing drawing = {image, {}, {}};
+  draw_links(0, fixed_, seed, drawing);
+  const Reducing reducing = reducing_of(drawing.steps);
+  draw_links(fixed_, links_.size(), seed, drawing);
+  return DrawnTransforms(image, std::move(drawing.steps), std::move(drawing.erasures), scaling_, reducing);
+}
+
+DrawnTransforms TransformChain::draw_fixed_part(cv::Size image) const {
+  Drawing drawing = {image, {}, {}};
+  draw_links(0, fixed_, 0, drawing);
+  const Reducing reducing = reducing_of(drawing.steps);
+  return DrawnTransforms(image, std::move(drawing.steps), {}, std::nullopt, reducing);
+}
+
+DrawnTransforms TransformChain::draw_rest(cv::Size image, uint64_t seed) const {
+  Drawing drawing = {image, {}, {}};
+  draw_links(fixed_, links_.size(), seed, drawing);
+  return DrawnTransforms(image, std::move(drawing.steps), std::move(drawing.erasures), scaling_, Reducing::no);
 }
 
 std::vector<int64_t> TransformChain::shape() const {

@@ -15,21 +15,27 @@
 
 #include <opencv2/core.hpp>
 
+#include "plugins/images/decode/decode_image.h"
 #include "plugins/images/transforms/apply_step.h"
 #include "plugins/images/transforms/transform.h"
 #include "plugins/images/transforms/write_pixels.h"
 
 namespace images {
 
+// Whether an image may be decoded at a smaller size than it has.
+enum class Reducing { no, yes };
+
 // What is done to one sample: to its image, its mask, and to a second image of the same size.
 class DrawnTransforms {
  public:
   // Steps for an image of `image_size`; `erasures` follow normalising.
-  DrawnTransforms(cv::Size image_size, Steps steps, Steps erasures, const std::optional<Scaling8Bit>& scaling);
+  DrawnTransforms(cv::Size image_size, Steps steps, Steps erasures, const std::optional<Scaling8Bit>& scaling,
+                  Reducing reducing);
 
-  // The part of the image whose pixels are needed, and the size to which that part may be reduced while it is decoded.
+  // The part of the image whose pixels are needed, and how far they are scaled at once, so that they may be reduced
+  // while they are decoded.
   cv::Rect window() const { return window_; }
-  cv::Size at_least() const { return at_least_; }
+  const Reduction& reduction() const { return reduction_; }
 
   // Of the result.
   cv::Size size() const { return size_; }
@@ -47,13 +53,13 @@ class DrawnTransforms {
 
  private:
   void defer_mirroring();
-  void find_window();
+  void find_window(Reducing reducing);
   cv::Mat move(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers) const;
 
   cv::Size image_size_;
   cv::Size size_;
   cv::Rect window_;
-  cv::Size at_least_;
+  Reduction reduction_;
   Steps steps_;
   Mirror mirror_ = Mirror::no;  // after the steps
   Steps erasures_;
@@ -71,6 +77,14 @@ class TransformChain {
   // draw. Throws tenon::DataError where the image is too small for a crop.
   DrawnTransforms draw(cv::Size image, uint64_t seed) const;
 
+  // The same in two parts, with the same pixels in the end: the leading transforms that draw nothing (resize,
+  // center_crop), which give the same for an image in each epoch, and those behind them. So that the first part can be
+  // done once, where there are such transforms they alone decide how far a JPEG is reduced, in draw() too.
+  bool has_fixed_part() const { return fixed_ > 0; }
+  const std::string& fixed_part() const { return fixed_text_; }  // as written
+  DrawnTransforms draw_fixed_part(cv::Size image) const;
+  DrawnTransforms draw_rest(cv::Size image, uint64_t seed) const;  // `image`: what the fixed part made
+
   // Whether samples are normalised [3, H, W] of float; else [H, W, 3] of uint8.
   bool normalizes() const { return scaling_.has_value(); }
   // Of one sample, with -1 for height and width where they differ between images.
@@ -85,9 +99,19 @@ class TransformChain {
     bool behind_normalize;
   };
 
+  struct Drawing {
+    cv::Size size;
+    Steps steps;
+    Steps erasures;
+  };
+
   void append(const std::string& entry);
+  void draw_links(size_t begin, size_t end, uint64_t seed, Drawing& drawing) const;
+  Reducing reducing_of(const Steps& fixed) const;
 
   std::vector<Link> links_;
+  size_t fixed_ = 0;  // leading links that draw nothing
+  std::string fixed_text_;
   std::optional<Scaling8Bit> scaling_;
 };
 

@@ -1,0 +1,37 @@
+// Prepared images in memory, as many as fit: those that come first stay.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "plugins/datasets/shared/image_cache.h"
+
+namespace datasets {
+
+class MemoryCache final : public ImageCache {
+ public:
+  // For images numbered below `images`, `most_bytes` at most.
+  MemoryCache(size_t images, uint64_t most_bytes);
+  ~MemoryCache() override;
+
+  // Without a lock.
+  std::optional<PreparedImage> find(size_t number, const ImageFile& image, Buffer& buffer) override;
+  void keep(size_t number, const ImageFile& image, const PreparedImage& prepared, Buffer& buffer) override;
+
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  struct Entry {
+    cv::Size whole;
+    cv::Size size;
+    std::unique_ptr<uint8_t[]> pixels;
+  };
+  static uint64_t bytes_of(const cv::Mat& pixels);
+
+  const uint64_t most_bytes_;
+  std::atomic<uint64_t> bytes_ = 0;
+  std::vector<std::atomic<Entry*>> entries_;  // by number; null: not there
+};
+
+}  // namespace datasets
