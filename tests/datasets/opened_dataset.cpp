@@ -5,11 +5,6 @@
 
 #include <cstring>
 
-std::string& logged() {
-  static std::string lines;
-  return lines;
-}
-
 struct tenon_params {
   const ParamValues& values;
 };
@@ -42,8 +37,6 @@ struct ToTenon {
   }
 };
 
-void log(uint32_t, tenon_string line) { logged().append(line.data, line.size).append("\n"); }
-
 tenon_status param(const tenon_params* params, tenon_string name, tenon_value* out) {
   const auto found = params->values.find(std::string(name.data, name.size));
   if (found == params->values.end()) {
@@ -60,7 +53,6 @@ const tenon_host& host() {
     made.size = sizeof made;
     made.abi = TENON_ABI_CURRENT;
     made.fail = &fail;
-    made.log = &log;
     made.param = &param;
     made.log = [](uint32_t, tenon_string message) { log_lines.emplace_back(message.data, message.size); };
     return made;

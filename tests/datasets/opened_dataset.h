@@ -22,9 +22,6 @@ struct Refused : std::runtime_error {
   tenon_status status;
 };
 
-// What plugins wrote to the log.
-std::string& logged();
-
 // Fields of one sample, by name.
 using SampleBytes = std::map<std::string, std::vector<std::byte>>;
 
