@@ -69,6 +69,6 @@ class MeanSquare final {
 }  // namespace
 
 TENON_PLUGIN("two_towers", "1.0.0", "MIT", "Two inputs, two outputs.",
-             tenon::dataset<Pairs>("pairs", "two points, their distance and order"),
+             tenon::dataset<Pairs>("point_pairs", "two points, their distance and order"),
              tenon::model<TwoTowers>("two_towers", "a linear layer per input, and two heads over both"),
              tenon::loss<MeanSquare>("mean_square", "mean of the squared differences"))
