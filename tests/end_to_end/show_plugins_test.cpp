@@ -196,8 +196,26 @@ TEST_CASE("docs/components.md is what host describe prints of the bundled compon
   std::string expected = read_file(TENON_SOURCE_DIR "/docs/components.md");
   expected.erase(0, expected.find("## "));
   std::string printed;
-  for (const char* id : {"small_cnn", "mlp", "digits", "image_folder", "image_csv", "pairs", "segmentation", "idx",
-                         "arrays", "synthetic", "cross_entropy", "accuracy", "early_stopping"}) {
+  for (const char* id : {"small_cnn",
+                         "mlp",
+                         "unet",
+                         "siamese_cnn",
+                         "digits",
+                         "image_folder",
+                         "image_csv",
+                         "pairs",
+                         "segmentation",
+                         "idx",
+                         "arrays",
+                         "synthetic",
+                         "cross_entropy",
+                         "bce_with_logits",
+                         "mse",
+                         "accuracy",
+                         "binary_accuracy",
+                         "iou",
+                         "mae",
+                         "early_stopping"}) {
     const Outcome outcome = run_host({"describe", id, "--markdown", "--ports"});
     REQUIRE(outcome.exit_code == 0);
     printed += (printed.empty() ? "" : "\n") + outcome.output;
