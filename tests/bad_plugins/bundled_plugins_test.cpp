@@ -56,8 +56,8 @@ class ExampleData {
         {"pairs", "dataset.pairs={ " + path("table.csv") + ", first = \"path\", second = \"other\""},
         {"segmentation", "dataset.segmentation={ " + path("scenes") + ", classes = 8"},
         // As large as by default they would take minutes.
-        {"siamese_cnn", "model.siamese_cnn={ width = 4, values = 2"},
-        {"unet", "model.unet={ depth = 2, width = 4"},
+        {"siamese_cnn", "model.siamese_cnn={ width = 2, values = 1"},
+        {"unet", "model.unet={ depth = 1, width = 2"},
     };
     const auto found = params.find(plugin);
     if (found == params.end()) return {};

@@ -101,3 +101,29 @@ TEST_CASE("siamese_cnn finds two images as alike as the same two exchanged") {
   const at::Tensor second = torch::rand({3, 3, 12, 12});
   CHECK(torch::equal(model.forward({}, {first, second}).at(0), model.forward({}, {second, first}).at(0)));
 }
+
+TEST_CASE("small_cnn gives numbers beside the classes where it is told to") {
+  Model model = open_model("small_cnn", {{"width", int64_t{2}}, {"classes", int64_t{4}}, {"values", int64_t{3}}});
+  model.build();
+  const std::vector<at::Tensor> outputs = model.forward({}, {torch::rand({5, 1, 9, 12})});
+  REQUIRE(outputs.size() == 2);
+  CHECK(outputs[0].sizes().vec() == std::vector<int64_t>{5, 4});
+  CHECK(outputs[1].sizes().vec() == std::vector<int64_t>{5, 3});
+  Model without = open_model("small_cnn", {{"width", int64_t{2}}});
+  CHECK(without.outputs().size() == 1);
+  without.build();
+}
+
+TEST_CASE("small_cnn has a convolution for each stage, with twice the channels") {
+  for (const int64_t stages : {1, 3}) {
+    CAPTURE(stages);
+    Model model = open_model("small_cnn", {{"width", int64_t{2}}, {"stages", stages}});
+    model.build();
+    // By convolutions: 1 to 2 channels, 2 to 2, 2 to 4, and for three stages 4 to 8 and 8 to 16.
+    const int64_t weights = stages == 1 ? 2 + 4 + 8 : 2 + 4 + 8 + 32 + 128;
+    const int64_t channels = stages == 1 ? 2 + 2 + 4 : 2 + 2 + 4 + 8 + 16;
+    const int64_t features = 4 * (stages == 1 ? 4 : 16);
+    CHECK(count_parameters(model) == 9 * weights + 2 * channels + 10 * (features + 1));
+    CHECK(model.forward({}, {torch::rand({1, 1, 8, 9})}).at(0).sizes().vec() == std::vector<int64_t>{1, 10});
+  }
+}

@@ -62,3 +62,20 @@ TEST_CASE("segmentation.toml trains on the shapes") {
     CHECK(value <= 1);
   }
 }
+
+TEST_CASE("pairs.toml trains on whether two pictures show the same shape, and how much larger one is") {
+  const fs::path run = train("pairs", make_example_data("pairs") / "pairs.csv");
+  check_falling(run);
+  const double accuracy = read_last_figure(run, "validation/binary_accuracy");
+  CHECK(accuracy >= 0);
+  CHECK(accuracy <= 1);
+  CHECK(read_last_figure(run, "validation/mae") > 0);
+}
+
+TEST_CASE("multi_task.toml trains on a class and a number, and weighs their losses") {
+  const fs::path run = train("multi_task", make_example_data("classes") / "classes.csv");
+  check_falling(run);
+  CHECK(read_last_figure(run, "validation/mae") > 0);
+  const double sum = read_last_figure(run, "validation/cross_entropy") + 10 * read_last_figure(run, "validation/mse");
+  CHECK(read_last_figure(run, "validation/loss") == doctest::Approx(sum));
+}

@@ -63,17 +63,13 @@ class SiameseCnn(nn.Module):
         tower = []
         for i in range(0, len(layers), 3):
             tower += ([nn.MaxPool2d(2)] if i > 0 else []) + layers[i:i + 3]
-        self.tower = nn.Sequential(*tower)
-        size = 2 * 4 * width
+        size = 4 * width
+        self.tower = nn.Sequential(*tower, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(size, size), nn.ReLU())
         self.same = nn.Sequential(nn.Linear(size, size), nn.ReLU(), nn.Linear(size, 1))
         self.regressor = nn.Sequential(nn.Linear(2 * size, 2 * size), nn.ReLU(), nn.Linear(2 * size, values))
 
-    def describe(self, image):
-        maps = self.tower(image).flatten(2)
-        return torch.cat([maps.max(2).values, maps.mean(2)], 1)
-
     def forward(self, first, second):
-        one, other = self.describe(first), self.describe(second)
+        one, other = self.tower(first), self.tower(second)
         return {"same": self.same((one - other).abs())[:, 0], "values": self.regressor(torch.cat([one, other], 1))}
 
 

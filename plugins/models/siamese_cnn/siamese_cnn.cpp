@@ -22,11 +22,16 @@ class SiameseCnn final : public nn::Module {
   explicit SiameseCnn(const tenon::Params& params)
       : channels_(params.integer("channels")), values_(params.integer("values")) {
     const int64_t width = params.integer("width");
-    const int64_t features = 2 * 4 * width;
+    const int64_t features = 4 * width;
     add_convolution(channels_, width);
     add_convolution(width, 2 * width);
     add_convolution(2 * width, 4 * width);
-    add_convolution(4 * width, 4 * width);
+    add_convolution(4 * width, features);
+    tower_->push_back(nn::AdaptiveAvgPool2d(1));
+    tower_->push_back(nn::Flatten());
+    // So that what the means mix, such as how large something is and what it is, can be told apart.
+    tower_->push_back(nn::Linear(features, features));
+    tower_->push_back(nn::ReLU());
     register_module("tower", tower_);
     same_ = register_module("same", make_head(features, 1));
     if (values_ > 0) regressor_ = register_module("regressor", make_head(2 * features, values_));
@@ -45,20 +50,14 @@ class SiameseCnn final : public nn::Module {
   }
 
   std::vector<torch::Tensor> forward(torch::Tensor first, torch::Tensor second) {
-    const torch::Tensor one = describe(first);
-    const torch::Tensor other = describe(second);
+    const torch::Tensor one = tower_->forward(first);
+    const torch::Tensor other = tower_->forward(second);
     std::vector<torch::Tensor> outputs = {same_->forward((one - other).abs()).squeeze(1)};
     if (values_ > 0) outputs.push_back(regressor_->forward(torch::cat({one, other}, 1)));
     return outputs;
   }
 
  private:
-  // What is in the image, by the maxima, and how much of it, by the means: [N, features].
-  torch::Tensor describe(const torch::Tensor& image) {
-    const torch::Tensor maps = tower_->forward(image);
-    return torch::cat({maps.amax({2, 3}), maps.mean({2, 3})}, 1);
-  }
-
   void add_convolution(int64_t from, int64_t to) {
     if (!tower_->is_empty()) tower_->push_back(nn::MaxPool2d(2));
     // The bias is that of the batch normalisation.

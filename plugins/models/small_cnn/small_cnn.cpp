@@ -10,9 +10,10 @@ class SmallCnn final : public nn::Module {
   static std::vector<tenon::Param> schema() {
     return {tenon::param("channels", 1).range("[1, inf)").doc("channels of the image"),
             tenon::param("classes", 10).range("[1, inf)").doc("number of classes"),
-            tenon::param("width", 32)
-                .range("[1, inf)")
-                .doc("channels of the first convolutions; the last has twice as many"),
+            tenon::param("width", 32).range("[1, inf)").doc("channels of the first two convolutions"),
+            tenon::param("stages", 1)
+                .range("[1, 6]")
+                .doc("how often the image is halved, each time followed by a convolution to twice as many channels"),
             tenon::param("values", 0)
                 .range("[0, inf)")
                 .doc("numbers predicted beside the classes, the output values; 0: no such output")};
@@ -23,12 +24,15 @@ class SmallCnn final : public nn::Module {
     const int64_t width = params.integer("width");
     add_convolution(channels_, width);
     add_convolution(width, width);
-    features_->push_back(nn::MaxPool2d(2));
-    add_convolution(width, 2 * width);
+    const int64_t stages = params.integer("stages");
+    for (int64_t stage = 0; stage < stages; ++stage) {
+      features_->push_back(nn::MaxPool2d(2));
+      add_convolution(width << stage, width << (stage + 1));
+    }
     features_->push_back(nn::AdaptiveAvgPool2d(kPooledSize));
     features_->push_back(nn::Flatten());
     register_module("features", features_);
-    const int64_t features = 2 * width * kPooledSize * kPooledSize;
+    const int64_t features = (width << stages) * kPooledSize * kPooledSize;
     classifier_ = register_module("classifier", nn::Linear(features, classes_));
     if (values_ > 0) regressor_ = register_module("regressor", nn::Linear(features, values_));
   }
@@ -72,4 +76,5 @@ class SmallCnn final : public nn::Module {
 
 TENON_PLUGIN("small_cnn", "0.1.0", "Apache-2.0", "A small convolutional network for images.",
              tenon::torch_model<SmallCnn>(
-                 "small_cnn", "three 3x3 convolutions with batch normalisation, then a linear layer for each output"))
+                 "small_cnn",
+                 "3x3 convolutions with batch normalisation, three by default, then a linear layer for each output"))
