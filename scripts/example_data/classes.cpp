@@ -13,7 +13,7 @@ constexpr uint64_t kSeed = 0xC1A55;
 constexpr int kPicturesPerClass = 250;
 constexpr int kSmallestSide = 64;
 constexpr int kLargestSide = 128;
-constexpr double kSmallest = 0.25;  // diameter over the shorter side
+constexpr double kSmallest = 0.3;  // diameter over the shorter side
 constexpr double kLargest = 0.9;
 
 int draw_side(tenon::Random& random) {

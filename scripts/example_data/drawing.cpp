@@ -10,7 +10,7 @@ constexpr double kTurn = 6.283185307179586;
 constexpr int kSubpixels = 4;         // along each side, to find how much of a pixel is covered
 constexpr double kContrast = 90;      // distance of a shape's colour from those of the ground
 constexpr double kVariation = 25;     // of the colour within a shape
-constexpr double kNoise = 12;         // on each channel, either way
+constexpr double kNoise = 8;          // on each channel, either way
 constexpr double kShortestWave = 12;  // in pixels
 constexpr double kLongestWave = 80;
 
@@ -26,11 +26,18 @@ bool is_within(Form form, double u, double v) {
   return v <= 0.5 && slanted * u - 0.5 * v <= 0.5 && -slanted * u - 0.5 * v <= 0.5;
 }
 
+// From the nearest of all colours that the texture blends.
+double distance_of(const Colour& colour, const Texture& texture) {
+  const Colour range = texture.other() - texture.one();
+  const double share = range.dot(colour - texture.one()) / std::max(1.0f, range.dot(range));
+  const Colour nearest = texture.one() + range * static_cast<float>(std::clamp(share, 0.0, 1.0));
+  return cv::norm(colour - nearest);
+}
+
 Colour draw_colour_unlike(const Texture& ground, tenon::Random& random) {
-  while (true) {
-    const Colour colour = draw_colour(random);
-    if (cv::norm(colour - ground.one()) >= kContrast && cv::norm(colour - ground.other()) >= kContrast) return colour;
-  }
+  Colour colour = draw_colour(random);
+  while (distance_of(colour, ground) < kContrast) colour = draw_colour(random);
+  return colour;
 }
 
 Colour draw_colour_near(const Colour& colour, tenon::Random& random) {

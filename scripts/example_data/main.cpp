@@ -1,4 +1,4 @@
-// Makes data to try Tenon with, the same on every machine: example_data KIND DIR. scripts/example-data tells of it.
+// Makes data to try Tenon with, the same each time: example_data KIND DIR. scripts/example-data tells of it.
 #include <cstdio>
 #include <exception>
 #include <stdexcept>

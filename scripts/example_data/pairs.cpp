@@ -12,8 +12,8 @@ namespace {
 constexpr uint64_t kSeed = 0x9A125;
 constexpr int kPairs = 2000;
 constexpr int kSide = 48;
-constexpr double kSmallest = 8;
-constexpr double kLargest = 18;
+constexpr double kSmallest = 9;
+constexpr double kLargest = 20;
 
 Shape draw_shape(Form form, tenon::Random& random) {
   const double radius = random.uniform(kSmallest, kLargest);

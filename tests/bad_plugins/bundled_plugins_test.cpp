@@ -58,18 +58,22 @@ class ExampleData {
 
   std::vector<std::string> params_of(const std::string& plugin) const {
     const std::map<std::string, std::string> params = {
-        {"arrays", path("values.safetensors")},
-        {"idx", "images = " + quoted("levels.idx")},
-        {"image_csv", path("table.csv")},
-        {"image_folder", path("images")},
-        {"pairs", path("table.csv") + ", first = \"path\", second = \"other\""},
-        {"segmentation", path("scenes") + ", classes = 8"},
-        {"tar_shards", path("shard.tar")},
-        {"text_pairs", path("texts.tsv")},
+        {"arrays", "dataset.arrays={ " + path("values.safetensors")},
+        {"idx", "dataset.idx={ images = " + quoted("levels.idx")},
+        {"image_csv", "dataset.image_csv={ " + path("table.csv")},
+        {"image_folder", "dataset.image_folder={ " + path("images")},
+        {"iou", "metric.iou={ classes = 3"},
+        {"pairs", "dataset.pairs={ " + path("table.csv") + ", first = \"path\", second = \"other\""},
+        {"segmentation", "dataset.segmentation={ " + path("scenes") + ", classes = 8"},
+        // As large as by default they would take minutes.
+        {"siamese_cnn", "model.siamese_cnn={ width = 2, values = 1"},
+        {"unet", "model.unet={ depth = 1, width = 2"},
+        {"tar_shards", "dataset.tar_shards={ " + path("shard.tar")},
+        {"text_pairs", "dataset.text_pairs={ " + path("texts.tsv")},
     };
     const auto found = params.find(plugin);
     if (found == params.end()) return {};
-    return {"--params", "dataset." + plugin + "={ " + found->second + " }"};
+    return {"--params", found->second + " }"};
   }
 
  private:
@@ -113,11 +117,17 @@ TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
   verdict("mlp", "model.mlp autocast");
   verdict("small_cnn", "model.small_cnn gradients");
   verdict("seq2seq_transformer", "model.seq2seq_transformer gradients");
-  verdict("cross_entropy", "loss.cross_entropy difference-quotients");
-  verdict("sequence_cross_entropy", "loss.sequence_cross_entropy difference-quotients");
-  verdict("accuracy", "metric.accuracy adds-up");
-  verdict("token_accuracy", "metric.token_accuracy adds-up");
-  verdict("perplexity", "metric.perplexity adds-up");
+  for (const std::string model : {"siamese_cnn", "unet"}) {
+    verdict(model, "model." + model + " gradients");
+    verdict(model, "model." + model + " difference-quotients");
+  }
+  for (const std::string loss :
+       {"bce_with_logits", "cross_entropy", "mse", "sequence_cross_entropy", "soft_cross_entropy"}) {
+    verdict(loss, "loss." + loss + " difference-quotients");
+  }
+  for (const std::string metric : {"accuracy", "binary_accuracy", "iou", "mae", "perplexity", "token_accuracy"}) {
+    verdict(metric, "metric." + metric + " adds-up");
+  }
   verdict("digits", "dataset.digits threads");
   verdict("text_pairs", "dataset.text_pairs sample-lengths");
   verdict("early_stopping", "callback.early_stopping events");

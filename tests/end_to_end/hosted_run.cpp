@@ -31,9 +31,13 @@ std::vector<nlohmann::ordered_json> read_history(const fs::path& run_folder) {
 }  // namespace
 
 Outcome run_host(const std::vector<std::string>& arguments, const std::string& prefix) {
+  return run_program("host", arguments, prefix);
+}
+
+Outcome run_program(const std::string& name, const std::vector<std::string>& arguments, const std::string& prefix) {
   const fs::path folder = TENON_TEST_DIR;
   std::string command = "cd " + quote(folder.string()) + " && NO_COLOR=1 " + prefix + " " +
-                        quote((fs::path(TENON_BINARY_DIR) / "bin/host").string());
+                        quote((fs::path(TENON_BINARY_DIR) / "bin" / name).string());
   for (const std::string& argument : arguments) command += " " + quote(argument);
   const int status = std::system((command + " >output.txt 2>errors.txt </dev/null").c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(folder / "output.txt"),

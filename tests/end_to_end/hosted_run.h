@@ -17,6 +17,9 @@ struct Outcome {
 // 2`).
 Outcome run_host(const std::vector<std::string>& arguments, const std::string& prefix = "");
 
+// The same for another program of the build's bin.
+Outcome run_program(const std::string& name, const std::vector<std::string>& arguments, const std::string& prefix = "");
+
 // An empty folder of this name under TENON_TEST_DIR.
 std::filesystem::path make_empty_folder(const std::string& name);
 

@@ -196,9 +196,32 @@ TEST_CASE("docs/components.md is what host describe prints of the bundled compon
   std::string expected = read_file(TENON_SOURCE_DIR "/docs/components.md");
   expected.erase(0, expected.find("## "));
   std::string printed;
-  for (const char* id : {"small_cnn", "mlp", "seq2seq_transformer", "digits", "image_folder", "image_csv", "pairs",
-                         "segmentation", "tar_shards", "idx", "arrays", "synthetic", "text_pairs", "cross_entropy",
-                         "soft_cross_entropy", "sequence_cross_entropy", "accuracy", "token_accuracy", "perplexity",
+  for (const char* id : {"small_cnn",
+                         "mlp",
+                         "unet",
+                         "siamese_cnn",
+                         "seq2seq_transformer",
+                         "digits",
+                         "image_folder",
+                         "image_csv",
+                         "pairs",
+                         "segmentation",
+                         "tar_shards",
+                         "idx",
+                         "arrays",
+                         "synthetic",
+                         "text_pairs",
+                         "cross_entropy",
+                         "soft_cross_entropy",
+                         "sequence_cross_entropy",
+                         "bce_with_logits",
+                         "mse",
+                         "accuracy",
+                         "binary_accuracy",
+                         "token_accuracy",
+                         "perplexity",
+                         "iou",
+                         "mae",
                          "early_stopping"}) {
     const Outcome outcome = run_host({"describe", id, "--markdown", "--ports"});
     REQUIRE(outcome.exit_code == 0);

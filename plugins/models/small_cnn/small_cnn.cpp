@@ -10,30 +10,48 @@ class SmallCnn final : public nn::Module {
   static std::vector<tenon::Param> schema() {
     return {tenon::param("channels", 1).range("[1, inf)").doc("channels of the image"),
             tenon::param("classes", 10).range("[1, inf)").doc("number of classes"),
-            tenon::param("width", 32)
-                .range("[1, inf)")
-                .doc("channels of the first convolutions; the last has twice as many")};
+            tenon::param("width", 32).range("[1, inf)").doc("channels of the first two convolutions"),
+            tenon::param("stages", 1)
+                .range("[1, 6]")
+                .doc("how often the image is halved, each time followed by a convolution to twice as many channels"),
+            tenon::param("values", 0)
+                .range("[0, inf)")
+                .doc("numbers predicted beside the classes, the output values; 0: no such output")};
   }
 
   explicit SmallCnn(const tenon::Params& params)
-      : channels_(params.integer("channels")), classes_(params.integer("classes")) {
+      : channels_(params.integer("channels")), classes_(params.integer("classes")), values_(params.integer("values")) {
     const int64_t width = params.integer("width");
     add_convolution(channels_, width);
     add_convolution(width, width);
-    features_->push_back(nn::MaxPool2d(2));
-    add_convolution(width, 2 * width);
+    const int64_t stages = params.integer("stages");
+    for (int64_t stage = 0; stage < stages; ++stage) {
+      features_->push_back(nn::MaxPool2d(2));
+      add_convolution(width << stage, width << (stage + 1));
+    }
     features_->push_back(nn::AdaptiveAvgPool2d(kPooledSize));
     features_->push_back(nn::Flatten());
     register_module("features", features_);
-    classifier_ = register_module("classifier", nn::Linear(2 * width * kPooledSize * kPooledSize, classes_));
+    const int64_t features = (width << stages) * kPooledSize * kPooledSize;
+    classifier_ = register_module("classifier", nn::Linear(features, classes_));
+    if (values_ > 0) regressor_ = register_module("regressor", nn::Linear(features, values_));
   }
 
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("image", "N," + std::to_string(channels_) + ",H,W", TENON_ANY_FLOAT),
-            tenon::output("logits", "N," + std::to_string(classes_), TENON_ANY_FLOAT)};
+    std::vector<tenon::Port> ports = {tenon::input("image", "N," + std::to_string(channels_) + ",H,W", TENON_ANY_FLOAT),
+                                      tenon::output("logits", "N," + std::to_string(classes_), TENON_ANY_FLOAT)};
+    if (values_ > 0) {
+      ports.push_back(tenon::output("values", "N," + std::to_string(values_), TENON_ANY_FLOAT, "the numbers"));
+    }
+    return ports;
   }
 
-  torch::Tensor forward(torch::Tensor image) { return classifier_(features_->forward(image)); }
+  std::vector<torch::Tensor> forward(torch::Tensor image) {
+    const torch::Tensor features = features_->forward(image);
+    std::vector<torch::Tensor> outputs = {classifier_(features)};
+    if (values_ > 0) outputs.push_back(regressor_(features));
+    return outputs;
+  }
 
  private:
   // 2 x 2 keeps what is above from what is below, which tells a 6 from a 9.
@@ -48,12 +66,15 @@ class SmallCnn final : public nn::Module {
 
   int64_t channels_;
   int64_t classes_;
+  int64_t values_;
   nn::Sequential features_;
   nn::Linear classifier_ = nullptr;
+  nn::Linear regressor_ = nullptr;
 };
 
 }  // namespace
 
 TENON_PLUGIN("small_cnn", "0.1.0", "Apache-2.0", "A small convolutional network for images.",
-             tenon::torch_model<SmallCnn>("small_cnn",
-                                          "three 3x3 convolutions with batch normalisation, then a linear layer"))
+             tenon::torch_model<SmallCnn>(
+                 "small_cnn",
+                 "3x3 convolutions with batch normalisation, three by default, then a linear layer for each output"))

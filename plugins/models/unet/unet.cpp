@@ -1,0 +1,92 @@
+// U-Net: Ronneberger, Fischer and Brox, "U-Net: Convolutional Networks for Biomedical Image Segmentation", MICCAI 2015,
+// arXiv:1505.04597. Other than there, convolutions are padded, so that the logits have the image's size, and followed
+// by batch normalisation.
+#include <tenon/torch.hpp>
+
+namespace {
+
+namespace nn = torch::nn;
+
+class UNet final : public nn::Module {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {tenon::param("channels", 3).range("[1, inf)").doc("channels of the image"),
+            tenon::param("classes", 2).range("[1, inf)").doc("number of classes"),
+            tenon::param("depth", 4).range("[1, 6]").doc("how often the image is halved; the paper's is 4"),
+            tenon::param("width", 32)
+                .range("[1, inf)")
+                .doc("channels at the image's own size, doubled each time it is halved; the paper's is 64")};
+  }
+
+  explicit UNet(const tenon::Params& params)
+      : channels_(params.integer("channels")), classes_(params.integer("classes")) {
+    const int64_t depth = params.integer("depth");
+    const int64_t width = params.integer("width");
+    for (int64_t level = 0; level <= depth; ++level) {
+      const int64_t from = level == 0 ? channels_ : width << (level - 1);
+      encoders_.push_back(register_module(numbered("encoder", level), make_convolutions(from, width << level)));
+    }
+    for (int64_t level = 0; level < depth; ++level) {
+      const int64_t to = width << level;
+      const auto options = nn::ConvTranspose2dOptions(2 * to, to, 2).stride(2);
+      upsamplers_.push_back(register_module(numbered("upsampler", level), nn::ConvTranspose2d(options)));
+      decoders_.push_back(register_module(numbered("decoder", level), make_convolutions(2 * to, to)));
+    }
+    head_ = register_module("head", nn::Conv2d(nn::Conv2dOptions(width, classes_, 1)));
+  }
+
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("image", "N," + std::to_string(channels_) + ",H,W", TENON_ANY_FLOAT, "of any size"),
+            tenon::output("logits", "N," + std::to_string(classes_) + ",H,W", TENON_ANY_FLOAT)};
+  }
+
+  torch::Tensor forward(torch::Tensor image) {
+    std::vector<torch::Tensor> skipped;
+    torch::Tensor features = encoders_[0]->forward(image);
+    for (size_t level = 1; level < encoders_.size(); ++level) {
+      skipped.push_back(features);
+      features = encoders_[level]->forward(halve(features));
+    }
+    for (size_t level = decoders_.size(); level-- > 0;) {
+      const torch::Tensor& skip = skipped[level];
+      const torch::Tensor grown = crop(upsamplers_[level]->forward(features), skip);
+      features = decoders_[level]->forward(torch::cat({skip, grown}, 1));
+    }
+    return head_->forward(features);
+  }
+
+ private:
+  static std::string numbered(const char* name, int64_t level) { return name + ("_" + std::to_string(level)); }
+
+  static nn::Sequential make_convolutions(int64_t from, int64_t to) {
+    nn::Sequential convolutions;
+    for (const int64_t inputs : {from, to}) {
+      // The bias is that of the batch normalisation.
+      convolutions->push_back(nn::Conv2d(nn::Conv2dOptions(inputs, to, 3).padding(1).bias(false)));
+      convolutions->push_back(nn::BatchNorm2d(to));
+      convolutions->push_back(nn::ReLU(nn::ReLUOptions(/*inplace=*/true)));
+    }
+    return convolutions;
+  }
+
+  // An odd size is rounded up, so that the last row and column are not lost, and cut off again on the way back. Nothing
+  // is shifted, as padding at both ends would.
+  static torch::Tensor halve(const torch::Tensor& features) {
+    return torch::max_pool2d(features, 2, 2, 0, 1, /*ceil_mode=*/true);
+  }
+  static torch::Tensor crop(const torch::Tensor& features, const torch::Tensor& like) {
+    return features.narrow(2, 0, like.size(2)).narrow(3, 0, like.size(3));
+  }
+
+  int64_t channels_;
+  int64_t classes_;
+  std::vector<nn::Sequential> encoders_;         // from the image's size down
+  std::vector<nn::ConvTranspose2d> upsamplers_;  // to the size of their number
+  std::vector<nn::Sequential> decoders_;
+  nn::Conv2d head_ = nullptr;
+};
+
+}  // namespace
+
+TENON_PLUGIN("unet", "0.1.0", "Apache-2.0", "A network that gives each pixel a class.",
+             tenon::torch_model<UNet>("unet", "U-Net with batch normalisation: the classes of all pixels of an image"))

@@ -1,0 +1,81 @@
+// The run files whose data scripts/example-data makes, a few steps of each.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/end_to_end/example_data.h"
+#include "tests/end_to_end/hosted_run.h"
+
+namespace fs = std::filesystem;
+using namespace tenon::end_to_end;
+
+namespace {
+
+// Twelve steps with batches of four by the run file, with its data in `folder`. Returns the run's folder.
+fs::path train(const std::string& config, const fs::path& table_or_folder) {
+  const fs::path output = make_empty_folder("runs_of_" + config);
+  const std::string path = ".params.path=\"" + table_or_folder.string() + "\"";
+  std::vector<std::string> arguments{"--config", TENON_SOURCE_DIR "/configs/" + config + ".toml"};
+  for (const std::string& word :
+       {"data.train" + path, "data.validation" + path, "run.output_dir=\"" + output.string() + "\"",
+        std::string("train.epochs=1"), std::string("data.batch_size=4"), std::string("data.limit_batches=12"),
+        std::string("data.validation_limit_batches=2"), std::string("log.every=\"1 steps\"")})
+    arguments.insert(arguments.end(), {"--set", word});
+  const Outcome outcome = run_host(arguments);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  return find_run_folder(output, config);
+}
+
+// Of each step.
+std::vector<double> read_losses(const fs::path& run_folder) {
+  std::vector<double> losses;
+  std::istringstream history(read_file(run_folder / "history.jsonl"));
+  for (std::string line; std::getline(history, line);) {
+    const auto figures = nlohmann::json::parse(line);
+    if (figures.at("event") == "step") losses.push_back(figures.at("train/loss"));
+  }
+  return losses;
+}
+
+double mean_of(std::vector<double>::const_iterator first, std::vector<double>::const_iterator last) {
+  double sum = 0;
+  for (auto loss = first; loss != last; ++loss) sum += *loss;
+  return sum / static_cast<double>(last - first);
+}
+
+void check_falling(const fs::path& run_folder) {
+  const std::vector<double> losses = read_losses(run_folder);
+  REQUIRE(losses.size() == 12);
+  CHECK(mean_of(losses.end() - 4, losses.end()) < mean_of(losses.begin(), losses.begin() + 4));
+}
+
+}  // namespace
+
+TEST_CASE("segmentation.toml trains on the shapes") {
+  const fs::path run = train("segmentation", make_example_data("shapes"));
+  check_falling(run);
+  for (const char* figure : {"validation/iou", "validation/iou_0", "validation/iou_3"}) {
+    const double value = read_last_figure(run, figure);
+    CHECK(value >= 0);
+    CHECK(value <= 1);
+  }
+}
+
+TEST_CASE("pairs.toml trains on whether two pictures show the same shape, and how much larger one is") {
+  const fs::path run = train("pairs", make_example_data("pairs") / "pairs.csv");
+  check_falling(run);
+  const double accuracy = read_last_figure(run, "validation/binary_accuracy");
+  CHECK(accuracy >= 0);
+  CHECK(accuracy <= 1);
+  CHECK(read_last_figure(run, "validation/mae") > 0);
+}
+
+TEST_CASE("multi_task.toml trains on a class and a number, and weighs their losses") {
+  const fs::path run = train("multi_task", make_example_data("classes") / "classes.csv");
+  check_falling(run);
+  CHECK(read_last_figure(run, "validation/mae") > 0);
+  const double sum = read_last_figure(run, "validation/cross_entropy") + 10 * read_last_figure(run, "validation/mse");
+  CHECK(read_last_figure(run, "validation/loss") == doctest::Approx(sum));
+}
