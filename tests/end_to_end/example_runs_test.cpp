@@ -19,7 +19,7 @@ fs::path train(const std::string& config, const fs::path& table_or_folder) {
   std::vector<std::string> arguments{"--config", TENON_SOURCE_DIR "/configs/" + config + ".toml"};
   for (const std::string& word :
        {"data.train" + path, "data.validation" + path, "run.output_dir=\"" + output.string() + "\"",
-        std::string("train.epochs=1"), std::string("data.batch_size=4"), std::string("data.limit_batches=12"),
+        std::string("train.epochs=1"), std::string("data.batch_size=8"), std::string("data.limit_batches=30"),
         std::string("data.validation_limit_batches=2"), std::string("log.every=\"1 steps\"")})
     arguments.insert(arguments.end(), {"--set", word});
   const Outcome outcome = run_host(arguments);
@@ -47,8 +47,8 @@ double mean_of(std::vector<double>::const_iterator first, std::vector<double>::c
 
 void check_falling(const fs::path& run_folder) {
   const std::vector<double> losses = read_losses(run_folder);
-  REQUIRE(losses.size() == 12);
-  CHECK(mean_of(losses.end() - 4, losses.end()) < mean_of(losses.begin(), losses.begin() + 4));
+  REQUIRE(losses.size() == 30);
+  CHECK(mean_of(losses.end() - 10, losses.end()) < mean_of(losses.begin(), losses.begin() + 10));
 }
 
 }  // namespace
