@@ -19,8 +19,9 @@ fs::path train(const std::string& config, const fs::path& table_or_folder) {
   std::vector<std::string> arguments{"--config", TENON_SOURCE_DIR "/configs/" + config + ".toml"};
   for (const std::string& word :
        {"data.train" + path, "data.validation" + path, "run.output_dir=\"" + output.string() + "\"",
-        std::string("train.epochs=1"), std::string("data.batch_size=8"), std::string("data.limit_batches=30"),
-        std::string("data.validation_limit_batches=2"), std::string("log.every=\"1 steps\"")})
+        std::string("train.epochs=1"), std::string("data.batch_size=8"), std::string("run.threads=1"),
+        std::string("data.limit_batches=30"), std::string("data.validation_limit_batches=2"),
+        std::string("log.every=\"1 steps\"")})
     arguments.insert(arguments.end(), {"--set", word});
   const Outcome outcome = run_host(arguments);
   CAPTURE(outcome.errors);
