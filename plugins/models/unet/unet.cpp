@@ -14,7 +14,7 @@ class UNet final : public nn::Module {
             tenon::param("classes", 2).range("[1, inf)").doc("number of classes"),
             tenon::param("depth", 4).range("[1, 6]").doc("how often the image is halved; the paper's is 4"),
             tenon::param("width", 32)
-                .range("[1, inf)")
+                .range("[1, 128]")
                 .doc("channels at the image's own size, doubled each time it is halved; the paper's is 64")};
   }
 
