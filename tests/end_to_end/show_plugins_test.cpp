@@ -146,7 +146,7 @@ TEST_CASE("a run refuses a plugin that says another thing than its note") {
 TEST_CASE("host describe gives parameters, and with --ports inputs and outputs") {
   const Outcome model = run_host({"describe", "small_cnn", "--ports"});
   CHECK(model.exit_code == 0);
-  CHECK(model.output.find("  width = 32  an integer, in [1, inf)\n      channels of the first convolutions") !=
+  CHECK(model.output.find("  width = 32  an integer, in [1, inf)\n      channels of the first two convolutions") !=
         std::string::npos);
   CHECK(model.output.find("\ninputs\n  image: float16/bfloat16/float32/float64 [N, 1, H, W]") != std::string::npos);
   const Outcome dataset = run_host({"describe", "image_folder", "--ports"});

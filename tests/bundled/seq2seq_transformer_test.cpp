@@ -4,11 +4,10 @@
 
 #include "framework/plugins/model.h"
 #include "framework/support/error.h"
+#include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
-#include "tests/sequences/opened_component.h"
 
-using namespace tenon::sequences;
-using tenon::config::ComponentKind;
+using namespace tenon::bundled;
 using tenon::config::Values;
 using tenon::plugins::Model;
 namespace nn = torch::nn;
@@ -29,8 +28,7 @@ Model make_model(const Values& changes = {}) {
                    {"encoder_layers", int64_t{2}},
                    {"decoder_layers", int64_t{2}}};
   for (const auto& [name, value] : changes) params[name] = value;
-  const auto& component = open_component(ComponentKind::model, "seq2seq_transformer");
-  Model model(component, make_plan(component, params));
+  Model model = open_model("seq2seq_transformer", params);
   model.build();
   const torch::NoGradGuard no_gradient;
   torch::manual_seed(3);

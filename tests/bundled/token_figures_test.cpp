@@ -4,11 +4,10 @@
 
 #include "framework/plugins/loss.h"
 #include "framework/plugins/metric.h"
+#include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
-#include "tests/sequences/opened_component.h"
 
-using namespace tenon::sequences;
-using tenon::config::ComponentKind;
+using namespace tenon::bundled;
 using tenon::plugins::Loss;
 using tenon::plugins::Metric;
 namespace F = torch::nn::functional;
@@ -17,16 +16,8 @@ namespace {
 
 constexpr int64_t kIgnored = -100;
 
-Loss open_loss(const tenon::config::Values& params = {}) {
-  const auto& component = open_component(ComponentKind::loss, "sequence_cross_entropy");
-  return Loss(component, {make_plan(component, params), "loss", 1.0});
-}
-
-Metric open_metric(const std::string& id) {
-  const auto& component = open_component(ComponentKind::metric, id);
-  Metric metric(component, {make_plan(component, {}), id});
-  metric.reset();
-  return metric;
+Loss open_sequence_loss(const tenon::config::Values& params = {}) {
+  return open_loss("sequence_cross_entropy", params);
 }
 
 // Three sequences of 4, 2 and 1 tokens of a vocabulary of 5.
@@ -44,7 +35,7 @@ void check_like_torch(double label_smoothing) {
   const at::Tensor ours = batch.logits.clone().requires_grad_(true);
   const at::Tensor theirs = batch.logits.clone().requires_grad_(true);
   const auto result =
-      open_loss({{"label_smoothing", label_smoothing}}).forward({.training = true}, {ours, batch.target});
+      open_sequence_loss({{"label_smoothing", label_smoothing}}).forward({.training = true}, {ours, batch.target});
   const at::Tensor expected =
       F::cross_entropy(theirs.transpose(1, 2), batch.target,
                        F::CrossEntropyFuncOptions().ignore_index(kIgnored).label_smoothing(label_smoothing));
@@ -65,7 +56,7 @@ TEST_CASE("sequence_cross_entropy is the mean over tokens that are not ignored, 
 TEST_CASE("sequence_cross_entropy of ignored tokens alone is 0, with the weight 0") {
   const Batch batch;
   const at::Tensor logits = batch.logits.clone().requires_grad_(true);
-  const auto result = open_loss().forward({.training = true}, {logits, torch::full({3, 4}, kIgnored)});
+  const auto result = open_sequence_loss().forward({.training = true}, {logits, torch::full({3, 4}, kIgnored)});
   result.loss.backward();
   CHECK(result.loss.item<double>() == 0);
   CHECK(result.weight_tensor.item<int64_t>() == 0);
@@ -75,6 +66,7 @@ TEST_CASE("sequence_cross_entropy of ignored tokens alone is 0, with the weight 
 TEST_CASE("perplexity is of all tokens, however long the sequences and batches are") {
   const Batch batch;
   Metric metric = open_metric("perplexity");
+  metric.reset();
   // Of other widths: padding must not count.
   metric.update({}, {batch.logits.slice(0, 0, 1), batch.target.slice(0, 0, 1)});
   metric.update({}, {batch.logits.slice(0, 1), batch.target.slice(0, 1)});
@@ -86,6 +78,7 @@ TEST_CASE("perplexity is of all tokens, however long the sequences and batches a
 
 TEST_CASE("perplexity of even guesses is the size of the vocabulary") {
   Metric metric = open_metric("perplexity");
+  metric.reset();
   metric.update({}, {torch::zeros({2, 3, 11}), torch::tensor({{1, 2, 3}, {4, -100, -100}}, torch::kInt64)});
   CHECK(metric.compute({})[0] == doctest::Approx(11));
 }
@@ -95,6 +88,7 @@ TEST_CASE("token_accuracy counts tokens and whole sequences, and nothing that is
   const at::Tensor target = torch::tensor({{1, 2, 3}, {4, 0, -100}, {-100, -100, -100}}, torch::kInt64);
   const at::Tensor predicted = torch::tensor({{1, 2, 3}, {4, 1, 0}, {0, 0, 0}}, torch::kInt64);
   Metric metric = open_metric("token_accuracy");
+  metric.reset();
   metric.update({}, {torch::one_hot(predicted, 5).to(torch::kFloat32), target});
   CHECK(metric.compute({}) == std::vector<double>{0.8, 0.5});
 }
@@ -102,6 +96,7 @@ TEST_CASE("token_accuracy counts tokens and whole sequences, and nothing that is
 TEST_CASE("token_accuracy and perplexity of no token are no number") {
   for (const char* id : {"token_accuracy", "perplexity"}) {
     Metric metric = open_metric(id);
+    metric.reset();
     metric.update({}, {torch::zeros({1, 2, 3}), torch::full({1, 2}, kIgnored)});
     for (const double figure : metric.compute({})) CHECK(std::isnan(figure));
   }
