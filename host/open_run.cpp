@@ -31,11 +31,9 @@ const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std:
     if (name == dataset.name) return dataset;
     known.push_back(dataset.name);
   }
-  std::string list;
-  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
   throw support::Error(support::ErrorKind::configuration, "command line: --data is \"" + name + "\"" +
                                                               support::suggest_name(name, known) +
-                                                              "; expected a dataset of the run file: " + list);
+                                                              "; expected a dataset of the run file");
 }
 
 }  // namespace tenon::host
