@@ -6,7 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "plugins/datasets/shared/validation_part.h"
+#include "plugins/hash_text.h"
 
 namespace text {
 namespace {
@@ -87,8 +87,8 @@ TokenizerTraining TokenizerTraining::read(const tenon::Params& params) {
 
 std::shared_ptr<const std::string> train_tokenizer(const std::vector<std::string>& texts,
                                                    const TokenizerTraining& training, const std::string& place) {
-  uint64_t hash = datasets::hash_text("");
-  for (const std::string& text : texts) hash = datasets::hash_text(text, datasets::hash_text("\n", hash));
+  uint64_t hash = plugins::hash_text("");
+  for (const std::string& text : texts) hash = plugins::hash_text(text, plugins::hash_text("\n", hash));
   // Datasets for training and for validation come one after the other, and want the same.
   static std::mutex mutex;
   static std::map<std::tuple<uint64_t, size_t, uint64_t, int64_t, std::string, double>,

@@ -4,6 +4,7 @@
 
 #include <tenon/error.hpp>
 
+#include "plugins/datasets/shared/validation_part.h"
 #include "tests/datasets/written_images.h"
 
 using namespace image_folder;
@@ -69,12 +70,12 @@ TEST_CASE("the validation part is a fixed share that depends on the path alone")
   int64_t chosen = 0;
   for (int i = 0; i < 10000; ++i) {
     const std::string path = "cat/" + std::to_string(i) + ".jpg";
-    chosen += is_validation_image(path, 0.2);
-    if (is_validation_image(path, 0.1)) CHECK(is_validation_image(path, 0.2));
+    chosen += datasets::is_validation_name(path, 0.2);
+    if (datasets::is_validation_name(path, 0.1)) CHECK(datasets::is_validation_name(path, 0.2));
   }
   CHECK(chosen > 1880);  // three standard deviations of 2000
   CHECK(chosen < 2120);
   // Runs of last year must find their split again.
-  CHECK(is_validation_image("cat/0.jpg", 0.1741));
-  CHECK_FALSE(is_validation_image("cat/0.jpg", 0.1740));
+  CHECK(datasets::is_validation_name("cat/0.jpg", 0.1741));
+  CHECK_FALSE(datasets::is_validation_name("cat/0.jpg", 0.1740));
 }

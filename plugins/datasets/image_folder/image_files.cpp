@@ -7,8 +7,6 @@
 
 #include <tenon/error.hpp>
 
-#include "plugins/datasets/shared/validation_part.h"
-
 namespace image_folder {
 namespace {
 
@@ -75,10 +73,6 @@ ImageFiles list_image_files(const fs::path& root) {
     throw tenon::DataError(place + ": cannot be listed: " + error.code().message() +
                            "; expected a folder with one folder for each class");
   }
-}
-
-bool is_validation_image(const std::string& relative_path, double fraction) {
-  return datasets::is_validation_name(relative_path, fraction);
 }
 
 }  // namespace image_folder

@@ -1,4 +1,4 @@
-// Which images a folder holds, of which class each is, and how one folder serves for training and validation.
+// Which images a folder holds, and of which class each is.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,5 @@ struct ImageFiles {
 // for they may lead in a circle.
 // Throws tenon::DataError naming the folder: it cannot be read, has no class, or a class has no image.
 ImageFiles list_image_files(const std::filesystem::path& root);
-
-// Whether the image belongs to the validation part, which gets about `fraction` of all images. A function of the
-// relative path alone: adding or removing images moves no other from one part to the other.
-bool is_validation_image(const std::string& relative_path, double fraction);
 
 }  // namespace image_folder

@@ -7,6 +7,7 @@
 
 #include "plugins/datasets/image_folder/image_files.h"
 #include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/shared/validation_part.h"
 
 namespace image_folder {
 namespace {
@@ -17,7 +18,7 @@ std::vector<ImageFile> select_images(std::vector<ImageFile> images, const tenon:
   if (split == "all") return images;
   const double fraction = params.number("validation_fraction");
   std::erase_if(images, [&](const ImageFile& image) {
-    return is_validation_image(image.path, fraction) != (split == "validation");
+    return datasets::is_validation_name(image.path, fraction) != (split == "validation");
   });
   if (images.empty()) {
     throw tenon::DataError(params.path("path") + ": none of its images falls into the split \"" + split +

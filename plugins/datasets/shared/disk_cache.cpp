@@ -17,6 +17,8 @@
 
 #include <tenon/plugin.hpp>
 
+#include "plugins/hash_text.h"
+
 namespace datasets {
 namespace {
 
@@ -39,13 +41,6 @@ constexpr size_t kChecked = offsetof(Header, key_bytes);
 
 uint32_t checksum_of(std::span<const uint8_t> file) {
   return static_cast<uint32_t>(crc32_z(0, file.data() + kChecked, file.size() - kChecked));
-}
-
-// FNV-1a (Fowler, Noll, Vo): the same number on every machine.
-uint64_t hash_text(std::string_view text) {
-  uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return hash;
 }
 
 struct Descriptor {
@@ -132,7 +127,7 @@ DiskCache::DiskCache(std::string folder, std::string recipe) : folder_(std::move
 // In 256 folders: a million names in one are slow on some file systems.
 std::string DiskCache::path_of(const std::string& key) const {
   char name[24];
-  const uint64_t hash = hash_text(key);
+  const uint64_t hash = plugins::hash_text(key);
   std::snprintf(name, sizeof name, "%02x/%014llx", static_cast<unsigned int>(hash >> 56),
                 static_cast<unsigned long long>(hash & 0x00FFFFFFFFFFFFFFu));
   return folder_ + '/' + name;

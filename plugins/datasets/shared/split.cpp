@@ -1,6 +1,6 @@
 #include "plugins/datasets/shared/split.h"
 
-#include "plugins/datasets/image_folder/image_files.h"
+#include "plugins/datasets/shared/validation_part.h"
 
 namespace datasets {
 
@@ -18,7 +18,7 @@ Split::Split(const tenon::Params& params)
 
 bool Split::has(const std::string& relative_path) const {
   if (split_ == "all") return true;
-  return image_folder::is_validation_image(relative_path, fraction_) == (split_ == "validation");
+  return is_validation_name(relative_path, fraction_) == (split_ == "validation");
 }
 
 void Split::check_samples(size_t count, const std::string& place) const {

@@ -4,7 +4,7 @@
 
 #include <tenon/error.hpp>
 
-#include "plugins/datasets/shared/validation_part.h"
+#include "plugins/hash_text.h"
 
 namespace text_pairs {
 namespace {
@@ -57,7 +57,7 @@ uint64_t TokenPairs::hash() const {
   const auto bytes = [](const auto& numbers) {
     return std::string_view(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof numbers[0]);
   };
-  return datasets::hash_text(bytes(ends_), datasets::hash_text(bytes(tokens_)));
+  return plugins::hash_text(bytes(ends_), plugins::hash_text(bytes(tokens_)));
 }
 
 }  // namespace text_pairs

@@ -6,6 +6,7 @@
 
 #include <tenon/error.hpp>
 
+#include "plugins/hash_text.h"
 #include "plugins/images/transforms/chain_text.h"
 #include "plugins/images/transforms/suggest_name.h"
 
@@ -23,13 +24,6 @@ const TransformKind& find_kind(const std::string& name) {
 
 bool has_probability(const TransformKind& kind) {
   return std::any_of(kind.arguments.begin(), kind.arguments.end(), [](const Argument& a) { return a.name == "p"; });
-}
-
-// FNV-1a (Fowler, Noll, Vo): the same number on every machine.
-uint64_t hash_text(std::string_view text) {
-  uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return hash;
 }
 
 }  // namespace
@@ -57,7 +51,7 @@ void TransformChain::append(const std::string& entry) {
   // What the name alone would give to two of a kind is told apart by their number.
   const auto same = std::count_if(links_.begin(), links_.end(), [&](const Link& l) { return l.name == kind.name; });
   link.name = kind.name;
-  link.stream = hash_text(kind.name) + static_cast<uint64_t>(same);
+  link.stream = plugins::hash_text(kind.name) + static_cast<uint64_t>(same);
   if (const Normalization* normalization = link.transform->normalization()) scaling_.emplace(*normalization);
   if (fixed_ == links_.size() && link.transform->draws_nothing()) {
     ++fixed_;
