@@ -95,8 +95,10 @@ void Feed::start(int64_t epoch) {
 
 const Batch* Feed::next() {
   const Batch* batch = loader_.next();
-  if (batch) skipped_.add(*batch);
-  batches_ += batch != nullptr;
+  if (!batch) return nullptr;
+  ++batches_;
+  skipped_.add(*batch);
+  if (skipped() == sampler_.size()) refuse_empty_pass();
   return batch;
 }
 

@@ -30,7 +30,8 @@ class Feed {
   // Begins a pass over the samples of `epoch`; 0 for one that is always the same.
   void start(int64_t epoch);
 
-  // The next batch, see Loader; of samples that were left out the log says why.
+  // The next batch, see Loader; of samples that were left out the log says why. Throws Error(data) where that is every
+  // sample of the pass.
   const Batch* next();
 
   // Random bits for the batch that next() gave last: of the seed, the dataset, the epoch and the batch's number.
@@ -39,10 +40,9 @@ class Feed {
   // Samples that the pass has lacked so far.
   int64_t skipped() const { return skipped_.in_pass(); }
 
-  // Throws Error(data): every sample of a pass was left out.
+ private:
   [[noreturn]] void refuse_empty_pass() const;
 
- private:
   plugins::Dataset dataset_;
   PluginSamples samples_;
   Sampler sampler_;

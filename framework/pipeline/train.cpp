@@ -107,7 +107,6 @@ class Loop {
       }
       after_step();
     }
-    if (state_.is_epoch_complete && state_.samples_in_epoch == 0) data.feed.refuse_empty_pass();
     end_epoch();
   }
 
