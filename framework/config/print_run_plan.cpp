@@ -40,7 +40,10 @@ void write_run(Writer& writer, const RunPlan& plan) {
   writer.key("name", plan.run.name);
   writer.key("output_dir", plan.run.output_dir.string());
   writer.key("seed", static_cast<int64_t>(plan.run.seed));
-  writer.key("deterministic", plan.run.deterministic);
+  if (plan.run.deterministic == Determinism::warn)
+    writer.key("deterministic", "warn");
+  else
+    writer.key("deterministic", plan.run.deterministic == Determinism::on);
   writer.key("threads", plan.run.threads);
   std::vector<std::string> paths;
   for (const auto& path : plan.plugin_paths) paths.push_back(path.string());
@@ -167,10 +170,29 @@ struct ChoiceWriter {
   }
 };
 
-void write_training(Writer& writer, const RunPlan& plan) {
+void write_train(Writer& writer, const TrainSection& train) {
   writer.table("train");
-  if (plan.train.epochs > 0) writer.key("epochs", plan.train.epochs);
-  if (plan.train.steps > 0) writer.key("steps", plan.train.steps);
+  if (train.epochs > 0) writer.key("epochs", train.epochs);
+  if (train.steps > 0) writer.key("steps", train.steps);
+  writer.key("accumulate", train.accumulate);
+  writer.key("precision", to_string(train.precision));
+  writer.key("clip_norm", train.clip_norm);
+  writer.key("clip_value", train.clip_value);
+  writer.key("non_finite", train.non_finite == NonFinite::skip ? "skip" : "stop");
+  writer.key("max_skipped_steps", train.max_skipped_steps);
+  writer.key("memory_format", train.memory_format == MemoryFormat::channels_last ? "channels_last" : "contiguous");
+  writer.key("activation_checkpointing", train.activation_checkpointing);
+  if (!train.average) return;
+  const AveragePlan& average = *train.average;
+  writer.table("train.average");
+  writer.key("use", average.kind == AveragePlan::Kind::ema ? "ema" : "swa");
+  if (average.kind == AveragePlan::Kind::ema) writer.key("decay", average.decay);
+  if (average.start.unit != Period::Unit::never) writer.key("start", to_string(average.start));
+  writer.key("every", to_string(average.every));
+}
+
+void write_training(Writer& writer, const RunPlan& plan) {
+  write_train(writer, plan.train);
   writer.table("optimizer");
   std::visit(ChoiceWriter{writer}, plan.optimizer);
   writer.table("schedule");

@@ -32,7 +32,7 @@ std::string read_text(const std::filesystem::path& file) {
 constexpr const char* kBatchSizes = "[1, 1e9]";
 constexpr const char* kBatchLimits = "[0, 1e9]";
 constexpr const char* kThreads = "[0, 4096]";
-constexpr const char* kBatchesAhead = "[1, 1e6]";
+constexpr const char* kBatchesAhead = "[1, 1e6]";   // also those of one step
 constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of every random stream
 constexpr const char* kSteps = "[1, 1e15]";         // counted exactly by a double
 
@@ -53,7 +53,7 @@ void read_run(TableReader table, RunSettings& run) {
   table.read("name", run.name);
   table.read("output_dir", run.output_dir);
   table.read("seed", run.seed, "[0, inf)");
-  table.read("deterministic", run.deterministic);
+  table.read_flag_or("deterministic", run.deterministic, "warn");
   table.read("threads", run.threads, kThreads);
   table.reject_unknown_keys();
 }
@@ -150,9 +150,28 @@ ComponentConfig read_callback(TableReader table) {
   return callback;
 }
 
+AverageConfig read_average(TableReader table) {
+  AverageConfig average;
+  table.read("use", average.use, {"ema", "swa"});
+  table.read("decay", average.decay, "[0, 1)");
+  table.read("start", average.start);
+  table.read("every", average.every);
+  table.reject_unknown_keys();
+  return average;
+}
+
 void read_train(TableReader table, TrainConfig& train) {
   table.read("epochs", train.epochs, kEpochs);
   table.read("steps", train.steps, kSteps);
+  table.read("accumulate", train.accumulate, kBatchesAhead);
+  table.read("precision", train.precision, {"fp32", "tf32", "bf16", "fp16", "bf16_true"});
+  table.read("clip_norm", train.clip_norm, "[0, inf)");
+  table.read("clip_value", train.clip_value, "[0, inf)");
+  table.read("non_finite", train.non_finite, {"stop", "skip"});
+  table.read("max_skipped_steps", train.max_skipped_steps, "[1, 1e9]");
+  table.read("memory_format", train.memory_format, {"contiguous", "channels_last"});
+  table.read("activation_checkpointing", train.activation_checkpointing);
+  if (table.has("average")) train.average = read_average(table.table("average"));
   table.reject_unknown_keys();
 }
 

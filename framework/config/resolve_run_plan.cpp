@@ -8,6 +8,7 @@
 #include "framework/config/mistakes.h"
 #include "framework/config/resolve_component.h"
 #include "framework/config/resolve_params.h"
+#include "framework/config/resolve_train.h"
 #include "framework/support/nearest_name.h"
 
 namespace tenon::config {
@@ -29,7 +30,10 @@ RunSection resolve_run(const RunConfig& config, Mistakes& mistakes) {
   run.name = resolve_name(config.run.name, config.file.stem().string(), "run.name", mistakes);
   run.output_dir = resolve_path(config.run.output_dir.value_or("runs"), config.working_folder);
   run.seed = static_cast<uint64_t>(config.run.seed.value_or(0));
-  run.deterministic = config.run.deterministic.value_or(false);
+  const std::string deterministic = config.run.deterministic.value_or("false");
+  run.deterministic = deterministic == "warn"   ? Determinism::warn
+                      : deterministic == "true" ? Determinism::on
+                                                : Determinism::off;
   run.threads = config.run.threads.value_or(0);
   if (run.output_dir.empty()) mistakes.add(config.run.output_dir.place, "run.output_dir is \"\"; expected a folder");
   return run;
@@ -191,18 +195,6 @@ void require_unique_names(const RunPlan& plan, const RunConfig& config, Mistakes
     const MetricConfig& metric = config.metrics[i];
     names.add(plan.metrics[i].name, metric.path, metric.name, metric.use, mistakes);
   }
-}
-
-TrainSection resolve_train(const TrainConfig& config, Mistakes& mistakes) {
-  if (config.epochs.value && config.steps.value) {
-    mistakes.add(std::max(config.epochs.place, config.steps.place),
-                 "train.epochs and train.steps are both set; expected one of them "
-                 "(--set 'train={steps=100}' replaces what the file says)");
-  } else if (!config.epochs.value && !config.steps.value) {
-    mistakes.add(config.epochs.place, "train.epochs is missing; expected epochs or steps, such as epochs = 10");
-  }
-  const Place& place = config.epochs.value ? config.epochs.place : config.steps.place;
-  return {config.epochs.value_or(0), config.steps.value_or(0), to_string(place)};
 }
 
 SgdPlan resolve_sgd(const Values& values, const ComponentConfig& config, Mistakes& mistakes) {

@@ -37,7 +37,7 @@ struct RunSettings {
   Setting<std::string> name;
   Setting<std::string> output_dir;
   Setting<int64_t> seed;
-  Setting<bool> deterministic;
+  Setting<std::string> deterministic;  // "true", "false" or "warn"
   Setting<int64_t> threads;
 };
 
@@ -75,9 +75,25 @@ struct MetricConfig : ComponentConfig {
   Setting<std::string> name;
 };
 
+struct AverageConfig {
+  Setting<std::string> use;
+  Setting<double> decay;
+  Setting<Period> start;
+  Setting<Period> every;
+};
+
 struct TrainConfig {
   Setting<int64_t> epochs;
   Setting<int64_t> steps;
+  Setting<int64_t> accumulate;
+  Setting<std::string> precision;
+  Setting<double> clip_norm;
+  Setting<double> clip_value;
+  Setting<std::string> non_finite;
+  Setting<int64_t> max_skipped_steps;
+  Setting<std::string> memory_format;
+  Setting<bool> activation_checkpointing;
+  std::optional<AverageConfig> average;
 };
 
 struct ValidationConfig {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,11 +26,18 @@ struct ComponentPlan {
   std::string place;  // "configs/digits.toml:12:7", for messages about the component
 };
 
+// Whether operators whose results vary from run to run are let through.
+enum class Determinism {
+  off,
+  warn,  // they are, with a warning
+  on     // they are an error
+};
+
 struct RunSection {
   std::string name;                  // default: the run file's stem
   std::filesystem::path output_dir;  // absolute; default: "runs" in the working directory
   uint64_t seed;                     // default: 0
-  bool deterministic;                // default: false
+  Determinism deterministic;         // default: off
   int64_t threads;                   // of LibTorch's operators; 0: LibTorch chooses
 };
 
@@ -111,11 +119,48 @@ struct MetricPlan : ComponentPlan {
   std::string name;  // default: its id; unique
 };
 
+// What forward and the losses compute in; weights and optimizer are float32 in all but the last.
+enum class Precision {
+  fp32,
+  tf32,      // matrix products and convolutions of CUDA devices
+  bf16,      // autocast
+  fp16,      // autocast, with a dynamic loss scale
+  bf16_true  // weights, optimizer state and inputs are bfloat16 too
+};
+
+std::string to_string(Precision precision);  // as the run file writes it
+
+// What becomes of a step whose losses or gradients hold NaN or infinity. Its weights are never touched.
+enum class NonFinite { stop, skip };
+
+enum class MemoryFormat { contiguous, channels_last };
+
+// Weights averaged over steps, which are what is evaluated and saved.
+struct AveragePlan {
+  enum class Kind {
+    ema,  // exponential moving average: average = decay * average + (1 - decay) * weights
+    swa   // Izmailov et al., "Averaging weights leads to wider optima", arXiv:1803.05407: each with the same share
+  } kind;
+  double decay;  // of ema; default: 0.999
+  Period start;  // from when on; default: never, which is from the first step on
+  Period every;  // default: "1 step" of ema, "1 epoch" of swa
+};
+
 struct TrainSection {
   // Exactly one of the two is set by the user; the other is 0.
   int64_t epochs;
   int64_t steps;
-  std::string place;  // of the one that is set, for messages
+  std::string place;       // of the one that is set, for messages
+  int64_t accumulate = 1;  // batches of an optimizer step
+  Precision precision = Precision::fp32;
+  std::string precision_place = {};  // for messages
+  double clip_norm = 0;         // of all gradients together; 0: not clipped
+  double clip_value = 0;        // of each element; 0: not clipped
+  NonFinite non_finite = NonFinite::stop;
+  int64_t max_skipped_steps = 10;  // in a row, before the run ends
+  MemoryFormat memory_format = MemoryFormat::contiguous;
+  bool activation_checkpointing = false;
+  std::optional<AveragePlan> average = {};
 };
 
 struct SgdPlan {

@@ -123,6 +123,20 @@ void TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting
   }
 }
 
+void TableReader::read_flag_or(const std::string& key, Setting<std::string>& setting, const std::string& word) {
+  setting.place = place_;
+  const Node* node = find(key);
+  if (node == nullptr) return;
+  setting.place = node->place;
+  if (node->as_string() != nullptr && *node->as_string() == word) {
+    setting.value = word;
+  } else if (const auto value = check_value(*node, schema_of(ParamType::boolean))) {
+    setting.value = std::get<bool>(*value) ? "true" : "false";
+  } else {
+    add_mismatch(key, *node, "true, false or " + to_toml(word));
+  }
+}
+
 void TableReader::read_digest(const std::string& key, Setting<std::string>& setting) {
   setting.place = place_;
   const Node* node = find(key);

@@ -31,6 +31,8 @@ class TableReader {
   void read(const std::string& key, Setting<Subset>& setting);
   // An integer in `range`, or "auto", which stands for `automatic`.
   void read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range, int64_t automatic);
+  // A boolean, or the word; kept as "true", "false" or the word.
+  void read_flag_or(const std::string& key, Setting<std::string>& setting, const std::string& word);
   // The key is a file's name, the value its SHA-256 in 64 hexadecimal digits, kept in lower case.
   void read_digest(const std::string& key, Setting<std::string>& setting);
 

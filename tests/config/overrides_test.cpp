@@ -43,7 +43,8 @@ TEST_CASE("an override can replace a whole table, and with it a budget in epochs
 
 TEST_CASE("the value of an override is TOML") {
   CHECK(plan_with({"run.name=\"a=b\""}).run.name == "a=b");
-  CHECK(plan_with({"run.deterministic=true"}).run.deterministic);
+  CHECK(plan_with({"run.deterministic=true"}).run.deterministic == Determinism::on);
+  CHECK(plan_with({"run.deterministic=warn"}).run.deterministic == Determinism::warn);
   CHECK(plan_with({"run.seed=0x10"}).run.seed == 16);
   CHECK(plan_with({"plugins.paths=['/a', '/b']"}).plugin_paths.size() == 2);
 }

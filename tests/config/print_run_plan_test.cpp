@@ -89,6 +89,14 @@ name = "accuracy"
 
 [train]
 epochs = 10
+accumulate = 1
+precision = "fp32"
+clip_norm = 0.0
+clip_value = 0.0
+non_finite = "stop"
+max_skipped_steps = 10
+memory_format = "contiguous"
+activation_checkpointing = false
 
 [optimizer]
 use = "adamw"
@@ -129,6 +137,8 @@ TEST_CASE("a printed plan read from elsewhere is the same plan") {
       {"loss.0.weight=-0.1", "loss.1={use='cross_entropy', name='smooth', params={label_smoothing=0.1}}"},
       {"loss.0.inputs={logits='model.logits', 'odd key'='data.label'}", "metric.0.name=top"},
       {"callback=[{use='early_stopping'}, {use='early_stopping', params={mode='max', min_delta=1e-9}}]"},
+      {"train={steps=1000,average={use='ema',decay=0.5,start='3 epochs',every='2 steps'}}", "run.deterministic=warn"},
+      {"train={steps=1000,average={use='swa'},precision='bf16_true'}", "train.clip_norm=0.1"},
       {"train={steps=1000}", "optimizer={use='sgd', lr=3e-4, momentum=0.9, nesterov=true}"},
       {"schedule={use='one_cycle', anneal='linear', warmup_fraction=0.123456789012345678}"},
       {"validation.every=90 minutes", "checkpoint.every=never", "log.every=0.1 seconds", "checkpoint.keep=1"},
@@ -149,12 +159,14 @@ TEST_CASE("the plugin directories of the command line are in the printed plan") 
 }
 
 TEST_CASE("every key of a run file shows in the printed plan") {
-  const std::vector<std::string> bases = {"", "optimizer={use='sgd', lr=1, momentum=0.9}", "schedule.use=one_cycle"};
+  const std::vector<std::string> bases = {"", "optimizer={use='sgd', lr=1, momentum=0.9}", "schedule.use=one_cycle",
+                                          "train.average={use='ema'}"};
   const std::vector<std::vector<std::string>> changes = {
       {"run.name=b",
        "run.output_dir=b",
        "run.seed=1",
        "run.deterministic=true",
+       "run.deterministic=warn",
        "run.threads=1",
        "plugins.paths=['b']",
        "plugins.sha256={'b.so'='e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'}",
@@ -191,6 +203,18 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "callback.0.use=early_stopping",
        "train.epochs=1",
        "train={steps=10}",
+       "train.accumulate=2",
+       "train.precision=tf32",
+       "train.precision=bf16",
+       "train.precision=fp16",
+       "train.precision=bf16_true",
+       "train.clip_norm=1",
+       "train.clip_value=1",
+       "train.non_finite=skip",
+       "train.max_skipped_steps=1",
+       "train.memory_format=channels_last",
+       "train.activation_checkpointing=true",
+       "train.average={use='ema'}",
        "optimizer.lr=1",
        "optimizer.betas=[0, 0.999]",
        "optimizer.betas=[0.9, 0]",
@@ -205,6 +229,8 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "optimizer.nesterov=true"},
       {"schedule.use=constant", "schedule.warmup_fraction=0.5", "schedule.div_factor=1", "schedule.final_div_factor=1",
        "schedule.anneal=linear"},
+      {"train.average.use=swa", "train.average.decay=0.5", "train.average.start='1 step'",
+       "train.average.every='1 epoch'"},
   };
   for (size_t i = 0; i < bases.size(); ++i) {
     std::vector<std::string> overrides;

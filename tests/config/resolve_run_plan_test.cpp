@@ -24,7 +24,16 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(plan.run.name == "digits");
   CHECK(plan.run.output_dir == std::filesystem::current_path() / "runs");
   CHECK(plan.run.seed == 0);
-  CHECK_FALSE(plan.run.deterministic);
+  CHECK(plan.run.deterministic == Determinism::off);
+  CHECK(plan.train.accumulate == 1);
+  CHECK(plan.train.precision == Precision::fp32);
+  CHECK(plan.train.clip_norm == 0);
+  CHECK(plan.train.clip_value == 0);
+  CHECK(plan.train.non_finite == NonFinite::stop);
+  CHECK(plan.train.max_skipped_steps == 10);
+  CHECK(plan.train.memory_format == MemoryFormat::contiguous);
+  CHECK_FALSE(plan.train.activation_checkpointing);
+  CHECK_FALSE(plan.train.average.has_value());
   CHECK(plan.run.threads == 0);
   CHECK(plan.plugin_paths.empty());
   CHECK(plan.model.weights.empty());
