@@ -22,7 +22,8 @@ Frame::Frame(const RunPosition& position, const std::vector<tenon_tensor*>& hand
   base_.world_size = position.world_size;
   base_.step = position.step;
   base_.epoch = position.epoch;
-  base_.seed = support::derive_seed(position.seed, support::StreamPurpose::frame, position.rank,
+  base_.seed = support::derive_seed(position.seed, support::StreamPurpose::frame,
+                                    position.rank | static_cast<uint64_t>(position.part) << 32,
                                     static_cast<uint64_t>(position.step) * 2 + (position.training ? 1 : 0));
 }
 

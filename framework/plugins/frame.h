@@ -22,6 +22,8 @@ struct RunPosition {
   uint32_t rank = 0;
   uint32_t world_size = 1;
   uint64_t seed = 0;  // of the run
+  bool checkpoints_activations = false;
+  uint32_t part = 0;  // of the step's batches, where it has several
 
   At at() const { return training ? At{"step", step + 1} : At{"evaluation after step", step}; }
 };
@@ -47,6 +49,10 @@ class Frame {
   // The Frame whose get() this is.
   static Frame& of(const tenon_frame* base) { return *reinterpret_cast<Frame*>(const_cast<tenon_frame*>(base)); }
 
+  // Of a model: the tensors that its forward may change, such as running means. They must outlive the frame.
+  void set_buffers(std::span<const at::Tensor> buffers) { buffers_ = buffers; }
+  std::span<const at::Tensor> buffers() const { return buffers_; }
+
   AppendedRows* rows(uint64_t state) const { return state < rows_.size() ? rows_[state] : nullptr; }
 
   bool is_on_this_thread() const { return thread_ == std::this_thread::get_id(); }
@@ -59,6 +65,7 @@ class Frame {
   std::thread::id thread_;
   std::vector<at::Tensor> kept_;
   std::span<AppendedRows* const> rows_;
+  std::span<const at::Tensor> buffers_;
 };
 
 // tenon_host.make_tensor and tenon_host.append.

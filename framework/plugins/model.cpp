@@ -107,11 +107,15 @@ void Model::build() {
   Builder state{tensors_, {}};
   const tenon_builder builder{sizeof(tenon_builder), &state, Builder::declare, Builder::adopt};
   instance_.call([&](const tenon_model& table) { return table.build(instance_.self(), &builder); }, "build");
-  for (const NamedTensor& named : tensors_) handles_.push_back(to_handle(named.tensor));
+  for (const NamedTensor& named : tensors_) {
+    handles_.push_back(to_handle(named.tensor));
+    if (!named.trainable) buffers_.push_back(named.tensor);
+  }
 }
 
 std::vector<at::Tensor> Model::forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const {
   Frame frame(position, handles_);
+  frame.set_buffers(buffers_);
   const std::vector<tenon_tensor*> input_handles = to_handles(inputs);
   std::vector<tenon_tensor*> output_handles(ports_.outputs.size(), nullptr);
   instance_.call(

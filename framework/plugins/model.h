@@ -46,6 +46,7 @@ class Model {
   PortList ports_;
   std::vector<NamedTensor> tensors_;
   std::vector<tenon_tensor*> handles_;  // of tensors_
+  std::vector<at::Tensor> buffers_;     // of tensors_ those that are not trained
 };
 
 }  // namespace tenon::plugins

@@ -9,6 +9,7 @@
 #include "framework/plugins/gradients.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/operator_calls.h"
+#include "framework/plugins/segments.h"
 #include "framework/plugins/tensor_handles.h"
 
 #ifndef TENON_TORCH_BUILD
@@ -84,6 +85,7 @@ constexpr tenon_native_torch kNativeTorch{sizeof(tenon_native_torch), wrap, unwr
 const void* get_extension(std::string_view id) {
   if (id == TENON_NATIVE_TORCH) return &kNativeTorch;
   if (id == TENON_GRADIENT) return &gradient_extension();
+  if (id == TENON_CHECKPOINTING) return &checkpointing_extension();
   if (id == TENON_DLPACK) return &dlpack_extension();
   return nullptr;
 }

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "checkpointing.hpp"
 #include "native_torch.h"
 #include "plugin.hpp"
 
@@ -56,6 +57,20 @@ inline torch::Tensor unwrap(const tenon_tensor* handle) {
   native_torch().unwrap(handle, &tensor);
   return tensor;
 }
+
+// The frame of the forward under way on this thread; null outside of the host.
+TENON_HIDDEN inline thread_local const tenon_frame* current_frame = nullptr;
+
+class WithinFrame {
+ public:
+  explicit WithinFrame(const tenon_frame* frame) : before_(current_frame) { current_frame = frame; }
+  ~WithinFrame() { current_frame = before_; }
+  WithinFrame(const WithinFrame&) = delete;
+  WithinFrame& operator=(const WithinFrame&) = delete;
+
+ private:
+  const tenon_frame* const before_;
+};
 
 // A handle that the frame owns.
 inline tenon_tensor* wrap_in_frame(const torch::Tensor& tensor, const tenon_frame* frame) {
@@ -133,6 +148,7 @@ class TorchModule {
 
   std::vector<torch::Tensor> forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count) {
     check_weights(frame);
+    const WithinFrame within(frame);
     // Walks the whole module tree, so only when something changes.
     if (module_->is_training() != (frame->training != 0)) module_->train(frame->training != 0);
     return list_outputs(call_forward(*module_, inputs, input_count));
@@ -290,7 +306,63 @@ struct TENON_HIDDEN TorchLossTable {
 template <class T>
 const tenon_loss TorchLossTable<T>::table = TorchLossTable<T>::make();
 
+template <class Function>
+struct TENON_HIDDEN TorchSegmentTable {
+  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+                              tenon_tensor** outputs, uint64_t output_count) {
+    return guard_torch([&] {
+      const WithinFrame within(frame);
+      std::vector<torch::Tensor> given;
+      for (uint64_t i = 0; i < input_count; ++i) given.push_back(unwrap(inputs[i]));
+      const std::vector<torch::Tensor> results = (*static_cast<Function*>(self))(given);
+      if (results.size() != output_count) {
+        throw Error(TENON_INVALID_ARGUMENT, "a segment gave " + std::to_string(results.size()) + " outputs; expected " +
+                                                std::to_string(output_count));
+      }
+      for (size_t i = 0; i < results.size(); ++i) outputs[i] = wrap_in_frame(results[i], frame);
+    });
+  }
+
+  static void release(void* self) { delete static_cast<Function*>(self); }
+
+  static constexpr tenon_segment table = {sizeof(tenon_segment), &forward, &release};
+};
+
 }  // namespace detail
+
+// A segment of a module's forward that backward computes again where the run file says so, see checkpointing.h:
+//
+//   for (auto& block : blocks_) x = tenon::checkpoint([block](torch::Tensor x) { return block->forward(x); }, x);
+//
+// `function`: std::vector<torch::Tensor>(std::vector<torch::Tensor>), with as many results as `output_count`. It must
+// hold what it needs by value, or by what lives as long as the module; of other tensors than its inputs, the module's
+// own parameters alone have a gradient.
+template <class Function>
+std::vector<torch::Tensor> checkpoint(Function function, const std::vector<torch::Tensor>& inputs,
+                                      size_t output_count) {
+  const tenon_frame* const frame = detail::current_frame;
+  if (!frame) return function(inputs);
+  std::vector<tenon_tensor*> handles;
+  for (const torch::Tensor& input : inputs) handles.push_back(detail::wrap_in_frame(input, frame));
+  std::vector<tenon_tensor*> outputs(output_count, nullptr);
+  detail::check(detail::checkpointing().run(frame, &detail::TorchSegmentTable<Function>::table,
+                                            new Function(std::move(function)), handles.data(), handles.size(),
+                                            outputs.data(), outputs.size()));
+  std::vector<torch::Tensor> results;
+  for (const tenon_tensor* output : outputs) results.push_back(detail::unwrap(output));
+  return results;
+}
+
+// The same for one tensor: torch::Tensor(torch::Tensor).
+template <class Function>
+torch::Tensor checkpoint(Function function, const torch::Tensor& input) {
+  return checkpoint(
+             [function = std::move(function)](const std::vector<torch::Tensor>& inputs) {
+               return std::vector<torch::Tensor>{function(inputs[0])};
+             },
+             std::vector<torch::Tensor>{input}, 1)
+      .front();
+}
 
 // Registers T, a torch::nn::Module, as the model `id`.
 template <class T>

@@ -80,10 +80,20 @@ class Seq2SeqTransformer final : public nn::Module {
     check_tokens(target_in, "target_in");
     const seq2seq::Sight sight = find_tokens(source);
     torch::Tensor encoded = embed(source, source_embedding_);
-    for (const auto& layer : *encoder_) encoded = layer->as<seq2seq::EncoderLayer>()->forward(encoded, sight);
+    for (const auto& layer : *encoder_) {
+      const auto encode = [layer, sight](const torch::Tensor& given) {
+        return layer->as<seq2seq::EncoderLayer>()->forward(given, sight);
+      };
+      encoded = tenon::checkpoint(encode, encoded);
+    }
     if (encoder_norm_) encoded = encoder_norm_(encoded);
     torch::Tensor decoded = embed(target_in, target_embedding_);
-    for (const auto& layer : *decoder_) decoded = layer->as<seq2seq::DecoderLayer>()->forward(decoded, encoded, sight);
+    for (const auto& layer : *decoder_) {
+      const auto decode = [layer, sight](const std::vector<torch::Tensor>& given) {
+        return std::vector<torch::Tensor>{layer->as<seq2seq::DecoderLayer>()->forward(given[0], given[1], sight)};
+      };
+      decoded = tenon::checkpoint(decode, {decoded, encoded}, 1).front();
+    }
     if (decoder_norm_) decoded = decoder_norm_(decoded);
     return torch::linear(decoded, output_ ? output_->weight : target_embedding_->weight);
   }

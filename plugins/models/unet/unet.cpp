@@ -42,20 +42,32 @@ class UNet final : public nn::Module {
 
   torch::Tensor forward(torch::Tensor image) {
     std::vector<torch::Tensor> skipped;
-    torch::Tensor features = encoders_[0]->forward(image);
+    torch::Tensor features = encode(0, image);
     for (size_t level = 1; level < encoders_.size(); ++level) {
       skipped.push_back(features);
-      features = encoders_[level]->forward(halve(features));
+      features = encode(level, features);
     }
-    for (size_t level = decoders_.size(); level-- > 0;) {
-      const torch::Tensor& skip = skipped[level];
-      const torch::Tensor grown = crop(upsamplers_[level]->forward(features), skip);
-      features = decoders_[level]->forward(torch::cat({skip, grown}, 1));
-    }
+    for (size_t level = decoders_.size(); level-- > 0;) features = decode(level, skipped[level], features);
     return head_->forward(features);
   }
 
  private:
+  torch::Tensor encode(size_t level, const torch::Tensor& features) {
+    return tenon::checkpoint(
+        [this, level](const torch::Tensor& given) {
+          return encoders_[level]->forward(level == 0 ? given : halve(given));
+        },
+        features);
+  }
+
+  torch::Tensor decode(size_t level, const torch::Tensor& skip, const torch::Tensor& features) {
+    const auto decode = [this, level](const std::vector<torch::Tensor>& given) {
+      const torch::Tensor grown = crop(upsamplers_[level]->forward(given[1]), given[0]);
+      return std::vector<torch::Tensor>{decoders_[level]->forward(torch::cat({given[0], grown}, 1))};
+    };
+    return tenon::checkpoint(decode, {skip, features}, 1).front();
+  }
+
   static std::string numbered(const char* name, int64_t level) { return name + ("_" + std::to_string(level)); }
 
   static nn::Sequential make_convolutions(int64_t from, int64_t to) {

@@ -1,0 +1,291 @@
+#include "framework/plugins/segments.h"
+
+#include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/torch.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "framework/plugins/frame.h"
+#include "framework/plugins/guard.h"
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/tensor_handles.h"
+#include "framework/support/error.h"
+
+namespace tenon::plugins {
+
+namespace {
+
+using torch::autograd::variable_list;
+
+// The plugin's segment with its state, which is released with it.
+class Segment {
+ public:
+  Segment(const tenon_segment* table, void* self, const Component* component)
+      : table_(table), self_(self), component_(component) {}
+  ~Segment() {
+    if (table_->size >= TENON_SIZE_TO(tenon_segment, release) && table_->release) table_->release(self_);
+  }
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  const Component& component() const { return *component_; }
+
+  tenon_status call(const Frame& frame, const std::vector<tenon_tensor*>& inputs,
+                    std::vector<tenon_tensor*>& outputs) const {
+    const tenon_status status =
+        table_->forward(self_, frame.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size());
+    if (status != TENON_OK) return status;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (!outputs[i]) return fail(TENON_FAILED, "a segment gave no output " + std::to_string(i) + " (null)");
+    return TENON_OK;
+  }
+
+ private:
+  const tenon_segment* table_;
+  void* self_;
+  const Component* component_;
+};
+
+// Random numbers and autocast as they are now, to be had again later.
+class Surroundings {
+ public:
+  explicit Surroundings(c10::Device device)
+      : device_(device),
+        generator_(at::globalContext().defaultGenerator(device)),
+        random_state_(generator_.get_state()),
+        autocasts_(at::autocast::is_autocast_enabled(device.type())),
+        dtype_(autocasts_ ? at::autocast::get_autocast_dtype(device.type()) : at::kFloat) {}
+
+  void set() const {
+    at::Generator generator = generator_;
+    generator.set_state(random_state_);
+    at::autocast::set_autocast_enabled(device_.type(), autocasts_);
+    if (autocasts_) at::autocast::set_autocast_dtype(device_.type(), dtype_);
+  }
+
+  bool autocasts() const { return autocasts_; }
+  const c10::Device& device() const { return device_; }
+
+ private:
+  c10::Device device_;
+  at::Generator generator_;
+  at::Tensor random_state_;
+  bool autocasts_;
+  at::ScalarType dtype_;
+};
+
+// Makes them what they were while it lives.
+class Restored {
+ public:
+  explicit Restored(const Surroundings& then) : now_(then.device()), nested_(then.autocasts()) {
+    then.set();
+    if (nested_) at::autocast::increment_nesting();
+  }
+  ~Restored() {
+    if (nested_ && at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+    now_.set();
+  }
+  Restored(const Restored&) = delete;
+  Restored& operator=(const Restored&) = delete;
+
+ private:
+  const Surroundings now_;
+  const bool nested_;
+};
+
+// Gives buffers their values back at its end: a running mean has seen the batch in forward. Which buffers are the
+// segment's is not known, for LibTorch's batch normalisation leaves no trace in their version.
+class KeptBuffers {
+ public:
+  // variable_data has a version of its own: nodes of the graph that saved a buffer need not know.
+  explicit KeptBuffers(const std::vector<at::Tensor>& buffers) {
+    for (const at::Tensor& buffer : buffers) {
+      buffers_.push_back(buffer.variable_data());
+      values_.push_back(buffers_.back().clone());
+    }
+  }
+  ~KeptBuffers() {
+    const at::NoGradGuard no_grad;
+    if (!buffers_.empty()) at::_foreach_copy_(buffers_, values_);
+  }
+  KeptBuffers(const KeptBuffers&) = delete;
+  KeptBuffers& operator=(const KeptBuffers&) = delete;
+
+ private:
+  std::vector<at::Tensor> buffers_;
+  std::vector<at::Tensor> values_;
+};
+
+std::vector<at::Tensor> tensors_of(const tenon_frame* frame) {
+  std::vector<at::Tensor> tensors;
+  for (uint64_t i = 0; i < frame->tensor_count; ++i) tensors.push_back(to_tensor(frame->tensors[i]));
+  return tensors;
+}
+
+// The node of the graph that stands for a segment: its inputs and the model's weights go in.
+class Recomputation final : public torch::autograd::Node {
+ public:
+  Recomputation(std::shared_ptr<const Segment> segment, const RunPosition& position, Surroundings surroundings)
+      : segment_(std::move(segment)), position_(position), surroundings_(std::move(surroundings)) {}
+
+  void keep(const variable_list& inputs, std::vector<at::Tensor> frame_tensors, std::vector<at::Tensor> weights,
+            std::span<const at::Tensor> buffers) {
+    for (const at::Tensor& input : inputs) inputs_.emplace_back(input, /*is_output=*/false);
+    frame_tensors_ = std::move(frame_tensors);
+    weights_ = std::move(weights);
+    buffers_.assign(buffers.begin(), buffers.end());
+  }
+
+  variable_list apply(variable_list&& output_gradients) override {
+    variable_list leaves;
+    for (const torch::autograd::SavedVariable& saved : inputs_) {
+      const at::Tensor input = saved.unpack();
+      leaves.push_back(input.defined() ? input.detach().requires_grad_(input.requires_grad()) : input);
+    }
+    const KeptBuffers kept(buffers_);
+    variable_list outputs = compute_again(leaves, output_gradients.size());
+
+    variable_list roots, gradients;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!output_gradients[i].defined() || !outputs[i].requires_grad()) continue;
+      roots.push_back(outputs[i]);
+      gradients.push_back(output_gradients[i]);
+    }
+    variable_list wanted;
+    for (const at::Tensor& leaf : leaves)
+      if (leaf.defined() && leaf.requires_grad()) wanted.push_back(leaf);
+    wanted.insert(wanted.end(), weights_.begin(), weights_.end());
+    variable_list found(wanted.size());
+    if (!roots.empty() && !wanted.empty())
+      found = torch::autograd::grad(roots, wanted, gradients, /*retain_graph=*/false, /*create_graph=*/false,
+                                    /*allow_unused=*/true);
+    return spread(leaves, found);
+  }
+
+  void release_variables() override {
+    inputs_.clear();
+    segment_.reset();
+  }
+
+ private:
+  variable_list compute_again(const variable_list& leaves, size_t output_count) {
+    TORCH_CHECK(segment_, "a segment of the model is gone: backward was run over it before");
+    const Restored restored(surroundings_);
+    const at::AutoGradMode with_gradients(true);
+    const std::vector<tenon_tensor*> handles = to_handles(frame_tensors_);
+    Frame frame(position_, handles);
+    frame.set_buffers(buffers_);
+    const std::vector<tenon_tensor*> inputs = to_handles(leaves);
+    std::vector<tenon_tensor*> given(output_count, nullptr);
+    call_plugin(
+        segment_->component(), "forward of a segment, again within backward",
+        [&] { return segment_->call(frame, inputs, given); }, position_.at());
+    variable_list outputs;
+    for (const tenon_tensor* handle : given) outputs.push_back(to_tensor(handle));
+    return outputs;
+  }
+
+  // One gradient for each edge: inputs, then weights.
+  variable_list spread(const variable_list& leaves, const variable_list& found) const {
+    variable_list all;
+    size_t next = 0;
+    for (const at::Tensor& leaf : leaves)
+      all.push_back(leaf.defined() && leaf.requires_grad() ? found[next++] : at::Tensor());
+    while (next < found.size()) all.push_back(found[next++]);
+    return all;
+  }
+
+  std::shared_ptr<const Segment> segment_;
+  RunPosition position_;
+  Surroundings surroundings_;
+  std::vector<torch::autograd::SavedVariable> inputs_;
+  std::vector<at::Tensor> frame_tensors_;
+  std::vector<at::Tensor> weights_;
+  std::vector<at::Tensor> buffers_;
+};
+
+bool wants_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
+
+// The outputs of a segment that is computed without a graph, tied to a node that computes it again.
+variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segment>& segment,
+                                const variable_list& inputs, size_t output_count, tenon_status& status) {
+  std::vector<at::Tensor> frame_tensors = tensors_of(frame.get());
+  std::vector<at::Tensor> weights;
+  for (const at::Tensor& tensor : frame_tensors)
+    if (wants_gradient(tensor) && tensor.is_leaf()) weights.push_back(tensor);
+  const c10::Device device = inputs.empty() ? c10::Device(c10::kCPU) : inputs.front().device();
+  auto node = std::make_shared<Recomputation>(segment, frame.position(), Surroundings(device));
+
+  variable_list outputs;
+  {
+    const at::NoGradGuard no_grad;
+    // A frame of its own lets go of what the segment computes on its way.
+    const std::vector<tenon_tensor*> handles = to_handles(frame_tensors);
+    Frame inner(frame.position(), handles);
+    inner.set_buffers(frame.buffers());
+    std::vector<tenon_tensor*> given(output_count, nullptr);
+    status = segment->call(inner, to_handles(inputs), given);
+    if (status != TENON_OK) return {};
+    for (const tenon_tensor* handle : given) outputs.push_back(to_tensor(handle).detach());
+  }
+  variable_list ends = inputs;
+  ends.insert(ends.end(), weights.begin(), weights.end());
+  node->set_next_edges(torch::autograd::collect_next_edges(ends));
+  node->keep(inputs, std::move(frame_tensors), std::move(weights), frame.buffers());
+  for (at::Tensor& output : outputs)
+    if (torch::autograd::isDifferentiableType(output.scalar_type()))
+      torch::autograd::set_history(output, node);
+    else
+      node->add_input_metadata(torch::autograd::Node::undefined_input());
+  return outputs;
+}
+
+bool has_weights(const tenon_frame* frame) {
+  for (const at::Tensor& tensor : tensors_of(frame))
+    if (wants_gradient(tensor)) return true;
+  return false;
+}
+
+tenon_status run(const tenon_frame* base, const tenon_segment* table, void* self, tenon_tensor* const* inputs,
+                 uint64_t input_count, tenon_tensor** outputs, uint64_t output_count) {
+  if (!table || table->size < TENON_SIZE_TO(tenon_segment, forward) || !table->forward)
+    return fail(TENON_INVALID_ARGUMENT, "run: the segment is null or cut short; expected forward");
+  Frame& frame = Frame::of(base);
+  const auto segment = std::make_shared<const Segment>(table, self, breadcrumb().component);
+  if (!frame.is_on_this_thread() || !breadcrumb().component)
+    return fail(TENON_WRONG_THREAD, "a segment is run on another thread than its frame's");
+  try {
+    variable_list given;
+    bool goes_backward = false;
+    for (uint64_t i = 0; i < input_count; ++i) {
+      given.push_back(to_tensor(inputs[i]));
+      goes_backward = goes_backward || wants_gradient(given.back());
+    }
+    goes_backward = at::GradMode::is_enabled() && (goes_backward || has_weights(base));
+    tenon_status status = TENON_OK;
+    if (frame.position().checkpoints_activations && goes_backward) {
+      variable_list results = run_without_graph(frame, segment, given, output_count, status);
+      for (size_t i = 0; i < results.size(); ++i) outputs[i] = frame.keep(std::move(results[i]));
+    } else {
+      std::vector<tenon_tensor*> handles(output_count, nullptr);
+      status = segment->call(frame, to_handles(given), handles);
+      std::copy(handles.begin(), handles.end(), outputs);
+    }
+    return status;
+  } catch (const c10::Error& error) {
+    return fail(TENON_FAILED, std::string("run of a segment: ") + error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return fail(TENON_FAILED, error.what());
+  }
+}
+
+constexpr tenon_checkpointing kCheckpointing{sizeof(tenon_checkpointing), run};
+
+}  // namespace
+
+const tenon_checkpointing& checkpointing_extension() { return kCheckpointing; }
+
+}  // namespace tenon::plugins

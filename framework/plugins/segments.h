@@ -1,0 +1,10 @@
+// The extension TENON_CHECKPOINTING: segments of a model that backward computes again.
+#pragma once
+
+#include <tenon/checkpointing.h>
+
+namespace tenon::plugins {
+
+const tenon_checkpointing& checkpointing_extension();
+
+}  // namespace tenon::plugins

@@ -1,0 +1,72 @@
+// Activation checkpointing in C++, see checkpointing.h:
+//
+//   x = tenon::checkpoint(frame, [this](const tenon::Frame& frame, const tenon::Tensor& x) { return block(frame, x); },
+//   x); outputs = tenon::checkpoint(frame, [this](const tenon::Frame& frame, const std::vector<tenon::Tensor>& inputs)
+//   {
+//     return std::vector<tenon::Tensor>{...}; }, inputs, output_count);
+//
+// The function is called again within backward, so it must hold what it needs by value, or be able to count on its
+// owner: the component lives longer than any backward. Tensors that it does not get as inputs have no gradient, but for
+// the model's own (frame.tensor).
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "checkpointing.h"
+#include "gradient.hpp"
+
+namespace tenon {
+namespace detail {
+
+TENON_HIDDEN inline const tenon_checkpointing& checkpointing() {
+  static const auto* const table =
+      static_cast<const tenon_checkpointing*>(host->get_extension(borrow(TENON_CHECKPOINTING)));
+  if (!table) throw Error(TENON_UNSUPPORTED, "this host offers no " TENON_CHECKPOINTING);
+  return *table;
+}
+
+template <class Function>
+struct TENON_HIDDEN SegmentTable {
+  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+                              tenon_tensor** outputs, uint64_t output_count) {
+    return guard([&] {
+      const Frame within(frame);
+      put_tensors((*static_cast<Function*>(self))(within, borrow_tensors(within, inputs, input_count)), outputs,
+                  output_count, "outputs of a segment");
+    });
+  }
+
+  static void release(void* self) { delete static_cast<Function*>(self); }
+
+  static constexpr tenon_segment table = {sizeof(tenon_segment), &forward, &release};
+};
+
+}  // namespace detail
+
+// `function`: std::vector<Tensor>(const Frame&, const std::vector<Tensor>&).
+template <class Function>
+std::vector<Tensor> checkpoint(const Frame& frame, Function function, const std::vector<Tensor>& inputs,
+                               size_t output_count) {
+  std::vector<tenon_tensor*> handles;
+  for (const Tensor& input : inputs) handles.push_back(input.handle());
+  std::vector<tenon_tensor*> outputs(output_count, nullptr);
+  detail::check(detail::checkpointing().run(frame.get(), &detail::SegmentTable<Function>::table,
+                                            new Function(std::move(function)), handles.data(), handles.size(),
+                                            outputs.data(), outputs.size()));
+  return detail::borrow_tensors(frame, outputs.data(), outputs.size());
+}
+
+// `function`: Tensor(const Frame&, const Tensor&).
+template <class Function>
+Tensor checkpoint(const Frame& frame, Function function, const Tensor& input) {
+  return checkpoint(
+             frame,
+             [function = std::move(function)](const Frame& within, const std::vector<Tensor>& inputs) {
+               return std::vector<Tensor>{function(within, inputs[0])};
+             },
+             std::vector<Tensor>{input}, 1)
+      .front();
+}
+
+}  // namespace tenon

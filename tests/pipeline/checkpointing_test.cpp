@@ -1,0 +1,80 @@
+// Activation checkpointing: the same bits from less memory.
+#include <c10/core/Allocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+
+#include <algorithm>
+
+#include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+namespace {
+
+// The most bytes of tensors that lived at once, in this thread, while it lives.
+class PeakMemory final : public c10::MemoryReportingInfoBase {
+ public:
+  void reportMemoryUsage(void*, int64_t allocated, size_t, size_t, c10::Device) override {
+    now_ += allocated;
+    peak_ = std::max(peak_, now_);
+  }
+  bool memoryProfilingEnabled() const override { return true; }
+  int64_t peak() const { return peak_; }
+
+ private:
+  int64_t now_ = 0;
+  int64_t peak_ = 0;
+};
+
+const std::string kSegmented = "model={use=\"segmented\"}";
+
+std::map<std::string, at::Tensor> train(std::vector<std::string> overrides, bool checkpointing,
+                                        const std::string& more = "", int64_t* peak = nullptr) {
+  overrides.push_back("run.deterministic=true");
+  overrides.push_back("data.workers=0");
+  overrides.push_back("validation.every=\"never\"");
+  overrides.push_back(std::string("train.activation_checkpointing=") + (checkpointing ? "true" : "false"));
+  BuiltRun run({overrides, more});
+  const auto memory = std::make_shared<PeakMemory>();
+  const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, memory);
+  run.train();
+  if (peak) *peak = memory->peak();
+  return run.recorder.weights;
+}
+
+void check_same(const std::vector<std::string>& overrides) {
+  const auto plain = train(overrides, false);
+  const auto again = train(overrides, true);
+  REQUIRE(plain.size() == again.size());
+  for (const auto& [name, tensor] : plain) {
+    INFO(name);
+    CHECK(torch::equal(tensor, again.at(name)));  // batch statistics and their count among them
+  }
+}
+
+}  // namespace
+
+TEST_CASE("segments that are computed again give the same gradients, with dropout and batch statistics") {
+  check_same({kSegmented, "train={steps=3}"});
+  check_same({kSegmented, "train={steps=3,accumulate=2}", "data.batch_size=100"});
+}
+
+TEST_CASE("so they do under autocast, and with a loss scale") {
+  check_same({kSegmented, "train={steps=3,precision=\"bf16\"}"});
+  check_same({kSegmented, "train={steps=3,precision=\"fp16\"}", "data.batch_size=50"});
+}
+
+TEST_CASE("checkpointing lowers the peak of memory") {
+  int64_t plain = 0, lowered = 0;
+  train({kSegmented, "train={steps=2}"}, false, "", &plain);
+  train({kSegmented, "train={steps=2}"}, true, "", &lowered);
+  INFO(plain << " and " << lowered << " bytes");
+  CHECK(static_cast<double>(lowered) < 0.7 * static_cast<double>(plain));
+}
+
+TEST_CASE("a segment with fewer outputs than it says is an error of the plugin") {
+  BuiltRun run({{"model={use=\"segmented\",params={wrong_outputs=true}}", "train.activation_checkpointing=true"}});
+  CHECK_THROWS_WITH_AS(run.train(), doctest::Contains("outputs of a segment: got 1; expected 2"),
+                       tenon::support::Error);
+}
