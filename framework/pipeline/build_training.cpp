@@ -8,6 +8,7 @@
 #include "framework/pipeline/total_steps.h"
 #include "framework/pipeline/training.h"
 #include "framework/plugins/tensor_handles.h"
+#include "framework/precision/supported.h"
 #include "framework/support/error.h"
 #include "framework/support/philox.h"
 
@@ -23,8 +24,23 @@ uint64_t torch_seed(uint64_t seed, support::StreamPurpose purpose) { return supp
 
 void prepare_libtorch(const config::RunSection& run) {
   if (run.threads > 0) at::set_num_threads(static_cast<int>(run.threads));
-  at::globalContext().setDeterministicAlgorithms(run.deterministic, /*warn_only=*/false);
-  at::globalContext().setDeterministicFillUninitializedMemory(run.deterministic);
+  using config::Determinism;
+  at::globalContext().setDeterministicAlgorithms(run.deterministic != Determinism::off,
+                                                 /*warn_only=*/run.deterministic == Determinism::warn);
+  at::globalContext().setDeterministicFillUninitializedMemory(run.deterministic == Determinism::on);
+}
+
+// The tensors stay what they are to everyone who holds them; their memory is another.
+void convert(const std::vector<plugins::NamedTensor>& tensors, const config::TrainSection& plan) {
+  const bool is_bf16 = plan.precision == config::Precision::bf16_true;
+  const bool is_channels_last = plan.memory_format == config::MemoryFormat::channels_last;
+  for (const plugins::NamedTensor& named : tensors) {
+    at::Tensor tensor = named.tensor;
+    at::Tensor converted = tensor.detach();
+    if (is_bf16 && converted.is_floating_point()) converted = converted.to(at::kBFloat16);
+    if (is_channels_last && converted.dim() == 4) converted = converted.contiguous(at::MemoryFormat::ChannelsLast);
+    if (!converted.is_same(tensor)) tensor.set_data(converted);
+  }
 }
 
 plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
@@ -34,19 +50,26 @@ plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue
   model.build();
   check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
   if (!plan.model.weights.empty()) load_weights(plan.model.weights, model.tensors());
+  convert(model.tensors(), plan.train);
   // What is drawn from here on (dropout) does not depend on how many numbers the initialisation drew.
   torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::training));
   return model;
 }
 
-std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& plan, const plugins::Model& model) {
-  std::vector<optimization::NamedTensor> parameters;
+// Where a tensor has several names, under its first.
+std::vector<optimization::NamedTensor> select_tensors(const plugins::Model& model, bool only_trainable) {
+  std::vector<optimization::NamedTensor> selected;
   for (const plugins::NamedTensor& named : model.tensors()) {
-    // Tied weights are one parameter under several names: updated once.
-    const bool is_taken = std::any_of(parameters.begin(), parameters.end(),
+    const bool is_taken = std::any_of(selected.begin(), selected.end(),
                                       [&](const auto& taken) { return taken.tensor.is_same(named.tensor); });
-    if (named.trainable && !is_taken) parameters.push_back({named.name, named.tensor});
+    if ((named.trainable || !only_trainable) && !is_taken) selected.push_back({named.name, named.tensor});
   }
+  return selected;
+}
+
+std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& plan, const plugins::Model& model) {
+  // Tied weights are one parameter, updated once.
+  std::vector<optimization::NamedTensor> parameters = select_tensors(model, /*only_trainable=*/true);
   if (parameters.empty())
     throw Error(ErrorKind::plugin, plan.model.place + ": " + model.component().describe() + " has nothing to train");
   return parameters;
@@ -57,8 +80,9 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
                                                    const std::vector<plugins::Loss>& losses,
                                                    const std::vector<plugins::Metric>& metrics) {
   std::vector<std::vector<std::string>> names;
-  std::map<std::string, std::string> places{
-      {"loss", "the sum of losses"}, {"learning_rate", "the optimizer"}, {"skipped_samples", "the data"}};
+  std::map<std::string, std::string> places{{"loss", "the sum of losses"},     {"learning_rate", "the optimizer"},
+                                            {"skipped_samples", "the data"},   {"gradient_norm", "the optimizer step"},
+                                            {"loss_scale", "train.precision"}, {"skipped_steps", "train.non_finite"}};
   if (plan.losses.size() > 1)
     for (const config::LossPlan& loss : plan.losses)
       if (!places.emplace(loss.name, "the loss at " + loss.place).second)
@@ -119,6 +143,8 @@ Flow DataFlow::to_flow(const data::Batch& batch, bool training) const {
 
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
   prepare_libtorch(plan.run);
+  const c10::Device device(c10::kCPU);
+  precision::require_supported(plan.train.precision, device, plan.train.precision_place);
   plugins::Model model = build_model(plan, catalogue);
   auto optimizer = optimization::Optimizer::make(plan.optimizer, trainable_tensors(plan, model));
 
@@ -148,10 +174,17 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
     connect_metrics(training, *training.validation.back());
   }
 
-  training.steps_per_epoch = training.train->feed.batches();
+  const int64_t accumulate = plan.train.accumulate;
+  training.steps_per_epoch = (training.train->feed.batches() + accumulate - 1) / accumulate;
   training.total_steps = count_total_steps(plan.train, training.steps_per_epoch);
   const double base_lr = std::visit([](const auto& chosen) { return chosen.lr; }, plan.optimizer);
   training.schedule = optimization::Schedule::make(plan.schedule, base_lr, training.total_steps);
+  training.device = device;
+  training.precision = plan.train.precision;
+  if (plan.train.precision == config::Precision::fp16) training.scaler.emplace(device);
+  if (plan.train.average)
+    training.average = std::make_unique<optimization::WeightAverage>(
+        *plan.train.average, select_tensors(training.model, /*only_trainable=*/false));
   return training;
 }
 

@@ -3,22 +3,19 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
-#include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/training.h"
 
 namespace tenon::pipeline {
 
-// Throws Error(non_finite) naming the loss, its place in the run file, and the step. A loss of no items is not looked
-// at.
-void check_losses(const Training& training, const std::vector<LossValue>& values, int64_t step);
+// Throw Error(non_finite) naming the step, `after` (what went before), and the loss at its place in the run file, or
+// the first parameter whose gradient is not finite; "" if that is not known.
+[[noreturn]] void refuse_loss(const Training& training, size_t loss, double value, int64_t step,
+                              const std::string& after);
+[[noreturn]] void refuse_gradient(const Training& training, const std::string& parameter, int64_t step,
+                                  const std::string& after);
 
-// Throws Error(non_finite) naming the first parameter whose gradient is not finite, and the step. One wait for the
-// device, whatever the number of parameters.
-void check_gradients(const Training& training, int64_t step);
-
-// The name of the first tensor that holds NaN or infinity; "" if all are finite.
+// The name of the first tensor that holds NaN or infinity; "" if all are finite. Waits for the device.
 std::string find_non_finite(std::span<const plugins::NamedTensor> tensors, bool only_trainable);
 
 }  // namespace tenon::pipeline

@@ -4,41 +4,88 @@
 
 #include <cmath>
 
+#include "framework/precision/autocast.h"
 #include "framework/support/error.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
-LossValue read(const plugins::Loss& loss, const plugins::Loss::Result& result, int64_t step) {
-  const double weight = result.weight_tensor.defined() ? result.weight_tensor.item<double>() : result.weight;
-  if (!(weight >= 0) || std::isinf(weight))
-    throw support::Error(support::ErrorKind::plugin,
-                         loss.component().describe() + ", forward (after step " + std::to_string(step) +
-                             "): the weight is " + std::to_string(weight) +
-                             "; expected the number of items that the mean was taken over, 0 or more");
-  LossValue value{result.loss.item<double>(), weight, {}};
-  for (const at::Tensor& part : result.parts)
-    value.parts.push_back(part.defined() ? part.item<double>() : std::nan(""));
+// The inputs as the weights are kept.
+at::Tensor to_layout(const config::TrainSection& plan, at::Tensor input) {
+  if (plan.precision == config::Precision::bf16_true && input.is_floating_point()) input = input.to(at::kBFloat16);
+  if (plan.memory_format == config::MemoryFormat::channels_last && input.dim() == 4)
+    input = input.contiguous(at::MemoryFormat::ChannelsLast);
+  return input;
+}
+
+double take(std::span<const double>& values) {
+  const double value = values.front();
+  values = values.subspan(1);
   return value;
 }
 
 }  // namespace
 
-ComputedLosses compute_losses(Training& training, DataFlow& data, const Flow& flow,
-                              const plugins::RunPosition& position) {
-  ComputedLosses computed;
+void run_model(Training& training, DataFlow& data, Flow& flow, const plugins::RunPosition& position) {
+  const precision::Autocast autocast(training.precision, training.device.type());
+  std::vector<at::Tensor> inputs = data.model.front().gather(flow);
+  for (at::Tensor& input : inputs) input = to_layout(training.plan->train, std::move(input));
+  flow.outputs = training.model.forward(position, inputs);
+}
+
+std::vector<plugins::Loss::Result> compute_losses(Training& training, DataFlow& data, const Flow& flow,
+                                                  const plugins::RunPosition& position) {
+  const precision::Autocast autocast(training.precision, training.device.type());
+  std::vector<plugins::Loss::Result> results;
+  results.reserve(training.losses.size());
   for (size_t i = 0; i < training.losses.size(); ++i) {
     const std::vector<at::Tensor> inputs = data.losses[i].gather(flow);
     try {
-      computed.results.push_back(training.losses[i].forward(position, inputs));
+      results.push_back(training.losses[i].forward(position, inputs));
     } catch (const support::Error& error) {
       // What a loss cannot take often comes from elsewhere: a label that the dataset made, a width of the model.
       throw support::Error(error.kind(), error.what() + ("; its inputs were " + data.losses[i].describe(flow)));
     }
-    computed.values.push_back(read(training.losses[i], computed.results.back(), position.step));
   }
-  return computed;
+  return results;
+}
+
+// Detached, for the numbers may be read long after the graph has done its work.
+LossReading::LossReading(const std::vector<plugins::Loss::Result>& results) {
+  results_.reserve(results.size());
+  for (const plugins::Loss::Result& result : results) {
+    results_.push_back({result.loss.detach(), result.weight_tensor, result.weight, {}});
+    for (const at::Tensor& part : result.parts) results_.back().parts.push_back(part.defined() ? part.detach() : part);
+  }
+}
+
+void LossReading::add_scalars_to(std::vector<at::Tensor>& scalars) const {
+  for (const Result& result : results_) {
+    scalars.push_back(result.loss);
+    if (result.weight_tensor.defined()) scalars.push_back(result.weight_tensor);
+    for (const at::Tensor& part : result.parts)
+      if (part.defined()) scalars.push_back(part);
+  }
+}
+
+std::vector<LossValue> LossReading::read(const std::vector<plugins::Loss>& losses, std::span<const double>& values,
+                                         const plugins::RunPosition& position) const {
+  std::vector<LossValue> read;
+  read.reserve(results_.size());
+  for (size_t i = 0; i < results_.size(); ++i) {
+    const double mean = take(values);
+    const double weight = results_[i].weight_tensor.defined() ? take(values) : results_[i].weight;
+    if (!(weight >= 0) || std::isinf(weight))
+      throw support::Error(support::ErrorKind::plugin,
+                           losses[i].component().describe() + ", forward (" + position.at()() + "): the weight is " +
+                               std::to_string(weight) +
+                               "; expected the number of items that the mean was taken over, 0 or more");
+    LossValue& value = read.emplace_back(LossValue{mean, weight, {}});
+    for (const at::Tensor& part : results_[i].parts)
+      value.parts.push_back(part.defined() ? take(values) : std::nan(""));
+  }
+  return read;
 }
 
 }  // namespace tenon::pipeline

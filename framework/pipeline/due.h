@@ -33,6 +33,16 @@ class Due {
     return false;
   }
 
+  // Whether now() will hold after the next step, as far as that can be known before it.
+  bool is_due_next(const RunState& state) const {
+    switch (period_.unit) {
+      case config::Period::Unit::steps: return std::fmod(static_cast<double>(state.step + 1), period_.count) == 0;
+      case config::Period::Unit::epochs: return state.is_epoch_complete;
+      case config::Period::Unit::seconds: return state.time_s - counted_from_s_ >= period_.count;
+      default: return false;
+    }
+  }
+
   // To be told whenever the thing has been done, due or not, with the time at its end. Counted from its beginning, one
   // that takes longer than its period would be due again at once, and training would get a single step in between.
   void restart(const RunState& state) { counted_from_s_ = state.time_s; }

@@ -2,17 +2,27 @@
 
 #include <torch/torch.h>
 
+#include <span>
+
 #include "framework/pipeline/compute_losses.h"
+#include "framework/pipeline/readback.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
 void evaluate_batch(Training& training, DataFlow& data, const data::Batch& batch, const plugins::RunPosition& position,
-                    LossMeter& meter) {
+                    Readback& readback, LossMeter& meter) {
   Flow flow = data.to_flow(batch, /*training=*/false);
-  flow.outputs = training.model.forward(position, data.model.front().gather(flow));
-  meter.add(compute_losses(training, data, flow, position).values);
+  run_model(training, data, flow, position);
+  const LossReading losses(compute_losses(training, data, flow, position));
+  std::vector<at::Tensor> scalars;
+  losses.add_scalars_to(scalars);
+  readback.post(scalars, [&training, &meter, losses, position](const std::vector<double>& given) {
+    std::span<const double> values(given);
+    meter.add(losses.read(training.losses, values, position));
+  });
+  readback.settle();
   for (size_t i = 0; i < training.metrics.size(); ++i)
     training.metrics[i].update(position, data.metrics[i].gather(flow));
 }
@@ -25,16 +35,18 @@ std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins
   const torch::NoGradGuard no_grad;
   position.training = false;
   LossMeter meter(training.losses);
+  Readback readback(training.device, training.readback_lag);
   for (plugins::Metric& metric : training.metrics) metric.reset();
 
   int64_t done = 0;
   // Epoch 0: the same samples whenever the model is evaluated, for figures that can be compared.
   data.feed.start(0);
   while (const data::Batch* batch = data.feed.next()) {
-    if (batch->size > 0) evaluate_batch(training, data, *batch, position, meter);
+    if (batch->size > 0) evaluate_batch(training, data, *batch, position, readback, meter);
     if (!after_batch(++done)) return std::nullopt;
   }
 
+  readback.drain();
   const std::string prefix = data.name() + "/";
   NamedFigures figures{{prefix + "loss", meter.total()}};
   for (const auto& [name, value] : meter.parts()) figures.emplace_back(prefix + name, value);

@@ -25,6 +25,7 @@ struct RunState {
   double time_s = 0;                                            // since run_start
   double learning_rate = 0;                                     // of the step just done or about to be
   double step_loss = std::numeric_limits<double>::quiet_NaN();  // the sum of losses of the last step done
+  int64_t host_waits = 0;                                       // so far: times the training waited for the device
   std::string folder;                                           // the run's, absolute; empty where it leaves no files
   std::string error;                                            // what ended it, from run_exception on
 

@@ -1,12 +1,16 @@
 #include "framework/pipeline/train.h"
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <optional>
 
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/due.h"
 #include "framework/pipeline/evaluate.h"
 #include "framework/pipeline/loss_meter.h"
+#include "framework/pipeline/self_check.h"
 #include "framework/pipeline/train_step.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
@@ -14,6 +18,9 @@
 namespace tenon::pipeline {
 
 namespace {
+
+// What is evaluated and saved.
+using AveragedWeights = optimization::WeightAverage::InPlace;
 
 // REQUIRES: an exception is being handled.
 std::string describe_current_exception() {
@@ -41,10 +48,17 @@ class Loop {
         step_meter_(training.losses),
         log_meter_(training.losses),
         epoch_meter_(training.losses),
-        announce_([this](Event event) {
-          is_updating_ = is_updating_ || event == Event::optimizer_before;
-          announce(event);
-        }) {
+        step_(
+            training,
+            [this](Event event) {
+              is_updating_ = is_updating_ || event == Event::optimizer_before;
+              announce(event);
+            },
+            [this](const StepFigures& figures) { take(figures); }) {
+    if (training.plan->train.average) {
+      average_start_ = training.plan->train.average->start;
+      average_due_ = Due(training.plan->train.average->every);
+    }
     state_.folder = recorder.folder().string();
     state_.total_steps = training.total_steps;
     state_.steps_per_epoch = training.steps_per_epoch;
@@ -59,6 +73,7 @@ class Loop {
       announce(Event::run_setup);
       start_ = std::chrono::steady_clock::now();
       announce(Event::run_start);
+      check_precision(training_);
       if (!training_.plan->model.weights.empty()) announce(Event::checkpoint_loaded);
       if (training_.plan->validation.at_start) {
         validate();
@@ -95,35 +110,66 @@ class Loop {
     state_.is_epoch_complete = false;
     epoch_meter_.reset();
     announce(Event::epoch_start);
-    DataFlow& data = *training_.train;
-    data.feed.start(state_.epoch);
+    data::Feed& feed = training_.train->feed;
+    feed.start(state_.epoch);
     for (int64_t batches = 0; !is_over();) {
-      const data::Batch* batch = data.feed.next();
+      const data::Batch* batch = feed.next();
       if (!batch) break;
-      state_.is_epoch_complete = ++batches == state_.steps_per_epoch;
-      if (batch->size > 0) {
-        announce(Event::batch_fetched);
-        run_step(*batch);
-      }
+      state_.is_epoch_complete = ++batches == feed.batches();
+      if (batch->size > 0) add_to_step(*batch);
+      if (batches % training_.plan->train.accumulate != 0 && !state_.is_epoch_complete) continue;
+      if (step_.has_batches()) finish_step();
       after_step();
     }
     end_epoch();
   }
 
-  void run_step(const data::Batch& batch) {
-    state_.learning_rate = training_.schedule.learning_rate(state_.step);
-    announce(Event::step_start);
-    const auto values = train_step(training_, batch, position(), state_.learning_rate, announce_);
-    ++state_.step;
-    ++state_.step_in_epoch;
-    is_updating_ = false;
+  void add_to_step(const data::Batch& batch) {
+    announce(Event::batch_fetched);
+    if (!step_.has_batches()) {
+      state_.learning_rate = training_.schedule.learning_rate(state_.step);
+      announce(Event::step_start);
+    }
+    step_.add(batch, position());
     state_.samples_in_epoch += batch.size;
-    log_meter_.add(values);
-    epoch_meter_.add(values);
-    step_meter_.reset();
-    step_meter_.add(values);
-    state_.step_loss = step_meter_.total();
+  }
+
+  void finish_step() {
+    const bool with_norm = log_due_.is_due_next(state_) || state_.is_epoch_complete || verdict_.log;
+    was_skipped_ = false;
+    step_.finish(state_.learning_rate, with_norm);
+    is_updating_ = false;
+    if (!was_skipped_) {
+      ++state_.step;
+      ++state_.step_in_epoch;
+      update_average();
+    }
     announce(Event::step_end);
+  }
+
+  // What a step gave, when the device has given it.
+  void take(const StepFigures& figures) {
+    was_skipped_ = figures.was_skipped;
+    skipped_steps_ += figures.was_skipped ? 1 : 0;
+    loss_scale_ = figures.loss_scale;
+    gradient_norm_ = figures.gradient_norm;
+    if (figures.was_skipped) return;
+    step_meter_.reset();
+    for (const std::vector<LossValue>& values : figures.losses) {
+      log_meter_.add(values);
+      epoch_meter_.add(values);
+      step_meter_.add(values);
+    }
+    state_.step_loss = step_meter_.total();
+  }
+
+  void update_average() {
+    if (!training_.average) return;
+    const config::Period& start = *average_start_;
+    const double passed =
+        static_cast<double>(start.unit == config::Period::Unit::epochs ? state_.epoch - 1 : state_.step - 1);
+    const bool has_begun = start.unit == config::Period::Unit::never || passed >= start.count;
+    if (average_due_->now(state_) && has_begun) training_.average->update();
   }
 
   // What happens at its times. Each stage may be asked for by the observers of an earlier one.
@@ -140,6 +186,7 @@ class Loop {
 
   void log() {
     verdict_.log = false;
+    step_.readback().drain();
     NamedFigures figures = training_figures(log_meter_);
     log_meter_.reset();
     remember(figures);
@@ -152,6 +199,8 @@ class Loop {
   // All sets, and then one validation_end, so that an observer of it sees the figures of all. A signal ends it without.
   void validate() {
     verdict_.evaluate = false;
+    step_.readback().drain();
+    const AveragedWeights averaged(training_.average.get());
     std::vector<NamedFigures> lines;
     for (const auto& data : training_.validation) {
       state_.validation_name = data->name();
@@ -179,6 +228,7 @@ class Loop {
 
   void save_checkpoint() {
     verdict_.save = false;
+    step_.readback().drain();
     const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
     if (!bad.empty())
       throw support::Error(support::ErrorKind::non_finite,
@@ -190,7 +240,10 @@ class Loop {
 
   void write_checkpoint() {
     announce(Event::checkpoint_before);
-    recorder_.save_checkpoint(state_, training_.model.tensors());
+    {
+      const AveragedWeights averaged(training_.average.get());
+      recorder_.save_checkpoint(state_, training_.model.tensors());
+    }
     last_saved_step_ = state_.step;
     recorder_.record(LineKind::checkpoint, state_, {});
     announce(Event::checkpoint_after);
@@ -208,6 +261,7 @@ class Loop {
   void save_after_failure() noexcept {
     if (is_updating_ || last_saved_step_ >= state_.step || state_.step == 0) return;
     try {
+      const AveragedWeights averaged(training_.average.get());
       if (!find_non_finite(training_.model.tensors(), /*only_trainable=*/false).empty()) return;
       recorder_.save_checkpoint(state_, training_.model.tensors());
       recorder_.record(LineKind::checkpoint, state_, {});
@@ -220,6 +274,9 @@ class Loop {
     NamedFigures figures{{"train/loss", meter.total()}};
     for (const auto& [name, value] : meter.parts()) figures.emplace_back("train/" + name, value);
     figures.emplace_back("train/learning_rate", state_.learning_rate);
+    if (!std::isnan(gradient_norm_)) figures.emplace_back("train/gradient_norm", gradient_norm_);
+    if (training_.scaler) figures.emplace_back("train/loss_scale", loss_scale_);
+    if (training_.may_skip_steps()) figures.emplace_back("train/skipped_steps", skipped_steps_);
     return figures;
   }
   NamedFigures epoch_figures() const {
@@ -230,6 +287,7 @@ class Loop {
 
   // An epoch that a stop cut short has no line: it would read like that of a whole one.
   void end_epoch() {
+    step_.readback().drain();
     NamedFigures figures = epoch_figures();
     remember(figures);
     announce(Event::epoch_end);
@@ -253,6 +311,7 @@ class Loop {
 
   void announce(Event event) {
     update_time();
+    state_.host_waits = step_.readback().waits();
     announcer_.announce(event, state_, verdict_);
   }
 
@@ -291,10 +350,16 @@ class Loop {
     recorder_.record(LineKind::step, state_, figures);
   }
 
-  plugins::RunPosition position() const { return {true, state_.step, state_.epoch, 0, 1, training_.plan->run.seed}; }
+  plugins::RunPosition position() const {
+    plugins::RunPosition position{true, state_.step, state_.epoch, 0, 1, training_.plan->run.seed};
+    position.checkpoints_activations = training_.plan->train.activation_checkpointing;
+    return position;
+  }
 
   void learn_directions() {
-    state_.directions = {{"train/learning_rate", 0}};
+    state_.directions = {{"train/learning_rate", 0}, {"train/gradient_norm", 0}};
+    if (training_.scaler) state_.directions["train/loss_scale"] = 0;
+    if (training_.may_skip_steps()) state_.directions["train/skipped_steps"] = -1;
     if (training_.train->feed.may_skip()) state_.directions["train/skipped_samples"] = -1;
     learn_loss_directions("train/");
     for (const auto& data : training_.validation) {
@@ -322,7 +387,13 @@ class Loop {
   LossMeter step_meter_;   // of the last step
   LossMeter log_meter_;    // since the last log
   LossMeter epoch_meter_;  // since the epoch began
-  std::function<void(Event)> announce_;
+  TrainStep step_;
+  std::optional<config::Period> average_start_;
+  std::optional<Due> average_due_;
+  double gradient_norm_ = std::numeric_limits<double>::quiet_NaN();  // of the last step whose norm was asked for
+  double loss_scale_ = 1;
+  double skipped_steps_ = 0;
+  bool was_skipped_ = false;  // the step just done
   RunState state_;
   Verdict verdict_;
   RunReport report_;

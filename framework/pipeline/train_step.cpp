@@ -2,11 +2,12 @@
 
 #include <torch/torch.h>
 
-#include <optional>
+#include <cmath>
+#include <limits>
+#include <span>
 
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_registered.h"
-#include "framework/pipeline/compute_losses.h"
 #include "framework/plugins/guard.h"
 #include "framework/plugins/host_table.h"
 #include "framework/support/error.h"
@@ -18,27 +19,14 @@ using support::ErrorKind;
 
 namespace {
 
-// The sum of the losses by their factors; undefined if none has an item. One loss of factor 1 stays as it is, with no
-// operation to round it.
-at::Tensor add_up(const std::vector<plugins::Loss>& losses, const ComputedLosses& computed) {
-  at::Tensor total;
-  for (size_t i = 0; i < losses.size(); ++i) {
-    if (computed.values[i].weight == 0) continue;
-    const at::Tensor& loss = computed.results[i].loss;
-    const at::Tensor part = losses[i].factor() == 1 ? loss : loss * losses[i].factor();
-    total = total.defined() ? total + part : part;
-  }
-  return total;
-}
-
 // Under the model's name, since what fails or crashes here are gradients of its operators.
-void run_backward(const plugins::Model& model, const at::Tensor& total, int64_t step) {
+void run_backward(const plugins::Model& model, const at::Tensor& total, bool keep_graph, int64_t step) {
   std::optional<Error> of_function;  // a plugin's own gradient failed: the error names it already
   plugins::call_plugin(
       model.component(), "backward",
       [&] {
         try {
-          total.backward();
+          total.backward({}, keep_graph);
         } catch (const Error& error) {
           of_function = error;
         } catch (const c10::Error& error) {
@@ -50,39 +38,138 @@ void run_backward(const plugins::Model& model, const at::Tensor& total, int64_t 
   if (of_function) throw *of_function;
 }
 
+at::TensorOptions floats_on(const c10::Device& device) { return at::TensorOptions(device).dtype(at::kFloat); }
+
 }  // namespace
 
-std::vector<LossValue> train_step(Training& training, const data::Batch& batch, const plugins::RunPosition& position,
-                                  double learning_rate, const std::function<void(Event)>& announce) {
-  const int64_t step = position.step + 1;
-  DataFlow& data = *training.train;
+TrainStep::TrainStep(Training& training, std::function<void(Event)> announce,
+                     std::function<void(const StepFigures&)> deliver)
+    : training_(training),
+      announce_(std::move(announce)),
+      deliver_(std::move(deliver)),
+      readback_(training.device, training.readback_lag),
+      gradients_(training.optimizer->parameters()),
+      groups_(training.losses, gradients_, training.optimizer->parameters().size(), training.plan->train.accumulate,
+              training.train->feed.batch_size(), readback_.is_immediate()),
+      one_(at::ones({}, floats_on(training.device))),
+      found_(at::zeros({}, floats_on(training.device))),
+      may_skip_(training.may_skip_steps()) {}
+
+void TrainStep::add(const data::Batch& batch, plugins::RunPosition position) {
+  if (!has_batches()) position_ = position;
+  position.part = static_cast<uint32_t>(readings_.size());
+  DataFlow& data = *training_.train;
   Flow flow = data.to_flow(batch, /*training=*/true);
-  flow.outputs = training.model.forward(position, data.model.front().gather(flow));
-  announce(Event::forward_end);
+  run_model(training_, data, flow, position);
+  announce_(Event::forward_end);
+  const std::vector<plugins::Loss::Result> results = compute_losses(training_, data, flow, position);
+  readings_.emplace_back(results);
+  announce_(Event::loss_end);
+  groups_.add(results, batch.size, [this](const at::Tensor& total, bool keep_graph) { backward(total, keep_graph); });
+  announce_(Event::backward_end);
+}
 
-  ComputedLosses computed = compute_losses(training, data, flow, position);
-  check_losses(training, computed.values, step);
-  announce(Event::loss_end);
-
-  const at::Tensor total = add_up(training.losses, computed);
-  if (total.defined()) {
-    if (!total.requires_grad())
-      throw Error(ErrorKind::plugin,
-                  training.losses.front().component().describe() +
-                      ", forward: the loss does not depend on any trainable parameter, so there is no gradient; "
-                      "expected a result of operators over the model's outputs");
-    if (position.step == 0) check_registered(training, total);
-    run_backward(training.model, total, step);
+void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
+  if (!total.requires_grad())
+    throw Error(ErrorKind::plugin,
+                training_.losses.front().component().describe() +
+                    ", forward: the loss does not depend on any trainable parameter, so there is no gradient; "
+                    "expected a result of operators over the model's outputs");
+  if (position_.step == 0) check_registered(training_, total);
+  if (!readback_.is_immediate()) {
+    const at::NoGradGuard no_grad;
+    found_.copy_(at::maximum(found_, at::isfinite(total).logical_not().to(at::kFloat)));
   }
-  announce(Event::backward_end);
-  check_gradients(training, step);
-  announce(Event::grads_ready);
+  run_backward(training_.model, training_.scaler ? training_.scaler->scale(total) : total, keep_graph,
+               position_.step + 1);
+}
 
-  announce(Event::optimizer_before);
-  if (total.defined()) training.optimizer->step(learning_rate);
-  training.optimizer->zero_grad();
-  announce(Event::optimizer_after);
-  return std::move(computed.values);
+void TrainStep::finish(double learning_rate, bool with_norm) {
+  const config::TrainSection& plan = training_.plan->train;
+  check_gradients();
+  announce_(Event::grads_ready);
+
+  at::Tensor norm;
+  if (plan.clip_value > 0) gradients_.clip_value(plan.clip_value);
+  if (with_norm || plan.clip_norm > 0) norm = gradients_.norm();
+  post(norm);
+  readback_.settle();
+  if (plan.clip_norm > 0) gradients_.clip_norm(norm, plan.clip_norm);
+  update(learning_rate);
+}
+
+// Unscales, divides by the weights and looks for NaN and infinity, in one pass over the gradients.
+void TrainStep::check_gradients() {
+  at::Tensor factor = groups_.combine();
+  gradients_.gather();
+  if (training_.scaler) {
+    const at::Tensor inverse = training_.scaler->inverse();
+    factor = factor.defined() ? factor * inverse : inverse;
+  }
+  gradients_.scale_and_check(factor.defined() ? factor : one_, found_);
+}
+
+// Starts to bring the step's figures to the host.
+void TrainStep::post(const at::Tensor& norm) {
+  std::vector<at::Tensor> scalars{found_};
+  if (norm.defined()) scalars.push_back(norm);
+  if (training_.scaler) scalars.push_back(training_.scaler->factor());
+  for (const LossReading& reading : readings_) reading.add_scalars_to(scalars);
+  // A later step has other gradients by the time this one's figures come.
+  std::optional<Gradients::Magnitudes> magnitudes;
+  if (!readback_.is_immediate()) magnitudes = gradients_.magnitudes();
+
+  readback_.post(scalars, [this, magnitudes, has_norm = norm.defined(), readings = std::move(readings_),
+                           position = position_](const std::vector<double>& given) {
+    std::span<const double> values(given);
+    const auto take = [&values] {
+      const double value = values.front();
+      values = values.subspan(1);
+      return value;
+    };
+    StepFigures figures{{}, std::numeric_limits<double>::quiet_NaN(), 1, take() != 0};
+    if (has_norm) figures.gradient_norm = take();
+    if (training_.scaler) figures.loss_scale = take();
+    for (const LossReading& reading : readings)
+      figures.losses.push_back(reading.read(training_.losses, values, position));
+    figures.was_skipped = !is_finite(figures, magnitudes ? &*magnitudes : nullptr, position.step + 1);
+    was_skipped_ = figures.was_skipped;
+    deliver_(figures);
+  });
+  readings_.clear();
+}
+
+// Throws where the run is to end.
+bool TrainStep::is_finite(const StepFigures& figures, const Gradients::Magnitudes* magnitudes, int64_t step) const {
+  const LossValue* bad = nullptr;
+  size_t loss = 0;
+  for (const std::vector<LossValue>& values : figures.losses)
+    for (size_t i = 0; i < values.size() && !bad; ++i)
+      if (values[i].weight > 0 && !std::isfinite(values[i].mean)) bad = &values[loss = i];
+  if (!bad && !figures.was_skipped) return true;
+  // A scale that is halved until nothing overflows is at work, not at fault.
+  const bool may_go_on = may_skip_ && (skipped_in_a_row_ < training_.plan->train.max_skipped_steps ||
+                                       (training_.scaler && figures.loss_scale > 1));
+  if (may_go_on) return false;
+  const std::string after =
+      may_skip_ ? ", after " + std::to_string(skipped_in_a_row_) + " steps in a row were skipped" : "";
+  if (bad) refuse_loss(training_, loss, bad->mean, step, after);
+  refuse_gradient(training_, gradients_.name_first_bad(magnitudes ? *magnitudes : gradients_.magnitudes()), step,
+                  after);
+}
+
+void TrainStep::update(double learning_rate) {
+  // Who goes on after a step that was skipped has to know of it before the next: counters and schedule stand still.
+  if (may_skip_) readback_.drain();
+  announce_(Event::optimizer_before);
+  if (groups_.has_gradient() && !was_skipped_) training_.optimizer->step(learning_rate);
+  if (training_.scaler) training_.scaler->update(found_);
+  training_.optimizer->zero_grad();
+  if (was_skipped_) found_.zero_();
+  skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
+  was_skipped_ = false;
+  groups_.reset();
+  announce_(Event::optimizer_after);
 }
 
 }  // namespace tenon::pipeline

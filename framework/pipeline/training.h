@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "framework/data/feed.h"
 #include "framework/optimization/optimizer.h"
 #include "framework/optimization/schedule.h"
+#include "framework/optimization/weight_average.h"
 #include "framework/pipeline/batch_transforms.h"
 #include "framework/pipeline/connections.h"
 #include "framework/plugins/callback.h"
@@ -17,6 +19,7 @@
 #include "framework/plugins/loss.h"
 #include "framework/plugins/metric.h"
 #include "framework/plugins/model.h"
+#include "framework/precision/loss_scaler.h"
 
 namespace tenon::pipeline {
 
@@ -53,9 +56,17 @@ struct Training {
   std::unique_ptr<DataFlow> train;
   std::vector<std::unique_ptr<DataFlow>> validation;
   int64_t total_steps;
-  int64_t steps_per_epoch;
+  int64_t steps_per_epoch;  // of train.accumulate batches each, the last of those that are left
   std::unique_ptr<optimization::Optimizer> optimizer;
   optimization::Schedule schedule;
+  c10::Device device = c10::Device(c10::kCPU);
+  config::Precision precision = config::Precision::fp32;      // that batches are computed in: the plan's
+  std::optional<precision::LossScaler> scaler = {};           // of fp16 alone
+  std::unique_ptr<optimization::WeightAverage> average = {};  // null: the weights themselves are evaluated and saved
+  size_t readback_lag = 0;                                    // for tests, see Readback
+
+  // Whether a step that is not finite is passed over.
+  bool may_skip_steps() const { return scaler || plan->train.non_finite == config::NonFinite::skip; }
 };
 
 // Creates and connects all components, in the order: model -> losses, metrics -> data -> optimizer, schedule. The plan

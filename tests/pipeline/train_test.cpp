@@ -219,3 +219,62 @@ TEST_CASE("several validation sets are evaluated under their own names") {
   CHECK(has_test);
   CHECK(has_seen);
 }
+
+TEST_CASE("a precision that the device lacks is refused before anything is trained") {
+  CHECK_THROWS_WITH_AS(
+      BuiltRun({{"train.precision=\"tf32\""}}),
+      doctest::Contains("train.precision is \"tf32\", which CUDA devices have; expected of the device cpu"),
+      tenon::support::Error);
+}
+
+TEST_CASE("bfloat16 autocast and bfloat16 weights learn about what float32 does") {
+  const std::vector<std::string> twenty{"train.epochs=20", "optimizer={use=\"adamw\",lr=0.01}"};
+  for (const char* precision : {"bf16", "bf16_true", "fp16"}) {
+    Setup setup{twenty};
+    setup.overrides.push_back(std::string("train.precision=\"") + precision + '"');
+    BuiltRun run(setup);
+    run.train();
+    CHECK(run.recorder.of_kind(LineKind::validation).back().at("validation/accuracy") > 0.9);
+    const bool is_true = std::string(precision) == "bf16_true";
+    CHECK(run.recorder.weights.at("layers.0.weight").scalar_type() == (is_true ? at::kBFloat16 : at::kFloat));
+  }
+}
+
+TEST_CASE("channels last changes results by rounding alone, and leaves checkpoints as they are") {
+  const std::vector<std::string> cnn{"model={use=\"small_cnn\",params={width=8}}", "train={steps=2}"};
+  Setup last{cnn};
+  last.overrides.push_back("train.memory_format=\"channels_last\"");
+  const auto plain = weights_after({cnn});
+  for (const auto& [name, tensor] : weights_after(last)) {
+    INFO(name);
+    CHECK(torch::allclose(tensor, plain.at(name), 1e-3, 1e-5));
+  }
+}
+
+TEST_CASE("averaged weights are those of the update rule, and are what is evaluated and saved") {
+  // Saved after every step, the weights without an average are the ones that enter it.
+  struct Weights final : Observer {
+    explicit Weights(BuiltRun& run) : run_(run) {}
+    bool wants(Event event) const override { return event == Event::step_end; }
+    void on_event(Event, const RunState&, Verdict&) override {
+      steps.push_back(run_.training->model.tensors()[0].tensor.detach().clone());
+    }
+    BuiltRun& run_;
+    std::vector<at::Tensor> steps;
+  };
+  for (const char* average :
+       {"{use=\"ema\",decay=0.75}", "{use=\"swa\",every=\"1 step\"}", "{use=\"ema\",decay=0.75,start=\"2 steps\"}"}) {
+    BuiltRun run({{"train={steps=5,average=" + std::string(average) + "}"}});
+    Weights weights(run);
+    run.train({&weights});
+    const bool is_ema = std::string(average).find("ema") != std::string::npos;
+    const size_t first = std::string(average).find("start") != std::string::npos ? 2 : 0;
+    at::Tensor expected = weights.steps[first].clone();
+    for (size_t i = first + 1; i < 5; ++i)
+      expected = expected.lerp(weights.steps[i], is_ema ? 0.25 : 1 / static_cast<double>(i - first + 1));
+    CHECK(torch::equal(run.recorder.weights.at("layers.0.weight"), expected));
+    CHECK_FALSE(torch::equal(run.recorder.weights.at("layers.0.weight"), weights.steps.back()));
+    // Training went on with its own.
+    CHECK(torch::equal(run.training->model.tensors()[0].tensor.detach(), weights.steps.back()));
+  }
+}

@@ -42,7 +42,7 @@ plugins::Catalogue open_plugins() {
   const fs::path built = TENON_BINARY_DIR;
   std::vector<fs::path> directories{built / "plugins"};
   for (const char* fixture :
-       {"counting", "event_recorder", "noise", "reporting", "sentences", "stopping", "torn", "two_parts"})
+       {"counting", "event_recorder", "noise", "poisoned", "reporting", "segmented", "sentences", "stopping", "torn", "two_parts"})
     directories.push_back(built / "tests/fixtures/plugins" / fixture);
   return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build());
 }

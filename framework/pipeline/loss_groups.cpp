@@ -1,0 +1,142 @@
+#include "framework/pipeline/loss_groups.h"
+
+#include <torch/torch.h>
+
+#include "framework/pipeline/readback.h"
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+at::Tensor add(const at::Tensor& total, const at::Tensor& part) { return total.defined() ? total + part : part; }
+
+// One loss of factor 1 stays as it is, with no operation to round it.
+at::Tensor times(const at::Tensor& loss, double factor) { return factor == 1 ? loss : loss * factor; }
+
+// A mean over nothing may be NaN, and NaN times 0 is NaN.
+at::Tensor zero_if_empty(const at::Tensor& loss, const at::Tensor& weight) {
+  return at::where(weight > 0, loss, at::zeros_like(loss));
+}
+
+}  // namespace
+
+LossGroups::LossGroups(const std::vector<plugins::Loss>& losses, Gradients& gradients, size_t parameters,
+                       int64_t accumulate, int64_t batch_size, bool reads_weights)
+    : losses_(losses),
+      gradients_(gradients),
+      parameters_(parameters),
+      accumulates_(accumulate > 1),
+      batch_size_(static_cast<double>(batch_size)),
+      reads_weights_(reads_weights) {}
+
+void LossGroups::reset() {
+  groups_.clear();
+  has_gradient_ = false;
+}
+
+void LossGroups::add(const std::vector<plugins::Loss::Result>& results, int64_t samples, const Backward& backward) {
+  if (!accumulates_) {
+    const at::Tensor total = add_up_means(results);
+    if (!total.defined()) return;
+    has_gradient_ = true;
+    backward(total, /*keep_graph=*/false);
+    return;
+  }
+  if (groups_.empty()) groups_ = make_groups(results, samples);
+  for (Group& group : groups_) {
+    const at::Tensor total = add_up_sums(group, results, samples);
+    if (!total.defined()) continue;
+    has_gradient_ = true;
+    if (groups_.size() == 1) {
+      backward(total, /*keep_graph=*/false);
+      continue;
+    }
+    gradients_.exchange(group.gradients);
+    backward(total, /*keep_graph=*/&group != &groups_.back());
+    gradients_.exchange(group.gradients);
+  }
+}
+
+// The losses that count samples are one group, every other is one of its own: its weight may be known to the device
+// alone, and change from batch to batch.
+std::vector<LossGroups::Group> LossGroups::make_groups(const std::vector<plugins::Loss::Result>& results,
+                                                       int64_t samples) const {
+  std::vector<Group> groups;
+  Group of_samples{{}, true};
+  for (size_t i = 0; i < results.size(); ++i) {
+    const bool counts_samples =
+        !results[i].weight_tensor.defined() && results[i].weight == static_cast<double>(samples);
+    if (counts_samples)
+      of_samples.losses.push_back(i);
+    else
+      groups.push_back({{i}, false});
+  }
+  if (!of_samples.losses.empty()) groups.push_back(std::move(of_samples));
+  if (groups.size() > 1)
+    for (Group& group : groups) group.gradients.resize(parameters_);
+  return groups;
+}
+
+at::Tensor LossGroups::add_up_means(const std::vector<plugins::Loss::Result>& results) const {
+  at::Tensor total;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const plugins::Loss::Result& result = results[i];
+    at::Tensor mean = result.loss;
+    if (result.weight_tensor.defined() && !reads_weights_)
+      mean = zero_if_empty(mean, result.weight_tensor);
+    else if ((result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight) == 0)
+      continue;
+    total = pipeline::add(total, times(mean, losses_[i].factor()));
+  }
+  return total;
+}
+
+at::Tensor LossGroups::add_up_sums(Group& group, const std::vector<plugins::Loss::Result>& results,
+                                   int64_t samples) const {
+  at::Tensor total;
+  for (const size_t i : group.losses) {
+    const plugins::Loss::Result& result = results[i];
+    const bool is_first = i == group.losses.front();
+    if (result.weight_tensor.defined() && !reads_weights_) {
+      const at::Tensor weight = result.weight_tensor.detach().reshape({}).to(at::kDouble);
+      if (is_first) group.device_weight = group.device_weight.defined() ? group.device_weight + weight : weight;
+      const at::Tensor mean = zero_if_empty(result.loss, weight);
+      total = pipeline::add(total, mean * (weight * (losses_[i].factor() / batch_size_)).to(at::kFloat));
+      continue;
+    }
+    const double weight = result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight;
+    if (group.losses.size() > 1 && weight != static_cast<double>(samples))
+      throw support::Error(support::ErrorKind::plugin,
+                           losses_[i].component().describe() + ", forward: the weight is " + std::to_string(weight) +
+                               " for a batch of " + std::to_string(samples) +
+                               " samples, and was the number of samples for the step's first batch; expected it to "
+                               "count the same in all batches of a step, or to be given as a tensor");
+    if (is_first) group.weight += weight;
+    if (weight != 0) total = pipeline::add(total, times(result.loss, weight * (losses_[i].factor() / batch_size_)));
+  }
+  return total;
+}
+
+at::Tensor LossGroups::factor_of(const Group& group) const {
+  if (!group.device_weight.defined())
+    return at::scalar_tensor(group.weight > 0 ? batch_size_ / group.weight : 0.0, at::kFloat);
+  const at::Tensor weight = group.device_weight + group.weight;
+  return at::where(weight > 0, batch_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
+}
+
+at::Tensor LossGroups::combine() {
+  if (!accumulates_ || groups_.empty()) return {};
+  if (groups_.size() == 1) return factor_of(groups_.front());
+  const at::NoGradGuard no_grad;
+  for (Group& group : groups_) {
+    std::vector<at::Tensor> given;
+    for (const at::Tensor& gradient : group.gradients)
+      if (gradient.defined()) given.push_back(gradient);
+    if (!given.empty()) at::_foreach_mul_(given, factor_of(group));
+    gradients_.add(group.gradients);
+  }
+  return {};
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,82 @@
+#include "framework/pipeline/self_check.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "framework/pipeline/compute_losses.h"
+#include "framework/pipeline/readback.h"
+#include "framework/precision/autocast.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+// Far above what rounding does to the mean over a batch, far below what a sum that loses its small terms does.
+constexpr double kTolerance = 0.1;
+
+// What a model draws here, it must not lack later.
+class KeepRandomState {
+ public:
+  KeepRandomState() : state_(at::detail::getDefaultCPUGenerator().get_state()) {}
+  ~KeepRandomState() { generator_.set_state(state_); }
+
+ private:
+  at::Generator generator_ = at::detail::getDefaultCPUGenerator();
+  at::Tensor state_;
+};
+
+std::vector<LossValue> compute(Training& training, const data::Batch& batch, const plugins::RunPosition& position) {
+  DataFlow& data = *training.train;
+  Flow flow = data.to_flow(batch, /*training=*/false);
+  run_model(training, data, flow, position);
+  const LossReading reading(compute_losses(training, data, flow, position));
+  std::vector<at::Tensor> scalars;
+  reading.add_scalars_to(scalars);
+  std::vector<double> numbers;
+  for (const at::Tensor& scalar : scalars) numbers.push_back(read_scalar(scalar));
+  std::span<const double> values(numbers);
+  return reading.read(training.losses, values, position);
+}
+
+void compare(const Training& training, size_t i, const LossValue& low, const LossValue& full) {
+  if (full.weight == 0) return;
+  const std::string precision = to_string(training.plan->train.precision);
+  std::ostringstream text;
+  text << "the loss " << training.losses[i].name() << " of the first batch is " << low.mean << " in " << precision
+       << " and " << full.mean << " in fp32";
+  if (std::isfinite(full.mean) && !std::isfinite(low.mean))
+    throw support::Error(support::ErrorKind::non_finite,
+                         training.plan->train.precision_place + ": " + text.str() +
+                             "; expected a finite number: choose another train.precision, or scale the inputs");
+  const bool differs = std::abs(low.mean - full.mean) > kTolerance * std::max(1e-3, std::abs(full.mean));
+  if (differs)
+    support::log_warning(text.str() + ": train.precision may be too low for this model");
+  else
+    support::log_info(text.str());
+}
+
+}  // namespace
+
+void check_precision(Training& training) {
+  if (!precision::autocast_dtype(training.plan->train.precision)) return;
+  const torch::NoGradGuard no_grad;
+  const KeepRandomState keep;
+  const plugins::RunPosition position{false, 0, 0, 0, 1, training.plan->run.seed};
+  training.train->feed.start(1);
+  const data::Batch* batch = training.train->feed.next();
+  if (!batch || batch->size == 0) return;
+  const std::vector<LossValue> low = compute(training, *batch, position);
+  config::Precision& precision = training.precision;
+  const config::Precision chosen = precision;
+  precision = config::Precision::fp32;
+  const std::vector<LossValue> full = compute(training, *batch, position);
+  precision = chosen;
+  for (size_t i = 0; i < low.size(); ++i) compare(training, i, low[i], full[i]);
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,93 @@
+#include "framework/pipeline/train_step.h"
+
+#include <vector>
+
+#include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+namespace {
+
+const std::string kIgnoring =
+    "[[loss]]\nuse = \"cross_entropy\"\nname = \"without_threes\"\nweight = 0.5\nparams = { ignore_index = 3 }\n";
+const std::string kTwoParts = "[[loss]]\nuse = \"two_parts\"\nweight = 0.25\n";
+
+// The gradient of the first 32 digits, given to one step in batches of these sizes: what sgd of rate 1 subtracts.
+std::vector<at::Tensor> gradient_of(const std::vector<int64_t>& sizes, const std::string& losses = "",
+                                    const std::vector<std::string>& overrides = {}) {
+  Setup setup{{"data.batch_size=32", "data.shuffle=false", "optimizer={use=\"sgd\",lr=1.0}", "run.deterministic=true",
+               "train.accumulate=" + std::to_string(sizes.size())},
+              losses};
+  for (const std::string& text : overrides) setup.overrides.push_back(text);
+  BuiltRun run(setup);
+  Training& training = *run.training;
+  std::vector<at::Tensor> before;
+  for (const auto& named : training.model.tensors()) before.push_back(named.tensor.detach().clone());
+  TrainStep step(
+      training, [](Event) {}, [](const StepFigures&) {});
+  training.train->feed.start(1);
+  tenon::data::Batch batch = *training.train->feed.next();
+  for (const int64_t size : sizes) {
+    batch.size = size;
+    for (auto& field : batch.fields) field.shape[0] = size;
+    step.add(batch, {true, 0, 1, 0, 1, 0});
+    for (auto& field : batch.fields) {
+      const bool is_label = field.shape.size() == 1;
+      field.data += size * (is_label ? 8 : 64 * 4);
+    }
+  }
+  step.finish(1.0, false);
+  std::vector<at::Tensor> gradients;
+  for (size_t i = 0; i < before.size(); ++i)
+    gradients.push_back(before[i] - training.model.tensors()[i].tensor.detach());
+  return gradients;
+}
+
+double relative_difference(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    largest = std::max(largest, (a[i] - b[i]).norm().item<double>() / b[i].norm().item<double>());
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("a step has the gradient of one batch, however it is split") {
+  const auto whole = gradient_of({32});
+  CHECK(relative_difference(gradient_of({8, 8, 8, 8}), whole) < 1e-6);
+  CHECK(relative_difference(gradient_of({5, 8, 8, 8, 3}), whole) < 1e-6);
+  CHECK(relative_difference(gradient_of({31, 1}), whole) < 1e-6);
+  CHECK(relative_difference(gradient_of({8, 8, 8, 7}), whole) > 1e-3);  // the test would notice a sample
+}
+
+TEST_CASE("so do losses that count different items, and losses with a gradient in common") {
+  for (const std::string& losses : {kIgnoring, kTwoParts, kIgnoring + kTwoParts}) {
+    const auto whole = gradient_of({32}, losses);
+    CHECK(relative_difference(gradient_of({8, 8, 8, 8}, losses), whole) < 1e-6);
+    CHECK(relative_difference(gradient_of({5, 8, 8, 8, 3}, losses), whole) < 1e-6);
+  }
+}
+
+TEST_CASE("a loss scale changes the gradient by rounding alone") {
+  // In fp16 products are rounded, so that the batches' own shapes matter: the same ones are compared.
+  const auto plain = gradient_of({8, 8, 8, 8});
+  const auto scaled = gradient_of({8, 8, 8, 8}, "", {"train.precision=\"fp16\""});
+  CHECK(relative_difference(scaled, plain) < 5e-3);
+  CHECK(relative_difference(scaled, plain) > 0);
+}
+
+TEST_CASE("clipping by norm and by value is that of torch.nn.utils") {
+  const auto plain = gradient_of({32});
+  double squares = 0;
+  for (const at::Tensor& gradient : plain) squares += gradient.square().sum().item<double>();
+  const double norm = std::sqrt(squares);
+  const auto by_norm = gradient_of({32}, "", {"train.clip_norm=0.25"});
+  const auto by_value = gradient_of({32}, "", {"train.clip_value=0.01"});
+  for (size_t i = 0; i < plain.size(); ++i) {
+    CHECK(torch::allclose(by_norm[i], plain[i] * (0.25 / (norm + 1e-6)), 1e-4, 1e-7));
+    CHECK(torch::allclose(by_value[i], plain[i].clamp(-0.01, 0.01), 1e-4, 1e-7));
+  }
+  CHECK(relative_difference(gradient_of({32}, "", {"train.clip_norm=1e6"}), plain) == 0);
+}
