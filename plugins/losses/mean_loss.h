@@ -11,9 +11,10 @@ inline Tensor to_float(const Tensor& input) {
   return dtype == TENON_FLOAT16 || dtype == TENON_BFLOAT16 ? to_dtype(input, TENON_FLOAT32) : input;
 }
 
-// total / weight; where the weight is 0 so is the total, and the mean with its gradient.
+// total / weight; 0 where the weight is 0, and so is its gradient.
 inline LossResult mean_over(const Tensor& total, const Tensor& weight) {
-  return {total / (weight + eq(weight, 0)), weight};
+  const Tensor is_empty = eq(weight, 0);
+  return {masked_fill(total, is_empty, 0) / (weight + is_empty), weight};
 }
 
 inline LossResult mean_over(const Tensor& total, int64_t weight) {

@@ -50,6 +50,8 @@ class SmoothL1 final : public Distance {
 
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     return mean_of(inputs, [&](const tenon::Tensor& prediction, const tenon::Tensor& target) {
+      // At a distance of 0 the operator's slope is not 0 for this beta.
+      if (beta_ == 0) return tenon::l1_loss(prediction, target, TENON_REDUCTION_SUM);
       return tenon::smooth_l1_loss(prediction, target, TENON_REDUCTION_SUM, beta_);
     });
   }
