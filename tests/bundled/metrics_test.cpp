@@ -1,123 +1,150 @@
-// The bundled metrics against figures of torchmetrics, over two batches.
+// What the bundled metrics make of nothing, of scores that are no numbers and of targets that are none of theirs; their
+// figures are compared in drawn_metrics_test.cpp.
 #include <cmath>
-#include <limits>
+#include <functional>
 
 #include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::bundled;
+using tenon::config::Values;
 using tenon::plugins::Metric;
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr int64_t kBatches = 2;
+const double kNaN = std::nan("");
 
-struct JaccardCase {
-  const char* name;
-  int64_t classes, first, end;  // of the targets: [first, end)
-  int64_t ignore_index;
-  int64_t impossible;           // how many of the last logits are never the largest
-  std::vector<double> figures;  // the mean, then each class
-};
-
-#include "tests/parity/reference/metrics.inc"
-
-// torchmetrics computes in single precision.
-void check_same(const std::vector<double>& ours, const std::vector<double>& theirs) {
-  REQUIRE(ours.size() == theirs.size());
-  for (size_t i = 0; i < ours.size(); ++i) {
-    CAPTURE(i);
-    CHECK(std::isnan(ours[i]) == std::isnan(theirs[i]));
-    if (!std::isnan(ours[i])) CHECK(ours[i] == doctest::Approx(theirs[i]).epsilon(1e-6));
-  }
+std::vector<double> evaluate(const std::string& id, const Values& params,
+                             const std::vector<std::vector<at::Tensor>>& batches) {
+  Metric metric = open_metric(id, params);
+  metric.reset();
+  for (const std::vector<at::Tensor>& batch : batches) metric.update({}, batch);
+  return metric.compute({});
 }
 
-void update(Metric& metric, const JaccardCase& one, int64_t batch) {
-  at::Tensor logits = numbers({2, one.classes, 5, 6}, batch, 8);
-  logits.slice(1, one.classes - one.impossible).sub_(100);
-  metric.update({}, {logits, classes({2, 5, 6}, batch, one.first, one.end)});
+void check_all_nan(const std::vector<double>& figures) {
+  REQUIRE(!figures.empty());
+  for (const double figure : figures) CHECK(std::isnan(figure));
 }
 
 std::string refusal_of(const std::function<void()>& body) {
   try {
     body();
   } catch (const tenon::support::Error& error) {
+    CHECK(error.kind() == tenon::support::ErrorKind::data);
     return error.what();
   }
   return "";
 }
 
+void check_refused(const std::string& id, const Values& params, const std::vector<at::Tensor>& batch,
+                   const std::string& message) {
+  CAPTURE(id);
+  const std::string refusal = refusal_of([&] { evaluate(id, params, {batch}); });
+  CAPTURE(refusal);
+  CHECK(refusal.find(message) != std::string::npos);
+}
+
+const char* const kOfClasses[] = {"average_precision",   "confusion_matrix", "dice_score", "iou",
+                                  "precision_recall_f1", "roc_auc"};
+const Values kThreeClasses = {{"classes", int64_t{3}}, {"ignore_index", int64_t{255}}};
+
 }  // namespace
 
-TEST_CASE("iou is the Jaccard index of each class, and their mean") {
-  for (const JaccardCase& one : kJaccardCases) {
-    CAPTURE(one.name);
-    Metric metric = open_metric("iou", {{"classes", one.classes}, {"ignore_index", one.ignore_index}});
-    metric.reset();
-    for (int64_t batch = 0; batch < kBatches; ++batch) update(metric, one, batch);
-    check_same(metric.compute({}), one.figures);
+TEST_CASE("metrics of no sample at all are no numbers") {
+  for (const char* id : {"accuracy", "binary_accuracy", "binary_average_precision", "binary_precision_recall_f1",
+                         "binary_roc_auc", "bleu", "mae", "perplexity", "r2", "rmse", "rouge_l", "token_accuracy"}) {
+    CAPTURE(id);
+    check_all_nan(evaluate(id, {}, {}));
+  }
+  for (const char* id : kOfClasses) {
+    CAPTURE(id);
+    check_all_nan(evaluate(id, kThreeClasses, {}));
   }
 }
 
-TEST_CASE("iou without figures of each class has the mean alone") {
-  const JaccardCase& one = kJaccardCases.front();
-  Metric metric = open_metric("iou", {{"classes", one.classes}, {"per_class", false}});
-  REQUIRE(metric.figures().size() == 1);
-  CHECK(metric.figures()[0].name == "iou");
-  metric.reset();
-  for (int64_t batch = 0; batch < kBatches; ++batch) update(metric, one, batch);
-  check_same(metric.compute({}), {one.figures[0]});
-}
-
-TEST_CASE("iou of nothing but ignored pixels is no number") {
-  Metric metric = open_metric("iou", {{"classes", int64_t{2}}, {"ignore_index", int64_t{255}}});
-  metric.reset();
-  metric.update({}, {numbers({1, 2, 3}, 0, 8), torch::full({1, 3}, 255)});
-  check_same(metric.compute({}), {kNaN, kNaN, kNaN});
-}
-
-TEST_CASE("iou refuses a target that is no class") {
-  Metric metric = open_metric("iou", {{"classes", int64_t{3}}, {"ignore_index", int64_t{255}}});
-  metric.reset();
+TEST_CASE("metrics of nothing but ignored targets are no numbers") {
   const at::Tensor logits = numbers({1, 3, 2}, 0, 8);
-  CHECK(refusal_of([&] {
-          metric.update({}, {logits, torch::tensor({{1, 7}})});
-        }).find("a target is 7; expected a class from 0 to 2, or ignore_index (255)") != std::string::npos);
-  CHECK(refusal_of([&] { metric.update({}, {logits, torch::tensor({{-1, 0}})}); }) != "");
-}
-
-TEST_CASE("binary_accuracy is the share of targets on the predicted side of the threshold") {
-  for (const auto& [threshold, expected] : {std::pair{0.5, kBinaryAccuracy50}, std::pair{0.9, kBinaryAccuracy90}}) {
-    CAPTURE(threshold);
-    Metric metric = open_metric("binary_accuracy", {{"threshold", threshold}});
-    metric.reset();
-    for (int64_t batch = 0; batch < kBatches; ++batch)
-      metric.update({}, {numbers({11, 3}, batch, 16), classes({11, 3}, batch, 0, 2)});
-    check_same(metric.compute({}), {expected});
+  const at::Tensor ignored = torch::full({1, 2}, 255);
+  for (const char* id : kOfClasses) {
+    CAPTURE(id);
+    check_all_nan(evaluate(id, kThreeClasses, {{logits, ignored}}));
   }
+  check_all_nan(evaluate("accuracy", {{"ignore_index", int64_t{255}}}, {{logits, ignored}}));
 }
 
-TEST_CASE("binary_accuracy takes probabilities above a half for ones") {
-  Metric metric = open_metric("binary_accuracy");
-  metric.reset();
-  metric.update({}, {torch::tensor({1.0, 1.0, -1.0, -1.0}), torch::tensor({0.75, 0.5, 0.5, 1.0})});
-  check_same(metric.compute({}), {0.5});
-}
-
-TEST_CASE("mae is the mean of the absolute differences") {
-  Metric metric = open_metric("mae");
-  metric.reset();
-  for (int64_t batch = 0; batch < kBatches; ++batch)
-    metric.update({}, {numbers({7, 3}, batch, 8), numbers({7, 3}, batch + 5, 4)});
-  check_same(metric.compute({}), {kMae});
-}
-
-TEST_CASE("binary_accuracy and mae of no batch are no number") {
-  for (const char* id : {"binary_accuracy", "mae"}) {
-    Metric metric = open_metric(id);
-    metric.reset();
-    check_same(metric.compute({}), {kNaN});
+TEST_CASE("scores that are no numbers are no predictions") {
+  at::Tensor logits = numbers({2, 3, 2}, 0, 8);
+  logits[1][2][1] = kNaN;
+  const at::Tensor target = torch::tensor({{0, 1}, {1, 0}});
+  const at::Tensor ignored_there = torch::tensor({{0, 1}, {1, 255}});
+  for (const char* id : kOfClasses) {
+    CAPTURE(id);
+    check_all_nan(evaluate(id, kThreeClasses, {{logits, target}}));
+    CHECK(!std::isnan(evaluate(id, kThreeClasses, {{logits, ignored_there}})[0]));
   }
+  check_all_nan(evaluate("accuracy", {}, {{logits, target}}));
+  check_all_nan(evaluate("token_accuracy", {}, {{logits, torch::tensor({{0, 1, 0}, {1, 0, 1}})}}));
+  const at::Tensor odds = torch::tensor({0.5, kNaN, -1.0, 2.0});
+  const at::Tensor binary = torch::tensor({1, 0, 0, 1});
+  for (const char* id :
+       {"binary_accuracy", "binary_average_precision", "binary_precision_recall_f1", "binary_roc_auc"}) {
+    CAPTURE(id);
+    check_all_nan(evaluate(id, {}, {{odds, binary}}));
+  }
+  for (const char* id : {"mae", "rmse", "r2"}) check_all_nan(evaluate(id, {}, {{odds, torch::ones({4})}}));
+}
+
+TEST_CASE("metrics of classes refuse a target that is no class") {
+  const at::Tensor logits = numbers({1, 3, 2}, 0, 8);
+  for (const char* id : kOfClasses) {
+    check_refused(id, kThreeClasses, {logits, torch::tensor({{1, 7}})},
+                  "a target is 7; expected a class from 0 to 2, or ignore_index (255)");
+    check_refused(id, kThreeClasses, {logits, torch::tensor({{-1, 0}})},
+                  "a target is -1; expected a class from 0 to 2, or ignore_index (255)");
+  }
+  check_refused("accuracy", {}, {logits, torch::tensor({{1, 7}})},
+                "targets outside of what there is: 1; expected classes of the logits, or ignore_index (-100)");
+  check_refused("token_accuracy", {}, {logits, torch::tensor({{1, 0, 2}})},
+                "targets outside of what there is: 1; expected classes of the logits, or ignore_index (-100)");
+}
+
+TEST_CASE("metrics of yes and no refuse other targets") {
+  for (const char* id : {"binary_accuracy", "binary_precision_recall_f1"})
+    check_refused(id, {}, {torch::ones({3}), torch::tensor({1, 2, 0})},
+                  "targets outside of what there is: 1; expected 0");
+  for (const char* id : {"binary_average_precision", "binary_roc_auc"})
+    check_refused(id, {}, {torch::ones({3}), torch::tensor({1, 2, 0})},
+                  "a target is 2; expected 0, 1 or a probability");
+}
+
+TEST_CASE("metrics of yes and no take probabilities above a half for ones") {
+  const at::Tensor odds = torch::tensor({1.0, 1.0, -1.0, -1.0});
+  const at::Tensor target = torch::tensor({0.75, 0.5, 0.5, 1.0});
+  CHECK(evaluate("binary_accuracy", {}, {{odds, target}}) == std::vector<double>{0.5});
+  CHECK(evaluate("binary_precision_recall_f1", {}, {{odds, target}}) == std::vector<double>{0.5, 0.5, 0.5});
+  CHECK(evaluate("binary_roc_auc", {}, {{odds, target}}) == std::vector<double>{0.5});
+}
+
+TEST_CASE("figures of each class are there where they are asked for") {
+  for (const char* id : {"iou", "dice_score", "roc_auc", "average_precision"}) {
+    CAPTURE(id);
+    Values params = {{"classes", int64_t{3}}, {"per_class", false}};
+    REQUIRE(open_metric(id, params).figures().size() == 1);
+    CHECK(open_metric(id, params).figures()[0].name == id);
+    params["per_class"] = true;
+    REQUIRE(open_metric(id, params).figures().size() == 4);
+    CHECK(open_metric(id, params).figures()[3].name == std::string(id) + "_2");
+  }
+  CHECK(open_metric("precision_recall_f1", {{"classes", int64_t{3}}}).figures().size() == 3);
+  CHECK(open_metric("precision_recall_f1", {{"classes", int64_t{3}}, {"per_class", true}}).figures()[5].name == "f1_0");
+  CHECK(open_metric("confusion_matrix", {{"classes", int64_t{3}}}).figures()[5].name == "confusion_1_2");
+}
+
+TEST_CASE("accuracy among the largest few is named for how many, which there must be") {
+  const Values params = {{"top_k", int64_t{5}}};
+  CHECK(open_metric("accuracy", params).figures()[0].name == "top5_accuracy");
+  CHECK_THROWS_WITH_AS(evaluate("accuracy", params, {{numbers({1, 3}, 0, 8), torch::tensor({1})}}),
+                       doctest::Contains("top_k is 5; the logits have 3 classes"), tenon::support::Error);
 }

@@ -13,12 +13,41 @@
 namespace tenon::bundled {
 namespace {
 
+// Of components that share a plugin.
+const std::map<std::string, std::string> kPluginOf = {
+    {"average_precision", "ranking_metrics"},
+    {"binary_average_precision", "ranking_metrics"},
+    {"binary_dice", "dice_losses"},
+    {"binary_focal", "focal_losses"},
+    {"binary_precision_recall_f1", "confusion_metrics"},
+    {"binary_roc_auc", "ranking_metrics"},
+    {"bleu", "text_metrics"},
+    {"confusion_matrix", "confusion_metrics"},
+    {"dice", "dice_losses"},
+    {"dice_score", "confusion_metrics"},
+    {"focal", "focal_losses"},
+    {"huber", "regression_losses"},
+    {"iou", "confusion_metrics"},
+    {"l1", "regression_losses"},
+    {"mae", "regression_metrics"},
+    {"mse", "regression_losses"},
+    {"precision_recall_f1", "confusion_metrics"},
+    {"r2", "regression_metrics"},
+    {"rmse", "regression_metrics"},
+    {"roc_auc", "ranking_metrics"},
+    {"rouge_l", "text_metrics"},
+    {"sequence_cross_entropy", "cross_entropy"},
+    {"smooth_l1", "regression_losses"},
+};
+
 const plugins::Component& find(config::ComponentKind kind, const std::string& id) {
   static std::map<std::string, std::unique_ptr<plugins::Catalogue>> opened;
-  std::unique_ptr<plugins::Catalogue>& catalogue = opened[id];
+  const auto shared = kPluginOf.find(id);
+  const std::string plugin = shared == kPluginOf.end() ? id : shared->second;
+  std::unique_ptr<plugins::Catalogue>& catalogue = opened[plugin];
   if (!catalogue) {
     plugins::install_libtorch();
-    const std::filesystem::path file = std::filesystem::path(TENON_BINARY_DIR "/plugins") / (id + ".so");
+    const std::filesystem::path file = std::filesystem::path(TENON_BINARY_DIR "/plugins") / (plugin + ".so");
     catalogue = std::make_unique<plugins::Catalogue>(
         plugins::Catalogue::open({file}, plugins::host_table(), plugins::torch_build()));
   }

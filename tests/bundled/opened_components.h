@@ -9,7 +9,7 @@
 
 namespace tenon::bundled {
 
-// The one component of the plugin file of its name; what `params` does not say is the schema's default.
+// What `params` does not say is the schema's default.
 plugins::Model open_model(const std::string& id, const config::Values& params = {});
 plugins::Loss open_loss(const std::string& id, const config::Values& params = {});
 plugins::Metric open_metric(const std::string& id, const config::Values& params = {});

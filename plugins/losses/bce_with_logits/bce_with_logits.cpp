@@ -1,9 +1,7 @@
 // Binary cross entropy over logits, as torch.nn.functional.binary_cross_entropy_with_logits computes it.
-#include <tenon/plugin.hpp>
+#include "plugins/losses/binary_targets.h"
 
 namespace {
-
-constexpr uint64_t kTargets = TENON_ANY_FLOAT | TENON_DTYPE_BIT(TENON_INT64);
 
 class BceWithLogits final {
  public:
@@ -11,28 +9,50 @@ class BceWithLogits final {
     return {
         tenon::param("positive_weight", 1.0)
             .range("(0, inf)")
-            .doc("how much more a target of 1 counts than one of 0: negatives over positives, where those are rare")};
+            .doc("how much more a target of 1 counts than one of 0: negatives over positives, where those are rare"),
+        tenon::param("positive_weights", std::vector<double>{})
+            .range("(0, inf)")
+            .doc("the same for each label, which are the second dimension; times positive_weight; empty: 1 for each")};
   }
 
-  explicit BceWithLogits(const tenon::Params& params) : positive_weight_(params.number("positive_weight")) {}
+  explicit BceWithLogits(const tenon::Params& params)
+      : positive_weight_(params.number("positive_weight")), positive_weights_(params.numbers("positive_weights")) {}
 
   // ...S: the same further dimensions on both sides, so that nothing broadcasts unnoticed.
   std::vector<tenon::Port> ports() const {
     return {tenon::input("logits", "N,...S", TENON_ANY_FLOAT, "log-odds of the target being 1"),
-            tenon::input("target", "N,...S", kTargets, "0 or 1, or a probability")};
+            tenon::input("target", "N,...S", tenon::losses::kBinaryTargets, "0 or 1, or a probability")};
   }
 
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
-    const tenon::Tensor logits = inputs[0];
+    const tenon::Tensor logits = tenon::losses::to_float(inputs[0]);
+    tenon::losses::require_binary(inputs[1]);
     const tenon::Tensor target = tenon::to_dtype(inputs[1], logits.dtype());
-    const tenon::Tensor positive_weight =
-        positive_weight_ == 1 ? tenon::Tensor() : tenon::ones_like(logits) * positive_weight_;
-    return {tenon::bce_with_logits(logits, target, TENON_REDUCTION_MEAN, {}, positive_weight),
-            static_cast<double>(logits.numel())};
+    return tenon::losses::mean_over(
+        tenon::bce_with_logits(logits, target, TENON_REDUCTION_SUM, {}, positive_weights(logits)), logits.numel());
   }
 
  private:
+  // Of a shape that broadcasts to that of the logits, [N, L, ...]; empty if all are 1.
+  tenon::Tensor positive_weights(const tenon::Tensor& logits) const {
+    if (positive_weights_.empty()) {
+      return positive_weight_ == 1 ? tenon::Tensor() : tenon::ones_like(logits) * positive_weight_;
+    }
+    const std::vector<int64_t> extents = logits.shape();
+    const auto labels = static_cast<int64_t>(positive_weights_.size());
+    if (extents.size() < 2 || extents[1] != labels) {
+      throw tenon::Error(TENON_INVALID_ARGUMENT,
+                         "positive_weights has " + std::to_string(labels) +
+                             " numbers; expected one for each label, of which the logits have " +
+                             (extents.size() < 2 ? "no dimension" : std::to_string(extents[1])));
+    }
+    std::vector<int64_t> shape(extents.size() - 1, 1);
+    shape[0] = labels;
+    return tenon::reshape(tenon::losses::make_like(positive_weights_, logits), shape) * positive_weight_;
+  }
+
   double positive_weight_;
+  std::vector<double> positive_weights_;
 };
 
 }  // namespace

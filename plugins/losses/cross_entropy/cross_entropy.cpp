@@ -1,42 +1,73 @@
-// Softmax cross entropy over class indices, as torch.nn.functional.cross_entropy computes it. Label smoothing: Szegedy
-// et al., arXiv:1512.00567.
-#include <tenon/plugin.hpp>
+// Softmax cross entropy over class indices, as torch.nn.functional.cross_entropy computes it: of samples or pixels, and
+// of the tokens of sequences, which stand in one row for it. Label smoothing: Szegedy et al., arXiv:1512.00567.
+#include "plugins/losses/class_targets.h"
 
 namespace {
 
-class CrossEntropy final {
+using tenon::losses::ClassTargets;
+
+constexpr uint64_t kInt64 = TENON_DTYPE_BIT(TENON_INT64);
+
+class MeanCrossEntropy {
  public:
   static std::vector<tenon::Param> schema() {
     return {
         tenon::param("label_smoothing", 0.0).range("[0, 1)").doc("share of the target spread evenly over all classes"),
-        tenon::param("ignore_index", -100).doc("target that counts neither in the loss nor in its weight")};
+        ClassTargets::ignore_index_param(), ClassTargets::class_weights_param()};
   }
 
-  explicit CrossEntropy(const tenon::Params& params)
-      : label_smoothing_(params.number("label_smoothing")), ignore_index_(params.integer("ignore_index")) {}
+  explicit MeanCrossEntropy(const tenon::Params& params)
+      : label_smoothing_(params.number("label_smoothing")), targets_(params) {}
 
-  std::vector<tenon::Port> ports() const {
-    return {tenon::input("logits", "N,C,...S", TENON_ANY_FLOAT, "unnormalised log-probabilities of the classes"),
-            tenon::input("target", "N,...S", TENON_DTYPE_BIT(TENON_INT64), "class in [0, C), or ignore_index")};
-  }
-
-  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
-    const tenon::Tensor logits = inputs[0];
-    const tenon::Tensor target = inputs[1];
-    const tenon::Tensor weight = tenon::sum(tenon::ne(target, ignore_index_));
-    const tenon::Tensor total =
-        tenon::cross_entropy_loss(logits, target, TENON_REDUCTION_SUM, ignore_index_, label_smoothing_);
-    // Not the mean reduction, which is NaN where every target of a micro-batch is ignored.
-    return {total / tenon::clamp_min(weight, 1), weight};
+ protected:
+  // Not the mean reduction, which is NaN where every target of a micro-batch is ignored.
+  tenon::LossResult compute(const tenon::Tensor& given_logits, const tenon::Tensor& target) const {
+    const tenon::Tensor logits = tenon::losses::to_float(given_logits);
+    const tenon::Tensor weights = targets_.class_weights(logits);
+    return targets_.explain_refusal(target, logits.shape()[1], [&] {
+      const tenon::Tensor total = tenon::cross_entropy_loss(logits, target, TENON_REDUCTION_SUM,
+                                                            targets_.ignore_index(), label_smoothing_, weights);
+      return tenon::losses::mean_over(total, targets_.total_weight(target, weights));
+    });
   }
 
  private:
   double label_smoothing_;
-  int64_t ignore_index_;
+  ClassTargets targets_;
+};
+
+class CrossEntropy final : public MeanCrossEntropy {
+ public:
+  using MeanCrossEntropy::MeanCrossEntropy;
+
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("logits", "N,C,...S", TENON_ANY_FLOAT, "unnormalised log-probabilities of the classes"),
+            tenon::input("target", "N,...S", kInt64, "class in [0, C), or ignore_index")};
+  }
+
+  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
+    return compute(inputs[0], inputs[1]);
+  }
+};
+
+class SequenceCrossEntropy final : public MeanCrossEntropy {
+ public:
+  using MeanCrossEntropy::MeanCrossEntropy;
+
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("logits", "N,T,V", TENON_ANY_FLOAT, "unnormalised log-probabilities of the vocabulary"),
+            tenon::input("target", "N,T", kInt64, "token in [0, V), or ignore_index")};
+  }
+
+  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
+    return compute(tenon::flatten(inputs[0], 0, 1), tenon::flatten(inputs[1], 0, 1));
+  }
 };
 
 }  // namespace
 
 TENON_PLUGIN("cross_entropy", "0.1.0", "Apache-2.0", "Softmax cross entropy over class indices.",
              tenon::loss<CrossEntropy>("cross_entropy",
-                                       "softmax cross entropy, mean over the targets that are not ignored"))
+                                       "softmax cross entropy, mean over the targets that are not ignored"),
+             tenon::loss<SequenceCrossEntropy>("sequence_cross_entropy",
+                                               "softmax cross entropy, mean over the tokens that are not ignored"))

@@ -1,7 +1,7 @@
 // Softmax cross entropy over class probabilities, as torch.nn.functional.cross_entropy computes it for targets of
 // floating-point numbers: what mixed labels need (Zhang et al., "mixup: Beyond empirical risk minimization", ICLR
 // 2018).
-#include <tenon/plugin.hpp>
+#include "plugins/losses/mean_loss.h"
 
 namespace {
 
@@ -13,10 +13,9 @@ class SoftCrossEntropy final {
   }
 
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
-    const tenon::Tensor logits = inputs[0];
-    const int64_t samples = logits.shape()[0];
-    const tenon::Tensor total = tenon::sum(inputs[1] * tenon::log_softmax(logits, 1));
-    return {total / -static_cast<double>(samples), static_cast<double>(samples)};
+    const tenon::Tensor logits = tenon::losses::to_float(inputs[0]);
+    const tenon::Tensor total = -tenon::sum(inputs[1] * tenon::log_softmax(logits, 1));
+    return tenon::losses::mean_over(total, logits.shape()[0]);
   }
 };
 

@@ -1,51 +1,74 @@
-// The share of targets whose class has the largest logit.
-#include <tenon/plugin.hpp>
-
-#include <limits>
+// The share of targets whose class has the largest logit, or one of the largest few.
+#include "plugins/metrics/predictions.h"
 
 namespace {
+
+using tenon::Tensor;
 
 class Accuracy final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("ignore_index", -100).doc("target that is not counted")};
+    return {tenon::param("ignore_index", -100).doc("target that is not counted"),
+            tenon::param("top_k", 1).range("[1, inf)").doc("a target counts if its logit is among this many largest")};
   }
 
-  explicit Accuracy(const tenon::Params& params) : ignore_index_(params.integer("ignore_index")) {}
+  explicit Accuracy(const tenon::Params& params)
+      : ignore_index_(params.integer("ignore_index")), top_k_(params.integer("top_k")) {}
 
   std::vector<tenon::Port> ports() const {
     return {tenon::input("logits", "N,C,...S", TENON_ANY_FLOAT, "scores of the classes"),
-            tenon::input("target", "N,...S", TENON_DTYPE_BIT(TENON_INT64), "class in [0, C), or ignore_index")};
+            tenon::input("target", "N,...S", tenon::metrics::kInt64, "class in [0, C), or ignore_index")};
   }
 
-  std::vector<tenon::State> states() const { return {{"correct", TENON_INT64}, {"total", TENON_INT64}}; }
+  std::vector<tenon::State> states() const {
+    return {{"correct", TENON_INT64}, {"total", TENON_INT64}, {"undefined", TENON_INT64}, {"outside", TENON_INT64}};
+  }
 
   std::vector<tenon::Figure> figures() const {
-    return {tenon::higher_is_better("accuracy", "share of the targets that are predicted, in [0, 1]")};
+    if (top_k_ == 1) {
+      return {tenon::higher_is_better("accuracy", "share of the targets that are predicted, in [0, 1]")};
+    }
+    return {tenon::higher_is_better("top" + std::to_string(top_k_) + "_accuracy",
+                                    "share of the targets that are among the predicted ones, in [0, 1]")};
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
-    const tenon::Tensor logits = inputs[0];
-    const tenon::Tensor target = inputs[1];
-    const tenon::Tensor counted = tenon::ne(target, ignore_index_);
-    const tenon::Tensor correct = tenon::eq(tenon::argmax(logits, 1), target);
-    frame.tensor(kCorrect) += tenon::sum(tenon::logical_and(correct, counted));
+    const Tensor logits = inputs[0];
+    const Tensor target = inputs[1];
+    const int64_t classes = logits.shape()[1];
+    if (top_k_ > classes) {
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "top_k is " + std::to_string(top_k_) + "; the logits have " +
+                                                     std::to_string(classes) + " classes");
+    }
+    const Tensor counted = tenon::ne(target, ignore_index_);
+    frame.tensor(kCorrect) += tenon::sum(tenon::logical_and(is_predicted(logits, target), counted));
     frame.tensor(kTotal) += tenon::sum(counted);
+    frame.tensor(kUndefined) += tenon::metrics::count_undefined(logits, 1, counted);
+    frame.tensor(kOutside) += tenon::metrics::count_outside(target, 0, classes - 1, counted);
   }
 
   double compute(const tenon::Frame& frame) const {
-    const double total = frame.tensor(kTotal).number();
-    return total > 0 ? frame.tensor(kCorrect).number() / total : std::numeric_limits<double>::quiet_NaN();
+    tenon::metrics::refuse_outside(frame.tensor(kOutside), tenon::metrics::describe_classes(ignore_index_));
+    if (frame.tensor(kUndefined).number() > 0) return tenon::metrics::kNone;
+    return tenon::metrics::share(frame.tensor(kCorrect).number(), frame.tensor(kTotal).number());
   }
 
  private:
-  static constexpr uint64_t kCorrect = 0;
-  static constexpr uint64_t kTotal = 1;
+  enum : uint64_t { kCorrect, kTotal, kUndefined, kOutside };
+
+  Tensor is_predicted(const Tensor& logits, const Tensor& target) const {
+    if (top_k_ == 1) return tenon::eq(tenon::argmax(logits, 1), target);
+    const Tensor predicted = tenon::topk(logits, top_k_, 1).indices;
+    return tenon::gt(tenon::sum(tenon::eq(predicted, tenon::unsqueeze(target, 1)), {1}), 0);
+  }
 
   int64_t ignore_index_;
+  int64_t top_k_;
 };
 
 }  // namespace
 
 TENON_PLUGIN("accuracy", "0.1.0", "Apache-2.0", "Classification accuracy.",
-             tenon::metric<Accuracy>("accuracy", "share of the targets whose class has the largest logit"))
+             tenon::metric<Accuracy>("accuracy",
+                                     "share of the targets whose class has the largest logit, or one of "
+                                     "the top_k largest"))

@@ -1,12 +1,11 @@
 // The share of yes-or-no targets that are predicted right.
-#include <tenon/plugin.hpp>
+#include "plugins/metrics/predictions.h"
 
 #include <cmath>
-#include <limits>
 
 namespace {
 
-constexpr uint64_t kTargets = TENON_ANY_FLOAT | TENON_DTYPE_BIT(TENON_INT64);
+using tenon::Tensor;
 
 class BinaryAccuracy final {
  public:
@@ -20,30 +19,35 @@ class BinaryAccuracy final {
 
   std::vector<tenon::Port> ports() const {
     return {tenon::input("logits", "N,...S", TENON_ANY_FLOAT, "log-odds of the target being 1"),
-            tenon::input("target", "N,...S", kTargets, "0 or 1; a probability above 0.5 counts as 1")};
+            tenon::input("target", "N,...S", tenon::metrics::kBinaryTargets,
+                         "0 or 1; a probability above 0.5 counts as 1")};
   }
 
-  std::vector<tenon::State> states() const { return {{"correct", TENON_INT64}, {"total", TENON_INT64}}; }
+  std::vector<tenon::State> states() const {
+    return {{"correct", TENON_INT64}, {"total", TENON_INT64}, {"undefined", TENON_INT64}, {"outside", TENON_INT64}};
+  }
 
   std::vector<tenon::Figure> figures() const {
     return {tenon::higher_is_better("binary_accuracy", "share of the targets that are predicted, in [0, 1]")};
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
-    const tenon::Tensor predicted = tenon::gt(inputs[0], threshold_);
-    const tenon::Tensor true_ones = tenon::gt(inputs[1], 0.5);
-    frame.tensor(kCorrect) += tenon::sum(tenon::eq(predicted, true_ones));
-    frame.tensor(kTotal) += inputs[1].numel();
+    const Tensor logits = inputs[0];
+    const Tensor target = inputs[1];
+    frame.tensor(kCorrect) += tenon::sum(tenon::eq(tenon::gt(logits, threshold_), tenon::gt(target, 0.5)));
+    frame.tensor(kTotal) += target.numel();
+    frame.tensor(kUndefined) += tenon::sum(tenon::logical_or(tenon::ne(logits, logits), tenon::ne(target, target)));
+    frame.tensor(kOutside) += tenon::metrics::count_outside(target, 0, 1, tenon::eq(target, target));
   }
 
   double compute(const tenon::Frame& frame) const {
-    const double total = frame.tensor(kTotal).number();
-    return total > 0 ? frame.tensor(kCorrect).number() / total : std::numeric_limits<double>::quiet_NaN();
+    tenon::metrics::refuse_outside(frame.tensor(kOutside), "0, 1 or a probability between");
+    if (frame.tensor(kUndefined).number() > 0) return tenon::metrics::kNone;
+    return tenon::metrics::share(frame.tensor(kCorrect).number(), frame.tensor(kTotal).number());
   }
 
  private:
-  static constexpr uint64_t kCorrect = 0;
-  static constexpr uint64_t kTotal = 1;
+  enum : uint64_t { kCorrect, kTotal, kUndefined, kOutside };
 
   double threshold_;
 };

@@ -1,8 +1,6 @@
 // The share of tokens that are predicted, and of sequences without a wrong one. The model is given the true tokens
 // before each one, so that this is an upper bound of what it writes by itself.
-#include <tenon/plugin.hpp>
-
-#include <limits>
+#include "plugins/metrics/predictions.h"
 
 namespace {
 
@@ -16,14 +14,12 @@ class TokenAccuracy final {
 
   std::vector<tenon::Port> ports() const {
     return {tenon::input("logits", "N,T,V", TENON_ANY_FLOAT, "scores of the vocabulary"),
-            tenon::input("target", "N,T", TENON_DTYPE_BIT(TENON_INT64), "token in [0, V), or ignore_index")};
+            tenon::input("target", "N,T", tenon::metrics::kInt64, "token in [0, V), or ignore_index")};
   }
 
   std::vector<tenon::State> states() const {
-    return {{"wrong_tokens", TENON_INT64},
-            {"tokens", TENON_INT64},
-            {"wrong_sequences", TENON_INT64},
-            {"sequences", TENON_INT64}};
+    return {{"wrong_tokens", TENON_INT64}, {"tokens", TENON_INT64},    {"wrong_sequences", TENON_INT64},
+            {"sequences", TENON_INT64},    {"undefined", TENON_INT64}, {"outside", TENON_INT64}};
   }
 
   std::vector<tenon::Figure> figures() const {
@@ -33,25 +29,29 @@ class TokenAccuracy final {
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
+    const tenon::Tensor logits = inputs[0];
     const tenon::Tensor target = inputs[1];
     const tenon::Tensor counted = tenon::ne(target, ignore_index_);
-    const tenon::Tensor wrong = tenon::logical_and(tenon::ne(tenon::argmax(inputs[0], 2), target), counted);
+    const tenon::Tensor wrong = tenon::logical_and(tenon::ne(tenon::argmax(logits, 2), target), counted);
     frame.tensor(kWrongTokens) += tenon::sum(wrong);
     frame.tensor(kTokens) += tenon::sum(counted);
     frame.tensor(kWrongSequences) += tenon::sum(tenon::gt(tenon::sum(wrong, {1}), 0));
     frame.tensor(kSequences) += tenon::sum(tenon::gt(tenon::sum(counted, {1}), 0));
+    frame.tensor(kUndefined) += tenon::metrics::count_undefined(logits, 2, counted);
+    frame.tensor(kOutside) += tenon::metrics::count_outside(target, 0, logits.shape()[2] - 1, counted);
   }
 
   std::vector<double> compute(const tenon::Frame& frame) const {
+    tenon::metrics::refuse_outside(frame.tensor(kOutside), tenon::metrics::describe_classes(ignore_index_));
+    if (frame.tensor(kUndefined).number() > 0) return {tenon::metrics::kNone, tenon::metrics::kNone};
     const auto share_right = [&](uint64_t wrong, uint64_t all) {
-      const double count = frame.tensor(all).number();
-      return count > 0 ? 1 - frame.tensor(wrong).number() / count : std::numeric_limits<double>::quiet_NaN();
+      return 1 - tenon::metrics::share(frame.tensor(wrong).number(), frame.tensor(all).number());
     };
     return {share_right(kWrongTokens, kTokens), share_right(kWrongSequences, kSequences)};
   }
 
  private:
-  enum : uint64_t { kWrongTokens, kTokens, kWrongSequences, kSequences };
+  enum : uint64_t { kWrongTokens, kTokens, kWrongSequences, kSequences, kUndefined, kOutside };
 
   int64_t ignore_index_;
 };

@@ -1,0 +1,91 @@
+// Distances of numbers from what they should be, as torch.nn.functional computes them, each a mean over all numbers.
+// smooth_l1: Girshick, "Fast R-CNN", arXiv:1504.08083. huber: Huber, "Robust Estimation of a Location Parameter", 1964.
+#include "plugins/losses/mean_loss.h"
+
+namespace {
+
+class Distance {
+ public:
+  // ...S: the same further dimensions on both sides, so that nothing broadcasts unnoticed.
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT, "numbers that the model gives"),
+            tenon::input("target", "N,...S", TENON_ANY_FLOAT, "what they should be")};
+  }
+
+ protected:
+  template <class Total>
+  static tenon::LossResult mean_of(const tenon::Inputs& inputs, Total&& total) {
+    return tenon::losses::mean_over(total(tenon::losses::to_float(inputs[0]), tenon::losses::to_float(inputs[1])),
+                                    inputs[1].numel());
+  }
+};
+
+class Mse final : public Distance {
+ public:
+  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
+    return mean_of(inputs, [](const tenon::Tensor& prediction, const tenon::Tensor& target) {
+      return tenon::mse_loss(prediction, target, TENON_REDUCTION_SUM);
+    });
+  }
+};
+
+class L1 final : public Distance {
+ public:
+  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
+    return mean_of(inputs, [](const tenon::Tensor& prediction, const tenon::Tensor& target) {
+      return tenon::l1_loss(prediction, target, TENON_REDUCTION_SUM);
+    });
+  }
+};
+
+class SmoothL1 final : public Distance {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {tenon::param("beta", 1.0)
+                .range("[0, inf)")
+                .doc("distance up to which it is a parabola, half of distance squared over beta; 0: l1")};
+  }
+
+  explicit SmoothL1(const tenon::Params& params) : beta_(params.number("beta")) {}
+
+  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
+    return mean_of(inputs, [&](const tenon::Tensor& prediction, const tenon::Tensor& target) {
+      // At a distance of 0 the operator's slope is not 0 for this beta.
+      if (beta_ == 0) return tenon::l1_loss(prediction, target, TENON_REDUCTION_SUM);
+      return tenon::smooth_l1_loss(prediction, target, TENON_REDUCTION_SUM, beta_);
+    });
+  }
+
+ private:
+  double beta_;
+};
+
+class Huber final : public Distance {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {tenon::param("delta", 1.0)
+                .range("(0, inf)")
+                .doc("distance up to which it is a parabola, half of distance squared; its slope from there on")};
+  }
+
+  explicit Huber(const tenon::Params& params) : delta_(params.number("delta")) {}
+
+  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
+    return mean_of(inputs, [&](const tenon::Tensor& prediction, const tenon::Tensor& target) {
+      return tenon::huber_loss(prediction, target, TENON_REDUCTION_SUM, delta_);
+    });
+  }
+
+ private:
+  double delta_;
+};
+
+}  // namespace
+
+TENON_PLUGIN("regression_losses", "0.1.0", "Apache-2.0", "Distances of numbers.",
+             tenon::loss<Mse>("mse", "squared difference of prediction and target, mean over all numbers"),
+             tenon::loss<L1>("l1", "absolute difference of prediction and target, mean over all numbers"),
+             tenon::loss<SmoothL1>("smooth_l1",
+                                   "absolute difference, rounded off by a parabola below beta; mean over all numbers"),
+             tenon::loss<Huber>("huber",
+                                "squared difference, continued by straight lines beyond delta; mean over all numbers"))

@@ -1,0 +1,72 @@
+// How much of a class's targets and predictions are the same places.
+//   iou: intersection over union, the Jaccard index: Jaccard, "The Distribution of the Flora in the Alpine Zone", New
+//        Phytologist 11, 1912; means over classes as torchmetrics' MulticlassJaccardIndex takes them
+//   dice_score: twice the intersection over the sum of both sizes: Dice, "Measures of the Amount of Ecologic
+//        Association Between Species", Ecology 26, 1945; as torchmetrics' DiceScore over all samples at once
+#pragma once
+
+#include "plugins/metrics/confusion_metrics/confusion_counts.h"
+
+namespace tenon::metrics {
+
+struct IntersectionOverUnion {
+  static constexpr const char* kName = "iou";
+  static constexpr const char* kDoc =
+      "intersection over union, in [0, 1]; mean over the classes that are in the targets or predictions";
+  static double figure(double both, double sizes) { return share(both, sizes - both); }
+};
+
+struct DiceCoefficient {
+  static constexpr const char* kName = "dice_score";
+  static constexpr const char* kDoc =
+      "2 intersection / (targets + predictions), in [0, 1]; mean over the classes that are in either";
+  static double figure(double both, double sizes) { return share(2 * both, sizes); }
+};
+
+template <class Kind>
+class ClassOverlap final : public ConfusionCounts {
+ public:
+  static std::vector<Param> schema() {
+    return {classes_param("[2, 4096]"),
+            param("ignore_index", -100)
+                .doc("target that is not counted, neither what was predicted there; a class of this number has no part "
+                     "in the mean"),
+            param("per_class", true)
+                .doc(std::string("whether each class has a figure of its own: ") + Kind::kName + "_0, " + Kind::kName +
+                     "_1 and so on")};
+  }
+
+  explicit ClassOverlap(const Params& params) : ConfusionCounts(params), per_class_(params.boolean("per_class")) {}
+
+  std::vector<Figure> figures() const {
+    std::vector<Figure> figures = {higher_is_better(Kind::kName, Kind::kDoc)};
+    for (int64_t i = 0; per_class_ && i < classes(); ++i) {
+      figures.push_back(higher_is_better(std::string(Kind::kName) + "_" + std::to_string(i),
+                                         "of this class; NaN where it is in neither"));
+    }
+    return figures;
+  }
+
+  std::vector<double> compute(const Frame& frame) const {
+    const Confusion confusion = read(frame);
+    const bool undefined = is_undefined(frame);
+    double sum = 0;
+    double present = 0;
+    std::vector<double> figures(1);
+    for (int64_t i = 0; i < classes(); ++i) {
+      const auto sizes = static_cast<double>(confusion.targets(i) + confusion.predictions(i));
+      const bool counts = sizes > 0 && i != ignore_index() && !undefined;
+      const double figure = counts ? Kind::figure(static_cast<double>(confusion.right(i)), sizes) : kNone;
+      if (counts) sum += figure;
+      present += counts;
+      if (per_class_) figures.push_back(figure);
+    }
+    figures[0] = share(sum, present);
+    return figures;
+  }
+
+ private:
+  bool per_class_;
+};
+
+}  // namespace tenon::metrics

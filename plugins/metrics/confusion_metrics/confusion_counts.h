@@ -1,0 +1,95 @@
+// How often which class was predicted for which: all that figures of predicted classes are made of.
+#pragma once
+
+#include "plugins/class_range.h"
+#include "plugins/metrics/predictions.h"
+
+namespace tenon::metrics {
+
+// By target and prediction.
+class Confusion final {
+ public:
+  Confusion(const int64_t* counts, int64_t classes) : counts_(counts), classes_(classes) {}
+
+  int64_t classes() const { return classes_; }
+  int64_t count(int64_t target, int64_t predicted) const { return counts_[target * classes_ + predicted]; }
+  int64_t right(int64_t of) const { return count(of, of); }
+  int64_t targets(int64_t of) const {
+    int64_t sum = 0;
+    for (int64_t other = 0; other < classes_; ++other) sum += count(of, other);
+    return sum;
+  }
+  int64_t predictions(int64_t of) const {
+    int64_t sum = 0;
+    for (int64_t other = 0; other < classes_; ++other) sum += count(other, of);
+    return sum;
+  }
+  int64_t all() const {
+    int64_t sum = 0;
+    for (int64_t of = 0; of < classes_; ++of) sum += targets(of);
+    return sum;
+  }
+
+ private:
+  const int64_t* counts_;
+  int64_t classes_;
+};
+
+class ConfusionCounts {
+ public:
+  std::vector<Port> ports() const {
+    return {input("logits", "N," + std::to_string(classes_) + ",...S", TENON_ANY_FLOAT, "scores of the classes"),
+            input("target", "N,...S", kInt64, "class in [0, classes), or ignore_index")};
+  }
+
+  std::vector<State> states() const {
+    return {{"confusion", TENON_INT64, {classes_, classes_}}, {"undefined", TENON_INT64}};
+  }
+
+  void update(const Frame& frame, const Inputs& inputs) const {
+    static const Op kMaskedSelect("aten::masked_select");
+    const Tensor target = inputs[1];
+    const Tensor counted = ne(target, ignore_index_);
+    const Tensor cells = target * classes_ + argmax(inputs[0], 1);
+    const Tensor counts = count_cells(frame, frame.call(kMaskedSelect, {cells, counted}));
+    frame.tensor(kConfusion) += reshape(counts, {classes_, classes_});
+    frame.tensor(kUndefined) += count_undefined(inputs[0], 1, counted);
+  }
+
+ protected:
+  static Param classes_param(const char* range) {
+    return required<int64_t>("classes").range(range).doc("number of classes");
+  }
+
+  explicit ConfusionCounts(const Params& params)
+      : classes_(params.integer("classes")), ignore_index_(params.integer("ignore_index")) {}
+
+  int64_t classes() const { return classes_; }
+  int64_t ignore_index() const { return ignore_index_; }
+
+  // Whether a score was NaN, so that no figure is a number.
+  static bool is_undefined(const Frame& frame) { return frame.tensor(kUndefined).number() > 0; }
+  Confusion read(const Frame& frame) const { return {frame.tensor(kConfusion).data<int64_t>(), classes_}; }
+
+ private:
+  enum : uint64_t { kConfusion, kUndefined };
+
+  Tensor count_cells(const Frame& frame, const Tensor& cells) const {
+    static const Op kBincount("aten::bincount");
+    const auto class_of = [&](int64_t cell) { return cell < 0 ? (cell + 1) / classes_ - 1 : cell / classes_; };
+    const int64_t cell_count = classes_ * classes_;
+    try {
+      const Tensor counts = frame.call(kBincount, {cells, {}, cell_count});
+      if (counts.numel() == cell_count) return counts;
+      throw plugins::outside_classes(class_of(counts.numel() - 1), classes_, ignore_index_);
+    } catch (const HostError&) {  // a negative cell
+      const auto least = static_cast<int64_t>(amin(cells, {0}).number());
+      throw plugins::outside_classes(class_of(least), classes_, ignore_index_);
+    }
+  }
+
+  int64_t classes_;
+  int64_t ignore_index_;
+};
+
+}  // namespace tenon::metrics

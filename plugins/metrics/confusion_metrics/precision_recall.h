@@ -1,0 +1,159 @@
+// Precision, recall and F1 (van Rijsbergen, "Information Retrieval", 1979), as torchmetrics' MulticlassPrecision and
+// BinaryPrecision and so on compute them: what has nothing to divide by is 0.
+#pragma once
+
+#include <cmath>
+
+#include "plugins/metrics/confusion_metrics/confusion_counts.h"
+
+namespace tenon::metrics {
+
+struct PrecisionRecall {
+  PrecisionRecall() = default;
+  PrecisionRecall(double right, double predictions, double targets)
+      : precision(predictions > 0 ? right / predictions : 0),
+        recall(targets > 0 ? right / targets : 0),
+        f1(predictions + targets > 0 ? 2 * right / (predictions + targets) : 0) {}
+
+  void add(const PrecisionRecall& other, double weight) {
+    precision += weight * other.precision;
+    recall += weight * other.recall;
+    f1 += weight * other.f1;
+  }
+  void append_to(std::vector<double>& figures) const { figures.insert(figures.end(), {precision, recall, f1}); }
+
+  static void name(std::vector<Figure>& figures, const std::string& prefix, const std::string& suffix,
+                   const std::string& of) {
+    figures.push_back(higher_is_better(prefix + "precision" + suffix, "share of the predictions that are right" + of));
+    figures.push_back(higher_is_better(prefix + "recall" + suffix, "share of the targets that are predicted" + of));
+    figures.push_back(higher_is_better(prefix + "f1" + suffix, "harmonic mean of precision and recall" + of));
+  }
+
+  double precision = 0;
+  double recall = 0;
+  double f1 = 0;
+};
+
+class PrecisionRecallF1 final : public ConfusionCounts {
+ public:
+  static std::vector<Param> schema() {
+    return {classes_param("[2, 4096]"),
+            param("average", "macro")
+                .choices({"macro", "micro", "weighted"})
+                .doc("over classes: macro counts each alike that is in the targets or predictions, weighted by its "
+                     "targets; micro counts each target alike"),
+            param("ignore_index", -100).doc("target that is not counted, neither what was predicted there"),
+            param("per_class", false)
+                .doc("whether each class has figures of its own: precision_0, recall_0, f1_0, precision_1 and so on")};
+  }
+
+  explicit PrecisionRecallF1(const Params& params)
+      : ConfusionCounts(params), average_(params.text("average")), per_class_(params.boolean("per_class")) {}
+
+  std::vector<Figure> figures() const {
+    std::vector<Figure> figures;
+    PrecisionRecall::name(figures, "", "", ", in [0, 1]; over classes: " + average_);
+    for (int64_t i = 0; per_class_ && i < classes(); ++i)
+      PrecisionRecall::name(figures, "", "_" + std::to_string(i), ", of this class; NaN where it is in neither");
+    return figures;
+  }
+
+  std::vector<double> compute(const Frame& frame) const {
+    const Confusion confusion = read(frame);
+    if (is_undefined(frame) || confusion.all() == 0) return std::vector<double>(figures().size(), kNone);
+    std::vector<double> figures;
+    PrecisionRecall mean;
+    double total = 0;
+    double right = 0;
+    for (int64_t i = 0; i < classes(); ++i) {
+      const auto targets = static_cast<double>(confusion.targets(i));
+      const auto predictions = static_cast<double>(confusion.predictions(i));
+      const PrecisionRecall of_class(static_cast<double>(confusion.right(i)), predictions, targets);
+      const double weight = average_ == "weighted" ? targets : targets + predictions > 0 ? 1 : 0;
+      mean.add(of_class, weight);
+      total += weight;
+      right += static_cast<double>(confusion.right(i));
+      if (!per_class_) continue;
+      if (targets + predictions > 0) {
+        of_class.append_to(figures);
+      } else {
+        figures.insert(figures.end(), 3, kNone);
+      }
+    }
+    const auto all = static_cast<double>(confusion.all());
+    std::vector<double> first;
+    PrecisionRecall averaged;
+    if (average_ == "micro") {
+      averaged = PrecisionRecall(right, all, all);
+    } else {
+      averaged.add(mean, 1 / total);
+    }
+    averaged.append_to(first);
+    figures.insert(figures.begin(), first.begin(), first.end());
+    return figures;
+  }
+
+ private:
+  std::string average_;
+  bool per_class_;
+};
+
+class BinaryPrecisionRecallF1 final {
+ public:
+  static std::vector<Param> schema() {
+    return {param("threshold", 0.5).range("(0, 1)").doc("probability above which a prediction is a yes"),
+            param("ignore_index", -100).doc("target that is not counted")};
+  }
+
+  explicit BinaryPrecisionRecallF1(const Params& params)
+      : threshold_(std::log(params.number("threshold") / (1 - params.number("threshold")))),
+        ignore_index_(params.integer("ignore_index")) {}
+
+  std::vector<Port> ports() const {
+    return {input("logits", "N,...S", TENON_ANY_FLOAT, "log-odds of the target being 1"),
+            input("target", "N,...S", kBinaryTargets, "0 or 1; a probability above 0.5 counts as 1; or ignore_index")};
+  }
+
+  std::vector<State> states() const {
+    return {{"right", TENON_INT64}, {"predictions", TENON_INT64}, {"targets", TENON_INT64},
+            {"total", TENON_INT64}, {"undefined", TENON_INT64},   {"outside", TENON_INT64}};
+  }
+
+  std::vector<Figure> figures() const {
+    std::vector<Figure> figures;
+    PrecisionRecall::name(figures, "binary_", "", ", of the ones, in [0, 1]");
+    return figures;
+  }
+
+  void update(const Frame& frame, const Inputs& inputs) const {
+    const Tensor logits = inputs[0];
+    const Tensor target = inputs[1];
+    const Tensor counted = ne(target, ignore_index_);
+    const Tensor predicted = logical_and(gt(logits, threshold_), counted);
+    const Tensor ones = logical_and(gt(target, 0.5), counted);
+    frame.tensor(kRight) += sum(logical_and(predicted, ones));
+    frame.tensor(kPredictions) += sum(predicted);
+    frame.tensor(kTargets) += sum(ones);
+    frame.tensor(kTotal) += sum(counted);
+    frame.tensor(kUndefined) += sum(logical_and(logical_or(ne(logits, logits), ne(target, target)), counted));
+    frame.tensor(kOutside) += count_outside(target, 0, 1, counted);
+  }
+
+  std::vector<double> compute(const Frame& frame) const {
+    refuse_outside(frame.tensor(kOutside),
+                   "0, 1 or a probability between, or ignore_index (" + std::to_string(ignore_index_) + ")");
+    if (frame.tensor(kUndefined).number() > 0 || frame.tensor(kTotal).number() == 0) return {kNone, kNone, kNone};
+    std::vector<double> figures;
+    PrecisionRecall(frame.tensor(kRight).number(), frame.tensor(kPredictions).number(), frame.tensor(kTargets).number())
+        .append_to(figures);
+    return figures;
+  }
+
+ private:
+  enum : uint64_t { kRight, kPredictions, kTargets, kTotal, kUndefined, kOutside };
+
+  double threshold_;
+  int64_t ignore_index_;
+};
+
+}  // namespace tenon::metrics

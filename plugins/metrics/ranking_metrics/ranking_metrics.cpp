@@ -1,0 +1,172 @@
+// Areas under curves, exact: every score is kept until the figure is computed, 4 bytes for each class of each sample,
+// and 8 for its target.
+#include "plugins/metrics/ranking_metrics/ranking.h"
+
+#include "plugins/class_range.h"
+#include "plugins/metrics/predictions.h"
+
+namespace {
+
+using tenon::Tensor;
+using tenon::metrics::kNone;
+using tenon::metrics::ScoredSample;
+
+tenon::Param ignore_index_param() { return tenon::param("ignore_index", -100).doc("target that is not counted"); }
+
+struct RocAuc {
+  static constexpr const char* kName = "roc_auc";
+  static constexpr const char* kDoc = "probability that a sample of the class has the larger score, in [0, 1]";
+  static double figure(std::vector<ScoredSample>& samples) { return tenon::metrics::roc_auc(samples); }
+};
+
+struct AveragePrecision {
+  static constexpr const char* kName = "average_precision";
+  static constexpr const char* kDoc = "area under the curve of precision over recall, in [0, 1]";
+  static double figure(std::vector<ScoredSample>& samples) { return tenon::metrics::average_precision(samples); }
+};
+
+template <class Kind>
+class BinaryRanking final {
+ public:
+  static std::vector<tenon::Param> schema() { return {ignore_index_param()}; }
+
+  explicit BinaryRanking(const tenon::Params& params) : ignore_index_(params.integer("ignore_index")) {}
+
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("logits", "N,...S", TENON_ANY_FLOAT, "log-odds of the target being 1, or any other score"),
+            tenon::input("target", "N,...S", tenon::metrics::kBinaryTargets,
+                         "0 or 1; a probability above 0.5 counts as 1; or ignore_index")};
+  }
+
+  std::vector<tenon::State> states() const {
+    return {tenon::rows("scores", TENON_FLOAT32), tenon::rows("targets", TENON_FLOAT64)};
+  }
+
+  std::vector<tenon::Figure> figures() const {
+    return {tenon::higher_is_better(std::string("binary_") + Kind::kName, Kind::kDoc)};
+  }
+
+  void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
+    frame.append(kScores, tenon::flatten(tenon::to_dtype(inputs[0], TENON_FLOAT32)));
+    frame.append(kTargets, tenon::flatten(tenon::to_dtype(inputs[1], TENON_FLOAT64)));
+  }
+
+  double compute(const tenon::Frame& frame) const {
+    const Tensor scores = frame.tensor(kScores);
+    const Tensor targets = frame.tensor(kTargets);
+    const double* const target = targets.data<double>();
+    std::vector<ScoredSample> samples;
+    for (int64_t i = 0; i < targets.numel(); ++i) {
+      if (target[i] == static_cast<double>(ignore_index_)) continue;
+      if (!(target[i] >= 0 && target[i] <= 1)) {
+        throw tenon::DataError("a target is " + tenon::detail::number_text(target[i]) +
+                               "; expected 0, 1 or a probability between, or ignore_index (" +
+                               std::to_string(ignore_index_) + ")");
+      }
+      samples.push_back({scores.data<float>()[i], target[i] > 0.5});
+    }
+    return Kind::figure(samples);
+  }
+
+ private:
+  enum : uint64_t { kScores, kTargets };
+
+  int64_t ignore_index_;
+};
+
+// Each class against all others, by the probabilities that softmax makes of the logits.
+template <class Kind>
+class ClassRanking final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {tenon::required<int64_t>("classes").range("[2, 4096]").doc("number of classes"), ignore_index_param(),
+            tenon::param("per_class", false)
+                .doc(std::string("whether each class has a figure of its own: ") + Kind::kName + "_0, " + Kind::kName +
+                     "_1 and so on")};
+  }
+
+  explicit ClassRanking(const tenon::Params& params)
+      : classes_(params.integer("classes")),
+        ignore_index_(params.integer("ignore_index")),
+        per_class_(params.boolean("per_class")) {}
+
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("logits", "N," + std::to_string(classes_) + ",...S", TENON_ANY_FLOAT,
+                         "unnormalised log-probabilities of the classes"),
+            tenon::input("target", "N,...S", tenon::metrics::kInt64, "class in [0, classes), or ignore_index")};
+  }
+
+  std::vector<tenon::State> states() const {
+    return {tenon::rows("scores", TENON_FLOAT32, {classes_}), tenon::rows("targets", TENON_INT64)};
+  }
+
+  std::vector<tenon::Figure> figures() const {
+    std::vector<tenon::Figure> figures = {tenon::higher_is_better(
+        Kind::kName, std::string(Kind::kDoc) + "; mean over the classes that have one, each against the others")};
+    for (int64_t i = 0; per_class_ && i < classes_; ++i) {
+      figures.push_back(tenon::higher_is_better(std::string(Kind::kName) + "_" + std::to_string(i),
+                                                "of this class; NaN where there is nothing to tell apart"));
+    }
+    return figures;
+  }
+
+  void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
+    // In double precision, so that rounding neither makes nor breaks a tie.
+    const Tensor rows = tenon::softmax(tenon::to_dtype(tenon::metrics::to_rows(inputs[0]), TENON_FLOAT64), 1);
+    frame.append(kScores, tenon::to_dtype(rows, TENON_FLOAT32));
+    frame.append(kTargets, tenon::flatten(inputs[1]));
+  }
+
+  std::vector<double> compute(const tenon::Frame& frame) const {
+    const Tensor scores = frame.tensor(kScores);
+    const Tensor targets = frame.tensor(kTargets);
+    const std::vector<int64_t> counted = find_counted(targets.data<int64_t>(), targets.numel());
+    double sum = 0;
+    double present = 0;
+    std::vector<double> figures(1);
+    for (int64_t of = 0; of < classes_; ++of) {
+      std::vector<ScoredSample> samples;
+      for (const int64_t row : counted)
+        samples.push_back({scores.data<float>()[row * classes_ + of], targets.data<int64_t>()[row] == of});
+      const double figure = Kind::figure(samples);
+      if (figure == figure) {
+        sum += figure;
+        ++present;
+      }
+      if (per_class_) figures.push_back(figure);
+    }
+    figures[0] = tenon::metrics::share(sum, present);
+    return figures;
+  }
+
+ private:
+  enum : uint64_t { kScores, kTargets };
+
+  std::vector<int64_t> find_counted(const int64_t* targets, int64_t count) const {
+    std::vector<int64_t> counted;
+    for (int64_t i = 0; i < count; ++i) {
+      if (targets[i] == ignore_index_) continue;
+      if (targets[i] < 0 || targets[i] >= classes_) {
+        throw tenon::plugins::outside_classes(targets[i], classes_, ignore_index_);
+      }
+      counted.push_back(i);
+    }
+    return counted;
+  }
+
+  int64_t classes_;
+  int64_t ignore_index_;
+  bool per_class_;
+};
+
+}  // namespace
+
+TENON_PLUGIN("ranking_metrics", "0.1.0", "Apache-2.0", "Areas under curves.",
+             tenon::metric<ClassRanking<RocAuc>>(
+                 "roc_auc", "area under the receiver operating characteristic of each class, mean over classes"),
+             tenon::metric<BinaryRanking<RocAuc>>(
+                 "binary_roc_auc", "area under the receiver operating characteristic of yes-or-no predictions"),
+             tenon::metric<ClassRanking<AveragePrecision>>("average_precision",
+                                                           "average precision of each class, mean over classes"),
+             tenon::metric<BinaryRanking<AveragePrecision>>("binary_average_precision",
+                                                            "average precision of yes-or-no predictions"))

@@ -1,0 +1,167 @@
+// How near sequences that a model wrote are to those that it should have written, token by token, against one reference
+// each. Tokens are compared by their ids: figures of words, as papers report them, need a tokenizer that splits words.
+#include "plugins/metrics/predictions.h"
+#include "plugins/metrics/text_metrics/token_overlap.h"
+
+#include <cmath>
+
+namespace {
+
+using tenon::Tensor;
+using tenon::metrics::kNone;
+using tenon::metrics::Tokens;
+
+const tenon::Op kTo("aten::to", "other");
+
+class SequencePairs {
+ public:
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("predicted", "N,T", tenon::metrics::kInt64, "ids of the tokens that were written"),
+            tenon::input("target", "N,U", tenon::metrics::kInt64, "ids of the tokens that should be")};
+  }
+
+ protected:
+  static std::vector<tenon::Param> end_params() {
+    return {tenon::param("end_id", -1).doc("token with which a sequence ends, and which does not count; -1: none"),
+            tenon::param("padding_id", -100).doc("token that is passed over wherever it is, beside -100")};
+  }
+
+  explicit SequencePairs(const tenon::Params& params)
+      : end_id_(params.integer("end_id")), padding_id_(params.integer("padding_id")) {}
+
+  // Calls `visit(predicted, target)` for each sample. Waits for the device.
+  template <class Visit>
+  void visit_pairs(const tenon::Frame& frame, const tenon::Inputs& inputs, Visit&& visit) const {
+    const Tensor predicted = move(inputs[0], frame.make<int64_t>({}, {0}));
+    const Tensor target = move(inputs[1], frame.make<int64_t>({}, {0}));
+    const int64_t samples = inputs[0].shape()[0];
+    for (int64_t i = 0; i < samples; ++i) visit(read_row(predicted, i), read_row(target, i));
+  }
+
+  // On the device and of the dtype of `like`.
+  static Tensor move(const Tensor& tensor, const Tensor& like) {
+    return tenon::contiguous(like.checked_frame().call(kTo, {tensor, like}));
+  }
+
+ private:
+  Tokens read_row(const Tensor& rows, int64_t row) const {
+    const int64_t width = rows.shape()[1];
+    const int64_t* const first = rows.data<int64_t>() + row * width;
+    Tokens tokens;
+    for (const int64_t* token = first; token != first + width && (*token != end_id_ || end_id_ == -1); ++token)
+      if (*token != padding_id_ && *token != -100) tokens.push_back(*token);
+    return tokens;
+  }
+
+  int64_t end_id_;
+  int64_t padding_id_;
+};
+
+// Papineni et al., "BLEU: a Method for Automatic Evaluation of Machine Translation", ACL 2002: of the whole corpus, as
+// torchmetrics' BLEUScore. Smoothing: Lin, Och, "ORANGE", COLING 2004.
+class Bleu final : public SequencePairs {
+ public:
+  static std::vector<tenon::Param> schema() {
+    std::vector<tenon::Param> params = end_params();
+    params.push_back(tenon::param("max_n", 4).range("[1, 8]").doc("length of the longest n-grams"));
+    params.push_back(
+        tenon::param("smooth", false)
+            .doc("whether 1 is added to what is found and what there is of each n-gram of two tokens or more"));
+    return params;
+  }
+
+  explicit Bleu(const tenon::Params& params)
+      : SequencePairs(params),
+        max_n_(static_cast<size_t>(params.integer("max_n"))),
+        smooth_(params.boolean("smooth")) {}
+
+  std::vector<tenon::State> states() const {
+    const auto n = static_cast<int64_t>(max_n_);
+    return {{"common", TENON_INT64, {n}}, {"predicted", TENON_INT64, {n}}, {"lengths", TENON_INT64, {3}}};
+  }
+
+  std::vector<tenon::Figure> figures() const {
+    return {tenon::higher_is_better("bleu", "in [0, 1]; papers give it times 100")};
+  }
+
+  void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
+    std::vector<int64_t> common(max_n_), all(max_n_), lengths(3);
+    visit_pairs(frame, inputs, [&](const Tokens& predicted, const Tokens& target) {
+      for (size_t n = 1; n <= max_n_; ++n) {
+        common[n - 1] += tenon::metrics::count_common_ngrams(predicted, target, n);
+        if (predicted.size() >= n) all[n - 1] += static_cast<int64_t>(predicted.size() - n + 1);
+      }
+      lengths[kPredicted] += static_cast<int64_t>(predicted.size());
+      lengths[kTarget] += static_cast<int64_t>(target.size());
+      ++lengths[kSamples];
+    });
+    const std::vector<int64_t>* const counts[] = {&common, &all, &lengths};
+    for (uint64_t i = 0; i < std::size(counts); ++i) {
+      const auto count = static_cast<int64_t>(counts[i]->size());
+      frame.tensor(i) += move(frame.make<int64_t>(*counts[i], {count}), frame.tensor(i));
+    }
+  }
+
+  double compute(const tenon::Frame& frame) const {
+    const Tensor commons = frame.tensor(0);
+    const Tensor alls = frame.tensor(1);
+    const Tensor length_state = frame.tensor(2);
+    const int64_t* const lengths = length_state.data<int64_t>();
+    if (lengths[kSamples] == 0) return kNone;
+    double log_sum = 0;
+    for (size_t i = 0; i < max_n_; ++i) {
+      const auto common = static_cast<double>(commons.data<int64_t>()[i]);
+      const auto all = static_cast<double>(alls.data<int64_t>()[i]);
+      if (common == 0) return 0;  // also with smoothing: see docs/losses_and_metrics.md
+      const double more = smooth_ && i > 0 ? 1 : 0;
+      log_sum += std::log((common + more) / (all + more));
+    }
+    const double shortness = static_cast<double>(lengths[kTarget]) / static_cast<double>(lengths[kPredicted]);
+    return std::exp(log_sum / static_cast<double>(max_n_) + std::min(0.0, 1 - shortness));
+  }
+
+ private:
+  enum : size_t { kPredicted, kTarget, kSamples };
+
+  size_t max_n_;
+  bool smooth_;
+};
+
+// Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", ACL 2004: rougeL of the package rouge-score, over ids.
+class RougeL final : public SequencePairs {
+ public:
+  static std::vector<tenon::Param> schema() { return end_params(); }
+
+  explicit RougeL(const tenon::Params& params) : SequencePairs(params) {}
+
+  std::vector<tenon::State> states() const { return {{"sum", TENON_FLOAT64}, {"samples", TENON_INT64}}; }
+
+  std::vector<tenon::Figure> figures() const {
+    return {tenon::higher_is_better("rouge_l", "F1 of the longest common subsequence, mean over samples, in [0, 1]")};
+  }
+
+  void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
+    double sum = 0;
+    int64_t samples = 0;
+    visit_pairs(frame, inputs, [&](const Tokens& predicted, const Tokens& target) {
+      const auto common = static_cast<double>(tenon::metrics::longest_common(predicted, target));
+      if (common > 0) sum += 2 * common / static_cast<double>(predicted.size() + target.size());
+      ++samples;
+    });
+    frame.tensor(kSum) += sum;
+    frame.tensor(kSamples) += samples;
+  }
+
+  double compute(const tenon::Frame& frame) const {
+    return tenon::metrics::share(frame.tensor(kSum).number(), frame.tensor(kSamples).number());
+  }
+
+ private:
+  enum : uint64_t { kSum, kSamples };
+};
+
+}  // namespace
+
+TENON_PLUGIN("text_metrics", "0.1.0", "Apache-2.0", "Sequences that were written against those that should be.",
+             tenon::metric<Bleu>("bleu", "BLEU of the whole corpus, over ids of tokens"),
+             tenon::metric<RougeL>("rouge_l", "ROUGE-L, over ids of tokens, mean over samples"))
