@@ -75,6 +75,13 @@ struct MetricConfig : ComponentConfig {
   Setting<std::string> name;
 };
 
+struct CallbackConfig : ComponentConfig {
+  Setting<Period> every;
+  Setting<Period> after;
+  Setting<bool> once;
+  Setting<int64_t> priority;
+};
+
 struct TrainConfig {
   Setting<int64_t> epochs;
   Setting<int64_t> steps;
@@ -106,7 +113,7 @@ struct RunConfig {
   DataConfig data;
   std::vector<LossConfig> losses;
   std::vector<MetricConfig> metrics;
-  std::vector<ComponentConfig> callbacks;
+  std::vector<CallbackConfig> callbacks;
   TrainConfig train;
   ComponentConfig optimizer;  // its parameters are all other keys of its table
   ComponentConfig schedule;   // likewise; `use` may be unset

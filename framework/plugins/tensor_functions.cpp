@@ -9,6 +9,7 @@
 #include "framework/plugins/gradients.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/operator_calls.h"
+#include "framework/plugins/run_tensors.h"
 #include "framework/plugins/tensor_handles.h"
 
 #ifndef TENON_TORCH_BUILD
@@ -85,6 +86,7 @@ const void* get_extension(std::string_view id) {
   if (id == TENON_NATIVE_TORCH) return &kNativeTorch;
   if (id == TENON_GRADIENT) return &gradient_extension();
   if (id == TENON_DLPACK) return &dlpack_extension();
+  if (id == TENON_RUN_TENSORS) return &run_tensors_extension();
   return nullptr;
 }
 
