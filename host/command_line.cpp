@@ -47,7 +47,8 @@ std::vector<std::string> option_names(const po::options_description& options) {
   throw Error(ErrorKind::configuration, "command line: " + what + "; expected " + expected + ", see host --help");
 }
 
-const std::vector<std::string> kCommands = {"data", "pack", "plugins", "describe", "note", "validate"};
+const std::vector<std::string> kCommands = {"evaluate", "predict",  "data", "pack",
+                                            "plugins",  "describe", "note", "validate"};
 
 // Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
 void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
@@ -121,6 +122,37 @@ po::options_description make_pack_options() {
       "a shard has so many bytes at most (KiB, MiB, GiB), or one sample");
   add("shard-samples", po::value<int64_t>()->value_name("N"), "a shard has so many samples at most");
   add("shuffle", "write the samples in a random order, of run.seed");
+  return options;
+}
+
+void add_checkpoint_option(po::options_description& options) {
+  options.add_options()("checkpoint", po::value<std::string>()->value_name("PATH")->default_value("latest"),
+                        "the weights: a checkpoint's folder, a run's, a safetensors file, or latest, the newest "
+                        "checkpoint of the newest run of this name");
+}
+
+// Options of `host evaluate`.
+po::options_description make_evaluate_options() {
+  po::options_description options("Options of evaluate, beside --config, --set and --plugin-dir", 100, 60);
+  add_checkpoint_option(options);
+  auto add = options.add_options();
+  add("data", po::value<std::string>()->value_name("NAME"),
+      "which dataset: train, validation or validation/NAME; all validation data without it");
+  add("json", "print JSON");
+  return options;
+}
+
+// Options of `host predict`.
+po::options_description make_predict_options() {
+  po::options_description options("Options of predict, beside --config, --set and --plugin-dir", 100, 60);
+  add_checkpoint_option(options);
+  auto add = options.add_options();
+  add("data", po::value<std::string>()->value_name("NAME"), "which dataset: train, validation or validation/NAME");
+  add("output", po::value<std::string>()->value_name("FILE"), "the file to write, .csv or .safetensors");
+  add("outputs", po::value<std::string>()->value_name("NAME,..."), "outputs of the model, or none; all without it");
+  add("fields", po::value<std::string>()->value_name("NAME,..."), "fields of the dataset to write beside them");
+  add("apply", po::value<std::vector<std::string>>()->value_name("[OUTPUT=]FUNCTION")->composing(),
+      "write softmax, sigmoid or argmax of an output in its place; may be repeated");
   return options;
 }
 
@@ -256,6 +288,47 @@ CommandLine parse_pack(int argc, const char* const* argv) {
   return line;
 }
 
+CommandLine parse_evaluate(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::evaluate;
+  po::options_description options = make_evaluate_options();
+  add_run_file_options(options);
+  const po::variables_map given = parse(argc - 1, argv + 1, options);
+  put_run_file(given, line);
+  line.checkpoint = given["checkpoint"].as<std::string>();
+  line.dataset = given.count("data") ? given["data"].as<std::string>() : "";
+  if (given.count("json")) line.format = CommandLine::Format::json;
+  return line;
+}
+
+// "logits,values" as a list, "none" as an empty one.
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  if (text == "none") return parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+CommandLine parse_predict(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::predict;
+  po::options_description options = make_predict_options();
+  add_run_file_options(options);
+  const po::variables_map given = parse(argc - 1, argv + 1, options);
+  for (const char* needed : {"config", "data", "output"})
+    if (!given.count(needed))
+      refuse(std::string("predict has no --") + needed, "host predict --config FILE --data NAME --output FILE");
+  put_run_file(given, line);
+  line.checkpoint = given["checkpoint"].as<std::string>();
+  line.dataset = given["data"].as<std::string>();
+  line.output = given["output"].as<std::string>();
+  if (given.count("outputs")) line.outputs = split_at_commas(given["outputs"].as<std::string>());
+  if (given.count("fields")) line.fields = split_at_commas(given["fields"].as<std::string>());
+  if (given.count("apply")) line.apply = given["apply"].as<std::vector<std::string>>();
+  return line;
+}
+
 }  // namespace
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
@@ -275,6 +348,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     return parse_validate(argc, argv);
   }
   if (verb == "pack") return parse_pack(argc, argv);
+  if (verb == "evaluate") return parse_evaluate(argc, argv);
+  if (verb == "predict") return parse_predict(argc, argv);
   const po::variables_map given = parse(argc, argv, make_options());
   CommandLine line;
   line.arguments.assign(argv, argv + argc);
@@ -291,31 +366,39 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
 
 std::string describe_usage() {
   std::ostringstream text;
-  text << "Usage: host --config FILE [--set KEY=VALUE]... [--check] [--plugin-dir DIR]...\n"
-          "       host data --config FILE [--set KEY=VALUE]... [--data NAME] [--seconds N] [--step-ms N]\n"
-          "                 [--sheet FILE.html] [--samples N] [--json] [--plugin-dir DIR]...\n"
-          "       host plugins [--json] [--load] [--plugin-dir DIR]...\n"
-          "       host describe ID [--ports] [--json | --markdown] [--load] [--plugin-dir DIR]...\n"
-          "       host note FILE [--objcopy PROGRAM]\n"
-          "       host validate FILE [--json] [--params KIND.ID=TABLE]... [--component KIND.ID] [--check NAME]\n"
-          "                          [--seed N] [--timeout SECONDS]\n"
-          "       host pack --config FILE --data NAME --out DIR [--shard-bytes SIZE] [--shard-samples N] [--shuffle]\n"
-          "                 [--set KEY=VALUE]... [--plugin-dir DIR]...\n\n"
-          "Trains the model of the run file with the components of plugins; shows what a dataset of it gives, and "
-          "times\n"
-          "the loader alone; lists the plugins that are found, and why\n"
-          "others are refused; describes a component with its parameters; writes into a plugin's file what the two\n"
-          "read there; tries a plugin before a run trusts it, each check in a process of its own; writes a dataset of\n"
-          "the run file as tar files, which the dataset tar_shards reads.\n\n"
-       << make_options() << "\n"
-       << make_data_options() << "\n"
-       << make_show_options() << "\n"
-       << make_validate_options() << "\n"
-       << make_pack_options()
-       << "\nPlugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH,\n"
-          "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.\n\n"
-          "Exit codes: 0 done, 1 internal error, 2 configuration, 3 plugin, 4 data, 5 checkpoint,\n"
-          "7 non-finite loss, 128+n signal n.\n";
+  text
+      << "Usage: host --config FILE [--set KEY=VALUE]... [--check] [--plugin-dir DIR]...\n"
+         "       host evaluate --config FILE [--checkpoint PATH] [--data NAME] [--json] [--set KEY=VALUE]...\n"
+         "                     [--plugin-dir DIR]...\n"
+         "       host predict --config FILE --data NAME --output FILE [--checkpoint PATH] [--outputs NAME,...]\n"
+         "                    [--fields NAME,...] [--apply [OUTPUT=]FUNCTION]... [--set KEY=VALUE]...\n"
+         "                    [--plugin-dir DIR]...\n"
+         "       host data --config FILE [--set KEY=VALUE]... [--data NAME] [--seconds N] [--step-ms N]\n"
+         "                 [--sheet FILE.html] [--samples N] [--json] [--plugin-dir DIR]...\n"
+         "       host plugins [--json] [--load] [--plugin-dir DIR]...\n"
+         "       host describe ID [--ports] [--json | --markdown] [--load] [--plugin-dir DIR]...\n"
+         "       host note FILE [--objcopy PROGRAM]\n"
+         "       host validate FILE [--json] [--params KIND.ID=TABLE]... [--component KIND.ID] [--check NAME]\n"
+         "                          [--seed N] [--timeout SECONDS]\n"
+         "       host pack --config FILE --data NAME --out DIR [--shard-bytes SIZE] [--shard-samples N] [--shuffle]\n"
+         "                 [--set KEY=VALUE]... [--plugin-dir DIR]...\n\n"
+         "Trains the model of the run file with the components of plugins; computes the figures of trained weights, "
+         "or\n"
+         "writes what they give for each sample; shows what a dataset of it gives, and times the loader alone;\n"
+         "lists the plugins that are found, and why others are refused; describes a component with its parameters;\n"
+         "writes into a plugin's file what the two read there; tries a plugin before a run trusts it, each check in a\n"
+         "process of its own; writes a dataset of the run file as tar files, which the dataset tar_shards reads.\n\n"
+      << make_options() << "\n"
+      << make_evaluate_options() << "\n"
+      << make_predict_options() << "\n"
+      << make_data_options() << "\n"
+      << make_show_options() << "\n"
+      << make_validate_options() << "\n"
+      << make_pack_options()
+      << "\nPlugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH,\n"
+         "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.\n\n"
+         "Exit codes: 0 done, 1 internal error, 2 configuration, 3 plugin, 4 data, 5 checkpoint,\n"
+         "7 non-finite loss, 128+n signal n.\n";
   return text.str();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct CommandLine {
     note,
     validate,
     pack,
+    evaluate,
+    predict,
     help,
     version
   } action = Action::train;
@@ -25,25 +28,31 @@ struct CommandLine {
   std::filesystem::path config;
   std::vector<std::string> overrides;  // of --set, in order
   std::vector<std::filesystem::path> plugin_directories;
-  std::string component;               // of describe; of validate, whose checks: "model.mlp"
-  bool load = false;                   // of list_plugins and describe: look into the plugins, not at their notes
-  bool ports = false;                  // of describe
-  std::filesystem::path file;          // of note and validate; of data, where the contact sheet goes, or empty
-  std::string objcopy = "objcopy";     // of note
-  Format format = Format::text;        // of data, list_plugins, describe and validate
-  std::string dataset = "train";       // of data and pack: "train", "validation", "validation/<name>"
-  double seconds = 0;                  // of data: how long the loader is timed; 0: not at all
-  double step_ms = 0;                  // of data: what the consumer does with a batch
-  int64_t samples = 0;                 // of data: on the contact sheet, at least 1
-  std::vector<std::string> params;     // of validate: "model.mlp={ hidden = [64] }"
-  std::string check;                   // of validate
-  uint64_t seed = 0;                   // of validate
-  double timeout_s = 0;                // of validate, of each check
-  std::filesystem::path output;        // of pack: the folder of the shards
-  uint64_t shard_bytes = 0;            // of pack; 0: any
-  int64_t shard_samples = 0;           // of pack; 0: any
-  bool shuffle = false;                // of pack
-  std::vector<std::string> arguments;  // all of them, with the program's name
+  std::string component;            // of describe; of validate, whose checks: "model.mlp"
+  bool load = false;                // of list_plugins and describe: look into the plugins, not at their notes
+  bool ports = false;               // of describe
+  std::filesystem::path file;       // of note and validate; of data, where the contact sheet goes, or empty
+  std::string objcopy = "objcopy";  // of note
+  Format format = Format::text;     // of data, list_plugins, describe and validate
+  // Of data, pack, evaluate and predict: "train", "validation", "validation/<name>"; of evaluate empty for all
+  // validation data.
+  std::string dataset = "train";
+  double seconds = 0;                               // of data: how long the loader is timed; 0: not at all
+  double step_ms = 0;                               // of data: what the consumer does with a batch
+  int64_t samples = 0;                              // of data: on the contact sheet, at least 1
+  std::vector<std::string> params;                  // of validate: "model.mlp={ hidden = [64] }"
+  std::string check;                                // of validate
+  uint64_t seed = 0;                                // of validate
+  double timeout_s = 0;                             // of validate, of each check
+  std::filesystem::path output;                     // of pack: the folder of the shards; of predict: the file
+  uint64_t shard_bytes = 0;                         // of pack; 0: any
+  int64_t shard_samples = 0;                        // of pack; 0: any
+  bool shuffle = false;                             // of pack
+  std::string checkpoint = "latest";                // of evaluate and predict: that, or a folder or file of weights
+  std::optional<std::vector<std::string>> outputs;  // of predict; unset: all
+  std::vector<std::string> fields;                  // of predict
+  std::vector<std::string> apply;                   // of predict: "argmax", "logits=argmax"
+  std::vector<std::string> arguments;               // all of them, with the program's name
 };
 
 // Throws Error(configuration) saying what was found and what is expected.

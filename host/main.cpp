@@ -9,7 +9,9 @@
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/command_line.h"
+#include "host/evaluate_command.h"
 #include "host/pack_command.h"
+#include "host/predict_command.h"
 #include "host/run.h"
 #include "host/show_data.h"
 #include "host/show_plugins.h"
@@ -36,6 +38,8 @@ int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::note) return tenon::host::write_note(line);
   if (line.action == Action::data) return tenon::host::show_data(line);
   if (line.action == Action::pack) return tenon::host::pack(line);
+  if (line.action == Action::evaluate) return tenon::host::evaluate(line);
+  if (line.action == Action::predict) return tenon::host::predict(line);
   if (line.action == Action::validate) return tenon::host::validate(line);
   return tenon::host::run(line);
 }

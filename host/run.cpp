@@ -5,10 +5,11 @@
 #include <cstring>
 #include <memory>
 
-#include "framework/callbacks/plugin_callback.h"
+#include "framework/callbacks/make_observers.h"
 #include "framework/callbacks/progress.h"
 #include "framework/config/print_run_plan.h"
 #include "framework/pipeline/model_summary.h"
+#include "framework/pipeline/model_tensors.h"
 #include "framework/pipeline/train.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
@@ -50,10 +51,10 @@ void print_closing(const pipeline::RunReport& report, const RunRecorder& recorde
 
 pipeline::RunReport train_with_observers(pipeline::Training& training, RunRecorder& recorder) {
   callbacks::Progress progress(stdout);
-  std::vector<std::unique_ptr<callbacks::PluginCallback>> callbacks;
+  const pipeline::ModelTensors tensors(training.model);
+  const auto callbacks = callbacks::make_observers(training.callbacks, training.plan->callbacks, &tensors);
   std::vector<pipeline::Observer*> observers{&progress};
-  for (const plugins::Callback& callback : training.callbacks)
-    observers.push_back(callbacks.emplace_back(std::make_unique<callbacks::PluginCallback>(callback)).get());
+  for (const auto& callback : callbacks) observers.push_back(callback.get());
   return pipeline::train(training, observers, recorder, stop_signal());
 }
 

@@ -17,6 +17,8 @@ namespace tenon::artifacts {
 
 namespace {
 
+constexpr size_t kLargestPiece = size_t{1} << 30;  // Linux takes a little less than 2 GiB at once
+
 // fsync(2), 0 or the errno. EIO is final: the kernel has dropped the pages, a second call would report success.
 int sync_descriptor(int descriptor) {
   while (::fsync(descriptor) != 0) {
@@ -28,7 +30,6 @@ int sync_descriptor(int descriptor) {
 }  // namespace
 
 int write_fully(int descriptor, std::span<const std::byte> bytes) {
-  constexpr size_t kLargestPiece = size_t{1} << 30;  // Linux takes a little less than 2 GiB at once
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), kLargestPiece));
     if (written < 0 && errno == EINTR) continue;
@@ -66,7 +67,7 @@ bool is_temporary_name(std::string_view name) {
 DurableFile::DurableFile(std::filesystem::path path, support::ErrorKind kind) : path_(std::move(path)), kind_(kind) {
   do {
     temporary_ = make_temporary_path(path_);
-    descriptor_ = FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    descriptor_ = FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     // EEXIST: left by a crashed process that had our number.
   } while (!descriptor_.is_open() && (errno == EEXIST || errno == EINTR));
   if (!descriptor_.is_open()) throw make_file_error(kind_, path_, "cannot be created", errno);
@@ -83,6 +84,34 @@ void DurableFile::write(std::span<const std::byte> bytes) {
 }
 
 void DurableFile::write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
+
+void DurableFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written =
+        ::pwrite(descriptor_.number(), bytes.data(), std::min(bytes.size(), kLargestPiece), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) throw make_file_error(kind_, path_, "cannot be written", written < 0 ? errno : EIO);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+    offset += static_cast<uint64_t>(written);
+  }
+}
+
+void DurableFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t count =
+        ::pread(descriptor_.number(), bytes.data(), std::min(bytes.size(), kLargestPiece), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) throw make_file_error(kind_, path_, "cannot be read again", count < 0 ? errno : EIO);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+    offset += static_cast<uint64_t>(count);
+  }
+}
+
+void DurableFile::resize(uint64_t bytes) {
+  if (::ftruncate(descriptor_.number(), static_cast<off_t>(bytes)) != 0) {
+    throw make_file_error(kind_, path_, "cannot be resized", errno);
+  }
+}
 
 void DurableFile::commit() {
   if (const int error = sync_descriptor(descriptor_.number()); error != 0) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string_view>
@@ -25,6 +26,10 @@ class DurableFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  // For a file that is not written from its beginning to its end. REQUIRES: what read_at() asks for was written.
+  void write_at(uint64_t offset, std::span<const std::byte> bytes);
+  void read_at(uint64_t offset, std::span<std::byte> bytes) const;
+  void resize(uint64_t bytes);
   // Puts the file under its name. Once it returns, the file survives a power cut.
   void commit();
 

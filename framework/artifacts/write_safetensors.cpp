@@ -1,106 +1,15 @@
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <nlohmann/json.hpp>
-#include <unordered_set>
-
 #include "framework/artifacts/durable_file.h"
 #include "framework/artifacts/safetensors.h"
-#include "framework/artifacts/safetensors_header.h"
+#include "framework/artifacts/safetensors_layout.h"
 
 namespace tenon::artifacts {
 
-static_assert(std::endian::native == std::endian::little, "tensors are written as memory holds them: little-endian");
-
-namespace {
-
-[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& message) {
-  throw support::Error(support::ErrorKind::internal, file.string() + ": " + message);
-}
-
-std::string to_json(const std::string& text, const std::filesystem::path& file) {
-  try {
-    return nlohmann::json(text).dump();
-  } catch (const nlohmann::json::type_error&) {
-    refuse(file, "the name or metadata " + quote_name(text) + " is not UTF-8");
-  }
-}
-
-void check_tensors(std::span<const TensorView> tensors, const std::filesystem::path& file) {
-  std::unordered_set<std::string_view> names;
-  for (const auto& tensor : tensors) {
-    const std::string place = "tensor " + quote_name(tensor.name);
-    const StoredType* type = find_stored_type(tensor.dtype);
-    if (!type) {
-      refuse(file, place + ": its type (" + std::to_string(tensor.dtype) + ") cannot be stored; expected " +
-                       std::string(list_stored_types()) + "; complex tensors are not supported");
-    }
-    const auto expected = count_bytes(tensor.shape, type->bytes);
-    if (expected != tensor.bytes) {
-      refuse(file, place + " has " + std::to_string(tensor.bytes) + " bytes; expected " +
-                       (expected ? std::to_string(*expected) : "a possible shape") + " of its type and shape");
-    }
-    if (const auto mistake = find_name_mistake(tensor.name)) refuse(file, place + ": " + *mistake);
-    if (!names.insert(tensor.name).second) refuse(file, place + " is there twice");
-  }
-}
-
-std::vector<const TensorView*> order_by_alignment(std::span<const TensorView> tensors) {
-  std::vector<const TensorView*> order;
-  for (const auto& tensor : tensors) order.push_back(&tensor);
-  std::ranges::stable_sort(order, std::greater(),
-                           [](const TensorView* tensor) { return find_stored_type(tensor->dtype)->bytes; });
-  return order;
-}
-
-std::string make_header(std::span<const TensorView> tensors, const std::map<const TensorView*, uint64_t>& begins,
-                        const Metadata& metadata, const std::filesystem::path& file) {
-  std::string header = "{";
-  const auto start_member = [&] {
-    if (!header.ends_with('{')) header += ',';
-  };
-  if (!metadata.empty()) {
-    header += "\"" + std::string(kMetadataKey) + "\":{";
-    for (const auto& [key, value] : metadata) {
-      start_member();
-      header += to_json(key, file) + ":" + to_json(value, file);
-    }
-    header += '}';
-  }
-  for (const auto& tensor : tensors) {
-    const uint64_t begin = begins.at(&tensor);
-    start_member();
-    header += to_json(tensor.name, file) + ":{\"dtype\":\"" + std::string(find_stored_type(tensor.dtype)->name) +
-              "\",\"shape\":" + nlohmann::json(tensor.shape).dump() + ",\"data_offsets\":[" + std::to_string(begin) +
-              "," + std::to_string(begin + tensor.bytes) + "]}";
-  }
-  header += '}';
-  header.resize((header.size() + 7) / 8 * 8, ' ');
-  if (header.size() > kLargestSafetensorsHeader) {
-    refuse(file, "the header has " + std::to_string(header.size()) + " bytes; the format allows " +
-                     std::to_string(kLargestSafetensorsHeader));
-  }
-  return header;
-}
-
-}  // namespace
-
 void write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors, const Metadata& metadata,
                        support::ErrorKind kind) {
-  check_tensors(tensors, file);
-  const auto order = order_by_alignment(tensors);
-  std::map<const TensorView*, uint64_t> begins;
-  uint64_t begin = 0;
-  for (const TensorView* tensor : order) {
-    begins[tensor] = begin;
-    begin += tensor->bytes;
-  }
-  const std::string header = make_header(tensors, begins, metadata, file);
-  const auto length = std::bit_cast<std::array<char, 8>>(uint64_t{header.size()});
+  const SafetensorsLayout layout = lay_out_safetensors(file, tensors, metadata);
   DurableFile out(file, kind);
-  out.write(std::string_view(length.data(), length.size()));
-  out.write(header);
-  for (const TensorView* tensor : order) out.write(std::span(tensor->data, tensor->bytes));
+  out.write(layout.head);
+  for (const TensorView* tensor : layout.order) out.write(std::span(tensor->data, tensor->bytes));
   out.commit();
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "framework/plugins/host_table.h"
+#include "framework/plugins/run_view.h"
 #include "framework/support/nearest_name.h"
 
 namespace tenon::callbacks {
@@ -54,7 +55,12 @@ tenon_status step_loss(const tenon_run* run, uint32_t, double* loss, int64_t* st
 
 void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) {
   Context context{state, verdict};
-  tenon_run run{};
+  plugins::RunView view;
+  view.total_epochs = state.total_epochs;
+  view.step_in_epoch = state.step_in_epoch;
+  view.samples_in_epoch = state.samples_in_epoch;
+  view.tensors = tensors_;
+  tenon_run& run = view.base;
   run.size = sizeof run;
   run.context = &context;
   run.epoch = state.epoch;

@@ -3,12 +3,15 @@
 
 #include "framework/pipeline/events.h"
 #include "framework/plugins/callback.h"
+#include "framework/plugins/trained_tensors.h"
 
 namespace tenon::callbacks {
 
 class PluginCallback final : public pipeline::Observer {
  public:
-  explicit PluginCallback(const plugins::Callback& callback) : callback_(callback) {}  // which must outlive this
+  // Both must outlive this. `tensors`: what the run trains, for callbacks that look at it; null: nothing.
+  explicit PluginCallback(const plugins::Callback& callback, const plugins::TrainedTensors* tensors = nullptr)
+      : callback_(callback), tensors_(tensors) {}
 
   bool wants(pipeline::Event event) const override { return callback_.wants(static_cast<uint32_t>(event)); }
   int32_t priority() const override { return callback_.priority(); }
@@ -17,6 +20,7 @@ class PluginCallback final : public pipeline::Observer {
 
  private:
   const plugins::Callback& callback_;
+  const plugins::TrainedTensors* tensors_;
 };
 
 }  // namespace tenon::callbacks

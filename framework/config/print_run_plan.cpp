@@ -135,9 +135,14 @@ void write_components(Writer& writer, const RunPlan& plan) {
     writer.component(metric);
     writer.key("name", metric.name);
   }
-  for (const ComponentPlan& callback : plan.callbacks) {
+  for (const CallbackPlan& callback : plan.callbacks) {
+    const EventFilter& filter = callback.filter;
     writer.list_table("callback");
     writer.component(callback);
+    if (filter.every.unit != Period::Unit::never) writer.key("every", to_string(filter.every));
+    if (filter.after.unit != Period::Unit::never) writer.key("after", to_string(filter.after));
+    writer.key("once", filter.once);
+    if (filter.priority) writer.key("priority", static_cast<int64_t>(*filter.priority));
   }
 }
 

@@ -34,6 +34,7 @@ constexpr const char* kBatchLimits = "[0, 1e9]";
 constexpr const char* kThreads = "[0, 4096]";
 constexpr const char* kBatchesAhead = "[1, 1e6]";   // also those of one step
 constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of every random stream
+constexpr const char* kPriorities = "[-1e9, 1e9]";  // 32 bits
 constexpr const char* kSteps = "[1, 1e15]";         // counted exactly by a double
 
 // The keys that all components share.
@@ -143,9 +144,13 @@ MetricConfig read_metric(TableReader table) {
   return metric;
 }
 
-ComponentConfig read_callback(TableReader table) {
-  ComponentConfig callback;
+CallbackConfig read_callback(TableReader table) {
+  CallbackConfig callback;
   read_component(table, callback);
+  table.read("every", callback.every);
+  table.read("after", callback.after);
+  table.read("once", callback.once);
+  table.read("priority", callback.priority, kPriorities);
   table.reject_unknown_keys();
   return callback;
 }

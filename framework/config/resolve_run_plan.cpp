@@ -197,6 +197,23 @@ void require_unique_names(const RunPlan& plan, const RunConfig& config, Mistakes
   }
 }
 
+// "never" is a period of the sections; a callback that is never told of anything is a mistake.
+Period resolve_filter_period(const Setting<Period>& period, const std::string& key, Mistakes& mistakes) {
+  if (period.value && period.value->unit == Period::Unit::never) {
+    mistakes.add(period.place, key + " is \"never\"; expected a period such as \"100 steps\": leave the callback out");
+  }
+  return period.value_or({});
+}
+
+CallbackPlan resolve_callback(const CallbackConfig& config, const Resolving& resolving) {
+  CallbackPlan callback{resolve_component(config, ComponentKind::callback, resolving), {}};
+  callback.filter.every = resolve_filter_period(config.every, config.path + ".every", resolving.mistakes);
+  callback.filter.after = resolve_filter_period(config.after, config.path + ".after", resolving.mistakes);
+  callback.filter.once = config.once.value_or(false);
+  if (config.priority.value) callback.filter.priority = static_cast<int32_t>(*config.priority.value);
+  return callback;
+}
+
 SgdPlan resolve_sgd(const Values& values, const ComponentConfig& config, Mistakes& mistakes) {
   const SgdPlan sgd{get<double>(values, "lr"), get<double>(values, "momentum"), get<double>(values, "dampening"),
                     get<double>(values, "weight_decay"), get<bool>(values, "nesterov")};
@@ -295,9 +312,7 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   plan.losses = resolve_losses(resolving);
   plan.metrics = resolve_metrics(resolving);
   require_unique_names(plan, config, mistakes);
-  for (const auto& callback : config.callbacks) {
-    plan.callbacks.push_back(resolve_component(callback, ComponentKind::callback, resolving));
-  }
+  for (const auto& callback : config.callbacks) plan.callbacks.push_back(resolve_callback(callback, resolving));
   plan.train = resolve_train(config.train, mistakes);
   plan.optimizer = resolve_optimizer(resolving);
   plan.schedule = resolve_schedule(resolving);

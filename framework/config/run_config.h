@@ -82,6 +82,13 @@ struct AverageConfig {
   Setting<Period> every;
 };
 
+struct CallbackConfig : ComponentConfig {
+  Setting<Period> every;
+  Setting<Period> after;
+  Setting<bool> once;
+  Setting<int64_t> priority;
+};
+
 struct TrainConfig {
   Setting<int64_t> epochs;
   Setting<int64_t> steps;
@@ -122,7 +129,7 @@ struct RunConfig {
   DataConfig data;
   std::vector<LossConfig> losses;
   std::vector<MetricConfig> metrics;
-  std::vector<ComponentConfig> callbacks;
+  std::vector<CallbackConfig> callbacks;
   TrainConfig train;
   ComponentConfig optimizer;  // its parameters are all other keys of its table
   ComponentConfig schedule;   // likewise; `use` may be unset

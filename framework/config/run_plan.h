@@ -146,6 +146,18 @@ struct AveragePlan {
   Period every;  // default: "1 step" of ema, "1 epoch" of swa
 };
 
+// Which events a callback is told of, and when among the others. A period of "never" stands for none given.
+struct EventFilter {
+  Period every = {};                     // of the steps, the epochs or the time: default: all events
+  Period after = {};                     // has passed; default: from the beginning
+  bool once = false;                     // the events of one step alone, the first for which the others hold
+  std::optional<int32_t> priority = {};  // default: the callback's own
+};
+
+struct CallbackPlan : ComponentPlan {
+  EventFilter filter = {};
+};
+
 struct TrainSection {
   // Exactly one of the two is set by the user; the other is 0.
   int64_t epochs;
@@ -216,7 +228,7 @@ struct RunPlan {
   DataSection data;
   std::vector<LossPlan> losses;  // at least one
   std::vector<MetricPlan> metrics;
-  std::vector<ComponentPlan> callbacks;
+  std::vector<CallbackPlan> callbacks;
   TrainSection train;
   OptimizerPlan optimizer;
   SchedulePlan schedule;

@@ -188,4 +188,25 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   return training;
 }
 
+Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
+  prepare_libtorch(plan.run);
+  Training training{&plan,   build_model(plan, catalogue),
+                    {},      {},
+                    {},      {},
+                    nullptr, {},
+                    0,       0,
+                    nullptr, optimization::Schedule::make(config::ConstantSchedule{}, 0, 1)};
+  training.precision = plan.train.precision;
+  for (const config::LossPlan& loss : plan.losses)
+    training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
+  for (const config::MetricPlan& metric : plan.metrics)
+    training.metrics.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric);
+  training.figure_names = name_figures(plan, training.losses, training.metrics);
+  for (const config::NamedDataset& dataset : plan.data.validation) {
+    training.validation.push_back(build_data(training, catalogue, dataset));
+    connect_metrics(training, *training.validation.back());
+  }
+  return training;
+}
+
 }  // namespace tenon::pipeline

@@ -73,4 +73,8 @@ struct Training {
 // and the catalogue must outlive the result. Sets LibTorch's seed, determinism and threads as the plan says.
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue);
 
+// What evaluate() and predict() need of it: the model, the losses and metrics of the plan, and the validation data. No
+// training data, optimizer or callbacks, which are then null or empty.
+Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue);
+
 }  // namespace tenon::pipeline

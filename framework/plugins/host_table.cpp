@@ -4,6 +4,7 @@
 
 #include "framework/plugins/guard.h"
 #include "framework/plugins/parameters.h"
+#include "framework/plugins/run_view.h"
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
 
@@ -44,7 +45,11 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
 
 tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, "this host runs without LibTorch"); }
 
-const void* get_extension(tenon_string id) { return find_extension ? find_extension(to_string(id)) : nullptr; }
+const void* get_extension(tenon_string id) {
+  const std::string text = to_string(id);
+  if (text == TENON_RUN_PROGRESS) return &run_progress_extension();
+  return find_extension ? find_extension(text) : nullptr;
+}
 
 tenon_host make_table() {
   tenon_host table{};

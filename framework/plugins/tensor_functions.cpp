@@ -9,6 +9,7 @@
 #include "framework/plugins/gradients.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/operator_calls.h"
+#include "framework/plugins/run_tensors.h"
 #include "framework/plugins/segments.h"
 #include "framework/plugins/tensor_handles.h"
 
@@ -87,6 +88,7 @@ const void* get_extension(std::string_view id) {
   if (id == TENON_GRADIENT) return &gradient_extension();
   if (id == TENON_CHECKPOINTING) return &checkpointing_extension();
   if (id == TENON_DLPACK) return &dlpack_extension();
+  if (id == TENON_RUN_TENSORS) return &run_tensors_extension();
   return nullptr;
 }
 

@@ -8,6 +8,7 @@
 
 #include "framework/plugins/guard.h"
 #include "framework/plugins/host_table.h"
+#include "framework/plugins/run_tensors.h"
 
 namespace tenon::validation {
 
@@ -108,8 +109,19 @@ void give_to_frame(const tenon_frame* frame, tenon_tensor* tensor) {
   watch().native.give_to_frame(frame, tensor);
 }
 
+tenon_status copy_run_tensor(const tenon_tensor* tensor, tenon_tensor** out) {
+  const tenon_status status = plugins::run_tensors_extension().copy(tensor, out);
+  if (status == TENON_OK) note_owner(*out, 1);
+  return status;
+}
+
 const void* get_extension(tenon_string id) {
   const void* const found = plugins::host_table().get_extension(id);
+  if (plugins::to_string(id) == TENON_RUN_TENSORS) {
+    static tenon_run_tensors watched_tensors = plugins::run_tensors_extension();
+    watched_tensors.copy = copy_run_tensor;
+    return &watched_tensors;
+  }
   if (plugins::to_string(id) != TENON_NATIVE_TORCH || !found) return found;
   static tenon_native_torch watched;
   watch().native = *static_cast<const tenon_native_torch*>(found);

@@ -12,7 +12,8 @@ namespace tenon::validation {
 namespace {
 
 constexpr int64_t kEpochs = 2;
-constexpr int64_t kSteps = 2;  // of an epoch
+constexpr int64_t kSteps = 2;    // of an epoch
+constexpr int64_t kSamples = 8;  // of a step
 
 // Every figure of the host's has a value, of the seed, its name and the step.
 tenon_status give_figure(const tenon_run* run, tenon_string name, double* value) {
@@ -51,7 +52,8 @@ void require_sound(const tenon_verdict& verdict, const std::string& event) {
 
 }  // namespace
 
-CallbackUnderTest::CallbackUnderTest(Session& session) : subject_(session) {
+CallbackUnderTest::CallbackUnderTest(Session& session)
+    : subject_(session), tensors_(MadeUpTensors::make(session.seed)) {
   read_subscription();
   run_.size = sizeof run_;
   run_.context = &session;
@@ -62,6 +64,8 @@ CallbackUnderTest::CallbackUnderTest(Session& session) : subject_(session) {
   run_.figure = give_figure;
   run_.log_scalar = take_scalar;
   run_.step_loss = give_step_loss;
+  view_.total_epochs = kEpochs;
+  view_.tensors = tensors_.get();
 }
 
 void CallbackUnderTest::read_subscription() {
@@ -99,10 +103,13 @@ void CallbackUnderTest::tell_checkpoint() {
 }
 
 void CallbackUnderTest::tell_step() {
-  for (const uint32_t event : {TENON_BATCH_FETCHED, TENON_STEP_START, TENON_FORWARD_END, TENON_LOSS_END,
-                               TENON_BACKWARD_END, TENON_GRADS_READY, TENON_OPTIMIZER_BEFORE})
-    tell(event);
+  for (const uint32_t event : {TENON_BATCH_FETCHED, TENON_STEP_START, TENON_FORWARD_END, TENON_LOSS_END}) tell(event);
+  tensors_->have_gradients(true);
+  for (const uint32_t event : {TENON_BACKWARD_END, TENON_GRADS_READY, TENON_OPTIMIZER_BEFORE}) tell(event);
+  tensors_->have_gradients(false);
   ++run_.step;
+  ++view_.step_in_epoch;
+  view_.samples_in_epoch += kSamples;
   run_.time_s += 0.5;
   for (const uint32_t event : {TENON_OPTIMIZER_AFTER, TENON_STEP_END, TENON_LOG}) tell(event);
 }
@@ -111,6 +118,7 @@ void CallbackUnderTest::tell_run() {
   run_.epoch = run_.step = 0;
   for (const uint32_t event : {TENON_RUN_SETUP, TENON_RUN_START, TENON_CHECKPOINT_LOADED}) tell(event);
   for (run_.epoch = 1; run_.epoch <= kEpochs; ++run_.epoch) {
+    view_.step_in_epoch = view_.samples_in_epoch = 0;
     tell(TENON_EPOCH_START);
     for (int64_t step = 0; step < kSteps; ++step) tell_step();
     tell_validation();

@@ -7,9 +7,19 @@
 
 #include <tenon/callback.h>
 
+#include <memory>
+
+#include "framework/plugins/run_view.h"
 #include "framework/validation/session.h"
 
 namespace tenon::validation {
+
+// A weight and a bias, with gradients while a step has them.
+class MadeUpTensors : public plugins::TrainedTensors {
+ public:
+  virtual void have_gradients(bool present) = 0;
+  static std::unique_ptr<MadeUpTensors> make(uint64_t seed);
+};
 
 class CallbackUnderTest {
  public:
@@ -34,7 +44,9 @@ class CallbackUnderTest {
   Subject<tenon_callback> subject_;
   uint64_t events_ = 0;
   int32_t priority_ = 0;
-  tenon_run run_{};
+  plugins::RunView view_;
+  tenon_run& run_ = view_.base;
+  std::unique_ptr<MadeUpTensors> tensors_;
 };
 
 }  // namespace tenon::validation

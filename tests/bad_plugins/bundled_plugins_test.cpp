@@ -63,6 +63,7 @@ class ExampleData {
         {"image_csv", "dataset.image_csv={ " + path("table.csv")},
         {"image_folder", "dataset.image_folder={ " + path("images")},
         {"pairs", "dataset.pairs={ " + path("table.csv") + ", first = \"path\", second = \"other\""},
+        {"run_guards", "callback.time_limit={ budget = \"1 hour\""},
         {"segmentation", "dataset.segmentation={ " + path("scenes") + ", classes = 8"},
         // As large as by default they would take minutes.
         {"seq2seq_transformer",
@@ -110,7 +111,7 @@ TEST_CASE("every bundled plugin passes") {
     CHECK(answer.with("pass").size() >= 8);
     ++looked_at;
   }
-  CHECK(looked_at >= 31);
+  CHECK(looked_at >= 37);
 }
 
 TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
@@ -159,6 +160,12 @@ TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
   verdict("digits", "dataset.digits threads");
   verdict("text_pairs", "dataset.text_pairs sample-lengths");
   verdict("early_stopping", "callback.early_stopping events");
+  for (const std::string callback : {"time_limit", "nan_guard", "best_checkpoints"})
+    verdict("run_guards", "callback." + callback + " events");
+  verdict("run_guards", "callback.nan_guard saved-state");
+  verdict("run_guards", "callback.best_checkpoints foreign-state");
+  for (const std::string callback : {"throughput", "gradient_statistics", "weight_statistics"})
+    verdict("run_statistics", "callback." + callback + " events");
   for (const std::string dataset :
        {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation", "tar_shards", "text_pairs"}) {
     verdict(dataset, "dataset." + dataset + " threads");

@@ -58,6 +58,22 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(std::holds_alternative<ConstantSchedule>(plan.schedule));
 }
 
+TEST_CASE("a callback is told of everything unless its table says less") {
+  const auto filter_of = [](const std::string& more) {
+    return plan_of(kShortRunFile, {"callback=[{use='early_stopping'" + more + "}]"}).callbacks.at(0).filter;
+  };
+  const EventFilter all = filter_of("");
+  CHECK(all.every.unit == Period::Unit::never);
+  CHECK(all.after.unit == Period::Unit::never);
+  CHECK_FALSE(all.once);
+  CHECK_FALSE(all.priority);
+  const EventFilter some = filter_of(", every='100 steps', after='2 minutes', once=true, priority=-7");
+  CHECK(to_string(some.every) == "100 steps");
+  CHECK(to_string(some.after) == "2 minutes");
+  CHECK(some.once);
+  CHECK(some.priority == -7);
+}
+
 TEST_CASE("the shortest run file keeps what it says") {
   const RunPlan plan = plan_of(kShortRunFile);
   CHECK(plan.file == kFolder / "digits.toml");

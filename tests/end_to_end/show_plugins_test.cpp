@@ -243,7 +243,13 @@ TEST_CASE("docs/components.md is what host describe prints of the bundled compon
                          "r2",
                          "bleu",
                          "rouge_l",
-                         "early_stopping"}) {
+                         "early_stopping",
+                         "time_limit",
+                         "nan_guard",
+                         "best_checkpoints",
+                         "throughput",
+                         "gradient_statistics",
+                         "weight_statistics"}) {
     const Outcome outcome = run_host({"describe", id, "--markdown", "--ports"});
     REQUIRE(outcome.exit_code == 0);
     printed += (printed.empty() ? "" : "\n") + outcome.output;

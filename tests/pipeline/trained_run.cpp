@@ -3,9 +3,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "framework/callbacks/plugin_callback.h"
+#include "framework/callbacks/make_observers.h"
 #include "framework/config/read_run_config.h"
 #include "framework/config/resolve_run_plan.h"
+#include "framework/pipeline/model_tensors.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/tensor_functions.h"
 #include "tests/doctest_with_torch.h"
@@ -83,10 +84,10 @@ BuiltRun::BuiltRun(const Setup& setup) {
 }
 
 RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal) {
-  std::vector<std::unique_ptr<callbacks::PluginCallback>> callbacks;
+  const ModelTensors tensors(training->model);
+  const auto callbacks = callbacks::make_observers(training->callbacks, plan->callbacks, &tensors);
   std::vector<Observer*> all = observers;
-  for (const plugins::Callback& callback : training->callbacks)
-    all.push_back(callbacks.emplace_back(std::make_unique<callbacks::PluginCallback>(callback)).get());
+  for (const auto& callback : callbacks) all.push_back(callback.get());
   const std::atomic<int> stop_signal{signal};
   return pipeline::train(*training, all, recorder, stop_signal);
 }

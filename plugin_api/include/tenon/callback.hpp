@@ -102,6 +102,17 @@ class Run {
     return loss;
   }
 
+  // The same without a wait, and how many steps were done with it: it may be some steps late on a device.
+  struct StepLoss {
+    double loss;   // NaN before the first
+    int64_t step;  // 0 before the first
+  };
+  StepLoss latest_step_loss() const {
+    StepLoss latest = {};
+    detail::check(run_->step_loss(run_, 0, &latest.loss, &latest.step));
+    return latest;
+  }
+
   // The latest value of `train/loss`, `validation/accuracy`, ... Throws Error, listing the figures there are, when
   // there is none of that name.
   double figure(std::string_view name) const {
@@ -114,6 +125,8 @@ class Run {
   void log_scalar(std::string_view name, double value) const {
     detail::check(run_->log_scalar(run_, detail::borrow(name), value));
   }
+
+  const tenon_run* get() const { return run_; }  // for extensions of the host
 
  private:
   const tenon_run* run_;

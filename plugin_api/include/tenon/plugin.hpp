@@ -35,11 +35,13 @@
 #include "detail/open_plugin.hpp"
 #include "gradient.hpp"
 #include "layers.hpp"
+#include "log.hpp"
 #include "loss.hpp"
 #include "metric.hpp"
 #include "model.hpp"
 #include "ops.hpp"
 #include "random.hpp"
+#include "run_tensors.hpp"
 
 // Defines the plugin's entry: id, version, SPDX licence, one line of doc, then its components, and perhaps
 // tenon::operators({...}). Once per plugin.

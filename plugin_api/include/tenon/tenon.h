@@ -16,6 +16,8 @@
 #include "plugin.h"       /* the entry */
 #include "port.h"         /* named inputs and outputs */
 #include "random.h"       /* random numbers of the sample's own */
+#include "run_progress.h" /* how far a run is within its epoch */
+#include "run_tensors.h"  /* what a run trains, for callbacks */
 #include "sample_order.h" /* lengths and weights of samples */
 #include "saved_state.h"  /* what a component keeps between steps */
 #include "tensor.h"

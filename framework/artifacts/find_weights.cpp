@@ -1,0 +1,97 @@
+#include "framework/artifacts/find_weights.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/file_error.h"
+#include "framework/support/error.h"
+
+namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kKind = support::ErrorKind::checkpoint;
+
+[[noreturn]] void refuse(const std::string& message) { throw support::Error(kKind, message); }
+
+// "2026-11-21T11-30-05-2" as the time and the number among the runs of that second; none for another name.
+std::optional<std::pair<std::string, int>> parse_run_name(const std::string& name) {
+  constexpr std::string_view kForm = "0000-00-00T00-00-00";
+  if (name.size() < kForm.size()) return std::nullopt;
+  for (size_t i = 0; i < kForm.size(); ++i) {
+    const bool is_digit = name[i] >= '0' && name[i] <= '9';
+    if (kForm[i] == '0' ? !is_digit : name[i] != kForm[i]) return std::nullopt;
+  }
+  int number = 1;
+  if (name.size() > kForm.size()) {
+    if (name[kForm.size()] != '-') return std::nullopt;
+    const char* end = name.data() + name.size();
+    const auto result = std::from_chars(name.data() + kForm.size() + 1, end, number);
+    if (result.ec != std::errc() || result.ptr != end || number < 2) return std::nullopt;
+  }
+  return std::pair(name.substr(0, kForm.size()), number);
+}
+
+FoundWeights open_checkpoint(const fs::path& folder) {
+  const CheckpointManifest manifest = verify_checkpoint(folder);
+  std::error_code error;
+  fs::path checkpoint = fs::canonical(folder, error);  // `latest` is a link
+  if (error) checkpoint = folder;
+  return {checkpoint / kModelFile, checkpoint, manifest.epoch, manifest.step};
+}
+
+std::optional<fs::path> newest_checkpoint_of(const fs::path& run) {
+  std::error_code error;
+  if (!fs::is_directory(run / "checkpoints", error)) return std::nullopt;
+  return find_latest_checkpoint(run / "checkpoints");
+}
+
+FoundWeights find_latest(const fs::path& output_dir, const std::string& name) {
+  const std::vector<fs::path> runs = list_runs(output_dir, name);
+  for (const fs::path& run : runs)
+    if (const auto checkpoint = newest_checkpoint_of(run)) return open_checkpoint(*checkpoint);
+  const std::string found = runs.empty() ? "there is no run" : "none of the runs has a checkpoint";
+  refuse((output_dir / name).string() + ": " + found +
+         "; expected one to take weights from: train first, or name a checkpoint or a safetensors file with "
+         "--checkpoint");
+}
+
+}  // namespace
+
+std::vector<fs::path> list_runs(const fs::path& output_dir, const std::string& name) {
+  std::vector<std::tuple<std::string, int, fs::path>> runs;
+  std::error_code error;
+  for (fs::directory_iterator entry(output_dir / name, error), end; !error && entry != end; entry.increment(error))
+    if (const auto when = parse_run_name(entry->path().filename().string()))
+      runs.emplace_back(when->first, when->second, entry->path());
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw make_file_error(kKind, output_dir / name, "cannot be listed", error.value());
+  std::ranges::sort(runs, std::greater());
+  std::vector<fs::path> folders;
+  for (auto& [time, number, folder] : runs) folders.push_back(std::move(folder));
+  return folders;
+}
+
+FoundWeights find_weights(const std::string& what, const fs::path& output_dir, const std::string& name) {
+  if (what == "latest") return find_latest(output_dir, name);
+  const fs::path path = what;
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status)) {
+    if (!fs::is_directory(path / "checkpoints", error)) return open_checkpoint(path);
+    if (const auto checkpoint = newest_checkpoint_of(path)) return open_checkpoint(*checkpoint);
+    refuse(path.string() + ": the run has no checkpoint; expected one: choose another run");
+  }
+  if (fs::exists(status)) return {.file = path, .checkpoint = {}};
+  refuse(path.string() +
+         ": does not exist; expected \"latest\", the folder of a checkpoint or of a run, or a safetensors file");
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,47 @@
+// An observer that is told of a part of the events: `every`, `after`, `once` and `priority` of a [[callback]].
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "framework/config/run_plan.h"
+#include "framework/pipeline/events.h"
+
+namespace tenon::callbacks {
+
+// Events belong to steps: those from batch_fetched to optimizer_after to the step that is being done, those between
+// steps (step_end, validations, checkpoints, epochs) to the last one that was done. A step passes as a whole or not at
+// all, so that whoever watches several events of it sees all of them.
+//
+// Events of the run itself (run_setup, run_start, checkpoint_loaded, stop_requested, run_end, run_exception,
+// run_teardown) always pass.
+class Filtered final : public pipeline::Observer {
+ public:
+  Filtered(std::unique_ptr<pipeline::Observer> observer, const config::EventFilter& filter)
+      : observer_(std::move(observer)), filter_(filter) {}
+
+  bool wants(pipeline::Event event) const override { return observer_->wants(event); }
+  int32_t priority() const override { return filter_.priority.value_or(observer_->priority()); }
+  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+
+ private:
+  struct Moment {
+    int64_t epoch;
+    int64_t step;
+    bool operator==(const Moment&) const = default;
+  };
+
+  bool passes(pipeline::Event event, const pipeline::RunState& state);
+  bool is_due(const Moment& moment, const pipeline::RunState& state);
+
+  std::unique_ptr<pipeline::Observer> observer_;
+  config::EventFilter filter_;
+  std::optional<Moment> decided_for_;
+  bool decision_ = false;
+  bool has_passed_ = false;
+  double counted_from_s_ = 0;  // of an `every` in time
+};
+
+}  // namespace tenon::callbacks

@@ -1,0 +1,28 @@
+// What a model trains, as callbacks see it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "framework/plugins/model.h"
+#include "framework/plugins/trained_tensors.h"
+
+namespace tenon::pipeline {
+
+// The trainable tensors of a model in the order of its declaration; one with several names under the first of them.
+class ModelTensors final : public plugins::TrainedTensors {
+ public:
+  explicit ModelTensors(const plugins::Model& model);
+
+  size_t size() const override { return tensors_.size(); }
+  const std::string& name(size_t index) const override { return tensors_[index].name; }
+  tenon_tensor* value(size_t index) const override;
+  tenon_tensor* gradient(size_t index) const override;
+
+ private:
+  std::vector<plugins::NamedTensor> tensors_;
+};
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,45 @@
+#include "framework/pipeline/predict.h"
+
+#include <torch/torch.h>
+
+#include "framework/pipeline/compute_losses.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+// The samples of the batch whose first place in the order is `first`, without those that were left out.
+std::vector<int64_t> list_samples(const data::Batch& batch, const std::vector<int64_t>& order, size_t first) {
+  std::vector<int64_t> samples;
+  auto skipped = batch.skipped.begin();
+  const auto places = static_cast<int64_t>(static_cast<size_t>(batch.size) + batch.skipped.size());
+  for (int64_t place = 0; place < places; ++place) {
+    if (skipped != batch.skipped.end() && skipped->place == place)
+      ++skipped;
+    else
+      samples.push_back(order[first + static_cast<size_t>(place)]);
+  }
+  return samples;
+}
+
+}  // namespace
+
+bool predict(Training& training, DataFlow& data, plugins::RunPosition position,
+             const std::function<bool(const Prediction&)>& take) {
+  const torch::NoGradGuard no_grad;
+  position.training = false;
+  const std::vector<int64_t> order = data.feed.sampler().order(0);
+  size_t first = 0;
+  data.feed.start(0);
+  while (const data::Batch* batch = data.feed.next()) {
+    const std::vector<int64_t> samples = list_samples(*batch, order, first);
+    first += samples.size() + batch->skipped.size();
+    if (batch->size == 0) continue;
+    Flow flow = data.to_flow(*batch, /*training=*/false);
+    run_model(training, data, flow, position);
+    if (!take({samples, flow})) return false;
+  }
+  return true;
+}
+
+}  // namespace tenon::pipeline

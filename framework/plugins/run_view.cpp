@@ -1,0 +1,31 @@
+#include "framework/plugins/run_view.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+#include "framework/plugins/host_table.h"
+
+namespace tenon::plugins {
+
+namespace {
+
+static_assert(std::is_standard_layout_v<RunView> && offsetof(RunView, base) == 0, "so that of() finds the way back");
+
+tenon_status read(const tenon_run* run, tenon_progress* out) {
+  if (!run || !out || out->size < sizeof out->size)
+    return fail(TENON_INVALID_ARGUMENT, "run-progress: a null run or result, or a result whose size is not set");
+  const RunView& view = RunView::of(run);
+  const tenon_progress progress{out->size, view.total_epochs, view.step_in_epoch, view.samples_in_epoch};
+  std::memcpy(out, &progress, std::min<uint64_t>(out->size, sizeof progress));
+  return TENON_OK;
+}
+
+constexpr tenon_run_progress kRunProgress{sizeof(tenon_run_progress), read};
+
+}  // namespace
+
+const tenon_run_progress& run_progress_extension() { return kRunProgress; }
+
+}  // namespace tenon::plugins

@@ -1,0 +1,28 @@
+// A tenon_run of the host's, and what the extensions for callbacks find behind it.
+#pragma once
+
+#include <cstdint>
+
+#include <tenon/callback.h>
+#include <tenon/run_progress.h>
+
+#include "framework/plugins/trained_tensors.h"
+
+namespace tenon::plugins {
+
+// Every tenon_run that a plugin is given is the first part of one.
+struct RunView {
+  tenon_run base{};
+  int64_t total_epochs = 0;
+  int64_t step_in_epoch = 0;
+  int64_t samples_in_epoch = 0;
+  const TrainedTensors* tensors = nullptr;  // null: nothing is trained
+
+  // The RunView whose base this is.
+  static const RunView& of(const tenon_run* base) { return *reinterpret_cast<const RunView*>(base); }
+};
+
+// The host's side of TENON_RUN_PROGRESS.
+const tenon_run_progress& run_progress_extension();
+
+}  // namespace tenon::plugins

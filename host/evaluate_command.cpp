@@ -1,0 +1,81 @@
+#include "host/evaluate_command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/artifacts/figures.h"
+#include "framework/pipeline/evaluate.h"
+#include "host/open_evaluation.h"
+#include "host/signals.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct EvaluatedSet {
+  const pipeline::DataFlow* data;
+  pipeline::NamedFigures figures;
+};
+
+// As history.jsonl writes them: the same figure is the same text.
+Json to_json(const pipeline::NamedFigures& figures) {
+  Json json = Json::object();
+  for (const auto& [name, value] : figures) json[name] = Json::parse(artifacts::print_json_number(value));
+  return json;
+}
+
+void print_json(const Evaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
+  const artifacts::FoundWeights& weights = evaluation.weights();
+  Json all{{"weights", weights.file.string()},
+           {"checkpoint", weights.checkpoint.empty() ? Json() : Json(weights.checkpoint.string())},
+           {"epoch", weights.checkpoint.empty() ? Json() : Json(weights.epoch)},
+           {"step", weights.checkpoint.empty() ? Json() : Json(weights.step)},
+           {"sets", Json::array()}};
+  for (const EvaluatedSet& set : sets)
+    all["sets"].push_back({{"name", set.data->name()},
+                           {"component", set.data->feed.dataset().component().schema.id},
+                           {"samples", set.data->feed.sampler().size()},
+                           {"figures", to_json(set.figures)}});
+  std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+void print_text(const Evaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
+  std::printf("weights %s\n", evaluation.describe_weights().c_str());
+  for (const EvaluatedSet& set : sets) {
+    const data::Feed& feed = set.data->feed;
+    std::printf("%s: %s, %lld samples, %lld batches of %lld\n", set.data->name().c_str(),
+                feed.dataset().component().schema.id.c_str(), static_cast<long long>(feed.sampler().size()),
+                static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
+    size_t width = 0;
+    for (const auto& [name, value] : set.figures) width = std::max(width, name.size());
+    for (const auto& [name, value] : set.figures)
+      std::printf("  %-*s  %s\n", static_cast<int>(width), name.c_str(), artifacts::print_number(value).c_str());
+  }
+}
+
+}  // namespace
+
+int evaluate(const CommandLine& line) {
+  Evaluation evaluation(line, Evaluation::Of::figures);
+  catch_stop_signals();
+  std::vector<EvaluatedSet> sets;
+  for (const auto& data : evaluation.training().validation) {
+    auto figures = pipeline::evaluate(evaluation.training(), *data, evaluation.position(),
+                                      [](int64_t) { return stop_signal() == 0; });
+    if (!figures) return 128 + stop_signal();
+    sets.push_back({data.get(), std::move(*figures)});
+  }
+  if (line.format == CommandLine::Format::json)
+    print_json(evaluation, sets);
+  else
+    print_text(evaluation, sets);
+  return 0;
+}
+
+}  // namespace tenon::host

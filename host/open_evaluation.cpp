@@ -1,0 +1,56 @@
+#include "host/open_evaluation.h"
+
+#include <utility>
+#include <vector>
+
+#include "framework/support/error.h"
+
+namespace tenon::host {
+
+namespace {
+
+// The data becomes validation data, whatever it was: read once, in its own order.
+void choose_data(config::RunPlan& plan, const std::string& name) {
+  if (!name.empty()) {
+    plan.data.validation = std::vector<config::NamedDataset>{find_dataset(plan, name)};
+  } else if (plan.data.validation.empty()) {
+    throw support::Error(support::ErrorKind::configuration,
+                         plan.file.string() + ": there is no [data.validation]; expected one, or --data train");
+  }
+}
+
+OpenedRun open_for(const CommandLine& line, Evaluation::Of of) {
+  OpenedRun run = open_run(line);
+  choose_data(run.plan, line.dataset);
+  if (of == Evaluation::Of::outputs) {
+    run.plan.losses.clear();
+    run.plan.metrics.clear();
+    run.plan.data.validation_limit_batches = 0;
+  }
+  return run;
+}
+
+artifacts::FoundWeights find_weights_for(const CommandLine& line, config::RunPlan& plan) {
+  artifacts::FoundWeights weights = artifacts::find_weights(line.checkpoint, plan.run.output_dir, plan.run.name);
+  plan.model.weights = weights.file;
+  return weights;
+}
+
+}  // namespace
+
+Evaluation::Evaluation(const CommandLine& line, Of of)
+    : run_(open_for(line, of)),
+      weights_(find_weights_for(line, run_.plan)),
+      training_(pipeline::build_evaluation(run_.plan, run_.catalogue)) {}
+
+plugins::RunPosition Evaluation::position() const {
+  return {false, weights_.step, weights_.epoch, 0, 1, run_.plan.run.seed};
+}
+
+std::string Evaluation::describe_weights() const {
+  if (weights_.checkpoint.empty()) return weights_.file.string();
+  return weights_.checkpoint.string() + " (epoch " + std::to_string(weights_.epoch) + ", step " +
+         std::to_string(weights_.step) + ")";
+}
+
+}  // namespace tenon::host

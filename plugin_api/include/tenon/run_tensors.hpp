@@ -1,0 +1,118 @@
+// The tensors that a run trains, and how far it has come, for callbacks in C++:
+//
+//   void on_grads_ready(const tenon::Run& run) {
+//     const tenon::RunTensors tensors(run);
+//     std::vector<tenon_tensor*> gradients;
+//     for (size_t i = 0; i < tensors.size(); ++i) gradients.push_back(tensors[i].gradient);
+//     const std::vector<double> norms = tensors.statistics(gradients, TENON_STATISTIC_NORM);
+//   }
+//
+// run_tensors.h says what is where at which event.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "callback.hpp"
+#include "run_progress.h"
+#include "run_tensors.h"
+
+namespace tenon {
+
+namespace detail {
+
+// A table of the host's by its id. Throws Error(TENON_UNSUPPORTED) where the host does not have it.
+template <class Table>
+const Table& require_extension(const char* id) {
+  const auto* table = static_cast<const Table*>(host->get_extension(borrow(id)));
+  if (!table || table->size < sizeof(Table)) {
+    throw Error(TENON_UNSUPPORTED, std::string("this host offers no ") + id + "; expected a newer one");
+  }
+  return *table;
+}
+
+}  // namespace detail
+
+// How far the run has come within its epoch.
+inline tenon_progress read_progress(const Run& run) {
+  tenon_progress progress = {};
+  progress.size = sizeof progress;
+  detail::check(detail::require_extension<tenon_run_progress>(TENON_RUN_PROGRESS).read(run.get(), &progress));
+  return progress;
+}
+
+// A tensor that the callback owns. Moves, and gives it back at its end.
+class OwnedTensor {
+ public:
+  OwnedTensor() = default;
+  explicit OwnedTensor(tenon_tensor* handle) : handle_(handle) {}
+  OwnedTensor(OwnedTensor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  OwnedTensor& operator=(OwnedTensor&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~OwnedTensor() { detail::host->release(handle_); }
+
+  tenon_tensor* handle() const { return handle_; }
+
+ private:
+  tenon_tensor* handle_ = nullptr;
+};
+
+// What is borrowed lives as long as the call of the callback.
+struct RunTensor {
+  std::string name;
+  tenon_tensor* value;
+  tenon_tensor* gradient;  // null where there is none at the event
+};
+
+class RunTensors {
+ public:
+  explicit RunTensors(const Run& run)
+      : table_(detail::require_extension<tenon_run_tensors>(TENON_RUN_TENSORS)), run_(run.get()) {
+    uint64_t count = 0;
+    detail::check(table_.count(run_, &count));
+    size_ = static_cast<size_t>(count);
+  }
+
+  size_t size() const { return size_; }
+
+  RunTensor operator[](size_t index) const {
+    tenon_run_tensor tensor = {};
+    tensor.size = sizeof tensor;
+    detail::check(table_.tensor(run_, index, &tensor));
+    return {detail::copy(tensor.name), tensor.value, tensor.gradient};
+  }
+
+  OwnedTensor copy(const tenon_tensor* tensor) const {
+    tenon_tensor* made = nullptr;
+    detail::check(table_.copy(tensor, &made));
+    return OwnedTensor(made);
+  }
+
+  // For each tensor the statistics of `wanted` (TENON_STATISTIC_...), in the order of their bits. `minus` is empty, or
+  // what is subtracted from each tensor. Waits for the device once.
+  std::vector<double> statistics(const std::vector<tenon_tensor*>& tensors, uint32_t wanted,
+                                 const std::vector<tenon_tensor*>& minus = {}) const {
+    if (!minus.empty() && minus.size() != tensors.size()) {
+      throw Error(TENON_INVALID_ARGUMENT, "statistics: " + std::to_string(minus.size()) +
+                                              " tensors are subtracted from " + std::to_string(tensors.size()) +
+                                              "; expected as many, or none");
+    }
+    size_t each = 0;
+    for (uint32_t bits = wanted; bits != 0; bits >>= 1) each += bits & 1;
+    std::vector<double> values(tensors.size() * each);
+    detail::check(table_.statistics(tensors.data(), minus.empty() ? nullptr : minus.data(), tensors.size(), wanted,
+                                    values.data()));
+    return values;
+  }
+
+ private:
+  const tenon_run_tensors& table_;
+  const tenon_run* run_;
+  size_t size_ = 0;
+};
+
+}  // namespace tenon

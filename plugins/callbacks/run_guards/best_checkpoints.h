@@ -1,0 +1,75 @@
+// Asks for a checkpoint of the weights that do best.
+#pragma once
+
+#include <tenon/plugin.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "plugins/callbacks/run_guards/watched_figure.h"
+#include "plugins/callbacks/state_text.h"
+
+class BestCheckpoints final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {tenon::param("monitor", "validation/loss").doc("figure that is watched"),
+            tenon::param("mode", "min").choices({"min", "max"}).doc("whether smaller or larger is better"),
+            tenon::param("top", 1)
+                .range("[1, 1000]")
+                .doc("a checkpoint is asked for when the figure is among the best "
+                     "so many of the run so far"),
+            tenon::param("min_delta", 0.0)
+                .range("[0, inf)")
+                .doc("by how much it must be better than the worst of "
+                     "them")};
+  }
+
+  explicit BestCheckpoints(const tenon::Params& params)
+      : monitor_(params.text("monitor")),
+        sign_(params.text("mode") == "max" ? 1 : -1),
+        top_(static_cast<size_t>(params.integer("top"))),
+        min_delta_(params.number("min_delta")) {}
+
+  void on_run_setup(const tenon::Run& run) const { require_figure(run, monitor_); }
+
+  void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
+    const double value = read_figure(run, monitor_).value_or(std::nan(""));
+    if (std::isnan(value) || !is_among_best(value)) return;
+    // Best first; of equal ones the earlier.
+    const auto place =
+        std::upper_bound(best_.begin(), best_.end(), value, [&](double a, double b) { return sign_ * a > sign_ * b; });
+    const auto rank = place - best_.begin() + 1;
+    best_.insert(place, value);
+    if (best_.size() > top_) best_.pop_back();
+    run.log_scalar("best_checkpoints/best", best_.front());
+    char text[80];
+    std::snprintf(text, sizeof text, " is %.4g, number %d of the run's best", value, static_cast<int>(rank));
+    verdict.save(monitor_ + text);
+  }
+
+  std::string save_state() const {
+    StateWriter state("best_checkpoints/1");
+    state.add(static_cast<int64_t>(best_.size()));
+    for (const double value : best_) state.add(value);
+    return state.take();
+  }
+  void load_state(std::string_view bytes) {
+    StateReader state(bytes, "best_checkpoints/1");
+    std::vector<double> best(static_cast<size_t>(state.integer(0, static_cast<int64_t>(top_))));
+    for (double& value : best) value = state.number();
+    state.finish();
+    best_ = std::move(best);
+  }
+
+ private:
+  bool is_among_best(double value) const { return best_.size() < top_ || sign_ * (value - best_.back()) > min_delta_; }
+
+  std::string monitor_;
+  double sign_;  // 1: larger is better, -1: smaller is
+  size_t top_;
+  double min_delta_;
+  std::vector<double> best_;  // best first
+};

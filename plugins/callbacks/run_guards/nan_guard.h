@@ -1,0 +1,172 @@
+// Notices a loss or a figure that leaves the ground it was on.
+#pragma once
+
+#include <tenon/plugin.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "plugins/callbacks/run_guards/watched_figure.h"
+#include "plugins/callbacks/state_text.h"
+
+// The latest sound magnitudes of a number, and how many spikes it has had in a row. A spike is NaN, infinite, or larger
+// than `factor` times the median of the window, once that is full; it does not enter the window.
+class SpikeWatch {
+ public:
+  SpikeWatch(size_t window, double factor) : window_(window), factor_(factor) {}
+
+  bool is_spike(double value) {
+    const double magnitude = std::abs(value);
+    const bool is_high = values_.size() == window_ && magnitude > factor_ * median();
+    if (!std::isfinite(value) || is_high) {
+      ++in_a_row_;
+      return true;
+    }
+    in_a_row_ = 0;
+    values_.push_back(magnitude);
+    if (values_.size() > window_) values_.pop_front();
+    return false;
+  }
+
+  int64_t in_a_row() const { return in_a_row_; }
+  bool is_full() const { return values_.size() == window_; }
+  double median() const {
+    std::vector<double> sorted(values_.begin(), values_.end());
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    return *middle;
+  }
+
+  void save(StateWriter& state) const {
+    state.add(in_a_row_);
+    state.add(static_cast<int64_t>(values_.size()));
+    for (const double value : values_) state.add(value);
+  }
+  void load(StateReader& state) {
+    in_a_row_ = state.integer(0, INT64_MAX);
+    std::deque<double> values(static_cast<size_t>(state.integer(0, static_cast<int64_t>(window_))));
+    for (double& value : values) value = state.number();
+    values_ = std::move(values);
+  }
+
+ private:
+  size_t window_;
+  double factor_;
+  std::deque<double> values_;
+  int64_t in_a_row_ = 0;
+};
+
+class NanGuard final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {
+        tenon::param("monitor", std::vector<std::string>{})
+            .doc("figures that are watched beside the loss of each step"),
+        tenon::param("factor", 10.0).range("(1, inf)").doc("how many times its median a spike exceeds"),
+        tenon::param("window", 50)
+            .range("[1, 100000]")
+            .doc("sound values that the median is of; nothing but NaN and "
+                 "infinity is a spike until there are so many"),
+        tenon::param("patience", 5).range("[1, inf)").doc("spikes in a row, of the same number, after which it acts"),
+        tenon::param("action", "stop")
+            .choices({"stop", "log"})
+            .doc("what it does: asks the run to end, or only says so "
+                 "in the log")};
+  }
+
+  explicit NanGuard(const tenon::Params& params)
+      : monitor_(params.texts("monitor")),
+        factor_(params.number("factor")),
+        patience_(params.integer("patience")),
+        stops_(params.text("action") == "stop"),
+        loss_(static_cast<size_t>(params.integer("window")), factor_),
+        figures_(monitor_.size(), loss_) {}
+
+  void on_run_setup(const tenon::Run& run) const {
+    for (const std::string& name : monitor_) require_figure(run, name);
+  }
+
+  // Without a wait: on a device the loss may be some steps late, and each is looked at once.
+  void on_step_end(const tenon::Run& run, tenon::Verdict& verdict) {
+    const tenon::Run::StepLoss latest = run.latest_step_loss();
+    if (latest.step <= loss_step_) return;
+    loss_step_ = latest.step;
+    look(loss_, "the loss of a step", latest.loss, run, verdict);
+  }
+
+  void on_log(const tenon::Run& run, tenon::Verdict& verdict) { look_at_figures("", run, verdict); }
+  void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
+    look_at_figures("validation/", run, verdict);
+  }
+
+  std::string save_state() const {
+    StateWriter state("nan_guard/1");
+    state.add(spikes_);
+    state.add(loss_step_);
+    state.add(static_cast<int64_t>(figures_.size()));
+    loss_.save(state);
+    for (const SpikeWatch& figure : figures_) figure.save(state);
+    return state.take();
+  }
+  void load_state(std::string_view bytes) {
+    StateReader state(bytes, "nan_guard/1");
+    const int64_t spikes = state.integer(0, INT64_MAX), loss_step = state.integer(0, INT64_MAX);
+    const auto count = static_cast<int64_t>(figures_.size());
+    state.integer(count, count);
+    SpikeWatch loss = loss_;
+    std::vector<SpikeWatch> figures = figures_;
+    loss.load(state);
+    for (SpikeWatch& figure : figures) figure.load(state);
+    state.finish();
+    spikes_ = spikes;
+    loss_step_ = loss_step;
+    loss_ = std::move(loss);
+    figures_ = std::move(figures);
+  }
+
+ private:
+  // Those of validations when there was one, the others at each line of the history.
+  void look_at_figures(const std::string& prefix, const tenon::Run& run, tenon::Verdict& verdict) {
+    for (size_t i = 0; i < monitor_.size(); ++i) {
+      const bool is_validation = monitor_[i].rfind("validation/", 0) == 0;
+      if (is_validation != (prefix == "validation/")) continue;
+      if (const auto value = read_figure(run, monitor_[i])) look(figures_[i], monitor_[i], *value, run, verdict);
+    }
+  }
+
+  void look(SpikeWatch& watch, const std::string& name, double value, const tenon::Run& run, tenon::Verdict& verdict) {
+    if (!watch.is_spike(value)) return;
+    run.log_scalar("nan_guard/spikes", static_cast<double>(++spikes_));
+    if (watch.in_a_row() % patience_ != 0) return;
+    const std::string text = describe(watch, name, value);
+    if (stops_)
+      verdict.stop(text);
+    else
+      tenon::log_warning("step " + std::to_string(run.step()) + ": " + text);
+  }
+
+  std::string describe(const SpikeWatch& watch, const std::string& name, double value) const {
+    char number[60];
+    std::snprintf(number, sizeof number, "%.4g", value);
+    std::string text = name + " is " + number;
+    if (std::isfinite(value)) {
+      std::snprintf(number, sizeof number, ", more than %g times its median %.4g", factor_, watch.median());
+      text += number;
+    }
+    if (watch.in_a_row() > 1) text += ", " + std::to_string(watch.in_a_row()) + " times in a row";
+    return text;
+  }
+
+  std::vector<std::string> monitor_;
+  double factor_;
+  int64_t patience_;
+  bool stops_;
+  SpikeWatch loss_;
+  std::vector<SpikeWatch> figures_;  // of monitor_
+  int64_t loss_step_ = 0;            // that was looked at last
+  int64_t spikes_ = 0;
+};

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <tenon/plugin.hpp>
+
+#include "plugins/callbacks/run_statistics/tensor_figures.h"
+
+// Figures of the weights after a step, and how large the step was beside them.
+class WeightStatistics final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    std::vector<tenon::Param> params = TensorFigures::schema("weight");
+    params.push_back(tenon::param("update_ratio", true)
+                         .doc("also the norm of a step's change over that of the weight before it, which takes a copy "
+                              "of the weights for the time of the step"));
+    return params;
+  }
+  explicit WeightStatistics(const tenon::Params& params)
+      : figures_(params, "weights"), compares_(params.boolean("update_ratio")) {}
+
+  void on_run_setup(const tenon::Run& run) { figures_.choose(tenon::RunTensors(run)); }
+
+  void on_optimizer_before(const tenon::Run& run) {
+    before_.clear();
+    if (!compares_ || !figures_.is_due(run.step() + 1)) return;
+    const tenon::RunTensors tensors(run);
+    for (const size_t index : figures_.chosen()) before_.push_back(tensors.copy(tensors[index].value));
+  }
+
+  void on_step_end(const tenon::Run& run, tenon::Verdict& verdict) {
+    if (!figures_.is_due(run.step())) return;
+    const tenon::RunTensors tensors(run);
+    std::vector<std::string> names;
+    std::vector<tenon_tensor*> weights, before;
+    for (const size_t index : figures_.chosen()) {
+      const tenon::RunTensor tensor = tensors[index];
+      names.push_back(tensor.name);
+      weights.push_back(tensor.value);
+    }
+    for (const tenon::OwnedTensor& copy : before_) before.push_back(copy.handle());
+    figures_.log(run, names, tensors.statistics(weights, figures_.wanted()));
+    if (before.size() == weights.size() && !before.empty()) log_ratios(run, names, tensors, weights, before);
+    before_.clear();
+    verdict.log();
+  }
+
+ private:
+  static void log_ratios(const tenon::Run& run, const std::vector<std::string>& names, const tenon::RunTensors& tensors,
+                         const std::vector<tenon_tensor*>& weights, const std::vector<tenon_tensor*>& before) {
+    const std::vector<double> changes = tensors.statistics(weights, TENON_STATISTIC_NORM, before);
+    const std::vector<double> norms = tensors.statistics(before, TENON_STATISTIC_NORM);
+    for (size_t i = 0; i < names.size(); ++i)
+      run.log_scalar("weights/update_ratio/" + names[i], norms[i] > 0 ? changes[i] / norms[i] : std::nan(""));
+  }
+
+  TensorFigures figures_;
+  bool compares_;
+  std::vector<tenon::OwnedTensor> before_;  // of figures_.chosen(), from optimizer_before to the step's end
+};

@@ -1,0 +1,70 @@
+// The saved state of a callback as a line of words: `nan_guard/1 3 0x1.8p+1`.
+#pragma once
+
+#include <tenon/plugin.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+class StateWriter {
+ public:
+  // `form`: whose state it is, and which version of it.
+  explicit StateWriter(const std::string& form) : text_(form) {}
+
+  void add(int64_t number) { text_ += ' ' + std::to_string(number); }
+  void add(double number) {
+    char digits[40];
+    std::snprintf(digits, sizeof digits, " %a", number);  // hexadecimal: every bit
+    text_ += digits;
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+// Throws tenon::Error(TENON_INVALID_ARGUMENT) for a text that no StateWriter of this form wrote.
+class StateReader {
+ public:
+  StateReader(std::string_view bytes, const std::string& form) : form_(form), words_(std::string(bytes)) {
+    if (next() != form) refuse("begins otherwise");
+  }
+
+  int64_t integer(int64_t least, int64_t most) {
+    const std::string word = next();
+    char* end = nullptr;
+    const long long number = std::strtoll(word.c_str(), &end, 10);
+    if (word.empty() || *end != '\0' || number < least || number > most) refuse("has \"" + shorten(word) + "\" in it");
+    return number;
+  }
+  // Never NaN, which has no place in an order.
+  double number() {
+    const std::string word = next();
+    char* end = nullptr;
+    const double number = std::strtod(word.c_str(), &end);
+    if (word.empty() || *end != '\0' || std::isnan(number)) refuse("has \"" + shorten(word) + "\" in it");
+    return number;
+  }
+  void finish() {
+    if (!next().empty()) refuse("goes on behind its end");
+  }
+
+ private:
+  std::string next() {
+    std::string word;
+    words_ >> word;
+    return word;
+  }
+  static std::string shorten(const std::string& word) { return word.substr(0, 40); }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "the saved state " + what + "; expected what " + form_ + " saves");
+  }
+
+  std::string form_;
+  std::istringstream words_;
+};

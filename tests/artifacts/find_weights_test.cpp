@@ -1,0 +1,97 @@
+#include "framework/artifacts/find_weights.h"
+
+#include <doctest/doctest.h>
+#include <tenon/abi.h>
+
+#include <fstream>
+#include <string>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/support/error.h"
+
+namespace tenon::artifacts {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path make_empty_folder(const std::string& name) {
+  const fs::path folder = fs::path(TENON_TEST_DIR) / "weights" / name;
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  return folder;
+}
+
+// A run's folder with a checkpoint of this step; 0: with none.
+fs::path make_run(const fs::path& output, const std::string& time, int64_t step) {
+  const fs::path run = output / "digits" / time;
+  fs::create_directories(run / "checkpoints");
+  if (step > 0) {
+    const float value = 1;
+    const TensorView weight{"w", TENON_FLOAT32, {1}, reinterpret_cast<const std::byte*>(&value), sizeof value};
+    CheckpointStore(run / "checkpoints", 3).write({2, step, {}, std::span(&weight, 1)});
+  }
+  return run;
+}
+
+std::string failure_of(const std::string& what, const fs::path& output) {
+  try {
+    find_weights(what, output, "digits");
+  } catch (const support::Error& error) {
+    CHECK(error.kind() == support::ErrorKind::checkpoint);
+    return error.what();
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("runs are listed from new to old, and nothing else is taken for one") {
+  const fs::path output = make_empty_folder("listed");
+  for (const char* name :
+       {"2026-11-21T11-30-05", "2026-11-21T11-30-05-2", "2026-11-21T11-30-05-10", "2025-12-31T23-59-59", "notes",
+        "2026-11-21T11-30-05-", "2026-11-21T11-30-05-x", "2026-11-21T11-30-05.bak"})
+    fs::create_directories(output / "digits" / name);
+  std::vector<std::string> names;
+  for (const fs::path& run : list_runs(output, "digits")) names.push_back(run.filename().string());
+  CHECK(names == std::vector<std::string>{"2026-11-21T11-30-05-10", "2026-11-21T11-30-05-2", "2026-11-21T11-30-05",
+                                          "2025-12-31T23-59-59"});
+  CHECK(list_runs(output, "other").empty());
+}
+
+TEST_CASE("latest is the newest checkpoint of the newest run that has one") {
+  const fs::path output = make_empty_folder("latest");
+  make_run(output, "2026-11-21T11-30-05", 7);
+  const fs::path run = make_run(output, "2026-11-21T11-30-06", 20);
+  make_run(output, "2026-11-21T11-30-07", 0);
+  const FoundWeights found = find_weights("latest", output, "digits");
+  CHECK(found.checkpoint == fs::canonical(run / "checkpoints/step-00000020"));
+  CHECK(found.file == found.checkpoint / "model.safetensors");
+  CHECK(found.step == 20);
+  CHECK(found.epoch == 2);
+  CHECK(find_weights(run.string(), output, "digits").file == found.file);
+  CHECK(find_weights(found.checkpoint.string(), output, "digits").file == found.file);
+  const FoundWeights file = find_weights(found.file.string(), output, "digits");
+  CHECK(file.file == found.file);
+  CHECK(file.checkpoint.empty());
+}
+
+TEST_CASE("where there are no weights the error says what is expected") {
+  const fs::path output = make_empty_folder("none");
+  CHECK(failure_of("latest", output).find("digits: there is no run; expected one to take weights from") !=
+        std::string::npos);
+  const fs::path run = make_run(output, "2026-11-21T11-30-07", 0);
+  CHECK(failure_of("latest", output).find("none of the runs has a checkpoint") != std::string::npos);
+  CHECK(failure_of(run.string(), output).find("the run has no checkpoint") != std::string::npos);
+  CHECK(failure_of(output.string(), output).find("manifest.json: is missing") != std::string::npos);
+  CHECK(failure_of((output / "no.safetensors").string(), output).find("does not exist; expected \"latest\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("a checkpoint that is damaged is not taken") {
+  const fs::path output = make_empty_folder("damaged");
+  const fs::path run = make_run(output, "2026-11-21T11-30-05", 7);
+  std::ofstream(run / "checkpoints/latest/model.safetensors", std::ios::app) << "x";
+  CHECK(failure_of("latest", output).find("model.safetensors: has ") != std::string::npos);
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,110 @@
+#include "framework/callbacks/filtered.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace tenon::callbacks {
+namespace {
+
+using config::Period;
+using pipeline::Event;
+
+constexpr Period kNever{};
+constexpr Period steps(double count) { return {Period::Unit::steps, count}; }
+constexpr Period epochs(double count) { return {Period::Unit::epochs, count}; }
+constexpr Period seconds(double count) { return {Period::Unit::seconds, count}; }
+
+class Recorder final : public pipeline::Observer {
+ public:
+  explicit Recorder(std::vector<std::string>& told) : told_(told) {}
+  bool wants(Event event) const override { return event != Event::log; }
+  int32_t priority() const override { return 7; }
+  void on_event(Event event, const pipeline::RunState& state, pipeline::Verdict&) override {
+    std::string name;
+    if (event == Event::run_setup) name = "setup";
+    if (event == Event::grads_ready) name = "grads";
+    if (event == Event::optimizer_after) name = "after";
+    if (event == Event::step_end) name = "end";
+    if (event == Event::validation_end) name = "valid";
+    if (event == Event::epoch_end) name = "epoch";
+    if (event == Event::run_end) name = "over";
+    told_.push_back(name + std::to_string(state.step));
+  }
+
+ private:
+  std::vector<std::string>& told_;
+};
+
+// What comes through of a run of epochs of two steps of a second each; a validation ends each epoch.
+std::vector<std::string> run_through(const config::EventFilter& filter, int64_t epochs_done) {
+  std::vector<std::string> told;
+  Filtered filtered(std::make_unique<Recorder>(told), filter);
+  pipeline::RunState state;
+  pipeline::Verdict verdict;
+  const auto tell = [&](Event event) { filtered.on_event(event, state, verdict); };
+  tell(Event::run_setup);
+  for (state.epoch = 1; state.epoch <= epochs_done; ++state.epoch) {
+    for (int step = 0; step < 2; ++step) {
+      tell(Event::grads_ready);
+      state.time_s += 1;
+      tell(Event::optimizer_after);
+      ++state.step;
+      tell(Event::step_end);
+    }
+    tell(Event::validation_end);
+    tell(Event::epoch_end);
+  }
+  tell(Event::run_end);
+  return told;
+}
+
+using Told = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("without a filter everything comes through") {
+  CHECK(run_through({}, 1) ==
+        Told{"setup0", "grads0", "after0", "end1", "grads1", "after1", "end2", "valid2", "epoch2", "over2"});
+}
+
+TEST_CASE("every so many steps, whole steps come through with what follows them") {
+  CHECK(run_through({.every = steps(3)}, 3) ==
+        Told{"setup0", "grads2", "after2", "end3", "grads5", "after5", "end6", "valid6", "epoch6", "over6"});
+}
+
+TEST_CASE("every so many epochs, whole epochs come through") {
+  CHECK(run_through({.every = epochs(2)}, 3) ==
+        Told{"setup0", "grads2", "after2", "end3", "grads3", "after3", "end4", "valid4", "epoch4", "over6"});
+}
+
+TEST_CASE("after so many steps, epochs or seconds, what comes later comes through") {
+  CHECK(run_through({.after = steps(3)}, 2) == Told{"setup0", "grads3", "after3", "end4", "valid4", "epoch4", "over4"});
+  CHECK(run_through({.after = epochs(1)}, 2) ==
+        Told{"setup0", "grads2", "after2", "end3", "grads3", "after3", "end4", "valid4", "epoch4", "over4"});
+  // The third second is over within step 3, which does not begin in its middle.
+  CHECK(run_through({.after = seconds(3)}, 2) ==
+        Told{"setup0", "grads3", "after3", "end4", "valid4", "epoch4", "over4"});
+}
+
+TEST_CASE("every so many seconds, the first whole step that begins after them comes through") {
+  CHECK(run_through({.every = seconds(2)}, 3) ==
+        Told{"setup0", "grads2", "after2", "end3", "grads4", "after4", "end5", "over6"});
+}
+
+TEST_CASE("once is the first step that the rest lets through, as a whole") {
+  CHECK(run_through({.once = true}, 2) == Told{"setup0", "grads0", "after0", "end1", "over4"});
+  CHECK(run_through({.every = steps(2), .after = steps(2), .once = true}, 4) ==
+        Told{"setup0", "grads3", "after3", "end4", "valid4", "epoch4", "over8"});
+}
+
+TEST_CASE("a filter's priority takes the place of the callback's own, and what it wants stays") {
+  std::vector<std::string> told;
+  CHECK(Filtered(std::make_unique<Recorder>(told), {}).priority() == 7);
+  CHECK(Filtered(std::make_unique<Recorder>(told), {.every = kNever, .priority = -3}).priority() == -3);
+  CHECK_FALSE(Filtered(std::make_unique<Recorder>(told), {}).wants(Event::log));
+  CHECK(Filtered(std::make_unique<Recorder>(told), {.every = steps(5)}).wants(Event::step_end));
+}
+
+}  // namespace tenon::callbacks

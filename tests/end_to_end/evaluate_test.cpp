@@ -1,0 +1,251 @@
+// host evaluate and host predict: the run's own figures again, and what they are made of.
+#include <doctest/doctest.h>
+
+#include <tenon/abi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "framework/artifacts/safetensors.h"
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+using tenon::artifacts::SafetensorsFile;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
+
+// A linear model of the digits, trained for a few steps; made once.
+struct TrainedRun {
+  TrainedRun() : output(make_empty_folder("evaluated")) {
+    const Outcome outcome = run_host(with({"--set", "train={steps=30}"}));
+    REQUIRE(outcome.exit_code == 0);
+    folder = find_run_folder(output, "digits_mlp");
+    checkpoint = fs::canonical(folder / "checkpoints/latest");
+  }
+
+  std::vector<std::string> with(const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments{
+        "--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\"", "--set", "model.params.hidden=[]"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  std::vector<std::string> command(const std::string& name, const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments = with(more);
+    arguments.insert(arguments.begin(), name);
+    return arguments;
+  }
+
+  fs::path output;
+  fs::path folder;
+  fs::path checkpoint;
+};
+
+const TrainedRun& trained() {
+  static const TrainedRun run;
+  return run;
+}
+
+nlohmann::json evaluate(std::vector<std::string> more) {
+  more.push_back("--json");
+  const Outcome outcome = run_host(trained().command("evaluate", more));
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  return nlohmann::json::parse(outcome.output);
+}
+
+void check_refused(const std::string& name, const std::vector<std::string>& more, int exit_code,
+                   const std::string& message) {
+  const Outcome outcome = run_host(trained().command(name, more));
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == exit_code);
+  CHECK(outcome.errors.find(message) != std::string::npos);
+}
+
+template <class T>
+std::vector<T> read_values(const SafetensorsFile& file, const std::string& name) {
+  const auto* view = file.find(name);
+  REQUIRE(view);
+  std::vector<T> values(view->bytes / sizeof(T));
+  std::memcpy(values.data(), view->data, view->bytes);
+  return values;
+}
+
+// The lines of a CSV file, split at commas.
+std::vector<std::vector<std::string>> read_csv(const fs::path& path) {
+  std::istringstream text(read_file(path));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(text, line);) {
+    rows.emplace_back();
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  return rows;
+}
+
+void predict(const fs::path& output, std::vector<std::string> more) {
+  more.insert(more.end(), {"--data", "validation", "--output", output.string()});
+  const Outcome outcome = run_host(trained().command("predict", more));
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  CHECK(outcome.output.find(trained().checkpoint.string() + " (epoch 2, step 30)") != std::string::npos);
+  CHECK(outcome.output.find("validation: 359 samples in " + output.string()) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("host evaluate gives the figures of the run's last validation, bit for bit") {
+  const auto all = evaluate({});
+  CHECK(all["checkpoint"] == trained().checkpoint.string());
+  CHECK(all["epoch"] == 2);
+  CHECK(all["step"] == 30);
+  REQUIRE(all["sets"].size() == 1);
+  CHECK(all["sets"][0]["samples"] == 359);
+  const auto& figures = all["sets"][0]["figures"];
+  CHECK(figures.size() == 2);
+  for (const char* name : {"validation/loss", "validation/accuracy"})
+    CHECK(figures[name].get<double>() == read_last_figure(trained().folder, name));
+}
+
+TEST_CASE("a run, a checkpoint and a safetensors file are weights, and the answer says which were taken") {
+  const auto latest = evaluate({});
+  CHECK(evaluate({"--checkpoint", trained().folder.string()}) == latest);
+  CHECK(evaluate({"--checkpoint", trained().checkpoint.string()}) == latest);
+  const auto file = evaluate({"--checkpoint", (trained().checkpoint / "model.safetensors").string()});
+  CHECK(file["checkpoint"].is_null());
+  CHECK(file["sets"] == latest["sets"]);
+  const Outcome text = run_host(trained().command("evaluate", {}));
+  CHECK(text.output.find("weights " + trained().checkpoint.string() + " (epoch 2, step 30)\n") == 0);
+  CHECK(text.output.find("\nvalidation: digits, 359 samples, ") != std::string::npos);
+  CHECK(text.output.find("\n  validation/accuracy  0.") != std::string::npos);
+}
+
+TEST_CASE("host evaluate takes other data, and every named set of validation data") {
+  const auto training = evaluate({"--data", "train"});
+  REQUIRE(training["sets"].size() == 1);
+  CHECK(training["sets"][0]["samples"] == 1438);
+  CHECK(training["sets"][0]["figures"].contains("train/accuracy"));
+  const std::vector<std::string> two{
+      "--set",
+      "data.validation={a={use=\"digits\",params={split=\"test\"}},b={use=\"digits\",params={split=\"test\"}}}"};
+  const auto both = evaluate(two);
+  REQUIRE(both["sets"].size() == 2);
+  CHECK(both["sets"][0]["figures"]["validation/a/loss"] == both["sets"][1]["figures"]["validation/b/loss"]);
+  std::vector<std::string> one = two;
+  one.insert(one.end(), {"--data", "validation/b"});
+  CHECK(evaluate(one)["sets"].size() == 1);
+}
+
+TEST_CASE("weights that are damaged, missing or of another model are refused") {
+  const fs::path damaged = make_empty_folder("damaged") / "step-00000030";
+  fs::copy(trained().checkpoint, damaged);
+  std::string bytes = read_file(damaged / "model.safetensors");
+  bytes.back() = static_cast<char>(~bytes.back());
+  write_file(damaged / "model.safetensors", bytes);
+  for (const char* name : {"evaluate", "predict"}) {
+    std::vector<std::string> more;
+    if (name == std::string("predict")) more = {"--data", "validation", "--output", "refused.csv"};
+    const auto refused = [&](std::vector<std::string> arguments, const std::string& message) {
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      check_refused(name, arguments, 5, message);
+    };
+    refused({"--checkpoint", damaged.string()}, "model.safetensors: its SHA-256 is ");
+    refused({"--checkpoint", "nowhere"}, "nowhere: does not exist; expected \"latest\", the folder of a checkpoint");
+    refused({"--set", "run.name=other"}, "other: there is no run; expected one to take weights from: train first");
+    refused({"--set", "model.params.hidden=[7]"}, "does not fit the model:");
+  }
+  CHECK_FALSE(fs::exists(fs::path(TENON_TEST_DIR) / "refused.csv"));
+}
+
+TEST_CASE("host predict writes each sample once, in the dataset's order, as the weights give it") {
+  const fs::path folder = make_empty_folder("predictions");
+  predict(folder / "all.safetensors", {"--fields", "image,label", "--set", "data.workers=3"});
+  const SafetensorsFile predictions(folder / "all.safetensors");
+  CHECK(predictions.find("logits")->shape == std::vector<int64_t>{359, 10});
+  CHECK(predictions.find("image")->shape == std::vector<int64_t>{359, 1, 8, 8});
+  const auto index = read_values<int64_t>(predictions, "index");
+  REQUIRE(index.size() == 359);
+  for (size_t i = 0; i < index.size(); ++i) CHECK(index[i] == static_cast<int64_t>(i));
+
+  const SafetensorsFile model(trained().checkpoint / "model.safetensors");
+  const auto weight = read_values<float>(model, "layers.0.weight"), bias = read_values<float>(model, "layers.0.bias");
+  const auto image = read_values<float>(predictions, "image"), logits = read_values<float>(predictions, "logits");
+  double largest = 0;
+  for (size_t i = 0; i < index.size(); ++i)
+    for (size_t k = 0; k < 10; ++k) {
+      double expected = bias[k];
+      for (size_t j = 0; j < 64; ++j) expected += static_cast<double>(weight[k * 64 + j]) * image[i * 64 + j];
+      largest = std::max(largest, std::abs(expected - logits[i * 10 + k]));
+    }
+  CHECK(largest < 1e-4);
+}
+
+TEST_CASE("a table of classes has the accuracy that the run found, and one of probabilities adds up to 1") {
+  const fs::path folder = make_empty_folder("tables");
+  predict(folder / "classes.csv", {"--apply", "argmax", "--fields", "label"});
+  const auto rows = read_csv(folder / "classes.csv");
+  REQUIRE(rows.size() == 360);
+  CHECK(rows[0] == std::vector<std::string>{"index", "logits.argmax", "label"});
+  size_t correct = 0;
+  for (size_t i = 1; i < rows.size(); ++i) {
+    CHECK(rows[i][0] == std::to_string(i - 1));
+    correct += rows[i][1] == rows[i][2];
+  }
+  CHECK(static_cast<double>(correct) / 359 == read_last_figure(trained().folder, "validation/accuracy"));
+
+  predict(folder / "all.csv", {"--apply", "logits=softmax", "--apply", "sigmoid"});
+  const auto all = read_csv(folder / "all.csv");
+  REQUIRE(all.size() == 360);
+  REQUIRE(all[0].size() == 21);
+  CHECK(all[0][1] == "logits.softmax.0");
+  CHECK(all[0][20] == "logits.sigmoid.9");
+  double sum = 0;
+  for (size_t k = 1; k <= 10; ++k) sum += std::stod(all[1][k]);
+  CHECK(sum == doctest::Approx(1).epsilon(1e-6));
+  // log(p_0 / p_1) = logit_0 - logit_1, also by way of the sigmoid.
+  const auto logit = [&](size_t k) { return std::log(std::stod(all[1][k]) / (1 - std::stod(all[1][k]))); };
+  CHECK(std::log(std::stod(all[1][1]) / std::stod(all[1][2])) == doctest::Approx(logit(11) - logit(12)).epsilon(1e-4));
+}
+
+TEST_CASE("a part of the data keeps the numbers of its samples") {
+  const fs::path folder = make_empty_folder("part");
+  const Outcome outcome = run_host(trained().command(
+      "predict", {"--data", "validation", "--output", (folder / "part.csv").string(), "--set",
+                  "data.validation.subset=\"10%\"", "--set", "data.validation_limit_batches=1", "--set",
+                  "data.validation_batch_size=8", "--outputs", "none", "--fields", "label"}));
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const auto rows = read_csv(folder / "part.csv");
+  REQUIRE(rows.size() == 36 + 1);
+  CHECK(rows[0] == std::vector<std::string>{"index", "label"});
+  CHECK(rows.back()[0] != "35");
+  for (size_t i = 2; i < rows.size(); ++i) CHECK(std::stoi(rows[i - 1][0]) < std::stoi(rows[i][0]));
+}
+
+TEST_CASE("wrong arguments of evaluate and predict say what is expected") {
+  const auto refused = [](const std::vector<std::string>& more, const std::string& message) {
+    std::vector<std::string> arguments{"--data", "validation", "--output", "refused.csv"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    check_refused("predict", arguments, 2, message);
+    CHECK_FALSE(fs::exists(fs::path(TENON_TEST_DIR) / "refused.csv"));
+  };
+  refused({"--outputs", "logit"}, "--outputs names \"logit\"; did you mean \"logits\"?");
+  refused({"--fields", "labels"}, "--fields names \"labels\"; did you mean \"label\"?");
+  refused({"--fields", "label,label"}, "the name \"label\" is written twice");
+  refused({"--fields", "image"}, "image of a sample is [1, 8, 8]; expected a number, or a vector of up to 4096");
+  refused({"--apply", "soft_max"}, "--apply names the function \"soft_max\"; did you mean \"softmax\"?");
+  refused({"--apply", "values=argmax"}, "--apply names \"values\"");
+  refused({"--outputs", "none", "--apply", "argmax"}, "--apply argmax is for one output, and 0 are written");
+  check_refused("predict", {"--data", "validation", "--output", "refused.txt"}, 2,
+                "--output is \"refused.txt\"; expected a name that ends in .csv or .safetensors");
+  check_refused("predict", {"--data", "validaton", "--output", "refused.csv"}, 2, "did you mean \"validation\"?");
+  check_refused("predict", {"--data", "validation"}, 2, "predict has no --output");
+  check_refused("evaluate", {"--data", "test"}, 2, "--data is \"test\"");
+  CHECK(run_host({"evaluate"}).errors.find("--config is missing") != std::string::npos);
+  CHECK(run_host({"evalute", "--config", kDigits}).errors.find("did you mean host evaluate?") != std::string::npos);
+}

@@ -1,0 +1,382 @@
+// The bundled callbacks run_guards and run_statistics, told of runs that never were.
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "tests/plugin_api/fake_host.h"
+
+using namespace tenon::test;
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// What a callback sees of the run, and what it left there.
+struct FakeRun {
+  std::map<std::string, double> figures;
+  std::map<std::string, double> scalars;  // of the latest event
+  double loss = kNaN;
+  int64_t samples_in_epoch = 0;
+  tenon_run base = {};
+
+  FakeRun() {
+    base.size = sizeof base;
+    base.context = this;
+    base.figure = [](const tenon_run* run, tenon_string name, double* value) -> tenon_status {
+      const auto& known = of(run).figures;
+      const auto found = known.find(to_text(name));
+      if (found == known.end()) return TENON_NOT_FOUND;
+      *value = found->second;
+      return TENON_OK;
+    };
+    base.log_scalar = [](const tenon_run* run, tenon_string name, double value) -> tenon_status {
+      of(run).scalars[to_text(name)] = value;
+      return TENON_OK;
+    };
+    base.step_loss = [](const tenon_run* run, uint32_t, double* loss, int64_t* step) -> tenon_status {
+      *loss = of(run).loss;
+      *step = run->step;
+      return TENON_OK;
+    };
+  }
+  static FakeRun& of(const tenon_run* run) { return *static_cast<FakeRun*>(run->context); }
+};
+
+const tenon_run_progress kProgress = {sizeof kProgress, [](const tenon_run* run, tenon_progress* out) -> tenon_status {
+                                        out->samples_in_epoch = FakeRun::of(run).samples_in_epoch;
+                                        return TENON_OK;
+                                      }};
+
+// One for all callbacks that live at the moment.
+std::shared_ptr<FakeHost> share_host() {
+  static std::weak_ptr<FakeHost> shared;
+  std::shared_ptr<FakeHost> host = shared.lock();
+  if (!host) shared = host = std::make_shared<FakeHost>();
+  return host;
+}
+
+// A component of a plugin file, made with some parameters.
+class Callback {
+ public:
+  Callback(const std::string& plugin, const std::string& id, std::map<std::string, tenon_value> values) {
+    const std::string file = std::string(TENON_BINARY_DIR) + "/plugins/" + plugin + ".so";
+    void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    REQUIRE_MESSAGE(library != nullptr, dlerror());
+    const auto entry = reinterpret_cast<tenon_plugin_open_function>(dlsym(library, TENON_ENTRY_SYMBOL));
+    REQUIRE((entry != nullptr));
+    host_->extensions[TENON_RUN_PROGRESS] = &kProgress;
+    component_ = &find_component(host_->open(entry), id);
+    params_ = {std::move(values)};
+    status = table().create(host_->table(), &params_, &self_);
+  }
+  ~Callback() {
+    if (self_) table().destroy(self_);
+  }
+  Callback(const Callback&) = delete;
+
+  // Throws away the scalars of the event before.
+  tenon_status tell(uint32_t event) {
+    run.scalars.clear();
+    uint64_t events = 0;
+    int32_t priority = 0;
+    CHECK(table().subscribe(self_, &events, &priority) == TENON_OK);
+    tenon_verdict verdict = {sizeof verdict, 0, 0, {nullptr, 0}};
+    tenon_status told = TENON_OK;
+    if (events & TENON_EVENT_BIT(event)) told = table().on_event(self_, event, &run.base, &verdict);
+    asks = verdict.asks;
+    reason = to_text(verdict.reason);
+    return told;
+  }
+
+  std::string save() {
+    tenon_string bytes = {};
+    REQUIRE(state().save(self_, &bytes) == TENON_OK);
+    return to_text(bytes);
+  }
+  tenon_status load(const std::string& bytes) { return state().load(self_, to_string(bytes.c_str())); }
+
+  const std::string& failure() const { return host_->failure; }
+
+  FakeRun run;
+  tenon_status status = TENON_OK;  // of create
+  uint32_t asks = 0;
+  std::string reason;
+
+ private:
+  const tenon_callback& table() const { return table_of<tenon_callback>(*component_); }
+  const tenon_saved_state& state() const {
+    const void* found = component_->get_extension ? component_->get_extension(to_string(TENON_SAVED_STATE)) : nullptr;
+    REQUIRE(found);
+    return *static_cast<const tenon_saved_state*>(found);
+  }
+
+  std::shared_ptr<FakeHost> host_ = share_host();
+  tenon_params params_;
+  const tenon_component* component_ = nullptr;
+  void* self_ = nullptr;
+};
+
+tenon_value text(const char* value) { return tenon_text(value, std::strlen(value)); }
+
+struct TimeLimit : Callback {
+  explicit TimeLimit(const char* budget, const char* margin = "0 seconds", bool measure = true)
+      : Callback("run_guards", "time_limit",
+                 {{"budget", text(budget)}, {"margin", text(margin)}, {"measure", tenon_bool(measure)}}) {}
+};
+
+struct NanGuard : Callback {
+  explicit NanGuard(const char* action = "stop", int64_t patience = 2, std::vector<std::string> figures = {})
+      : Callback("run_guards", "nan_guard", values(action, patience, figures)) {}
+
+  static std::map<std::string, tenon_value> values(const char* action, int64_t patience,
+                                                   const std::vector<std::string>& figures) {
+    static std::vector<tenon_string> texts;
+    texts.clear();
+    for (const std::string& figure : figures) texts.push_back(to_string(figure.c_str()));
+    return {{"monitor", tenon_list_value(TENON_VALUE_STRINGS, texts.data(), texts.size())},
+            {"factor", tenon_float(10)},
+            {"window", tenon_int(3)},
+            {"patience", tenon_int(patience)},
+            {"action", text(action)}};
+  }
+
+  // The step after which it asks to stop, 0 for never.
+  int64_t stops_after(const std::vector<double>& losses) {
+    for (const double loss : losses) {
+      ++run.base.step;
+      run.loss = loss;
+      CHECK(tell(TENON_STEP_END) == TENON_OK);
+      if (asks & TENON_ASK_STOP) return run.base.step;
+    }
+    return 0;
+  }
+};
+
+struct BestCheckpoints : Callback {
+  explicit BestCheckpoints(const char* mode = "min", int64_t top = 1, double min_delta = 0)
+      : Callback("run_guards", "best_checkpoints",
+                 {{"monitor", text("validation/loss")},
+                  {"mode", text(mode)},
+                  {"top", tenon_int(top)},
+                  {"min_delta", tenon_float(min_delta)}}) {}
+
+  // For each validation's figure whether it asks for a checkpoint.
+  std::vector<bool> saves_at(const std::vector<double>& values) {
+    std::vector<bool> saves;
+    for (const double value : values) {
+      run.figures["validation/loss"] = value;
+      CHECK(tell(TENON_VALIDATION_END) == TENON_OK);
+      saves.push_back((asks & TENON_ASK_SAVE) != 0);
+    }
+    return saves;
+  }
+};
+
+struct Throughput : Callback {
+  Throughput() : Callback("run_statistics", "throughput", {{"memory", tenon_bool(true)}}) {}
+
+  void at(double time_s, uint32_t event) {
+    run.base.time_s = time_s;
+    CHECK(tell(event) == TENON_OK);
+  }
+  void step(double time_s, int64_t samples) {
+    run.samples_in_epoch += samples;
+    at(time_s, TENON_STEP_END);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("time_limit asks for nothing while there is time, and for a stop with a checkpoint when there is none") {
+  TimeLimit long_one("10000 hours");
+  CHECK(long_one.tell(TENON_STEP_END) == TENON_OK);
+  CHECK(long_one.asks == 0);
+  // The process has been there since before this line.
+  TimeLimit over("0 seconds");
+  CHECK(over.tell(TENON_STEP_END) == TENON_OK);
+  CHECK(over.asks == (TENON_ASK_STOP | TENON_ASK_SAVE));
+  CHECK(over.reason == "0 s of 0 seconds are left, and 0 s are kept for the end");
+}
+
+TEST_CASE("time_limit keeps the margin, and what the longest validation and checkpoint took") {
+  TimeLimit margin("10000 hours", "10000.5 hours");
+  CHECK(margin.tell(TENON_STEP_END) == TENON_OK);
+  CHECK(margin.asks != 0);
+  for (const bool measure : {true, false}) {
+    TimeLimit measured("1000 hours", "0 seconds", measure);
+    const auto lasts = [&](uint32_t begin, uint32_t end, double hours) {
+      measured.tell(begin);
+      measured.run.base.time_s += 3600 * hours;
+      measured.tell(end);
+    };
+    lasts(TENON_VALIDATION_START, TENON_VALIDATION_END, 500);
+    lasts(TENON_VALIDATION_START, TENON_VALIDATION_END, 1);
+    measured.tell(TENON_STEP_END);
+    CHECK(measured.asks == 0);
+    lasts(TENON_CHECKPOINT_BEFORE, TENON_CHECKPOINT_AFTER, 300);
+    measured.tell(TENON_STEP_END);
+    CHECK((measured.asks != 0) == measure);
+  }
+}
+
+TEST_CASE("time_limit takes several sets of a validation for one") {
+  TimeLimit limit("100 hours");
+  limit.tell(TENON_VALIDATION_START);
+  limit.run.base.time_s += 3600 * 60;
+  limit.tell(TENON_VALIDATION_START);
+  limit.run.base.time_s += 3600 * 60;
+  limit.tell(TENON_VALIDATION_END);
+  limit.tell(TENON_STEP_END);
+  CHECK(limit.asks != 0);
+}
+
+TEST_CASE("a budget that is no time is refused") {
+  for (const char* budget : {"", "55", "minutes", "55 minuets", "-1 hours", "nan hours", "1 hour more", "5  minutes"}) {
+    CAPTURE(budget);
+    const TimeLimit limit(budget);
+    CHECK(limit.status == TENON_INVALID_ARGUMENT);
+    CHECK(limit.failure() == "params.budget is \"" + std::string(budget) +
+                                 "\"; expected a time such as \"55 minutes\", \"1.5 hours\" or \"90 seconds\"");
+  }
+  for (const char* budget : {"1 second", "55 minutes", "1.5 hours", "1e3 seconds"})
+    CHECK(TimeLimit(budget).status == TENON_OK);
+}
+
+TEST_CASE("nan_guard stops after as many spikes in a row as its patience") {
+  NanGuard guard;
+  CHECK(guard.stops_after({1, 2, 3, 25, 2, 2, 21, 30, 1}) == 8);
+  CHECK(guard.reason == "the loss of a step is 30, more than 10 times its median 2, 2 times in a row");
+}
+
+TEST_CASE("nan_guard takes a slow rise for none, and judges no height before its window is full") {
+  CHECK(NanGuard().stops_after({1e-3, 1e3, 1e6, 1, 1, 1}) == 0);
+  CHECK(NanGuard().stops_after({1, 2, 4, 8, 16, 32, 64, 128, 256, 512}) == 0);
+}
+
+TEST_CASE("nan_guard takes NaN and infinity for spikes at any time") {
+  NanGuard guard;
+  CHECK(guard.stops_after({kNaN, std::numeric_limits<double>::infinity()}) == 2);
+  CHECK(guard.reason == "the loss of a step is inf, 2 times in a row");
+  CHECK(guard.run.scalars.at("nan_guard/spikes") == 2);
+}
+
+TEST_CASE("nan_guard looks at a loss that comes late once") {
+  NanGuard guard;
+  guard.run.loss = kNaN;
+  guard.run.base.step = 1;
+  for (int i = 0; i < 5; ++i) {
+    CHECK(guard.tell(TENON_STEP_END) == TENON_OK);
+    CHECK(guard.asks == 0);
+  }
+}
+
+TEST_CASE("nan_guard may only say so") {
+  NanGuard guard("log", 1);
+  CHECK(guard.stops_after({kNaN, kNaN, kNaN}) == 0);
+  CHECK(guard.run.scalars.at("nan_guard/spikes") == 3);
+}
+
+TEST_CASE("nan_guard watches figures when they are new, and those of other callbacks from when they are there") {
+  NanGuard guard("stop", 2, {"validation/loss", "train/loss", "other/norm"});
+  guard.run.figures = {{"validation/loss", kNaN}, {"train/loss", 1}};
+  CHECK(guard.tell(TENON_RUN_SETUP) == TENON_OK);
+  for (int i = 0; i < 5; ++i) {
+    CHECK(guard.tell(TENON_LOG) == TENON_OK);
+    CHECK(guard.asks == 0);
+  }
+  guard.run.figures["other/norm"] = 1;
+  CHECK(guard.tell(TENON_LOG) == TENON_OK);
+  CHECK(guard.tell(TENON_VALIDATION_END) == TENON_OK);
+  CHECK(guard.asks == 0);
+  CHECK(guard.tell(TENON_LOG) == TENON_OK);
+  CHECK(guard.tell(TENON_VALIDATION_END) == TENON_OK);
+  CHECK(guard.asks == TENON_ASK_STOP);
+  CHECK(guard.reason.find("validation/loss is nan") == 0);
+  NanGuard misspelt("stop", 2, {"validation/los"});
+  CHECK(misspelt.tell(TENON_RUN_SETUP) == TENON_NOT_FOUND);
+}
+
+TEST_CASE("nan_guard goes on from its saved state as if it had not stopped") {
+  NanGuard first("stop", 2, {"train/loss"}), second("stop", 2, {"train/loss"});
+  CHECK(first.stops_after({1, 2, 3, 25}) == 0);
+  const std::string state = first.save();
+  REQUIRE(second.load(state) == TENON_OK);
+  CHECK(second.save() == state);
+  second.run.base.step = first.run.base.step;
+  CHECK(first.stops_after({25}) == 5);
+  CHECK(second.stops_after({25}) == 5);
+  CHECK(second.reason == first.reason);
+  for (const std::string& foreign : {std::string(), std::string("early_stopping/1 1"), state + " 1",
+                                     state.substr(0, state.size() / 2), std::string("nan_guard/1 -1 0 1")}) {
+    CAPTURE(foreign);
+    CHECK(second.load(foreign) == TENON_INVALID_ARGUMENT);
+  }
+  CHECK(NanGuard().load(state) == TENON_INVALID_ARGUMENT);  // it watches another number of figures
+}
+
+TEST_CASE("best_checkpoints asks for a checkpoint when the figure is the best so far") {
+  BestCheckpoints best;
+  CHECK(best.saves_at({3, 4, 2, 2, kNaN, 1}) == std::vector<bool>{true, false, true, false, false, true});
+  CHECK(best.reason == "validation/loss is 1, number 1 of the run's best");
+  CHECK(best.run.scalars.at("best_checkpoints/best") == 1);
+  CHECK(BestCheckpoints("max").saves_at({3, 4, 2, 5}) == std::vector<bool>{true, true, false, true});
+  CHECK(BestCheckpoints("min", 1, 0.5).saves_at({3, 2.6, 2.4}) == std::vector<bool>{true, false, true});
+}
+
+TEST_CASE("best_checkpoints asks for those among the best few") {
+  BestCheckpoints best("min", 3);
+  CHECK(best.saves_at({5, 6, 7, 8, 6.5, 6.75, 1, 5.5}) ==
+        std::vector<bool>{true, true, true, false, true, false, true, true});
+  CHECK(best.reason == "validation/loss is 5.5, number 3 of the run's best");
+  CHECK(best.run.scalars.at("best_checkpoints/best") == 1);
+}
+
+TEST_CASE("best_checkpoints remembers the best across a restart") {
+  BestCheckpoints first("max", 2), second("max", 2);
+  first.saves_at({0.1, 0.3, 0.2});
+  const std::string state = first.save();
+  REQUIRE(second.load(state) == TENON_OK);
+  CHECK(second.save() == state);
+  CHECK(second.saves_at({0.15, 0.25, 0.22}) == std::vector<bool>{false, true, false});
+  for (const char* foreign : {"", "best_checkpoints/1", "best_checkpoints/1 3 0 0 0", "best_checkpoints/1 1 x"})
+    CHECK(second.load(foreign) == TENON_INVALID_ARGUMENT);
+}
+
+TEST_CASE("throughput tells speed since the last line, without validations and checkpoints") {
+  Throughput callback;
+  callback.at(10, TENON_EPOCH_START);
+  callback.step(11, 8);
+  callback.step(13, 8);
+  callback.at(13.5, TENON_VALIDATION_START);  // half a second of the next step is over
+  callback.at(20, TENON_VALIDATION_START);
+  callback.at(100, TENON_VALIDATION_END);
+  callback.at(100, TENON_CHECKPOINT_BEFORE);
+  callback.at(200, TENON_CHECKPOINT_AFTER);
+  callback.step(202.5, 8);
+  callback.at(202.5, TENON_LOG);
+  const auto& scalars = callback.run.scalars;
+  CHECK(scalars.at("throughput/steps_per_s") == doctest::Approx(3 / 6.0));
+  CHECK(scalars.at("throughput/samples_per_s") == doctest::Approx(24 / 6.0));
+  CHECK(scalars.at("throughput/step_ms_median") == doctest::Approx(2000));
+  CHECK(scalars.at("throughput/step_ms_p95") == doctest::Approx(2900));  // numpy.quantile([1, 2, 3], 0.95)
+  CHECK(scalars.at("throughput/memory_mib") > 1);
+  CHECK(scalars.at("throughput/peak_memory_mib") >= scalars.at("throughput/memory_mib") * 0.5);
+}
+
+TEST_CASE("throughput counts samples on through a new epoch, and tells nothing of no step") {
+  Throughput callback;
+  callback.at(0, TENON_EPOCH_START);
+  callback.step(1, 100);
+  callback.at(1, TENON_LOG);
+  callback.run.samples_in_epoch = 0;
+  callback.at(5, TENON_EPOCH_START);
+  callback.step(7, 60);
+  callback.at(7, TENON_LOG);
+  CHECK(callback.run.scalars.at("throughput/samples_per_s") == doctest::Approx(30));
+  callback.at(8, TENON_LOG);
+  CHECK(callback.run.scalars.count("throughput/samples_per_s") == 0);
+}
