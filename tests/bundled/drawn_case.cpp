@@ -1,5 +1,6 @@
 #include "tests/bundled/drawn_case.h"
 
+#include <ATen/Parallel.h>
 #include <torch/torch.h>
 
 #include "framework/pipeline/load_weights.h"
@@ -61,6 +62,7 @@ std::vector<int64_t> join(std::vector<int64_t> front, const std::vector<int64_t>
 
 std::vector<at::Tensor> read_reference(const std::string& file, at::ScalarType dtype,
                                        const std::vector<std::pair<std::string, int64_t>>& components) {
+  at::set_num_threads(1);  // more of them wait longer than they compute
   std::vector<plugins::NamedTensor> named;
   for (const auto& [component, columns] : components)
     named.push_back({component, torch::empty({kDrawnCases, columns}, dtype), false});

@@ -154,9 +154,11 @@ def focal(case):
     counted = target != ignore_index
     rows = logits.movedim(1, -1)[counted]
     labels = target[counted]
-    log_p = F.log_softmax(rows, 1).gather(1, labels[:, None])[:, 0]
-    of_labels = torch.ones_like(log_p) if weights is None else weights[labels]
-    total = -(of_labels * (1 - log_p.exp()) ** gamma * log_p).sum()
+    # 1 - p and log(p) by the odds of the others, which have digits also where p is 1.
+    others = torch.ones_like(rows).scatter(1, labels[:, None], 0.0)
+    odds = ((rows - rows.gather(1, labels[:, None])).exp() * others).sum(1)
+    of_labels = torch.ones(len(labels), dtype=torch.double) if weights is None else weights[labels]
+    total = (of_labels * (odds / (1 + odds)) ** gamma * odds.log1p()).sum()
     if labels.numel():
         theirs = FocalLoss(use_softmax=True, to_onehot_y=True, gamma=gamma, reduction="none",
                            weight=None if weights is None else weights.float())(rows, labels[:, None]).sum()
