@@ -133,7 +133,7 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
                     0,
                     0,
                     std::move(optimizer),
-                    optimization::Schedule::make(config::ConstantSchedule{}, 0, 1)};
+                    optimization::Schedule::make({}, 0, {1, 1})};
   for (const config::LossPlan& loss : plan.losses)
     training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
   for (const config::MetricPlan& metric : plan.metrics)
@@ -150,8 +150,8 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
 
   training.steps_per_epoch = training.train->feed.batches();
   training.total_steps = count_total_steps(plan.train, training.steps_per_epoch);
-  const double base_lr = std::visit([](const auto& chosen) { return chosen.lr; }, plan.optimizer);
-  training.schedule = optimization::Schedule::make(plan.schedule, base_lr, training.total_steps);
+  training.schedule =
+      optimization::Schedule::make(plan.schedule, plan.optimizer.lr, {training.total_steps, training.steps_per_epoch});
   return training;
 }
 

@@ -8,6 +8,7 @@
 #include "framework/pipeline/evaluate.h"
 #include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/train_step.h"
+#include "framework/pipeline/watched_figure.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 
@@ -49,9 +50,10 @@ class Loop {
     state_.total_steps = training.total_steps;
     state_.steps_per_epoch = training.steps_per_epoch;
     state_.total_epochs = (training.total_steps + training.steps_per_epoch - 1) / training.steps_per_epoch;
-    state_.learning_rate = training.schedule.learning_rate(0);
+    state_.learning_rate = training.schedule.rates(0).learning_rate;
     state_.read_epoch_loss = [this] { return epoch_meter_.total(); };
     learn_directions();
+    check_watched_figure(training.schedule, training.plan->schedule, state_.directions);
   }
 
   RunReport run() {
@@ -94,6 +96,7 @@ class Loop {
     state_.samples_in_epoch = 0;
     state_.is_epoch_complete = false;
     epoch_meter_.reset();
+    training_.optimizer->start_epoch(state_.epoch);
     announce(Event::epoch_start);
     DataFlow& data = *training_.train;
     data.feed.start(state_.epoch);
@@ -111,9 +114,10 @@ class Loop {
   }
 
   void run_step(const data::Batch& batch) {
-    state_.learning_rate = training_.schedule.learning_rate(state_.step);
+    const optimization::StepRates rates = training_.schedule.rates(state_.step);
+    state_.learning_rate = rates.learning_rate;
     announce(Event::step_start);
-    const auto values = train_step(training_, batch, position(), state_.learning_rate, announce_);
+    const auto values = train_step(training_, batch, position(), rates, announce_);
     ++state_.step;
     ++state_.step_in_epoch;
     is_updating_ = false;
@@ -129,7 +133,11 @@ class Loop {
   // What happens at its times. Each stage may be asked for by the observers of an earlier one.
   void after_step() {
     if (log_due_.now(state_) || verdict_.log) log();
-    if (state_.is_epoch_complete) remember(epoch_figures());
+    if (state_.is_epoch_complete) {
+      const NamedFigures figures = epoch_figures();
+      remember(figures);
+      observe_watched_figure(training_.schedule, figures);
+    }
     // Who asks the run to end waits for this step, not for a whole validation.
     if ((validation_due_.now(state_) || verdict_.evaluate) && !has_signal()) validate();
     if (checkpoint_due_.now(state_) || verdict_.save) save_checkpoint();
@@ -165,6 +173,7 @@ class Loop {
       });
       if (!figures) break;
       remember(*figures);
+      observe_watched_figure(training_.schedule, *figures);
       lines.push_back(*figures);
     }
     state_.validation_name.clear();

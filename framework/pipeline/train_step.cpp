@@ -53,7 +53,7 @@ void run_backward(const plugins::Model& model, const at::Tensor& total, int64_t 
 }  // namespace
 
 std::vector<LossValue> train_step(Training& training, const data::Batch& batch, const plugins::RunPosition& position,
-                                  double learning_rate, const std::function<void(Event)>& announce) {
+                                  const optimization::StepRates& rates, const std::function<void(Event)>& announce) {
   const int64_t step = position.step + 1;
   DataFlow& data = *training.train;
   Flow flow = data.to_flow(batch, /*training=*/true);
@@ -79,7 +79,7 @@ std::vector<LossValue> train_step(Training& training, const data::Batch& batch, 
   announce(Event::grads_ready);
 
   announce(Event::optimizer_before);
-  if (total.defined()) training.optimizer->step(learning_rate);
+  if (total.defined()) training.optimizer->step(rates);
   training.optimizer->zero_grad();
   announce(Event::optimizer_after);
   return std::move(computed.values);

@@ -14,6 +14,6 @@ namespace tenon::pipeline {
 // losses gave. A batch in which no loss has an item changes nothing. Throws Error(non_finite), before any weight has
 // changed, naming the step and the loss or parameter; Error(plugin) for a backward that fails.
 std::vector<LossValue> train_step(Training& training, const data::Batch& batch, const plugins::RunPosition& position,
-                                  double learning_rate, const std::function<void(Event)>& announce);
+                                  const optimization::StepRates& rates, const std::function<void(Event)>& announce);
 
 }  // namespace tenon::pipeline
