@@ -2,40 +2,13 @@
 
 #include <string_view>
 
+#include "framework/config/plan_writer.h"
 #include "framework/support/check.h"
 
 namespace tenon::config {
 namespace {
 
-class Writer {
- public:
-  void table(const std::string& name) { text_ += "\n[" + name + "]\n"; }
-  void list_table(const std::string& name) { text_ += "\n[[" + name + "]]\n"; }
-  void key(const std::string& name, const Value& value) { text_ += name + " = " + to_toml(value) + "\n"; }
-
-  // `params = { width = 32 }`; nothing if there are none.
-  template <class T>
-  void inline_table(const std::string& name, const std::map<std::string, T>& entries) {
-    std::string inside;
-    for (const auto& [entry, value] : entries) {
-      inside += (inside.empty() ? " " : ", ") + to_toml_key(entry) + " = " + to_toml(value);
-    }
-    if (!inside.empty()) text_ += name + " = {" + inside + " }\n";
-  }
-
-  void component(const ComponentPlan& plan) {
-    key("use", plan.use);
-    inline_table("params", plan.params);
-    inline_table("inputs", plan.inputs);
-  }
-
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_ = "# The complete plan of a run, every default written out. It can be run again as it is.\n";
-};
-
-void write_run(Writer& writer, const RunPlan& plan) {
+void write_run(PlanWriter& writer, const RunPlan& plan) {
   writer.table("run");
   writer.key("name", plan.run.name);
   writer.key("output_dir", plan.run.output_dir.string());
@@ -54,7 +27,7 @@ void write_run(Writer& writer, const RunPlan& plan) {
   writer.inline_table("sha256", digests);
 }
 
-void write_model(Writer& writer, const ModelSection& model) {
+void write_model(PlanWriter& writer, const ModelSection& model) {
   writer.table("model");
   writer.component(model);
   if (!model.weights.empty()) writer.key("weights", model.weights.string());
@@ -67,7 +40,7 @@ std::string table_of(const NamedDataset& dataset) {
   return "data." + dataset.name.substr(0, slash) + "." + to_toml_key(dataset.name.substr(slash + 1));
 }
 
-void write_dataset(Writer& writer, const NamedDataset& dataset) {
+void write_dataset(PlanWriter& writer, const NamedDataset& dataset) {
   writer.table(table_of(dataset));
   writer.component(dataset);
   writer.key("subset", to_string(dataset.subset));
@@ -83,7 +56,7 @@ const char* to_string(SamplerKind sampler) {
 }
 
 struct BatchTransformWriter {
-  Writer& writer;
+  PlanWriter& writer;
 
   void operator()(const NormalizeBatch& normalize) {
     writer.key("use", "normalize");
@@ -103,7 +76,7 @@ struct BatchTransformWriter {
   }
 };
 
-void write_data(Writer& writer, const DataSection& data) {
+void write_data(PlanWriter& writer, const DataSection& data) {
   writer.table("data");
   writer.key("batch_size", data.batch_size);
   writer.key("validation_batch_size", data.validation_batch_size);
@@ -123,7 +96,7 @@ void write_data(Writer& writer, const DataSection& data) {
   for (const NamedDataset& dataset : data.validation) write_dataset(writer, dataset);
 }
 
-void write_components(Writer& writer, const RunPlan& plan) {
+void write_components(PlanWriter& writer, const RunPlan& plan) {
   for (const LossPlan& loss : plan.losses) {
     writer.list_table("loss");
     writer.component(loss);
@@ -146,36 +119,7 @@ void write_components(Writer& writer, const RunPlan& plan) {
   }
 }
 
-struct ChoiceWriter {
-  Writer& writer;
-
-  void operator()(const SgdPlan& sgd) {
-    writer.key("use", "sgd");
-    writer.key("lr", sgd.lr);
-    writer.key("momentum", sgd.momentum);
-    writer.key("dampening", sgd.dampening);
-    writer.key("weight_decay", sgd.weight_decay);
-    writer.key("nesterov", sgd.nesterov);
-  }
-  void operator()(const AdamWPlan& adamw) {
-    writer.key("use", "adamw");
-    writer.key("lr", adamw.lr);
-    writer.key("betas", std::vector<double>(adamw.betas.begin(), adamw.betas.end()));
-    writer.key("eps", adamw.eps);
-    writer.key("weight_decay", adamw.weight_decay);
-  }
-  void operator()(const ConstantSchedule&) { writer.key("use", "constant"); }
-  void operator()(const OneCycleSchedule& one_cycle) {
-    const bool is_linear = one_cycle.anneal == OneCycleSchedule::Anneal::linear;
-    writer.key("use", "one_cycle");
-    writer.key("warmup_fraction", one_cycle.warmup_fraction);
-    writer.key("div_factor", one_cycle.div_factor);
-    writer.key("final_div_factor", one_cycle.final_div_factor);
-    writer.key("anneal", is_linear ? "linear" : "cosine");
-  }
-};
-
-void write_train(Writer& writer, const TrainSection& train) {
+void write_train(PlanWriter& writer, const TrainSection& train) {
   writer.table("train");
   if (train.epochs > 0) writer.key("epochs", train.epochs);
   if (train.steps > 0) writer.key("steps", train.steps);
@@ -196,12 +140,10 @@ void write_train(Writer& writer, const TrainSection& train) {
   writer.key("every", to_string(average.every));
 }
 
-void write_training(Writer& writer, const RunPlan& plan) {
+void write_training(PlanWriter& writer, const RunPlan& plan) {
   write_train(writer, plan.train);
-  writer.table("optimizer");
-  std::visit(ChoiceWriter{writer}, plan.optimizer);
-  writer.table("schedule");
-  std::visit(ChoiceWriter{writer}, plan.schedule);
+  write_optimizer(writer, plan.optimizer);
+  write_schedule(writer, plan.schedule);
   writer.table("validation");
   writer.key("every", to_string(plan.validation.every));
   writer.key("at_start", plan.validation.at_start);
@@ -215,7 +157,7 @@ void write_training(Writer& writer, const RunPlan& plan) {
 }  // namespace
 
 std::string print_run_plan(const RunPlan& plan) {
-  Writer writer;
+  PlanWriter writer;
   write_run(writer, plan);
   write_model(writer, plan.model);
   write_data(writer, plan.data);

@@ -103,6 +103,24 @@ void read_choice(TableReader table, ComponentConfig& choice) {
   choice.params = table.take_rest();
 }
 
+ParameterGroupConfig read_parameter_group(TableReader table) {
+  ParameterGroupConfig group;
+  group.path = table.path();
+  group.place = table.place();
+  table.read("match", group.match);
+  table.read("lr_scale", group.lr_scale, "(0, inf)");
+  table.read("weight_decay", group.weight_decay, "[0, inf)");
+  table.read("frozen", group.frozen);
+  table.read("frozen_epochs", group.frozen_epochs, kEpochs);
+  table.reject_unknown_keys();
+  return group;
+}
+
+void read_optimizer(TableReader table, OptimizerConfig& optimizer) {
+  for (TableReader& group : table.tables("group")) optimizer.groups.push_back(read_parameter_group(std::move(group)));
+  read_choice(std::move(table), optimizer);
+}
+
 void read_data(TableReader table, DataConfig& data) {
   table.read("batch_size", data.batch_size, kBatchSizes);
   table.read("validation_batch_size", data.validation_batch_size, kBatchSizes);
@@ -206,7 +224,7 @@ void read_document(TableReader table, RunConfig& config) {
   for (TableReader& metric : table.tables("metric")) config.metrics.push_back(read_metric(metric));
   for (TableReader& callback : table.tables("callback")) config.callbacks.push_back(read_callback(callback));
   read_train(table.table("train"), config.train);
-  read_choice(table.table("optimizer"), config.optimizer);
+  read_optimizer(table.table("optimizer"), config.optimizer);
   read_choice(table.table("schedule"), config.schedule);
   read_validation(table.table("validation"), config.validation);
   read_checkpoint(table.table("checkpoint"), config.checkpoint);

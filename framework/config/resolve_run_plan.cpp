@@ -4,12 +4,13 @@
 #include <map>
 #include <optional>
 
-#include "framework/config/built_in_schemas.h"
 #include "framework/config/mistakes.h"
+#include "framework/config/resolve_choice.h"
 #include "framework/config/resolve_component.h"
+#include "framework/config/resolve_optimizer.h"
 #include "framework/config/resolve_params.h"
+#include "framework/config/resolve_schedule.h"
 #include "framework/config/resolve_train.h"
-#include "framework/support/nearest_name.h"
 
 namespace tenon::config {
 namespace {
@@ -53,30 +54,6 @@ NamedDataset resolve_dataset(const NamedDatasetConfig& config, const Resolving& 
     resolve_name(name, "", "the name of " + config.path, resolving.mistakes);
   }
   return {resolve_component(config, ComponentKind::dataset, resolving), config.name, config.subset.value_or({})};
-}
-
-// All values of the schema that `use` names; none if it names nothing or a value is missing or wrong.
-std::optional<Values> resolve_choice(const ComponentConfig& config, const std::string& what,
-                                     const std::vector<BuiltInSchema>& schemas, const std::string& id,
-                                     const Resolving& resolving) {
-  std::vector<std::string> ids;
-  for (const BuiltInSchema& schema : schemas) {
-    ids.push_back(schema.id);
-    if (schema.id != id) continue;
-    Values values = resolve_params(
-        {id, schema.params, config.params, config.path, config.place, resolving.config.folder}, resolving.mistakes);
-    const bool is_complete = values.size() == schema.params.size();
-    return is_complete ? std::optional(std::move(values)) : std::nullopt;
-  }
-  const std::string found = config.use.value ? to_toml(id) : "missing";
-  resolving.mistakes.add(config.use.place, config.path + ".use is " + found + "; expected a built-in " + what +
-                                               support::suggest_name(id, ids));
-  return std::nullopt;
-}
-
-template <class T>
-T get(const Values& values, const std::string& name) {
-  return std::get<T>(values.at(name));
 }
 
 // Nothing where there are mistakes.
@@ -214,49 +191,6 @@ CallbackPlan resolve_callback(const CallbackConfig& config, const Resolving& res
   return callback;
 }
 
-SgdPlan resolve_sgd(const Values& values, const ComponentConfig& config, Mistakes& mistakes) {
-  const SgdPlan sgd{get<double>(values, "lr"), get<double>(values, "momentum"), get<double>(values, "dampening"),
-                    get<double>(values, "weight_decay"), get<bool>(values, "nesterov")};
-  if (sgd.nesterov && (sgd.momentum == 0 || sgd.dampening != 0)) {
-    mistakes.add(config.params.at("nesterov").place,
-                 "optimizer.nesterov is true with momentum " + to_toml(sgd.momentum) + " and dampening " +
-                     to_toml(sgd.dampening) + "; expected momentum above 0 and dampening 0");
-  }
-  return sgd;
-}
-
-AdamWPlan resolve_adamw(const Values& values, const ComponentConfig& config, Mistakes& mistakes) {
-  const auto betas = get<std::vector<double>>(values, "betas");
-  if (betas.size() != 2) {
-    const Node& written = config.params.at("betas");
-    mistakes.add(written.place,
-                 "optimizer.betas is " + describe(written) + "; expected two numbers, such as [0.9, 0.999]");
-    return {};
-  }
-  return {
-      get<double>(values, "lr"), {betas[0], betas[1]}, get<double>(values, "eps"), get<double>(values, "weight_decay")};
-}
-
-OptimizerPlan resolve_optimizer(const Resolving& resolving) {
-  const ComponentConfig& config = resolving.config.optimizer;
-  const std::string id = config.use.value_or("");
-  const auto values = resolve_choice(config, "optimizer", optimizer_schemas(), id, resolving);
-  if (!values) return SgdPlan{};
-  if (id == "sgd") return resolve_sgd(*values, config, resolving.mistakes);
-  return resolve_adamw(*values, config, resolving.mistakes);
-}
-
-SchedulePlan resolve_schedule(const Resolving& resolving) {
-  const ComponentConfig& config = resolving.config.schedule;
-  const std::string id = config.use.value_or("constant");
-  const auto values = resolve_choice(config, "schedule", schedule_schemas(), id, resolving);
-  if (!values || id == "constant") return ConstantSchedule{};
-  using Anneal = OneCycleSchedule::Anneal;
-  const bool is_linear = get<std::string>(*values, "anneal") == "linear";
-  return OneCycleSchedule{get<double>(*values, "warmup_fraction"), get<double>(*values, "div_factor"),
-                          get<double>(*values, "final_div_factor"), is_linear ? Anneal::linear : Anneal::cosine};
-}
-
 ValidationSection resolve_validation(const RunConfig& config, Mistakes& mistakes) {
   const ValidationConfig& asked = config.validation;
   const bool has_data = !config.data.validation.empty();
@@ -315,7 +249,7 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   for (const auto& callback : config.callbacks) plan.callbacks.push_back(resolve_callback(callback, resolving));
   plan.train = resolve_train(config.train, mistakes);
   plan.optimizer = resolve_optimizer(resolving);
-  plan.schedule = resolve_schedule(resolving);
+  plan.schedule = resolve_schedule(resolving, plan.optimizer);
   plan.validation = resolve_validation(config, mistakes);
   plan.checkpoint = resolve_checkpoint(config.checkpoint);
   plan.log = resolve_log(config.log);

@@ -103,6 +103,21 @@ struct TrainConfig {
   std::optional<AverageConfig> average;
 };
 
+struct ParameterGroupConfig {
+  std::string path;  // "optimizer.group.0"
+  Place place;       // of its table
+  Setting<std::vector<std::string>> match;
+  Setting<double> lr_scale;
+  Setting<double> weight_decay;
+  Setting<bool> frozen;
+  Setting<int64_t> frozen_epochs;
+};
+
+// Its parameters are all other keys of its table.
+struct OptimizerConfig : ComponentConfig {
+  std::vector<ParameterGroupConfig> groups;
+};
+
 struct ValidationConfig {
   Setting<Period> every;
   Setting<bool> at_start;
@@ -131,8 +146,8 @@ struct RunConfig {
   std::vector<MetricConfig> metrics;
   std::vector<CallbackConfig> callbacks;
   TrainConfig train;
-  ComponentConfig optimizer;  // its parameters are all other keys of its table
-  ComponentConfig schedule;   // likewise; `use` may be unset
+  OptimizerConfig optimizer;
+  ComponentConfig schedule;  // its parameters are all other keys of its table; `use` may be unset
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   LogConfig log;

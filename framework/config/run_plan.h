@@ -2,7 +2,6 @@
 // Immutable once made; `host --check` prints it and plan.toml keeps it (see print_run_plan.h).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -11,7 +10,9 @@
 #include <variant>
 #include <vector>
 
+#include "framework/config/optimizer_plan.h"
 #include "framework/config/period.h"
+#include "framework/config/schedule_plan.h"
 #include "framework/config/subset.h"
 #include "framework/config/value.h"
 
@@ -174,36 +175,6 @@ struct TrainSection {
   bool activation_checkpointing = false;
   std::optional<AveragePlan> average = {};
 };
-
-struct SgdPlan {
-  double lr;
-  double momentum;      // default: 0
-  double dampening;     // default: 0
-  double weight_decay;  // default: 0
-  bool nesterov;        // default: false
-};
-
-struct AdamWPlan {
-  double lr;
-  std::array<double, 2> betas;  // default: 0.9, 0.999
-  double eps;                   // default: 1e-8
-  double weight_decay;          // default: 0.01
-};
-
-using OptimizerPlan = std::variant<SgdPlan, AdamWPlan>;  // `use = "sgd"` or `"adamw"`
-
-struct ConstantSchedule {};
-
-// Smith and Topin, "Super-convergence", arXiv:1708.07120, as torch.optim.lr_scheduler.OneCycleLR without momentum
-// cycling.
-struct OneCycleSchedule {
-  double warmup_fraction;                       // of all steps; default: 0.3
-  double div_factor;                            // first learning rate = lr / div_factor; default: 25
-  double final_div_factor;                      // last = first / final_div_factor; default: 1e4
-  enum class Anneal { cosine, linear } anneal;  // default: cosine
-};
-
-using SchedulePlan = std::variant<ConstantSchedule, OneCycleSchedule>;  // `use = "constant"` or `"one_cycle"`
 
 struct ValidationSection {
   Period every;   // default: "1 epoch", or "never" without data.validation

@@ -1,93 +1,142 @@
 #include "framework/optimization/optimizer.h"
 
-#include <sstream>
+#include <algorithm>
 #include <utility>
-#include <variant>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty_like.h>
 
-#include "framework/optimization/adamw.h"
-#include "framework/optimization/sgd.h"
-#include "framework/support/error.h"
+#include "framework/optimization/check_tensors.h"
+#include "framework/support/log.h"
 
 namespace tenon::optimization {
 namespace {
 
-using support::Error;
-using support::ErrorKind;
+struct MakeRule {
+  std::unique_ptr<UpdateRule> operator()(const config::SgdPlan& plan) { return make_sgd(plan); }
+  std::unique_ptr<UpdateRule> operator()(const config::AdamPlan& plan) { return make_adam(plan); }
+  std::unique_ptr<UpdateRule> operator()(const config::RmsPropPlan& plan) { return make_rmsprop(plan); }
+  std::unique_ptr<UpdateRule> operator()(const config::AdagradPlan& plan) { return make_adagrad(plan); }
+  std::unique_ptr<UpdateRule> operator()(const config::LionPlan& plan) { return make_lion(plan); }
+  std::unique_ptr<UpdateRule> operator()(const config::MuonPlan& plan) { return make_muon(plan); }
+};
 
-void check_parameter(const NamedTensor& parameter) {
-  const at::Tensor& tensor = parameter.tensor;
-  if (!tensor.is_floating_point())
-    throw Error(ErrorKind::plugin, "parameter " + parameter.name + ": its dtype is " +
-                                       c10::toString(tensor.scalar_type()) +
-                                       "; expected a floating-point one; register it as a buffer");
-  if (!tensor.is_non_overlapping_and_dense()) {
-    std::ostringstream found;
-    found << "parameter " << parameter.name << ": a view of shape " << tensor.sizes() << " with strides "
-          << tensor.strides() << "; expected a tensor whose elements fill its memory; register its contiguous() copy";
-    throw Error(ErrorKind::plugin, found.str());
-  }
-}
-
-// A stride matters only where there is a second element to reach.
-bool same_layout(const at::Tensor& a, const at::Tensor& b) {
-  for (int64_t d = 0; d < a.dim(); ++d)
-    if (a.size(d) > 1 && a.stride(d) != b.stride(d)) return false;
-  return true;
-}
-
-// The gradient with its elements in the order of the parameter's memory. Autograd's own are; one set by hand may not
-// be.
-at::Tensor laid_out_as(const NamedTensor& parameter, const at::Tensor& gradient) {
-  if (gradient.layout() != c10::kStrided)
-    throw Error(ErrorKind::plugin,
-                "parameter " + parameter.name +
-                    ": its gradient is sparse; sgd and adamw take dense gradients; build the layer with "
-                    "sparse = false");
-  if (same_layout(parameter.tensor, gradient)) return gradient;
-  return at::empty_like(parameter.tensor).copy_(gradient);
+bool are_alike(const NamedTensor& a, const NamedTensor& b) {
+  return a.tensor.scalar_type() == b.tensor.scalar_type() && a.tensor.device() == b.tensor.device();
 }
 
 }  // namespace
 
 std::unique_ptr<Optimizer> Optimizer::make(const config::OptimizerPlan& plan, std::vector<NamedTensor> parameters) {
-  if (const auto* sgd = std::get_if<config::SgdPlan>(&plan)) return std::make_unique<Sgd>(*sgd, std::move(parameters));
-  return std::make_unique<AdamW>(std::get<config::AdamWPlan>(plan), std::move(parameters));
+  return std::unique_ptr<Optimizer>(new Optimizer(plan, std::move(parameters)));
 }
 
-Optimizer::Optimizer(std::vector<NamedTensor> parameters) : parameters_(std::move(parameters)) {
-  for (const NamedTensor& parameter : parameters_) check_parameter(parameter);
-  active_.reserve(parameters_.size());
-  gradients_.reserve(parameters_.size());
+Optimizer::Optimizer(const config::OptimizerPlan& plan, std::vector<NamedTensor> parameters)
+    : parameters_(std::move(parameters)), state_(parameters_.size()) {
+  std::vector<ParameterShape> shapes;
+  for (const NamedTensor& parameter : parameters_) {
+    check_parameter(parameter);
+    shapes.push_back({parameter.name, parameter.tensor.dim()});
+  }
+  rates_ = assign_rates(plan, shapes);
+  support::log_debug("the optimizer's parameters:\n" + describe_rates(shapes, rates_));
+  make_rules(plan);
+  make_batches();
+  start_epoch(1);
 }
 
-bool Optimizer::gather_gradients() {
-  gradients_.clear();
-  bool changed = false;
+void Optimizer::make_rules(const config::OptimizerPlan& plan) {
+  rules_.push_back(std::visit(MakeRule{}, plan.rule));
+  if (const auto* muon = std::get_if<config::MuonPlan>(&plan.rule)) rules_.push_back(make_adam(muon->adamw));
+}
+
+UpdateRule* Optimizer::rule_of(size_t parameter) const {
+  return rules_[rates_[parameter].is_left_to_adamw ? 1 : 0].get();
+}
+
+void Optimizer::make_batches() {
   for (size_t i = 0; i < parameters_.size(); ++i) {
+    const ParameterRates& rates = rates_[i];
+    const auto fits = [&](const Batch& batch) {
+      return batch.rule == rule_of(i) && batch.lr_scale == rates.lr_scale && batch.weight_decay == rates.weight_decay &&
+             are_alike(parameters_[batch.members.front()], parameters_[i]);
+    };
+    auto batch = std::find_if(batches_.begin(), batches_.end(), fits);
+    if (batch == batches_.end())
+      batch = batches_.insert(batch, {rule_of(i), rates.lr_scale, rates.weight_decay, {}, {}, {}, false});
+    batch->members.push_back(i);
+  }
+}
+
+void Optimizer::start_epoch(int64_t epoch) {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const bool trains = !rates_[i].is_frozen(epoch);
+    at::Tensor& tensor = parameters_[i].tensor;
+    if (tensor.requires_grad() == trains || rates_[i].frozen_epochs == 0) continue;
+    tensor.set_requires_grad(trains);
+    tensor.mutable_grad().reset();
+  }
+}
+
+bool Optimizer::gather_gradients(Batch& batch) {
+  std::vector<at::Tensor>& gradients = batch.lists.gradients;
+  gradients.clear();
+  bool changed = false;
+  for (const size_t i : batch.members) {
     const at::Tensor& gradient = parameters_[i].tensor.grad();
     if (!gradient.defined()) continue;
-    const size_t position = gradients_.size();
-    gradients_.push_back(laid_out_as(parameters_[i], gradient));
-    if (position < active_.size() && active_[position] == i) continue;
-    active_.resize(position);
-    active_.push_back(i);
+    const size_t position = gradients.size();
+    gradients.push_back(laid_out_as(parameters_[i], gradient));
+    if (position < batch.active.size() && batch.active[position] == i) continue;
+    batch.active.resize(position);
+    batch.active.push_back(i);
     changed = true;
   }
-  if (active_.size() > gradients_.size()) {
-    active_.resize(gradients_.size());
+  if (batch.active.size() > gradients.size()) {
+    batch.active.resize(gradients.size());
     changed = true;
   }
   return changed;
 }
 
-void Optimizer::step(double learning_rate) {
+void Optimizer::make_lists(Batch& batch) {
+  const size_t figures = batch.rule->figures().size();
+  batch.lists.tensors.clear();
+  batch.lists.state.assign(figures, {});
+  batch.begins = false;
+  for (const size_t i : batch.active) {
+    const at::Tensor& tensor = parameters_[i].tensor;
+    std::vector<at::Tensor>& state = state_[i];
+    for (size_t k = state.size(); k < figures; ++k) state.push_back(batch.rule->make_figure(k, tensor));
+    batch.lists.tensors.push_back(tensor);
+    for (size_t k = 0; k < figures; ++k) {
+      batch.lists.state[k].push_back(state[k]);
+      if (!state[k].defined()) batch.begins = true;
+    }
+  }
+}
+
+void Optimizer::update(Batch& batch, const StepRates& rates, const at::Tensor& skip) {
+  batch.rule->update(batch.lists, {rates.learning_rate * batch.lr_scale, batch.weight_decay, rates.momentum}, skip);
+  batch.lists.gradients.clear();
+  if (batch.begins) keep_begun_state(batch);
+}
+
+void Optimizer::keep_begun_state(Batch& batch) {
+  batch.begins = false;
+  for (size_t j = 0; j < batch.active.size(); ++j) {
+    for (size_t k = 0; k < batch.lists.state.size(); ++k) {
+      state_[batch.active[j]][k] = batch.lists.state[k][j];
+      if (!batch.lists.state[k][j].defined()) batch.begins = true;
+    }
+  }
+}
+
+void Optimizer::step(const StepRates& rates, const at::Tensor& skip) {
   const at::NoGradGuard no_grad;
-  if (gather_gradients()) select(active_);
-  if (!gradients_.empty()) update(gradients_, learning_rate);
-  gradients_.clear();
+  for (Batch& batch : batches_) {
+    if (gather_gradients(batch)) make_lists(batch);
+    if (!batch.lists.gradients.empty()) update(batch, rates, skip);
+  }
 }
 
 void Optimizer::zero_grad() {

@@ -1,65 +1,74 @@
-#include "framework/optimization/sgd.h"
-
-#include <utility>
-
 #include <ATen/ops/_fused_sgd.h>
-#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "framework/optimization/update_rule.h"
 
 namespace tenon::optimization {
+namespace {
 
-Sgd::Sgd(const config::SgdPlan& plan, std::vector<NamedTensor> parameters)
-    : Optimizer(std::move(parameters)), plan_(plan) {
-  if (plan_.momentum != 0) momentum_buffers_.resize(this->parameters().size());
-}
+using Figures = std::vector<const char*>;
 
-void Sgd::select(const std::vector<size_t>& active) {
-  active_ = active;
-  tensors_.clear();
-  buffers_.clear();
-  begins_momentum_ = false;
-  for (const size_t i : active_) {
-    tensors_.push_back(parameters()[i].tensor);
-    if (plan_.momentum == 0) continue;
-    buffers_.push_back(momentum_buffers_[i]);
-    if (!momentum_buffers_[i].defined()) begins_momentum_ = true;
+class Sgd final : public UpdateRule {
+ public:
+  explicit Sgd(const config::SgdPlan& plan)
+      : UpdateRule(plan.momentum != 0 ? Figures{"momentum_buffer"} : Figures{}), plan_(plan) {}
+
+  // Without dampening a momentum of zeros becomes the first gradient; with it, the kernel must be told that the
+  // momentum begins, which is what an undefined buffer says.
+  at::Tensor make_figure(size_t figure, const at::Tensor& parameter) const override {
+    return plan_.dampening == 0 ? make_zeros(figure, parameter) : at::Tensor();
   }
-}
 
-void Sgd::update(const std::vector<at::Tensor>& gradients, double learning_rate) {
-  if (begins_momentum_)
-    begin_momentum(gradients, learning_rate);
-  else
-    call_kernel(tensors_, gradients, buffers_, learning_rate, Momentum::continues);
-}
-
-// The kernel takes one answer to "is this the first step?" for all its tensors, and parameters may get their first
-// gradients in different steps: two calls where both kinds are there.
-void Sgd::begin_momentum(const std::vector<at::Tensor>& gradients, double learning_rate) {
-  std::vector<at::Tensor> tensors[2], grads[2], buffers[2];
-  for (size_t k = 0; k < active_.size(); ++k) {
-    const int begins = buffers_[k].defined() ? 0 : 1;
-    if (begins) buffers_[k] = momentum_buffers_[active_[k]] = at::empty_like(tensors_[k]);
-    tensors[begins].push_back(tensors_[k]);
-    grads[begins].push_back(gradients[k]);
-    buffers[begins].push_back(buffers_[k]);
+  void update(UpdateLists& lists, const UpdateRates& rates, const at::Tensor& skip) override {
+    if (plan_.momentum == 0 || plan_.dampening == 0 || has_begun(lists.state.front())) {
+      call_kernel(lists.tensors, lists.gradients, buffers_of(lists), rates, Momentum::continues, skip);
+    } else if (!skip.defined() || skip.item<float>() == 0) {
+      begin(lists, rates);
+    }
   }
-  begins_momentum_ = false;
-  call_kernel(tensors[1], grads[1], buffers[1], learning_rate, Momentum::begins);
-  if (!tensors[0].empty()) call_kernel(tensors[0], grads[0], buffers[0], learning_rate, Momentum::continues);
-}
 
-void Sgd::call_kernel(at::TensorList tensors, at::TensorList gradients, at::TensorList buffers, double learning_rate,
-                      Momentum momentum) {
-  at::_fused_sgd_(tensors, gradients, buffers, plan_.weight_decay, plan_.momentum, learning_rate, plan_.dampening,
-                  plan_.nesterov, /*maximize=*/false, /*is_first_step=*/momentum == Momentum::begins);
-}
+ private:
+  enum class Momentum { begins, continues };
 
-std::vector<NamedTensor> Sgd::state() const {
-  std::vector<NamedTensor> state;
-  for (size_t i = 0; i < momentum_buffers_.size(); ++i)
-    if (momentum_buffers_[i].defined())
-      state.push_back({parameters()[i].name + ".momentum_buffer", momentum_buffers_[i]});
-  return state;
-}
+  static bool has_begun(const std::vector<at::Tensor>& buffers) {
+    for (const at::Tensor& buffer : buffers)
+      if (!buffer.defined()) return false;
+    return true;
+  }
+
+  at::TensorList buffers_of(const UpdateLists& lists) const {
+    return plan_.momentum == 0 ? at::TensorList() : at::TensorList(lists.state.front());
+  }
+
+  // The kernel takes one answer to "is this the first step?" for all its tensors, and parameters may get their first
+  // gradients in different steps: two calls where both kinds are there.
+  void begin(UpdateLists& lists, const UpdateRates& rates) {
+    std::vector<at::Tensor> tensors[2], gradients[2], buffers[2];
+    for (size_t i = 0; i < lists.tensors.size(); ++i) {
+      at::Tensor& buffer = lists.state.front()[i];
+      const int begins = buffer.defined() ? 0 : 1;
+      if (begins) buffer = at::zeros_like(lists.tensors[i]);
+      tensors[begins].push_back(lists.tensors[i]);
+      gradients[begins].push_back(lists.gradients[i]);
+      buffers[begins].push_back(buffer);
+    }
+    call_kernel(tensors[1], gradients[1], buffers[1], rates, Momentum::begins, {});
+    if (!tensors[0].empty()) call_kernel(tensors[0], gradients[0], buffers[0], rates, Momentum::continues, {});
+  }
+
+  void call_kernel(at::TensorList tensors, at::TensorList gradients, at::TensorList buffers, const UpdateRates& rates,
+                   Momentum momentum, const at::Tensor& skip) {
+    at::_fused_sgd_(tensors, gradients, buffers, rates.weight_decay, rates.momentum.value_or(plan_.momentum),
+                    rates.learning_rate, plan_.dampening, plan_.nesterov, /*maximize=*/false,
+                    /*is_first_step=*/momentum == Momentum::begins, /*grad_scale=*/{},
+                    skip.defined() ? std::optional(skip) : std::nullopt);
+  }
+
+  config::SgdPlan plan_;
+};
+
+}  // namespace
+
+std::unique_ptr<UpdateRule> make_sgd(const config::SgdPlan& plan) { return std::make_unique<Sgd>(plan); }
 
 }  // namespace tenon::optimization

@@ -159,7 +159,7 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
                     0,
                     0,
                     std::move(optimizer),
-                    optimization::Schedule::make(config::ConstantSchedule{}, 0, 1)};
+                    optimization::Schedule::make({}, 0, {1, 1})};
   for (const config::LossPlan& loss : plan.losses)
     training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
   for (const config::MetricPlan& metric : plan.metrics)
@@ -177,8 +177,8 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   const int64_t accumulate = plan.train.accumulate;
   training.steps_per_epoch = (training.train->feed.batches() + accumulate - 1) / accumulate;
   training.total_steps = count_total_steps(plan.train, training.steps_per_epoch);
-  const double base_lr = std::visit([](const auto& chosen) { return chosen.lr; }, plan.optimizer);
-  training.schedule = optimization::Schedule::make(plan.schedule, base_lr, training.total_steps);
+  training.schedule =
+      optimization::Schedule::make(plan.schedule, plan.optimizer.lr, {training.total_steps, training.steps_per_epoch});
   training.device = device;
   training.precision = plan.train.precision;
   if (plan.train.precision == config::Precision::fp16) training.scaler.emplace(device);
@@ -195,7 +195,7 @@ Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue&
                     {},      {},
                     nullptr, {},
                     0,       0,
-                    nullptr, optimization::Schedule::make(config::ConstantSchedule{}, 0, 1)};
+                    nullptr, optimization::Schedule::make({}, 0, {1, 1})};
   training.precision = plan.train.precision;
   for (const config::LossPlan& loss : plan.losses)
     training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);

@@ -12,6 +12,7 @@
 #include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/self_check.h"
 #include "framework/pipeline/train_step.h"
+#include "framework/pipeline/watched_figure.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 
@@ -63,9 +64,10 @@ class Loop {
     state_.total_steps = training.total_steps;
     state_.steps_per_epoch = training.steps_per_epoch;
     state_.total_epochs = (training.total_steps + training.steps_per_epoch - 1) / training.steps_per_epoch;
-    state_.learning_rate = training.schedule.learning_rate(0);
+    state_.learning_rate = training.schedule.rates(0).learning_rate;
     state_.read_epoch_loss = [this] { return epoch_meter_.total(); };
     learn_directions();
+    check_watched_figure(training.schedule, training.plan->schedule, state_.directions);
   }
 
   RunReport run() {
@@ -109,6 +111,7 @@ class Loop {
     state_.samples_in_epoch = 0;
     state_.is_epoch_complete = false;
     epoch_meter_.reset();
+    training_.optimizer->start_epoch(state_.epoch);
     announce(Event::epoch_start);
     data::Feed& feed = training_.train->feed;
     feed.start(state_.epoch);
@@ -127,7 +130,8 @@ class Loop {
   void add_to_step(const data::Batch& batch) {
     announce(Event::batch_fetched);
     if (!step_.has_batches()) {
-      state_.learning_rate = training_.schedule.learning_rate(state_.step);
+      rates_ = training_.schedule.rates(state_.step);
+      state_.learning_rate = rates_.learning_rate;
       announce(Event::step_start);
     }
     step_.add(batch, position());
@@ -137,7 +141,7 @@ class Loop {
   void finish_step() {
     const bool with_norm = log_due_.is_due_next(state_) || state_.is_epoch_complete || verdict_.log;
     was_skipped_ = false;
-    step_.finish(state_.learning_rate, with_norm);
+    step_.finish(rates_, with_norm);
     is_updating_ = false;
     if (!was_skipped_) {
       ++state_.step;
@@ -175,7 +179,12 @@ class Loop {
   // What happens at its times. Each stage may be asked for by the observers of an earlier one.
   void after_step() {
     if (log_due_.now(state_) || verdict_.log) log();
-    if (state_.is_epoch_complete) remember(epoch_figures());
+    if (state_.is_epoch_complete) {
+      step_.readback().drain();
+      const NamedFigures figures = epoch_figures();
+      remember(figures);
+      observe_watched_figure(training_.schedule, figures);
+    }
     // Who asks the run to end waits for this step, not for a whole validation.
     if ((validation_due_.now(state_) || verdict_.evaluate) && !has_signal()) validate();
     if (checkpoint_due_.now(state_) || verdict_.save) save_checkpoint();
@@ -214,6 +223,7 @@ class Loop {
       });
       if (!figures) break;
       remember(*figures);
+      observe_watched_figure(training_.schedule, *figures);
       lines.push_back(*figures);
     }
     state_.validation_name.clear();
@@ -388,6 +398,7 @@ class Loop {
   LossMeter log_meter_;    // since the last log
   LossMeter epoch_meter_;  // since the epoch began
   TrainStep step_;
+  optimization::StepRates rates_;  // of the step in hand
   std::optional<config::Period> average_start_;
   std::optional<Due> average_due_;
   double gradient_norm_ = std::numeric_limits<double>::quiet_NaN();  // of the last step whose norm was asked for

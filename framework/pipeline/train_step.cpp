@@ -84,7 +84,7 @@ void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
                position_.step + 1);
 }
 
-void TrainStep::finish(double learning_rate, bool with_norm) {
+void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
   const config::TrainSection& plan = training_.plan->train;
   check_gradients();
   announce_(Event::grads_ready);
@@ -95,7 +95,7 @@ void TrainStep::finish(double learning_rate, bool with_norm) {
   post(norm);
   readback_.settle();
   if (plan.clip_norm > 0) gradients_.clip_norm(norm, plan.clip_norm);
-  update(learning_rate);
+  update(rates);
 }
 
 // Unscales, divides by the weights and looks for NaN and infinity, in one pass over the gradients.
@@ -158,13 +158,14 @@ bool TrainStep::is_finite(const StepFigures& figures, const Gradients::Magnitude
                   after);
 }
 
-void TrainStep::update(double learning_rate) {
-  // Who goes on after a step that was skipped has to know of it before the next: counters and schedule stand still.
-  if (may_skip_) readback_.drain();
+void TrainStep::update(const optimization::StepRates& rates) {
   announce_(Event::optimizer_before);
-  if (groups_.has_gradient() && !was_skipped_) training_.optimizer->step(learning_rate);
+  if (groups_.has_gradient() && !was_skipped_) 
+    training_.optimizer->step(rates, readback_.is_immediate() ? at::Tensor() : found_);
   if (training_.scaler) training_.scaler->update(found_);
   training_.optimizer->zero_grad();
+  // Who goes on after a step that was skipped has to know of it before the next: counters and schedule stand still.
+  if (may_skip_) readback_.drain();
   if (was_skipped_) found_.zero_();
   skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
   was_skipped_ = false;

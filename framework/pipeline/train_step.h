@@ -37,7 +37,7 @@ class TrainStep {
 
   // The update from the batches that were added since the last one. with_norm: the figures have the gradient's norm.
   // Throws Error(non_finite), here or in a later call, naming the step and the loss or the first parameter.
-  void finish(double learning_rate, bool with_norm);
+  void finish(const optimization::StepRates& rates, bool with_norm);
 
   Readback& readback() { return readback_; }
 
@@ -46,7 +46,7 @@ class TrainStep {
   void check_gradients();
   void post(const at::Tensor& norm);
   bool is_finite(const StepFigures& figures, const Gradients::Magnitudes* magnitudes, int64_t step) const;
-  void update(double learning_rate);
+  void update(const optimization::StepRates& rates);
 
   Training& training_;
   std::function<void(Event)> announce_;

@@ -23,7 +23,7 @@ config::RunPlan make_plan(const std::filesystem::path& output_dir, const std::st
   plan.data.train.use = "digits";
   plan.data.batch_size = 64;
   plan.train.epochs = 3;
-  plan.optimizer = config::SgdPlan{0.1, 0, 0, 0, false};
+  plan.optimizer.lr = 0.1;
   return plan;
 }
 

@@ -101,12 +101,17 @@ activation_checkpointing = false
 [optimizer]
 use = "adamw"
 lr = 0.001
+weight_decay = 0.01
+decay = "matrices"
+layer_decay = 1.0
 betas = [0.9, 0.999]
 eps = 1e-08
-weight_decay = 0.01
+amsgrad = false
 
 [schedule]
 use = "constant"
+warmup = 0.0
+warmup_start_factor = 0.01
 
 [validation]
 every = "1 epoch"
@@ -142,6 +147,19 @@ TEST_CASE("a printed plan read from elsewhere is the same plan") {
       {"callback=[{use='early_stopping', every='100 steps', after='90 seconds', once=true, priority=-3}]"},
       {"train={steps=1000}", "optimizer={use='sgd', lr=3e-4, momentum=0.9, nesterov=true}"},
       {"schedule={use='one_cycle', anneal='linear', warmup_fraction=0.123456789012345678}"},
+      {"optimizer={use='adam', lr=1, amsgrad=true, decay='all'}", "schedule={use='linear', warmup_steps=7}"},
+      {"optimizer={use='rmsprop', lr=1, centered=true}", "schedule={use='cosine', length='3 epochs', warmup='1 step'}"},
+      {"optimizer={use='adagrad', lr=1}", "schedule={use='cosine_restarts', t_0=10, t_mult=2}"},
+      {"optimizer={use='lion', lr=1, layer_decay=0.75}", "schedule={use='polynomial', length=0.5}"},
+      {"optimizer={use='muon', lr=1, adamw_match=['a*', 'b\"'], adjust_lr='match_rms_adamw'}",
+       "schedule.use=one_cycle"},
+      {"optimizer.group=[{match=['*.bias', 'a b'], lr_scale=2, weight_decay=0}, {match=['c'], frozen=true}, "
+       "{match=['d'], frozen_epochs=3}]",
+       "schedule={use='multi_step', milestones=['3 epochs', 70, 0.1]}"},
+      {"schedule={use='exponential', gamma=0.9}"},
+      {"schedule={use='step', step_size='2 epochs'}"},
+      {"schedule={use='warmup_stable_decay', shape='one_minus_sqrt'}"},
+      {"schedule={use='reduce_on_plateau', mode='max', threshold_mode='abs'}"},
       {"validation.every=90 minutes", "checkpoint.every=never", "log.every=0.1 seconds", "checkpoint.keep=1"},
   };
   for (const auto& overrides : runs) {
@@ -160,7 +178,22 @@ TEST_CASE("the plugin directories of the command line are in the printed plan") 
 }
 
 TEST_CASE("every key of a run file shows in the printed plan") {
-  const std::vector<std::string> bases = {"", "optimizer={use='sgd', lr=1, momentum=0.9}", "schedule.use=one_cycle",
+  const std::vector<std::string> bases = {"",
+                                          "optimizer={use='sgd', lr=1, momentum=0.9}",
+                                          "schedule.use=one_cycle",
+                                          "optimizer={use='rmsprop', lr=1}",
+                                          "optimizer={use='adagrad', lr=1}",
+                                          "optimizer={use='lion', lr=1}",
+                                          "optimizer={use='muon', lr=1}",
+                                          "schedule={use='linear'}",
+                                          "schedule={use='cosine'}",
+                                          "schedule={use='cosine_restarts', t_0=3}",
+                                          "schedule={use='polynomial'}",
+                                          "schedule={use='step', step_size=3}",
+                                          "schedule={use='multi_step', milestones=[3]}",
+                                          "schedule={use='exponential', gamma=0.5}",
+                                          "schedule={use='warmup_stable_decay'}",
+                                          "schedule={use='reduce_on_plateau'}",
                                           "train.average={use='ema'}"};
   const std::vector<std::vector<std::string>> changes = {
       {"run.name=b",
@@ -225,6 +258,18 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "optimizer.betas=[0.9, 0]",
        "optimizer.eps=1e-6",
        "optimizer.weight_decay=0",
+       "optimizer.decay=all",
+       "optimizer.layer_decay=0.5",
+       "optimizer.amsgrad=true",
+       "optimizer.use=adam",
+       "optimizer.group=[{match=['a']}]",
+       "optimizer.group=[{match=['a'], lr_scale=2}]",
+       "optimizer.group=[{match=['a'], weight_decay=2}]",
+       "optimizer.group=[{match=['a'], frozen=true}]",
+       "optimizer.group=[{match=['a'], frozen_epochs=2}]",
+       "schedule.warmup=0.5",
+       "schedule.warmup_steps=5",
+       "schedule.warmup_start_factor=0.5",
        "validation.every=1 step",
        "validation.at_start=true",
        "checkpoint.every=1 step",
@@ -233,10 +278,28 @@ TEST_CASE("every key of a run file shows in the printed plan") {
       {"optimizer.lr=2", "optimizer.momentum=0.5", "optimizer.dampening=0.5", "optimizer.weight_decay=0.5",
        "optimizer.nesterov=true"},
       {"schedule.use=constant", "schedule.warmup_fraction=0.5", "schedule.div_factor=1", "schedule.final_div_factor=1",
-       "schedule.anneal=linear"},
+       "schedule.anneal=linear", "schedule.base_momentum=0.5", "schedule.max_momentum=0.5"},
+      {"optimizer.alpha=0.5", "optimizer.eps=0.5", "optimizer.momentum=0.5", "optimizer.centered=true"},
+      {"optimizer.lr_decay=0.5", "optimizer.initial_accumulator_value=0.5", "optimizer.eps=0.5"},
+      {"optimizer.betas=[0.5, 0.99]"},
+      {"optimizer.momentum=0.5", "optimizer.nesterov=false", "optimizer.ns_coefficients=[1, 2, 3]",
+       "optimizer.ns_steps=3", "optimizer.eps=0.5", "optimizer.adjust_lr=match_rms_adamw",
+       "optimizer.adamw_match=['a']", "optimizer.adamw_lr_scale=0.5", "optimizer.adamw_weight_decay=0.5",
+       "optimizer.adamw_betas=[0.5, 0.5]", "optimizer.adamw_eps=0.5"},
+      {"schedule.end_factor=0.5", "schedule.length=5"},
+      {"schedule.eta_min=0.5", "schedule.length=5"},
+      {"schedule.t_0=5", "schedule.t_mult=5", "schedule.eta_min=0.5"},
+      {"schedule.power=0.5", "schedule.length=5"},
+      {"schedule.step_size=5", "schedule.gamma=0.5"},
+      {"schedule.milestones=[5]", "schedule.gamma=0.5"},
+      {"schedule.every=5", "schedule.gamma=0.6"},
+      {"schedule.decay=5", "schedule.shape=cosine", "schedule.end_factor=0.5"},
+      {"schedule.figure=a", "schedule.mode=max", "schedule.factor=0.5", "schedule.patience=5", "schedule.threshold=0.5",
+       "schedule.threshold_mode=abs", "schedule.cooldown=5", "schedule.min_lr=0.5", "schedule.eps=0.5"},
       {"train.average.use=swa", "train.average.decay=0.5", "train.average.start='1 step'",
        "train.average.every='1 epoch'"},
   };
+  REQUIRE(changes.size() == bases.size());
   for (size_t i = 0; i < bases.size(); ++i) {
     std::vector<std::string> overrides;
     if (!bases[i].empty()) overrides.push_back(bases[i]);

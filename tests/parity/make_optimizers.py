@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Writes short trajectories of PyTorch's SGD and AdamW, the reference of tests/optimization/optimizer_test.cpp.
+"""Writes short trajectories of PyTorch's optimizers, the reference of tests/optimization/optimizer_test.cpp.
 
     python3 make_optimizers.py > reference/optimizers.inc        (torch 2.11)
 
-Three small parameters, gradients that are exact in binary (the test computes the same ones), a learning rate that
-changes, twenty steps. Each case is checked here against PyTorch's unfused implementation too.
+Four small parameters, gradients that are exact in binary (the test computes the same ones), a learning rate that changes,
+twenty steps. The fused implementations are checked here against PyTorch's unfused ones too. Lion, which PyTorch lacks, is
+written out below from its paper.
 """
 import torch
 
-SHAPES = [(3, 5), (5,), ()]
+SHAPES = [(3, 5), (5,), (), (4, 3)]
 STEPS = 20
-KEPT_STEPS = [0, 1, 19]  # the values after these are written
+KEPT_STEPS = [0, 19]  # the values after these are written
 
 
 def start(index, dtype):
@@ -34,30 +35,104 @@ def learning_rate(step):
     return 0.0625 * (1 - step / 32)
 
 
-def trajectory(make, pattern, dtype, fused):
+def cycled_momentum(step):
+    return 0.75 + step / 128
+
+
+class Lion(torch.optim.Optimizer):
+    """Algorithm 2 of arXiv:2302.06675."""
+
+    def __init__(self, parameters, lr, betas=(0.9, 0.99), weight_decay=0.0):
+        super().__init__(parameters, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            lr, (beta1, beta2) = group["lr"], group["betas"]
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                m = self.state[p].setdefault("exp_avg", torch.zeros_like(p))
+                update = (beta1 * m + (1 - beta1) * p.grad).sign()
+                p.sub_(lr * (update + group["weight_decay"] * p))
+                m.copy_(beta2 * m + (1 - beta2) * p.grad)
+
+
+def set_rates(optimizer, step, cycles):
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate(step) * group.get("lr_scale", 1)
+        if cycles and "betas" in group:
+            group["betas"] = (cycled_momentum(step), group["betas"][1])
+        elif cycles:
+            group["momentum"] = cycled_momentum(step)
+
+
+def trajectory(make, pattern, dtype, fused, cycles):
     parameters = [start(i, dtype).requires_grad_() for i in range(len(SHAPES))]
-    optimizer = make(parameters, fused=fused)
+    optimizers = make(parameters, fused)
     kept = []
     for step in range(STEPS):
         for i, parameter in enumerate(parameters):
             parameter.grad = gradient(i, step, dtype) if has_gradient(pattern, i, step) else None
-        optimizer.param_groups[0]["lr"] = learning_rate(step)
-        optimizer.step()
+        for optimizer in optimizers:
+            set_rates(optimizer, step, cycles)
+            optimizer.step()
         if step in KEPT_STEPS:
             kept.append(torch.cat([p.detach().flatten() for p in parameters]).clone())
     return torch.stack(kept)
 
 
+def literal(value):
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "{" + ", ".join(map(str, value)) + "}" if isinstance(value, (tuple, list)) else str(value)
+
+
+def case(optimizer, plan, weight_decay=0.0, has_fused=True, **options):
+    """How to make the optimizer, and the plan in C++; the options are named alike on both sides."""
+    def make(parameters, fused):
+        how = {"fused": fused, "foreach": False} if has_fused else {"foreach": True} if optimizer is not Lion else {}
+        return [optimizer(parameters, lr=1.0, weight_decay=weight_decay, **options, **how)]
+
+    fields = ", ".join(f".{name} = {literal(value)}" for name, value in options.items())
+    return make, f"plan_of(config::{plan[:-1] if plan[-1] == '}' else plan + '{'}{fields}}}, {weight_decay})", has_fused
+
+
 def sgd(**options):
-    return (lambda parameters, fused: torch.optim.SGD(parameters, lr=1.0, fused=fused, foreach=False, **options)), \
-        (f"config::SgdPlan{{1.0, {options.get('momentum', 0)}, {options.get('dampening', 0)}, "
-         f"{options.get('weight_decay', 0)}, {str(options.get('nesterov', False)).lower()}}}")
+    return case(torch.optim.SGD, "SgdPlan", **options)
 
 
-def adamw(betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
-    return (lambda parameters, fused: torch.optim.AdamW(
-        parameters, lr=1.0, betas=betas, eps=eps, weight_decay=weight_decay, fused=fused, foreach=False)), \
-        f"config::AdamWPlan{{1.0, {{{betas[0]}, {betas[1]}}}, {eps}, {weight_decay}}}"
+def adam(**options):
+    decay = "AdamPlan{.decay = config::AdamPlan::Decay::coupled" + (", " if set(options) - {"weight_decay"} else "")
+    return case(torch.optim.Adam, decay + "}", **options)
+
+
+def adamw(weight_decay=0.01, **options):
+    return case(torch.optim.AdamW, "AdamPlan", weight_decay=weight_decay, **options)
+
+
+def muon(weight_decay=0.1, adamw_scale=0.5, adamw_decay=0.25, adjust="original", **options):
+    def make(parameters, fused):
+        matrices = [p for p in parameters if p.ndim == 2]
+        others = {"params": [p for p in parameters if p.ndim != 2], "lr_scale": adamw_scale}
+        return [torch.optim.Muon(matrices, lr=1.0, weight_decay=weight_decay, adjust_lr_fn=adjust, **options),
+                torch.optim.AdamW([others], lr=1.0, weight_decay=adamw_decay, fused=fused, foreach=False)]
+
+    fields = "".join(f".{name} = {literal(value)}, " for name, value in options.items())
+    return make, (f"plan_of(config::MuonPlan{{{fields}.adjust_lr = config::MuonPlan::AdjustLr::{adjust}, "
+                  f".adamw_lr_scale = {adamw_scale}, .adamw_weight_decay = {adamw_decay}}}, {weight_decay})"), True
+
+
+def rmsprop(**options):
+    return case(torch.optim.RMSprop, "RmsPropPlan", has_fused=False, **options)
+
+
+def adagrad(**options):
+    return case(torch.optim.Adagrad, "AdagradPlan", **options)
+
+
+def lion(**options):
+    return case(Lion, "LionPlan", has_fused=False, **options)
 
 
 CASES = [
@@ -66,18 +141,38 @@ CASES = [
     ("sgd, momentum", sgd(momentum=0.9)),
     ("sgd, momentum and dampening", sgd(momentum=0.75, dampening=0.25, weight_decay=5e-4)),
     ("sgd, nesterov", sgd(momentum=0.9, nesterov=True, weight_decay=5e-4)),
+    ("sgd, cycled momentum", sgd(momentum=0.9)),
+    ("adam", adam()),
+    ("adam, weight decay and amsgrad", adam(betas=(0.75, 0.875), amsgrad=True, weight_decay=0.1)),
     ("adamw", adamw()),
     ("adamw, other figures", adamw(betas=(0.5, 0.75), eps=1e-3, weight_decay=0.25)),
+    ("adamw, amsgrad", adamw(amsgrad=True)),
+    ("adamw, cycled momentum", adamw()),
+    ("rmsprop", rmsprop()),
+    ("rmsprop, centered", rmsprop(alpha=0.875, eps=1e-3, centered=True, weight_decay=0.1)),
+    ("rmsprop, momentum", rmsprop(momentum=0.5)),
+    ("rmsprop, centered, cycled momentum", rmsprop(momentum=0.9, centered=True)),
+    ("adagrad", adagrad()),
+    ("adagrad, other figures", adagrad(lr_decay=0.1, initial_accumulator_value=0.5, eps=1e-3, weight_decay=0.1)),
+    ("lion", lion()),
+    ("lion, other figures", lion(betas=(0.75, 0.875), weight_decay=0.25)),
+    ("muon", muon()),
+    ("muon, other figures", muon(adjust="match_rms_adamw", momentum=0.75, nesterov=False, weight_decay=0.0, ns_steps=3)),
 ]
 
 print(f"// PyTorch {torch.__version__.split('+')[0]}, made by tests/parity/make_optimizers.py.")
-print("// name, plan, which gradients exist, dtype, {all values after step} of the steps 1, 2 and 20")
-for name, (make, plan) in CASES:
+print("// name, plan, which gradients exist, whose momentum, dtype, {all values after step} of the steps 1 and 20")
+for name, (make, plan, has_fused) in CASES:
+    cycles = "cycled momentum" in name
     for pattern in ("all", "some"):
-        for dtype, c_dtype, tolerance in ((torch.float32, "at::kFloat", 2e-6), (torch.float64, "at::kDouble", 1e-14)):
-            unfused = trajectory(make, pattern, dtype, fused=False)
+        for dtype, c_dtype, tolerance, digits in ((torch.float32, "at::kFloat", 4e-6, 9),
+                                                  (torch.float64, "at::kDouble", 1e-13, 17)):
+            unfused = trajectory(make, pattern, dtype, False, cycles)
             # PyTorch's fused SGD cannot begin the momentum of one parameter later than that of another.
-            values = unfused if pattern == "some" else trajectory(make, pattern, dtype, fused=True)
+            values = unfused
+            if has_fused and pattern == "all":
+                values = trajectory(make, pattern, dtype, True, cycles)
             assert (values - unfused).abs().max() <= tolerance, (name, (values - unfused).abs().max())
-            rows = ",\n   ".join("{" + ", ".join(f"{v:.17g}" for v in row.tolist()) + "}" for row in values)
-            print(f'{{"{name}", {plan}, Gradients::{pattern}, {c_dtype},\n  {{{rows}}}}},')
+            rows = ",\n   ".join("{" + ", ".join(f"{v:.{digits}g}" for v in row.tolist()) + "}" for row in values)
+            whose = "cycled" if cycles else "own"
+            print(f'{{"{name}", {plan}, Gradients::{pattern}, Momentum::{whose}, {c_dtype},\n  {{{rows}}}}},')

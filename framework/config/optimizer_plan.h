@@ -1,0 +1,86 @@
+// [optimizer] with nothing left unset: which rule updates the parameters, and at which rates each of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tenon::config {
+
+// `use = "sgd"`
+struct SgdPlan {
+  double momentum = 0;
+  double dampening = 0;
+  bool nesterov = false;
+};
+
+// `use = "adam"`, where the decay is an L2 penalty in the gradient, or `"adamw"`, where it is decoupled from it.
+struct AdamPlan {
+  enum class Decay { coupled, decoupled } decay = Decay::decoupled;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  bool amsgrad = false;
+};
+
+// `use = "rmsprop"`
+struct RmsPropPlan {
+  double alpha = 0.99;
+  double eps = 1e-8;
+  double momentum = 0;
+  bool centered = false;
+};
+
+// `use = "adagrad"`
+struct AdagradPlan {
+  double lr_decay = 0;
+  double initial_accumulator_value = 0;
+  double eps = 1e-10;
+};
+
+// `use = "lion"`
+struct LionPlan {
+  std::array<double, 2> betas = {0.9, 0.99};
+};
+
+// `use = "muon"`
+struct MuonPlan {
+  double momentum = 0.95;
+  bool nesterov = true;
+  std::array<double, 3> ns_coefficients = {3.4445, -4.775, 2.0315};
+  int64_t ns_steps = 5;
+  double eps = 1e-7;
+  enum class AdjustLr { original, match_rms_adamw } adjust_lr = AdjustLr::original;
+
+  // AdamW has the parameters of these names (patterns), and all that are no matrices.
+  std::vector<std::string> adamw_match = {"*embed*", "*head*", "*classifier*"};
+  double adamw_lr_scale = 1;  // times lr
+  double adamw_weight_decay = 0.01;
+  AdamPlan adamw = {};
+};
+
+// A table [[optimizer.group]]: parameters with rates of their own.
+struct ParameterGroupPlan {
+  std::vector<std::string> match;      // patterns of names, `*` for anything; at least one
+  double lr_scale = 1;                 // times the rate of the schedule
+  std::optional<double> weight_decay;  // of all these parameters, vectors too; none: the optimizer's
+  bool frozen = false;                 // never updated
+  int64_t frozen_epochs = 0;           // not updated in so many epochs from the first
+  std::string path;                    // "optimizer.group.0"
+  std::string place;                   // of `match`, for messages
+};
+
+struct OptimizerPlan {
+  std::variant<SgdPlan, AdamPlan, RmsPropPlan, AdagradPlan, LionPlan, MuonPlan> rule;
+  double lr = 0;
+  double weight_decay = 0;
+  // Which parameters are decayed: those of two or more dimensions (the default), or all.
+  enum class Decay { matrices, all } decay = Decay::matrices;
+  double layer_decay = 1;                  // 1: none
+  std::vector<ParameterGroupPlan> groups;  // of a parameter the first counts that it matches
+  std::string place;                       // of the table, for messages
+};
+
+}  // namespace tenon::config

@@ -1,0 +1,11 @@
+// [optimizer] and [[optimizer.group]]: from what the user wrote to a complete plan.
+#pragma once
+
+#include "framework/config/optimizer_plan.h"
+#include "framework/config/resolve_component.h"
+
+namespace tenon::config {
+
+OptimizerPlan resolve_optimizer(const Resolving& resolving);
+
+}  // namespace tenon::config

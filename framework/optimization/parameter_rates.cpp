@@ -1,0 +1,150 @@
+#include "framework/optimization/parameter_rates.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <sstream>
+
+#include "framework/optimization/layer_depths.h"
+#include "framework/support/error.h"
+#include "framework/support/nearest_name.h"
+
+namespace tenon::optimization {
+namespace {
+
+using support::Error;
+using support::ErrorKind;
+
+bool matches(const std::string& pattern, const std::string& name) {
+  return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) { return matches(pattern, name); });
+}
+
+// The beginnings and the last parts of the names, which are what people write patterns of: "stages", "stages.2",
+// "bias".
+std::vector<std::string> pieces_of(const std::vector<ParameterShape>& parameters) {
+  std::set<std::string> pieces;
+  for (const ParameterShape& parameter : parameters) {
+    const std::string& name = parameter.name;
+    for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1))
+      pieces.insert(name.substr(0, dot));
+    pieces.insert(name);
+    pieces.insert(name.substr(name.rfind('.') + 1));
+  }
+  return {pieces.begin(), pieces.end()};
+}
+
+// "head" of "*head.*".
+std::string core_of(const std::string& pattern) {
+  const size_t begin = pattern.find_first_not_of("*?.");
+  if (begin == pattern.npos) return pattern;
+  return pattern.substr(begin, pattern.find_last_not_of("*?.") - begin + 1);
+}
+
+std::string suggest(const std::string& pattern, const std::vector<ParameterShape>& parameters) {
+  const std::string core = core_of(pattern);
+  if (const auto near = support::nearest_name(core, pieces_of(parameters))) {
+    std::string better = pattern;
+    const size_t at = pattern.find(core);
+    return "; did you mean \"" + better.replace(at, core.size(), *near) + "\"?";
+  }
+  constexpr size_t kMostShown = 8;
+  std::string known;
+  for (size_t i = 0; i < std::min(parameters.size(), kMostShown); ++i)
+    known += (known.empty() ? "; the parameters are " : ", ") + parameters[i].name;
+  return parameters.size() > kMostShown ? known + ", ..." : known;
+}
+
+void require_match(const std::string& pattern, const std::string& place, const std::string& key,
+                   const std::vector<ParameterShape>& parameters) {
+  for (const ParameterShape& parameter : parameters)
+    if (matches(pattern, parameter.name)) return;
+  throw Error(ErrorKind::configuration, place + ": " + key + " has \"" + pattern +
+                                            "\", which matches no parameter of the model; expected a pattern of their "
+                                            "names" +
+                                            suggest(pattern, parameters));
+}
+
+void require_matches(const config::OptimizerPlan& plan, const std::vector<ParameterShape>& parameters) {
+  for (const config::ParameterGroupPlan& group : plan.groups)
+    for (const std::string& pattern : group.match)
+      require_match(pattern, group.place, group.path + ".match", parameters);
+  const auto* muon = std::get_if<config::MuonPlan>(&plan.rule);
+  if (muon == nullptr) return;
+  // The default patterns are for whoever has such names.
+  const std::vector<std::string> usual = config::MuonPlan().adamw_match;
+  for (const std::string& pattern : muon->adamw_match)
+    if (std::find(usual.begin(), usual.end(), pattern) == usual.end())
+      require_match(pattern, plan.place, "optimizer.adamw_match", parameters);
+}
+
+ParameterRates rates_of(const config::OptimizerPlan& plan, const ParameterShape& parameter) {
+  ParameterRates rates;
+  rates.weight_decay = plan.weight_decay;
+  if (const auto* muon = std::get_if<config::MuonPlan>(&plan.rule)) {
+    rates.is_left_to_adamw = parameter.dimensions != 2 || matches_any(muon->adamw_match, parameter.name);
+    if (rates.is_left_to_adamw) {
+      rates.lr_scale = muon->adamw_lr_scale;
+      rates.weight_decay = muon->adamw_weight_decay;
+    }
+  }
+  if (plan.decay == config::OptimizerPlan::Decay::matrices && parameter.dimensions < 2) rates.weight_decay = 0;
+  for (const config::ParameterGroupPlan& group : plan.groups) {
+    if (!matches_any(group.match, parameter.name)) continue;
+    rates.lr_scale *= group.lr_scale;
+    if (group.weight_decay) rates.weight_decay = *group.weight_decay;
+    rates.frozen_epochs = group.frozen ? ParameterRates::kAlwaysFrozen : group.frozen_epochs;
+    break;
+  }
+  return rates;
+}
+
+void scale_by_layer(double layer_decay, const std::vector<ParameterShape>& parameters,
+                    std::vector<ParameterRates>& rates) {
+  std::vector<std::string> names;
+  for (const ParameterShape& parameter : parameters) names.push_back(parameter.name);
+  const std::vector<int64_t> depths = layer_depths(names);
+  const int64_t deepest = *std::max_element(depths.begin(), depths.end());
+  for (size_t i = 0; i < rates.size(); ++i)
+    rates[i].lr_scale *= std::pow(layer_decay, static_cast<double>(deepest - depths[i]));
+}
+
+}  // namespace
+
+std::vector<ParameterRates> assign_rates(const config::OptimizerPlan& plan,
+                                         const std::vector<ParameterShape>& parameters) {
+  require_matches(plan, parameters);
+  std::vector<ParameterRates> rates;
+  for (const ParameterShape& parameter : parameters) rates.push_back(rates_of(plan, parameter));
+  if (plan.layer_decay != 1 && !rates.empty()) scale_by_layer(plan.layer_decay, parameters, rates);
+  const bool trains = std::any_of(rates.begin(), rates.end(), [](const auto& r) { return !r.is_frozen(1); });
+  if (!plan.groups.empty() && !trains)
+    throw Error(ErrorKind::configuration, plan.groups.front().place +
+                                              ": [[optimizer.group]] freezes every parameter in the first epoch; "
+                                              "expected one at least to be trained; match fewer of them");
+  return rates;
+}
+
+std::string describe_rates(const std::vector<ParameterShape>& parameters, const std::vector<ParameterRates>& rates) {
+  std::ostringstream text;
+  for (size_t i = 0; i < rates.size(); ++i) {
+    const ParameterRates& own = rates[i];
+    if (i > 0) text << '\n';
+    text << parameters[i].name << ": ";
+    if (own.frozen_epochs == ParameterRates::kAlwaysFrozen) {
+      text << "frozen";
+      continue;
+    }
+    text << "lr x " << own.lr_scale << ", weight decay " << own.weight_decay;
+    if (own.is_left_to_adamw) text << ", by AdamW";
+    if (own.frozen_epochs > 0) text << ", frozen in epochs 1 to " << own.frozen_epochs;
+  }
+  return text.str();
+}
+
+}  // namespace tenon::optimization

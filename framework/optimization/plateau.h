@@ -1,0 +1,39 @@
+// The learning rate that falls when a figure stops improving.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "framework/config/schedule_plan.h"
+
+namespace tenon::optimization {
+
+// torch.optim.lr_scheduler.ReduceLROnPlateau.
+class Plateau {
+ public:
+  Plateau(const config::PlateauSchedule& plan, double base_lr);
+
+  const std::string& figure() const { return plan_.figure; }
+  double learning_rate() const { return learning_rate_; }
+
+  // A new value of the figure. NaN is no improvement.
+  void observe(double figure);
+
+  // All that a resumed run needs: `learning_rate`, `best`, `num_bad_epochs`, `cooldown_counter`, PyTorch's names.
+  std::map<std::string, double> state() const;
+  // Throws Error(checkpoint) naming a number that is missing.
+  void load_state(const std::map<std::string, double>& state);
+
+ private:
+  bool is_better(double figure) const;
+  void reduce();
+
+  config::PlateauSchedule plan_;
+  double learning_rate_;
+  double best_;
+  int64_t num_bad_epochs_ = 0;
+  int64_t cooldown_counter_ = 0;
+};
+
+}  // namespace tenon::optimization

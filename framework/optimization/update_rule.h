@@ -1,0 +1,79 @@
+// How a step changes parameters and what it keeps of them: SGD, Adam and the others, each on LibTorch's kernels for
+// whole lists of tensors.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "framework/config/optimizer_plan.h"
+
+namespace tenon::optimization {
+
+// What one call updates: all of one dtype, on one device, with the same rates.
+struct UpdateLists {
+  std::vector<at::Tensor> tensors;
+  std::vector<at::Tensor> gradients;           // of the same shapes and strides
+  std::vector<std::vector<at::Tensor>> state;  // [figures][tensors]
+};
+
+struct UpdateRates {
+  double learning_rate;
+  double weight_decay;
+  std::optional<double> momentum;  // in place of the rule's own
+};
+
+class UpdateRule {
+ public:
+  virtual ~UpdateRule() = default;
+  UpdateRule(const UpdateRule&) = delete;
+  UpdateRule& operator=(const UpdateRule&) = delete;
+
+  // The names of what is kept for each parameter, those of PyTorch's state_dict(); may be empty.
+  const std::vector<const char*>& figures() const { return figures_; }
+
+  // The figure before a parameter's first step; where it is undefined, that step makes it.
+  virtual at::Tensor make_figure(size_t figure, const at::Tensor& parameter) const {
+    return make_zeros(figure, parameter);
+  }
+
+  // Zeros of the figure's shape: as the parameter, or [] float32 for "step".
+  at::Tensor make_zeros(size_t figure, const at::Tensor& parameter) const;
+
+  // One step without autograd. skip: undefined, or [] float32 on the tensors' device; where it is 1 nothing changes.
+  virtual void update(UpdateLists& lists, const UpdateRates& rates, const at::Tensor& skip) = 0;
+
+ protected:
+  explicit UpdateRule(std::vector<const char*> figures) : figures_(std::move(figures)) {}
+
+ private:
+  std::vector<const char*> figures_;
+};
+
+// torch.optim.SGD. Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013, in
+// PyTorch's form: a parameter's first gradient becomes its momentum, without dampening. With dampening, a step in which
+// parameters get their first gradients reads `skip`.
+std::unique_ptr<UpdateRule> make_sgd(const config::SgdPlan& plan);
+
+// torch.optim.Adam and AdamW. Kingma and Ba, arXiv:1412.6980; Loshchilov and Hutter, arXiv:1711.05101; amsgrad: Reddi
+// et al., arXiv:1904.09237.
+std::unique_ptr<UpdateRule> make_adam(const config::AdamPlan& plan);
+
+// torch.optim.RMSprop. Tieleman and Hinton, lecture 6.5 of "Neural networks for machine learning"; centered: Graves,
+// arXiv:1308.0850.
+std::unique_ptr<UpdateRule> make_rmsprop(const config::RmsPropPlan& plan);
+
+// torch.optim.Adagrad. Duchi et al., JMLR 12 (2011).
+std::unique_ptr<UpdateRule> make_adagrad(const config::AdagradPlan& plan);
+
+// Chen et al., "Symbolic discovery of optimization algorithms", arXiv:2302.06675, algorithm 2.
+std::unique_ptr<UpdateRule> make_lion(const config::LionPlan& plan);
+
+// torch.optim.Muon, of matrices alone. Jordan et al., "Muon: an optimizer for hidden layers in neural networks" (2024);
+// match_rms_adamw: Liu et al., arXiv:2502.16982. REQUIRES: every tensor has two dimensions.
+std::unique_ptr<UpdateRule> make_muon(const config::MuonPlan& plan);
+
+}  // namespace tenon::optimization
