@@ -1,9 +1,10 @@
-// Trains by a run file and holds the loss of every step against a reference made with PyTorch:
+// Trains each case of a reference made with PyTorch and holds the loss of every step and validation against it:
 //
-//   compare_history HOST RUN.toml REFERENCE.json FOLDER
+//   compare_history HOST RUN_FILES REFERENCE.json FOLDER
 //
-// FOLDER, which is emptied first, receives the run's folder. Prints the largest relative difference; the exit status is
-// 0 if it is below the limit.
+// RUN_FILES is the folder with NETWORK.toml, which a case overrides. FOLDER, which is emptied first, receives the runs'
+// folders. Prints the largest relative difference of each; the exit status is 0 if all are within their limits.
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -25,14 +26,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kLargestRelativeDifference = 1e-5;
-
-void run(std::vector<std::string> command) {
+// What it prints goes to the file.
+void run(std::vector<std::string> command, const fs::path& output) {
   std::vector<char*> arguments;
   for (std::string& argument : command) arguments.push_back(argument.data());
   arguments.push_back(nullptr);
   pid_t child = 0;
-  const int error = posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  const int error = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error(command[0] + ": " + std::strerror(error));
   int status = 0;
   if (waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid: " + std::string(std::strerror(errno)));
@@ -51,16 +55,25 @@ fs::path find_history(const fs::path& folder) {
   return found.front();
 }
 
-bool compare(const std::string& host, const std::string& config, const fs::path& reference, const fs::path& folder) {
-  fs::remove_all(folder);
+bool compare(const std::string& host, const fs::path& run_files, const ReferenceRun& reference,
+             const fs::path& folder) {
   fs::create_directories(folder);
-  run({host, "--config", config, "--set", "run.output_dir=\"" + fs::absolute(folder).string() + "\""});
-  const Difference difference =
-      largest_difference(read_step_losses(find_history(folder)), read_reference_losses(reference));
-  const bool close = difference.relative < kLargestRelativeDifference;
-  std::printf("largest relative difference of a loss: %.3g, at step %lld; the limit is %.3g: %s\n", difference.relative,
-              static_cast<long long>(difference.step), kLargestRelativeDifference, close ? "within it" : "BEYOND IT");
-  return close;
+  std::vector<std::string> command{host, "--config", (run_files / (reference.network + ".toml")).string()};
+  for (const std::string& text : reference.overrides) command.insert(command.end(), {"--set", text});
+  command.insert(command.end(), {"--set", "run.output_dir=\"" + fs::absolute(folder).string() + "\""});
+  run(command, folder / "output.txt");
+
+  const fs::path history = find_history(folder);
+  const Difference difference = largest_difference(read_step_losses(history), reference.losses);
+  std::vector<double> validations = read_validation_losses(history);
+  validations.resize(reference.validation_losses.size());  // the run's last is not at an epoch's end
+  const Difference of_validation = largest_difference(validations, reference.validation_losses);
+  const bool is_close = difference.relative < reference.limit && of_validation.relative < reference.limit;
+  std::printf("%-22s loss %8.2g at step %3lld, validation loss %8.2g; the limit is %g%s\n", reference.name.c_str(),
+              difference.relative, static_cast<long long>(difference.step), of_validation.relative, reference.limit,
+              is_close ? "" : ": BEYOND IT");
+  std::fflush(stdout);
+  return is_close;
 }
 
 }  // namespace
@@ -68,11 +81,16 @@ bool compare(const std::string& host, const std::string& config, const fs::path&
 
 int main(int argc, char** argv) {
   if (argc != 5) {
-    std::fprintf(stderr, "usage: compare_history HOST RUN.toml REFERENCE.json FOLDER\n");
+    std::fprintf(stderr, "usage: compare_history HOST RUN_FILES REFERENCE.json FOLDER\n");
     return 2;
   }
   try {
-    return tenon::parity::compare(argv[1], argv[2], argv[3], argv[4]) ? 0 : 1;
+    const std::filesystem::path folder = argv[4];
+    std::filesystem::remove_all(folder);
+    bool are_close = true;
+    for (const tenon::parity::ReferenceRun& reference : tenon::parity::read_reference_runs(argv[3]))
+      are_close = tenon::parity::compare(argv[1], argv[2], reference, folder / reference.name) && are_close;
+    return are_close ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "compare_history: %s\n", error.what());
     return 2;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -28,37 +29,55 @@ json parse(const std::string& text, const std::string& place) {
 }
 
 // NaN where the figure is there but is not a number, as JSON has no NaN of its own.
-double read_loss(const json& event, const std::string& place) {
-  if (!event.contains("train/loss")) throw std::runtime_error(place + ": a step event without train/loss");
-  const json& loss = event["train/loss"];
+double read_loss(const json& event, const char* name, const std::string& place) {
+  if (!event.contains(name)) throw std::runtime_error(place + ": an event without " + name);
+  const json& loss = event[name];
   return loss.is_number() ? loss.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+void for_each_event(const std::filesystem::path& history, const char* kind,
+                    const std::function<void(const json& event, const std::string& place)>& take) {
+  std::ifstream stream = open(history);
+  std::string line;
+  for (int number = 1; std::getline(stream, line); ++number) {
+    const std::string place = history.string() + ":" + std::to_string(number);
+    const json event = parse(line, place);
+    if (event.value("event", "") == kind) take(event, place);
+  }
 }
 
 }  // namespace
 
 std::vector<double> read_step_losses(const std::filesystem::path& history) {
-  std::ifstream stream = open(history);
   std::vector<double> losses;
-  std::string line;
-  for (int number = 1; std::getline(stream, line); ++number) {
-    const std::string place = history.string() + ":" + std::to_string(number);
-    const json event = parse(line, place);
-    if (event.value("event", "") != "step") continue;
+  for_each_event(history, "step", [&](const json& event, const std::string& place) {
     const int64_t expected = static_cast<int64_t>(losses.size()) + 1;
     const int64_t step = event.value("step", int64_t{0});
     if (step != expected)
       throw std::runtime_error(place + ": step " + std::to_string(step) + "; expected " + std::to_string(expected));
-    losses.push_back(read_loss(event, place));
-  }
+    losses.push_back(read_loss(event, "train/loss", place));
+  });
   return losses;
 }
 
-std::vector<double> read_reference_losses(const std::filesystem::path& reference) {
+std::vector<double> read_validation_losses(const std::filesystem::path& history) {
+  std::vector<double> losses;
+  for_each_event(history, "validation", [&](const json& event, const std::string& place) {
+    losses.push_back(read_loss(event, "validation/loss", place));
+  });
+  return losses;
+}
+
+std::vector<ReferenceRun> read_reference_runs(const std::filesystem::path& reference) {
   std::ifstream stream = open(reference);
   const std::string text(std::istreambuf_iterator<char>(stream), {});
   const json content = parse(text, reference.string());
-  if (!content.contains("losses")) throw std::runtime_error(reference.string() + ": no losses");
-  return content["losses"].get<std::vector<double>>();
+  if (!content.contains("cases")) throw std::runtime_error(reference.string() + ": no cases");
+  std::vector<ReferenceRun> runs;
+  for (const json& run : content["cases"])
+    runs.push_back({run.at("name"), run.at("network"), run.at("set"), run.at("limit"), run.at("losses"),
+                    run.at("validation_losses")});
+  return runs;
 }
 
 Difference largest_difference(const std::vector<double>& losses, const std::vector<double>& reference) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace tenon::parity {
@@ -11,8 +12,21 @@ namespace tenon::parity {
 // std::runtime_error naming file and line where it is otherwise.
 std::vector<double> read_step_losses(const std::filesystem::path& history);
 
-// "losses" of a file made by make_training_reference.py.
-std::vector<double> read_reference_losses(const std::filesystem::path& reference);
+// "validation/loss" of its "validation" events.
+std::vector<double> read_validation_losses(const std::filesystem::path& history);
+
+// A run of PyTorch's.
+struct ReferenceRun {
+  std::string name;
+  std::string network;                 // of the run file
+  std::vector<std::string> overrides;  // of it, as --set takes them
+  double limit;                        // of the relative difference of a loss
+  std::vector<double> losses;
+  std::vector<double> validation_losses;
+};
+
+// The "cases" of a file made by make_training_reference.py.
+std::vector<ReferenceRun> read_reference_runs(const std::filesystem::path& reference);
 
 struct Difference {
   int64_t step;     // from 1, of the largest difference

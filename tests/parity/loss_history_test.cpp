@@ -31,6 +31,26 @@ TEST_CASE("the losses of a history are those of its step events") {
   CHECK(std::isnan(losses[2]));
 }
 
+TEST_CASE("the losses of validations are those of its validation events") {
+  const auto file = write("validated.jsonl",
+                          "{\"event\": \"step\", \"step\": 1, \"train/loss\": 2.5}\n"
+                          "{\"event\": \"validation\", \"step\": 1, \"validation/loss\": 8}\n");
+  CHECK(read_validation_losses(file) == std::vector<double>{8});
+}
+
+TEST_CASE("a reference has the overrides and the losses of each case") {
+  const auto file =
+      write("reference.json",
+            "{\"cases\": [{\"name\": \"a\", \"network\": \"mlp\", \"set\": [\"train.steps=2\"], \"limit\": 0.5, "
+            "\"losses\": [1, 2], \"validation_losses\": [3]}]}");
+  const std::vector<ReferenceRun> runs = read_reference_runs(file);
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].overrides == std::vector<std::string>{"train.steps=2"});
+  CHECK(runs[0].losses == std::vector<double>{1, 2});
+  CHECK(runs[0].validation_losses == std::vector<double>{3});
+  CHECK_THROWS_AS(read_reference_runs(write("no_cases.json", "{}")), std::runtime_error);
+}
+
 TEST_CASE("a history that lacks a step is refused by its line") {
   const auto file = write("gap.jsonl",
                           "{\"event\": \"step\", \"step\": 1, \"train/loss\": 2.5}\n"

@@ -3,35 +3,46 @@
 
     python3 make_training_reference.py OUTDIR        (torch 2.11 and safetensors; OUTDIR: reference)
 
-Writes the initial weights as NETWORK.safetensors, and for each run file beside this script RUN.json: the loss of every
-step before its update. One thread, batches in file order, the last one of an epoch as small as it falls.
+Writes the initial weights as NETWORK.safetensors, and training.json: for each case what the host's run file NETWORK.toml is
+overridden with, and what PyTorch gave: the loss of every step before its update, and of every epoch the mean validation
+loss. One thread, batches in file order, the last one of an epoch as small as it falls.
 """
+import contextlib
 import json
+import math
+import os
 import pathlib
 import sys
+
+# Kernels whose sums have the same order on every processor; the test sets the same. Rounding grows from step to step.
+os.environ.update(ATEN_CPU_CAPABILITY="default", MKL_CBWR="COMPATIBLE", ONEDNN_MAX_CPU_ISA="SSE41")
 
 import torch
 from safetensors.torch import save
 from torch import nn
+from torch.optim import lr_scheduler
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn, get_swa_multi_avg_fn
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 DIGITS = REPOSITORY / "plugins/datasets/digits/digits.csv"  # 64 pixels of 0..16, then the label
-STEPS = 100
+STEPS = 200
 BATCH_SIZE = 64
+STEPS_PER_EPOCH = 23
+LIMIT = 1e-5  # of the relative difference of a loss
+LIMIT_OF_LOW_PRECISION = 2e-2
 
 
-def read_training_digits():
-    """Images [N, 1, 8, 8] in 0..1 and labels [N]: every row but the fifth, tenth, ... ones, which are for testing."""
+def read_digits(testing):
+    """Images [N, 1, 8, 8] in 0..1 and labels [N]: for testing every fifth row, for training the others."""
     rows = [[int(text) for text in line.split(",")] for line in DIGITS.read_text().splitlines() if line[:1].isdigit()]
     assert len(rows) == 1797 and all(len(row) == 65 for row in rows)
-    rows = torch.tensor([row for index, row in enumerate(rows) if index % 5 != 4])
+    rows = torch.tensor([row for index, row in enumerate(rows) if (index % 5 == 4) == testing])
     return (rows[:, :64].float() / 16).reshape(-1, 1, 8, 8), rows[:, 64]
 
 
-def batches():
-    images, labels = read_training_digits()
-    while True:
-        yield from zip(images.split(BATCH_SIZE), labels.split(BATCH_SIZE))
+def batches(testing=False):
+    images, labels = read_digits(testing)
+    return list(zip(images.split(BATCH_SIZE), labels.split(BATCH_SIZE)))
 
 
 def convolution(inputs, outputs):
@@ -69,21 +80,164 @@ class Mlp(nn.Module):
         return self.layers[-1](hidden)
 
 
-def adamw(network):
-    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=0.01)
-    return optimizer, torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1)
+class Lion(torch.optim.Optimizer):
+    """Algorithm 2 of Chen et al., "Symbolic discovery of optimization algorithms", arXiv:2302.06675."""
+
+    def __init__(self, parameters, lr, betas=(0.9, 0.99), weight_decay=0.0):
+        super().__init__(parameters, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for parameter in group["params"]:
+                average = self.state[parameter].setdefault("exp_avg", torch.zeros_like(parameter))
+                direction = average.lerp(parameter.grad, 1 - beta1).sign()
+                parameter.mul_(1 - group["lr"] * group["weight_decay"]).add_(direction, alpha=-group["lr"])
+                average.lerp_(parameter.grad, 1 - beta2)
 
 
-def sgd(network, lr):
-    optimizer = torch.optim.SGD(network.parameters(), lr=lr, momentum=0.9, nesterov=True, weight_decay=5e-4)
-    return optimizer, torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, total_steps=STEPS, cycle_momentum=False)
+class Several:
+    """Optimizers that step together."""
+
+    def __init__(self, *optimizers):
+        self.optimizers = optimizers
+
+    def step(self):
+        for optimizer in self.optimizers:
+            optimizer.step()
 
 
 NETWORKS = {"small_cnn": SmallCnn, "mlp": Mlp}
-RUNS = {  # by the name of the run file; it says the same
-    "small_cnn_adamw": ("small_cnn", adamw),
-    "small_cnn_sgd_one_cycle": ("small_cnn", lambda network: sgd(network, 0.05)),
-    "mlp_adamw": ("mlp", adamw),
+
+
+def sgd(network, lr=0.1, **options):
+    return torch.optim.SGD(network.parameters(), lr=lr, **options)
+
+
+def gentle_sgd(network):
+    return sgd(network, 0.01)
+
+
+def adamw(network, lr=1e-3, **options):
+    return torch.optim.AdamW(network.parameters(), lr=lr, weight_decay=0.01, **options)
+
+
+def decayed_matrices(network):
+    """AdamW, its decay for parameters of two dimensions or more."""
+    matrices = [parameter for parameter in network.parameters() if parameter.dim() > 1]
+    vectors = [parameter for parameter in network.parameters() if parameter.dim() < 2]
+    return torch.optim.AdamW([{"params": matrices}, {"params": vectors, "weight_decay": 0}], lr=1e-3, weight_decay=0.1)
+
+
+def slower_head(network):
+    head = [parameter for name, parameter in network.named_parameters() if name.startswith("layers.1.")]
+    body = [parameter for name, parameter in network.named_parameters() if not name.startswith("layers.1.")]
+    return torch.optim.SGD([{"params": head, "lr": 0.01, "weight_decay": 0.1}, {"params": body}], lr=0.1, momentum=0.9)
+
+
+def muon(network):
+    hidden, *others = network.parameters()
+    return Several(torch.optim.Muon([hidden], lr=0.02, weight_decay=0.1),
+                   torch.optim.AdamW(others, lr=0.02 * 0.05, weight_decay=0))
+
+
+SGD = 'optimizer={use="sgd",lr=0.1}'
+# Rounding grows from step to step in a network with batch statistics, the faster the larger the steps.
+GENTLE_SGD = 'optimizer={use="sgd",lr=0.01}'
+ALL = 'decay="all"'
+
+
+def schedule_case(text, make):
+    """SGD with momentum under a schedule."""
+    return {"set": ['optimizer={use="sgd",lr=0.1,momentum=0.9}', f"schedule={text}"],
+            "optimizer": lambda network: sgd(network, momentum=0.9), "schedule": make}
+
+
+def warmed_cosine(optimizer):
+    warmup = lr_scheduler.LinearLR(optimizer, start_factor=0.1, total_iters=20)
+    cosine = lr_scheduler.CosineAnnealingLR(optimizer, T_max=STEPS - 20)
+    return lr_scheduler.SequentialLR(optimizer, [warmup, cosine], milestones=[20])
+
+
+def stable_then_decay(optimizer):
+    return lr_scheduler.LambdaLR(optimizer, lambda step: min(1, (STEPS - step) / (0.25 * STEPS)))
+
+
+CASES = {
+    # Optimizers.
+    "sgd": {"set": [f'optimizer={{use="sgd",lr=0.1,momentum=0.9,dampening=0.1,weight_decay=1e-3,{ALL}}}'],
+            "optimizer": lambda network: sgd(network, momentum=0.9, dampening=0.1, weight_decay=1e-3)},
+    "sgd_nesterov": {"set": [f'optimizer={{use="sgd",lr=0.1,momentum=0.9,nesterov=true,weight_decay=1e-3,{ALL}}}'],
+                     "optimizer": lambda network: sgd(network, momentum=0.9, nesterov=True, weight_decay=1e-3)},
+    "adam": {"set": [f'optimizer={{use="adam",lr=1e-3,weight_decay=1e-3,amsgrad=true,{ALL}}}'],
+             "optimizer": lambda network: torch.optim.Adam(network.parameters(), lr=1e-3, weight_decay=1e-3,
+                                                           amsgrad=True)},
+    "adamw": {"set": [f'optimizer={{use="adamw",lr=1e-3,weight_decay=0.01,{ALL}}}'], "optimizer": adamw},
+    "adamw_matrices": {"set": ['optimizer={use="adamw",lr=1e-3,weight_decay=0.1}'], "optimizer": decayed_matrices},
+    "rmsprop": {"set": [f'optimizer={{use="rmsprop",lr=2e-4,momentum=0.9,centered=true,weight_decay=1e-3,{ALL}}}'],
+                "optimizer": lambda network: torch.optim.RMSprop(network.parameters(), lr=2e-4, momentum=0.9,
+                                                                 centered=True, weight_decay=1e-3)},
+    "adagrad": {"set": [f'optimizer={{use="adagrad",lr=0.01,lr_decay=0.01,weight_decay=1e-3,{ALL}}}'],
+                "optimizer": lambda network: torch.optim.Adagrad(network.parameters(), lr=0.01, lr_decay=0.01,
+                                                                 weight_decay=1e-3)},
+    "lion": {"set": [f'optimizer={{use="lion",lr=1e-4,weight_decay=0.1,{ALL}}}'],
+             "optimizer": lambda network: Lion(network.parameters(), lr=1e-4, weight_decay=0.1)},
+    "muon": {"set": ['optimizer={use="muon",lr=0.02,weight_decay=0.1,adamw_match=["layers.1.*"],adamw_lr_scale=0.05,'
+                     "adamw_weight_decay=0.0}"], "optimizer": muon, "is_low": True},  # it orthogonalises in bfloat16
+    "groups": {"set": ['optimizer={use="sgd",lr=0.1,momentum=0.9,'
+                       'group=[{match=["layers.1.*"],lr_scale=0.1,weight_decay=0.1}]}'], "optimizer": slower_head},
+    # Schedules.
+    "linear": schedule_case('{use="linear",end_factor=0.25,length="100 steps"}',
+                            lambda o: lr_scheduler.LinearLR(o, 1, 0.25, total_iters=100)),
+    "cosine": schedule_case('{use="cosine",eta_min=0.01}', lambda o: lr_scheduler.CosineAnnealingLR(o, STEPS, 0.01)),
+    "cosine_with_warmup": schedule_case('{use="cosine",warmup=20,warmup_start_factor=0.1}', warmed_cosine),
+    "cosine_restarts": schedule_case('{use="cosine_restarts",t_0="1 epoch",t_mult=2,eta_min=0.001}',
+                                     lambda o: lr_scheduler.CosineAnnealingWarmRestarts(o, STEPS_PER_EPOCH, 2, 0.001)),
+    "one_cycle": schedule_case('{use="one_cycle",cycle_momentum=true}',
+                               lambda o: lr_scheduler.OneCycleLR(o, 0.1, total_steps=STEPS)),
+    "polynomial": schedule_case('{use="polynomial",power=2.0,length="150 steps"}',
+                                lambda o: lr_scheduler.PolynomialLR(o, total_iters=150, power=2.0)),
+    "step": schedule_case('{use="step",step_size="2 epochs",gamma=0.5}',
+                          lambda o: lr_scheduler.StepLR(o, 2 * STEPS_PER_EPOCH, gamma=0.5)),
+    "multi_step": schedule_case('{use="multi_step",milestones=["30 steps","2 epochs"],gamma=0.3}',
+                                lambda o: lr_scheduler.MultiStepLR(o, [30, 2 * STEPS_PER_EPOCH], gamma=0.3)),
+    "exponential": schedule_case('{use="exponential",gamma=0.99,every="1 step"}',
+                                 lambda o: lr_scheduler.ExponentialLR(o, gamma=0.99)),
+    "warmup_stable_decay": schedule_case('{use="warmup_stable_decay",decay=0.25,warmup=0}', stable_then_decay),
+    "reduce_on_plateau": schedule_case(
+        '{use="reduce_on_plateau",patience=0,threshold=0.2,factor=0.5}',
+        lambda o: lr_scheduler.ReduceLROnPlateau(o, patience=0, threshold=0.2, factor=0.5)),
+    # Steps.
+    "accumulated": {"set": [f'optimizer={{use="adamw",lr=1e-3,{ALL}}}', "data.batch_size=16", "train.accumulate=4"],
+                    "optimizer": adamw},
+    "clipped_by_norm": {"set": [SGD, "train.clip_norm=0.3"], "optimizer": sgd,
+                        "clip": lambda network: nn.utils.clip_grad_norm_(network.parameters(), 0.3)},
+    "clipped_by_value": {"set": [SGD, "train.clip_value=0.01"], "optimizer": sgd,
+                         "clip": lambda network: nn.utils.clip_grad_value_(network.parameters(), 0.01)},
+    "label_smoothing": {"set": [SGD, "loss.0.params={label_smoothing=0.1}"], "optimizer": sgd,
+                        "loss": nn.CrossEntropyLoss(label_smoothing=0.1)},
+    "ema": {"set": [SGD, 'train.average={use="ema",decay=0.95}'], "optimizer": sgd,
+            "average": get_ema_multi_avg_fn(0.95)},
+    "swa": {"set": [SGD, 'train.average={use="swa",every="1 step"}'], "optimizer": sgd,
+            "average": get_swa_multi_avg_fn()},
+    "ema_of_cnn": {"network": "small_cnn", "set": [GENTLE_SGD, 'train.average={use="ema",decay=0.95}'],
+                   "optimizer": gentle_sgd,
+                   "average": get_ema_multi_avg_fn(0.95)},
+    # Precision.
+    "bf16": {"set": [SGD, 'train.precision="bf16"'], "optimizer": sgd, "autocast": torch.bfloat16},
+    "bf16_of_cnn": {"network": "small_cnn", "set": [GENTLE_SGD, 'train.precision="bf16"'],
+                    "optimizer": gentle_sgd, "autocast": torch.bfloat16},
+    "fp16": {"set": [SGD, 'train.precision="fp16"'], "optimizer": sgd, "autocast": torch.float16},
+    # A network with batch statistics.
+    "adamw_of_cnn": {"network": "small_cnn", "set": [f'optimizer={{use="adamw",lr=1e-4,weight_decay=0.01,{ALL}}}'],
+                     "optimizer": lambda network: adamw(network, 1e-4)},
+    "one_cycle_of_cnn": {"network": "small_cnn",
+                         "set": ['optimizer={use="sgd",lr=0.003,momentum=0.9,nesterov=true,weight_decay=5e-4,'
+                                 f'{ALL}}}', 'schedule={use="one_cycle"}'],
+                         "optimizer": lambda network: sgd(network, 0.003, momentum=0.9, nesterov=True, weight_decay=5e-4),
+                         "schedule": lambda o: lr_scheduler.OneCycleLR(o, 0.003, total_steps=STEPS,
+                                                                       cycle_momentum=False)},
 }
 
 
@@ -92,19 +246,78 @@ def make_network(name, dtype=torch.float32):
     return NETWORKS[name]().to(dtype)
 
 
-def train(network, make_optimizer):
-    """The loss of each of the STEPS steps, before its update."""
-    dtype = next(network.parameters()).dtype
-    optimizer, schedule = make_optimizer(network)
-    losses = []
-    for (images, labels), _ in zip(batches(), range(STEPS)):
-        loss = nn.functional.cross_entropy(network(images.to(dtype)), labels)
-        losses.append(loss.item())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-    return losses
+class Run:
+    """A case in PyTorch, as one would write it by hand."""
+
+    def __init__(self, case, dtype=torch.float32):
+        self.case = case
+        self.dtype = dtype
+        self.network = make_network(case.get("network", "mlp"), dtype)
+        self.optimizer = case["optimizer"](self.network)
+        self.schedule = case["schedule"](self.optimizer) if "schedule" in case else None
+        self.loss = case.get("loss", nn.CrossEntropyLoss())
+        is_half = case.get("autocast") == torch.float16
+        self.scaler = torch.amp.GradScaler("cpu") if is_half else None
+        self.average = None
+        if "average" in case:
+            self.average = AveragedModel(self.network, multi_avg_fn=case["average"], use_buffers=True)
+
+    def autocast(self):
+        dtype = self.case.get("autocast")
+        return torch.autocast("cpu", dtype) if dtype and self.dtype == torch.float32 else contextlib.nullcontext()
+
+    def step(self, images, labels):
+        with self.autocast():
+            loss = self.loss(self.network(images.to(self.dtype)), labels)
+        self.network.zero_grad()
+        (self.scaler.scale(loss) if self.scaler else loss).backward()
+        if "clip" in self.case:
+            self.case["clip"](self.network)
+        if self.scaler:
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+        else:
+            self.optimizer.step()
+        if self.schedule and not self.watches():
+            self.schedule.step()
+        if self.average:
+            self.average.update_parameters(self.network)
+        return loss.item()
+
+    def watches(self):
+        return isinstance(self.schedule, lr_scheduler.ReduceLROnPlateau)
+
+    @torch.no_grad()
+    def validate(self):
+        network = (self.average or self.network).eval()
+        total = count = 0
+        for images, labels in batches(testing=True):
+            with self.autocast():
+                total += self.loss(network(images.to(self.dtype)), labels).item() * len(labels)
+            count += len(labels)
+        self.network.train()
+        if self.watches():
+            self.schedule.step(total / count)
+        return total / count
+
+    def train(self):
+        """The losses of STEPS steps, and the validation losses of the epochs that they fill."""
+        losses, validations = [], []
+        while len(losses) < STEPS:
+            for images, labels in batches()[:STEPS - len(losses)]:
+                losses.append(self.step(images, labels))
+            if len(losses) % STEPS_PER_EPOCH == 0:
+                validations.append(self.validate())
+        return losses, validations
+
+
+def largest_difference(values, others):
+    return max(abs(a - b) / abs(b) for a, b in zip(values, others))
+
+
+def rounded(values):
+    assert all(math.isfinite(value) for value in values)
+    return [float(f"{value:.9g}") for value in values]
 
 
 def main(folder):
@@ -113,14 +326,19 @@ def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     for name in NETWORKS:
         (folder / f"{name}.safetensors").write_bytes(save(make_network(name).state_dict()))
-    for name, (network, make_optimizer) in RUNS.items():
-        losses = train(make_network(network), make_optimizer)
-        exact = train(make_network(network, torch.float64), make_optimizer)
-        rounding = max(abs(a - b) / b for a, b in zip(losses, exact))
+    cases = []
+    for name, case in CASES.items():
+        losses, validations = Run(case).train()
+        exact, _ = Run({**case, "autocast": None}, torch.float64).train()
+        rounding = largest_difference(losses, exact)
         print(f"{name}: loss {losses[0]:.4f} -> {losses[-1]:.4f}; double precision differs by {rounding:.2g}")
-        version = torch.__version__.split("+")[0]
-        content = {"torch": version, "difference_of_double_precision": rounding, "losses": losses}
-        (folder / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
+        cases.append({"name": name, "network": case.get("network", "mlp"), "set": case["set"],
+                      "limit": LIMIT_OF_LOW_PRECISION if case.get("is_low", "autocast" in case) else LIMIT,
+                      "difference_of_double_precision": float(f"{rounding:.2g}"),
+                      "losses": rounded(losses), "validation_losses": rounded(validations)})
+    lines = ",\n".join(json.dumps(case) for case in cases)
+    version = torch.__version__.split("+")[0]
+    (folder / "training.json").write_text(f'{{"torch": "{version}", "cases": [\n{lines}\n]}}\n')
 
 
 if __name__ == "__main__":
