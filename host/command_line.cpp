@@ -32,6 +32,10 @@ po::options_description make_options() {
   add_run_file_options(options);
   auto add = options.add_options();
   add("check", "check the run file, its components and their connections, print the complete plan, and stop");
+  add("limit-batches", po::value<int64_t>()->value_name("N"),
+      "epochs and validations end after N batches: --set data.limit_batches=N and data.validation_limit_batches=N");
+  add("dry-run",
+      "one step, one batch of each validation and one checkpoint, in a folder that is removed: does it run?");
   add("help,h", "print this and stop");
   add("version", "print the versions of the host, LibTorch and the plugin ABI, and stop");
   return options;
@@ -47,8 +51,8 @@ std::vector<std::string> option_names(const po::options_description& options) {
   throw Error(ErrorKind::configuration, "command line: " + what + "; expected " + expected + ", see host --help");
 }
 
-const std::vector<std::string> kCommands = {"evaluate", "predict",  "data", "pack",
-                                            "plugins",  "describe", "note", "validate"};
+const std::vector<std::string> kCommands = {"evaluate", "predict", "overfit",  "lr-find", "data",
+                                            "pack",     "plugins", "describe", "note",    "validate"};
 
 // Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
 void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
@@ -153,6 +157,29 @@ po::options_description make_predict_options() {
   add("fields", po::value<std::string>()->value_name("NAME,..."), "fields of the dataset to write beside them");
   add("apply", po::value<std::vector<std::string>>()->value_name("[OUTPUT=]FUNCTION")->composing(),
       "write softmax, sigmoid or argmax of an output in its place; may be repeated");
+  return options;
+}
+
+// Options of `host overfit`.
+po::options_description make_overfit_options() {
+  po::options_description options("Options of overfit, beside --config, --set and --plugin-dir", 100, 60);
+  auto add = options.add_options();
+  add("samples", po::value<int64_t>()->value_name("N")->default_value(10),
+      "how many samples are to be learnt by heart");
+  add("steps", po::value<int64_t>()->value_name("N")->default_value(500), "how many steps it may take");
+  add("threshold", po::value<double>()->value_name("LOSS")->default_value(0.01, "0.01"),
+      "the loss that is to be fallen below");
+  return options;
+}
+
+// Options of `host lr-find`.
+po::options_description make_lr_find_options() {
+  po::options_description options("Options of lr-find, beside --config, --set and --plugin-dir", 100, 60);
+  auto add = options.add_options();
+  add("from", po::value<double>()->value_name("LR")->default_value(1e-7, "1e-7"), "the first learning rate");
+  add("to", po::value<double>()->value_name("LR")->default_value(10, "10"), "the last one");
+  add("steps", po::value<int64_t>()->value_name("N")->default_value(100), "how many steps lead from one to the other");
+  add("json", "print JSON");
   return options;
 }
 
@@ -329,6 +356,39 @@ CommandLine parse_predict(int argc, const char* const* argv) {
   return line;
 }
 
+CommandLine parse_overfit(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::overfit;
+  po::options_description options = make_overfit_options();
+  add_run_file_options(options);
+  const po::variables_map given = parse(argc - 1, argv + 1, options);
+  put_run_file(given, line);
+  line.samples = given["samples"].as<int64_t>();
+  line.steps = given["steps"].as<int64_t>();
+  line.threshold = given["threshold"].as<double>();
+  if (line.samples < 1) refuse("--samples is " + std::to_string(line.samples), "at least 1");
+  if (line.steps < 1) refuse("--steps is " + std::to_string(line.steps), "at least 1");
+  return line;
+}
+
+CommandLine parse_lr_find(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::find_learning_rate;
+  po::options_description options = make_lr_find_options();
+  add_run_file_options(options);
+  const po::variables_map given = parse(argc - 1, argv + 1, options);
+  put_run_file(given, line);
+  line.first_rate = given["from"].as<double>();
+  line.last_rate = given["to"].as<double>();
+  line.steps = given["steps"].as<int64_t>();
+  if (given.count("json")) line.format = CommandLine::Format::json;
+  if (!(line.first_rate > 0 && line.last_rate > line.first_rate && line.last_rate <= 1e6))
+    refuse("--from and --to are " + std::to_string(line.first_rate) + " and " + std::to_string(line.last_rate),
+           "0 < from < to <= 1e6");
+  if (line.steps < 2) refuse("--steps is " + std::to_string(line.steps), "at least 2");
+  return line;
+}
+
 }  // namespace
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
@@ -350,6 +410,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (verb == "pack") return parse_pack(argc, argv);
   if (verb == "evaluate") return parse_evaluate(argc, argv);
   if (verb == "predict") return parse_predict(argc, argv);
+  if (verb == "overfit") return parse_overfit(argc, argv);
+  if (verb == "lr-find") return parse_lr_find(argc, argv);
   const po::variables_map given = parse(argc, argv, make_options());
   CommandLine line;
   line.arguments.assign(argv, argv + argc);
@@ -360,6 +422,14 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   } else {
     line.action = given.count("check") ? CommandLine::Action::check : CommandLine::Action::train;
     put_run_file(given, line);
+    line.is_dry_run = given.count("dry-run") != 0;
+    if (line.is_dry_run && given.count("check")) refuse("--check and --dry-run are both given; choose one");
+    if (given.count("limit-batches")) {
+      const int64_t limit = given["limit-batches"].as<int64_t>();
+      if (limit < 1) refuse("--limit-batches is " + std::to_string(limit), "at least 1");
+      for (const char* key : {"data.limit_batches=", "data.validation_limit_batches="})
+        line.overrides.push_back(key + std::to_string(limit));
+    }
   }
   return line;
 }
@@ -367,11 +437,16 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
 std::string describe_usage() {
   std::ostringstream text;
   text
-      << "Usage: host --config FILE [--set KEY=VALUE]... [--check] [--plugin-dir DIR]...\n"
+      << "Usage: host --config FILE [--set KEY=VALUE]... [--check | --dry-run] [--limit-batches N]\n"
+         "            [--plugin-dir DIR]...\n"
          "       host evaluate --config FILE [--checkpoint PATH] [--data NAME] [--json] [--set KEY=VALUE]...\n"
          "                     [--plugin-dir DIR]...\n"
          "       host predict --config FILE --data NAME --output FILE [--checkpoint PATH] [--outputs NAME,...]\n"
          "                    [--fields NAME,...] [--apply [OUTPUT=]FUNCTION]... [--set KEY=VALUE]...\n"
+         "                    [--plugin-dir DIR]...\n"
+         "       host overfit --config FILE [--samples N] [--steps N] [--threshold LOSS] [--set KEY=VALUE]...\n"
+         "                    [--plugin-dir DIR]...\n"
+         "       host lr-find --config FILE [--from LR] [--to LR] [--steps N] [--json] [--set KEY=VALUE]...\n"
          "                    [--plugin-dir DIR]...\n"
          "       host data --config FILE [--set KEY=VALUE]... [--data NAME] [--seconds N] [--step-ms N]\n"
          "                 [--sheet FILE.html] [--samples N] [--json] [--plugin-dir DIR]...\n"
@@ -384,13 +459,16 @@ std::string describe_usage() {
          "                 [--set KEY=VALUE]... [--plugin-dir DIR]...\n\n"
          "Trains the model of the run file with the components of plugins; computes the figures of trained weights, "
          "or\n"
-         "writes what they give for each sample; shows what a dataset of it gives, and times the loader alone;\n"
+         "writes what they give for each sample; learns a few samples by heart, or says why it cannot; looks for the\n"
+         "learning rates at which the loss falls; shows what a dataset of it gives, and times the loader alone;\n"
          "lists the plugins that are found, and why others are refused; describes a component with its parameters;\n"
          "writes into a plugin's file what the two read there; tries a plugin before a run trusts it, each check in a\n"
          "process of its own; writes a dataset of the run file as tar files, which the dataset tar_shards reads.\n\n"
       << make_options() << "\n"
       << make_evaluate_options() << "\n"
       << make_predict_options() << "\n"
+      << make_overfit_options() << "\n"
+      << make_lr_find_options() << "\n"
       << make_data_options() << "\n"
       << make_show_options() << "\n"
       << make_validate_options() << "\n"
@@ -398,7 +476,7 @@ std::string describe_usage() {
       << "\nPlugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH,\n"
          "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.\n\n"
          "Exit codes: 0 done, 1 internal error, 2 configuration, 3 plugin, 4 data, 5 checkpoint,\n"
-         "7 non-finite loss, 128+n signal n.\n";
+         "7 non-finite loss, 8 overfit did not reach its threshold, 128+n signal n.\n";
   return text.str();
 }
 

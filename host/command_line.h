@@ -21,6 +21,8 @@ struct CommandLine {
     pack,
     evaluate,
     predict,
+    overfit,
+    find_learning_rate,
     help,
     version
   } action = Action::train;
@@ -37,18 +39,23 @@ struct CommandLine {
   // Of data, pack, evaluate and predict: "train", "validation", "validation/<name>"; of evaluate empty for all
   // validation data.
   std::string dataset = "train";
-  double seconds = 0;                               // of data: how long the loader is timed; 0: not at all
-  double step_ms = 0;                               // of data: what the consumer does with a batch
-  int64_t samples = 0;                              // of data: on the contact sheet, at least 1
-  std::vector<std::string> params;                  // of validate: "model.mlp={ hidden = [64] }"
-  std::string check;                                // of validate
-  uint64_t seed = 0;                                // of validate
-  double timeout_s = 0;                             // of validate, of each check
-  std::filesystem::path output;                     // of pack: the folder of the shards; of predict: the file
-  uint64_t shard_bytes = 0;                         // of pack; 0: any
-  int64_t shard_samples = 0;                        // of pack; 0: any
-  bool shuffle = false;                             // of pack
-  std::string checkpoint = "latest";                // of evaluate and predict: that, or a folder or file of weights
+  double seconds = 0;                 // of data: how long the loader is timed; 0: not at all
+  double step_ms = 0;                 // of data: what the consumer does with a batch
+  int64_t samples = 0;                // of data: on the contact sheet; of overfit: that are trained on; at least 1
+  int64_t steps = 0;                  // of overfit: at most; of find_learning_rate: as many
+  double threshold = 0;               // of overfit: of the loss
+  double first_rate = 0;              // of find_learning_rate
+  double last_rate = 0;               // of find_learning_rate
+  bool is_dry_run = false;            // of train: one batch of everything, and nothing is kept
+  std::vector<std::string> params;    // of validate: "model.mlp={ hidden = [64] }"
+  std::string check;                  // of validate
+  uint64_t seed = 0;                  // of validate
+  double timeout_s = 0;               // of validate, of each check
+  std::filesystem::path output;       // of pack: the folder of the shards; of predict: the file
+  uint64_t shard_bytes = 0;           // of pack; 0: any
+  int64_t shard_samples = 0;          // of pack; 0: any
+  bool shuffle = false;               // of pack
+  std::string checkpoint = "latest";  // of evaluate and predict: that, or a folder or file of weights
   std::optional<std::vector<std::string>> outputs;  // of predict; unset: all
   std::vector<std::string> fields;                  // of predict
   std::vector<std::string> apply;                   // of predict: "argmax", "logits=argmax"

@@ -10,6 +10,8 @@
 #include "framework/support/log.h"
 #include "host/command_line.h"
 #include "host/evaluate_command.h"
+#include "host/lr_find_command.h"
+#include "host/overfit_command.h"
 #include "host/pack_command.h"
 #include "host/predict_command.h"
 #include "host/run.h"
@@ -40,6 +42,8 @@ int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::pack) return tenon::host::pack(line);
   if (line.action == Action::evaluate) return tenon::host::evaluate(line);
   if (line.action == Action::predict) return tenon::host::predict(line);
+  if (line.action == Action::overfit) return tenon::host::overfit(line);
+  if (line.action == Action::find_learning_rate) return tenon::host::find_learning_rate(line);
   if (line.action == Action::validate) return tenon::host::validate(line);
   return tenon::host::run(line);
 }

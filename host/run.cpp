@@ -2,7 +2,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "framework/callbacks/make_observers.h"
@@ -86,10 +88,40 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder) {
   }
 }
 
-}  // namespace
+// One of everything: a step, a batch of each validation, a checkpoint.
+void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
+  const config::Period each_step{config::Period::Unit::steps, 1};
+  plan.run.output_dir = output_dir;
+  plan.train.epochs = 0;
+  plan.train.steps = 1;
+  plan.data.limit_batches = plan.train.accumulate;
+  plan.data.validation_limit_batches = 1;
+  if (!plan.data.validation.empty()) plan.validation.every = each_step;
+  plan.checkpoint.every = plan.log.every = each_step;
+}
 
-int run(const CommandLine& line) {
-  const OpenedRun opened = open_run(line);
+// A folder that goes with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string path = (std::filesystem::temp_directory_path() / "tenon-dry-run-XXXXXX").string();
+    if (!mkdtemp(path.data()))
+      throw support::Error(support::ErrorKind::internal, path + ": cannot be made: " + strerror(errno));
+    path_ = path;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+int run_plan(const CommandLine& line, const OpenedRun& opened) {
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue);
   if (line.action == CommandLine::Action::check) {
     std::fputs(config::print_run_plan(opened.plan).c_str(), stdout);
@@ -100,6 +132,19 @@ int run(const CommandLine& line) {
   catch_stop_signals();
   RunRecorder recorder(opened.plan, opened.catalogue, line.arguments);
   return train_and_record(training, recorder);
+}
+
+}  // namespace
+
+int run(const CommandLine& line) {
+  OpenedRun opened = open_run(line);
+  if (!line.is_dry_run) return run_plan(line, opened);
+  const TemporaryFolder folder;
+  shorten(opened.plan, folder.path());
+  const int exit_code = run_plan(line, opened);
+  if (exit_code == 0)
+    std::printf("dry run: one step, its validation and a checkpoint went well; nothing of it is kept\n");
+  return exit_code;
 }
 
 }  // namespace tenon::host

@@ -16,7 +16,8 @@ class Gradients {
 
   // What the parameters hold now. The others' gradients are undefined and stay so.
   void gather();
-  bool empty() const { return gradients_.empty(); }
+  // Lets go of them, so that their memory is the next step's.
+  void release() { gradients_.clear(); }
 
   // Multiplies all by `factor`, [] float32. The result, [] float32, is 1 if an element is NaN or infinite, else 0 or
   // what `found` was, which it is.

@@ -164,6 +164,7 @@ void TrainStep::update(const optimization::StepRates& rates) {
     training_.optimizer->step(rates, readback_.is_immediate() ? at::Tensor() : found_);
   if (training_.scaler) training_.scaler->update(found_);
   training_.optimizer->zero_grad();
+  gradients_.release();
   // Who goes on after a step that was skipped has to know of it before the next: counters and schedule stand still.
   if (may_skip_) readback_.drain();
   if (was_skipped_) found_.zero_();

@@ -1,0 +1,106 @@
+#include "framework/pipeline/overfit.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "framework/pipeline/loss_meter.h"
+#include "framework/pipeline/train_step.h"
+#include "framework/support/check.h"
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+// The names of parameters that no gradient has reached yet.
+class Unreached {
+ public:
+  explicit Unreached(const std::vector<optimization::NamedTensor>& parameters) {
+    for (const optimization::NamedTensor& parameter : parameters)
+      if (parameter.tensor.requires_grad()) left_.push_back(parameter);  // the others are frozen
+  }
+
+  void look() {
+    std::erase_if(left_, [](const optimization::NamedTensor& parameter) {
+      const at::Tensor& gradient = parameter.tensor.grad();
+      return gradient.defined() && gradient.count_nonzero().item<int64_t>() > 0;
+    });
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const optimization::NamedTensor& parameter : left_) names.push_back(parameter.name);
+    return names;
+  }
+
+ private:
+  std::vector<optimization::NamedTensor> left_;
+};
+
+bool is_constant(const at::Tensor& output) {
+  if (output.dim() == 0 || output.size(0) < 2) return false;
+  return at::equal(output, output.narrow(0, 0, 1).expand_as(output));
+}
+
+std::vector<std::string> find_constant_outputs(Training& training, const data::Batch& batch,
+                                               plugins::RunPosition position) {
+  const torch::NoGradGuard no_grad;
+  position.training = false;
+  DataFlow& data = *training.train;
+  Flow flow = data.to_flow(batch, /*training=*/false);
+  run_model(training, data, flow, position);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < flow.outputs.size(); ++i)
+    if (is_constant(flow.outputs[i])) names.push_back(training.model.outputs()[i].name);
+  return names;
+}
+
+// The same batch each time, and with the same augmentations.
+const data::Batch& read_first_batch(Training& training) {
+  training.train->feed.start(1);
+  const data::Batch* batch = training.train->feed.next();
+  if (!batch || batch->size == 0)
+    throw support::Error(support::ErrorKind::data,
+                         training.plan->data.train.place + ": the first batch has no sample that can be read");
+  return *batch;
+}
+
+}  // namespace
+
+OverfitReport overfit(Training& training, int64_t steps, double threshold) {
+  TENON_CHECK(training.plan->train.accumulate == 1, "several batches a step");
+  Unreached unreached(training.optimizer->parameters());
+  LossMeter meter(training.losses);
+  TrainStep step(
+      training,
+      [&](Event event) {
+        if (event == Event::grads_ready) unreached.look();
+      },
+      [&](const StepFigures& figures) {
+        meter.reset();
+        for (const std::vector<LossValue>& values : figures.losses) meter.add(values);
+      });
+  OverfitReport report{false, 0, 0, 0, std::numeric_limits<double>::infinity(), 0, {}, {}};
+  plugins::RunPosition position{true, 0, 1, 0, 1, training.plan->run.seed};
+  training.optimizer->start_epoch(1);
+  while (report.steps < steps && !report.is_reached) {
+    position.step = report.steps++;
+    const data::Batch& batch = read_first_batch(training);
+    report.samples = batch.size;
+    step.add(batch, position);
+    step.finish({training.plan->optimizer.lr}, /*with_norm=*/false);
+    step.readback().drain();
+    report.last_loss = meter.total();
+    if (report.steps == 1) report.first_loss = report.last_loss;
+    report.lowest_loss = std::min(report.lowest_loss, report.last_loss);
+    report.is_reached = report.last_loss < threshold;
+  }
+  report.without_gradient = unreached.names();
+  report.constant_outputs = find_constant_outputs(training, read_first_batch(training), position);
+  return report;
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,75 @@
+#include "host/overfit_command.h"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/figures.h"
+#include "framework/pipeline/overfit.h"
+#include "host/open_run.h"
+
+namespace tenon::host {
+
+namespace {
+
+constexpr int kNotReached = 8;
+constexpr size_t kMostNames = 20;
+
+// One batch of the first samples, in steps that differ in nothing.
+void prepare(config::RunPlan& plan, int64_t samples) {
+  plan.data.batch_size = samples;
+  plan.data.limit_batches = 1;
+  plan.data.shuffle = false;
+  plan.data.sampler = config::SamplerKind::uniform;
+  plan.data.validation.clear();
+  plan.train.accumulate = 1;
+  plan.train.average.reset();
+  plan.schedule = {};
+}
+
+void print_names(const char* title, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  std::printf("%s\n", title);
+  for (size_t i = 0; i < names.size() && i < kMostNames; ++i) std::printf("  %s\n", names[i].c_str());
+  if (names.size() > kMostNames) std::printf("  and %zu more\n", names.size() - kMostNames);
+}
+
+void explain(const pipeline::OverfitReport& report, double learning_rate) {
+  print_names("the gradient of these parameters is zero in every step: nothing of what they do reaches the loss",
+              report.without_gradient);
+  print_names("these outputs are the same for all samples: what tells the samples apart does not reach them",
+              report.constant_outputs);
+  if (!report.without_gradient.empty() || !report.constant_outputs.empty()) return;
+  const std::string rate = artifacts::print_number(learning_rate);
+  if (report.last_loss > report.first_loss)
+    std::printf("the loss has grown: lower optimizer.lr (%s)\n", rate.c_str());
+  else if (report.last_loss > 2 * report.lowest_loss)
+    std::printf("the loss goes up and down: lower optimizer.lr (%s)\n", rate.c_str());
+  else if (report.last_loss > 0.9 * report.first_loss)
+    std::printf(
+        "the loss hardly falls: raise optimizer.lr (%s), or look whether samples that look alike have different "
+        "targets (host data)\n",
+        rate.c_str());
+  else
+    std::printf("the loss falls: try more --steps, less weight decay and dropout, or a larger optimizer.lr (%s)\n",
+                rate.c_str());
+}
+
+}  // namespace
+
+int overfit(const CommandLine& line) {
+  OpenedRun opened = open_run(line);
+  prepare(opened.plan, line.samples);
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue);
+  const pipeline::OverfitReport report = pipeline::overfit(training, line.steps, line.threshold);
+  std::printf("%lld samples: loss %s, after %lld steps %s; %s %s\n", static_cast<long long>(report.samples),
+              artifacts::print_number(report.first_loss).c_str(), static_cast<long long>(report.steps),
+              artifacts::print_number(report.last_loss).c_str(),
+              report.is_reached ? "below the threshold of" : "NOT below the threshold of",
+              artifacts::print_number(line.threshold).c_str());
+  if (report.is_reached) return 0;
+  explain(report, opened.plan.optimizer.lr);
+  return kNotReached;
+}
+
+}  // namespace tenon::host

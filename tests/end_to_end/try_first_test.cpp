@@ -1,0 +1,86 @@
+// What is there to try before a long run: --dry-run, --limit-batches, host overfit and host lr-find.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
+
+std::vector<std::string> with(const fs::path& output, std::vector<std::string> more) {
+  more.insert(more.end(), {"--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\""});
+  return more;
+}
+
+}  // namespace
+
+TEST_CASE("a dry run makes one of everything and keeps nothing") {
+  const fs::path output = make_empty_folder("dry_run");
+  const Outcome outcome = run_host(with(output, {"--dry-run", "--set", "train.accumulate=2"}));
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.output.find("finished after 1 steps") != std::string::npos);
+  CHECK(outcome.output.find("dry run: one step, its validation and a checkpoint went well") != std::string::npos);
+  CHECK(fs::is_empty(output));
+}
+
+TEST_CASE("a dry run fails as the run would") {
+  const fs::path output = make_empty_folder("failing_dry_run");
+  const Outcome outcome = run_host(with(output, {"--dry-run", "--set", "optimizer.lr=1e39"}));
+  CHECK(outcome.exit_code == 7);
+  CHECK(outcome.output.find("went well") == std::string::npos);
+  CHECK(fs::is_empty(output));
+}
+
+TEST_CASE("limited batches make every epoch and validation short") {
+  const fs::path output = make_empty_folder("limited_batches");
+  const Outcome outcome =
+      run_host(with(output, {"--limit-batches", "2", "--set", "train={epochs=3}", "--set", "data.batch_size=10"}));
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.output.find("finished after 6 steps") != std::string::npos);
+}
+
+TEST_CASE("overfit tells whether a few samples are learnt, and leaves nothing") {
+  const fs::path output = make_empty_folder("overfit");
+  const Outcome learnt = run_host(with(output, {"overfit", "--samples", "8", "--steps", "400"}));
+  CAPTURE(learnt.output);
+  CHECK(learnt.exit_code == 0);
+  CHECK(learnt.output.starts_with("8 samples: loss 2."));
+  CHECK(learnt.output.find("below the threshold of 0.01") != std::string::npos);
+
+  const Outcome slow = run_host(with(output, {"overfit", "--steps", "3", "--set", "optimizer.lr=1e-9"}));
+  CHECK(slow.exit_code == 8);
+  CHECK(slow.output.find("NOT below the threshold") != std::string::npos);
+  CHECK(slow.output.find("raise optimizer.lr (1e-09)") != std::string::npos);
+  CHECK(fs::is_empty(output));
+}
+
+TEST_CASE("lr-find prints the losses and a rate among them") {
+  const Outcome outcome = run_host({"lr-find", "--config", kDigits, "--json", "--steps", "60"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const nlohmann::json search = nlohmann::json::parse(outcome.output);
+  CHECK(search["trials"].size() > 30);
+  CHECK(search["trials"][0]["lr"] == 1e-7);
+  const double suggestion = search["suggestion"];
+  CHECK(suggestion > 1e-5);
+  CHECK(suggestion < 1);
+
+  const Outcome text = run_host({"lr-find", "--config", kDigits, "--steps", "60"});
+  CHECK(text.output.find("the loss falls fastest at optimizer.lr = ") != std::string::npos);
+}
+
+TEST_CASE("numbers that make no sense are refused on the command line") {
+  CHECK(run_host({"overfit", "--config", kDigits, "--samples", "0"}).exit_code == 2);
+  CHECK(run_host({"overfit", "--config", kDigits, "--steps", "0"}).exit_code == 2);
+  CHECK(run_host({"lr-find", "--config", kDigits, "--from", "1", "--to", "0.1"}).exit_code == 2);
+  CHECK(run_host({"lr-find", "--config", kDigits, "--steps", "1"}).exit_code == 2);
+  CHECK(run_host({"--config", kDigits, "--limit-batches", "0"}).exit_code == 2);
+  CHECK(run_host({"--config", kDigits, "--check", "--dry-run"}).exit_code == 2);
+}

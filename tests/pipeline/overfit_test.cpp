@@ -1,0 +1,86 @@
+#include "framework/pipeline/overfit.h"
+
+#include <cmath>
+
+#include "framework/pipeline/learning_rate_search.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+namespace {
+
+OverfitReport overfit_with(std::vector<std::string> overrides, int64_t steps, double threshold) {
+  for (const char* text : {"data.batch_size=10", "data.limit_batches=1", "data.shuffle=false", "data.workers=0"})
+    overrides.push_back(text);
+  BuiltRun run({overrides});
+  return overfit(*run.training, steps, threshold);
+}
+
+const std::string kAdam = "optimizer={use=\"adamw\",lr=0.01}";
+
+}  // namespace
+
+TEST_CASE("ten digits are learnt by heart") {
+  const OverfitReport report = overfit_with({kAdam}, 300, 0.01);
+  CHECK(report.is_reached);
+  CHECK(report.samples == 10);
+  CHECK(report.steps < 300);
+  CHECK(report.last_loss < 0.01);
+  CHECK(report.first_loss > 1);
+  CHECK(report.without_gradient.empty());
+  CHECK(report.constant_outputs.empty());
+}
+
+TEST_CASE("a threshold that is not reached is said so") {
+  const OverfitReport report = overfit_with({"optimizer={use=\"sgd\",lr=1e-6}"}, 5, 0.01);
+  CHECK_FALSE(report.is_reached);
+  CHECK(report.steps == 5);
+  CHECK(report.last_loss > 0.9 * report.first_loss);
+}
+
+TEST_CASE("parameters that no gradient reaches and outputs that never change are named") {
+  BuiltRun run({{kAdam, "data.batch_size=10", "data.limit_batches=1", "data.shuffle=false"}});
+  // With its biases below any input the hidden layer is dead, and the output is that of the last bias alone.
+  for (const auto& named : run.training->model.tensors()) {
+    const torch::NoGradGuard no_grad;
+    if (named.name == "layers.0.bias") at::Tensor(named.tensor).fill_(-100);
+  }
+  const OverfitReport report = overfit(*run.training, 5, 0.01);
+  CHECK(report.without_gradient == std::vector<std::string>{"layers.0.weight", "layers.0.bias", "layers.1.weight"});
+  CHECK(report.constant_outputs == std::vector<std::string>{"logits"});
+}
+
+TEST_CASE("the search raises the learning rate by equal factors, and ends where the loss diverges") {
+  BuiltRun run({{"data.batch_size=32"}});
+  const LearningRateSearch search = search_learning_rate(*run.training, 1e-4, 1e4, 81, [] { return true; });
+  CHECK(search.diverged);
+  REQUIRE(search.trials.size() > 10);
+  CHECK(search.trials.size() < 81);
+  for (size_t i = 1; i < search.trials.size(); ++i)
+    CHECK(search.trials[i].learning_rate / search.trials[i - 1].learning_rate == doctest::Approx(std::pow(10, 0.1)));
+  REQUIRE(search.suggestion.has_value());
+  CHECK(*search.suggestion > 1e-3);
+  CHECK(*search.suggestion < 10);
+}
+
+TEST_CASE("the search can be broken off") {
+  BuiltRun run({{"data.batch_size=32"}});
+  int asked = 0;
+  const LearningRateSearch search = search_learning_rate(*run.training, 1e-4, 1, 50, [&] { return ++asked <= 3; });
+  CHECK(search.trials.size() == 3);
+  CHECK_FALSE(search.suggestion.has_value());
+}
+
+TEST_CASE("what is suggested is the rate of the steepest fall") {
+  // A fall that is steepest in the middle of a decade.
+  std::vector<LearningRateTrial> trials;
+  for (int i = 0; i <= 60; ++i) {
+    const double exponent = -6 + 0.1 * i;
+    const double loss = 2 - 1 / (1 + std::exp(-4 * (exponent + 2.5)));
+    trials.push_back({std::pow(10, exponent), loss, loss});
+  }
+  CHECK(std::log10(*suggest_learning_rate(trials)) == doctest::Approx(-2.5).epsilon(0.05));
+  for (LearningRateTrial& trial : trials) trial.smoothed = 4 - trial.smoothed;
+  CHECK_FALSE(suggest_learning_rate(trials).has_value());
+}
