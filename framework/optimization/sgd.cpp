@@ -58,8 +58,9 @@ class Sgd final : public UpdateRule {
 
   void call_kernel(at::TensorList tensors, at::TensorList gradients, at::TensorList buffers, const UpdateRates& rates,
                    Momentum momentum, const at::Tensor& skip) {
-    at::_fused_sgd_(tensors, gradients, buffers, rates.weight_decay, rates.momentum.value_or(plan_.momentum),
-                    rates.learning_rate, plan_.dampening, plan_.nesterov, /*maximize=*/false,
+    const double kept = plan_.momentum == 0 ? 0 : rates.momentum.value_or(plan_.momentum);
+    at::_fused_sgd_(tensors, gradients, buffers, rates.weight_decay, kept, rates.learning_rate, plan_.dampening,
+                    plan_.nesterov, /*maximize=*/false,
                     /*is_first_step=*/momentum == Momentum::begins, /*grad_scale=*/{},
                     skip.defined() ? std::optional(skip) : std::nullopt);
   }
