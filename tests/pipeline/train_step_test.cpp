@@ -38,7 +38,7 @@ std::vector<at::Tensor> gradient_of(const std::vector<int64_t>& sizes, const std
       field.data += size * (is_label ? 8 : 64 * 4);
     }
   }
-  step.finish(1.0, false);
+  step.finish({1.0}, false);
   std::vector<at::Tensor> gradients;
   for (size_t i = 0; i < before.size(); ++i)
     gradients.push_back(before[i] - training.model.tensors()[i].tensor.detach());
