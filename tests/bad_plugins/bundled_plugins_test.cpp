@@ -62,6 +62,8 @@ class ExampleData {
         {"idx", "dataset.idx={ images = " + quoted("levels.idx")},
         {"image_csv", "dataset.image_csv={ " + path("table.csv")},
         {"image_folder", "dataset.image_folder={ " + path("images")},
+        // Of made-up numbers, those that are probabilities come last.
+        {"kl_divergence", "loss.kl_divergence={ target = \"logits\""},
         {"pairs", "dataset.pairs={ " + path("table.csv") + ", first = \"path\", second = \"other\""},
         {"run_guards", "callback.time_limit={ budget = \"1 hour\""},
         {"segmentation", "dataset.segmentation={ " + path("scenes") + ", classes = 8"},
