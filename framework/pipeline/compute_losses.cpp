@@ -55,8 +55,9 @@ std::vector<plugins::Loss::Result> compute_losses(Training& training, DataFlow& 
 LossReading::LossReading(const std::vector<plugins::Loss::Result>& results) {
   results_.reserve(results.size());
   for (const plugins::Loss::Result& result : results) {
-    results_.push_back({result.loss.detach(), result.weight_tensor, result.weight, {}});
-    for (const at::Tensor& part : result.parts) results_.back().parts.push_back(part.defined() ? part.detach() : part);
+    results_.push_back({result.loss.variable_data(), result.weight_tensor, result.weight, {}});
+    for (const at::Tensor& part : result.parts)
+      results_.back().parts.push_back(part.defined() ? part.variable_data() : part);
   }
 }
 

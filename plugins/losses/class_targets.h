@@ -1,6 +1,9 @@
 // Classes as targets of a loss: how much each counts, which are ignored, and what to say of one that is no class.
 #pragma once
 
+#include <algorithm>
+#include <optional>
+
 #include "plugins/class_range.h"
 #include "plugins/losses/mean_loss.h"
 
@@ -48,6 +51,14 @@ class ClassTargets final {
   // A scalar: how many targets are not ignored, or the sum of their weights.
   Tensor total_weight(const Tensor& target, const Tensor& class_weights) const {
     return class_weights ? sum(target_weights(target, class_weights)) : sum(ne(target, ignore_index_));
+  }
+
+  // How many targets are not ignored, where they are in the host's memory: none where to count them would mean to wait.
+  std::optional<int64_t> count(const Tensor& target) const {
+    void* elements = nullptr;
+    if (detail::host->tensor_data(target.handle(), &elements) != TENON_OK) return std::nullopt;
+    const auto* const first = static_cast<const int64_t*>(elements);
+    return target.numel() - std::count(first, first + target.numel(), ignore_index_);
   }
 
   // Calls `compute`. If an operator refuses its arguments because of a target that is no class, says which: looking

@@ -20,11 +20,18 @@ class MeanCrossEntropy {
       : label_smoothing_(params.number("label_smoothing")), targets_(params) {}
 
  protected:
-  // Not the mean reduction, which is NaN where every target of a micro-batch is ignored.
+  // One operator takes the mean where it can be seen beforehand that there is something to take it over; it is NaN
+  // where every target is ignored. Otherwise it is put together from what is never NaN.
   tenon::LossResult compute(const tenon::Tensor& given_logits, const tenon::Tensor& target) const {
     const tenon::Tensor logits = tenon::losses::to_float(given_logits);
     const tenon::Tensor weights = targets_.class_weights(logits);
+    const std::optional<int64_t> count = weights ? std::nullopt : targets_.count(target);
     return targets_.explain_refusal(target, logits.shape()[1], [&] {
+      if (count.value_or(0) > 0) {
+        return tenon::LossResult(
+            tenon::cross_entropy_loss(logits, target, TENON_REDUCTION_MEAN, targets_.ignore_index(), label_smoothing_),
+            logits.checked_frame().make<double>({static_cast<double>(*count)}, {}));
+      }
       const tenon::Tensor total = tenon::cross_entropy_loss(logits, target, TENON_REDUCTION_SUM,
                                                             targets_.ignore_index(), label_smoothing_, weights);
       return tenon::losses::mean_over(total, targets_.total_weight(target, weights));
