@@ -30,7 +30,7 @@ compile() {
   local language=$1 compiler=$2 standard=c11
   shift 2
   if [ "$language" = c++ ]; then standard=c++20; fi
-  "$compiler" -x "$language" "-std=$standard" -Wall -Wextra -Werror -fsyntax-only -I "$include" "$@" \
+  "$compiler" -x "$language" "-std=$standard" -Wall -Wextra -Werror -fsyntax-only -I "$include" -I "$repository" "$@" \
     >"$work/messages" 2>&1
 }
 

@@ -133,8 +133,9 @@ TEST_CASE("output that is no terminal has plain lines") {
                                     "train.epochs=1", "--set", "log.every=\"10 steps\""});
   CHECK(outcome.output.find('\r') == std::string::npos);
   CHECK(outcome.output.find('\033') == std::string::npos);
-  CHECK(std::regex_search(outcome.output,
-                          std::regex("step 10/23  epoch 1/1  train/learning_rate .*  train/loss .* samples/s")));
+  CHECK(std::regex_search(
+      outcome.output,
+      std::regex("step 10/23  epoch 1/1  train/gradient_norm .*  train/learning_rate .*  train/loss .* samples/s")));
   CHECK(std::regex_search(outcome.output, std::regex("epoch 1/1  train/loss .*  validation/accuracy .*")));
   CHECK(outcome.output.find("parameters, ") != std::string::npos);
 }

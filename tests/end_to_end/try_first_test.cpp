@@ -31,7 +31,8 @@ TEST_CASE("a dry run makes one of everything and keeps nothing") {
 
 TEST_CASE("a dry run fails as the run would") {
   const fs::path output = make_empty_folder("failing_dry_run");
-  const Outcome outcome = run_host(with(output, {"--dry-run", "--set", "optimizer.lr=1e39"}));
+  const Outcome outcome =
+      run_host(with(output, {"--dry-run", "--set", "optimizer.lr=1e39", "--set", "schedule={use=\"constant\"}"}));
   CHECK(outcome.exit_code == 7);
   CHECK(outcome.output.find("went well") == std::string::npos);
   CHECK(fs::is_empty(output));

@@ -103,7 +103,8 @@ TEST_CASE("a weight that a model uses and did not register ends the first step")
 TEST_CASE("a loss that fails is shown with what it was given and where that came from") {
   const Outcome outcome = train_with("counting", {"--set", "model={use=\"mlp\", params={classes=4}}"});
   CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.exit_code == 4);
+  CHECK(outcome.errors.find("a target is 9; expected a class from 0 to 3") != std::string::npos);
   CHECK(outcome.errors.find("logits = model.logits: float32 [64, 4]") != std::string::npos);
   CHECK(outcome.errors.find("target = data.label: int64 [64], 0 to 9") != std::string::npos);
 }

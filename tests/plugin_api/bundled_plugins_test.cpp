@@ -63,14 +63,8 @@ tenon_status declare(const tenon_builder* builder, const tenon_declaration* decl
   return TENON_OK;
 }
 
-struct CrossEntropy : Loaded<tenon_loss> {
-  CrossEntropy() : Loaded("cross_entropy") {
-    create({{"label_smoothing", tenon_float(0.1)}, {"ignore_index", tenon_int(-1)}});
-  }
-};
-
 struct Accuracy : Loaded<tenon_metric> {
-  Accuracy() : Loaded("accuracy") { create({{"ignore_index", tenon_int(-100)}}); }
+  Accuracy() : Loaded("accuracy") { create({{"ignore_index", tenon_int(-100)}, {"top_k", tenon_int(1)}}); }
 
   double compute(int64_t correct, int64_t total) {
     tenon_tensor* states[] = {host.make_tensor({}, {correct}), host.make_tensor({}, {total})};
@@ -156,25 +150,6 @@ TEST_CASE_FIXTURE(Mlp, "mlp says what to set when a sample has another size") {
   const tenon_frame frame = {sizeof frame, nullptr, 0, 1, 0, 1, 0, 0, 1, 0};
   CHECK(table->forward(self, &frame, &input, 1, &output, 1) == TENON_INVALID_ARGUMENT);
   CHECK(host.failure == "a sample of \"image\" has 9 values; expected 4; set params.inputs to 9");
-}
-
-TEST_CASE_FIXTURE(CrossEntropy, "cross_entropy gives the mean and its weight as tensors of the device") {
-  tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2})};
-  const tenon_frame frame = {sizeof frame, nullptr, 0, 1, 0, 1, 0, 0, 1, 0};
-  tenon_loss_result result = {};
-  result.size = sizeof result;
-  REQUIRE(table->forward(self, &frame, inputs, 2, &result) == TENON_OK);
-  REQUIRE(host.calls.size() == 5);
-  CHECK(host.calls[0].op == "aten::ne.Scalar");
-  CHECK(host.calls[0].args[0].as.p == inputs[1]);
-  CHECK(host.calls[0].args[1].as.i == -1);
-  CHECK(host.calls[1].op == "aten::sum");
-  CHECK(result.weight_tensor == host.calls[1].result);
-  CHECK(host.calls[2].op == "aten::cross_entropy_loss");
-  CHECK(host.calls[2].args[4].as.i == -1);
-  CHECK(host.calls[2].args[5].as.f == 0.1);
-  CHECK(host.calls[4].op == "aten::div.Tensor");
-  CHECK(result.loss == host.calls[4].result);
 }
 
 TEST_CASE_FIXTURE(Accuracy, "accuracy is correct over total") {

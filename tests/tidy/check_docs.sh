@@ -30,6 +30,11 @@ check_blocks() {
   done < <(grep -nE '^<!-- file: .+ -->$' "$1" | sed -E 's/^([0-9]+):<!-- file: (.+) -->$/\1:\2/' || true)
 }
 
+# outside_blocks FILE: its lines, those of fenced blocks empty: what looks like a link there is code.
+outside_blocks() {
+  awk '/^```/ { inside = !inside; print ""; next } { print inside ? "" : $0 }' "$1"
+}
+
 # check_links FILE
 check_links() {
   local line target folder
@@ -40,7 +45,7 @@ check_links() {
     http://* | https://* | mailto:* | '#'*) continue ;;
     esac
     [ -e "$folder/${target%%#*}" ] || breach "$1:$line: links to $target, which does not exist"
-  done < <(grep -noE '\]\([^)]+\)' "$1" | sed -E 's/^([0-9]+):\]\((.*)\)$/\1:\2/' || true)
+  done < <(outside_blocks "$1" | grep -noE '\]\([^)]+\)' | sed -E 's/^([0-9]+):\]\((.*)\)$/\1:\2/' || true)
 }
 
 while IFS= read -r file; do
