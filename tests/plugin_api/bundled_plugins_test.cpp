@@ -2,7 +2,6 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <limits>
 
 #include "tests/plugin_api/fake_host.h"
@@ -62,18 +61,6 @@ tenon_status declare(const tenon_builder* builder, const tenon_declaration* decl
                   std::vector<int64_t>(declaration->shape, declaration->shape + declaration->rank), declaration->b});
   return TENON_OK;
 }
-
-struct Accuracy : Loaded<tenon_metric> {
-  Accuracy() : Loaded("accuracy") { create({{"ignore_index", tenon_int(-100)}, {"top_k", tenon_int(1)}}); }
-
-  double compute(int64_t correct, int64_t total) {
-    tenon_tensor* states[] = {host.make_tensor({}, {correct}), host.make_tensor({}, {total})};
-    const tenon_frame frame = {sizeof frame, states, 2, 0, 0, 1, 0, 0, 1, 0};
-    double figure = -1;
-    CHECK(table->compute(self, &frame, &figure, 1) == TENON_OK);
-    return figure;
-  }
-};
 
 struct EarlyStopping : Loaded<tenon_callback> {
   EarlyStopping() : Loaded("early_stopping") {}
@@ -150,23 +137,6 @@ TEST_CASE_FIXTURE(Mlp, "mlp says what to set when a sample has another size") {
   const tenon_frame frame = {sizeof frame, nullptr, 0, 1, 0, 1, 0, 0, 1, 0};
   CHECK(table->forward(self, &frame, &input, 1, &output, 1) == TENON_INVALID_ARGUMENT);
   CHECK(host.failure == "a sample of \"image\" has 9 values; expected 4; set params.inputs to 9");
-}
-
-TEST_CASE_FIXTURE(Accuracy, "accuracy is correct over total") {
-  CHECK(compute(3, 4) == 0.75);
-  CHECK(std::isnan(compute(0, 0)));
-}
-
-TEST_CASE_FIXTURE(Accuracy, "accuracy adds each batch to its two states") {
-  tenon_tensor* states[] = {host.make_tensor({}, {0}), host.make_tensor({}, {0})};
-  const tenon_frame frame = {sizeof frame, states, 2, 0, 0, 1, 0, 0, 1, 0};
-  tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2})};
-  REQUIRE(table->update(self, &frame, inputs, 2) == TENON_OK);
-  std::vector<const void*> targets;
-  for (const Call& call : host.calls) {
-    if (call.op == "aten::add_.Tensor") targets.push_back(call.args[0].as.p);
-  }
-  CHECK(targets == std::vector<const void*>{states[0], states[1]});
 }
 
 TEST_CASE_FIXTURE(EarlyStopping, "early_stopping waits as many validations as its patience") {
