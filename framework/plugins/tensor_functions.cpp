@@ -92,6 +92,23 @@ const void* get_extension(std::string_view id) {
   return nullptr;
 }
 
+// Without a word to say of it: most tensors fit, step after step. False also where only the long way can tell.
+bool fits(const at::Tensor& tensor, const Port& port, Extents& extents) {
+  const uint64_t dtype = TENON_DTYPE_BIT(to_dtype(tensor.scalar_type()));
+  if (port.dtypes != TENON_ANY_DTYPE && (port.dtypes & dtype) == 0) return false;
+  if (port.shape.any) return true;
+  const auto rank = static_cast<size_t>(tensor.dim());
+  const std::vector<ShapePattern::Extent>& wanted = port.shape.extents;
+  if (rank < wanted.size() || (rank > wanted.size() && !port.shape.open_ended) || !port.shape.rest.empty())
+    return false;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const int64_t found = tensor.size(static_cast<int64_t>(i));
+    const int64_t size = wanted[i].size ? *wanted[i].size : extents.emplace(wanted[i].name, found).first->second;
+    if (size != found) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int32_t to_dtype(at::ScalarType type) {
@@ -107,6 +124,7 @@ at::ScalarType to_scalar_type(int32_t dtype) {
 }
 
 std::optional<std::string> find_mismatch(const at::Tensor& tensor, const Port& port, Extents& extents) {
+  if (fits(tensor, port, extents)) return std::nullopt;
   return find_mismatch(exact_shape(tensor.sizes().vec()), TENON_DTYPE_BIT(to_dtype(tensor.scalar_type())), port,
                        extents);
 }
