@@ -62,11 +62,9 @@ int overfit(const CommandLine& line) {
   prepare(opened.plan, line.samples);
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue);
   const pipeline::OverfitReport report = pipeline::overfit(training, line.steps, line.threshold);
-  std::printf("%lld samples: loss %s, after %lld steps %s; %s %s\n", static_cast<long long>(report.samples),
-              artifacts::print_number(report.first_loss).c_str(), static_cast<long long>(report.steps),
-              artifacts::print_number(report.last_loss).c_str(),
-              report.is_reached ? "below the threshold of" : "NOT below the threshold of",
-              artifacts::print_number(line.threshold).c_str());
+  std::printf("%lld samples: loss %.4g, after %lld steps %.4g; %s the threshold of %.4g\n",
+              static_cast<long long>(report.samples), report.first_loss, static_cast<long long>(report.steps),
+              report.last_loss, report.is_reached ? "below" : "NOT below", line.threshold);
   if (report.is_reached) return 0;
   explain(report, opened.plan.optimizer.lr);
   return kNotReached;
