@@ -90,10 +90,14 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
   announce_(Event::grads_ready);
 
   at::Tensor norm;
-  if (plan.clip_value > 0) gradients_.clip_value(plan.clip_value);
   if (with_norm || plan.clip_norm > 0) norm = gradients_.norm();
   post(norm);
   readback_.settle();
+  // Only now: an infinite gradient that is clipped could no longer be named.
+  if (plan.clip_value > 0) {
+    gradients_.clip_value(plan.clip_value);
+    if (plan.clip_norm > 0) norm = gradients_.norm();
+  }
   if (plan.clip_norm > 0) gradients_.clip_norm(norm, plan.clip_norm);
   update(rates);
 }
@@ -160,7 +164,7 @@ bool TrainStep::is_finite(const StepFigures& figures, const Gradients::Magnitude
 
 void TrainStep::update(const optimization::StepRates& rates) {
   announce_(Event::optimizer_before);
-  if (groups_.has_gradient() && !was_skipped_) 
+  if (groups_.has_gradient() && !was_skipped_)
     training_.optimizer->step(rates, readback_.is_immediate() ? at::Tensor() : found_);
   if (training_.scaler) training_.scaler->update(found_);
   training_.optimizer->zero_grad();
