@@ -125,6 +125,45 @@ void connect_metrics(const Training& training, DataFlow& flow) {
                                    training.plan->metrics[i], training.model, flow.transforms.fields()));
 }
 
+// Model, losses, metrics and validation data; to train also the optimizer, the callbacks and the training data.
+Training build_components(const config::RunPlan& plan, const plugins::Catalogue& catalogue, bool trains) {
+  prepare_libtorch(plan.run);
+  const c10::Device device(c10::kCPU);
+  precision::require_supported(plan.train.precision, device, plan.train.precision_place);
+  plugins::Model model = build_model(plan, catalogue);
+  auto optimizer = trains ? optimization::Optimizer::make(plan.optimizer, trainable_tensors(plan, model)) : nullptr;
+
+  Training training{&plan,
+                    std::move(model),
+                    {},
+                    {},
+                    {},
+                    {},
+                    nullptr,
+                    {},
+                    0,
+                    0,
+                    std::move(optimizer),
+                    optimization::Schedule::make({}, 0, {1, 1})};
+  training.device = device;
+  training.precision = plan.train.precision;
+  for (const config::LossPlan& loss : plan.losses)
+    training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
+  for (const config::MetricPlan& metric : plan.metrics)
+    training.metrics.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric);
+  if (trains)
+    for (const config::ComponentPlan& callback : plan.callbacks)
+      training.callbacks.emplace_back(catalogue.find(ComponentKind::callback, callback.use), callback);
+  training.figure_names = name_figures(plan, training.losses, training.metrics);
+
+  if (trains) training.train = build_data(training, catalogue, plan.data.train);
+  for (const config::NamedDataset& dataset : plan.data.validation) {
+    training.validation.push_back(build_data(training, catalogue, dataset));
+    connect_metrics(training, *training.validation.back());
+  }
+  return training;
+}
+
 }  // namespace
 
 void DataFlow::add_skipped(NamedFigures& figures) const {
@@ -142,46 +181,13 @@ Flow DataFlow::to_flow(const data::Batch& batch, bool training) const {
 }
 
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
-  prepare_libtorch(plan.run);
-  const c10::Device device(c10::kCPU);
-  precision::require_supported(plan.train.precision, device, plan.train.precision_place);
-  plugins::Model model = build_model(plan, catalogue);
-  auto optimizer = optimization::Optimizer::make(plan.optimizer, trainable_tensors(plan, model));
-
-  Training training{&plan,
-                    std::move(model),
-                    {},
-                    {},
-                    {},
-                    {},
-                    nullptr,
-                    {},
-                    0,
-                    0,
-                    std::move(optimizer),
-                    optimization::Schedule::make({}, 0, {1, 1})};
-  for (const config::LossPlan& loss : plan.losses)
-    training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
-  for (const config::MetricPlan& metric : plan.metrics)
-    training.metrics.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric);
-  for (const config::ComponentPlan& callback : plan.callbacks)
-    training.callbacks.emplace_back(catalogue.find(ComponentKind::callback, callback.use), callback);
-  training.figure_names = name_figures(plan, training.losses, training.metrics);
-
-  training.train = build_data(training, catalogue, plan.data.train);
-  for (const config::NamedDataset& dataset : plan.data.validation) {
-    training.validation.push_back(build_data(training, catalogue, dataset));
-    connect_metrics(training, *training.validation.back());
-  }
-
+  Training training = build_components(plan, catalogue, /*trains=*/true);
   const int64_t accumulate = plan.train.accumulate;
   training.steps_per_epoch = (training.train->feed.batches() + accumulate - 1) / accumulate;
   training.total_steps = count_total_steps(plan.train, training.steps_per_epoch);
   training.schedule =
       optimization::Schedule::make(plan.schedule, plan.optimizer.lr, {training.total_steps, training.steps_per_epoch});
-  training.device = device;
-  training.precision = plan.train.precision;
-  if (plan.train.precision == config::Precision::fp16) training.scaler.emplace(device);
+  if (plan.train.precision == config::Precision::fp16) training.scaler.emplace(training.device);
   if (plan.train.average)
     training.average = std::make_unique<optimization::WeightAverage>(
         *plan.train.average, select_tensors(training.model, /*only_trainable=*/false));
@@ -189,24 +195,7 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
 }
 
 Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
-  prepare_libtorch(plan.run);
-  Training training{&plan,   build_model(plan, catalogue),
-                    {},      {},
-                    {},      {},
-                    nullptr, {},
-                    0,       0,
-                    nullptr, optimization::Schedule::make({}, 0, {1, 1})};
-  training.precision = plan.train.precision;
-  for (const config::LossPlan& loss : plan.losses)
-    training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
-  for (const config::MetricPlan& metric : plan.metrics)
-    training.metrics.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric);
-  training.figure_names = name_figures(plan, training.losses, training.metrics);
-  for (const config::NamedDataset& dataset : plan.data.validation) {
-    training.validation.push_back(build_data(training, catalogue, dataset));
-    connect_metrics(training, *training.validation.back());
-  }
-  return training;
+  return build_components(plan, catalogue, /*trains=*/false);
 }
 
 }  // namespace tenon::pipeline
