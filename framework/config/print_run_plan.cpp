@@ -140,6 +140,20 @@ void write_train(PlanWriter& writer, const TrainSection& train) {
   writer.key("every", to_string(average.every));
 }
 
+void write_distributed(PlanWriter& writer, const DistributedSection& distributed) {
+  writer.table("distributed");
+  writer.key("processes", distributed.processes);
+  writer.key("backend", to_string(distributed.backend));
+  writer.key("interface", distributed.interface);
+  writer.key("timeout_s", distributed.timeout_s);
+  writer.key("bucket_mib", distributed.bucket_mib);
+  writer.key("first_bucket_mib", distributed.first_bucket_mib);
+  writer.key("compression", to_string(distributed.compression));
+  writer.key("find_unused_parameters", distributed.find_unused_parameters);
+  writer.key("static_graph", distributed.static_graph);
+  writer.key("synchronize_batch_norm", distributed.synchronize_batch_norm);
+}
+
 void write_training(PlanWriter& writer, const RunPlan& plan) {
   write_train(writer, plan.train);
   write_optimizer(writer, plan.optimizer);
@@ -163,6 +177,7 @@ std::string print_run_plan(const RunPlan& plan) {
   write_data(writer, plan.data);
   write_components(writer, plan);
   write_training(writer, plan);
+  write_distributed(writer, plan.distributed);
   return writer.take();
 }
 

@@ -34,6 +34,9 @@ constexpr const char* kBatchLimits = "[0, 1e9]";
 constexpr const char* kThreads = "[0, 4096]";
 constexpr const char* kBatchesAhead = "[1, 1e6]";   // also those of one step
 constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of every random stream
+constexpr const char* kProcesses = "[1, 4096]";
+constexpr const char* kTimeouts = "[0.001, 1e6]";  // whole milliseconds
+constexpr const char* kBucketSizes = "(0, 1e6]";
 constexpr const char* kPriorities = "[-1e9, 1e9]";  // 32 bits
 constexpr const char* kSteps = "[1, 1e15]";         // counted exactly by a double
 
@@ -215,6 +218,20 @@ void read_log(TableReader table, LogConfig& log) {
   table.reject_unknown_keys();
 }
 
+void read_distributed(TableReader table, DistributedConfig& distributed) {
+  table.read("processes", distributed.processes, kProcesses);
+  table.read("backend", distributed.backend, {"auto", "gloo", "nccl"});
+  table.read("interface", distributed.interface);
+  table.read("timeout_s", distributed.timeout_s, kTimeouts);
+  table.read("bucket_mib", distributed.bucket_mib, kBucketSizes);
+  table.read("first_bucket_mib", distributed.first_bucket_mib, kBucketSizes);
+  table.read("compression", distributed.compression, {"none", "fp16", "bf16"});
+  table.read("find_unused_parameters", distributed.find_unused_parameters);
+  table.read("static_graph", distributed.static_graph);
+  table.read("synchronize_batch_norm", distributed.synchronize_batch_norm);
+  table.reject_unknown_keys();
+}
+
 void read_document(TableReader table, RunConfig& config) {
   read_run(table.table("run"), config.run);
   read_plugins(table.table("plugins"), config);
@@ -229,6 +246,7 @@ void read_document(TableReader table, RunConfig& config) {
   read_validation(table.table("validation"), config.validation);
   read_checkpoint(table.table("checkpoint"), config.checkpoint);
   read_log(table.table("log"), config.log);
+  read_distributed(table.table("distributed"), config.distributed);
   table.reject_unknown_keys();
 }
 

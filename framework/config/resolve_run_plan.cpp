@@ -7,6 +7,7 @@
 #include "framework/config/mistakes.h"
 #include "framework/config/resolve_choice.h"
 #include "framework/config/resolve_component.h"
+#include "framework/config/resolve_distributed.h"
 #include "framework/config/resolve_optimizer.h"
 #include "framework/config/resolve_params.h"
 #include "framework/config/resolve_schedule.h"
@@ -253,6 +254,7 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   plan.validation = resolve_validation(config, mistakes);
   plan.checkpoint = resolve_checkpoint(config.checkpoint);
   plan.log = resolve_log(config.log);
+  plan.distributed = resolve_distributed(config.distributed, mistakes);
   mistakes.throw_if_any();
   return plan;
 }

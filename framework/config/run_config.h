@@ -132,6 +132,19 @@ struct LogConfig {
   Setting<Period> every;
 };
 
+struct DistributedConfig {
+  Setting<int64_t> processes;
+  Setting<std::string> backend;
+  Setting<std::string> interface;
+  Setting<double> timeout_s;
+  Setting<double> bucket_mib;
+  Setting<double> first_bucket_mib;
+  Setting<std::string> compression;
+  Setting<bool> find_unused_parameters;
+  Setting<bool> static_graph;
+  Setting<bool> synchronize_batch_norm;
+};
+
 struct RunConfig {
   std::filesystem::path file;                             // as the user named it
   std::filesystem::path folder;                           // of the file, absolute: what relative paths in it start from
@@ -151,6 +164,7 @@ struct RunConfig {
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   LogConfig log;
+  DistributedConfig distributed;
 };
 
 }  // namespace tenon::config

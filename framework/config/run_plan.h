@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "framework/config/distributed_plan.h"
 #include "framework/config/optimizer_plan.h"
 #include "framework/config/period.h"
 #include "framework/config/schedule_plan.h"
@@ -206,6 +207,7 @@ struct RunPlan {
   ValidationSection validation;
   CheckpointSection checkpoint;
   LogSection log;
+  DistributedSection distributed;
 };
 
 }  // namespace tenon::config

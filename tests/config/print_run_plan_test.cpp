@@ -123,6 +123,18 @@ keep = 3
 
 [log]
 every = "50 steps"
+
+[distributed]
+processes = 1
+backend = "auto"
+interface = ""
+timeout_s = 100.0
+bucket_mib = 25.0
+first_bucket_mib = 1.0
+compression = "none"
+find_unused_parameters = false
+static_graph = false
+synchronize_batch_norm = false
 )");
 }
 
@@ -161,6 +173,10 @@ TEST_CASE("a printed plan read from elsewhere is the same plan") {
       {"schedule={use='warmup_stable_decay', shape='one_minus_sqrt'}"},
       {"schedule={use='reduce_on_plateau', mode='max', threshold_mode='abs'}"},
       {"validation.every=90 minutes", "checkpoint.every=never", "log.every=0.1 seconds", "checkpoint.keep=1"},
+      {"distributed={processes=3, backend='gloo', interface='eth0', timeout_s=0.5, bucket_mib=8, "
+       "first_bucket_mib=0.5}"},
+      {"distributed={backend='nccl', compression='fp16', find_unused_parameters=true, synchronize_batch_norm=true}"},
+      {"distributed={compression='bf16', static_graph=true}"},
   };
   for (const auto& overrides : runs) {
     CAPTURE(overrides.empty() ? "" : overrides[0]);
@@ -274,7 +290,19 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "validation.at_start=true",
        "checkpoint.every=1 step",
        "checkpoint.keep=1",
-       "log.every=1 step"},
+       "log.every=1 step",
+       "distributed.processes=2",
+       "distributed.backend=gloo",
+       "distributed.backend=nccl",
+       "distributed.interface=eth0",
+       "distributed.timeout_s=1",
+       "distributed.bucket_mib=1",
+       "distributed.first_bucket_mib=2",
+       "distributed.compression=fp16",
+       "distributed.compression=bf16",
+       "distributed.find_unused_parameters=true",
+       "distributed.static_graph=true",
+       "distributed.synchronize_batch_norm=true"},
       {"optimizer.lr=2", "optimizer.momentum=0.5", "optimizer.dampening=0.5", "optimizer.weight_decay=0.5",
        "optimizer.nesterov=true"},
       {"schedule.use=constant", "schedule.warmup_fraction=0.5", "schedule.div_factor=1", "schedule.final_div_factor=1",

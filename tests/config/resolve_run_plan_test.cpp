@@ -55,6 +55,16 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(to_string(plan.checkpoint.every) == "1 epoch");
   CHECK(plan.checkpoint.keep == 3);
   CHECK(to_string(plan.log.every) == "50 steps");
+  CHECK(plan.distributed.processes == 1);
+  CHECK(plan.distributed.backend == Backend::automatic);
+  CHECK(plan.distributed.interface.empty());
+  CHECK(plan.distributed.timeout_s == 100);
+  CHECK(plan.distributed.bucket_mib == 25);
+  CHECK(plan.distributed.first_bucket_mib == 1);
+  CHECK(plan.distributed.compression == Compression::none);
+  CHECK_FALSE(plan.distributed.find_unused_parameters);
+  CHECK_FALSE(plan.distributed.static_graph);
+  CHECK_FALSE(plan.distributed.synchronize_batch_norm);
   CHECK(std::holds_alternative<ConstantSchedule>(plan.schedule.shape));
 }
 

@@ -1,0 +1,190 @@
+#include "framework/distributed/world.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "framework/distributed/node_list.h"
+#include "framework/support/error.h"
+
+namespace tenon::distributed {
+namespace {
+
+constexpr int64_t kMostProcesses = 1'000'000;
+
+// The environment of one launcher: `way_out` says what to do where its variables make no sense.
+class Variables {
+ public:
+  Variables(const std::function<const char*(const char*)>& environment, std::string way_out)
+      : environment_(environment), way_out_(std::move(way_out)) {}
+
+  // Empty where it is not set, or set to nothing.
+  std::string text(const char* name) const {
+    const char* value = environment_(name);
+    return value ? value : "";
+  }
+  bool has(const char* name) const { return !text(name).empty(); }
+
+  // Throws unless the variable is an integer from `least` to `most`.
+  int64_t number(const char* name, int64_t least, int64_t most) const {
+    const std::string found = require(name);
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(found.data(), found.data() + found.size(), value);
+    if (error != std::errc() || end != found.data() + found.size() || value < least || value > most)
+      refuse(describe(name), "an integer from " + std::to_string(least) + " to " + std::to_string(most));
+    return value;
+  }
+
+  std::string require(const char* name) const {
+    if (!has(name)) refuse(describe(name), "a value");
+    return text(name);
+  }
+
+  // "RANK is "3"", "RANK is not set"
+  std::string describe(const char* name) const {
+    return std::string(name) + (has(name) ? " is \"" + text(name) + "\"" : " is not set");
+  }
+
+  [[noreturn]] void refuse(const std::string& found, const std::string& expected) const {
+    throw support::Error(support::ErrorKind::configuration,
+                         "environment: " + found + "; expected " + expected + "; " + way_out_);
+  }
+
+ private:
+  const std::function<const char*(const char*)>& environment_;
+  std::string way_out_;
+};
+
+// What the numbers of a world are called where they come from.
+struct Names {
+  const char* rank;
+  const char* size;
+  const char* local_rank;
+  const char* local_size;
+};
+
+void refuse_contradictions(const World& world, const Variables& variables, const Names& names) {
+  const auto both = [&](const char* one, const char* other) {
+    return variables.describe(one) + " and " + variables.describe(other);
+  };
+  if (world.rank >= world.size) variables.refuse(both(names.rank, names.size), "a rank below the number of processes");
+  if (world.local_size > world.size)
+    variables.refuse(both(names.local_size, names.size), "no more processes on this machine than there are");
+  if (world.local_rank >= world.local_size)
+    variables.refuse(both(names.local_rank, names.local_size), "a rank below the number of processes on this machine");
+  if (world.is_one_machine() && world.local_rank != world.rank)
+    variables.refuse(both(names.rank, names.local_rank), "the same rank twice, since all processes are on one machine");
+}
+
+bool was_started_by_tenon(const Variables& variables) {
+  return variables.text(variables::kLauncherPid) == std::to_string(getppid());
+}
+
+World read_tenon(const std::function<const char*(const char*)>& environment) {
+  const Variables variables(environment, "these variables are for Tenon's launcher alone to set");
+  World world;
+  world.launcher = World::Launcher::tenon;
+  world.rank = world.local_rank = variables.number(variables::kRank, 0, kMostProcesses);
+  world.size = world.local_size = variables.number(variables::kWorldSize, 1, kMostProcesses);
+  world.attempt = variables.number(variables::kAttempt, 0, INT32_MAX);
+  refuse_contradictions(world, variables,
+                        {variables::kRank, variables::kWorldSize, variables::kRank, variables::kWorldSize});
+  if (world.size == 1) return world;
+  world.master_address = variables.require(variables::kMasterAddress);
+  world.master_port = static_cast<uint16_t>(variables.number(variables::kMasterPort, 1, UINT16_MAX));
+  if (world.is_first() && variables.has(variables::kListenFd))
+    world.listen_fd = static_cast<int>(variables.number(variables::kListenFd, 0, INT32_MAX));
+  return world;
+}
+
+World read_torchrun(const std::function<const char*(const char*)>& environment) {
+  const Variables variables(environment,
+                            "start the processes with torchrun --no-python, or unset RANK and WORLD_SIZE to run as "
+                            "one process");
+  World world;
+  world.launcher = World::Launcher::torchrun;
+  world.rank = variables.number("RANK", 0, kMostProcesses);
+  world.size = variables.number("WORLD_SIZE", 1, kMostProcesses);
+  world.local_rank = variables.number("LOCAL_RANK", 0, kMostProcesses);
+  world.local_size = variables.number("LOCAL_WORLD_SIZE", 1, kMostProcesses);
+  if (variables.has("TORCHELASTIC_RESTART_COUNT"))
+    world.attempt = variables.number("TORCHELASTIC_RESTART_COUNT", 0, INT32_MAX);
+  refuse_contradictions(world, variables, {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"});
+  if (world.size == 1) return world;
+  world.master_address = variables.require("MASTER_ADDR");
+  world.master_port = static_cast<uint16_t>(variables.number("MASTER_PORT", 1, UINT16_MAX));
+  world.store_is_launchers = variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  return world;
+}
+
+// srun says how many processes its step has; in a batch script, or in a shell on an allocation, there is no step, or
+// one of one process, whatever SLURM_NTASKS asks for.
+int64_t count_slurm_tasks(const Variables& variables) {
+  if (!variables.has("SLURM_STEP_ID") || !variables.has("SLURM_PROCID")) return 1;
+  for (const char* name : {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"})
+    if (variables.has(name)) return variables.number(name, 1, kMostProcesses);
+  return 1;
+}
+
+constexpr const char* kStepTasks = "SLURM_STEP_TASKS_PER_NODE";
+
+int64_t read_slurm_local_size(const World& world, const Variables& variables) {
+  if (!variables.has(kStepTasks)) return variables.number("SLURM_NTASKS_PER_NODE", 1, kMostProcesses);
+  const auto tasks = parse_tasks_per_node(variables.text(kStepTasks));
+  if (!tasks) variables.refuse(variables.describe(kStepTasks), "numbers of tasks such as \"2(x3),1\"");
+  if (std::accumulate(tasks->begin(), tasks->end(), int64_t{0}) != world.size)
+    variables.refuse(variables.describe(kStepTasks) + " in a step of " + std::to_string(world.size) + " tasks",
+                     "as many in all");
+  if (tasks->size() == 1) return tasks->front();
+  return tasks->at(static_cast<size_t>(variables.number("SLURM_NODEID", 0, static_cast<int64_t>(tasks->size()) - 1)));
+}
+
+std::string read_slurm_master(const World& world, const Variables& variables) {
+  if (variables.has("MASTER_ADDR")) return variables.text("MASTER_ADDR");
+  if (world.is_one_machine()) return "127.0.0.1";
+  const char* const name = variables.has("SLURM_STEP_NODELIST") ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST";
+  const auto node = first_node(variables.require(name));
+  if (!node) variables.refuse(variables.describe(name), "a list of nodes such as \"node[01-04,7]\"");
+  return *node;
+}
+
+// A port that all processes of a step agree on without speaking to each other: below those that systems give to
+// outgoing connections, one for each of 10000 jobs, and others for steps that run beside each other.
+uint16_t read_slurm_port(const Variables& variables) {
+  if (variables.has("MASTER_PORT")) return static_cast<uint16_t>(variables.number("MASTER_PORT", 1, UINT16_MAX));
+  const int64_t job = variables.number("SLURM_JOB_ID", 0, INT64_C(1) << 40);
+  const int64_t step = variables.number("SLURM_STEP_ID", 0, INT64_C(1) << 40);
+  return static_cast<uint16_t>(15000 + (job + 1009 * step) % 10000);
+}
+
+World read_slurm(const Variables& variables, int64_t tasks) {
+  World world;
+  world.launcher = World::Launcher::slurm;
+  world.size = tasks;
+  world.rank = variables.number("SLURM_PROCID", 0, kMostProcesses);
+  world.local_rank = variables.number("SLURM_LOCALID", 0, kMostProcesses);
+  world.local_size = read_slurm_local_size(world, variables);
+  if (variables.has("SLURM_RESTART_COUNT")) world.attempt = variables.number("SLURM_RESTART_COUNT", 0, INT32_MAX);
+  refuse_contradictions(
+      world, variables,
+      {"SLURM_PROCID", variables.has("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS", "SLURM_LOCALID",
+       variables.has(kStepTasks) ? kStepTasks : "SLURM_NTASKS_PER_NODE"});
+  world.master_address = read_slurm_master(world, variables);
+  world.master_port = read_slurm_port(variables);
+  return world;
+}
+
+}  // namespace
+
+World read_world(const std::function<const char*(const char*)>& environment) {
+  const Variables variables(environment, "start the processes with srun, or unset SLURM_STEP_ID to run as one process");
+  if (was_started_by_tenon(variables)) return read_tenon(environment);
+  if (variables.has("RANK") || variables.has("WORLD_SIZE")) return read_torchrun(environment);
+  if (const int64_t tasks = count_slurm_tasks(variables); tasks > 1) return read_slurm(variables, tasks);
+  return {};
+}
+
+}  // namespace tenon::distributed

@@ -1,0 +1,250 @@
+#include "framework/distributed/world.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <map>
+#include <string>
+
+#include "framework/support/error.h"
+
+namespace tenon::distributed {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+using Launcher = World::Launcher;
+
+World world_of(const Environment& environment) {
+  return read_world([&](const char* name) -> const char* {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  });
+}
+
+// `environment` with other values; an empty one stands for a variable that is not set.
+Environment with(Environment environment, const Environment& changes) {
+  for (const auto& [name, value] : changes) environment[name] = value;
+  return environment;
+}
+
+// The message of the refusal, or "accepted".
+std::string refusal_of(const Environment& environment) {
+  try {
+    world_of(environment);
+  } catch (const support::Error& error) {
+    CHECK(error.kind() == support::ErrorKind::configuration);
+    return error.what();
+  }
+  return "accepted";
+}
+
+void check_refused(const Environment& environment, const std::string& message) {
+  const std::string refusal = refusal_of(environment);
+  CAPTURE(refusal);
+  CHECK(refusal.starts_with("environment: " + message));
+}
+
+void check_one_process(const World& world) {
+  CHECK(world.launcher == Launcher::none);
+  CHECK(world.rank == 0);
+  CHECK(world.size == 1);
+  CHECK(world.local_rank == 0);
+  CHECK(world.local_size == 1);
+  CHECK(world.master_address.empty());
+  CHECK(world.listen_fd == -1);
+  CHECK(world.is_one_machine());
+  CHECK(world.is_first());
+}
+
+const Environment kTenon = {{"TENON_LAUNCHER_PID", std::to_string(getppid())},
+                            {"TENON_RANK", "0"},
+                            {"TENON_WORLD_SIZE", "3"},
+                            {"TENON_MASTER_ADDR", "127.0.0.1"},
+                            {"TENON_MASTER_PORT", "41234"},
+                            {"TENON_LISTEN_FD", "7"},
+                            {"TENON_ATTEMPT", "0"}};
+
+// The third of four processes on two machines.
+const Environment kTorchrun = {{"RANK", "2"},
+                               {"WORLD_SIZE", "4"},
+                               {"LOCAL_RANK", "0"},
+                               {"LOCAL_WORLD_SIZE", "2"},
+                               {"MASTER_ADDR", "node1"},
+                               {"MASTER_PORT", "29500"},
+                               {"TORCHELASTIC_RESTART_COUNT", "1"},
+                               {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
+
+// The last of seven processes on four machines.
+const Environment kSlurm = {{"SLURM_JOB_ID", "1234567"},
+                            {"SLURM_STEP_ID", "0"},
+                            {"SLURM_NTASKS", "7"},
+                            {"SLURM_STEP_NUM_TASKS", "7"},
+                            {"SLURM_PROCID", "6"},
+                            {"SLURM_LOCALID", "0"},
+                            {"SLURM_NODEID", "3"},
+                            {"SLURM_STEP_TASKS_PER_NODE", "2(x3),1"},
+                            {"SLURM_STEP_NODELIST", "node[07-09],gpu1"}};
+
+}  // namespace
+
+TEST_CASE("a process that nobody launched is alone") {
+  check_one_process(world_of({}));
+  check_one_process(world_of({{"MASTER_ADDR", "node1"}, {"MASTER_PORT", "29500"}, {"RANK", ""}}));
+}
+
+TEST_CASE("a process of Tenon's launcher has its rank, and the first one the listening socket") {
+  const World first = world_of(kTenon);
+  CHECK(first.launcher == Launcher::tenon);
+  CHECK(first.rank == 0);
+  CHECK(first.local_rank == 0);
+  CHECK(first.size == 3);
+  CHECK(first.local_size == 3);
+  CHECK(first.master_address == "127.0.0.1");
+  CHECK(first.master_port == 41234);
+  CHECK(first.listen_fd == 7);
+  CHECK(first.attempt == 0);
+  CHECK_FALSE(first.store_is_launchers);
+  const World last = world_of(with(kTenon, {{"TENON_RANK", "2"}, {"TENON_LISTEN_FD", ""}, {"TENON_ATTEMPT", "4"}}));
+  CHECK(last.rank == 2);
+  CHECK(last.local_rank == 2);
+  CHECK(last.listen_fd == -1);
+  CHECK(last.attempt == 4);
+  CHECK_FALSE(last.is_first());
+}
+
+TEST_CASE("a program that a rank starts is not that rank") {
+  check_one_process(world_of(with(kTenon, {{"TENON_LAUNCHER_PID", "1234567890"}})));
+}
+
+TEST_CASE("Tenon's own launcher counts before torchrun, and torchrun before SLURM") {
+  Environment all = kSlurm;
+  all.insert(kTorchrun.begin(), kTorchrun.end());
+  CHECK(world_of(all).launcher == Launcher::torchrun);
+  CHECK(world_of(all).rank == 2);
+  all.insert(kTenon.begin(), kTenon.end());
+  CHECK(world_of(all).launcher == Launcher::tenon);
+  CHECK(world_of(all).rank == 0);
+}
+
+TEST_CASE("torchrun's variables are read") {
+  const World world = world_of(kTorchrun);
+  CHECK(world.launcher == Launcher::torchrun);
+  CHECK(world.rank == 2);
+  CHECK(world.size == 4);
+  CHECK(world.local_rank == 0);
+  CHECK(world.local_size == 2);
+  CHECK(world.master_address == "node1");
+  CHECK(world.master_port == 29500);
+  CHECK(world.store_is_launchers);
+  CHECK(world.attempt == 1);
+  CHECK_FALSE(world.is_one_machine());
+}
+
+TEST_CASE("only torchrun's True says that its agent serves the store") {
+  CHECK_FALSE(world_of(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).store_is_launchers);
+  CHECK_FALSE(world_of(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", ""}})).store_is_launchers);
+}
+
+TEST_CASE("one process of torchrun has a launcher and no address") {
+  const World world = world_of({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", "1"}});
+  CHECK(world.launcher == Launcher::torchrun);
+  CHECK(world.size == 1);
+  CHECK(world.master_address.empty());
+}
+
+TEST_CASE("the variables of a step of SLURM are read") {
+  const World world = world_of(kSlurm);
+  CHECK(world.launcher == Launcher::slurm);
+  CHECK(world.rank == 6);
+  CHECK(world.size == 7);
+  CHECK(world.local_rank == 0);
+  CHECK(world.local_size == 1);
+  CHECK(world.master_address == "node07");
+  CHECK(world.master_port == 15000 + 4567);
+  CHECK(world.listen_fd == -1);
+}
+
+TEST_CASE("steps of one job that run beside each other have ports of their own") {
+  const uint16_t first = world_of(kSlurm).master_port;
+  CHECK(world_of(with(kSlurm, {{"SLURM_STEP_ID", "1"}})).master_port != first);
+  CHECK(world_of(with(kSlurm, {{"SLURM_JOB_ID", "1234568"}})).master_port != first);
+}
+
+TEST_CASE("MASTER_ADDR and MASTER_PORT win over what SLURM's variables lead to") {
+  const World world = world_of(with(kSlurm, {{"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "2000"}}));
+  CHECK(world.master_address == "10.0.0.1");
+  CHECK(world.master_port == 2000);
+}
+
+TEST_CASE("a step of SLURM on one machine speaks over loopback") {
+  const World world =
+      world_of(with(kSlurm, {{"SLURM_STEP_TASKS_PER_NODE", "7"}, {"SLURM_LOCALID", "6"}, {"SLURM_NODEID", "0"}}));
+  CHECK(world.is_one_machine());
+  CHECK(world.master_address == "127.0.0.1");
+}
+
+TEST_CASE("without the step's tasks per node those that were asked for count") {
+  const World world = world_of(with(kSlurm, {{"SLURM_STEP_TASKS_PER_NODE", ""}, {"SLURM_NTASKS_PER_NODE", "2"}}));
+  CHECK(world.local_size == 2);
+  CHECK(world.size == 7);
+}
+
+TEST_CASE("a batch script, a shell on an allocation and a step of one process are one process") {
+  check_one_process(world_of(with(kSlurm, {{"SLURM_STEP_ID", ""}, {"SLURM_STEP_NUM_TASKS", ""}})));
+  check_one_process(world_of({{"SLURM_JOB_ID", "12"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}}));
+  check_one_process(world_of(with(kSlurm, {{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_ID", "4294967290"}})));
+}
+
+TEST_CASE("a missing variable is named, with a way out") {
+  check_refused(with(kTorchrun, {{"WORLD_SIZE", ""}}),
+                "WORLD_SIZE is not set; expected a value; start the processes "
+                "with torchrun --no-python, or unset RANK and WORLD_SIZE");
+  for (const char* name : {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+    check_refused(with(kTorchrun, {{name, ""}}), std::string(name) + " is not set; expected a value; start");
+  for (const char* name : {"TENON_RANK", "TENON_WORLD_SIZE", "TENON_MASTER_ADDR", "TENON_MASTER_PORT", "TENON_ATTEMPT"})
+    check_refused(with(kTenon, {{name, ""}}), std::string(name) + " is not set; expected a value; these variables are");
+  for (const char* name : {"SLURM_LOCALID", "SLURM_NODEID", "SLURM_JOB_ID"})
+    check_refused(with(kSlurm, {{name, ""}}), std::string(name) +
+                                                  " is not set; expected a value; start the processes "
+                                                  "with srun, or unset SLURM_STEP_ID");
+  check_refused(with(kSlurm, {{"SLURM_STEP_TASKS_PER_NODE", ""}}), "SLURM_NTASKS_PER_NODE is not set");
+  check_refused(with(kSlurm, {{"SLURM_STEP_NODELIST", ""}}), "SLURM_JOB_NODELIST is not set");
+}
+
+TEST_CASE("what is no number, or none in range, is quoted") {
+  check_refused(with(kTorchrun, {{"RANK", "two"}}), "RANK is \"two\"; expected an integer from 0 to ");
+  check_refused(with(kTorchrun, {{"RANK", "-1"}}), "RANK is \"-1\"; expected an integer from 0 to ");
+  check_refused(with(kTorchrun, {{"WORLD_SIZE", "4 "}}), "WORLD_SIZE is \"4 \"; expected an integer from 1 to ");
+  check_refused(with(kTorchrun, {{"WORLD_SIZE", "0"}}), "WORLD_SIZE is \"0\"; expected an integer from 1 to ");
+  check_refused(with(kTorchrun, {{"WORLD_SIZE", "99999999999999999999"}}), "WORLD_SIZE is \"99999999999999999999\"");
+  check_refused(with(kTorchrun, {{"MASTER_PORT", "65536"}}),
+                "MASTER_PORT is \"65536\"; expected an integer from 1 to 65535");
+  check_refused(with(kTorchrun, {{"TORCHELASTIC_RESTART_COUNT", "x"}}), "TORCHELASTIC_RESTART_COUNT is \"x\"");
+  check_refused(with(kTenon, {{"TENON_LISTEN_FD", "-1"}}), "TENON_LISTEN_FD is \"-1\"");
+  check_refused(with(kSlurm, {{"MASTER_PORT", "0"}}), "MASTER_PORT is \"0\"");
+  check_refused(with(kSlurm, {{"SLURM_STEP_NUM_TASKS", "many"}}), "SLURM_STEP_NUM_TASKS is \"many\"");
+  check_refused(with(kSlurm, {{"SLURM_NODEID", "4"}}), "SLURM_NODEID is \"4\"; expected an integer from 0 to 3");
+  check_refused(with(kSlurm, {{"SLURM_STEP_TASKS_PER_NODE", "2(x3)1"}}),
+                "SLURM_STEP_TASKS_PER_NODE is \"2(x3)1\"; expected numbers of tasks such as \"2(x3),1\"");
+  check_refused(with(kSlurm, {{"SLURM_STEP_NODELIST", "node["}}),
+                "SLURM_STEP_NODELIST is \"node[\"; expected a list of nodes such as");
+}
+
+TEST_CASE("numbers that contradict each other are both named") {
+  check_refused(with(kTorchrun, {{"RANK", "4"}}),
+                "RANK is \"4\" and WORLD_SIZE is \"4\"; expected a rank below the number of processes; start");
+  check_refused(with(kTorchrun, {{"LOCAL_WORLD_SIZE", "5"}}),
+                "LOCAL_WORLD_SIZE is \"5\" and WORLD_SIZE is \"4\"; expected no more processes on this machine");
+  check_refused(with(kTorchrun, {{"LOCAL_RANK", "2"}}),
+                "LOCAL_RANK is \"2\" and LOCAL_WORLD_SIZE is \"2\"; expected a rank below");
+  check_refused(with(kTorchrun, {{"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "4"}}),
+                "RANK is \"2\" and LOCAL_RANK is \"1\"; expected the same rank twice");
+  check_refused(with(kTenon, {{"TENON_RANK", "3"}}), "TENON_RANK is \"3\" and TENON_WORLD_SIZE is \"3\"");
+  check_refused(with(kSlurm, {{"SLURM_PROCID", "7"}}), "SLURM_PROCID is \"7\" and SLURM_STEP_NUM_TASKS is \"7\"");
+  check_refused(with(kSlurm, {{"SLURM_LOCALID", "1"}}),
+                "SLURM_LOCALID is \"1\" and SLURM_STEP_TASKS_PER_NODE is \"2(x3),1\"; expected a rank below");
+  check_refused(with(kSlurm, {{"SLURM_STEP_TASKS_PER_NODE", "2(x3)"}}),
+                "SLURM_STEP_TASKS_PER_NODE is \"2(x3)\" in a step of 7 tasks; expected as many in all");
+}
+
+}  // namespace tenon::distributed
