@@ -16,6 +16,7 @@
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/open_run.h"
+#include "host/ranks.h"
 #include "host/run_recorder.h"
 #include "host/signals.h"
 
@@ -51,11 +52,12 @@ void print_closing(const pipeline::RunReport& report, const RunRecorder& recorde
   std::printf("\nweights in %s\n", (recorder.last_checkpoint() / artifacts::kModelFile).c_str());
 }
 
-pipeline::RunReport train_with_observers(pipeline::Training& training, RunRecorder& recorder) {
+pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline::Recorder& recorder) {
   callbacks::Progress progress(stdout);
   const pipeline::ModelTensors tensors(training.model);
   const auto callbacks = callbacks::make_observers(training.callbacks, training.plan->callbacks, &tensors);
-  std::vector<pipeline::Observer*> observers{&progress};
+  std::vector<pipeline::Observer*> observers;
+  if (!training.group || training.group->world().is_first()) observers.push_back(&progress);
   for (const auto& callback : callbacks) observers.push_back(callback.get());
   return pipeline::train(training, observers, recorder, stop_signal());
 }
@@ -121,8 +123,15 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-int run_plan(const CommandLine& line, const OpenedRun& opened) {
-  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue);
+// Of a rank that is not the first.
+int train_silently(pipeline::Training& training) {
+  SilentRecorder recorder(training.group->share("run folder", ""));
+  const pipeline::RunReport report = train_with_observers(training, recorder);
+  return report.signal != 0 ? 128 + report.signal : 0;
+}
+
+int run_plan(const CommandLine& line, const OpenedRun& opened, distributed::ProcessGroup* group) {
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, group);
   if (line.action == CommandLine::Action::check) {
     std::fputs(config::print_run_plan(opened.plan).c_str(), stdout);
     if (std::fflush(stdout) != 0)
@@ -130,21 +139,35 @@ int run_plan(const CommandLine& line, const OpenedRun& opened) {
     return 0;
   }
   catch_stop_signals();
+  if (group && !group->world().is_first()) return train_silently(training);
   RunRecorder recorder(opened.plan, opened.catalogue, line.arguments);
+  if (group) group->share("run folder", recorder.folder().string());
   return train_and_record(training, recorder);
+}
+
+int run_dry(const CommandLine& line, OpenedRun& opened, distributed::ProcessGroup* group) {
+  const TemporaryFolder folder;
+  shorten(opened.plan, folder.path());
+  const int exit_code = run_plan(line, opened, group);
+  if (exit_code == 0 && (!group || group->world().is_first()))
+    std::printf("dry run: one step, its validation and a checkpoint went well; nothing of it is kept\n");
+  return exit_code;
 }
 
 }  // namespace
 
 int run(const CommandLine& line) {
   OpenedRun opened = open_run(line);
-  if (!line.is_dry_run) return run_plan(line, opened);
-  const TemporaryFolder folder;
-  shorten(opened.plan, folder.path());
-  const int exit_code = run_plan(line, opened);
-  if (exit_code == 0)
-    std::printf("dry run: one step, its validation and a checkpoint went well; nothing of it is kept\n");
-  return exit_code;
+  const bool trains = line.action != CommandLine::Action::check;
+  const auto group = join_ranks(trains ? distributed::read_world() : distributed::World(), opened);
+  try {
+    const int exit_code = line.is_dry_run ? run_dry(line, opened, group.get()) : run_plan(line, opened, group.get());
+    if (group) group->meet();
+    return exit_code;
+  } catch (const std::exception& error) {
+    if (group) end_rank(*group, error);
+    throw;
+  }
 }
 
 }  // namespace tenon::host

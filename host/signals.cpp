@@ -1,5 +1,6 @@
 #include "host/signals.h"
 
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,7 +113,38 @@ void report_crash(int signal) {
   raise(signal);
 }
 
+// Only the main thread itself may look at its breadcrumb, so it is interrupted for a moment.
+std::atomic<const plugins::Breadcrumb*> seen_place{nullptr};
+
+void look_at_place(int) {
+  static plugins::Breadcrumb copy;
+  copy = plugins::breadcrumb();
+  seen_place.store(&copy, std::memory_order_release);
+}
+
 }  // namespace
+
+std::string describe_main_thread() {
+  const int signal = SIGRTMIN + 1;
+  struct sigaction action {};
+  action.sa_handler = look_at_place;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+  seen_place = nullptr;
+  // The first thread of a process has its number.
+  syscall(SYS_tgkill, getpid(), getpid(), signal);
+  const plugins::Breadcrumb* place = nullptr;
+  for (int tries = 0; tries < 100 && !place; ++tries) {
+    usleep(10'000);
+    place = seen_place.load(std::memory_order_acquire);
+  }
+  if (!place) return "stopped, or in a system call that does not return";
+  if (!place->component) return place->file ? std::string("opening ") + place->file : "at work outside of any plugin";
+  std::string text = "in " + place->component->describe() + ", function " + place->function;
+  if (place->at.unit) text += ", " + place->at();
+  return text;
+}
 
 void catch_stop_signals() {
   struct sigaction action {};

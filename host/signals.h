@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 
 namespace tenon::host {
 
@@ -9,6 +10,10 @@ namespace tenon::host {
 // once. SIGPIPE and SIGXFSZ are ignored.
 void catch_stop_signals();
 const std::atomic<int>& stop_signal();  // 0: none arrived
+
+// What the main thread is doing, "in plugins/x.so, model x, function forward, step 3": for messages about a process
+// that does not come. [any thread but the main one]
+std::string describe_main_thread();
 
 // From here on SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT print the plugin, component and function that this thread
 // was in, before the process ends by that very signal.

@@ -18,27 +18,31 @@ bool is_training(const config::RunPlan& plan, const config::NamedDataset& datase
   return &dataset == &plan.data.train;
 }
 
-LoaderOptions make_loader_options(const config::RunPlan& plan, const config::NamedDataset& dataset) {
+LoaderOptions make_loader_options(const config::RunPlan& plan, const config::NamedDataset& dataset,
+                                  const Share& share) {
   const config::DataSection& data = plan.data;
   return {.batch_size = is_training(plan, dataset) ? data.batch_size : data.validation_batch_size,
           .workers = data.workers,
           .prefetch = data.prefetch,
           .seed = derive_dataset_seed(plan.run.seed, dataset.name),
+          .rank = static_cast<uint32_t>(share.rank),
           .skip_bad_samples = data.on_error == config::OnError::skip};
 }
 
 // Validation data is read once, in its own order.
-SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::NamedDataset& dataset) {
+SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::NamedDataset& dataset,
+                                    const Share& share) {
   const config::DataSection& data = plan.data;
-  SamplerOptions options{.subset = dataset.subset, .subset_seed = data.subset_seed};
+  SamplerOptions options{
+      .subset = dataset.subset, .subset_seed = data.subset_seed, .rank = share.rank, .world = share.world};
   if (is_training(plan, dataset)) {
     options.kind = data.sampler;
     options.shuffle = data.shuffle;
     options.seed = plan.run.seed;
     options.batch_size = data.batch_size;
-    options.most = data.limit_batches * data.batch_size;
+    options.most = data.limit_batches * data.batch_size * share.world;
   } else {
-    options.most = data.validation_limit_batches * data.validation_batch_size;
+    options.most = data.validation_limit_batches * data.validation_batch_size * share.world;
   }
   return options;
 }
@@ -65,8 +69,9 @@ SampleTraits read_traits(const plugins::Dataset& dataset, const config::NamedDat
   return traits;
 }
 
-Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& plan, const config::NamedDataset& named) {
-  const SamplerOptions options = make_sampler_options(plan, named);
+Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& plan, const config::NamedDataset& named,
+                     const Share& share) {
+  const SamplerOptions options = make_sampler_options(plan, named, share);
   Sampler sampler(dataset.size(), options, read_traits(dataset, named, options.kind));
   if (sampler.size() == 0)
     throw Error(ErrorKind::configuration, named.place + ": the subset " + config::to_string(named.subset) + " of " +
@@ -77,14 +82,19 @@ Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& pla
 
 }  // namespace
 
-Feed::Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset)
+Feed::Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
+           const Share& share)
     : dataset_(catalogue.find(config::ComponentKind::dataset, dataset.use), dataset),
       samples_(dataset_),
-      sampler_(make_sampler(dataset_, plan, dataset)),
-      options_(make_loader_options(plan, dataset)),
+      share_(share),
+      sampler_(make_sampler(dataset_, plan, dataset, share)),
+      options_(make_loader_options(plan, dataset, share)),
       loader_(samples_, options_) {}
 
-int64_t Feed::batches() const { return sampler_.size() / batch_size() + (sampler_.size() % batch_size() != 0); }
+int64_t Feed::batches() const {
+  const int64_t together = batch_size() * share_.world;
+  return sampler_.size() / together + (sampler_.size() % together != 0);
+}
 
 void Feed::start(int64_t epoch) {
   skipped_.start_pass();
@@ -98,13 +108,13 @@ const Batch* Feed::next() {
   if (!batch) return nullptr;
   ++batches_;
   skipped_.add(*batch);
-  if (skipped() == sampler_.size()) refuse_empty_pass();
+  if (share_.world == 1 && skipped() == sampler_.size()) refuse_empty_pass();
   return batch;
 }
 
 uint64_t Feed::batch_seed() const {
   return support::derive_seed(options_.seed, support::StreamPurpose::batch, static_cast<uint32_t>(epoch_),
-                              static_cast<uint64_t>(batches_));
+                              static_cast<uint64_t>(batches_ * share_.world + share_.rank));
 }
 
 void Feed::refuse_empty_pass() const {

@@ -13,28 +13,36 @@
 
 namespace tenon::data {
 
+// Which part of each epoch a process reads, see Sampler.
+struct Share {
+  int64_t rank = 0;
+  int64_t world = 1;
+};
+
 // Not movable: parts point to each other.
 class Feed {
  public:
   // `dataset` is one of the plan's. Throws Error(configuration) for a subset without samples, and for a sampler that
   // goes by what the dataset does not know; and as plugins::Dataset and Loader do.
-  Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset);
+  Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
+       const Share& share = {});
 
   const plugins::Dataset& dataset() const { return dataset_; }
   const Sampler& sampler() const { return sampler_; }
   Loader& loader() { return loader_; }  // for a pass in another order
   int64_t batch_size() const { return options_.batch_size; }
-  int64_t batches() const;  // of a pass
+  int64_t batches() const;  // of a pass; of a process whose share is smaller the last may be missing
   bool may_skip() const { return options_.skip_bad_samples; }
 
   // Begins a pass over the samples of `epoch`; 0 for one that is always the same.
   void start(int64_t epoch);
 
   // The next batch, see Loader; of samples that were left out the log says why. Throws Error(data) where that is every
-  // sample of the pass.
+  // sample of the pass, and no other process reads any.
   const Batch* next();
 
-  // Random bits for the batch that next() gave last: of the seed, the dataset, the epoch and the batch's number.
+  // Random bits for the batch that next() gave last: of the seed, the dataset, the epoch and the batch's number among
+  // those of all processes.
   uint64_t batch_seed() const;
 
   // Samples that the pass has lacked so far.
@@ -45,6 +53,7 @@ class Feed {
 
   plugins::Dataset dataset_;
   PluginSamples samples_;
+  Share share_;
   Sampler sampler_;
   LoaderOptions options_;
   Loader loader_;

@@ -43,7 +43,7 @@ void convert(const std::vector<plugins::NamedTensor>& tensors, const config::Tra
   }
 }
 
-plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
+plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue, int64_t rank) {
   // Before create, because a native model initialises its tensors in its constructor.
   torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
   plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
@@ -51,8 +51,9 @@ plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue
   check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
   if (!plan.model.weights.empty()) load_weights(plan.model.weights, model.tensors());
   convert(model.tensors(), plan.train);
-  // What is drawn from here on (dropout) does not depend on how many numbers the initialisation drew.
-  torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::training));
+  // What is drawn from here on (dropout) does not depend on how many numbers the initialisation drew, and differs
+  // between ranks, which had the same until now.
+  torch::manual_seed(torch_seed(plan.run.seed + static_cast<uint64_t>(rank), support::StreamPurpose::training));
   return model;
 }
 
@@ -110,7 +111,9 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
 std::unique_ptr<DataFlow> build_data(const Training& training, const plugins::Catalogue& catalogue,
                                      const config::NamedDataset& dataset) {
   const config::RunPlan& plan = *training.plan;
-  auto flow = std::make_unique<DataFlow>(catalogue, plan, dataset);
+  const data::Share share =
+      training.group ? data::Share{training.group->rank(), training.group->size()} : data::Share{};
+  auto flow = std::make_unique<DataFlow>(catalogue, plan, dataset, share);
   const auto& fields = flow->transforms.fields();
   flow->model.push_back(connect_model(training.model, plan.model, flow->name(), fields));
   for (size_t i = 0; i < training.losses.size(); ++i)
@@ -126,11 +129,12 @@ void connect_metrics(const Training& training, DataFlow& flow) {
 }
 
 // Model, losses, metrics and validation data; to train also the optimizer, the callbacks and the training data.
-Training build_components(const config::RunPlan& plan, const plugins::Catalogue& catalogue, bool trains) {
+Training build_components(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                          distributed::ProcessGroup* group, bool trains) {
   prepare_libtorch(plan.run);
   const c10::Device device(c10::kCPU);
   precision::require_supported(plan.train.precision, device, plan.train.precision_place);
-  plugins::Model model = build_model(plan, catalogue);
+  plugins::Model model = build_model(plan, catalogue, group ? group->rank() : 0);
   auto optimizer = trains ? optimization::Optimizer::make(plan.optimizer, trainable_tensors(plan, model)) : nullptr;
 
   Training training{&plan,
@@ -147,6 +151,7 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
                     optimization::Schedule::make({}, 0, {1, 1})};
   training.device = device;
   training.precision = plan.train.precision;
+  training.group = group;
   for (const config::LossPlan& loss : plan.losses)
     training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
   for (const config::MetricPlan& metric : plan.metrics)
@@ -166,8 +171,8 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
 
 }  // namespace
 
-void DataFlow::add_skipped(NamedFigures& figures) const {
-  if (feed.may_skip()) figures.emplace_back(name() + "/skipped_samples", feed.skipped());
+void DataFlow::add_skipped(NamedFigures& figures, int64_t skipped) const {
+  if (feed.may_skip()) figures.emplace_back(name() + "/skipped_samples", skipped);
 }
 
 Flow DataFlow::to_flow(const data::Batch& batch, bool training) const {
@@ -180,8 +185,9 @@ Flow DataFlow::to_flow(const data::Batch& batch, bool training) const {
   return flow;
 }
 
-Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
-  Training training = build_components(plan, catalogue, /*trains=*/true);
+Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                        distributed::ProcessGroup* group) {
+  Training training = build_components(plan, catalogue, group, /*trains=*/true);
   const int64_t accumulate = plan.train.accumulate;
   training.steps_per_epoch = (training.train->feed.batches() + accumulate - 1) / accumulate;
   training.total_steps = count_total_steps(plan.train, training.steps_per_epoch);
@@ -195,7 +201,7 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
 }
 
 Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
-  return build_components(plan, catalogue, /*trains=*/false);
+  return build_components(plan, catalogue, /*group=*/nullptr, /*trains=*/false);
 }
 
 }  // namespace tenon::pipeline

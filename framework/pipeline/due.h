@@ -14,8 +14,8 @@ class Due {
   explicit Due(const config::Period& period) : period_(period) {}
 
   // To be asked once after each batch. By time, it is due at the first step after the period has passed since the thing
-  // last ended, see restart().
-  bool now(const RunState& state) {
+  // last ended, see restart(). `time_s`: since run_start, by a clock that all ranks share.
+  bool now(const RunState& state, double time_s) {
     switch (period_.unit) {
       case config::Period::Unit::never: return false;
       case config::Period::Unit::epochs:
@@ -26,26 +26,26 @@ class Due {
         asked_at_step_ = state.step;
         return std::fmod(static_cast<double>(state.step), period_.count) == 0;
       case config::Period::Unit::seconds:
-        if (state.time_s - counted_from_s_ < period_.count) return false;
-        counted_from_s_ = state.time_s;  // until restart() says when the work was over
+        if (time_s - counted_from_s_ < period_.count) return false;
+        counted_from_s_ = time_s;  // until restart() says when the work was over
         return true;
     }
     return false;
   }
 
   // Whether now() will hold after the next step, as far as that can be known before it.
-  bool is_due_next(const RunState& state) const {
+  bool is_due_next(const RunState& state, double time_s) const {
     switch (period_.unit) {
       case config::Period::Unit::steps: return std::fmod(static_cast<double>(state.step + 1), period_.count) == 0;
       case config::Period::Unit::epochs: return state.is_epoch_complete;
-      case config::Period::Unit::seconds: return state.time_s - counted_from_s_ >= period_.count;
+      case config::Period::Unit::seconds: return time_s - counted_from_s_ >= period_.count;
       default: return false;
     }
   }
 
   // To be told whenever the thing has been done, due or not, with the time at its end. Counted from its beginning, one
   // that takes longer than its period would be due again at once, and training would get a single step in between.
-  void restart(const RunState& state) { counted_from_s_ = state.time_s; }
+  void restart(double time_s) { counted_from_s_ = time_s; }
 
  private:
   config::Period period_;

@@ -22,22 +22,37 @@ at::Tensor zero_if_empty(const at::Tensor& loss, const at::Tensor& weight) {
 }  // namespace
 
 LossGroups::LossGroups(const std::vector<plugins::Loss>& losses, Gradients& gradients, size_t parameters,
-                       int64_t accumulate, int64_t batch_size, bool reads_weights)
+                       int64_t accumulate, int64_t ranks, int64_t batch_size, bool reads_weights)
     : losses_(losses),
       gradients_(gradients),
       parameters_(parameters),
-      accumulates_(accumulate > 1),
+      way_(accumulate > 1       ? Way::sums
+           : ranks == 1         ? Way::means
+           : losses.size() == 1 ? Way::sums
+                                : Way::shares),
+      is_shared_(ranks > 1),
       batch_size_(static_cast<double>(batch_size)),
       reads_weights_(reads_weights) {}
 
 void LossGroups::reset() {
   groups_.clear();
+  totals_.clear();
   has_gradient_ = false;
 }
 
+void LossGroups::set_totals(const at::Tensor& sums, const LossSums& places) {
+  totals_.clear();
+  // What the host cannot read may have a gradient.
+  has_gradient_ = !reads_weights_;
+  for (size_t i = 0; i < losses_.size(); ++i) {
+    totals_.push_back(sums.select(0, places.place_of_weight(i)));
+    if (reads_weights_ && read_scalar(totals_.back()) > 0) has_gradient_ = true;
+  }
+}
+
 void LossGroups::add(const std::vector<plugins::Loss::Result>& results, int64_t samples, const Backward& backward) {
-  if (!accumulates_) {
-    const at::Tensor total = add_up_means(results);
+  if (way_ != Way::sums) {
+    const at::Tensor total = way_ == Way::means ? add_up_means(results) : add_up_shares(results);
     if (!total.defined()) return;
     has_gradient_ = true;
     backward(total, /*keep_graph=*/false);
@@ -59,14 +74,14 @@ void LossGroups::add(const std::vector<plugins::Loss::Result>& results, int64_t 
 }
 
 // The losses that count samples are one group, every other is one of its own: its weight may be known to the device
-// alone, and change from batch to batch.
+// alone, and change from batch to batch. Of several ranks one cannot know what the others' losses count.
 std::vector<LossGroups::Group> LossGroups::make_groups(const std::vector<plugins::Loss::Result>& results,
                                                        int64_t samples) const {
   std::vector<Group> groups;
   Group of_samples{{}, true};
   for (size_t i = 0; i < results.size(); ++i) {
     const bool counts_samples =
-        !results[i].weight_tensor.defined() && results[i].weight == static_cast<double>(samples);
+        !is_shared_ && !results[i].weight_tensor.defined() && results[i].weight == static_cast<double>(samples);
     if (counts_samples)
       of_samples.losses.push_back(i);
     else
@@ -88,6 +103,25 @@ at::Tensor LossGroups::add_up_means(const std::vector<plugins::Loss::Result>& re
     else if ((result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight) == 0)
       continue;
     total = pipeline::add(total, times(mean, losses_[i].factor()));
+  }
+  return total;
+}
+
+// The ranks' shares of a loss add up to its mean over all of them.
+at::Tensor LossGroups::add_up_shares(const std::vector<plugins::Loss::Result>& results) const {
+  at::Tensor total;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const plugins::Loss::Result& result = results[i];
+    if (reads_weights_) {
+      const double weight = result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight;
+      if (weight == 0) continue;
+      total = pipeline::add(total, times(result.loss, losses_[i].factor() * weight / read_scalar(totals_[i])));
+      continue;
+    }
+    const at::Tensor weight = result.weight_tensor.defined() ? result.weight_tensor.detach().reshape({}).to(at::kDouble)
+                                                             : at::full_like(totals_[i], result.weight);
+    const at::Tensor share = at::where(weight > 0, weight / totals_[i], at::zeros_like(weight));
+    total = pipeline::add(total, zero_if_empty(result.loss, weight) * (share * losses_[i].factor()).to(at::kFloat));
   }
   return total;
 }
@@ -119,6 +153,10 @@ at::Tensor LossGroups::add_up_sums(Group& group, const std::vector<plugins::Loss
 }
 
 at::Tensor LossGroups::factor_of(const Group& group) const {
+  if (is_shared_) {
+    const at::Tensor& weight = totals_[group.losses.front()];
+    return at::where(weight > 0, batch_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
+  }
   if (!group.device_weight.defined())
     return at::scalar_tensor(group.weight > 0 ? batch_size_ / group.weight : 0.0, at::kFloat);
   const at::Tensor weight = group.device_weight + group.weight;
@@ -126,7 +164,10 @@ at::Tensor LossGroups::factor_of(const Group& group) const {
 }
 
 at::Tensor LossGroups::combine() {
-  if (!accumulates_ || groups_.empty()) return {};
+  if (way_ != Way::sums) return {};
+  // Also where this rank had no batch.
+  if (is_shared_ && losses_.size() == 1) return factor_of(Group{.losses = {0}, .counts_samples = false});
+  if (groups_.empty()) return {};
   if (groups_.size() == 1) return factor_of(groups_.front());
   const at::NoGradGuard no_grad;
   for (Group& group : groups_) {

@@ -20,18 +20,32 @@ double read_scalar(const at::Tensor& tensor) {
   return tensor.item<double>();
 }
 
-void Readback::post(const std::vector<at::Tensor>& scalars, Reader reader) {
+namespace {
+
+void read_elements(const at::Tensor& tensor, std::vector<double>& values) {
+  if (tensor.numel() == 1) {
+    values.push_back(read_scalar(tensor));
+    return;
+  }
+  const at::Tensor elements = tensor.detach().to(at::kDouble).contiguous();
+  const double* first = elements.const_data_ptr<double>();
+  values.insert(values.end(), first, first + elements.numel());
+}
+
+}  // namespace
+
+void Readback::post(const std::vector<at::Tensor>& tensors, Reader reader) {
   Pending pending{{}, {}, nullptr, std::move(reader)};
   if (device_.is_cpu()) {
-    pending.values.reserve(scalars.size());
-    for (const at::Tensor& scalar : scalars) pending.values.push_back(read_scalar(scalar));
+    pending.values.reserve(tensors.size());
+    for (const at::Tensor& tensor : tensors) read_elements(tensor, pending.values);
   } else {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> values;
-    for (const at::Tensor& scalar : scalars) values.push_back(scalar.detach().reshape({}).to(device_, at::kDouble));
-    pending.copy =
-        at::empty({static_cast<int64_t>(values.size())}, at::TensorOptions().dtype(at::kDouble).pinned_memory(true));
-    if (!values.empty()) pending.copy.copy_(at::stack(values), /*non_blocking=*/true);
+    for (const at::Tensor& tensor : tensors) values.push_back(tensor.detach().reshape({-1}).to(device_, at::kDouble));
+    const at::Tensor together = at::cat(values);
+    pending.copy = at::empty(together.sizes(), at::TensorOptions().dtype(at::kDouble).pinned_memory(true));
+    pending.copy.copy_(together, /*non_blocking=*/true);
     pending.arrival = std::make_unique<c10::Event>(device_.type());
     pending.arrival->record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
   }

@@ -12,7 +12,7 @@
 
 namespace tenon::pipeline {
 
-// The training thread hands over tensors of one element and goes on; their numbers are read when they have come, in
+// The training thread hands over small tensors and goes on; their numbers are read when they have come, in
 // the order in which they were posted, so that what is made of them does not depend on when that is. On a CPU they are
 // there at once.
 class Readback {
@@ -25,8 +25,8 @@ class Readback {
   // Whether settle() after post() calls the reader for certain.
   bool is_immediate() const { return device_.is_cpu() && lag_ == 0; }
 
-  // `scalars`: tensors of one element on the device. The reader gets their values in the same order.
-  void post(const std::vector<at::Tensor>& scalars, Reader reader);
+  // `tensors`: on the device. The reader gets the values of their elements in the same order.
+  void post(const std::vector<at::Tensor>& tensors, Reader reader);
 
   // Calls the readers of what has come; waits for nothing. What a reader throws passes through, and it is not called
   // again.

@@ -6,7 +6,9 @@
 #include <limits>
 #include <optional>
 
+#include "framework/pipeline/agreement.h"
 #include "framework/pipeline/check_finite.h"
+#include "framework/pipeline/check_ranks.h"
 #include "framework/pipeline/due.h"
 #include "framework/pipeline/evaluate.h"
 #include "framework/pipeline/loss_meter.h"
@@ -46,6 +48,7 @@ class Loop {
         log_due_(training.plan->log.every),
         validation_due_(training.plan->validation.every),
         checkpoint_due_(training.plan->checkpoint.every),
+        agreement_(training.group),
         step_meter_(training.losses),
         log_meter_(training.losses),
         epoch_meter_(training.losses),
@@ -75,6 +78,7 @@ class Loop {
       announce(Event::run_setup);
       start_ = std::chrono::steady_clock::now();
       announce(Event::run_start);
+      check_ranks(training_);
       check_precision(training_);
       if (!training_.plan->model.weights.empty()) announce(Event::checkpoint_loaded);
       if (training_.plan->validation.at_start) {
@@ -112,34 +116,92 @@ class Loop {
     state_.is_epoch_complete = false;
     epoch_meter_.reset();
     training_.optimizer->start_epoch(state_.epoch);
+    step_.start_epoch();
     announce(Event::epoch_start);
     data::Feed& feed = training_.train->feed;
     feed.start(state_.epoch);
-    for (int64_t batches = 0; !is_over();) {
-      const data::Batch* batch = feed.next();
-      if (!batch) break;
+    for (int64_t batches = 0; batches < feed.batches() && !is_over();) {
+      const data::Batch* batch = feed.next();  // null where other ranks alone have a share
       state_.is_epoch_complete = ++batches == feed.batches();
-      if (batch->size > 0) add_to_step(*batch);
-      if (batches % training_.plan->train.accumulate != 0 && !state_.is_epoch_complete) continue;
-      if (step_.has_batches()) finish_step();
+      const bool is_last = batches % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
+      const int64_t samples = batch ? batch->size : 0;
+      step_samples_ += samples;
+      if (is_last && training_.group) propose();
+      if (samples > 0)
+        add_to_step(*batch, is_last);
+      else if (is_last && training_.group)
+        add_nothing_to_step();
+      if (!is_last) continue;
+      if (settle()) finish_step();
       after_step();
     }
     end_epoch();
   }
 
-  void add_to_step(const data::Batch& batch) {
+  void add_to_step(const data::Batch& batch, bool is_last) {
     announce(Event::batch_fetched);
-    if (!step_.has_batches()) {
-      rates_ = training_.schedule.rates(state_.step);
-      state_.learning_rate = rates_.learning_rate;
-      announce(Event::step_start);
-    }
-    step_.add(batch, position());
-    state_.samples_in_epoch += batch.size;
+    if (!step_.has_batches()) start_step();
+    step_.add(batch, position(), is_last);
+    if (!training_.group) state_.samples_in_epoch += batch.size;
+  }
+
+  void add_nothing_to_step() {
+    if (!step_.has_batches()) start_step();
+    step_.add_nothing(position());
+  }
+
+  void start_step() {
+    rates_ = training_.schedule.rates(state_.step);
+    state_.learning_rate = rates_.learning_rate;
+    announce(Event::step_start);
+  }
+
+  // With several ranks what is asked for reaches the others with the step's figures, and is acted on by all after the
+  // same step. One process alone asks itself when it acts.
+  void propose() {
+    agreement_.propose(ballot());
+    verdict_.stop = verdict_.save = verdict_.evaluate = verdict_.log = false;
+  }
+
+  Ballot ballot() {
+    update_time();
+    return {verdict_.stop, verdict_.save, verdict_.evaluate, verdict_.log, stop_signal_.load(std::memory_order_relaxed),
+            state_.time_s, step_samples_};
+  }
+
+  // Whether the step has samples, which it may lack where some cannot be read.
+  bool settle() {
+    step_samples_ = 0;
+    if (!training_.group) return step_.has_batches();
+    agreed_ = agreement_.settle();
+    clock_s_ = agreed_.time_s;
+    state_.samples_in_epoch += agreed_.samples;
+    if (agreed_.samples == 0) step_.drop();
+    return agreed_.samples > 0;
+  }
+
+  // On what has been asked for since, where all ranks have come to the same place anyway.
+  void agree_now() {
+    if (!training_.group) return;
+    const Ballot before = agreed_;
+    propose();
+    agreed_ = agreement_.settle();
+    clock_s_ = agreed_.time_s;
+    agreed_.stop |= before.stop;
+    agreed_.save |= before.save;
+    agreed_.evaluate |= before.evaluate;
+    agreed_.log |= before.log;
+    if (agreed_.signal == 0) agreed_.signal = before.signal;
+  }
+
+  // What is to be acted on.
+  const Ballot& asked() {
+    if (!training_.group) agreed_ = ballot();
+    return agreed_;
   }
 
   void finish_step() {
-    const bool with_norm = log_due_.is_due_next(state_) || state_.is_epoch_complete || verdict_.log;
+    const bool with_norm = log_due_.is_due_next(state_, now()) || state_.is_epoch_complete || asked().log;
     was_skipped_ = false;
     step_.finish(rates_, with_norm);
     is_updating_ = false;
@@ -173,28 +235,49 @@ class Loop {
     const double passed =
         static_cast<double>(start.unit == config::Period::Unit::epochs ? state_.epoch - 1 : state_.step - 1);
     const bool has_begun = start.unit == config::Period::Unit::never || passed >= start.count;
-    if (average_due_->now(state_) && has_begun) training_.average->update();
+    if (average_due_->now(state_, now()) && has_begun) training_.average->update();
   }
 
   // What happens at its times. Each stage may be asked for by the observers of an earlier one.
   void after_step() {
-    if (log_due_.now(state_) || verdict_.log) log();
+    const bool logs = log_due_.now(state_, now());
+    if (logs || asked().log) log();
     if (state_.is_epoch_complete) {
       step_.readback().drain();
+      refuse_empty_epoch();
       const NamedFigures figures = epoch_figures();
       remember(figures);
       observe_watched_figure(training_.schedule, figures);
     }
     // Who asks the run to end waits for this step, not for a whole validation.
-    if ((validation_due_.now(state_) || verdict_.evaluate) && !has_signal()) validate();
-    if (checkpoint_due_.now(state_) || verdict_.save) save_checkpoint();
+    const bool validates = validation_due_.now(state_, now());
+    if ((validates || asked().evaluate) && asked().signal == 0) validate();
+    const bool saves = checkpoint_due_.now(state_, now());
+    if (saves || asked().save) save_checkpoint();
     take_stop();
+  }
+
+  // Of all ranks.
+  int64_t add_up(int64_t count) {
+    if (!training_.group || !training_.train->feed.may_skip()) return count;
+    const at::Tensor sum = at::full({1}, count, at::kLong);
+    training_.group->reduce(distributed::Reduction::sum, sum);
+    return sum.item<int64_t>();
+  }
+
+  // One process alone hears of it from its feed.
+  void refuse_empty_epoch() const {
+    if (state_.samples_in_epoch > 0) return;
+    throw support::Error(support::ErrorKind::data,
+                         training_.train->name() +
+                             ": no rank could read any of its samples, as the logs say; expected data.on_error = "
+                             "\"skip\" to leave at least one: mend the data");
   }
 
   bool has_signal() const { return stop_signal_.load(std::memory_order_relaxed) != 0; }
 
   void log() {
-    verdict_.log = false;
+    verdict_.log = agreed_.log = false;
     step_.readback().drain();
     NamedFigures figures = training_figures(log_meter_);
     log_meter_.reset();
@@ -202,12 +285,12 @@ class Loop {
     announce(Event::log);
     take_scalars(figures);
     recorder_.record(LineKind::step, state_, figures);
-    restart(log_due_);
+    log_due_.restart(now());
   }
 
   // All sets, and then one validation_end, so that an observer of it sees the figures of all. A signal ends it without.
   void validate() {
-    verdict_.evaluate = false;
+    verdict_.evaluate = agreed_.evaluate = false;
     step_.readback().drain();
     const AveragedWeights averaged(training_.average.get());
     std::vector<NamedFigures> lines;
@@ -228,16 +311,20 @@ class Loop {
     }
     state_.validation_name.clear();
     state_.validation_batch = state_.validation_batches = 0;
-    if (lines.size() < training_.validation.size() || lines.empty()) return;
+    if (lines.size() < training_.validation.size() || lines.empty()) {
+      agree_now();  // on the signal that one of the ranks has seen
+      return;
+    }
     state_.validated_step = state_.step;
     announce(Event::validation_end);
     take_scalars(lines.back());
     for (const NamedFigures& line : lines) recorder_.record(LineKind::validation, state_, line);
-    restart(validation_due_);
+    agree_now();
+    validation_due_.restart(now());
   }
 
   void save_checkpoint() {
-    verdict_.save = false;
+    verdict_.save = agreed_.save = false;
     step_.readback().drain();
     const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
     if (!bad.empty())
@@ -245,6 +332,7 @@ class Loop {
                            training_.plan->model.place + ": " + bad + " holds NaN or infinity after step " +
                                std::to_string(state_.step) +
                                "; expected finite weights: lower optimizer.lr; no checkpoint of them is kept");
+    check_ranks(training_);
     write_checkpoint();
   }
 
@@ -257,13 +345,14 @@ class Loop {
     last_saved_step_ = state_.step;
     recorder_.record(LineKind::checkpoint, state_, {});
     announce(Event::checkpoint_after);
-    restart(checkpoint_due_);
+    agree_now();  // that it has been written
+    checkpoint_due_.restart(now());
   }
 
   // The run's last figures and checkpoint are of its last weights.
   void finish() {
     const bool validates = training_.plan->validation.every.unit != config::Period::Unit::never;
-    if (validates && state_.validated_step != state_.step && !has_signal()) validate();
+    if (validates && state_.validated_step != state_.step && asked().signal == 0) validate();
     if (last_saved_step_ != state_.step) save_checkpoint();
   }
 
@@ -289,9 +378,9 @@ class Loop {
     if (training_.may_skip_steps()) figures.emplace_back("train/skipped_steps", skipped_steps_);
     return figures;
   }
-  NamedFigures epoch_figures() const {
+  NamedFigures epoch_figures() {
     NamedFigures figures = training_figures(epoch_meter_);
-    training_.train->add_skipped(figures);
+    training_.train->add_skipped(figures, add_up(training_.train->feed.skipped()));
     return figures;
   }
 
@@ -305,17 +394,20 @@ class Loop {
       take_scalars(figures);
       recorder_.record(LineKind::epoch, state_, figures);
     }
+    agree_now();
     take_stop();
   }
 
   // Turns the first request to stop into the end of the loop. One that comes with the last step changes nothing.
   void take_stop() {
-    const int signal = stop_signal_.load(std::memory_order_relaxed);
-    if (is_over() || (!verdict_.stop && signal == 0)) return;
+    const auto [stop, signal] = std::pair(asked().stop, asked().signal);
+    if (is_over() || (!stop && signal == 0)) return;
     stopping_ = true;
     report_.end = RunReport::End::stopped;
     report_.signal = signal;
-    report_.reason = signal != 0 ? std::string("signal ") + strsignal(signal) : verdict_.reason;
+    report_.reason = signal != 0                ? std::string("signal ") + strsignal(signal)
+                     : !verdict_.reason.empty() ? verdict_.reason
+                                                : "a callback of another rank asked for it";
     announce(Event::stop_requested);
   }
 
@@ -329,10 +421,11 @@ class Loop {
     state_.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  // What was due is done: its period counts from here.
-  void restart(Due& due) {
+  // By the clock of all ranks.
+  double now() {
+    if (training_.group) return clock_s_;
     update_time();
-    due.restart(state_);
+    return state_.time_s;
   }
 
   // At the end, where one observer that fails must neither hide the run's own outcome nor keep the others from hearing.
@@ -362,6 +455,10 @@ class Loop {
 
   plugins::RunPosition position() const {
     plugins::RunPosition position{true, state_.step, state_.epoch, 0, 1, training_.plan->run.seed};
+    if (training_.group) {
+      position.rank = static_cast<uint32_t>(training_.group->rank());
+      position.world_size = static_cast<uint32_t>(training_.group->size());
+    }
     position.checkpoints_activations = training_.plan->train.activation_checkpointing;
     return position;
   }
@@ -394,9 +491,13 @@ class Loop {
   Due log_due_;
   Due validation_due_;
   Due checkpoint_due_;
-  LossMeter step_meter_;   // of the last step
-  LossMeter log_meter_;    // since the last log
-  LossMeter epoch_meter_;  // since the epoch began
+  Agreement agreement_;
+  Ballot agreed_;             // what is acted on after the step in hand
+  double clock_s_ = 0;        // since run_start; with several ranks rank 0's, as it was when they last agreed
+  int64_t step_samples_ = 0;  // of this rank
+  LossMeter step_meter_;      // of the last step
+  LossMeter log_meter_;       // since the last log
+  LossMeter epoch_meter_;     // since the epoch began
   TrainStep step_;
   optimization::StepRates rates_;  // of the step in hand
   std::optional<config::Period> average_start_;

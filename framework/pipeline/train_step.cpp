@@ -50,23 +50,92 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> announce,
       readback_(training.device, training.readback_lag),
       gradients_(training.optimizer->parameters()),
       groups_(training.losses, gradients_, training.optimizer->parameters().size(), training.plan->train.accumulate,
-              training.train->feed.batch_size(), readback_.is_immediate()),
+              training.group ? training.group->size() : 1, training.train->feed.batch_size(), readback_.is_immediate()),
+      sums_(training.losses, training.device),
       one_(at::ones({}, floats_on(training.device))),
       found_(at::zeros({}, floats_on(training.device))),
-      may_skip_(training.may_skip_steps()) {}
+      may_skip_(training.may_skip_steps()) {
+  if (!training.group) return;
+  for (const plugins::NamedTensor& named : training.model.tensors())
+    if (!named.trainable) buffers_.push_back(named.tensor);
+}
 
-void TrainStep::add(const data::Batch& batch, plugins::RunPosition position) {
+void TrainStep::start_epoch() {
+  if (!training_.group) return;
+  std::vector<std::string> names;
+  std::vector<at::Tensor> tensors;
+  for (const optimization::NamedTensor& named : training_.optimizer->parameters()) {
+    if (!named.tensor.requires_grad()) continue;
+    names.push_back(named.name);
+    tensors.push_back(named.tensor);
+  }
+  if (names == reduced_) return;
+  reduced_ = names;
+  reducer_.reset();  // its hooks first
+  if (!names.empty())
+    reducer_ = std::make_unique<distributed::GradientReducer>(*training_.group, training_.plan->distributed,
+                                                              std::move(names), std::move(tensors));
+}
+
+void TrainStep::add(const data::Batch& batch, plugins::RunPosition position, bool is_last) {
   if (!has_batches()) position_ = position;
   position.part = static_cast<uint32_t>(readings_.size());
   DataFlow& data = *training_.train;
+  if (reducer_ && is_last) reducer_->prepare_forward();
   Flow flow = data.to_flow(batch, /*training=*/true);
   run_model(training_, data, flow, position);
   announce_(Event::forward_end);
   const std::vector<plugins::Loss::Result> results = compute_losses(training_, data, flow, position);
   readings_.emplace_back(results);
   announce_(Event::loss_end);
+  if (training_.group) {
+    if (readback_.is_immediate())
+      add_to_sums();
+    else
+      sums_.add(results);
+    if (is_last) start_sums();
+    reduces_ = is_last && reducer_ && !groups_.keeps_apart();
+  }
   groups_.add(results, batch.size, [this](const at::Tensor& total, bool keep_graph) { backward(total, keep_graph); });
+  if (reduces_ && !has_reduced_) reducer_->reduce_as_they_are();
   announce_(Event::backward_end);
+}
+
+// The other ranks' backward waits for the gradients of this one.
+void TrainStep::add_nothing(const plugins::RunPosition& position) {
+  if (!has_batches()) position_ = position;
+  if (reducer_) reducer_->prepare_forward();
+  start_sums();
+  if (reducer_ && !groups_.keeps_apart()) reducer_->reduce_as_they_are();
+}
+
+void TrainStep::drop() {
+  take_sums();
+  readings_.clear();
+  sums_.reset();
+  groups_.reset();
+  training_.optimizer->zero_grad();
+  has_reduced_ = false;
+}
+
+void TrainStep::add_to_sums() {
+  std::vector<at::Tensor> scalars;
+  readings_.back().add_scalars_to(scalars);
+  std::vector<double> numbers;
+  for (const at::Tensor& scalar : scalars) numbers.push_back(read_scalar(scalar));
+  std::span<const double> values(numbers);
+  sums_.add(readings_.back().read(training_.losses, values, position_));
+}
+
+void TrainStep::start_sums() {
+  all_sums_ = sums_.tensor();
+  pending_sums_ = training_.group->start_reduce(distributed::Reduction::sum, all_sums_);
+  if (groups_.needs_totals_first()) take_sums();
+}
+
+void TrainStep::take_sums() {
+  pending_sums_.wait();
+  groups_.set_totals(all_sums_, sums_);
 }
 
 void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
@@ -76,16 +145,41 @@ void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
                     ", forward: the loss does not depend on any trainable parameter, so there is no gradient; "
                     "expected a result of operators over the model's outputs");
   if (position_.step == 0) check_registered(training_, total);
-  if (!readback_.is_immediate()) {
-    const at::NoGradGuard no_grad;
-    found_.copy_(at::maximum(found_, at::isfinite(total).logical_not().to(at::kFloat)));
+  if (!readback_.is_immediate()) note_non_finite(total);
+  const at::Tensor scaled = training_.scaler ? training_.scaler->scale(total) : total;
+  if (!reduces_) {
+    run_backward(training_.model, scaled, keep_graph, position_.step + 1);
+    return;
   }
-  run_backward(training_.model, training_.scaler ? training_.scaler->scale(total) : total, keep_graph,
-               position_.step + 1);
+  reducer_->expect_backward(scaled);
+  try {
+    run_backward(training_.model, scaled, keep_graph, position_.step + 1);
+  } catch (const std::exception& error) {
+    reducer_->finish_backward(&error);
+    throw;
+  }
+  reducer_->finish_backward(nullptr);
+  has_reduced_ = true;
+}
+
+// On the device, for the host hears of it later.
+void TrainStep::note_non_finite(const at::Tensor& numbers) {
+  const at::NoGradGuard no_grad;
+  found_.copy_(at::maximum(found_, at::isfinite(numbers).all().logical_not().to(at::kFloat)));
+}
+
+// What the ranks have to have in common before the update.
+void TrainStep::synchronize() {
+  if (!training_.group) return;
+  take_sums();
+  // Where one rank's loss is not finite, no rank's weights may change.
+  if (!readback_.is_immediate()) note_non_finite(all_sums_);
+  training_.group->broadcast(buffers_);
 }
 
 void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
   const config::TrainSection& plan = training_.plan->train;
+  synchronize();
   check_gradients();
   announce_(Event::grads_ready);
 
@@ -105,6 +199,7 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
 // Unscales, divides by the weights and looks for NaN and infinity, in one pass over the gradients.
 void TrainStep::check_gradients() {
   at::Tensor factor = groups_.combine();
+  if (reducer_ && groups_.keeps_apart()) reducer_->reduce_as_they_are();
   gradients_.gather();
   if (training_.scaler) {
     const at::Tensor inverse = training_.scaler->inverse();
@@ -118,7 +213,10 @@ void TrainStep::post(const at::Tensor& norm) {
   std::vector<at::Tensor> scalars{found_};
   if (norm.defined()) scalars.push_back(norm);
   if (training_.scaler) scalars.push_back(training_.scaler->factor());
-  for (const LossReading& reading : readings_) reading.add_scalars_to(scalars);
+  if (training_.group)
+    scalars.push_back(all_sums_);
+  else
+    for (const LossReading& reading : readings_) reading.add_scalars_to(scalars);
   // A later step has other gradients by the time this one's figures come.
   std::optional<Gradients::Magnitudes> magnitudes;
   if (!readback_.is_immediate()) magnitudes = gradients_.magnitudes();
@@ -134,13 +232,18 @@ void TrainStep::post(const at::Tensor& norm) {
     StepFigures figures{{}, std::numeric_limits<double>::quiet_NaN(), 1, take() != 0};
     if (has_norm) figures.gradient_norm = take();
     if (training_.scaler) figures.loss_scale = take();
-    for (const LossReading& reading : readings)
-      figures.losses.push_back(reading.read(training_.losses, values, position));
+    if (training_.group)
+      figures.losses.push_back(sums_.read(values));
+    else
+      for (const LossReading& reading : readings)
+        figures.losses.push_back(reading.read(training_.losses, values, position));
     figures.was_skipped = !is_finite(figures, magnitudes ? &*magnitudes : nullptr, position.step + 1);
     was_skipped_ = figures.was_skipped;
     deliver_(figures);
   });
   readings_.clear();
+  sums_.reset();
+  has_reduced_ = false;
 }
 
 // Throws where the run is to end.

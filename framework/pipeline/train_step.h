@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "framework/distributed/gradient_reducer.h"
 #include "framework/pipeline/compute_losses.h"
 #include "framework/pipeline/events.h"
 #include "framework/pipeline/gradients.h"
@@ -16,7 +17,7 @@ namespace tenon::pipeline {
 
 // What a step gave, once the host knows it.
 struct StepFigures {
-  std::vector<std::vector<LossValue>> losses;  // of each batch
+  std::vector<std::vector<LossValue>> losses;  // of each batch; with several ranks of all together
   double gradient_norm;                        // of all parameters, before clipping; NaN where nobody asked for it
   double loss_scale;                           // that the step was made with; 1 but in fp16
   bool was_skipped;                            // something was not finite, and no weight has changed
@@ -25,15 +26,27 @@ struct StepFigures {
 // Nothing here waits for the device: what a step gave comes with the readback, in the order of the steps. A step that
 // is not finite changes no weight, nor, where the run is to end, does any after it: the device sees to that before the
 // host knows.
+//
+// With several ranks each adds its share of every batch. The gradients are summed over them while the last batch's
+// backward is at work, the figures are those of all ranks, and the model's buffers are rank 0's after each step. What a
+// rank adds, or not, the others must match: those without a share of the last batch call add_nothing().
 class TrainStep {
  public:
   // `deliver` gets the figures of each step.
   TrainStep(Training& training, std::function<void(Event)> announce, std::function<void(const StepFigures&)> deliver);
 
-  // Forward, losses and backward of the step's next batch. Throws Error(plugin) for what a component gets wrong.
-  void add(const data::Batch& batch, plugins::RunPosition position);
+  // After the optimizer froze or unfroze parameters, and before the first step.
+  void start_epoch();
+
+  // Forward, losses and backward of the step's next batch. Throws Error(plugin) for what a component gets wrong, and
+  // Error(rank_lost).
+  void add(const data::Batch& batch, plugins::RunPosition position, bool is_last = true);
+  void add_nothing(const plugins::RunPosition& position);
 
   bool has_batches() const { return !readings_.empty(); }
+
+  // Forgets the batches: no rank had a sample.
+  void drop();
 
   // The update from the batches that were added since the last one. with_norm: the figures have the gradient's norm.
   // Throws Error(non_finite), here or in a later call, naming the step and the loss or the first parameter.
@@ -42,7 +55,12 @@ class TrainStep {
   Readback& readback() { return readback_; }
 
  private:
+  void add_to_sums();
+  void start_sums();
+  void take_sums();
   void backward(const at::Tensor& total, bool keep_graph);
+  void synchronize();
+  void note_non_finite(const at::Tensor& numbers);
   void check_gradients();
   void post(const at::Tensor& norm);
   bool is_finite(const StepFigures& figures, const Gradients::Magnitudes* magnitudes, int64_t step) const;
@@ -54,6 +72,10 @@ class TrainStep {
   Readback readback_;
   Gradients gradients_;
   LossGroups groups_;
+  std::unique_ptr<distributed::GradientReducer> reducer_;  // null: one process
+  std::vector<std::string> reduced_;                       // the names of the parameters that it reduces
+  std::vector<at::Tensor> buffers_;                        // of the model, where they have to be kept equal
+  LossSums sums_;
   at::Tensor one_;    // [] float32
   at::Tensor found_;  // [] float32: 1 if something is not finite
   const bool may_skip_;
@@ -62,7 +84,11 @@ class TrainStep {
   // Of the step in hand.
   plugins::RunPosition position_;
   std::vector<LossReading> readings_;  // of its batches
-  bool was_skipped_ = false;           // as far as the host knows
+  at::Tensor all_sums_;                // over batches and ranks, see LossSums
+  distributed::ProcessGroup::Pending pending_sums_;
+  bool reduces_ = false;      // the backward in hand is the one that the ranks' gradients are summed in
+  bool has_reduced_ = false;  // it was run
+  bool was_skipped_ = false;  // as far as the host knows
 };
 
 }  // namespace tenon::pipeline

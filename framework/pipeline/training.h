@@ -9,6 +9,7 @@
 
 #include "framework/config/run_plan.h"
 #include "framework/data/feed.h"
+#include "framework/distributed/process_group.h"
 #include "framework/optimization/optimizer.h"
 #include "framework/optimization/schedule.h"
 #include "framework/optimization/weight_average.h"
@@ -27,8 +28,9 @@ using NamedFigures = std::vector<std::pair<std::string, double>>;
 
 // A dataset of the run, and the wiring of everything that is fed from it.
 struct DataFlow {
-  DataFlow(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset)
-      : feed(catalogue, plan, dataset), transforms(plan.data.batch_transforms, feed.dataset().fields()) {}
+  DataFlow(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
+           const data::Share& share)
+      : feed(catalogue, plan, dataset, share), transforms(plan.data.batch_transforms, feed.dataset().fields()) {}
 
   const std::string& name() const { return feed.dataset().name(); }
 
@@ -36,8 +38,8 @@ struct DataFlow {
   // next batch, and then changed and added to by the batch transforms.
   Flow to_flow(const data::Batch& batch, bool training) const;
 
-  // Where samples may be skipped, `<name>/skipped_samples`: how many the pass has lacked so far.
-  void add_skipped(NamedFigures& figures) const;
+  // Where samples may be skipped, `<name>/skipped_samples`: how many of them the pass has lacked so far.
+  void add_skipped(NamedFigures& figures, int64_t skipped) const;
 
   data::Feed feed;
   BatchTransforms transforms;
@@ -64,14 +66,17 @@ struct Training {
   std::optional<precision::LossScaler> scaler = {};           // of fp16 alone
   std::unique_ptr<optimization::WeightAverage> average = {};  // null: the weights themselves are evaluated and saved
   size_t readback_lag = 0;                                    // for tests, see Readback
+  distributed::ProcessGroup* group = nullptr;                 // null: one process alone
 
   // Whether a step that is not finite is passed over.
   bool may_skip_steps() const { return scaler || plan->train.non_finite == config::NonFinite::skip; }
 };
 
 // Creates and connects all components, in the order: model -> losses, metrics -> data -> optimizer, schedule. The plan
-// and the catalogue must outlive the result. Sets LibTorch's seed, determinism and threads as the plan says.
-Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue);
+// and the catalogue must outlive the result, and so must `group`, the processes that share the run; null: this one
+// alone. Sets LibTorch's seed, determinism and threads as the plan says.
+Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                        distributed::ProcessGroup* group = nullptr);
 
 // What evaluate() and predict() need of it: the model, the losses and metrics of the plan, and the validation data. No
 // training data, optimizer or callbacks, which are then null or empty.

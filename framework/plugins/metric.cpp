@@ -90,6 +90,17 @@ void Metric::update(const RunPosition& position, const std::vector<at::Tensor>& 
       "update", position.at());
 }
 
+void Metric::combine(const Combine& combine) {
+  for (State& state : states_) {
+    if (state.reduction != TENON_REDUCE_CONCATENATE) {
+      state.tensor.copy_(combine(state.reduction, state.initial, state.tensor));
+      continue;
+    }
+    const at::Tensor rows = state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts);
+    state.rows.parts = {combine(state.reduction, state.initial, rows)};
+  }
+}
+
 std::vector<double> Metric::compute(const RunPosition& position) const {
   std::vector<at::Tensor> states;
   for (const State& state : states_)

@@ -1,6 +1,7 @@
 // A metric of a plugin, with the states that the host keeps for it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ class Metric {
 
   void reset();
   void update(const RunPosition& position, const std::vector<at::Tensor>& inputs);
+  // Makes the states of several ranks one: each becomes what `combine` gives for it. A concatenated one is given with
+  // its rows, [n, ...].
+  using Combine = std::function<at::Tensor(uint32_t reduction, double initial, const at::Tensor& state)>;
+  void combine(const Combine& combine);
   std::vector<double> compute(const RunPosition& position) const;  // in the order of figures()
 
  private:

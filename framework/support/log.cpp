@@ -80,6 +80,12 @@ void log_info(std::string_view message) { run_log().logger.info(message); }
 void log_warning(std::string_view message) { run_log().logger.warn(message); }
 void log_error(std::string_view message) { run_log().logger.error(message); }
 
+void say_errors_only(std::string_view name) {
+  spdlog::sink_ptr& terminal = run_log().logger.sinks().front();
+  terminal->set_level(spdlog::level::err);
+  terminal->set_pattern("%^%l%$: " + std::string(name) + ": %v");
+}
+
 void open_log_file(const std::filesystem::path& file) try {
   run_log().file->open(file);
 } catch (const spdlog::spdlog_ex& error) {

@@ -12,6 +12,9 @@ void log_info(std::string_view message);
 void log_warning(std::string_view message);
 void log_error(std::string_view message);
 
+// From here on the terminal has errors alone, behind `name`: another process speaks for all.
+void say_errors_only(std::string_view name);
+
 // From here on every line also goes to this file. Throws Error(internal) with the path if it cannot be opened.
 void open_log_file(const std::filesystem::path& file);
 

@@ -1,5 +1,7 @@
 #include "tests/pipeline/trained_run.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -42,8 +44,8 @@ plugins::Catalogue open_plugins() {
   plugins::install_libtorch();
   const fs::path built = TENON_BINARY_DIR;
   std::vector<fs::path> directories{built / "plugins"};
-  for (const char* fixture :
-       {"counting", "event_recorder", "noise", "poisoned", "reporting", "segmented", "sentences", "stopping", "torn", "two_parts"})
+  for (const char* fixture : {"counting", "event_recorder", "noise", "poisoned", "reporting", "segmented", "sentences",
+                              "stopping", "torn", "two_parts"})
     directories.push_back(built / "tests/fixtures/plugins" / fixture);
   return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build());
 }
@@ -74,13 +76,15 @@ std::vector<RecordedLine> MemoryRecorder::of_kind(LineKind kind) const {
   return found;
 }
 
-BuiltRun::BuiltRun(const Setup& setup) {
-  const fs::path file = fs::path(TENON_TEST_DIR) / "run.toml";
+BuiltRun::BuiltRun(const Setup& setup, distributed::ProcessGroup* group) {
+  // Ranks of a run are processes of the same test.
+  const fs::path file = fs::path(TENON_TEST_DIR) / ("run_" + std::to_string(getpid()) + ".toml");
   std::ofstream(file) << kRunFile << setup.more;
   catalogue = std::make_unique<plugins::Catalogue>(open_plugins());
   plan = std::make_unique<config::RunPlan>(
       config::resolve_run_plan(config::read_run_config(file, setup.overrides), *catalogue));
-  training = std::make_unique<Training>(build_training(*plan, *catalogue));
+  fs::remove(file);
+  training = std::make_unique<Training>(build_training(*plan, *catalogue, group));
 }
 
 RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal) {

@@ -41,7 +41,7 @@ struct Setup {
 
 // Built and ready; the parts live as long as this.
 struct BuiltRun {
-  explicit BuiltRun(const Setup& setup);
+  explicit BuiltRun(const Setup& setup, distributed::ProcessGroup* group = nullptr);
   RunReport train(const std::vector<Observer*>& observers = {}, int signal = 0);
 
   std::unique_ptr<plugins::Catalogue> catalogue;

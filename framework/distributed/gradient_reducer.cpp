@@ -1,0 +1,174 @@
+#include "framework/distributed/gradient_reducer.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <limits>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+#include <torch/csrc/distributed/c10d/logger.hpp>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
+#include <utility>
+
+#include "framework/support/error.h"
+
+namespace tenon::distributed {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+constexpr double kMiB = 1024 * 1024;
+
+int64_t to_bytes(double mib) { return static_cast<int64_t>(mib * kMiB); }
+
+at::ScalarType wire_type(config::Compression compression) {
+  return compression == config::Compression::fp16 ? at::kHalf : at::kBFloat16;
+}
+
+}  // namespace
+
+// Sums a bucket over the ranks, and remembers what is under way.
+class GradientReducer::SumHook final : public c10d::CppCommHookInterface<ProcessGroup*> {
+ public:
+  SumHook(ProcessGroup* group, config::Compression compression)
+      : CppCommHookInterface(group), compression_(compression) {}
+
+  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
+    if (bucket.getIndex() == 0) futures_.clear();
+    futures_.push_back(compression_ == config::Compression::none ? sum(bucket.getBufferRef())
+                                                                 : sum_compressed(bucket.getBufferRef()));
+    // From here on backward does nothing but wait.
+    if (bucket.isLast()) state_->set_waiting(true);
+    return futures_.back();
+  }
+
+  bool has_failed() const {
+    return std::ranges::any_of(futures_, [](const auto& future) { return future->completed() && future->hasError(); });
+  }
+
+ private:
+  c10::intrusive_ptr<c10::ivalue::Future> sum(at::Tensor& buffer) {
+    std::vector<at::Tensor> tensors{buffer};
+    return state_->c10d()->allreduce(tensors)->getFuture();
+  }
+
+  // The mean travels, for a sum might exceed what fp16 holds.
+  c10::intrusive_ptr<c10::ivalue::Future> sum_compressed(at::Tensor& buffer) {
+    const auto size = static_cast<double>(state_->size());
+    std::vector<at::Tensor> tensors{buffer.div(size).to(wire_type(compression_))};
+    auto reduced = state_->c10d()->allreduce(tensors)->getFuture();
+    return reduced->then(
+        [buffer, size](c10::ivalue::Future& done) {
+          const at::NoGradGuard no_grad;
+          at::Tensor(buffer).copy_(done.value().toTensorVector()[0]).mul_(size);
+          return c10::IValue(std::vector<at::Tensor>{buffer});
+        },
+        reduced->elementType());
+  }
+
+  config::Compression compression_;
+  std::vector<c10::intrusive_ptr<c10::ivalue::Future>> futures_;  // of this backward's buckets
+};
+
+GradientReducer::GradientReducer(ProcessGroup& group, const config::DistributedSection& plan,
+                                 std::vector<std::string> names, std::vector<at::Tensor> parameters)
+    : group_(group),
+      names_(std::move(names)),
+      parameters_(std::move(parameters)),
+      finds_unused_(plan.find_unused_parameters && !plan.static_graph),
+      learns_graph_(plan.static_graph) {
+  const int64_t cap = to_bytes(plan.bucket_mib);
+  const int64_t first_cap = to_bytes(plan.first_bucket_mib);
+  // All in one bucket at first, unless it stays so: after the first backward they are made anew, in the order in which
+  // the gradients came.
+  std::vector<size_t> limits{std::numeric_limits<size_t>::max()};
+  if (finds_unused_) limits = {static_cast<size_t>(first_cap), static_cast<size_t>(cap)};
+  const std::vector<bool> expect_sparse(parameters_.size(), false);
+  auto buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(parameters_, limits, expect_sparse));
+  // Backward begins with what forward ends with.
+  std::ranges::reverse(buckets);
+  std::unordered_map<size_t, std::string> names_by_index;
+  for (size_t i = 0; i < names_.size(); ++i) names_by_index[i] = names_[i];
+  reducer_ =
+      std::make_shared<c10d::Reducer>(parameters_, std::move(buckets), group.c10d(), expect_sparse, cap, finds_unused_,
+                                      /*gradient_as_bucket_view=*/true, std::move(names_by_index), first_cap,
+                                      /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
+                                      /*bucket_bytes_cap_list=*/std::vector<int64_t>{});
+  auto hook = std::make_unique<SumHook>(&group, plan.compression);
+  hook_ = hook.get();
+  reducer_->register_comm_hook(std::move(hook));
+  if (plan.static_graph) reducer_->set_static_graph();
+  logger_ = std::make_shared<c10d::Logger>(reducer_);
+  reducer_->set_logger(logger_);
+}
+
+GradientReducer::~GradientReducer() = default;
+
+void GradientReducer::prepare_forward() {
+  try {
+    // After the first step the ranks agree on the new buckets here.
+    reducer_->rebuild_buckets();
+    reducer_->prepare_for_forward();
+  } catch (const std::exception& error) {
+    group_.rethrow_as_lost(error);
+  }
+}
+
+void GradientReducer::expect_backward(const at::Tensor& total) { reducer_->prepare_for_backward({total}); }
+
+void GradientReducer::finish_backward(const std::exception* error) {
+  group_.set_waiting(false);
+  if (error) {
+    if (hook_->has_failed()) group_.rethrow_as_lost(*error);
+    return;
+  }
+  if (std::exchange(learns_graph_, false)) reduce_first_of_static_graph();
+  try {
+    reducer_->check_finalized();
+  } catch (const c10::Error&) {
+    std::string unused;
+    for (size_t i = 0; i < parameters_.size(); ++i)
+      if (!parameters_[i].grad().defined()) unused += (unused.empty() ? "" : ", ") + names_[i];
+    throw Error(
+        ErrorKind::configuration,
+        "distributed: " + (unused.empty() ? std::string("a parameter") : unused) +
+            " had no part in the losses of a step, so that other ranks would wait for its gradient; expected "
+            "every trainable parameter to have one: set distributed.find_unused_parameters = true, or freeze it");
+  }
+}
+
+// Only at its end is it known how often each parameter's gradient comes.
+void GradientReducer::reduce_first_of_static_graph() {
+  try {
+    reducer_->delay_all_reduce();
+  } catch (const std::exception& error) {
+    group_.rethrow_as_lost(error);
+  }
+  group_.set_waiting(false);
+}
+
+// A graph of its own whose gradients are zero, which lets the reducer go its usual way.
+void GradientReducer::reduce_as_they_are() {
+  std::vector<at::Tensor> zeros;
+  // Of one parameter where unused ones are looked for: those that no rank used are to stay without a gradient.
+  const size_t count = finds_unused_ ? 1 : parameters_.size();
+  for (size_t i = 0; i < count; ++i) {
+    const at::Tensor& parameter = parameters_[i];
+    const at::Tensor element = parameter.numel() > 0 ? parameter.reshape({-1}).select(0, 0) : parameter.sum();
+    zeros.push_back(element * 0);
+  }
+  const at::Tensor total = at::stack(zeros).sum();
+  expect_backward(total);
+  try {
+    total.backward();
+  } catch (const std::exception& error) {
+    finish_backward(&error);
+    throw;
+  }
+  finish_backward(nullptr);
+}
+
+}  // namespace tenon::distributed

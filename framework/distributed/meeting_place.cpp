@@ -1,0 +1,148 @@
+#include "framework/distributed/meeting_place.h"
+
+#include <arpa/inet.h>
+#include <c10/util/Logging.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <torch/torch.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "framework/support/error.h"
+
+namespace tenon::distributed {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+std::string name_of(const World& world) { return world.master_address + ":" + std::to_string(world.master_port); }
+
+// An address in the form that bind() takes.
+struct Address {
+  sockaddr_storage bytes{};
+  socklen_t size = 0;
+  std::string text;
+};
+
+Address loopback() {
+  Address address;
+  auto& ipv4 = reinterpret_cast<sockaddr_in&>(address.bytes);
+  ipv4.sin_family = AF_INET;
+  ipv4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.size = sizeof ipv4;
+  address.text = "127.0.0.1";
+  return address;
+}
+
+// IPv4 where the interface has both.
+Address address_of(const std::string& interface) {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0)
+    throw Error(ErrorKind::internal, std::string("the network interfaces cannot be read: ") + strerror(errno));
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> list(first, freeifaddrs);
+  std::set<std::string> names;
+  Address found;
+  for (const ifaddrs* entry = first; entry; entry = entry->ifa_next) {
+    names.insert(entry->ifa_name);
+    if (interface != entry->ifa_name || !entry->ifa_addr) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family != AF_INET && (family != AF_INET6 || found.size > 0)) continue;
+    found.size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    std::memcpy(&found.bytes, entry->ifa_addr, found.size);
+    char text[INET6_ADDRSTRLEN] = "";
+    const void* number = family == AF_INET
+                             ? static_cast<const void*>(&reinterpret_cast<sockaddr_in*>(entry->ifa_addr)->sin_addr)
+                             : &reinterpret_cast<sockaddr_in6*>(entry->ifa_addr)->sin6_addr;
+    inet_ntop(family, number, text, sizeof text);
+    found.text = text;
+    if (family == AF_INET) break;
+  }
+  if (found.size > 0) return found;
+  std::string known;
+  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+  throw Error(ErrorKind::configuration, "distributed.interface: \"" + interface +
+                                            "\" is no network interface of this machine with an address; expected one "
+                                            "of: " +
+                                            known);
+}
+
+// Bound to one address, so that no other network can reach it.
+int listen_on(Address address, uint16_t port) {
+  const int family = address.bytes.ss_family;
+  const int listener = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (listener < 0) throw Error(ErrorKind::internal, std::string("no socket to listen on: ") + strerror(errno));
+  // The port of a run that has just ended is free at once.
+  const int on = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (family == AF_INET)
+    reinterpret_cast<sockaddr_in&>(address.bytes).sin_port = htons(port);
+  else
+    reinterpret_cast<sockaddr_in6&>(address.bytes).sin6_port = htons(port);
+  if (bind(listener, reinterpret_cast<const sockaddr*>(&address.bytes), address.size) == 0 &&
+      ::listen(listener, SOMAXCONN) == 0)
+    return listener;
+  const int reason = errno;
+  close(listener);
+  throw Error(ErrorKind::configuration,
+              "distributed: port " + std::to_string(port) + " of " + address.text + " cannot be listened on (" +
+                  strerror(reason) +
+                  "); expected it to be free for rank 0: another run may use it; give MASTER_PORT another number");
+}
+
+// Its lines tell developers of c10d where an error came from that is reported here in words.
+void silence_c10d() {
+  constexpr int kFatal = 3;
+  if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = kFatal;
+}
+
+c10::intrusive_ptr<c10d::Store> connect(const World& world, c10d::TCPStoreOptions options,
+                                        std::chrono::milliseconds timeout) {
+  silence_c10d();
+  options.port = world.master_port;
+  options.waitWorkers = false;
+  options.timeout = timeout;
+  try {
+    // A run that is started again under the same store has keys of its own.
+    return c10::make_intrusive<c10d::PrefixStore>("tenon/" + std::to_string(world.attempt),
+                                                  c10::make_intrusive<c10d::TCPStore>(world.master_address, options));
+  } catch (const c10::Error& error) {
+    throw Error(ErrorKind::configuration,
+                "distributed: rank " + std::to_string(world.rank) + " cannot reach the store of rank 0 at " +
+                    name_of(world) + " within " + std::to_string(timeout.count() / 1000) + " s (" +
+                    error.what_without_backtrace() +
+                    "); expected rank 0 to listen there: is it running, are address and port those of its machine, "
+                    "and does no firewall stand between?");
+  }
+}
+
+}  // namespace
+
+c10::intrusive_ptr<c10d::Store> connect_store(const World& world, const std::string& interface,
+                                              std::chrono::milliseconds timeout) {
+  c10d::TCPStoreOptions options;
+  if (world.rank == 0 && !world.store_is_launchers) {
+    options.isServer = true;
+    options.masterListenFd =
+        world.listen_fd >= 0
+            ? world.listen_fd
+            : listen_on(world.is_one_machine() ? loopback() : address_of(interface), world.master_port);
+  }
+  return connect(world, options, timeout);
+}
+
+c10::intrusive_ptr<c10d::Store> connect_again(const World& world, std::chrono::milliseconds timeout) {
+  return connect(world, {}, timeout);
+}
+
+}  // namespace tenon::distributed

@@ -1,0 +1,245 @@
+#include "framework/distributed/process_group.h"
+
+#include <torch/torch.h>
+
+#include <chrono>
+#include <sstream>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+#include <utility>
+
+#include "framework/distributed/meeting_place.h"
+#include "framework/distributed/watch.h"
+#include "framework/support/error.h"
+
+namespace tenon::distributed {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long a rank that waits in vain looks for the reason.
+constexpr auto kLookForCause = 2s;
+
+std::chrono::milliseconds to_milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+c10::intrusive_ptr<c10d::ProcessGroup> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const World& world,
+                                                 const std::string& interface, std::chrono::milliseconds timeout) {
+  auto options = c10d::ProcessGroupGloo::Options::create(timeout);
+  options->devices.push_back(world.is_one_machine() ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
+                                                    : c10d::ProcessGroupGloo::createDeviceForInterface(interface));
+  const int rank = static_cast<int>(world.rank);
+  const int size = static_cast<int>(world.size);
+  auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options);
+  auto group = c10::make_intrusive<c10d::ProcessGroup>(store, rank, size);
+  group->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
+  group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+  return group;
+}
+
+c10d::ReduceOp to_c10d(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::maximum: return c10d::ReduceOp::MAX;
+    case Reduction::minimum: return c10d::ReduceOp::MIN;
+    default: return c10d::ReduceOp::SUM;
+  }
+}
+
+// The first line in which two texts differ, of each: "..." where one has ended.
+std::pair<std::string, std::string> first_difference(const std::string& left, const std::string& right) {
+  std::istringstream lefts(left), rights(right);
+  for (;;) {
+    std::string a, b;
+    const bool has_a = static_cast<bool>(std::getline(lefts, a));
+    const bool has_b = static_cast<bool>(std::getline(rights, b));
+    if (!has_a && !has_b) return {"", ""};
+    if (!has_a || !has_b || a != b) return {has_a ? a : "nothing more", has_b ? b : "nothing more"};
+  }
+}
+
+// A number that says of nearly all differences that they are there: the sum of the elements' bits as integers.
+at::Tensor checksum(const at::Tensor& tensor) {
+  at::Tensor bits = tensor.detach();
+  if (bits.is_complex()) bits = at::view_as_real(bits);
+  switch (bits.element_size()) {
+    case 8: bits = bits.view(at::kLong); break;
+    case 4: bits = bits.view(at::kInt); break;
+    case 2: bits = bits.view(at::kShort); break;
+    default: bits = bits.scalar_type() == at::kBool ? bits.to(at::kByte) : bits.view(at::kByte); break;
+  }
+  return bits.sum(at::kLong);
+}
+
+}  // namespace
+
+struct ProcessGroup::Parts {
+  c10::intrusive_ptr<c10d::Store> store;
+  std::unique_ptr<Watch> watch;
+  c10::intrusive_ptr<c10d::ProcessGroup> group;
+};
+
+ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection& plan,
+                           std::function<std::string()> describe_activity)
+    : world_(world), timeout_s_(plan.timeout_s), parts_(std::make_unique<Parts>()) {
+  if (!world.is_one_machine() && plan.interface.empty())
+    throw Error(ErrorKind::configuration,
+                "distributed.interface: is not given, and the ranks are on several machines; expected the name of the "
+                "network interface that they talk over, as `ip address` lists it: interface = \"eth0\"");
+  const auto timeout = to_milliseconds(plan.timeout_s);
+  parts_->store = connect_store(world, plan.interface, timeout);
+  parts_->watch = std::make_unique<Watch>(connect_again(world, timeout), world, std::move(describe_activity));
+  wait_for_all([&] { parts_->group = make_gloo(parts_->store, world, plan.interface, timeout); });
+}
+
+ProcessGroup::~ProcessGroup() {
+  // Gloo's destructor waits for what is under way, which may never end now.
+  if (has_failed_) {
+    static_cast<void>(parts_->group.release());
+    static_cast<void>(parts_->store.release());
+    static_cast<void>(parts_->watch.release());
+    return;
+  }
+  parts_->watch.reset();
+}
+
+c10::intrusive_ptr<c10d::ProcessGroup> ProcessGroup::c10d() const { return parts_->group; }
+
+template <class Body>
+void ProcessGroup::wait_for_all(Body&& body) {
+  parts_->watch->set_waiting(true);
+  try {
+    body();
+  } catch (const std::exception& error) {
+    rethrow_as_lost(error);
+  }
+  parts_->watch->set_waiting(false);
+}
+
+void ProcessGroup::rethrow_as_lost(const std::exception& error) {
+  has_failed_ = true;
+  Watch& watch = *parts_->watch;
+  watch.set_waiting(true);
+  const auto refuse = [](const std::string& failure) { throw Error(ErrorKind::rank_lost, failure); };
+  if (const auto failure = watch.first_failure(kLookForCause / 2)) refuse(*failure);
+  const std::string missing = watch.describe_missing(kLookForCause);
+  // In the meantime another may have found the reason.
+  if (const auto failure = watch.first_failure(0s)) refuse(*failure);
+  const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
+  std::string reason = of_torch ? of_torch->what_without_backtrace() : error.what();
+  reason = reason.substr(0, reason.find('\n'));
+  const std::string message =
+      (missing.empty() ? "the connection to another rank broke" : "the others wait in vain: " + missing) +
+      "; the ranks wait for each other for distributed.timeout_s = " +
+      std::to_string(static_cast<int64_t>(timeout_s_)) + " s at most (" + reason + ")";
+  watch.tell(message);
+  throw Error(ErrorKind::rank_lost, message);
+}
+
+void ProcessGroup::Pending::wait() {
+  if (wait_) std::exchange(wait_, nullptr)();
+}
+
+ProcessGroup::Pending ProcessGroup::start_reduce(Reduction reduction, at::Tensor tensor) {
+  std::vector<at::Tensor> tensors{tensor};
+  c10::intrusive_ptr<c10d::Work> work;
+  wait_for_all([&] { work = parts_->group->allreduce(tensors, {to_c10d(reduction)}); });
+  return Pending([this, work, tensor = std::move(tensor)] { wait_for_all([&work] { work->wait(); }); });
+}
+
+void ProcessGroup::reduce(Reduction reduction, at::Tensor tensor) { start_reduce(reduction, std::move(tensor)).wait(); }
+
+void ProcessGroup::broadcast(const std::vector<at::Tensor>& tensors) {
+  constexpr size_t kMessageBytes = size_t{25} << 20;
+  if (tensors.empty()) return;
+  wait_for_all([&] { c10d::broadcast_coalesced(parts_->group, tensors, kMessageBytes, /*rank=*/0); });
+}
+
+// Gloo and NCCL gather equal shapes: each rank's rows are padded to the most that any has.
+at::Tensor ProcessGroup::concatenate(const at::Tensor& rows) {
+  const at::Tensor counts = at::zeros({size()}, at::TensorOptions(rows.device()).dtype(at::kLong));
+  counts.select(0, rank()).fill_(rows.size(0));
+  reduce(Reduction::sum, counts);
+  const at::Tensor counts_here = counts.cpu();
+  const int64_t* count = counts_here.const_data_ptr<int64_t>();
+  const int64_t most = counts_here.max().item<int64_t>();
+  std::vector<int64_t> shape = rows.sizes().vec();
+  shape[0] = most;
+  at::Tensor padded = at::zeros(shape, rows.options());
+  padded.narrow(0, 0, rows.size(0)).copy_(rows);
+  std::vector<std::vector<at::Tensor>> gathered(1);
+  for (int64_t r = 0; r < size(); ++r) gathered[0].push_back(at::empty(shape, rows.options()));
+  std::vector<at::Tensor> given{padded};
+  wait_for_all([&] { parts_->group->allgather(gathered, given)->wait(); });
+  for (int64_t r = 0; r < size(); ++r) {
+    at::Tensor& of_rank = gathered[0][static_cast<size_t>(r)];
+    of_rank = of_rank.narrow(0, 0, count[r]);
+  }
+  return at::cat(gathered[0]);
+}
+
+std::string ProcessGroup::share(const std::string& name, const std::string& text) {
+  std::string given;
+  wait_for_all([&] {
+    if (rank() == 0) parts_->store->set(name, text);
+    given = parts_->store->get_to_str(name);
+  });
+  return given;
+}
+
+void ProcessGroup::require_equal(const std::string& what, const std::string& text) {
+  const std::string expected = share("of rank 0: " + what, text);
+  // Those that agree hear of it too, and end with the same message.
+  at::Tensor differing = at::zeros({size()}, at::kLong);
+  if (expected != text) differing.select(0, rank()).fill_(1);
+  if (expected != text) {
+    const auto [theirs, ours] = first_difference(expected, text);
+    wait_for_all([&] {
+      parts_->store->set("of rank " + std::to_string(rank()) + ": " + what,
+                         "\"" + ours + "\" where rank 0 has \"" + theirs + "\"");
+    });
+  }
+  reduce(Reduction::sum, differing);
+  const int64_t* differs = differing.const_data_ptr<int64_t>();
+  for (int64_t r = 0; r < size(); ++r) {
+    if (differs[r] == 0) continue;
+    std::string difference;
+    wait_for_all([&] { difference = parts_->store->get_to_str("of rank " + std::to_string(r) + ": " + what); });
+    meet();  // rank 0 takes the store with it
+    throw Error(ErrorKind::configuration, what + " of rank " + std::to_string(r) + " has " + difference +
+                                              "; expected all ranks to run the same: give every one the same run "
+                                              "file, command line and plugins");
+  }
+}
+
+std::optional<size_t> ProcessGroup::find_unequal(const std::vector<at::Tensor>& tensors) {
+  if (tensors.empty()) return std::nullopt;
+  std::vector<at::Tensor> sums;
+  for (const at::Tensor& tensor : tensors) sums.push_back(checksum(tensor));
+  const at::Tensor here = at::stack(sums);
+  // The greatest, and the negative of the least.
+  const at::Tensor limits = at::stack({here, here.neg()});
+  reduce(Reduction::maximum, limits);
+  const at::Tensor differing = limits.select(0, 0).ne(limits.select(0, 1).neg()).nonzero().cpu();
+  if (differing.numel() == 0) return std::nullopt;
+  return static_cast<size_t>(*differing.const_data_ptr<int64_t>());
+}
+
+void ProcessGroup::set_waiting(bool waiting) { parts_->watch->set_waiting(waiting); }
+
+void ProcessGroup::meet() { reduce(Reduction::sum, at::zeros({1}, at::kLong)); }
+
+void ProcessGroup::tell_failure(const std::string& message) noexcept {
+  has_failed_ = true;
+  parts_->watch->tell("rank " + std::to_string(rank()) + " has failed: " + message);
+  if (rank() == 0) parts_->watch->wait_until_heard(kLookForCause);
+}
+
+}  // namespace tenon::distributed

@@ -1,0 +1,95 @@
+// The processes of a run, and what they send each other: c10d's process groups, with errors that say which rank failed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "framework/config/run_plan.h"
+#include "framework/distributed/world.h"
+#include "framework/support/error.h"
+
+namespace c10d {
+class ProcessGroup;
+}
+
+namespace tenon::distributed {
+
+// How the tensors of all ranks become one.
+enum class Reduction { sum, maximum, minimum };
+
+// Every collective is called by all ranks, in the same order. Where one cannot be completed it throws Error(rank_lost)
+// with the first cause: what the rank that failed has told, or what the one that does not come is doing.
+class ProcessGroup {
+ public:
+  // Meets the other ranks. `describe_activity`: what the training thread is doing, for the others to read when it does
+  // not come; called on another thread. Throws Error(configuration) as connect_store().
+  ProcessGroup(const World& world, const config::DistributedSection& plan,
+               std::function<std::string()> describe_activity);
+  // After a failure nothing is waited for, and what c10d holds is left to the process's end.
+  ~ProcessGroup();
+  ProcessGroup(const ProcessGroup&) = delete;
+  ProcessGroup& operator=(const ProcessGroup&) = delete;
+
+  const World& world() const { return world_; }
+  int64_t rank() const { return world_.rank; }
+  int64_t size() const { return world_.size; }
+
+  // A collective under way. Destroyed without wait() it still takes its tensor from the others.
+  class Pending {
+   public:
+    Pending() = default;
+    void wait();  // until the tensor holds the result
+
+   private:
+    friend class ProcessGroup;
+    explicit Pending(std::function<void()> wait) : wait_(std::move(wait)) {}
+    std::function<void()> wait_;  // holds the tensor too; empty: there is nothing to wait for
+  };
+
+  // In place.
+  Pending start_reduce(Reduction reduction, at::Tensor tensor);
+  void reduce(Reduction reduction, at::Tensor tensor);
+  // Rank 0's values, into the tensors of all: each dtype's in one message.
+  void broadcast(const std::vector<at::Tensor>& tensors);
+  // [n_r, ...] of each rank r become [sum of n_r, ...], rank 0's first.
+  at::Tensor concatenate(const at::Tensor& rows);
+
+  // Rank 0's text, for all.
+  std::string share(const std::string& name, const std::string& text);
+  // Throws Error(configuration), on all ranks, where a rank's text is not rank 0's, with the first line that differs.
+  // `what`: "the configuration".
+  void require_equal(const std::string& what, const std::string& text);
+  // The index of the first tensor whose bits are not the same on all ranks, told to all; nothing if there is none.
+  std::optional<size_t> find_unequal(const std::vector<at::Tensor>& tensors);
+
+  // Returns when all ranks have come here.
+  void meet();
+
+  // This rank ends for a reason of its own: the others are told. No collective may follow.
+  void tell_failure(const std::string& message) noexcept;
+
+  // Around a wait for the other ranks that is not one of these functions.
+  void set_waiting(bool waiting);
+  // What a collective threw, as Error(rank_lost) with the first cause.
+  [[noreturn]] void rethrow_as_lost(const std::exception& error);
+
+  c10::intrusive_ptr<c10d::ProcessGroup> c10d() const;
+
+ private:
+  struct Parts;
+  template <class Body>
+  void wait_for_all(Body&& body);
+
+  World world_;
+  double timeout_s_;
+  std::unique_ptr<Parts> parts_;
+  bool has_failed_ = false;
+};
+
+}  // namespace tenon::distributed

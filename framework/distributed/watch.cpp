@@ -1,0 +1,173 @@
+#include "framework/distributed/watch.h"
+
+#include <torch/torch.h>
+#include <unistd.h>
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <utility>
+
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+
+namespace tenon::distributed {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kPeriod = 250ms;
+const std::string kFailure = "failure";
+const std::string kHeard = "heard";
+const std::string kQuestion = "who does not come";
+
+std::string answer_key(int64_t rank) { return "doing/" + std::to_string(rank); }
+
+}  // namespace
+
+Watch::Watch(c10::intrusive_ptr<c10d::Store> store, const World& world, std::function<std::string()> describe)
+    : store_(std::move(store)), world_(world), describe_(std::move(describe)), thread_([this] { run(); }) {}
+
+Watch::~Watch() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Watch::set_waiting(bool waiting) {
+  const std::lock_guard lock(mutex_);
+  waiting_ = waiting;
+}
+
+void Watch::tell(const std::string& message) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    told_ = message;
+    if (!failed_at_) failed_at_ = Clock::now();
+    if (failure_) return;
+  }
+  try {
+    const std::lock_guard lock(store_mutex_);
+    store_->compareSet(kFailure, "", message);
+  } catch (const std::exception&) {
+    // Rank 0 is gone, and with it the store: the others know.
+  }
+}
+
+void Watch::wait_until_heard(std::chrono::milliseconds within) noexcept {
+  try {
+    for (const auto end = Clock::now() + within; Clock::now() < end; std::this_thread::sleep_for(20ms)) {
+      const std::lock_guard lock(store_mutex_);
+      if (store_->add(kHeard, 0) >= world_.size) return;
+    }
+  } catch (const std::exception&) {
+    // Nobody is left to hear it.
+  }
+}
+
+std::optional<std::string> Watch::first_failure(std::chrono::milliseconds within) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, within, [this] { return failure_.has_value(); });
+  return failure_;
+}
+
+std::string Watch::describe_here() const {
+  return "rank " + std::to_string(world_.rank) + " is " + (describe_ ? describe_() : "at work");
+}
+
+std::string Watch::describe_missing(std::chrono::milliseconds within) {
+  const auto end = Clock::now() + within;
+  std::string missing;
+  for (int64_t rank = 0; rank < world_.size; ++rank) {
+    if (rank == world_.rank) continue;
+    std::string answer = "rank " + std::to_string(rank) + " has ended without a word";
+    try {
+      {
+        const std::lock_guard lock(store_mutex_);
+        store_->set(kQuestion, std::string("1"));
+      }
+      do {
+        std::this_thread::sleep_for(50ms);
+        const std::lock_guard lock(store_mutex_);
+        if (!store_->check({answer_key(rank)})) continue;
+        answer = store_->get_to_str(answer_key(rank));
+        break;
+      } while (Clock::now() < end);
+    } catch (const std::exception&) {
+      return "rank 0, whose store the ranks meet at, has ended without a word";
+    }
+    if (!answer.empty()) missing += (missing.empty() ? "" : "; ") + answer;
+  }
+  return missing;
+}
+
+void Watch::run() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kPeriod, [this] { return ending_; })) {
+    lock.unlock();
+    try {
+      look();
+    } catch (const std::exception&) {
+      // The store is gone with rank 0. Whoever waits for that rank hears it from the connection; who does not is ended.
+      const std::lock_guard changing(mutex_);
+      if (!failed_at_) failed_at_ = Clock::now();
+    }
+    end_if_overdue();
+    lock.lock();
+  }
+}
+
+void Watch::look() {
+  std::optional<std::string> failure;
+  bool is_asked = false;
+  {
+    const std::lock_guard lock(store_mutex_);
+    if (store_->check({kFailure})) failure = store_->get_to_str(kFailure);
+    is_asked = store_->check({kQuestion});
+  }
+  bool waits = false;
+  bool is_new = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_new = failure && !failure_;
+    if (is_new) {
+      failure_ = failure;
+      failed_at_ = Clock::now();
+    }
+    waits = waiting_;
+  }
+  if (is_new) {
+    changed_.notify_all();
+    const std::lock_guard lock(store_mutex_);
+    store_->add(kHeard, 1);
+  }
+  if (!is_asked || answered_) return;
+  // The answer of one that waits too is empty.
+  const std::string answer = waits ? "" : describe_here();
+  const std::lock_guard lock(store_mutex_);
+  store_->set(answer_key(world_.rank), answer);
+  answered_ = true;
+}
+
+// Not in good order, for it is not known what the training thread holds.
+void Watch::end_if_overdue() {
+  std::string message;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failed_at_ || Clock::now() - *failed_at_ < kGrace) return;
+    if (!told_.empty())
+      message = told_;
+    else if (failure_)
+      message = "rank " + std::to_string(world_.rank) + " is ended: " + *failure_;
+    else
+      message = "rank " + std::to_string(world_.rank) + " is ended: rank 0 is gone";
+  }
+  support::log_error(message);
+  support::flush_log();
+  _exit(static_cast<int>(support::ErrorKind::rank_lost));
+}
+
+}  // namespace tenon::distributed

@@ -1,0 +1,47 @@
+#include "framework/pipeline/agreement.h"
+
+#include <torch/torch.h>
+
+#include <array>
+#include <csignal>
+
+namespace tenon::pipeline {
+
+namespace {
+
+// The signals that ask a run to stop; the first one of these that a rank has seen is everyone's.
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+
+enum Place { stop, save, evaluate, log, time, samples, signals, count = signals + kSignals.size() };
+
+}  // namespace
+
+void Agreement::propose(const Ballot& own) {
+  votes_ = at::zeros({count}, at::kDouble);
+  double* votes = votes_.mutable_data_ptr<double>();
+  votes[stop] = own.stop;
+  votes[save] = own.save;
+  votes[evaluate] = own.evaluate;
+  votes[log] = own.log;
+  votes[time] = group_->rank() == 0 ? own.time_s : 0;
+  votes[samples] = static_cast<double>(own.samples);
+  for (size_t i = 0; i < kSignals.size(); ++i) votes[signals + i] = own.signal == kSignals[i];
+  pending_ = group_->start_reduce(distributed::Reduction::sum, votes_);
+}
+
+Ballot Agreement::settle() {
+  pending_.wait();
+  const double* votes = votes_.const_data_ptr<double>();
+  Ballot together{votes[stop] > 0,
+                  votes[save] > 0,
+                  votes[evaluate] > 0,
+                  votes[log] > 0,
+                  0,
+                  votes[time],
+                  static_cast<int64_t>(votes[samples])};
+  for (size_t i = kSignals.size(); i-- > 0;)
+    if (votes[signals + i] > 0) together.signal = kSignals[i];
+  return together;
+}
+
+}  // namespace tenon::pipeline

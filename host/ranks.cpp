@@ -1,0 +1,59 @@
+#include "host/ranks.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "framework/config/print_run_plan.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+#include "host/signals.h"
+
+namespace tenon::host {
+
+namespace {
+
+// What each machine may have in a place of its own is left out.
+std::string describe_plan(config::RunPlan plan) {
+  plan.run.output_dir.clear();
+  plan.plugin_paths.clear();
+  return config::print_run_plan(plan);
+}
+
+std::string describe_plugins(const plugins::Catalogue& catalogue) {
+  std::vector<std::string> lines;
+  for (const auto& plugin : catalogue.plugins())
+    lines.push_back(plugin->id + " " + plugin->version + " sha256 " + plugin->sha256 + "\n");
+  std::ranges::sort(lines);
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRun& opened) {
+  if (world.size == 1) return nullptr;
+  if (!world.is_first()) support::say_errors_only("rank " + std::to_string(world.rank));
+  auto group = std::make_unique<distributed::ProcessGroup>(world, opened.plan.distributed, describe_main_thread);
+  try {
+    group->require_equal("the configuration", describe_plan(opened.plan));
+    group->require_equal("the list of plugins", describe_plugins(opened.catalogue));
+  } catch (const std::exception& error) {
+    end_rank(*group, error);
+  }
+  return group;
+}
+
+void end_rank(distributed::ProcessGroup& group, const std::exception& error) {
+  const auto* of_ours = dynamic_cast<const support::Error*>(&error);
+  const std::string message = of_ours ? error.what() : std::string("internal error: ") + error.what();
+  group.tell_failure(message);
+  support::log_error(message);
+  support::flush_log();
+  std::fflush(nullptr);
+  _exit(of_ours ? of_ours->exit_code() : static_cast<int>(support::ErrorKind::internal));
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,135 @@
+#include "framework/distributed/gradient_reducer.h"
+
+#include <sstream>
+
+#include "tests/doctest_with_torch.h"
+#include "tests/ranks/run_ranks.h"
+
+using namespace tenon::distributed;
+
+namespace {
+
+// Two layers, the first of which may be left out of a forward.
+struct Network {
+  at::Tensor first = at::full({4, 4}, 0.5).requires_grad_();
+  at::Tensor second = at::full({4}, 0.25).requires_grad_();
+  at::Tensor forward(const at::Tensor& input, bool uses_first = true) const {
+    return ((uses_first ? at::tanh(at::mv(first, input)) : input) * second).sum();
+  }
+};
+
+struct Reduced {
+  ProcessGroup& group;
+  Network& network;
+  GradientReducer reducer;
+  Reduced(ProcessGroup& with, Network& of, const tenon::config::DistributedSection& plan)
+      : group(with), network(of), reducer(with, plan, {"first", "second"}, {of.first, of.second}) {}
+
+  void step(const at::Tensor& input, bool uses_first = true) {
+    network.first.mutable_grad() = network.second.mutable_grad() = at::Tensor();
+    reducer.prepare_forward();
+    const at::Tensor total = network.forward(input, uses_first);
+    reducer.expect_backward(total);
+    total.backward();
+    reducer.finish_backward(nullptr);
+  }
+};
+
+std::vector<std::string> in_ranks(int64_t size, const tenon::config::DistributedSection& plan,
+                                  const std::function<std::string(Reduced&)>& body) {
+  return run_ranks(size, [&](const World& world) {
+    ProcessGroup group(world, plan, nullptr);
+    Network network;
+    std::string text;
+    {
+      Reduced reduced(group, network, plan);
+      text = body(reduced);
+    }
+    group.meet();
+    return text;
+  });
+}
+
+at::Tensor input_of(int64_t rank) { return at::arange(4, at::kFloat) * 0.1 + static_cast<double>(rank); }
+
+// "equal", or how far the gradients are from the sum of what each rank's own input gives.
+std::string compare_with_sum(const Reduced& reduced, int64_t ranks, double limit) {
+  Network alone;
+  for (int64_t rank = 0; rank < ranks; ++rank) alone.forward(input_of(rank)).backward();
+  const double difference = std::max((alone.first.grad() - reduced.network.first.grad()).abs().max().item<double>(),
+                                     (alone.second.grad() - reduced.network.second.grad()).abs().max().item<double>());
+  return difference <= limit ? "equal" : std::to_string(difference);
+}
+
+std::vector<std::string> all(size_t size, const std::string& text) { return std::vector<std::string>(size, text); }
+
+}  // namespace
+
+TEST_CASE("gradients are the sum over the ranks, in every step") {
+  tenon::config::DistributedSection plan;
+  const auto run = [&](double limit) {
+    return in_ranks(3, plan, [limit](Reduced& reduced) {
+      std::string text;
+      for (int step = 0; step < 3; ++step) {  // buckets are made anew after the first
+        reduced.step(input_of(reduced.group.rank()));
+        text += compare_with_sum(reduced, 3, limit) + " ";
+      }
+      return text;
+    });
+  };
+  CHECK(run(1e-6) == all(3, "equal equal equal "));
+  plan.static_graph = true;
+  CHECK(run(1e-6) == all(3, "equal equal equal "));
+  plan.static_graph = false;
+  plan.find_unused_parameters = true;
+  CHECK(run(1e-6) == all(3, "equal equal equal "));
+  plan.find_unused_parameters = false;
+  plan.compression = tenon::config::Compression::fp16;
+  CHECK(run(2e-3) == all(3, "equal equal equal "));
+  plan.compression = tenon::config::Compression::bf16;
+  CHECK(run(2e-2) == all(3, "equal equal equal "));
+  CHECK(run(1e-6) != all(3, "equal equal equal "));  // it was rounded indeed
+}
+
+TEST_CASE("a rank without a share adds nothing and holds nobody up") {
+  for (const bool finds_unused : {false, true}) {
+    tenon::config::DistributedSection plan;
+    plan.find_unused_parameters = finds_unused;
+    const auto texts = in_ranks(3, plan, [](Reduced& reduced) {
+      reduced.step(input_of(reduced.group.rank()));
+      reduced.network.first.mutable_grad() = reduced.network.second.mutable_grad() = at::Tensor();
+      if (reduced.group.rank() < 2) {
+        reduced.step(input_of(reduced.group.rank()));
+      } else {
+        reduced.reducer.prepare_forward();
+        reduced.reducer.reduce_as_they_are();
+      }
+      return compare_with_sum(reduced, 2, 1e-6);
+    });
+    CHECK(texts == all(3, "equal"));
+  }
+}
+
+TEST_CASE("backwards that are not announced stay with the rank until one is") {
+  const auto texts = in_ranks(2, {}, [](Reduced& reduced) {
+    reduced.network.forward(input_of(reduced.group.rank())).backward();
+    reduced.reducer.prepare_forward();
+    reduced.reducer.reduce_as_they_are();
+    return compare_with_sum(reduced, 2, 1e-6);
+  });
+  CHECK(texts == all(2, "equal"));
+}
+
+TEST_CASE("a parameter that had no part is named, unless such are looked for") {
+  const auto run = [](const tenon::config::DistributedSection& plan) {
+    return in_ranks(2, plan, [](Reduced& reduced) {
+      reduced.step(input_of(reduced.group.rank()), /*uses_first=*/false);
+      return std::string(reduced.network.first.grad().defined() ? "given" : "none");
+    });
+  };
+  for (const std::string& text : run({}))
+    CHECK(text.find("threw: distributed: first had no part in the losses of a step") == 0);
+  tenon::config::DistributedSection plan;
+  plan.find_unused_parameters = true;
+  CHECK(run(plan) == all(2, "none"));
+}

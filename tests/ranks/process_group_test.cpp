@@ -1,0 +1,192 @@
+#include "framework/distributed/process_group.h"
+
+#include <csignal>
+#include <sstream>
+#include <thread>
+
+#include "tests/doctest_with_torch.h"
+#include "tests/ranks/run_ranks.h"
+
+using namespace tenon::distributed;
+
+namespace {
+
+tenon::config::DistributedSection plan_with(double timeout_s = 60) {
+  tenon::config::DistributedSection plan;
+  plan.timeout_s = timeout_s;
+  return plan;
+}
+
+std::string list_elements(const at::Tensor& tensor) {
+  std::ostringstream text;
+  const at::Tensor flat = tensor.reshape({-1}).to(at::kDouble);
+  for (int64_t i = 0; i < flat.numel(); ++i) text << (i > 0 ? " " : "") << flat[i].item<double>();
+  return text.str();
+}
+
+// What each of `size` ranks makes of the group.
+std::vector<std::string> in_group(int64_t size, const std::function<std::string(ProcessGroup&)>& body,
+                                  double timeout_s = 60) {
+  return run_ranks(size, [&](const World& world) {
+    ProcessGroup group(world, plan_with(timeout_s), [] { return std::string("in the test"); });
+    std::string text;
+    try {
+      text = body(group);
+    } catch (const std::exception& error) {
+      group.tell_failure(error.what());
+      throw;
+    }
+    group.meet();
+    return text;
+  });
+}
+
+std::vector<std::string> all(size_t size, const std::string& text) { return std::vector<std::string>(size, text); }
+
+}  // namespace
+
+TEST_CASE("a reduction gives every rank the same") {
+  for (const int64_t size : {2, 3, 4}) {
+    CAPTURE(size);
+    const auto reduce = [&](Reduction reduction) {
+      return in_group(size, [reduction](ProcessGroup& group) {
+        at::Tensor tensor = at::tensor({1.0, static_cast<double>(group.rank())});
+        group.reduce(reduction, tensor);
+        return list_elements(tensor);
+      });
+    };
+    const auto n = static_cast<size_t>(size);
+    CHECK(reduce(Reduction::sum) == all(n, std::to_string(size) + " " + std::to_string(size * (size - 1) / 2)));
+    CHECK(reduce(Reduction::maximum) == all(n, "1 " + std::to_string(size - 1)));
+    CHECK(reduce(Reduction::minimum) == all(n, "1 0"));
+  }
+}
+
+TEST_CASE("rows of unequal counts are concatenated, rank 0's first") {
+  // Rank r has r rows: rank 0 none.
+  const auto texts = in_group(3, [](ProcessGroup& group) {
+    const at::Tensor rows = at::full({group.rank(), 2}, group.rank(), at::kLong);
+    return list_elements(group.concatenate(rows));
+  });
+  CHECK(texts == all(3, "1 1 2 2 2 2"));
+}
+
+TEST_CASE("a broadcast brings rank 0's tensors of several dtypes") {
+  const auto texts = in_group(2, [](ProcessGroup& group) {
+    const at::Tensor means = at::full({3}, 0.5 + static_cast<double>(group.rank()), at::kFloat);
+    const at::Tensor counter = at::full({}, 7 + group.rank(), at::kLong);
+    group.broadcast({means, counter});
+    return list_elements(means) + " " + list_elements(counter);
+  });
+  CHECK(texts == all(2, "0.5 0.5 0.5 7"));
+}
+
+TEST_CASE("texts that are not rank 0's are refused on all ranks, with the line that differs") {
+  const auto texts = in_group(3, [](ProcessGroup& group) {
+    group.require_equal("the plan", "lr = 0.1\nseed = " + std::to_string(group.rank() == 2 ? 5 : 4) + "\n");
+    return std::string("went on");
+  });
+  for (const std::string& text : texts)
+    CHECK(text.find("threw: the plan of rank 2 has \"seed = 5\" where rank 0 has \"seed = 4\"") == 0);
+}
+
+TEST_CASE("a tensor that differs in one bit is found on all ranks") {
+  const auto find = [](int64_t changed) {
+    return in_group(2, [changed](ProcessGroup& group) {
+      std::vector<at::Tensor> tensors{at::ones({4}), at::ones({2, 2}, at::kBFloat16), at::ones({3}, at::kBool)};
+      if (group.rank() == 1 && changed == 0) tensors[0][3] = std::nextafter(1.0F, 2.0F);
+      if (group.rank() == 1 && changed == 1) tensors[1][1][1] = 1.0078125;
+      if (group.rank() == 1 && changed == 2) tensors[2][0] = false;
+      const auto unequal = group.find_unequal(tensors);
+      return unequal ? std::to_string(*unequal) : "none";
+    });
+  };
+  CHECK(find(-1) == all(2, "none"));
+  CHECK(find(0) == all(2, "0"));
+  CHECK(find(1) == all(2, "1"));
+  CHECK(find(2) == all(2, "2"));
+}
+
+TEST_CASE("what one rank failed with is what the others throw") {
+  for (const int64_t failing : {0, 2}) {
+    CAPTURE(failing);
+    const auto texts = in_group(3, [failing](ProcessGroup& group) {
+      if (group.rank() == failing) throw std::runtime_error("the disk is full");
+      group.meet();
+      return std::string("went on");
+    });
+    for (int64_t rank = 0; rank < 3; ++rank) {
+      CAPTURE(rank);
+      const std::string& text = texts[static_cast<size_t>(rank)];
+      CHECK(text == (rank == failing ? "threw: the disk is full"
+                                     : "threw: rank " + std::to_string(failing) + " has failed: the disk is full"));
+    }
+  }
+}
+
+TEST_CASE("a rank that was killed is said to have ended") {
+  const auto texts = in_group(3, [](ProcessGroup& group) {
+    if (group.rank() == 1) raise(SIGKILL);
+    group.meet();
+    return std::string("went on");
+  });
+  CHECK(texts[1] == "ended: signal 9");
+  for (const size_t rank : {0, 2}) CHECK(texts[rank].find("rank 1 has ended without a word") != std::string::npos);
+}
+
+TEST_CASE("of a rank that does not come the others say what it does, and it is ended") {
+  const auto texts = in_group(
+      3,
+      [](ProcessGroup& group) {
+        if (group.rank() == 1) std::this_thread::sleep_for(std::chrono::hours(1));
+        group.meet();
+        return std::string("went on");
+      },
+      /*timeout_s=*/1);
+  CHECK(texts[1] == "ended: exit code 6");
+  CAPTURE(texts[0]);
+  CAPTURE(texts[2]);
+  for (const size_t rank : {0, 2}) CHECK(texts[rank].find("rank 1 is in the test") != std::string::npos);
+}
+
+TEST_CASE("a port that is taken is named") {
+  const auto texts = run_ranks(1, [](const World& own) {
+    World world = own;  // rank 0 of two, whose port is listened on already by the descriptor that it was given
+    world.size = world.local_size = 2;
+    world.listen_fd = -1;
+    ProcessGroup group(world, plan_with(1), nullptr);
+    return std::string("went on");
+  });
+  CHECK(texts[0].find("threw: distributed: port ") == 0);
+  CHECK(texts[0].find("Address already in use") != std::string::npos);
+}
+
+TEST_CASE("a store that nobody serves is not waited for longer than the time limit") {
+  const auto texts = run_ranks(1, [](const World&) {
+    World world;
+    world.rank = world.local_rank = 1;
+    world.size = world.local_size = 2;
+    world.master_address = "127.0.0.1";
+    world.master_port = 1;
+    ProcessGroup group(world, plan_with(1), nullptr);
+    return std::string("went on");
+  });
+  CHECK(texts[0].find("threw: distributed: rank 1 cannot reach the store of rank 0 at 127.0.0.1:1 within 1 s") == 0);
+}
+
+TEST_CASE("ranks on several machines need the name of an interface that exists") {
+  const auto join = [](const std::string& interface) {
+    return run_ranks(1, [&](const World& own) {
+      World world = own;
+      world.size = 2;
+      world.listen_fd = -1;
+      auto plan = plan_with(1);
+      plan.interface = interface;
+      ProcessGroup group(world, plan, nullptr);
+      return std::string("went on");
+    })[0];
+  };
+  CHECK(join("").find("threw: distributed.interface: is not given") == 0);
+  CHECK(join("nowhere0").find("threw: distributed.interface: \"nowhere0\" is no network interface") == 0);
+  CHECK(join("nowhere0").find("lo") != std::string::npos);
+}

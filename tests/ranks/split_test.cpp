@@ -1,0 +1,142 @@
+// A run's figures do not depend on how many ranks share it.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <sstream>
+
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+#include "tests/ranks/run_ranks.h"
+
+using namespace tenon::pipeline;
+using tenon::distributed::ProcessGroup;
+using tenon::distributed::run_ranks;
+using tenon::distributed::World;
+
+namespace {
+
+const std::string kIgnoring =
+    "[[loss]]\nuse = \"cross_entropy\"\nname = \"without_threes\"\nweight = 0.5\nparams = { ignore_index = 3 }\n";
+
+// All figures of a run's history, one line each: those that count are written with all their digits.
+std::string train_once(const Setup& setup, ProcessGroup* group) {
+  BuiltRun run(setup, group);
+  run.train();
+  std::ostringstream text;
+  text.precision(17);
+  for (const RecordedLine& line : run.recorder.lines) {
+    if (line.kind == LineKind::checkpoint) continue;
+    for (const auto& [name, value] : line.figures) text << line.step << " " << name << " " << value << "\n";
+  }
+  return text.str();
+}
+
+// What `size` ranks give for each of the setups; those of the first rank, after a check that all have the same.
+std::vector<std::string> train_in(int64_t size, const std::vector<Setup>& setups) {
+  const auto texts = run_ranks(size, [&](const World& world) {
+    at::set_num_threads(1);
+    std::unique_ptr<ProcessGroup> group;
+    if (size > 1) group = std::make_unique<ProcessGroup>(world, tenon::config::DistributedSection{}, nullptr);
+    std::string all;
+    try {
+      for (const Setup& setup : setups) all += train_once(setup, group.get()) + '\f';
+      if (group) group->meet();
+    } catch (const std::exception& error) {
+      if (group) group->tell_failure(error.what());
+      throw;
+    }
+    return all;
+  });
+  for (const std::string& text : texts) CHECK(text == texts[0]);
+  std::vector<std::string> each;
+  std::istringstream all(texts[0]);
+  for (std::string one; std::getline(all, one, '\f');) each.push_back(one);
+  return each;
+}
+
+void compare(const std::string& split, const std::string& whole, double limit) {
+  std::istringstream splits(split), wholes(whole);
+  std::string step, name, of_step, of_name;
+  double a = 0, b = 0;
+  int64_t count = 0;
+  while (wholes >> step >> name >> a) {
+    REQUIRE(static_cast<bool>(splits >> of_step >> of_name >> b));
+    CAPTURE(step);
+    CAPTURE(name);
+    REQUIRE(of_step == step);
+    REQUIRE(of_name == name);
+    if (name.ends_with("accuracy"))
+      CHECK(a == b);
+    else if (!std::isnan(a) || !std::isnan(b))
+      CHECK(std::abs(a - b) <= limit * std::max(1e-3, std::abs(a)));
+    ++count;
+  }
+  CHECK_FALSE(static_cast<bool>(splits >> of_step));
+  CHECK(count > 0);
+}
+
+// Batches of 12 samples over all ranks.
+Setup share_of(int64_t size, const Setup& setup) {
+  Setup shared = setup;
+  shared.overrides.push_back("data.batch_size=" + std::to_string(12 / size));
+  shared.overrides.push_back("data.validation_batch_size=" + std::to_string(24 / size));
+  shared.overrides.push_back("log.every=\"1 step\"");
+  return shared;
+}
+
+void check_split(const std::vector<Setup>& setups, double limit) {
+  std::vector<std::string> whole;
+  for (const int64_t size : {1, 2, 3, 4}) {
+    CAPTURE(size);
+    std::vector<Setup> shared;
+    for (const Setup& setup : setups) shared.push_back(share_of(size, setup));
+    const auto texts = train_in(size, shared);
+    REQUIRE_MESSAGE(texts.size() == setups.size(), (texts.empty() ? std::string() : texts[0]));
+    if (size == 1) {
+      whole = texts;
+      continue;
+    }
+    for (size_t i = 0; i < texts.size(); ++i) {
+      CAPTURE(setups[i].overrides[0]);
+      compare(texts[i], whole[i], limit);
+    }
+  }
+}
+
+// A part of the 1,438 training digits that has so many.
+std::string samples(int64_t count) {
+  char percent[32];
+  std::snprintf(percent, sizeof percent, "%.4f", (static_cast<double>(count) + 0.5) / 1438 * 100);
+  return std::string("data.train.subset=\"") + percent + "%\"";
+}
+
+}  // namespace
+
+TEST_CASE("one to four ranks give the same losses and the same figures") {
+  const std::vector<std::string> sgd{"optimizer={use=\"sgd\",lr=0.05,momentum=0.9}", "train.epochs=2"};
+  const auto with = [&](const std::string& first, const std::vector<std::string>& more, const std::string& losses) {
+    Setup setup{{first}, losses};
+    setup.overrides.insert(setup.overrides.end(), sgd.begin(), sgd.end());
+    setup.overrides.insert(setup.overrides.end(), more.begin(), more.end());
+    return setup;
+  };
+  check_split(
+      {with(samples(602), {}, ""), with(samples(151), {"train.accumulate=4"}, ""), with(samples(152), {}, kIgnoring),
+       with(samples(153), {"train.accumulate=3"}, kIgnoring), with(samples(154), {"train.clip_norm=0.5"}, ""),
+       with(samples(155), {"train.average={use=\"ema\",decay=0.9}"}, "")},
+      1e-5);
+}
+
+TEST_CASE("every sample counts once, for any size of the data") {
+  std::mt19937 random(7);
+  std::vector<Setup> setups;
+  for (const int64_t size : {1, 2, 3, 4, 5, 11, 12, 13, 101}) setups.push_back({{samples(size), "train.epochs=2"}, ""});
+  const char* more = std::getenv("TENON_SPLITS");
+  for (int i = 0; i < (more ? std::atoi(more) : 0); ++i)
+    setups.push_back({{samples(1 + static_cast<int64_t>(random() % 400)), "train.epochs=1",
+                       "data.validation.subset=\"" + std::to_string(1 + random() % 99) + "%\""},
+                      ""});
+  check_split(setups, 1e-5);
+}
