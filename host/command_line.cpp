@@ -1,7 +1,6 @@
 #include "host/command_line.h"
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <charconv>
 #include <cstdint>
 #include <sstream>
@@ -9,37 +8,14 @@
 
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
+#include "host/command_options.h"
 
 namespace tenon::host {
 
-namespace po = boost::program_options;
 using support::Error;
 using support::ErrorKind;
 
 namespace {
-
-void add_run_file_options(po::options_description& options) {
-  auto add = options.add_options();
-  add("config", po::value<std::string>()->value_name("FILE"), "the run file (TOML); see configs/ for examples");
-  add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
-      "override a key of the run file, e.g. --set train.epochs=3; may be repeated");
-  add("plugin-dir", po::value<std::vector<std::string>>()->value_name("DIR")->composing(),
-      "look for plugins here first; may be repeated");
-}
-
-po::options_description make_options() {
-  po::options_description options("Options", 100, 60);
-  add_run_file_options(options);
-  auto add = options.add_options();
-  add("check", "check the run file, its components and their connections, print the complete plan, and stop");
-  add("limit-batches", po::value<int64_t>()->value_name("N"),
-      "epochs and validations end after N batches: --set data.limit_batches=N and data.validation_limit_batches=N");
-  add("dry-run",
-      "one step, one batch of each validation and one checkpoint, in a folder that is removed: does it run?");
-  add("help,h", "print this and stop");
-  add("version", "print the versions of the host, LibTorch and the plugin ABI, and stop");
-  return options;
-}
 
 std::vector<std::string> option_names(const po::options_description& options) {
   std::vector<std::string> names;
@@ -72,115 +48,6 @@ void refuse_standing_alone(const po::parsed_options& parsed, const po::options_d
   if (const auto command = support::nearest_name(argument, kCommands); command && can_train)
     guess = "; did you mean host " + *command + "?";
   refuse("the argument \"" + argument + "\" stands alone" + guess);
-}
-
-// Options of `host plugins` and `host describe ID`, which stand after these words.
-po::options_description make_show_options() {
-  po::options_description options("Options of plugins and describe", 100, 60);
-  auto add = options.add_options();
-  add("json", "print JSON");
-  add("markdown", "describe: print a section of a Markdown document");
-  add("ports", "describe: also ports, fields and figures; loads the plugin and creates the component");
-  add("load", "load the plugins, which runs code of theirs, and not read the notes in their files");
-  return options;
-}
-
-// Options of `host validate FILE`, which stand after the file.
-po::options_description make_validate_options() {
-  po::options_description options("Options of validate", 100, 60);
-  auto add = options.add_options();
-  add("json", "print JSON");
-  add("params", po::value<std::vector<std::string>>()->value_name("KIND.ID=TABLE")->composing(),
-      "create a component with these parameters, e.g. --params 'model.mlp={ hidden = [64] }'; may be repeated");
-  add("component", po::value<std::string>()->value_name("KIND.ID"), "make this component's checks only");
-  add("check", po::value<std::string>()->value_name("NAME"), "make this check only; docs/validate.md lists them");
-  add("seed", po::value<uint64_t>()->value_name("N")->default_value(0), "for the made-up inputs");
-  add("timeout", po::value<double>()->value_name("SECONDS")->default_value(30, "30"), "for each check");
-  return options;
-}
-
-// Options of `host data`, beside those of the run file.
-po::options_description make_data_options() {
-  po::options_description options("Options of data", 100, 60);
-  auto add = options.add_options();
-  add("data", po::value<std::string>()->value_name("NAME")->default_value("train"),
-      "which dataset: train, validation, or validation/NAME");
-  add("seconds", po::value<double>()->value_name("N")->default_value(5, "5"),
-      "how long the loader is timed; 0: not at all");
-  add("step-ms", po::value<double>()->value_name("N")->default_value(0, "0"),
-      "what a training step would take, which the consumer then sleeps");
-  add("sheet", po::value<std::string>()->value_name("FILE.html"), "draw the first samples of an epoch into this page");
-  add("samples", po::value<int64_t>()->value_name("N")->default_value(32), "how many samples the page has");
-  add("json", "print JSON");
-  return options;
-}
-
-// Options of `host pack`.
-po::options_description make_pack_options() {
-  po::options_description options("Options of pack, beside --config, --set and --plugin-dir", 100, 60);
-  auto add = options.add_options();
-  add("data", po::value<std::string>()->value_name("NAME"),
-      "the dataset of the run file: train, validation or validation/NAME");
-  add("out", po::value<std::string>()->value_name("DIR"), "the folder to make, or an empty one, for the shards");
-  add("shard-bytes", po::value<std::string>()->value_name("SIZE")->default_value("256MiB"),
-      "a shard has so many bytes at most (KiB, MiB, GiB), or one sample");
-  add("shard-samples", po::value<int64_t>()->value_name("N"), "a shard has so many samples at most");
-  add("shuffle", "write the samples in a random order, of run.seed");
-  return options;
-}
-
-void add_checkpoint_option(po::options_description& options) {
-  options.add_options()("checkpoint", po::value<std::string>()->value_name("PATH")->default_value("latest"),
-                        "the weights: a checkpoint's folder, a run's, a safetensors file, or latest, the newest "
-                        "checkpoint of the newest run of this name");
-}
-
-// Options of `host evaluate`.
-po::options_description make_evaluate_options() {
-  po::options_description options("Options of evaluate, beside --config, --set and --plugin-dir", 100, 60);
-  add_checkpoint_option(options);
-  auto add = options.add_options();
-  add("data", po::value<std::string>()->value_name("NAME"),
-      "which dataset: train, validation or validation/NAME; all validation data without it");
-  add("json", "print JSON");
-  return options;
-}
-
-// Options of `host predict`.
-po::options_description make_predict_options() {
-  po::options_description options("Options of predict, beside --config, --set and --plugin-dir", 100, 60);
-  add_checkpoint_option(options);
-  auto add = options.add_options();
-  add("data", po::value<std::string>()->value_name("NAME"), "which dataset: train, validation or validation/NAME");
-  add("output", po::value<std::string>()->value_name("FILE"), "the file to write, .csv or .safetensors");
-  add("outputs", po::value<std::string>()->value_name("NAME,..."), "outputs of the model, or none; all without it");
-  add("fields", po::value<std::string>()->value_name("NAME,..."), "fields of the dataset to write beside them");
-  add("apply", po::value<std::vector<std::string>>()->value_name("[OUTPUT=]FUNCTION")->composing(),
-      "write softmax, sigmoid or argmax of an output in its place; may be repeated");
-  return options;
-}
-
-// Options of `host overfit`.
-po::options_description make_overfit_options() {
-  po::options_description options("Options of overfit, beside --config, --set and --plugin-dir", 100, 60);
-  auto add = options.add_options();
-  add("samples", po::value<int64_t>()->value_name("N")->default_value(10),
-      "how many samples are to be learnt by heart");
-  add("steps", po::value<int64_t>()->value_name("N")->default_value(500), "how many steps it may take");
-  add("threshold", po::value<double>()->value_name("LOSS")->default_value(0.01, "0.01"),
-      "the loss that is to be fallen below");
-  return options;
-}
-
-// Options of `host lr-find`.
-po::options_description make_lr_find_options() {
-  po::options_description options("Options of lr-find, beside --config, --set and --plugin-dir", 100, 60);
-  auto add = options.add_options();
-  add("from", po::value<double>()->value_name("LR")->default_value(1e-7, "1e-7"), "the first learning rate");
-  add("to", po::value<double>()->value_name("LR")->default_value(10, "10"), "the last one");
-  add("steps", po::value<int64_t>()->value_name("N")->default_value(100), "how many steps lead from one to the other");
-  add("json", "print JSON");
-  return options;
 }
 
 po::variables_map parse(int argc, const char* const* argv, const po::options_description& options) {
@@ -432,52 +299,6 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     }
   }
   return line;
-}
-
-std::string describe_usage() {
-  std::ostringstream text;
-  text
-      << "Usage: host --config FILE [--set KEY=VALUE]... [--check | --dry-run] [--limit-batches N]\n"
-         "            [--plugin-dir DIR]...\n"
-         "       host evaluate --config FILE [--checkpoint PATH] [--data NAME] [--json] [--set KEY=VALUE]...\n"
-         "                     [--plugin-dir DIR]...\n"
-         "       host predict --config FILE --data NAME --output FILE [--checkpoint PATH] [--outputs NAME,...]\n"
-         "                    [--fields NAME,...] [--apply [OUTPUT=]FUNCTION]... [--set KEY=VALUE]...\n"
-         "                    [--plugin-dir DIR]...\n"
-         "       host overfit --config FILE [--samples N] [--steps N] [--threshold LOSS] [--set KEY=VALUE]...\n"
-         "                    [--plugin-dir DIR]...\n"
-         "       host lr-find --config FILE [--from LR] [--to LR] [--steps N] [--json] [--set KEY=VALUE]...\n"
-         "                    [--plugin-dir DIR]...\n"
-         "       host data --config FILE [--set KEY=VALUE]... [--data NAME] [--seconds N] [--step-ms N]\n"
-         "                 [--sheet FILE.html] [--samples N] [--json] [--plugin-dir DIR]...\n"
-         "       host plugins [--json] [--load] [--plugin-dir DIR]...\n"
-         "       host describe ID [--ports] [--json | --markdown] [--load] [--plugin-dir DIR]...\n"
-         "       host note FILE [--objcopy PROGRAM]\n"
-         "       host validate FILE [--json] [--params KIND.ID=TABLE]... [--component KIND.ID] [--check NAME]\n"
-         "                          [--seed N] [--timeout SECONDS]\n"
-         "       host pack --config FILE --data NAME --out DIR [--shard-bytes SIZE] [--shard-samples N] [--shuffle]\n"
-         "                 [--set KEY=VALUE]... [--plugin-dir DIR]...\n\n"
-         "Trains the model of the run file with the components of plugins; computes the figures of trained weights, "
-         "or\n"
-         "writes what they give for each sample; learns a few samples by heart, or says why it cannot; looks for the\n"
-         "learning rates at which the loss falls; shows what a dataset of it gives, and times the loader alone;\n"
-         "lists the plugins that are found, and why others are refused; describes a component with its parameters;\n"
-         "writes into a plugin's file what the two read there; tries a plugin before a run trusts it, each check in a\n"
-         "process of its own; writes a dataset of the run file as tar files, which the dataset tar_shards reads.\n\n"
-      << make_options() << "\n"
-      << make_evaluate_options() << "\n"
-      << make_predict_options() << "\n"
-      << make_overfit_options() << "\n"
-      << make_lr_find_options() << "\n"
-      << make_data_options() << "\n"
-      << make_show_options() << "\n"
-      << make_validate_options() << "\n"
-      << make_pack_options()
-      << "\nPlugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH,\n"
-         "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.\n\n"
-         "Exit codes: 0 done, 1 internal error, 2 configuration, 3 plugin, 4 data, 5 checkpoint,\n"
-         "7 non-finite loss, 8 overfit did not reach its threshold, 128+n signal n.\n";
-  return text.str();
 }
 
 }  // namespace tenon::host

@@ -1,4 +1,4 @@
-// What was typed, and nothing about training. The only door to Boost.Program_options.
+// What was typed, and nothing about training.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +64,5 @@ struct CommandLine {
 
 // Throws Error(configuration) saying what was found and what is expected.
 CommandLine parse_command_line(int argc, const char* const* argv);
-
-// What --help prints.
-std::string describe_usage();
 
 }  // namespace tenon::host

@@ -18,6 +18,7 @@
 #include "host/show_data.h"
 #include "host/show_plugins.h"
 #include "host/signals.h"
+#include "host/usage.h"
 #include "host/validate_command.h"
 #include "host/write_note.h"
 

@@ -41,7 +41,7 @@ int write_fully(int descriptor, std::span<const std::byte> bytes) {
 }
 
 void sync_path(const std::filesystem::path& path, support::ErrorKind kind) {
-  FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  support::FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!descriptor.is_open()) throw make_file_error(kind, path, "cannot be opened to sync it", errno);
   const int error = sync_descriptor(descriptor.number());
   // EINVAL: a file system that cannot sync a folder and has nothing to do.
@@ -67,7 +67,7 @@ bool is_temporary_name(std::string_view name) {
 DurableFile::DurableFile(std::filesystem::path path, support::ErrorKind kind) : path_(std::move(path)), kind_(kind) {
   do {
     temporary_ = make_temporary_path(path_);
-    descriptor_ = FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    descriptor_ = support::FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     // EEXIST: left by a crashed process that had our number.
   } while (!descriptor_.is_open() && (errno == EEXIST || errno == EINTR));
   if (!descriptor_.is_open()) throw make_file_error(kind_, path_, "cannot be created", errno);

@@ -9,8 +9,8 @@
 #include <span>
 #include <string_view>
 
-#include "framework/artifacts/file_descriptor.h"
 #include "framework/support/error.h"
+#include "framework/support/file_descriptor.h"
 
 namespace tenon::artifacts {
 
@@ -37,7 +37,7 @@ class DurableFile {
   std::filesystem::path path_;
   std::filesystem::path temporary_;  // empty once renamed
   support::ErrorKind kind_;
-  FileDescriptor descriptor_;
+  support::FileDescriptor descriptor_;
 };
 
 void write_file_durably(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind);

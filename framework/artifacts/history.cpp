@@ -87,7 +87,7 @@ std::string print_history_line(const HistoryLine& line) {
 
 AppendedFile::AppendedFile(std::filesystem::path path, Opening opening) : path_(std::move(path)) {
   const int creation = opening == Opening::is_new ? O_CREAT | O_EXCL : 0;
-  descriptor_ = FileDescriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | creation, 0666));
+  descriptor_ = support::FileDescriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | creation, 0666));
   if (!descriptor_.is_open()) throw make_file_error(kKind, path_, "cannot be opened", errno);
 }
 

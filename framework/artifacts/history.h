@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "framework/artifacts/figures.h"
-#include "framework/artifacts/file_descriptor.h"
+#include "framework/support/file_descriptor.h"
 
 namespace tenon::artifacts {
 
@@ -37,7 +37,7 @@ class AppendedFile {
 
  private:
   std::filesystem::path path_;
-  FileDescriptor descriptor_;
+  support::FileDescriptor descriptor_;
 };
 
 // Writes both files line by line, so that a killed run has whole lines. A figure that the CSV has no column for yet

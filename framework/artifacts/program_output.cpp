@@ -13,7 +13,7 @@
 #include <string_view>
 #include <thread>
 
-#include "framework/artifacts/file_descriptor.h"
+#include "framework/support/file_descriptor.h"
 
 namespace tenon::artifacts {
 
@@ -112,8 +112,8 @@ std::optional<std::string> read_program_output(const std::vector<std::string>& c
   const auto deadline = Clock::now() + timeout;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
-  const FileDescriptor input(ends[0]);
-  FileDescriptor output(ends[1]);
+  const support::FileDescriptor input(ends[0]);
+  support::FileDescriptor output(ends[1]);
   const pid_t process = start_program(command, settings, output.number());
   output.close();
   if (process < 0) return std::nullopt;

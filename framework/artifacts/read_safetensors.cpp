@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "framework/artifacts/file_descriptor.h"
 #include "framework/artifacts/file_error.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/artifacts/safetensors_header.h"
+#include "framework/support/file_descriptor.h"
 
 namespace tenon::artifacts {
 
@@ -41,7 +41,7 @@ void SafetensorsFile::Unmap::operator()(const std::byte* start) const {
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& file) {
   constexpr auto kKind = support::ErrorKind::checkpoint;
   // O_NONBLOCK: opening a named pipe must not wait for its writer.
-  const FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const support::FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!descriptor.is_open()) throw make_file_error(kKind, file, "cannot be opened", errno);
   struct stat status;
   if (::fstat(descriptor.number(), &status) != 0) throw make_file_error(kKind, file, "cannot be read", errno);

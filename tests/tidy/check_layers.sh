@@ -75,7 +75,7 @@ door() {
 
 door toml++ 'toml(\+\+|plusplus)/' 1 'framework/config/.*\.cpp'
 door Boost.DLL 'boost/dll' 1 'framework/plugins/.*\.cpp'
-door Boost.Program_options 'boost/program_options' 1 'host/.*\.cpp'
+door Boost.Program_options 'boost/program_options' 1 'host/command_options\.h'
 door OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
 door libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
 door libpng 'png\.h' 1 'framework/artifacts/.*\.cpp'

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tenon::artifacts {
+namespace tenon::support {
 
 class FileDescriptor {
  public:
@@ -30,4 +30,4 @@ class FileDescriptor {
   int number_ = -1;
 };
 
-}  // namespace tenon::artifacts
+}  // namespace tenon::support

@@ -1,0 +1,81 @@
+#include "framework/distributed/first_cause.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include "framework/support/error.h"
+
+namespace tenon::distributed {
+namespace {
+
+constexpr int kRankLost = static_cast<int>(support::ErrorKind::rank_lost);
+constexpr int kSignalled = 128;
+
+bool lost_another(const RankEnd& end) { return end.signal == 0 && end.exit_code == kRankLost; }
+
+// 143 and so on: what host ends with after a signal that asks it to stop.
+bool stopped_in_order(const RankEnd& end) {
+  return end.signal == 0 && (end.exit_code == kSignalled + SIGINT || end.exit_code == kSignalled + SIGTERM ||
+                             end.exit_code == kSignalled + SIGHUP);
+}
+
+std::string name_signal(int signal) {
+  const char* const name = sigabbrev_np(signal);
+  return (name ? std::string("SIG") + name : "a signal") + " (signal " + std::to_string(signal) + ")";
+}
+
+std::string describe(const RankEnd& end) {
+  const std::string rank = "rank " + std::to_string(end.rank);
+  if (end.signal == SIGKILL)
+    return rank + " was ended by " + name_signal(end.signal) +
+           ", which is also what the kernel does where memory runs out";
+  if (end.signal != 0) return rank + " was ended by " + name_signal(end.signal);
+  if (lost_another(end)) return rank + " lost another rank (exit code 6), and none ended otherwise";
+  return rank + " ended with exit code " + std::to_string(end.exit_code);
+}
+
+// "rank 0 did not end by itself and was ended"; of more than one other, which of them.
+std::string describe_others(const std::vector<RankEnd>& ends) {
+  if (ends.size() < 2) return "";
+  std::vector<int64_t> ended;
+  for (const RankEnd& end : ends)
+    if (end.was_ended_by_launcher) ended.push_back(end.rank);
+  if (ended.empty()) return ends.size() == 2 ? "; the other ended by itself" : "; the others ended by themselves";
+  if (ended.size() + 1 == ends.size()) return ended.size() == 1 ? "; the other was ended" : "; the others were ended";
+  std::sort(ended.begin(), ended.end());
+  std::string names;
+  for (size_t i = 0; i < ended.size(); ++i)
+    names += (i == 0 ? "" : i + 1 == ended.size() ? " and " : ", ") + std::to_string(ended[i]);
+  return std::string("; rank") + (ended.size() == 1 ? " " : "s ") + names +
+         (ended.size() == 1 ? ", which did not end by itself, was ended"
+                            : ", which did not end by themselves, were ended");
+}
+
+template <class Is>
+const RankEnd* find_first(const std::vector<RankEnd>& ends, const Is& is) {
+  const auto found = std::find_if(ends.begin(), ends.end(), is);
+  return found == ends.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool ended_in_order(const RankEnd& end) { return (end.signal == 0 && end.exit_code == 0) || stopped_in_order(end); }
+
+LaunchReport find_first_cause(const std::vector<RankEnd>& ends, int asked) {
+  const RankEnd* const failed = find_first(ends, [&](const RankEnd& end) {
+    const bool was_asked = end.signal != 0 && end.signal == asked;
+    return !ended_in_order(end) && !lost_another(end) && !end.was_ended_by_launcher && !was_asked;
+  });
+  if (failed) return {failed->signal != 0 ? kRankLost : failed->exit_code, describe(*failed) + describe_others(ends)};
+  const bool all_finished =
+      std::all_of(ends.begin(), ends.end(), [](const RankEnd& end) { return end.signal == 0 && end.exit_code == 0; });
+  if (asked != 0) return {all_finished ? 0 : kSignalled + asked, ""};
+  const RankEnd* const stopped = find_first(ends, stopped_in_order);
+  const RankEnd* const lost = find_first(ends, lost_another);
+  if (stopped) return {stopped->exit_code, lost ? describe(*stopped) + describe_others(ends) : ""};
+  if (lost) return {kRankLost, describe(*lost) + describe_others(ends)};
+  return {};
+}
+
+}  // namespace tenon::distributed

@@ -1,0 +1,242 @@
+#include "framework/distributed/launch_ranks.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "framework/distributed/loopback_socket.h"
+#include "framework/distributed/output_backlog.h"
+#include "framework/distributed/prefixed_lines.h"
+#include "framework/distributed/rank_process.h"
+#include "framework/distributed/signal_inbox.h"
+#include "framework/distributed/world.h"
+#include "framework/support/check.h"
+
+namespace tenon::distributed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// One request often arrives twice: timeout(1) and shells signal the process and then its whole group.
+constexpr std::chrono::milliseconds kSameRequest{1000};
+
+// How long what the ranks wrote last may stand still on its way out.
+constexpr int kOutputPatienceMs = 2000;
+
+std::string set(const char* name, const std::string& value) { return std::string(name) + "=" + value; }
+
+RankStart describe_rank(const LaunchRequest& request, int64_t rank, const LoopbackSocket& socket) {
+  RankStart start;
+  start.arguments = request.arguments;
+  start.settings = {set(variables::kLauncherPid, std::to_string(getpid())),
+                    set(variables::kRank, std::to_string(rank)),
+                    set(variables::kWorldSize, std::to_string(request.processes)),
+                    set(variables::kMasterAddress, "127.0.0.1"),
+                    set(variables::kMasterPort, std::to_string(socket.port)),
+                    set(variables::kListenFd, rank == 0 ? std::to_string(socket.descriptor.number()) : ""),
+                    set(variables::kAttempt, std::to_string(request.attempt))};
+  if (request.omp_threads > 0) start.settings.push_back(set("OMP_NUM_THREADS", std::to_string(request.omp_threads)));
+  if (rank == 0) start.listen_descriptor = socket.descriptor.number();
+  start.output = rank == 0 ? RankStart::Output::inherited : RankStart::Output::piped;
+  return start;
+}
+
+// Where standard input, output or error is closed, a pipe of ours would get its number.
+void open_missing_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDWR);
+}
+
+// What a rank writes to one of its two outputs.
+struct Stream {
+  support::FileDescriptor from;
+  PrefixedLines lines;
+  OutputBacklog* to;
+};
+
+// The processes that were started and have not ended yet. Those that are left when it goes are ended.
+class Ranks {
+ public:
+  ~Ranks() {
+    end_all();
+    for (const Running& one : running_)
+      while (waitpid(one.pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+  }
+
+  void add(int64_t rank, pid_t pid) { running_.push_back({rank, pid, false}); }
+  bool is_empty() const { return running_.empty(); }
+
+  void pass_on(int signal) const {
+    for (const Running& one : running_) kill(one.pid, signal);
+  }
+
+  void end_all() {
+    for (Running& one : running_) {
+      kill(one.pid, SIGKILL);
+      one.was_ended = true;
+    }
+  }
+
+  // Those that have ended since the last call.
+  std::vector<RankEnd> take_ended() {
+    std::vector<RankEnd> ended;
+    std::erase_if(running_, [&](const Running& one) {
+      int status = 0;
+      if (waitpid(one.pid, &status, WNOHANG) != one.pid) return false;
+      RankEnd end;
+      end.rank = one.rank;
+      end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+      end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+      // It may have ended by itself just before.
+      end.was_ended_by_launcher = one.was_ended && end.signal == SIGKILL;
+      ended.push_back(end);
+      return true;
+    });
+    return ended;
+  }
+
+ private:
+  struct Running {
+    int64_t rank;
+    pid_t pid;
+    bool was_ended;
+  };
+  std::vector<Running> running_;
+};
+
+class Launch {
+ public:
+  explicit Launch(const LaunchRequest& request) : request_(request) {
+    LoopbackSocket socket = listen_on_loopback();
+    for (int64_t rank = 0; rank < request.processes; ++rank) {
+      RankProcess process = start_rank(describe_rank(request, rank, socket), signals_);
+      ranks_.add(rank, process.pid);
+      // From here on rank 0 alone has the port.
+      if (rank == 0) socket.descriptor.close();
+      const std::string prefix = "[rank " + std::to_string(rank) + "] ";
+      if (process.output.is_open()) streams_.push_back({std::move(process.output), PrefixedLines(prefix), &output_});
+      if (process.errors.is_open()) streams_.push_back({std::move(process.errors), PrefixedLines(prefix), &errors_});
+    }
+  }
+
+  LaunchReport watch() {
+    while (!ranks_.is_empty()) {
+      wait();
+      for (Stream& stream : streams_) read_stream(stream);
+      while (const auto signal = signals_.take()) obey(*signal);
+      note_ended();
+      if (deadline_ && Clock::now() >= *deadline_) {
+        ranks_.end_all();
+        deadline_.reset();
+      }
+    }
+    finish_output();
+    return find_first_cause(ends_, asked_);
+  }
+
+ private:
+  // Until a rank writes or ends, a signal comes, an output takes more, or the deadline has come.
+  void wait() {
+    std::vector<pollfd> files{{signals_.descriptor(), POLLIN, 0}};
+    for (const Stream& stream : streams_) files.push_back({stream.from.number(), POLLIN, 0});
+    std::vector<OutputBacklog*> waiting;
+    for (OutputBacklog* const backlog : {&output_, &errors_}) {
+      if (backlog->is_empty()) continue;
+      files.push_back({backlog->descriptor(), POLLOUT, 0});
+      waiting.push_back(backlog);
+    }
+    // A SIGCHLD that went to an older handler of this process costs a second, no more.
+    int limit_ms = 1000;
+    if (deadline_) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now()).count();
+      limit_ms = static_cast<int>(std::clamp<int64_t>(left, 0, limit_ms));
+    }
+    if (poll(files.data(), files.size(), limit_ms) <= 0) return;
+    const size_t first = 1 + streams_.size();
+    for (size_t i = first; i < files.size(); ++i)
+      if (files[i].revents != 0) waiting[i - first]->write_some();
+  }
+
+  // All that a pipe can hold, and no more at once, so that a rank that never stops writing is not all that is seen to.
+  // A rank that has ended may have left its end of the pipe to a process of its own.
+  static void read_stream(Stream& stream) {
+    std::array<char, 64 << 10> bytes;
+    for (int pieces = 0; pieces < 16 && stream.from.is_open(); ++pieces) {
+      const ssize_t length = read(stream.from.number(), bytes.data(), bytes.size());
+      if (length < 0 && errno == EINTR) continue;
+      if (length < 0 && errno == EAGAIN) return;
+      if (length > 0) {
+        stream.to->add(stream.lines.add({bytes.data(), static_cast<size_t>(length)}));
+        continue;
+      }
+      stream.to->add(stream.lines.finish());
+      stream.from.close();
+    }
+  }
+
+  void obey(const ReceivedSignal& signal) {
+    if (signal.number == SIGCHLD) return;
+    const Clock::time_point now = Clock::now();
+    if (asked_ != 0) {
+      if (now - asked_at_ >= kSameRequest) ranks_.end_all();
+      return;
+    }
+    asked_ = signal.number;
+    asked_at_ = now;
+    if (!signal.is_from_terminal) ranks_.pass_on(signal.number);
+  }
+
+  void note_ended() {
+    for (const RankEnd& end : ranks_.take_ended()) {
+      ends_.push_back(end);
+      if (ended_in_order(end) || has_failed_) continue;
+      has_failed_ = true;
+      deadline_ = Clock::now() +
+                  std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(request_.patience_s));
+    }
+  }
+
+  void finish_output() {
+    for (Stream& stream : streams_) {
+      read_stream(stream);
+      stream.to->add(stream.lines.finish());
+    }
+    output_.write_rest(kOutputPatienceMs);
+    errors_.write_rest(kOutputPatienceMs);
+  }
+
+  const LaunchRequest& request_;
+  SignalInbox signals_;
+  OutputBacklog output_{STDOUT_FILENO};
+  OutputBacklog errors_{STDERR_FILENO};
+  std::vector<Stream> streams_;
+  std::vector<RankEnd> ends_;  // in order
+  bool has_failed_ = false;
+  std::optional<Clock::time_point> deadline_;  // when those that are left are ended
+  int asked_ = 0;                              // the signal to stop; 0: none
+  Clock::time_point asked_at_;
+  Ranks ranks_;
+};
+
+}  // namespace
+
+LaunchReport launch_ranks(const LaunchRequest& request) {
+  TENON_CHECK(request.processes >= 1, request.processes << " processes");
+  open_missing_streams();
+  std::fflush(nullptr);  // what is buffered would come after the ranks' output
+  Launch launch(request);
+  return launch.watch();
+}
+
+}  // namespace tenon::distributed

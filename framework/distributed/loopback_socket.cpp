@@ -1,0 +1,33 @@
+#include "framework/distributed/loopback_socket.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "framework/support/error.h"
+
+namespace tenon::distributed {
+
+LoopbackSocket listen_on_loopback() {
+  support::FileDescriptor descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  const int number = descriptor.number();
+  const bool listens = descriptor.is_open() && bind(number, generic, length) == 0 && listen(number, SOMAXCONN) == 0 &&
+                       getsockname(number, generic, &length) == 0;
+  if (!listens)
+    throw support::Error(support::ErrorKind::internal, std::string("127.0.0.1: no port can be listened on: ") +
+                                                           std::strerror(errno) +
+                                                           "; expected one for the processes of this run to meet at");
+  return {std::move(descriptor), ntohs(address.sin_port)};
+}
+
+}  // namespace tenon::distributed

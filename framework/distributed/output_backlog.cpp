@@ -1,0 +1,57 @@
+#include "framework/distributed/output_backlog.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+namespace tenon::distributed {
+
+void OutputBacklog::add(const std::string& lines) {
+  if (is_closed_ || lines.empty()) return;
+  if (waiting_.size() - written_ + lines.size() > kMostBytes) {
+    lines_left_out_ += static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n'));
+    return;
+  }
+  waiting_ += lines;
+}
+
+void OutputBacklog::write_some() {
+  // poll() says of a pipe that this much can be written at once; of a terminal or a file, that something can.
+  const std::string_view piece = std::string_view(waiting_).substr(written_, PIPE_BUF);
+  // Whole lines, which those of other writers do not come between, where one fits.
+  const size_t line_feed = piece.rfind('\n');
+  const ssize_t length = write(descriptor_, piece.data(), line_feed == piece.npos ? piece.size() : line_feed + 1);
+  if (length < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  is_closed_ = length < 0;
+  if (length > 0) written_ += static_cast<size_t>(length);
+  if (is_closed_ || is_empty()) {
+    waiting_.clear();
+    written_ = 0;
+    say_what_is_left_out();
+  } else if (written_ > kMostBytes / 4) {
+    waiting_.erase(0, written_);
+    written_ = 0;
+  }
+}
+
+void OutputBacklog::say_what_is_left_out() {
+  if (lines_left_out_ == 0 || is_closed_) return;
+  waiting_ = "(" + std::to_string(lines_left_out_) +
+             " lines were left out here: they came faster than this output takes them)\n";
+  lines_left_out_ = 0;
+}
+
+void OutputBacklog::write_rest(int patience_ms) {
+  while (!is_empty()) {
+    pollfd ready{descriptor_, POLLOUT, 0};
+    const int count = poll(&ready, 1, patience_ms);
+    if (count == 0) return;
+    if (count > 0) write_some();
+  }
+}
+
+}  // namespace tenon::distributed

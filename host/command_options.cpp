@@ -1,0 +1,136 @@
+#include "host/command_options.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenon::host {
+namespace {
+
+void add_checkpoint_option(po::options_description& options) {
+  options.add_options()("checkpoint", po::value<std::string>()->value_name("PATH")->default_value("latest"),
+                        "the weights: a checkpoint's folder, a run's, a safetensors file, or latest, the newest "
+                        "checkpoint of the newest run of this name");
+}
+
+}  // namespace
+
+void add_run_file_options(po::options_description& options) {
+  auto add = options.add_options();
+  add("config", po::value<std::string>()->value_name("FILE"), "the run file (TOML); see configs/ for examples");
+  add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
+      "override a key of the run file, e.g. --set train.epochs=3; may be repeated");
+  add("plugin-dir", po::value<std::vector<std::string>>()->value_name("DIR")->composing(),
+      "look for plugins here first; may be repeated");
+}
+
+po::options_description make_options() {
+  po::options_description options("Options", 100, 60);
+  add_run_file_options(options);
+  auto add = options.add_options();
+  add("check", "check the run file, its components and their connections, print the complete plan, and stop");
+  add("limit-batches", po::value<int64_t>()->value_name("N"),
+      "epochs and validations end after N batches: --set data.limit_batches=N and data.validation_limit_batches=N");
+  add("dry-run",
+      "one step, one batch of each validation and one checkpoint, in a folder that is removed: does it run?");
+  add("help,h", "print this and stop");
+  add("version", "print the versions of the host, LibTorch and the plugin ABI, and stop");
+  return options;
+}
+
+po::options_description make_show_options() {
+  po::options_description options("Options of plugins and describe", 100, 60);
+  auto add = options.add_options();
+  add("json", "print JSON");
+  add("markdown", "describe: print a section of a Markdown document");
+  add("ports", "describe: also ports, fields and figures; loads the plugin and creates the component");
+  add("load", "load the plugins, which runs code of theirs, and not read the notes in their files");
+  return options;
+}
+
+po::options_description make_validate_options() {
+  po::options_description options("Options of validate", 100, 60);
+  auto add = options.add_options();
+  add("json", "print JSON");
+  add("params", po::value<std::vector<std::string>>()->value_name("KIND.ID=TABLE")->composing(),
+      "create a component with these parameters, e.g. --params 'model.mlp={ hidden = [64] }'; may be repeated");
+  add("component", po::value<std::string>()->value_name("KIND.ID"), "make this component's checks only");
+  add("check", po::value<std::string>()->value_name("NAME"), "make this check only; docs/validate.md lists them");
+  add("seed", po::value<uint64_t>()->value_name("N")->default_value(0), "for the made-up inputs");
+  add("timeout", po::value<double>()->value_name("SECONDS")->default_value(30, "30"), "for each check");
+  return options;
+}
+
+po::options_description make_data_options() {
+  po::options_description options("Options of data", 100, 60);
+  auto add = options.add_options();
+  add("data", po::value<std::string>()->value_name("NAME")->default_value("train"),
+      "which dataset: train, validation, or validation/NAME");
+  add("seconds", po::value<double>()->value_name("N")->default_value(5, "5"),
+      "how long the loader is timed; 0: not at all");
+  add("step-ms", po::value<double>()->value_name("N")->default_value(0, "0"),
+      "what a training step would take, which the consumer then sleeps");
+  add("sheet", po::value<std::string>()->value_name("FILE.html"), "draw the first samples of an epoch into this page");
+  add("samples", po::value<int64_t>()->value_name("N")->default_value(32), "how many samples the page has");
+  add("json", "print JSON");
+  return options;
+}
+
+po::options_description make_pack_options() {
+  po::options_description options("Options of pack, beside --config, --set and --plugin-dir", 100, 60);
+  auto add = options.add_options();
+  add("data", po::value<std::string>()->value_name("NAME"),
+      "the dataset of the run file: train, validation or validation/NAME");
+  add("out", po::value<std::string>()->value_name("DIR"), "the folder to make, or an empty one, for the shards");
+  add("shard-bytes", po::value<std::string>()->value_name("SIZE")->default_value("256MiB"),
+      "a shard has so many bytes at most (KiB, MiB, GiB), or one sample");
+  add("shard-samples", po::value<int64_t>()->value_name("N"), "a shard has so many samples at most");
+  add("shuffle", "write the samples in a random order, of run.seed");
+  return options;
+}
+
+po::options_description make_evaluate_options() {
+  po::options_description options("Options of evaluate, beside --config, --set and --plugin-dir", 100, 60);
+  add_checkpoint_option(options);
+  auto add = options.add_options();
+  add("data", po::value<std::string>()->value_name("NAME"),
+      "which dataset: train, validation or validation/NAME; all validation data without it");
+  add("json", "print JSON");
+  return options;
+}
+
+po::options_description make_predict_options() {
+  po::options_description options("Options of predict, beside --config, --set and --plugin-dir", 100, 60);
+  add_checkpoint_option(options);
+  auto add = options.add_options();
+  add("data", po::value<std::string>()->value_name("NAME"), "which dataset: train, validation or validation/NAME");
+  add("output", po::value<std::string>()->value_name("FILE"), "the file to write, .csv or .safetensors");
+  add("outputs", po::value<std::string>()->value_name("NAME,..."), "outputs of the model, or none; all without it");
+  add("fields", po::value<std::string>()->value_name("NAME,..."), "fields of the dataset to write beside them");
+  add("apply", po::value<std::vector<std::string>>()->value_name("[OUTPUT=]FUNCTION")->composing(),
+      "write softmax, sigmoid or argmax of an output in its place; may be repeated");
+  return options;
+}
+
+po::options_description make_overfit_options() {
+  po::options_description options("Options of overfit, beside --config, --set and --plugin-dir", 100, 60);
+  auto add = options.add_options();
+  add("samples", po::value<int64_t>()->value_name("N")->default_value(10),
+      "how many samples are to be learnt by heart");
+  add("steps", po::value<int64_t>()->value_name("N")->default_value(500), "how many steps it may take");
+  add("threshold", po::value<double>()->value_name("LOSS")->default_value(0.01, "0.01"),
+      "the loss that is to be fallen below");
+  return options;
+}
+
+po::options_description make_lr_find_options() {
+  po::options_description options("Options of lr-find, beside --config, --set and --plugin-dir", 100, 60);
+  auto add = options.add_options();
+  add("from", po::value<double>()->value_name("LR")->default_value(1e-7, "1e-7"), "the first learning rate");
+  add("to", po::value<double>()->value_name("LR")->default_value(10, "10"), "the last one");
+  add("steps", po::value<int64_t>()->value_name("N")->default_value(100), "how many steps lead from one to the other");
+  add("json", "print JSON");
+  return options;
+}
+
+}  // namespace tenon::host
