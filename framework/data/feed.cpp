@@ -112,6 +112,11 @@ const Batch* Feed::next() {
   return batch;
 }
 
+const Batch* Feed::borrow() {
+  loader_.start({sampler_.first(epoch_)}, epoch_);
+  return loader_.next();
+}
+
 uint64_t Feed::batch_seed() const {
   return support::derive_seed(options_.seed, support::StreamPurpose::batch, static_cast<uint32_t>(epoch_),
                               static_cast<uint64_t>(batches_ * share_.world + share_.rank));

@@ -41,6 +41,9 @@ class Feed {
   // sample of the pass, and no other process reads any.
   const Batch* next();
 
+  // A batch of one sample that is another process's, for one without a share of the last batch. The pass is over.
+  const Batch* borrow();
+
   // Random bits for the batch that next() gave last: of the seed, the dataset, the epoch and the batch's number among
   // those of all processes.
   uint64_t batch_seed() const;

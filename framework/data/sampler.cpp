@@ -155,6 +155,8 @@ void Sampler::bucket(std::vector<int64_t>& order, int64_t epoch) const {
                 order.begin() + static_cast<ptrdiff_t>(i * batch));
 }
 
+int64_t Sampler::first(int64_t epoch) const { return common_order(epoch).front(); }
+
 std::vector<int64_t> Sampler::order(int64_t epoch) const {
   std::vector<int64_t> order = common_order(epoch);
   if (options_.world == 1) return order;

@@ -58,6 +58,7 @@ class Sampler {
 
   int64_t size() const { return size_; }            // samples of an epoch, over all ranks
   std::vector<int64_t> order(int64_t epoch) const;  // this rank's samples
+  int64_t first(int64_t epoch) const;               // of all ranks' samples. REQUIRES: size() > 0
 
  private:
   std::vector<int64_t> common_order(int64_t epoch) const;

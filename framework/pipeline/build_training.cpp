@@ -169,6 +169,17 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
   return training;
 }
 
+// All ranks have to go forward and backward equally often.
+void check_synchronizable(const config::RunPlan& plan) {
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorKind::configuration, "distributed.synchronize_batch_norm: is on together with " + what);
+  };
+  if (plan.data.on_error == config::OnError::skip)
+    refuse("data.on_error = \"skip\", by which a rank may be left without a batch; expected \"stop\"");
+  if (plan.losses.size() > 1 && plan.train.accumulate > 1)
+    refuse("several losses and train.accumulate, whose backwards differ between ranks; expected accumulate = 1");
+}
+
 }  // namespace
 
 void DataFlow::add_skipped(NamedFigures& figures, int64_t skipped) const {
@@ -188,6 +199,7 @@ Flow DataFlow::to_flow(const data::Batch& batch, bool training) const {
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
                         distributed::ProcessGroup* group) {
   Training training = build_components(plan, catalogue, group, /*trains=*/true);
+  if (group && plan.distributed.synchronize_batch_norm) check_synchronizable(plan);
   const int64_t accumulate = plan.train.accumulate;
   training.steps_per_epoch = (training.train->feed.batches() + accumulate - 1) / accumulate;
   training.total_steps = count_total_steps(plan.train, training.steps_per_epoch);

@@ -20,7 +20,7 @@ using support::ErrorKind;
 namespace {
 
 // Under the model's name, since what fails or crashes here are gradients of its operators.
-void run_backward(const plugins::Model& model, const at::Tensor& total, bool keep_graph, int64_t step) {
+void call_backward(const plugins::Model& model, const at::Tensor& total, bool keep_graph, int64_t step) {
   std::optional<Error> of_function;  // a plugin's own gradient failed: the error names it already
   plugins::call_plugin(
       model.component(), "backward",
@@ -56,6 +56,8 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> announce,
       found_(at::zeros({}, floats_on(training.device))),
       may_skip_(training.may_skip_steps()) {
   if (!training.group) return;
+  if (training.plan->distributed.synchronize_batch_norm)
+    batch_norm_ = std::make_unique<distributed::SynchronizedBatchNorm>(*training.group);
   for (const plugins::NamedTensor& named : training.model.tensors())
     if (!named.trainable) buffers_.push_back(named.tensor);
 }
@@ -96,17 +98,41 @@ void TrainStep::add(const data::Batch& batch, plugins::RunPosition position, boo
     if (is_last) start_sums();
     reduces_ = is_last && reducer_ && !groups_.keeps_apart();
   }
+  goes_back_ = false;
   groups_.add(results, batch.size, [this](const at::Tensor& total, bool keep_graph) { backward(total, keep_graph); });
-  if (reduces_ && !has_reduced_) reducer_->reduce_as_they_are();
+  if (!goes_back_) join_backward(flow.outputs);
   announce_(Event::backward_end);
 }
 
-// The other ranks' backward waits for the gradients of this one.
+// In place of a backward, where no loss of the batch has items.
+void TrainStep::join_backward(const std::vector<at::Tensor>& outputs) {
+  at::Tensor total;
+  if (batch_norm_)  // whose layers the other ranks wait in
+    for (const at::Tensor& output : outputs)
+      if (output.requires_grad()) total = total.defined() ? total + output.sum() * 0 : output.sum() * 0;
+  if (total.defined())
+    run_backward(total, /*keep_graph=*/false);
+  else if (reduces_)
+    reducer_->reduce_as_they_are();
+}
+
+// The other ranks' backward waits for the gradients of this one, and their layers, where batches are normalised
+// together, for this one's.
 void TrainStep::add_nothing(const plugins::RunPosition& position) {
   if (!has_batches()) position_ = position;
   if (reducer_) reducer_->prepare_forward();
+  reduces_ = reducer_ && !groups_.keeps_apart();
+  Flow flow;
+  if (batch_norm_) {
+    DataFlow& data = *training_.train;
+    const data::Batch* batch = data.feed.borrow();
+    batch_norm_->set_borrowed(true);
+    flow = data.to_flow(*batch, /*training=*/true);
+    run_model(training_, data, flow, position);
+  }
   start_sums();
-  if (reducer_ && !groups_.keeps_apart()) reducer_->reduce_as_they_are();
+  join_backward(flow.outputs);
+  if (batch_norm_) batch_norm_->set_borrowed(false);
 }
 
 void TrainStep::drop() {
@@ -115,7 +141,6 @@ void TrainStep::drop() {
   sums_.reset();
   groups_.reset();
   training_.optimizer->zero_grad();
-  has_reduced_ = false;
 }
 
 void TrainStep::add_to_sums() {
@@ -146,20 +171,20 @@ void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
                     "expected a result of operators over the model's outputs");
   if (position_.step == 0) check_registered(training_, total);
   if (!readback_.is_immediate()) note_non_finite(total);
-  const at::Tensor scaled = training_.scaler ? training_.scaler->scale(total) : total;
-  if (!reduces_) {
-    run_backward(training_.model, scaled, keep_graph, position_.step + 1);
-    return;
-  }
-  reducer_->expect_backward(scaled);
+  run_backward(training_.scaler ? training_.scaler->scale(total) : total, keep_graph);
+  goes_back_ = true;
+}
+
+// Where it is the step's last one, the ranks' gradients are summed in it.
+void TrainStep::run_backward(const at::Tensor& total, bool keep_graph) {
+  if (reduces_) reducer_->expect_backward(total);
   try {
-    run_backward(training_.model, scaled, keep_graph, position_.step + 1);
+    call_backward(training_.model, total, keep_graph, position_.step + 1);
   } catch (const std::exception& error) {
-    reducer_->finish_backward(&error);
+    if (reduces_) reducer_->finish_backward(&error);
     throw;
   }
-  reducer_->finish_backward(nullptr);
-  has_reduced_ = true;
+  if (reduces_) reducer_->finish_backward(nullptr);
 }
 
 // On the device, for the host hears of it later.
@@ -243,7 +268,6 @@ void TrainStep::post(const at::Tensor& norm) {
   });
   readings_.clear();
   sums_.reset();
-  has_reduced_ = false;
 }
 
 // Throws where the run is to end.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/distributed/gradient_reducer.h"
+#include "framework/distributed/synchronized_batch_norm.h"
 #include "framework/pipeline/compute_losses.h"
 #include "framework/pipeline/events.h"
 #include "framework/pipeline/gradients.h"
@@ -59,6 +60,8 @@ class TrainStep {
   void start_sums();
   void take_sums();
   void backward(const at::Tensor& total, bool keep_graph);
+  void run_backward(const at::Tensor& total, bool keep_graph);
+  void join_backward(const std::vector<at::Tensor>& outputs);
   void synchronize();
   void note_non_finite(const at::Tensor& numbers);
   void check_gradients();
@@ -72,9 +75,10 @@ class TrainStep {
   Readback readback_;
   Gradients gradients_;
   LossGroups groups_;
-  std::unique_ptr<distributed::GradientReducer> reducer_;  // null: one process
-  std::vector<std::string> reduced_;                       // the names of the parameters that it reduces
-  std::vector<at::Tensor> buffers_;                        // of the model, where they have to be kept equal
+  std::unique_ptr<distributed::GradientReducer> reducer_;           // null: one process
+  std::vector<std::string> reduced_;                                // the names of the parameters that it reduces
+  std::vector<at::Tensor> buffers_;                                 // of the model, where they have to be kept equal
+  std::unique_ptr<distributed::SynchronizedBatchNorm> batch_norm_;  // null: each rank normalises its own batches
   LossSums sums_;
   at::Tensor one_;    // [] float32
   at::Tensor found_;  // [] float32: 1 if something is not finite
@@ -87,7 +91,7 @@ class TrainStep {
   at::Tensor all_sums_;                // over batches and ranks, see LossSums
   distributed::ProcessGroup::Pending pending_sums_;
   bool reduces_ = false;      // the backward in hand is the one that the ranks' gradients are summed in
-  bool has_reduced_ = false;  // it was run
+  bool goes_back_ = false;    // a backward of the batch in hand was run
   bool was_skipped_ = false;  // as far as the host knows
 };
 

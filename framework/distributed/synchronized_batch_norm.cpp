@@ -1,0 +1,147 @@
+#include "framework/distributed/synchronized_batch_norm.h"
+
+#include <ATen/ops/batch_norm_native.h>
+#include <torch/library.h>
+#include <torch/torch.h>
+
+#include "framework/support/check.h"
+
+namespace tenon::distributed {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct Setting {
+  ProcessGroup* group = nullptr;
+  bool is_borrowed = false;
+};
+Setting setting;
+
+// All but the channels.
+std::vector<int64_t> reduced_dims(const at::Tensor& input) {
+  std::vector<int64_t> dims{0};
+  for (int64_t i = 2; i < input.dim(); ++i) dims.push_back(i);
+  return dims;
+}
+
+at::Tensor by_channel(const at::Tensor& values, const at::Tensor& input) {
+  std::vector<int64_t> shape(static_cast<size_t>(input.dim()), 1);
+  shape[1] = values.numel();
+  return values.reshape(shape);
+}
+
+struct Statistics {
+  at::Tensor mean;      // [C] float64
+  at::Tensor variance;  // [C] float64, biased
+  at::Tensor count;     // [] float64, of elements of a channel
+};
+
+// In double precision, in which the difference of two sums loses nothing that counts.
+Statistics gather_statistics(const at::Tensor& input) {
+  const int64_t channels = input.size(1);
+  const double count = static_cast<double>(input.numel()) / static_cast<double>(channels);
+  const auto options = at::TensorOptions(input.device()).dtype(at::kDouble);
+  at::Tensor sums = at::zeros({2 * channels + 1}, options);
+  if (!setting.is_borrowed && input.numel() > 0) {
+    auto [variance, mean] = at::var_mean(input, reduced_dims(input), /*correction=*/0.0, /*keepdim=*/false);
+    const at::Tensor mean_here = mean.to(at::kDouble);
+    sums.narrow(0, 0, channels).copy_(mean_here * count);
+    sums.narrow(0, channels, channels).copy_((variance.to(at::kDouble) + mean_here.square()) * count);
+    sums.narrow(0, 2 * channels, 1).fill_(count);
+  }
+  setting.group->reduce(Reduction::sum, sums);
+  const at::Tensor all = sums.select(0, 2 * channels);
+  const at::Tensor mean = sums.narrow(0, 0, channels) / all;
+  return {mean, (sums.narrow(0, channels, channels) / all - mean.square()).clamp_min(0), all};
+}
+
+class Normalisation : public torch::autograd::Function<Normalisation> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input, const at::Tensor& weight,
+                            const at::Tensor& bias, const at::Tensor& running_mean, const at::Tensor& running_variance,
+                            double momentum, double epsilon) {
+    const at::Tensor values = input.to(at::kFloat);
+    const Statistics all = gather_statistics(values);
+    if (running_mean.defined()) {
+      at::Tensor(running_mean).lerp_(all.mean.to(running_mean.scalar_type()), momentum);
+      const at::Tensor unbiased = all.variance * all.count / (all.count - 1).clamp_min(1);
+      at::Tensor(running_variance).lerp_(unbiased.to(running_variance.scalar_type()), momentum);
+    }
+    const at::Tensor mean = all.mean.to(at::kFloat);
+    const at::Tensor variance = all.variance.to(at::kFloat);
+    const at::Tensor inverse_deviation = (all.variance + epsilon).rsqrt().to(at::kFloat);
+    context->save_for_backward({input, weight, mean, inverse_deviation, all.count});
+    context->saved_data["is_borrowed"] = setting.is_borrowed;
+    // LibTorch's kernel for given statistics, as in evaluation.
+    const auto as_float = [](const at::Tensor& tensor) { return tensor.defined() ? tensor.to(at::kFloat) : tensor; };
+    const at::Tensor output =
+        std::get<0>(at::native_batch_norm(values, as_float(weight), as_float(bias), mean, variance,
+                                          /*training=*/false, momentum, epsilon));
+    return output.to(input.scalar_type());
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &input = saved[0], &weight = saved[1], &mean = saved[2], &inverse_deviation = saved[3];
+    const at::Tensor gradient = gradients[0].to(at::kFloat);
+    const at::Tensor normalised =
+        (input.to(at::kFloat) - by_channel(mean, input)) * by_channel(inverse_deviation, input);
+    const std::vector<int64_t> dims = reduced_dims(input);
+    const at::Tensor sum = gradient.sum(dims);
+    const at::Tensor product_sum = (gradient * normalised).sum(dims);
+
+    at::Tensor sums = at::stack({sum, product_sum}).to(at::kDouble);
+    if (context->saved_data["is_borrowed"].toBool()) sums.zero_();
+    setting.group->reduce(Reduction::sum, sums);
+    const at::Tensor means = (sums / saved[4]).to(at::kFloat);
+    at::Tensor of_input =
+        gradient - by_channel(means.select(0, 0), input) - normalised * by_channel(means.select(0, 1), input);
+    of_input = of_input * by_channel(weight.defined() ? inverse_deviation * weight : inverse_deviation, input);
+    const auto like_weight = [&weight](const at::Tensor& tensor) {
+      return weight.defined() ? tensor.to(weight.scalar_type()) : at::Tensor();
+    };
+    return {of_input.to(input.scalar_type()), like_weight(product_sum), like_weight(sum), {}, {}, {}, {}};
+  }
+};
+
+at::Tensor batch_norm(const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                      const std::optional<at::Tensor>& bias, const std::optional<at::Tensor>& running_mean,
+                      const std::optional<at::Tensor>& running_variance, bool training, double momentum, double epsilon,
+                      bool cudnn_enabled) {
+  if (!training || !setting.group)
+    return at::native::batch_norm(input, weight, bias, running_mean, running_variance, training, momentum, epsilon,
+                                  cudnn_enabled);
+  const at::Tensor none;
+  return Normalisation::apply(input, weight.value_or(none), bias.value_or(none), running_mean.value_or(none),
+                              running_variance.value_or(none), momentum, epsilon);
+}
+
+}  // namespace
+
+// LibTorch's operator is made of others for every device; one of our own for the keys of autograd comes before that.
+class SynchronizedBatchNorm::Installed {
+ public:
+  Installed() {
+    for (const auto key : {c10::DispatchKey::AutogradCPU, c10::DispatchKey::AutogradCUDA}) {
+      libraries_.push_back(
+          std::make_unique<torch::Library>(torch::Library::IMPL, "aten", key, __FILE__, uint32_t{__LINE__}));
+      libraries_.back()->impl("batch_norm", TORCH_FN(batch_norm));
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<torch::Library>> libraries_;
+};
+
+SynchronizedBatchNorm::SynchronizedBatchNorm(ProcessGroup& group) : installed_(std::make_unique<Installed>()) {
+  TENON_CHECK(!setting.group, "batch normalisation is synchronised already");
+  setting = {&group, false};
+}
+
+SynchronizedBatchNorm::~SynchronizedBatchNorm() { setting = {}; }
+
+void SynchronizedBatchNorm::set_borrowed(bool is_borrowed) { setting.is_borrowed = is_borrowed; }
+
+}  // namespace tenon::distributed
