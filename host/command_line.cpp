@@ -256,6 +256,40 @@ CommandLine parse_lr_find(int argc, const char* const* argv) {
   return line;
 }
 
+// --limit-batches and --processes are overrides in short.
+void put_short_overrides(const po::variables_map& given, CommandLine& line) {
+  if (given.count("limit-batches")) {
+    const int64_t limit = given["limit-batches"].as<int64_t>();
+    if (limit < 1) refuse("--limit-batches is " + std::to_string(limit), "at least 1");
+    for (const char* key : {"data.limit_batches=", "data.validation_limit_batches="})
+      line.overrides.push_back(key + std::to_string(limit));
+  }
+  if (given.count("processes")) {
+    line.processes = given["processes"].as<int64_t>();
+    if (line.processes < 1) refuse("--processes is " + std::to_string(line.processes), "at least 1");
+    line.overrides.push_back("distributed.processes=" + std::to_string(line.processes));
+  }
+}
+
+// Without a command: training, or what there is to know before it.
+CommandLine parse_run(int argc, const char* const* argv) {
+  const po::variables_map given = parse(argc, argv, make_options());
+  CommandLine line;
+  line.arguments.assign(argv, argv + argc);
+  if (given.count("help")) {
+    line.action = CommandLine::Action::help;
+  } else if (given.count("version")) {
+    line.action = CommandLine::Action::version;
+  } else {
+    line.action = given.count("check") ? CommandLine::Action::check : CommandLine::Action::train;
+    put_run_file(given, line);
+    line.is_dry_run = given.count("dry-run") != 0;
+    if (line.is_dry_run && given.count("check")) refuse("--check and --dry-run are both given; choose one");
+    put_short_overrides(given, line);
+  }
+  return line;
+}
+
 }  // namespace
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
@@ -279,26 +313,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (verb == "predict") return parse_predict(argc, argv);
   if (verb == "overfit") return parse_overfit(argc, argv);
   if (verb == "lr-find") return parse_lr_find(argc, argv);
-  const po::variables_map given = parse(argc, argv, make_options());
-  CommandLine line;
-  line.arguments.assign(argv, argv + argc);
-  if (given.count("help")) {
-    line.action = CommandLine::Action::help;
-  } else if (given.count("version")) {
-    line.action = CommandLine::Action::version;
-  } else {
-    line.action = given.count("check") ? CommandLine::Action::check : CommandLine::Action::train;
-    put_run_file(given, line);
-    line.is_dry_run = given.count("dry-run") != 0;
-    if (line.is_dry_run && given.count("check")) refuse("--check and --dry-run are both given; choose one");
-    if (given.count("limit-batches")) {
-      const int64_t limit = given["limit-batches"].as<int64_t>();
-      if (limit < 1) refuse("--limit-batches is " + std::to_string(limit), "at least 1");
-      for (const char* key : {"data.limit_batches=", "data.validation_limit_batches="})
-        line.overrides.push_back(key + std::to_string(limit));
-    }
-  }
-  return line;
+  return parse_run(argc, argv);
 }
 
 }  // namespace tenon::host

@@ -47,6 +47,7 @@ struct CommandLine {
   double first_rate = 0;              // of find_learning_rate
   double last_rate = 0;               // of find_learning_rate
   bool is_dry_run = false;            // of train: one batch of everything, and nothing is kept
+  int64_t processes = 0;              // of train: --processes, which is among the overrides too; 0: not given
   std::vector<std::string> params;    // of validate: "model.mlp={ hidden = [64] }"
   std::string check;                  // of validate
   uint64_t seed = 0;                  // of validate

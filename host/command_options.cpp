@@ -31,6 +31,8 @@ po::options_description make_options() {
   add("check", "check the run file, its components and their connections, print the complete plan, and stop");
   add("limit-batches", po::value<int64_t>()->value_name("N"),
       "epochs and validations end after N batches: --set data.limit_batches=N and data.validation_limit_batches=N");
+  add("processes", po::value<int64_t>()->value_name("N"),
+      "train with N processes on this machine: --set distributed.processes=N");
   add("dry-run",
       "one step, one batch of each validation and one checkpoint, in a folder that is removed: does it run?");
   add("help,h", "print this and stop");

@@ -4,12 +4,14 @@
 
 #include <tenon/abi.h>
 
+#include "framework/distributed/world.h"
 #include "framework/plugins/check_plugin.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/command_line.h"
 #include "host/evaluate_command.h"
+#include "host/launch.h"
 #include "host/lr_find_command.h"
 #include "host/overfit_command.h"
 #include "host/pack_command.h"
@@ -24,8 +26,28 @@
 
 namespace {
 
+using Action = tenon::host::CommandLine::Action;
+
+// Alone, as one of the run's processes, or as their launcher.
+int train(const tenon::host::CommandLine& line) {
+  const tenon::distributed::World world = tenon::distributed::read_world();
+  const auto exit_code = tenon::host::launch(line, world);
+  return exit_code ? *exit_code : tenon::host::run(line, world);
+}
+
+// The command's name, where in each of several processes it would do the same, or write the same files.
+const char* name_for_one_process(Action action) {
+  switch (action) {
+    case Action::pack: return "pack";
+    case Action::evaluate: return "evaluate";
+    case Action::predict: return "predict";
+    case Action::overfit: return "overfit";
+    case Action::find_learning_rate: return "lr-find";
+    default: return nullptr;
+  }
+}
+
 int act(const tenon::host::CommandLine& line) {
-  using Action = tenon::host::CommandLine::Action;
   if (line.action == Action::help) {
     std::fputs(tenon::host::describe_usage().c_str(), stdout);
     return 0;
@@ -36,6 +58,9 @@ int act(const tenon::host::CommandLine& line) {
                 tenon::plugins::describe_abi(TENON_ABI_CURRENT).c_str());
     return 0;
   }
+  if (const char* const command = name_for_one_process(line.action))
+    tenon::host::require_one_process(command, tenon::distributed::read_world());
+  if (line.action == Action::train) return train(line);
   if (line.action == Action::list_plugins) return tenon::host::list_plugins(line);
   if (line.action == Action::describe) return tenon::host::describe(line);
   if (line.action == Action::note) return tenon::host::write_note(line);
@@ -46,7 +71,7 @@ int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::overfit) return tenon::host::overfit(line);
   if (line.action == Action::find_learning_rate) return tenon::host::find_learning_rate(line);
   if (line.action == Action::validate) return tenon::host::validate(line);
-  return tenon::host::run(line);
+  return tenon::host::run(line, {});  // --check
 }
 
 }  // namespace

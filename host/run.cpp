@@ -156,10 +156,9 @@ int run_dry(const CommandLine& line, OpenedRun& opened, distributed::ProcessGrou
 
 }  // namespace
 
-int run(const CommandLine& line) {
+int run(const CommandLine& line, const distributed::World& world) {
   OpenedRun opened = open_run(line);
-  const bool trains = line.action != CommandLine::Action::check;
-  const auto group = join_ranks(trains ? distributed::read_world() : distributed::World(), opened);
+  const auto group = join_ranks(world, opened);
   try {
     const int exit_code = line.is_dry_run ? run_dry(line, opened, group.get()) : run_plan(line, opened, group.get());
     if (group) group->meet();

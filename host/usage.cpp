@@ -10,7 +10,7 @@ std::string describe_usage() {
   std::ostringstream text;
   text
       << "Usage: host --config FILE [--set KEY=VALUE]... [--check | --dry-run] [--limit-batches N]\n"
-         "            [--plugin-dir DIR]...\n"
+         "            [--processes N] [--plugin-dir DIR]...\n"
          "       host evaluate --config FILE [--checkpoint PATH] [--data NAME] [--json] [--set KEY=VALUE]...\n"
          "                     [--plugin-dir DIR]...\n"
          "       host predict --config FILE --data NAME --output FILE [--checkpoint PATH] [--outputs NAME,...]\n"
@@ -47,7 +47,8 @@ std::string describe_usage() {
       << make_pack_options()
       << "\nPlugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH,\n"
          "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.\n\n"
-         "Exit codes: 0 done, 1 internal error, 2 configuration, 3 plugin, 4 data, 5 checkpoint,\n"
+         "Exit codes: 0 done, 1 internal error, 2 configuration, 3 plugin, 4 data, 5 checkpoint, 6 another process "
+         "lost,\n"
          "7 non-finite loss, 8 overfit did not reach its threshold, 128+n signal n.\n";
   return text.str();
 }

@@ -127,7 +127,10 @@ void ProcessGroup::rethrow_as_lost(const std::exception& error) {
   has_failed_ = true;
   Watch& watch = *parts_->watch;
   watch.set_waiting(true);
-  const auto refuse = [](const std::string& failure) { throw Error(ErrorKind::rank_lost, failure); };
+  const auto refuse = [this](const std::string& what) {
+    lost_.emplace(ErrorKind::rank_lost, what);
+    throw *lost_;
+  };
   if (const auto failure = watch.first_failure(kLookForCause / 2)) refuse(*failure);
   const std::string missing = watch.describe_missing(kLookForCause);
   // In the meantime another may have found the reason.
@@ -140,7 +143,8 @@ void ProcessGroup::rethrow_as_lost(const std::exception& error) {
       "; the ranks wait for each other for distributed.timeout_s = " +
       std::to_string(static_cast<int64_t>(timeout_s_)) + " s at most (" + reason + ")";
   watch.tell(message);
-  throw Error(ErrorKind::rank_lost, message);
+  refuse(message);
+  throw;  // unreachable
 }
 
 void ProcessGroup::Pending::wait() {

@@ -74,6 +74,10 @@ class ProcessGroup {
   // This rank ends for a reason of its own: the others are told. No collective may follow.
   void tell_failure(const std::string& message) noexcept;
 
+  // What ended the first collective that could not be completed: also where it was called within a plugin's function,
+  // and what arrived from there is only a failure of that.
+  const std::optional<support::Error>& lost() const { return lost_; }
+
   // Around a wait for the other ranks that is not one of these functions.
   void set_waiting(bool waiting);
   // What a collective threw, as Error(rank_lost) with the first cause.
@@ -90,6 +94,7 @@ class ProcessGroup {
   double timeout_s_;
   std::unique_ptr<Parts> parts_;
   bool has_failed_ = false;
+  std::optional<support::Error> lost_;
 };
 
 }  // namespace tenon::distributed

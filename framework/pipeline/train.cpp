@@ -519,7 +519,12 @@ class Loop {
 
 RunReport train(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
                 const std::atomic<int>& stop_signal) {
-  return Loop(training, observers, recorder, stop_signal).run();
+  try {
+    return Loop(training, observers, recorder, stop_signal).run();
+  } catch (...) {
+    if (training.group && training.group->lost()) throw support::Error(*training.group->lost());
+    throw;
+  }
 }
 
 }  // namespace tenon::pipeline

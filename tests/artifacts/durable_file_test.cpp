@@ -50,7 +50,7 @@ TEST_CASE("a write that fails half-way leaves the earlier file, no temporary, an
 }
 
 TEST_CASE("a full device is reported as such") {
-  FileDescriptor full(::open("/dev/full", O_WRONLY));
+  support::FileDescriptor full(::open("/dev/full", O_WRONLY));
   REQUIRE(full.is_open());
   const std::string text = "x";
   CHECK(write_fully(full.number(), std::as_bytes(std::span(text))) == ENOSPC);

@@ -85,6 +85,12 @@ std::string describe(const World& world) {
   return text.str();
 }
 
+// Also where a sanitizer has a handler of its own.
+void be_killed(int number) {
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
 // A process that keeps this one's output open for long.
 void leave_child() {
   const pid_t pid = fork();
@@ -121,7 +127,7 @@ void print_lines(int lines) {
 void act(const World& world, const std::string& action, const std::string& value) {
   const std::map<std::string, std::function<void()>> actions = {
       {"exit", [&] { std::fflush(nullptr), _exit(std::stoi(value)); }},
-      {"kill", [&] { raise(std::stoi(value)); }},
+      {"kill", [&] { be_killed(std::stoi(value)); }},
       {"wait", [&] { sleep_ms(std::stoi(value)); }},
       {"await_end", [&] { await_end(value); }},
       {"touch", [&] { write_file(value, ""); }},

@@ -1,0 +1,77 @@
+#include "host/launch.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "framework/config/read_run_config.h"
+#include "framework/config/usable_cores.h"
+#include "framework/distributed/launch_ranks.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+
+namespace tenon::host {
+
+namespace {
+
+using distributed::World;
+using support::Error;
+using support::ErrorKind;
+
+const char* name_of(World::Launcher launcher) {
+  switch (launcher) {
+    case World::Launcher::none: return "nobody";
+    case World::Launcher::tenon: return "host";
+    case World::Launcher::torchrun: return "torchrun";
+    case World::Launcher::slurm: return "srun";
+  }
+  return "nobody";
+}
+
+void refuse_second_launcher(const CommandLine& line, const World& world) {
+  const bool was_started_by_another =
+      world.launcher != World::Launcher::none && world.launcher != World::Launcher::tenon;
+  if (line.processes == 0 || !was_started_by_another) return;
+  throw Error(ErrorKind::configuration, "command line: --processes is " + std::to_string(line.processes) + ", and " +
+                                            name_of(world.launcher) + " has started " + std::to_string(world.size) +
+                                            " already (its variables are in the environment); "
+                                            "expected one of them: leave --processes out");
+}
+
+// Where nobody has said how many threads the operators have, the processes share the cores.
+int64_t share_threads(const config::RunConfig& config, int64_t processes) {
+  const char* const given = std::getenv("OMP_NUM_THREADS");
+  if (config.run.threads.value_or(0) > 0 || (given && *given)) return 0;
+  return std::max<int64_t>(config::count_usable_cores() / processes, 1);
+}
+
+}  // namespace
+
+std::optional<int> launch(const CommandLine& line, const World& world) {
+  refuse_second_launcher(line, world);
+  if (world.launcher != World::Launcher::none) {
+    // What plugins print into the launcher's pipe comes out line by line, as on a terminal.
+    if (world.launcher == World::Launcher::tenon && !world.is_first()) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+    return std::nullopt;
+  }
+  const config::RunConfig config = config::read_run_config(line.config, line.overrides, line.plugin_directories);
+  const int64_t processes = config.distributed.processes.value_or(1);
+  if (processes == 1) return std::nullopt;
+  distributed::LaunchRequest request;
+  request.processes = processes;
+  request.arguments = line.arguments;
+  request.omp_threads = share_threads(config, processes);
+  const distributed::LaunchReport report = distributed::launch_ranks(request);
+  if (!report.message.empty()) support::log_error(report.message);
+  return report.exit_code;
+}
+
+void require_one_process(const std::string& command, const World& world) {
+  if (world.size == 1) return;
+  throw Error(ErrorKind::configuration, "environment: host " + command + " is one of " + std::to_string(world.size) +
+                                            " processes that " + name_of(world.launcher) +
+                                            " has started; expected one process: only training runs on several");
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,62 @@
+// Who may start several processes of host, and what for.
+#include <doctest/doctest.h>
+
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+
+namespace {
+
+const std::string kRunFile = TENON_SOURCE_DIR "/configs/digits.toml";
+
+void check_refused(const std::vector<std::string>& arguments, const std::string& variables,
+                   const std::string& message) {
+  const Outcome outcome = run_host(arguments, "env " + variables);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.errors.find(message) != std::string::npos);
+}
+
+const std::string kTorchrun =
+    "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500";
+
+}  // namespace
+
+TEST_CASE("a wrong number of processes is refused") {
+  check_refused({"--config", kRunFile, "--processes", "0"}, "", "command line: --processes is 0; expected at least 1");
+  check_refused({"--config", kRunFile, "--processes", "many"}, "", "command line: ");
+  check_refused({"--config", kRunFile, "--processes", "5000"}, "",
+                "distributed.processes is 5000; expected an integer");
+  check_refused({"evaluate", "--config", kRunFile, "--processes", "2"}, "", "unknown option --processes");
+}
+
+TEST_CASE("processes are started by one launcher") {
+  check_refused({"--config", kRunFile, "--processes", "2"}, kTorchrun,
+                "command line: --processes is 2, and torchrun has started 2 already");
+}
+
+TEST_CASE("a wrong environment is refused before anything is done") {
+  check_refused({"--config", kRunFile}, "RANK=3 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1",
+                "environment: RANK is \"3\" and WORLD_SIZE is \"2\"");
+  check_refused({"--config", kRunFile}, "RANK=0", "environment: WORLD_SIZE is not set");
+}
+
+TEST_CASE("what is no training runs as one process") {
+  const std::vector<std::vector<std::string>> commands = {{"evaluate"},
+                                                          {"predict", "--data", "train", "--output", "out.csv"},
+                                                          {"overfit"},
+                                                          {"lr-find"},
+                                                          {"pack", "--data", "train", "--out", "out"}};
+  for (std::vector<std::string> command : commands) {
+    const std::string name = command[0];
+    command.insert(command.end(), {"--config", kRunFile});
+    check_refused(command, kTorchrun, "environment: host " + name + " is one of 2 processes that torchrun has started");
+  }
+}
+
+TEST_CASE("a check is made by one process, however many the run has") {
+  const Outcome outcome = run_host({"--config", kRunFile, "--processes", "3", "--check"});
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.output.find("[distributed]\nprocesses = 3\n") != std::string::npos);
+  CHECK(outcome.output.find("[run]") == outcome.output.rfind("[run]"));
+}
