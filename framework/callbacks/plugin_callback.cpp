@@ -69,8 +69,8 @@ void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& s
   run.steps_per_epoch = state.steps_per_epoch;
   run.time_s = state.time_s;
   run.learning_rate = state.learning_rate;
-  run.rank = 0;
-  run.world_size = 1;
+  run.rank = state.rank;
+  run.world_size = state.world_size;
   run.folder = plugins::to_tenon(state.folder);
   run.validation = plugins::to_tenon(state.validation_name);
   run.validation_batch = state.validation_batch;

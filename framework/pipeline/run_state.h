@@ -14,6 +14,8 @@ namespace tenon::pipeline {
 using Figures = std::map<std::string, double>;
 
 struct RunState {
+  uint32_t rank = 0;  // of this process, of world_size
+  uint32_t world_size = 1;
   int64_t epoch = 0;  // from 1; 0 before the first
   int64_t step = 0;   // optimizer steps done
   int64_t total_epochs = 0;

@@ -63,6 +63,10 @@ class Loop {
       average_start_ = training.plan->train.average->start;
       average_due_ = Due(training.plan->train.average->every);
     }
+    if (training.group) {
+      state_.rank = static_cast<uint32_t>(training.group->rank());
+      state_.world_size = static_cast<uint32_t>(training.group->size());
+    }
     state_.folder = recorder.folder().string();
     state_.total_steps = training.total_steps;
     state_.steps_per_epoch = training.steps_per_epoch;
@@ -454,11 +458,8 @@ class Loop {
   }
 
   plugins::RunPosition position() const {
-    plugins::RunPosition position{true, state_.step, state_.epoch, 0, 1, training_.plan->run.seed};
-    if (training_.group) {
-      position.rank = static_cast<uint32_t>(training_.group->rank());
-      position.world_size = static_cast<uint32_t>(training_.group->size());
-    }
+    plugins::RunPosition position{true,        state_.step,       state_.epoch,
+                                  state_.rank, state_.world_size, training_.plan->run.seed};
     position.checkpoints_activations = training_.plan->train.activation_checkpointing;
     return position;
   }
