@@ -75,8 +75,8 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder) {
     const pipeline::RunReport report = train_with_observers(training, recorder);
     const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
     const bool finished = report.end == pipeline::RunReport::End::finished;
-    recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason,
-                    exit_code);
+    recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code,
+                    report.state.host_waits);
     print_closing(report, recorder);
     return exit_code;
   } catch (const support::Error& error) {
@@ -122,7 +122,7 @@ class TemporaryFolder {
 };
 
 int run_plan(const CommandLine& line, const OpenedRun& opened) {
-  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue);
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   if (line.action == CommandLine::Action::check) {
     std::fputs(config::print_run_plan(opened.plan).c_str(), stdout);
     if (std::fflush(stdout) != 0)
@@ -130,14 +130,14 @@ int run_plan(const CommandLine& line, const OpenedRun& opened) {
     return 0;
   }
   catch_stop_signals();
-  RunRecorder recorder(opened.plan, opened.catalogue, line.arguments);
+  RunRecorder recorder(opened.plan, opened.catalogue, opened.device.device, line.arguments);
   return train_and_record(training, recorder);
 }
 
 }  // namespace
 
 int run(const CommandLine& line) {
-  OpenedRun opened = open_run(line);
+  OpenedRun opened = open_run(line, Computes::yes);
   if (!line.is_dry_run) return run_plan(line, opened);
   const TemporaryFolder folder;
   shorten(opened.plan, folder.path());

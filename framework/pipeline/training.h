@@ -20,6 +20,7 @@
 #include "framework/plugins/metric.h"
 #include "framework/plugins/model.h"
 #include "framework/precision/loss_scaler.h"
+#include "framework/support/compute_device.h"
 
 namespace tenon::pipeline {
 
@@ -27,13 +28,17 @@ using NamedFigures = std::vector<std::pair<std::string, double>>;
 
 // A dataset of the run, and the wiring of everything that is fed from it.
 struct DataFlow {
-  DataFlow(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset)
-      : feed(catalogue, plan, dataset), transforms(plan.data.batch_transforms, feed.dataset().fields()) {}
+  DataFlow(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
+           const c10::Device& device)
+      : feed(catalogue, plan, dataset),
+        transforms(plan.data.batch_transforms, feed.dataset().fields(), device),
+        device(device) {}
 
   const std::string& name() const { return feed.dataset().name(); }
 
-  // The fields of a batch that the feed has just given, as CPU tensors over the loader's own memory, valid until its
-  // next batch, and then changed and added to by the batch transforms.
+  // The fields of a batch that the feed has just given, changed and added to by the batch transforms. On the CPU they
+  // are over the loader's own memory, valid until its next batch; on another device they are copies that the host does
+  // not wait for.
   Flow to_flow(const data::Batch& batch, bool training) const;
 
   // Where samples may be skipped, `<name>/skipped_samples`: how many the pass has lacked so far.
@@ -41,6 +46,7 @@ struct DataFlow {
 
   data::Feed feed;
   BatchTransforms transforms;
+  c10::Device device;
   std::vector<Wiring> model;  // one
   std::vector<Wiring> losses;
   std::vector<Wiring> metrics;  // empty for the training data
@@ -70,11 +76,14 @@ struct Training {
 };
 
 // Creates and connects all components, in the order: model -> losses, metrics -> data -> optimizer, schedule. The plan
-// and the catalogue must outlive the result. Sets LibTorch's seed, determinism and threads as the plan says.
-Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue);
+// and the catalogue must outlive the result. Sets LibTorch's seed, determinism and threads as the plan says. `device`:
+// as cuda::open_device() gave it.
+Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                        const support::ComputeDevice& device = {});
 
 // What evaluate() and predict() need of it: the model, the losses and metrics of the plan, and the validation data. No
 // training data, optimizer or callbacks, which are then null or empty.
-Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue);
+Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                          const support::ComputeDevice& device = {});
 
 }  // namespace tenon::pipeline

@@ -80,7 +80,7 @@ BuiltRun::BuiltRun(const Setup& setup) {
   catalogue = std::make_unique<plugins::Catalogue>(open_plugins());
   plan = std::make_unique<config::RunPlan>(
       config::resolve_run_plan(config::read_run_config(file, setup.overrides), *catalogue));
-  training = std::make_unique<Training>(build_training(*plan, *catalogue));
+  training = std::make_unique<Training>(build_training(*plan, *catalogue, setup.device));
 }
 
 RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal) {
