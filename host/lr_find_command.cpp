@@ -50,10 +50,10 @@ void print_text(const pipeline::LearningRateSearch& search) {
 }  // namespace
 
 int find_learning_rate(const CommandLine& line) {
-  OpenedRun opened = open_run(line);
+  OpenedRun opened = open_run(line, Computes::yes);
   opened.plan.data.validation.clear();
   opened.plan.schedule = {};
-  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue);
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   catch_stop_signals();
   const pipeline::LearningRateSearch search = pipeline::search_learning_rate(
       training, line.first_rate, line.last_rate, line.steps, [] { return stop_signal() == 0; });

@@ -20,7 +20,7 @@ void choose_data(config::RunPlan& plan, const std::string& name) {
 }
 
 OpenedRun open_for(const CommandLine& line, Evaluation::Of of) {
-  OpenedRun run = open_run(line);
+  OpenedRun run = open_run(line, Computes::yes);
   choose_data(run.plan, line.dataset);
   if (of == Evaluation::Of::outputs) {
     run.plan.losses.clear();
@@ -41,7 +41,7 @@ artifacts::FoundWeights find_weights_for(const CommandLine& line, config::RunPla
 Evaluation::Evaluation(const CommandLine& line, Of of)
     : run_(open_for(line, of)),
       weights_(find_weights_for(line, run_.plan)),
-      training_(pipeline::build_evaluation(run_.plan, run_.catalogue)) {}
+      training_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device)) {}
 
 plugins::RunPosition Evaluation::position() const {
   return {false, weights_.step, weights_.epoch, 0, 1, run_.plan.run.seed};

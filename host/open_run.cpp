@@ -13,15 +13,21 @@
 
 namespace tenon::host {
 
-OpenedRun open_run(const CommandLine& line) {
+OpenedRun open_run(const CommandLine& line, Computes computes, int local_rank) {
   const config::RunConfig config = config::read_run_config(line.config, line.overrides, line.plugin_directories);
+  const std::filesystem::path host = std::filesystem::read_symlink("/proc/self/exe");
+  // Before the plugins, of which one may ask LibTorch for CUDA.
+  cuda::OpenedDevice device;
+  if (computes == Computes::yes)
+    device = cuda::open_device(config.run.device.value_or({}), local_rank, cuda::device_library_of(host),
+                               to_string(config.run.device.place));
   plugins::install_libtorch();
-  const auto directories = plugins::find_plugin_directories(
-      line.plugin_directories, config::resolve_plugin_paths(config), std::filesystem::read_symlink("/proc/self/exe"));
+  const auto directories =
+      plugins::find_plugin_directories(line.plugin_directories, config::resolve_plugin_paths(config), host);
   plugins::Catalogue catalogue = plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build(),
                                                           config::resolve_plugin_pins(config));
   config::RunPlan plan = config::resolve_run_plan(config, catalogue);
-  return {std::move(catalogue), std::move(plan)};
+  return {std::move(catalogue), std::move(plan), std::move(device)};
 }
 
 const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name) {

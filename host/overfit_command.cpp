@@ -58,9 +58,9 @@ void explain(const pipeline::OverfitReport& report, double learning_rate) {
 }  // namespace
 
 int overfit(const CommandLine& line) {
-  OpenedRun opened = open_run(line);
+  OpenedRun opened = open_run(line, Computes::yes);
   prepare(opened.plan, line.samples);
-  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue);
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   const pipeline::OverfitReport report = pipeline::overfit(training, line.steps, line.threshold);
   std::printf("%lld samples: loss %.4g, after %lld steps %.4g; %s the threshold of %.4g\n",
               static_cast<long long>(report.samples), report.first_loss, static_cast<long long>(report.steps),

@@ -24,7 +24,7 @@ void print_shard(const packing::PackedShard& shard) {
 }  // namespace
 
 int pack(const CommandLine& line) {
-  const OpenedRun opened = open_run(line);
+  const OpenedRun opened = open_run(line, Computes::no);
   const config::RunPlan& plan = opened.plan;
   const config::NamedDataset& named = find_dataset(plan, line.dataset);
   const plugins::Dataset dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);

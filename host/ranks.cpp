@@ -31,12 +31,27 @@ std::string describe_plugins(const plugins::Catalogue& catalogue) {
   return text;
 }
 
+// By NCCL between CUDA devices, unless the run file wants gloo.
+distributed::ProcessGroup::MakeBackend choose_backend(const OpenedRun& opened) {
+  const config::Backend wanted = opened.plan.distributed.backend;
+  const cuda::DeviceLibrary* library = opened.device.library;
+  if (wanted == config::Backend::nccl && !library)
+    throw support::Error(support::ErrorKind::configuration,
+                         "distributed.backend: is \"nccl\", and the run is on the CPU; expected run.device to be a "
+                         "CUDA device, or backend = \"auto\"");
+  if (wanted == config::Backend::gloo || !library) return {};
+  return [library](const auto& store, int rank, int size, std::chrono::milliseconds timeout) {
+    return library->make_nccl(store, rank, size, timeout);
+  };
+}
+
 }  // namespace
 
 std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRun& opened) {
   if (world.size == 1) return nullptr;
   if (!world.is_first()) support::say_errors_only("rank " + std::to_string(world.rank));
-  auto group = std::make_unique<distributed::ProcessGroup>(world, opened.plan.distributed, describe_main_thread);
+  auto group = std::make_unique<distributed::ProcessGroup>(world, opened.plan.distributed, describe_main_thread,
+                                                           choose_backend(opened));
   try {
     group->require_equal("the configuration", describe_plan(opened.plan));
     group->require_equal("the list of plugins", describe_plugins(opened.catalogue));

@@ -77,8 +77,8 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder) {
     const pipeline::RunReport report = train_with_observers(training, recorder);
     const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
     const bool finished = report.end == pipeline::RunReport::End::finished;
-    recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason,
-                    exit_code);
+    recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code,
+                    report.state.host_waits);
     print_closing(report, recorder);
     return exit_code;
   } catch (const support::Error& error) {
@@ -131,7 +131,8 @@ int train_silently(pipeline::Training& training) {
 }
 
 int run_plan(const CommandLine& line, const OpenedRun& opened, distributed::ProcessGroup* group) {
-  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, group);
+  pipeline::Training training =
+      pipeline::build_training(opened.plan, opened.catalogue, opened.device.device, group);
   if (line.action == CommandLine::Action::check) {
     std::fputs(config::print_run_plan(opened.plan).c_str(), stdout);
     if (std::fflush(stdout) != 0)
@@ -140,7 +141,7 @@ int run_plan(const CommandLine& line, const OpenedRun& opened, distributed::Proc
   }
   catch_stop_signals();
   if (group && !group->world().is_first()) return train_silently(training);
-  RunRecorder recorder(opened.plan, opened.catalogue, line.arguments);
+  RunRecorder recorder(opened.plan, opened.catalogue, opened.device.device, line.arguments);
   if (group) group->share("run folder", recorder.folder().string());
   return train_and_record(training, recorder);
 }
@@ -157,7 +158,7 @@ int run_dry(const CommandLine& line, OpenedRun& opened, distributed::ProcessGrou
 }  // namespace
 
 int run(const CommandLine& line, const distributed::World& world) {
-  OpenedRun opened = open_run(line);
+  OpenedRun opened = open_run(line, Computes::yes, static_cast<int>(world.local_rank));
   const auto group = join_ranks(world, opened);
   try {
     const int exit_code = line.is_dry_run ? run_dry(line, opened, group.get()) : run_plan(line, opened, group.get());

@@ -8,11 +8,11 @@ namespace tenon::host {
 
 namespace {
 
-artifacts::RunRecord make_record(const plugins::Catalogue& catalogue, std::vector<std::string> command_line,
-                                 std::chrono::system_clock::time_point start) {
+artifacts::RunRecord make_record(const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
+                                 std::vector<std::string> command_line, std::chrono::system_clock::time_point start) {
   artifacts::RunRecord record = artifacts::make_run_record(std::move(command_line), start);
   record.libtorch_version = plugins::torch_build();
-  record.device = "cpu";
+  record.device = device;
   for (const auto& plugin : catalogue.plugins())
     record.plugins.push_back({plugin->id, plugin->version, plugin->file, plugin->sha256});
   return record;
@@ -30,8 +30,8 @@ artifacts::HistoryEvent to_history_event(pipeline::LineKind kind) {
 }  // namespace
 
 RunRecorder::RunRecorder(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                         std::vector<std::string> command_line)
-    : record_(make_record(catalogue, std::move(command_line), std::chrono::system_clock::now())),
+                         const support::ComputeDevice& device, std::vector<std::string> command_line)
+    : record_(make_record(catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
       folder_(artifacts::make_run_folder(plan, record_.start)),
       history_(folder_.history_jsonl(), folder_.history_csv()),
       checkpoints_(folder_.checkpoints(), plan.checkpoint.keep) {
@@ -58,10 +58,12 @@ void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<con
   last_checkpoint_ = checkpoints_.write({state.epoch, state.step, figures, views});
 }
 
-void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code) {
+void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
+                         std::optional<int64_t> host_waits) {
   record_.status = status;
   record_.reason = reason;
   record_.exit_code = exit_code;
+  record_.host_waits = host_waits;
   record_.end = std::chrono::system_clock::now();
   artifacts::write_run_record(folder_.record_file(), record_);
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,16 @@ namespace tenon::host {
 class RunRecorder final : public pipeline::Recorder {
  public:
   // Makes the run's folder and opens its log. Throws Error as the artifacts do.
-  RunRecorder(const config::RunPlan& plan, const plugins::Catalogue& catalogue, std::vector<std::string> command_line);
+  RunRecorder(const config::RunPlan& plan, const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
+              std::vector<std::string> command_line);
 
   void record(pipeline::LineKind kind, const pipeline::RunState& state,
               const std::vector<std::pair<std::string, double>>& figures) override;
   void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors) override;
 
-  // How the run ended, into run.json.
-  void finish(artifacts::RunStatus status, const std::string& reason, int exit_code);
+  // How the run ended, into run.json, and how often it waited for the device, where that is known.
+  void finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
+              std::optional<int64_t> host_waits = {});
 
   std::filesystem::path folder() const override { return folder_.root; }
   const std::filesystem::path& last_checkpoint() const { return last_checkpoint_; }

@@ -200,7 +200,7 @@ void write_sheet(data::Feed& feed, const CommandLine& line) {
 }  // namespace
 
 int show_data(const CommandLine& line) {
-  const OpenedRun run = open_run(line);
+  const OpenedRun run = open_run(line, Computes::no);
   catch_stop_signals();
   data::Feed feed(run.catalogue, run.plan, find_dataset(run.plan, line.dataset));
   if (!line.file.empty()) write_sheet(feed, line);

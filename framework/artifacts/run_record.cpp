@@ -36,6 +36,17 @@ Json to_json(const Machine& machine) {
           {"os", text_or_null(machine.os)}};
 }
 
+// None of the CPU, which stands under "machine".
+Json describe_accelerator(const support::ComputeDevice& device) {
+  if (!device.is_cuda()) return {};
+  const std::string capability =
+      std::to_string(device.capability_major) + "." + std::to_string(device.capability_minor);
+  return {{"name", text_or_null(device.name)},    {"compute_capability", capability},
+          {"memory_bytes", device.memory_bytes},  {"driver", text_or_null(device.driver)},
+          {"cuda", text_or_null(device.runtime)}, {"cudnn", text_or_null(device.cudnn)},
+          {"nccl", text_or_null(device.nccl)}};
+}
+
 Json to_json(const std::vector<PluginRecord>& plugins) {
   Json list = Json::array();
   for (const auto& plugin : plugins) {
@@ -75,6 +86,7 @@ std::string print_run_record(const RunRecord& record) {
   json["status"] = to_string(record.status);
   json["reason"] = text_or_null(record.reason);
   json["exit_code"] = record.exit_code ? Json(*record.exit_code) : Json();
+  json["host_waits"] = record.host_waits ? Json(*record.host_waits) : Json();
   json["start"] = print_iso_8601(record.start);
   json["end"] = record.end ? Json(print_iso_8601(*record.end)) : Json();
   json["tenon"] = record.tenon_version;
@@ -83,7 +95,8 @@ std::string print_run_record(const RunRecord& record) {
   json["command_line"] = record.command_line;
   json["working_directory"] = text_or_null(record.working_directory.string());
   json["git"] = record.git ? to_json(*record.git) : Json();
-  json["device"] = text_or_null(record.device);
+  json["device"] = to_string(record.device);
+  json["accelerator"] = describe_accelerator(record.device);
   json["machine"] = to_json(record.machine);
   json["plugins"] = to_json(record.plugins);
   // Arguments and paths may be any bytes; what is not UTF-8 becomes U+FFFD.

@@ -9,6 +9,7 @@
 
 #include "framework/artifacts/git_state.h"
 #include "framework/artifacts/machine.h"
+#include "framework/support/compute_device.h"
 
 namespace tenon::artifacts {
 
@@ -26,7 +27,7 @@ struct RunRecord {
   std::string tenon_version;
   std::string compiler;          // "gcc 12.2.0"
   std::string libtorch_version;  // filled by the caller, as are device and plugins
-  std::string device;            // "cpu"
+  support::ComputeDevice device;
   std::vector<std::string> command_line;
   std::filesystem::path working_directory;
   std::optional<GitState> git;  // of the working directory; none: not a repository
@@ -38,6 +39,7 @@ struct RunRecord {
   RunStatus status = RunStatus::running;
   std::string reason;  // "": nothing to say
   std::optional<int> exit_code;
+  std::optional<int64_t> host_waits;  // times the training waited for the device
   std::optional<std::chrono::system_clock::time_point> end;
 };
 

@@ -37,6 +37,8 @@ RunSection resolve_run(const RunConfig& config, Mistakes& mistakes) {
                       : deterministic == "true" ? Determinism::on
                                                 : Determinism::off;
   run.threads = config.run.threads.value_or(0);
+  run.device = config.run.device.value_or({});
+  run.device_place = to_string(config.run.device.place);
   if (run.output_dir.empty()) mistakes.add(config.run.output_dir.place, "run.output_dir is \"\"; expected a folder");
   return run;
 }
@@ -248,7 +250,7 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   plan.metrics = resolve_metrics(resolving);
   require_unique_names(plan, config, mistakes);
   for (const auto& callback : config.callbacks) plan.callbacks.push_back(resolve_callback(callback, resolving));
-  plan.train = resolve_train(config.train, mistakes);
+  plan.train = resolve_train(config.train, plan.run.deterministic, mistakes);
   plan.optimizer = resolve_optimizer(resolving);
   plan.schedule = resolve_schedule(resolving, plan.optimizer);
   plan.validation = resolve_validation(config, mistakes);

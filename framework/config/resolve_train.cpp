@@ -46,6 +46,20 @@ AveragePlan resolve_average(const AverageConfig& config, Mistakes& mistakes) {
   return average;
 }
 
+// Which algorithm is the fastest may differ from run to run, and so do the last bits of what it computes.
+CudnnBenchmark resolve_cudnn_benchmark(const Setting<std::string>& setting, Determinism deterministic,
+                                       Mistakes& mistakes) {
+  const std::string asked = setting.value_or("auto");
+  if (asked == "auto") return CudnnBenchmark::automatic;
+  if (asked == "false") return CudnnBenchmark::off;
+  if (deterministic != Determinism::off) {
+    mistakes.add(setting.place,
+                 "train.cudnn_benchmark is true with run.deterministic, and what it chooses may differ from run to "
+                 "run; expected \"auto\" or false: leave it out");
+  }
+  return CudnnBenchmark::on;
+}
+
 }  // namespace
 
 std::string to_string(Precision precision) {
@@ -59,7 +73,7 @@ std::string to_string(Precision precision) {
   return "unknown";
 }
 
-TrainSection resolve_train(const TrainConfig& config, Mistakes& mistakes) {
+TrainSection resolve_train(const TrainConfig& config, Determinism deterministic, Mistakes& mistakes) {
   if (config.epochs.value && config.steps.value) {
     mistakes.add(std::max(config.epochs.place, config.steps.place),
                  "train.epochs and train.steps are both set; expected one of them "
@@ -80,6 +94,7 @@ TrainSection resolve_train(const TrainConfig& config, Mistakes& mistakes) {
   train.max_skipped_steps = config.max_skipped_steps.value_or(10);
   train.memory_format = config.memory_format.value_or("contiguous") == "channels_last" ? MemoryFormat::channels_last
                                                                                        : MemoryFormat::contiguous;
+  train.cudnn_benchmark = resolve_cudnn_benchmark(config.cudnn_benchmark, deterministic, mistakes);
   train.activation_checkpointing = config.activation_checkpointing.value_or(false);
   if (config.average) train.average = resolve_average(*config.average, mistakes);
   return train;

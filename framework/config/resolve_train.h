@@ -8,6 +8,6 @@
 namespace tenon::config {
 
 // What is missing or contradicts itself goes to the mistakes.
-TrainSection resolve_train(const TrainConfig& config, Mistakes& mistakes);
+TrainSection resolve_train(const TrainConfig& config, Determinism deterministic, Mistakes& mistakes);
 
 }  // namespace tenon::config

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/config/device_choice.h"
 #include "framework/config/period.h"
 #include "framework/config/place.h"
 #include "framework/config/subset.h"
@@ -39,6 +40,7 @@ struct RunSettings {
   Setting<int64_t> seed;
   Setting<std::string> deterministic;  // "true", "false" or "warn"
   Setting<int64_t> threads;
+  Setting<DeviceChoice> device;
 };
 
 struct ModelConfig : ComponentConfig {
@@ -99,6 +101,7 @@ struct TrainConfig {
   Setting<std::string> non_finite;
   Setting<int64_t> max_skipped_steps;
   Setting<std::string> memory_format;
+  Setting<std::string> cudnn_benchmark;  // "true", "false" or "auto"
   Setting<bool> activation_checkpointing;
   std::optional<AverageConfig> average;
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "framework/config/distributed_plan.h"
+#include "framework/config/device_choice.h"
 #include "framework/config/optimizer_plan.h"
 #include "framework/config/period.h"
 #include "framework/config/schedule_plan.h"
@@ -41,6 +42,8 @@ struct RunSection {
   uint64_t seed;                     // default: 0
   Determinism deterministic;         // default: off
   int64_t threads;                   // of LibTorch's operators; 0: LibTorch chooses
+  DeviceChoice device = {};          // default: automatic
+  std::string device_place = {};     // for messages
 };
 
 // The only bytes that a plugin file of this name may have.
@@ -137,6 +140,13 @@ enum class NonFinite { stop, skip };
 
 enum class MemoryFormat { contiguous, channels_last };
 
+// Whether cuDNN times its convolutions on the first batch of each shape, and takes the fastest from then on.
+enum class CudnnBenchmark {
+  automatic,  // where all batches have one shape and the run need not be deterministic
+  off,
+  on
+};
+
 // Weights averaged over steps, which are what is evaluated and saved.
 struct AveragePlan {
   enum class Kind {
@@ -168,11 +178,12 @@ struct TrainSection {
   int64_t accumulate = 1;  // batches of an optimizer step
   Precision precision = Precision::fp32;
   std::string precision_place = {};  // for messages
-  double clip_norm = 0;         // of all gradients together; 0: not clipped
-  double clip_value = 0;        // of each element; 0: not clipped
+  double clip_norm = 0;              // of all gradients together; 0: not clipped
+  double clip_value = 0;             // of each element; 0: not clipped
   NonFinite non_finite = NonFinite::stop;
   int64_t max_skipped_steps = 10;  // in a row, before the run ends
   MemoryFormat memory_format = MemoryFormat::contiguous;
+  CudnnBenchmark cudnn_benchmark = CudnnBenchmark::automatic;
   bool activation_checkpointing = false;
   std::optional<AveragePlan> average = {};
 };

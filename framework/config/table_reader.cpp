@@ -107,6 +107,15 @@ void TableReader::read(const std::string& key, Setting<Subset>& setting) {
   if (!setting.value) add_mismatch(key, *node, "a part of the samples such as \"80%\" or \"80%-100%\"");
 }
 
+void TableReader::read(const std::string& key, Setting<DeviceChoice>& setting) {
+  setting.place = place_;
+  const Node* node = find(key);
+  if (node == nullptr) return;
+  setting.place = node->place;
+  if (node->as_string() != nullptr) setting.value = parse_device_choice(*node->as_string());
+  if (!setting.value) add_mismatch(key, *node, "\"auto\", \"cpu\", \"cuda\" or a numbered one such as \"cuda:1\"");
+}
+
 void TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range,
                                int64_t automatic) {
   setting.place = place_;

@@ -29,6 +29,7 @@ class TableReader {
   void read(const std::string& key, Setting<std::string>& setting, const std::vector<std::string>& choices);
   void read(const std::string& key, Setting<Period>& setting);
   void read(const std::string& key, Setting<Subset>& setting);
+  void read(const std::string& key, Setting<DeviceChoice>& setting);
   // An integer in `range`, or "auto", which stands for `automatic`.
   void read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range, int64_t automatic);
   // A boolean, or the word; kept as "true", "false" or the word.

@@ -1,6 +1,7 @@
 #include "framework/distributed/meeting_place.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <c10/util/Logging.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -133,6 +134,8 @@ c10::intrusive_ptr<c10d::Store> connect_store(const World& world, const std::str
   c10d::TCPStoreOptions options;
   if (world.rank == 0 && !world.store_is_launchers) {
     options.isServer = true;
+    // What a plugin starts is not to keep the port.
+    if (world.listen_fd >= 0) fcntl(world.listen_fd, F_SETFD, FD_CLOEXEC);
     options.masterListenFd =
         world.listen_fd >= 0
             ? world.listen_fd

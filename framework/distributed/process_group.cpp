@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <sstream>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -31,8 +32,9 @@ std::chrono::milliseconds to_milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
-c10::intrusive_ptr<c10d::ProcessGroup> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const World& world,
-                                                 const std::string& interface, std::chrono::milliseconds timeout) {
+c10::intrusive_ptr<c10d::ProcessGroup> make_group(const c10::intrusive_ptr<c10d::Store>& store, const World& world,
+                                                 const std::string& interface, std::chrono::milliseconds timeout,
+                                                 const ProcessGroup::MakeBackend& make_nccl) {
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   options->devices.push_back(world.is_one_machine() ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
                                                     : c10d::ProcessGroupGloo::createDeviceForInterface(interface));
@@ -42,6 +44,11 @@ c10::intrusive_ptr<c10d::ProcessGroup> make_gloo(const c10::intrusive_ptr<c10d::
   auto group = c10::make_intrusive<c10d::ProcessGroup>(store, rank, size);
   group->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
   group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+  if (make_nccl)
+    group->setBackend(at::kCUDA, c10d::ProcessGroup::BackendType::NCCL,
+                      make_nccl(c10::make_intrusive<c10d::PrefixStore>("nccl", store), rank, size, timeout));
+  else
+    group->setBackend(at::kCUDA, c10d::ProcessGroup::BackendType::GLOO, gloo);
   return group;
 }
 
@@ -87,7 +94,8 @@ struct ProcessGroup::Parts {
 };
 
 ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection& plan,
-                           std::function<std::string()> describe_activity)
+                           std::function<std::string()> describe_activity,
+                           const MakeBackend& make_nccl)
     : world_(world), timeout_s_(plan.timeout_s), parts_(std::make_unique<Parts>()) {
   if (!world.is_one_machine() && plan.interface.empty())
     throw Error(ErrorKind::configuration,
@@ -96,7 +104,7 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
   const auto timeout = to_milliseconds(plan.timeout_s);
   parts_->store = connect_store(world, plan.interface, timeout);
   parts_->watch = std::make_unique<Watch>(connect_again(world, timeout), world, std::move(describe_activity));
-  wait_for_all([&] { parts_->group = make_gloo(parts_->store, world, plan.interface, timeout); });
+  wait_for_all([&] { parts_->group = make_group(parts_->store, world, plan.interface, timeout, make_nccl); });
 }
 
 ProcessGroup::~ProcessGroup() {

@@ -1,6 +1,7 @@
 // The processes of a run, and what they send each other: c10d's process groups, with errors that say which rank failed.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,8 +16,10 @@
 #include "framework/support/error.h"
 
 namespace c10d {
+class Backend;
 class ProcessGroup;
-}
+class Store;
+}  // namespace c10d
 
 namespace tenon::distributed {
 
@@ -27,10 +30,15 @@ enum class Reduction { sum, maximum, minimum };
 // with the first cause: what the rank that failed has told, or what the one that does not come is doing.
 class ProcessGroup {
  public:
-  // Meets the other ranks. `describe_activity`: what the training thread is doing, for the others to read when it does
+  // A process group of the rank's device, which the room that knows the device makes: of NCCL.
+  using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>(
+      const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, std::chrono::milliseconds timeout)>;
+
+  // Meets the other ranks. Tensors in the host's memory travel by gloo, those of a CUDA device by what `make_nccl`
+  // makes, or by gloo too where it is empty. `describe_activity`: what the training thread is doing, for the others to read when it does
   // not come; called on another thread. Throws Error(configuration) as connect_store().
   ProcessGroup(const World& world, const config::DistributedSection& plan,
-               std::function<std::string()> describe_activity);
+               std::function<std::string()> describe_activity, const MakeBackend& make_nccl = {});
   // After a failure nothing is waited for, and what c10d holds is left to the process's end.
   ~ProcessGroup();
   ProcessGroup(const ProcessGroup&) = delete;

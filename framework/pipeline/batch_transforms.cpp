@@ -52,7 +52,7 @@ bool is_floating(const SampleField& field) {
 // Bytes [H, W, C] become floats [C, H, W], as the workers would make them with normalize().
 class Normalize final : public BatchTransform {
  public:
-  Normalize(const config::NormalizeBatch& plan, const std::string& place, Fields& fields)
+  Normalize(const config::NormalizeBatch& plan, const std::string& place, Fields& fields, const c10::Device& device)
       : index_(find_field(fields, plan.field, place)) {
     SampleField& field = fields[index_];
     if (field.dtype != TENON_UINT8 || field.shape.size() != 3)
@@ -68,8 +68,8 @@ class Normalize final : public BatchTransform {
     field.shape = {channels, field.shape[0], field.shape[1]};
     field.element_bytes = sizeof(float);
     field.sample_bytes *= sizeof(float);
-    std_ = at::tensor(plan.std, at::kFloat).mul_(255).view({-1, 1, 1});
-    mean_ = at::tensor(plan.mean, at::kFloat).mul_(255).view({-1, 1, 1});
+    std_ = at::tensor(plan.std, at::kFloat).mul_(255).view({-1, 1, 1}).to(device);
+    mean_ = at::tensor(plan.mean, at::kFloat).mul_(255).view({-1, 1, 1}).to(device);
   }
 
   void apply(std::vector<at::Tensor>& fields, bool, uint64_t) const override {
@@ -128,8 +128,19 @@ class Mix final : public BatchTransform {
     fields.push_back({plan.target, TENON_FLOAT32, {plan.classes}, sizeof(float), bytes});
   }
 
+  void check(const std::vector<at::Tensor>& fields) const override {
+    const at::Tensor& label = fields[label_];
+    if (label.numel() == 0) return;
+    const int64_t least = label.min().item<int64_t>(), greatest = label.max().item<int64_t>();
+    if (least < 0 || greatest >= plan_.classes)
+      throw Error(ErrorKind::data, "data." + plan_.label + " has labels from " + std::to_string(least) + " to " +
+                                       std::to_string(greatest) + "; expected classes in [0, " +
+                                       std::to_string(plan_.classes) +
+                                       "), as classes of [[data.batch_transform]] says");
+  }
+
   void apply(std::vector<at::Tensor>& fields, bool training, uint64_t seed) const override {
-    at::Tensor target = one_hot(fields[label_]);
+    at::Tensor target = at::one_hot(fields[label_], plan_.classes).to(at::kFloat);
     Random random(seed);
     if (training && random.chance(plan_.p)) {
       const double share = draw_beta(random, plan_.alpha);  // that each sample keeps of itself
@@ -141,15 +152,6 @@ class Mix final : public BatchTransform {
   }
 
  private:
-  at::Tensor one_hot(const at::Tensor& label) const {
-    if (label.numel() > 0 && (label.min().item<int64_t>() < 0 || label.max().item<int64_t>() >= plan_.classes))
-      throw Error(ErrorKind::data,
-                  "data." + plan_.label + " has labels from " + std::to_string(label.min().item<int64_t>()) + " to " +
-                      std::to_string(label.max().item<int64_t>()) + "; expected classes in [0, " +
-                      std::to_string(plan_.classes) + "), as classes of [[data.batch_transform]] says");
-    return at::one_hot(label, plan_.classes).to(at::kFloat);
-  }
-
   double blend(at::Tensor& image, double share) const {
     image = image.roll(1, 0).mul_(1 - share).add_(image.mul(share));
     return share;
@@ -181,17 +183,23 @@ class Mix final : public BatchTransform {
   bool mixes_;
 };
 
-std::unique_ptr<BatchTransform> make(const config::BatchTransformPlan& plan, Fields& fields) {
+std::unique_ptr<BatchTransform> make(const config::BatchTransformPlan& plan, Fields& fields,
+                                     const c10::Device& device) {
   if (const auto* normalize = std::get_if<config::NormalizeBatch>(&plan.what))
-    return std::make_unique<Normalize>(*normalize, plan.place, fields);
+    return std::make_unique<Normalize>(*normalize, plan.place, fields, device);
   return std::make_unique<Mix>(std::get<config::MixBatch>(plan.what), plan.place, fields);
 }
 
 }  // namespace
 
-BatchTransforms::BatchTransforms(const std::vector<config::BatchTransformPlan>& plans, Fields fields)
+BatchTransforms::BatchTransforms(const std::vector<config::BatchTransformPlan>& plans, Fields fields,
+                                 const c10::Device& device)
     : fields_(std::move(fields)) {
-  for (const config::BatchTransformPlan& plan : plans) transforms_.push_back(make(plan, fields_));
+  for (const config::BatchTransformPlan& plan : plans) transforms_.push_back(make(plan, fields_, device));
+}
+
+void BatchTransforms::check(const std::vector<at::Tensor>& fields) const {
+  for (const auto& transform : transforms_) transform->check(fields);
 }
 
 void BatchTransforms::apply(std::vector<at::Tensor>& fields, bool training, uint64_t seed) const {

@@ -15,6 +15,9 @@ namespace tenon::pipeline {
 class BatchTransform {
  public:
   virtual ~BatchTransform() = default;
+  // Throws Error(data) for values that apply() cannot take. `fields`: the dataset's, on the CPU, where looking costs no
+  // wait for the device.
+  virtual void check(const std::vector<at::Tensor>& fields) const { (void)fields; }
   // Changes a batch's tensors, one for each field, and adds those of new fields. `seed` is the batch's own.
   virtual void apply(std::vector<at::Tensor>& fields, bool training, uint64_t seed) const = 0;
 };
@@ -23,11 +26,13 @@ class BatchTransform {
 class BatchTransforms {
  public:
   // Throws Error(configuration) where a field lacks, or is not of the dtype and shape that a transform takes.
-  BatchTransforms(const std::vector<config::BatchTransformPlan>& plans, std::vector<plugins::SampleField> fields);
+  BatchTransforms(const std::vector<config::BatchTransformPlan>& plans, std::vector<plugins::SampleField> fields,
+                  const c10::Device& device = c10::kCPU);
 
   // What comes out: the dataset's fields, changed, and after them the new ones.
   const std::vector<plugins::SampleField>& fields() const { return fields_; }
 
+  void check(const std::vector<at::Tensor>& fields) const;
   void apply(std::vector<at::Tensor>& fields, bool training, uint64_t seed) const;
 
  private:

@@ -1,6 +1,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "framework/pipeline/check_storable.h"
@@ -22,6 +23,29 @@ namespace {
 
 uint64_t torch_seed(uint64_t seed, support::StreamPurpose purpose) { return support::derive_seed(seed, purpose, 0, 0); }
 
+c10::Device to_device(const support::ComputeDevice& device) {
+  return device.is_cuda() ? c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.index))
+                          : c10::Device(c10::kCPU);
+}
+
+// Before anything is computed there: cuBLAS and LibTorch read their settings once.
+void prepare_cuda(const config::RunPlan& plan) {
+  at::Context& context = at::globalContext();
+  precision::set_tensor_float_32(plan.train.precision);
+  const bool is_deterministic = plan.run.deterministic != config::Determinism::off;
+  // Workspaces of one size, so that cuBLAS adds up in one order: its own documentation's value. The user's stays.
+  if (is_deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  context.setDeterministicCuDNN(is_deterministic);
+  context.setBenchmarkCuDNN(plan.train.cudnn_benchmark == config::CudnnBenchmark::on);
+}
+
+// To choose anew for each shape would take longer than it saves.
+void choose_cudnn_benchmark(const config::RunPlan& plan, const std::vector<plugins::SampleField>& fields) {
+  if (plan.train.cudnn_benchmark != config::CudnnBenchmark::automatic) return;
+  const bool varies = std::ranges::any_of(fields, [](const auto& field) { return field.is_varying(); });
+  at::globalContext().setBenchmarkCuDNN(!varies && plan.run.deterministic == config::Determinism::off);
+}
+
 void prepare_libtorch(const config::RunSection& run) {
   if (run.threads > 0) at::set_num_threads(static_cast<int>(run.threads));
   using config::Determinism;
@@ -31,26 +55,29 @@ void prepare_libtorch(const config::RunSection& run) {
 }
 
 // The tensors stay what they are to everyone who holds them; their memory is another.
-void convert(const std::vector<plugins::NamedTensor>& tensors, const config::TrainSection& plan) {
+void convert(const std::vector<plugins::NamedTensor>& tensors, const config::TrainSection& plan,
+             const c10::Device& device) {
   const bool is_bf16 = plan.precision == config::Precision::bf16_true;
   const bool is_channels_last = plan.memory_format == config::MemoryFormat::channels_last;
   for (const plugins::NamedTensor& named : tensors) {
     at::Tensor tensor = named.tensor;
-    at::Tensor converted = tensor.detach();
+    at::Tensor converted = tensor.detach().to(device);
     if (is_bf16 && converted.is_floating_point()) converted = converted.to(at::kBFloat16);
     if (is_channels_last && converted.dim() == 4) converted = converted.contiguous(at::MemoryFormat::ChannelsLast);
     if (!converted.is_same(tensor)) tensor.set_data(converted);
   }
 }
 
-plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue, int64_t rank) {
-  // Before create, because a native model initialises its tensors in its constructor.
+plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue, const c10::Device& device,
+                           int64_t rank) {
+  // Before create, because a native model initialises its tensors in its constructor. On the CPU, so that a seed gives
+  // the same weights whatever the device.
   torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
   plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
   model.build();
   check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
   if (!plan.model.weights.empty()) load_weights(plan.model.weights, model.tensors());
-  convert(model.tensors(), plan.train);
+  convert(model.tensors(), plan.train, device);
   // What is drawn from here on (dropout) does not depend on how many numbers the initialisation drew, and differs
   // between ranks, which had the same until now.
   torch::manual_seed(torch_seed(plan.run.seed + static_cast<uint64_t>(rank), support::StreamPurpose::training));
@@ -81,9 +108,10 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
                                                    const std::vector<plugins::Loss>& losses,
                                                    const std::vector<plugins::Metric>& metrics) {
   std::vector<std::vector<std::string>> names;
-  std::map<std::string, std::string> places{{"loss", "the sum of losses"},     {"learning_rate", "the optimizer"},
-                                            {"skipped_samples", "the data"},   {"gradient_norm", "the optimizer step"},
-                                            {"loss_scale", "train.precision"}, {"skipped_steps", "train.non_finite"}};
+  std::map<std::string, std::string> places{{"loss", "the sum of losses"},      {"learning_rate", "the optimizer"},
+                                            {"skipped_samples", "the data"},    {"gradient_norm", "the optimizer step"},
+                                            {"loss_scale", "train.precision"},  {"skipped_steps", "train.non_finite"},
+                                            {"device_memory_mib", "run.device"}};
   if (plan.losses.size() > 1)
     for (const config::LossPlan& loss : plan.losses)
       if (!places.emplace(loss.name, "the loss at " + loss.place).second)
@@ -113,7 +141,7 @@ std::unique_ptr<DataFlow> build_data(const Training& training, const plugins::Ca
   const config::RunPlan& plan = *training.plan;
   const data::Share share =
       training.group ? data::Share{training.group->rank(), training.group->size()} : data::Share{};
-  auto flow = std::make_unique<DataFlow>(catalogue, plan, dataset, share);
+  auto flow = std::make_unique<DataFlow>(catalogue, plan, dataset, share, training.device);
   const auto& fields = flow->transforms.fields();
   flow->model.push_back(connect_model(training.model, plan.model, flow->name(), fields));
   for (size_t i = 0; i < training.losses.size(); ++i)
@@ -130,11 +158,13 @@ void connect_metrics(const Training& training, DataFlow& flow) {
 
 // Model, losses, metrics and validation data; to train also the optimizer, the callbacks and the training data.
 Training build_components(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                          distributed::ProcessGroup* group, bool trains) {
+                          const support::ComputeDevice& compute_device, distributed::ProcessGroup* group,
+                          bool trains) {
   prepare_libtorch(plan.run);
-  const c10::Device device(c10::kCPU);
-  precision::require_supported(plan.train.precision, device, plan.train.precision_place);
-  plugins::Model model = build_model(plan, catalogue, group ? group->rank() : 0);
+  precision::require_supported(plan.train.precision, compute_device, plan.train.precision_place);
+  if (compute_device.is_cuda()) prepare_cuda(plan);
+  const c10::Device device = to_device(compute_device);
+  plugins::Model model = build_model(plan, catalogue, device, group ? group->rank() : 0);
   auto optimizer = trains ? optimization::Optimizer::make(plan.optimizer, trainable_tensors(plan, model)) : nullptr;
 
   Training training{&plan,
@@ -155,7 +185,7 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
   for (const config::LossPlan& loss : plan.losses)
     training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
   for (const config::MetricPlan& metric : plan.metrics)
-    training.metrics.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric);
+    training.metrics.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric, device);
   if (trains)
     for (const config::ComponentPlan& callback : plan.callbacks)
       training.callbacks.emplace_back(catalogue.find(ComponentKind::callback, callback.use), callback);
@@ -166,6 +196,9 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
     training.validation.push_back(build_data(training, catalogue, dataset));
     connect_metrics(training, *training.validation.back());
   }
+  if (compute_device.is_cuda() && (training.train || !training.validation.empty()))
+    choose_cudnn_benchmark(plan,
+                           (training.train ? training.train : training.validation.front())->feed.dataset().fields());
   return training;
 }
 
@@ -180,6 +213,15 @@ void check_synchronizable(const config::RunPlan& plan) {
     refuse("several losses and train.accumulate, whose backwards differ between ranks; expected accumulate = 1");
 }
 
+// By way of pinned memory, which the device reads while the host goes on. LibTorch lends that memory again only when
+// the device has read it; the loader may have its own back at once.
+at::Tensor copy_to(const c10::Device& device, const at::Tensor& field) {
+  if (device.is_cpu()) return field;
+  const at::Tensor staging = at::empty(field.sizes(), field.options().pinned_memory(true));
+  staging.copy_(field);
+  return staging.to(device, field.scalar_type(), /*non_blocking=*/true);
+}
+
 }  // namespace
 
 void DataFlow::add_skipped(NamedFigures& figures, int64_t skipped) const {
@@ -192,13 +234,15 @@ Flow DataFlow::to_flow(const data::Batch& batch, bool training) const {
   for (size_t i = 0; i < batch.fields.size(); ++i)
     flow.fields.push_back(at::from_blob(batch.fields[i].data, batch.fields[i].shape,
                                         plugins::to_scalar_type(feed.dataset().fields()[i].dtype)));
+  transforms.check(flow.fields);
+  for (at::Tensor& field : flow.fields) field = copy_to(device, field);
   transforms.apply(flow.fields, training, feed.batch_seed());
   return flow;
 }
 
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                        distributed::ProcessGroup* group) {
-  Training training = build_components(plan, catalogue, group, /*trains=*/true);
+                        const support::ComputeDevice& device, distributed::ProcessGroup* group) {
+  Training training = build_components(plan, catalogue, device, group, /*trains=*/true);
   if (group && plan.distributed.synchronize_batch_norm) check_synchronizable(plan);
   const int64_t accumulate = plan.train.accumulate;
   training.steps_per_epoch = (training.train->feed.batches() + accumulate - 1) / accumulate;
@@ -212,8 +256,9 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   return training;
 }
 
-Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
-  return build_components(plan, catalogue, /*group=*/nullptr, /*trains=*/false);
+Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                          const support::ComputeDevice& device) {
+  return build_components(plan, catalogue, device, /*group=*/nullptr, /*trains=*/false);
 }
 
 }  // namespace tenon::pipeline

@@ -30,6 +30,11 @@ bool has_non_finite(const at::Tensor& gradient) {
 
 Gradients::Gradients(const std::vector<optimization::NamedTensor>& parameters) : parameters_(parameters) {}
 
+at::TensorOptions Gradients::float_options() const {
+  const c10::Device device = parameters_.empty() ? c10::Device(c10::kCPU) : parameters_.front().tensor.device();
+  return at::TensorOptions(device).dtype(at::kFloat);
+}
+
 void Gradients::gather() {
   gradients_.clear();
   indices_.clear();
@@ -55,7 +60,7 @@ void Gradients::scale_and_check(const at::Tensor& factor, at::Tensor& found) {
 
 at::Tensor Gradients::norm() const {
   const at::NoGradGuard no_grad;
-  if (gradients_.empty()) return at::zeros({});
+  if (gradients_.empty()) return at::zeros({}, float_options());
   return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients_, 2)));
 }
 

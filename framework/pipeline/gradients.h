@@ -14,6 +14,9 @@ class Gradients {
  public:
   explicit Gradients(const std::vector<optimization::NamedTensor>& parameters);
 
+  // float32, on the parameters' device.
+  at::TensorOptions float_options() const;
+
   // What the parameters hold now. The others' gradients are undefined and stay so.
   void gather();
   // Lets go of them, so that their memory is the next step's.

@@ -158,7 +158,7 @@ at::Tensor LossGroups::factor_of(const Group& group) const {
     return at::where(weight > 0, batch_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
   }
   if (!group.device_weight.defined())
-    return at::scalar_tensor(group.weight > 0 ? batch_size_ / group.weight : 0.0, at::kFloat);
+    return at::full({}, group.weight > 0 ? batch_size_ / group.weight : 0.0, gradients_.float_options());
   const at::Tensor weight = group.device_weight + group.weight;
   return at::where(weight > 0, batch_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
 }

@@ -1,6 +1,5 @@
 #include "framework/pipeline/self_check.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <torch/torch.h>
 
 #include <cmath>
@@ -22,11 +21,14 @@ constexpr double kTolerance = 0.1;
 // What a model draws here, it must not lack later.
 class KeepRandomState {
  public:
-  KeepRandomState() : state_(at::detail::getDefaultCPUGenerator().get_state()) {}
+  explicit KeepRandomState(const c10::Device& device)
+      : generator_(at::globalContext().defaultGenerator(device)), state_(generator_.get_state()) {}
   ~KeepRandomState() { generator_.set_state(state_); }
+  KeepRandomState(const KeepRandomState&) = delete;
+  KeepRandomState& operator=(const KeepRandomState&) = delete;
 
  private:
-  at::Generator generator_ = at::detail::getDefaultCPUGenerator();
+  at::Generator generator_;
   at::Tensor state_;
 };
 
@@ -65,7 +67,8 @@ void compare(const Training& training, size_t i, const LossValue& low, const Los
 void check_precision(Training& training) {
   if (!precision::autocast_dtype(training.plan->train.precision)) return;
   const torch::NoGradGuard no_grad;
-  const KeepRandomState keep;
+  const KeepRandomState keep(c10::kCPU);  // a model may draw on either
+  const KeepRandomState keep_on_device(training.device);
   const plugins::RunPosition position{false, 0, 0, 0, 1, training.plan->run.seed};
   training.train->feed.start(1);
   const data::Batch* batch = training.train->feed.next();

@@ -9,6 +9,7 @@
 #include "framework/pipeline/agreement.h"
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_ranks.h"
+#include "framework/pipeline/device_memory.h"
 #include "framework/pipeline/due.h"
 #include "framework/pipeline/evaluate.h"
 #include "framework/pipeline/loss_meter.h"
@@ -380,6 +381,7 @@ class Loop {
     if (!std::isnan(gradient_norm_)) figures.emplace_back("train/gradient_norm", gradient_norm_);
     if (training_.scaler) figures.emplace_back("train/loss_scale", loss_scale_);
     if (training_.may_skip_steps()) figures.emplace_back("train/skipped_steps", skipped_steps_);
+    if (const auto peak = peak_memory_mib(training_.device)) figures.emplace_back("train/device_memory_mib", *peak);
     return figures;
   }
   NamedFigures epoch_figures() {
@@ -469,6 +471,7 @@ class Loop {
     if (training_.scaler) state_.directions["train/loss_scale"] = 0;
     if (training_.may_skip_steps()) state_.directions["train/skipped_steps"] = -1;
     if (training_.train->feed.may_skip()) state_.directions["train/skipped_samples"] = -1;
+    if (!training_.device.is_cpu()) state_.directions["train/device_memory_mib"] = -1;
     learn_loss_directions("train/");
     for (const auto& data : training_.validation) {
       learn_loss_directions(data->name() + "/");

@@ -21,6 +21,7 @@
 #include "framework/plugins/metric.h"
 #include "framework/plugins/model.h"
 #include "framework/precision/loss_scaler.h"
+#include "framework/support/compute_device.h"
 
 namespace tenon::pipeline {
 
@@ -29,13 +30,16 @@ using NamedFigures = std::vector<std::pair<std::string, double>>;
 // A dataset of the run, and the wiring of everything that is fed from it.
 struct DataFlow {
   DataFlow(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
-           const data::Share& share)
-      : feed(catalogue, plan, dataset, share), transforms(plan.data.batch_transforms, feed.dataset().fields()) {}
+           const data::Share& share, const c10::Device& device)
+      : feed(catalogue, plan, dataset, share),
+        transforms(plan.data.batch_transforms, feed.dataset().fields(), device),
+        device(device) {}
 
   const std::string& name() const { return feed.dataset().name(); }
 
-  // The fields of a batch that the feed has just given, as CPU tensors over the loader's own memory, valid until its
-  // next batch, and then changed and added to by the batch transforms.
+  // The fields of a batch that the feed has just given, changed and added to by the batch transforms. On the CPU they
+  // are over the loader's own memory, valid until its next batch; on another device they are copies that the host does
+  // not wait for.
   Flow to_flow(const data::Batch& batch, bool training) const;
 
   // Where samples may be skipped, `<name>/skipped_samples`: how many of them the pass has lacked so far.
@@ -43,6 +47,7 @@ struct DataFlow {
 
   data::Feed feed;
   BatchTransforms transforms;
+  c10::Device device;
   std::vector<Wiring> model;  // one
   std::vector<Wiring> losses;
   std::vector<Wiring> metrics;  // empty for the training data
@@ -74,12 +79,13 @@ struct Training {
 
 // Creates and connects all components, in the order: model -> losses, metrics -> data -> optimizer, schedule. The plan
 // and the catalogue must outlive the result, and so must `group`, the processes that share the run; null: this one
-// alone. Sets LibTorch's seed, determinism and threads as the plan says.
+// alone. Sets LibTorch's seed, determinism and threads as the plan says. `device`: as cuda::open_device() gave it.
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                        distributed::ProcessGroup* group = nullptr);
+                        const support::ComputeDevice& device = {}, distributed::ProcessGroup* group = nullptr);
 
 // What evaluate() and predict() need of it: the model, the losses and metrics of the plan, and the validation data. No
 // training data, optimizer or callbacks, which are then null or empty.
-Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue);
+Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                          const support::ComputeDevice& device = {});
 
 }  // namespace tenon::pipeline

@@ -12,16 +12,16 @@ namespace tenon::plugins {
 using support::Error;
 using support::ErrorKind;
 
-Metric::Metric(const Component& component, const config::MetricPlan& plan)
+Metric::Metric(const Component& component, const config::MetricPlan& plan, const c10::Device& device)
     : name_(plan.name), instance_(component, plan), ports_(instance_.read_ports()) {
   if (!ports_.outputs.empty())
     throw Error(ErrorKind::plugin, component.describe() + ", ports: " + ports_.outputs[0].name +
                                        " is an output; a metric has inputs alone, and gives figures");
-  read_states();
+  read_states(device);
   read_figures();
 }
 
-void Metric::read_states() {
+void Metric::read_states(const c10::Device& device) {
   const tenon_state* const* states = nullptr;
   uint64_t count = 0;
   instance_.call([&](const tenon_metric& table) { return table.states(instance_.self(), &states, &count); }, "states");
@@ -42,7 +42,10 @@ void Metric::read_states() {
     if (concatenates && (shape.empty() || shape[0] != 0))
       refuse("is concatenated and has the shape " + to_string(exact_shape(shape.vec())) +
              "; expected 0 as the first extent, which counts the rows");
-    State state{at::empty(shape, to_scalar_type(states[i]->dtype)), states[i]->initial, states[i]->reduction, {}};
+    State state{at::empty(shape, at::TensorOptions(device).dtype(to_scalar_type(states[i]->dtype))),
+                states[i]->initial,
+                states[i]->reduction,
+                {}};
     if (concatenates) state.rows.like = state.tensor;
     states_.push_back(std::move(state));
   }
@@ -104,7 +107,7 @@ void Metric::combine(const Combine& combine) {
 std::vector<double> Metric::compute(const RunPosition& position) const {
   std::vector<at::Tensor> states;
   for (const State& state : states_)
-    states.push_back(state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts).cpu());
+    states.push_back((state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts)).cpu());
   const std::vector<tenon_tensor*> handles = to_handles(states);
   Frame frame(position, handles);
   std::vector<double> values(figures_.size(), std::nan(""));

@@ -22,7 +22,8 @@ class Metric {
     int32_t direction;  // 1: higher is better, -1: lower, 0: neither
   };
 
-  Metric(const Component& component, const config::MetricPlan& plan);
+  // `device`: of the states, and so of the inputs of update().
+  Metric(const Component& component, const config::MetricPlan& plan, const c10::Device& device = c10::kCPU);
   const Component& component() const { return instance_.component(); }
   const std::vector<Port>& inputs() const { return ports_.inputs; }
   const std::string& name() const { return name_; }
@@ -34,7 +35,7 @@ class Metric {
   // its rows, [n, ...].
   using Combine = std::function<at::Tensor(uint32_t reduction, double initial, const at::Tensor& state)>;
   void combine(const Combine& combine);
-  std::vector<double> compute(const RunPosition& position) const;  // in the order of figures()
+  std::vector<double> compute(const RunPosition& position) const;  // in the order of figures(); waits for the device
 
  private:
   struct State {
@@ -43,7 +44,7 @@ class Metric {
     uint32_t reduction;  // over ranks
     AppendedRows rows;   // of TENON_REDUCE_CONCATENATE
   };
-  void read_states();
+  void read_states(const c10::Device& device);
   void read_figures();
 
   std::string name_;

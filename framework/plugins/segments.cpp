@@ -49,19 +49,23 @@ class Segment {
   const Component* component_;
 };
 
-// Random numbers and autocast as they are now, to be had again later.
+// Random numbers of the CPU and of the device, and autocast, as they are now, to be had again later.
 class Surroundings {
  public:
   explicit Surroundings(c10::Device device)
       : device_(device),
         generator_(at::globalContext().defaultGenerator(device)),
         random_state_(generator_.get_state()),
+        cpu_generator_(at::globalContext().defaultGenerator(c10::kCPU)),
+        cpu_random_state_(device.is_cpu() ? at::Tensor() : cpu_generator_.get_state()),
         autocasts_(at::autocast::is_autocast_enabled(device.type())),
         dtype_(autocasts_ ? at::autocast::get_autocast_dtype(device.type()) : at::kFloat) {}
 
   void set() const {
     at::Generator generator = generator_;
     generator.set_state(random_state_);
+    at::Generator cpu_generator = cpu_generator_;
+    if (cpu_random_state_.defined()) cpu_generator.set_state(cpu_random_state_);
     at::autocast::set_autocast_enabled(device_.type(), autocasts_);
     if (autocasts_) at::autocast::set_autocast_dtype(device_.type(), dtype_);
   }
@@ -73,6 +77,8 @@ class Surroundings {
   c10::Device device_;
   at::Generator generator_;
   at::Tensor random_state_;
+  at::Generator cpu_generator_;
+  at::Tensor cpu_random_state_;  // undefined where the device is the CPU
   bool autocasts_;
   at::ScalarType dtype_;
 };
@@ -207,6 +213,14 @@ class Recomputation final : public torch::autograd::Node {
   std::vector<at::Tensor> buffers_;
 };
 
+// Where a segment computes: where its inputs are, or the model's tensors if it has none.
+c10::Device device_of(const variable_list& inputs, const std::vector<at::Tensor>& frame_tensors) {
+  for (const variable_list* tensors : {&inputs, &frame_tensors})
+    for (const at::Tensor& tensor : *tensors)
+      if (tensor.defined()) return tensor.device();
+  return c10::kCPU;
+}
+
 bool wants_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
 
 // The outputs of a segment that is computed without a graph, tied to a node that computes it again.
@@ -216,8 +230,8 @@ variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segmen
   std::vector<at::Tensor> weights;
   for (const at::Tensor& tensor : frame_tensors)
     if (wants_gradient(tensor) && tensor.is_leaf()) weights.push_back(tensor);
-  const c10::Device device = inputs.empty() ? c10::Device(c10::kCPU) : inputs.front().device();
-  auto node = std::make_shared<Recomputation>(segment, frame.position(), Surroundings(device));
+  auto node =
+      std::make_shared<Recomputation>(segment, frame.position(), Surroundings(device_of(inputs, frame_tensors)));
 
   variable_list outputs;
   {

@@ -16,7 +16,6 @@ TEST_CASE("run.json says what runs, on what and since when") {
   const Scratch scratch;
   RunRecord record = make_run_record({"host", "--config", "a b.toml"}, std::chrono::system_clock::now());
   record.libtorch_version = "2.11.0";
-  record.device = "cpu";
   record.plugins = {{"small_cnn", "1.2", "plugins/small_cnn.so", std::string(64, 'a')}};
   write_run_record(scratch / "run.json", record);
   const auto json = nlohmann::json::parse(read_all(scratch / "run.json"));
@@ -30,6 +29,8 @@ TEST_CASE("run.json says what runs, on what and since when") {
   CHECK(std::regex_match(json["compiler"].get<std::string>(), std::regex(R"((gcc|clang) \d+\.\d+\.\d+)")));
   CHECK(json["libtorch"] == "2.11.0");
   CHECK(json["device"] == "cpu");
+  CHECK(json["accelerator"].is_null());
+  CHECK(json["host_waits"].is_null());
   CHECK(json["command_line"] == nlohmann::json({"host", "--config", "a b.toml"}));
   CHECK(json["working_directory"] == std::filesystem::current_path().string());
   CHECK(json["plugins"][0]["id"] == "small_cnn");
@@ -42,6 +43,21 @@ TEST_CASE("run.json says what runs, on what and since when") {
   CHECK(json["machine"].contains("os"));
 }
 
+TEST_CASE("of a CUDA device the record says which one, and by what it is driven") {
+  RunRecord record = make_run_record({"host"}, std::chrono::system_clock::now());
+  record.device = {
+      support::ComputeDevice::Kind::cuda, 1, "A device", 9, 0, 85'000'000'000, "13.1", "13.0", "9.19.0", ""};
+  const auto json = nlohmann::json::parse(print_run_record(record));
+  CHECK(json["device"] == "cuda:1");
+  CHECK(json["accelerator"] == nlohmann::json({{"name", "A device"},
+                                               {"compute_capability", "9.0"},
+                                               {"memory_bytes", 85'000'000'000},
+                                               {"driver", "13.1"},
+                                               {"cuda", "13.0"},
+                                               {"cudnn", "9.19.0"},
+                                               {"nccl", nullptr}}));
+}
+
 TEST_CASE("at its end the record says how the run ended") {
   const Scratch scratch;
   RunRecord record = make_run_record({"host"}, std::chrono::system_clock::now());
@@ -49,12 +65,14 @@ TEST_CASE("at its end the record says how the run ended") {
   record.status = RunStatus::failed;
   record.reason = "the loss is NaN";
   record.exit_code = 7;
+  record.host_waits = 12;
   record.end = record.start + std::chrono::seconds(3);
   write_run_record(scratch / "run.json", record);
   const auto json = nlohmann::json::parse(read_all(scratch / "run.json"));
   CHECK(json["status"] == "failed");
   CHECK(json["reason"] == "the loss is NaN");
   CHECK(json["exit_code"] == 7);
+  CHECK(json["host_waits"] == 12);
   CHECK(json["end"].get<std::string>().size() == 25);
   CHECK(list_names(scratch.path()) == std::set<std::string>{"run.json"});
 }

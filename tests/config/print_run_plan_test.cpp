@@ -47,6 +47,7 @@ output_dir = )") +
 seed = 0
 deterministic = false
 threads = 0
+device = "auto"
 
 [plugins]
 paths = []
@@ -96,6 +97,7 @@ clip_value = 0.0
 non_finite = "stop"
 max_skipped_steps = 10
 memory_format = "contiguous"
+cudnn_benchmark = "auto"
 activation_checkpointing = false
 
 [optimizer]
@@ -218,6 +220,8 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "run.deterministic=true",
        "run.deterministic=warn",
        "run.threads=1",
+       "run.device=cpu",
+       "run.device='cuda:1'",
        "plugins.paths=['b']",
        "plugins.sha256={'b.so'='e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'}",
        "model.use=mlp",
@@ -267,6 +271,8 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "train.non_finite=skip",
        "train.max_skipped_steps=1",
        "train.memory_format=channels_last",
+       "train.cudnn_benchmark=true",
+       "train.cudnn_benchmark=false",
        "train.activation_checkpointing=true",
        "train.average={use='ema'}",
        "optimizer.lr=1",

@@ -180,7 +180,7 @@ TEST_CASE("a label beyond the classes is an error of the data") {
   Tensors batch = make_batch();
   batch[1][2] = 3;
   try {
-    transforms.apply(batch, true, 0);
+    transforms.check(batch);
     FAIL("accepted");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::data);

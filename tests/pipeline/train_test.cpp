@@ -223,7 +223,8 @@ TEST_CASE("several validation sets are evaluated under their own names") {
 TEST_CASE("a precision that the device lacks is refused before anything is trained") {
   CHECK_THROWS_WITH_AS(
       BuiltRun({{"train.precision=\"tf32\""}}),
-      doctest::Contains("train.precision is \"tf32\", which CUDA devices have; expected of the device cpu"),
+      doctest::Contains("train.precision is \"tf32\", which CUDA devices have; expected on the CPU one of \"fp32\", "
+                        "\"bf16\", \"bf16_true\", \"fp16\" (which is slow there)"),
       tenon::support::Error);
 }
 

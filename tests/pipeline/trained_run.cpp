@@ -83,8 +83,7 @@ BuiltRun::BuiltRun(const Setup& setup, distributed::ProcessGroup* group) {
   catalogue = std::make_unique<plugins::Catalogue>(open_plugins());
   plan = std::make_unique<config::RunPlan>(
       config::resolve_run_plan(config::read_run_config(file, setup.overrides), *catalogue));
-  fs::remove(file);
-  training = std::make_unique<Training>(build_training(*plan, *catalogue, group));
+  training = std::make_unique<Training>(build_training(*plan, *catalogue, setup.device, group));
 }
 
 RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal) {

@@ -37,6 +37,7 @@ class MemoryRecorder final : public Recorder {
 struct Setup {
   std::vector<std::string> overrides = {};
   std::string more = "";
+  support::ComputeDevice device = {};
 };
 
 // Built and ready; the parts live as long as this.

@@ -1,0 +1,57 @@
+# LibTorch::Cuda: libtorch_cuda and libc10_cuda of the LibTorch that FindLibTorch found, and the CUDA headers that theirs
+# include. Nothing is compiled for a device, so no CUDA compiler is asked for.
+#
+# Headers are looked for beside the wheel (its nvidia packages have them), in CUDA_HOME, and in /usr/local/cuda. The
+# libraries that LibTorch's own need, cuDNN and the like, are needed to run alone.
+#
+# Sets LibTorchCuda_MISSING: what was not found.
+set(LibTorchCuda_MISSING "")
+set(LibTorchCuda_INCLUDE_DIRS "")
+foreach(library torch_cuda c10_cuda)
+  if(NOT EXISTS ${LibTorch_ROOT_FOUND}/lib/lib${library}.so)
+    list(APPEND LibTorchCuda_MISSING "lib${library}.so in ${LibTorch_ROOT_FOUND}/lib")
+  endif()
+endforeach()
+file(GLOB wheels ${LibTorch_ROOT_FOUND}/../nvidia/*/include)
+foreach(header cuda_runtime_api.h cublas_v2.h cusparse.h cusolverDn.h nccl.h)
+  string(MAKE_C_IDENTIFIER TENON_CUDA_${header} variable)
+  find_path(${variable} ${header} HINTS $ENV{CUDA_HOME}/include ${wheels} PATHS /usr/local/cuda/include)
+  mark_as_advanced(${variable})
+  if(${variable})
+    list(APPEND LibTorchCuda_INCLUDE_DIRS ${${variable}})
+  else()
+    list(APPEND LibTorchCuda_MISSING ${header})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES LibTorchCuda_INCLUDE_DIRS)
+
+# CUDA's major version is part of what the libraries are called, and of LibTorch's build: "+cu130".
+set(LibTorchCuda_VERSION "")
+if(TENON_CUDA_cuda_runtime_api_h)
+  file(STRINGS ${TENON_CUDA_cuda_runtime_api_h}/cuda_runtime_api.h line REGEX "#define CUDART_VERSION +[0-9]+")
+  string(REGEX REPLACE ".* ([0-9]+)[0-9][0-9][0-9]$" "\\1" LibTorchCuda_VERSION "${line}")
+endif()
+if(LibTorch_BUILD MATCHES "\\+cu([0-9]+)[0-9]," AND LibTorchCuda_VERSION AND NOT CMAKE_MATCH_1 EQUAL LibTorchCuda_VERSION)
+  list(APPEND LibTorchCuda_MISSING
+       "headers of CUDA ${CMAKE_MATCH_1} (those in ${TENON_CUDA_cuda_runtime_api_h} are of ${LibTorchCuda_VERSION})")
+endif()
+
+if(NOT LibTorchCuda_MISSING AND NOT TARGET LibTorch::Cuda)
+  add_library(LibTorch::c10_cuda SHARED IMPORTED)
+  set_target_properties(LibTorch::c10_cuda PROPERTIES IMPORTED_LOCATION ${LibTorch_ROOT_FOUND}/lib/libc10_cuda.so)
+  add_library(LibTorch::Cuda SHARED IMPORTED)
+  set_target_properties(
+    LibTorch::Cuda PROPERTIES IMPORTED_LOCATION ${LibTorch_ROOT_FOUND}/lib/libtorch_cuda.so
+                              INTERFACE_INCLUDE_DIRECTORIES "${LibTorchCuda_INCLUDE_DIRS}")
+  target_link_libraries(LibTorch::Cuda INTERFACE LibTorch::c10_cuda LibTorch::LibTorch)
+endif()
+include(FindPackageHandleStandardArgs)
+string(REPLACE ";" ", " reason "${LibTorchCuda_MISSING}")
+if(TARGET LibTorch::Cuda)
+  set(LibTorchCuda_USABLE TRUE)
+endif()
+find_package_handle_standard_args(
+  LibTorchCuda
+  REQUIRED_VARS LibTorchCuda_USABLE
+  VERSION_VAR LibTorchCuda_VERSION
+  REASON_FAILURE_MESSAGE "missing: ${reason}")

@@ -1,0 +1,36 @@
+#include "framework/config/device_choice.h"
+
+#include <charconv>
+
+namespace tenon::config {
+namespace {
+
+constexpr int kMostDevices = 64;  // LibTorch's own limit
+
+}  // namespace
+
+std::string to_string(const DeviceChoice& choice) {
+  switch (choice.kind) {
+    case DeviceChoice::Kind::automatic: return "auto";
+    case DeviceChoice::Kind::cpu: return "cpu";
+    case DeviceChoice::Kind::cuda: break;
+  }
+  return choice.index ? "cuda:" + std::to_string(*choice.index) : "cuda";
+}
+
+std::optional<DeviceChoice> parse_device_choice(std::string_view text) {
+  using Kind = DeviceChoice::Kind;
+  if (text == "auto") return DeviceChoice{Kind::automatic};
+  if (text == "cpu") return DeviceChoice{Kind::cpu};
+  if (text == "cuda") return DeviceChoice{Kind::cuda};
+  constexpr std::string_view kNumbered = "cuda:";
+  if (!text.starts_with(kNumbered)) return std::nullopt;
+  text.remove_prefix(kNumbered.size());
+  int index = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  if (!is_whole || text.front() == '-' || index >= kMostDevices) return std::nullopt;
+  return DeviceChoice{Kind::cuda, index};
+}
+
+}  // namespace tenon::config

@@ -1,0 +1,86 @@
+#include "framework/cuda/open_device.h"
+
+#include <dlfcn.h>
+
+#include <c10/util/Exception.h>
+
+#include <cstdlib>
+
+#include "framework/cuda/choose_device.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+
+namespace tenon::cuda {
+
+namespace {
+
+using support::Error;
+using Kind = config::DeviceChoice::Kind;
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(support::ErrorKind::configuration, what); }
+
+[[noreturn]] void refuse_unloadable(const std::filesystem::path& file, const std::string& reason) {
+  refuse(
+      file.string() + ": cannot be loaded: " + reason +
+      "; expected LibTorch's CUDA libraries with all that they need, of which the LibTorch that scripts/dependencies "
+      "fetches has none: install the package torch " TENON_TORCH_RELEASE
+      " with its nvidia packages (pip install --target DIR torch==" TENON_TORCH_RELEASE
+      "), and build with TENON_LIBTORCH=DIR, or add the folder of what is missing to LD_LIBRARY_PATH");
+}
+
+// What a device that was asked for by name cannot be is an error; another computes for "auto".
+OpenedDevice do_without(const config::DeviceChoice& choice, const std::string& place, const std::string& reason) {
+  const std::string found = place + ": run.device is \"" + to_string(choice) + "\"";
+  if (choice.kind == Kind::cuda) refuse(found + ": " + reason);
+  support::log_warning(found +
+                       ", and the CPU computes, for a CUDA device that there seems to be cannot be used: " + reason);
+  return {};
+}
+
+}  // namespace
+
+std::filesystem::path device_library_of(const std::filesystem::path& host_executable) {
+  return host_executable.parent_path().parent_path() / "lib" / "tenon" / kDeviceLibraryFile;
+}
+
+const DeviceLibrary& open_device_library(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file))
+    refuse(file.string() +
+           ": is not there, so this Tenon was built without CUDA; expected one that was built where "
+           "CUDA's headers and LibTorch's CUDA libraries are found: configure with -DTENON_CUDA=ON, "
+           "which says what is missing");
+  // Never closed: LibTorch does not survive that.
+  void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!handle) refuse_unloadable(file, dlerror());
+  auto* const symbol = reinterpret_cast<DeviceLibrarySymbol*>(dlsym(handle, kDeviceLibrarySymbol));
+  if (!symbol) refuse(file.string() + ": has no symbol " + kDeviceLibrarySymbol + "; expected Tenon's own library");
+  const DeviceLibraryEntry& entry = *symbol();
+  if (entry.version != kDeviceLibraryVersion || std::string_view(entry.build) != kDeviceLibraryBuild)
+    refuse(file.string() + ": is of Tenon " + entry.build + " (" + std::to_string(entry.version) + "); expected " +
+           kDeviceLibraryBuild + " (" + std::to_string(kDeviceLibraryVersion) +
+           "), as the host is: install both from one build");
+  return *entry.library;
+}
+
+OpenedDevice open_device(const config::DeviceChoice& choice, int local_rank, const std::filesystem::path& library_file,
+                         const std::string& place) {
+  if (choice.kind == Kind::cpu) return {};
+  if (choice.kind == Kind::automatic && !may_have_devices("/dev", std::getenv("CUDA_VISIBLE_DEVICES"))) return {};
+  const DeviceLibrary* library = nullptr;
+  try {
+    library = &open_device_library(library_file);
+  } catch (const Error& error) {
+    return do_without(choice, place, error.what());
+  }
+  const FoundDevices found = library->find_devices();
+  const auto index = choose_device(choice, found, local_rank, place);
+  if (!index) return do_without(choice, place, found.problem);
+  try {
+    library->use(*index);
+    return {library->describe(*index), library};
+  } catch (const c10::Error& error) {
+    return do_without(choice, place, error.what_without_backtrace());
+  }
+}
+
+}  // namespace tenon::cuda

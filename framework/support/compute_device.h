@@ -1,0 +1,31 @@
+// What a run computes on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tenon::support {
+
+struct ComputeDevice {
+  enum class Kind { cpu, cuda } kind = Kind::cpu;
+
+  // Of a CUDA device.
+  int index = 0;
+  std::string name = {};  // "NVIDIA H100 80GB HBM3"
+  int capability_major = 0;
+  int capability_minor = 0;
+  int64_t memory_bytes = 0;
+  std::string driver = {};   // "13.0", the newest CUDA that the driver serves
+  std::string runtime = {};  // "13.0", the CUDA that LibTorch was built with
+  std::string cudnn = {};    // "9.19.0"
+  std::string nccl = {};     // "2.28.9"
+
+  bool is_cuda() const { return kind == Kind::cuda; }
+};
+
+// "cpu", "cuda:0".
+inline std::string to_string(const ComputeDevice& device) {
+  return device.is_cuda() ? "cuda:" + std::to_string(device.index) : "cpu";
+}
+
+}  // namespace tenon::support

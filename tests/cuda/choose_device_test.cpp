@@ -1,0 +1,74 @@
+#include "framework/cuda/choose_device.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "framework/support/error.h"
+
+namespace tenon::cuda {
+namespace {
+
+using config::DeviceChoice;
+using Kind = DeviceChoice::Kind;
+
+const FoundDevices kNone{0, "no CUDA-capable device is detected"};
+
+std::string refusal_of(const DeviceChoice& choice, const FoundDevices& found, int local_rank) {
+  try {
+    choose_device(choice, found, local_rank, "run.toml:2:10");
+  } catch (const support::Error& error) {
+    CHECK(error.kind() == support::ErrorKind::configuration);
+    return error.what();
+  }
+  return "chosen";
+}
+
+}  // namespace
+
+TEST_CASE("\"auto\" is the CPU where there is no device, and the local rank's where there are some") {
+  CHECK_FALSE(choose_device({Kind::automatic}, kNone, 0, "").has_value());
+  CHECK(choose_device({Kind::automatic}, {1}, 0, "") == 0);
+  CHECK(choose_device({Kind::automatic}, {4}, 3, "") == 3);
+}
+
+TEST_CASE("\"cpu\" is the CPU whatever there is") {
+  CHECK_FALSE(choose_device({Kind::cpu}, kNone, 0, "").has_value());
+  CHECK_FALSE(choose_device({Kind::cpu}, {4}, 1, "").has_value());
+}
+
+TEST_CASE("\"cuda\" is the local rank's device, a number names one for every rank") {
+  CHECK(choose_device({Kind::cuda}, {4}, 2, "") == 2);
+  CHECK(choose_device({Kind::cuda, 1}, {4}, 2, "") == 1);
+}
+
+TEST_CASE("a device that is not there is refused with what there is") {
+  CHECK(refusal_of({Kind::cuda}, kNone, 0) ==
+        "run.toml:2:10: run.device is \"cuda\"; found no CUDA device: no CUDA-capable device is detected; expected one "
+        "that nvidia-smi and CUDA_VISIBLE_DEVICES show, or run.device = \"cpu\"");
+  CHECK(refusal_of({Kind::cuda, 1}, {1}, 0) ==
+        "run.toml:2:10: run.device is \"cuda:1\"; found one CUDA device, cuda:0; expected one of these");
+  CHECK(refusal_of({Kind::cuda, 7}, {2}, 0).find("found 2 CUDA devices, cuda:0 to cuda:1") != std::string::npos);
+}
+
+TEST_CASE("more processes than devices are refused, also with \"auto\": ranks on different kinds would not agree") {
+  for (const Kind kind : {Kind::cuda, Kind::automatic})
+    CHECK(
+        refusal_of({kind}, {2}, 2).find("and none for process 2 of this machine; expected a device for each process") !=
+        std::string::npos);
+}
+
+TEST_CASE("whether there may be devices is seen by the driver's files and CUDA_VISIBLE_DEVICES") {
+  const std::filesystem::path folder = std::filesystem::path(TENON_TEST_DIR) / "dev";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  CHECK_FALSE(may_have_devices(folder, nullptr));
+  CHECK_FALSE(may_have_devices(folder / "missing", nullptr));
+  std::ofstream(folder / "nvidiactl") << "";
+  CHECK(may_have_devices(folder, nullptr));
+  CHECK(may_have_devices(folder, "1,2"));
+  CHECK_FALSE(may_have_devices(folder, ""));
+  CHECK_FALSE(may_have_devices(folder, "-1"));
+}
+
+}  // namespace tenon::cuda

@@ -1,0 +1,34 @@
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "framework/plugins/elf_image.h"
+
+namespace {
+
+std::vector<std::string> libraries_of(const char* file) {
+  const int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+  REQUIRE(descriptor >= 0);
+  struct stat status {};
+  REQUIRE(fstat(descriptor, &status) == 0);
+  auto needed = tenon::plugins::ElfImage(descriptor, static_cast<uint64_t>(status.st_size)).needed();
+  close(descriptor);
+  return needed;
+}
+
+}  // namespace
+
+TEST_CASE("the host is linked with the CPU's part of LibTorch alone") {
+  const std::vector<std::string> needed = libraries_of(TENON_BINARY_DIR "/bin/host");
+  CHECK(std::ranges::find(needed, "libtorch_cpu.so") != needed.end());
+  for (const std::string& library : needed) {
+    CAPTURE(library);
+    for (const char* of_cuda : {"cuda", "cudnn", "cublas", "nccl", "nvidia"})
+      CHECK(library.find(of_cuda) == std::string::npos);
+  }
+}

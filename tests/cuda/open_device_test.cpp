@@ -1,0 +1,63 @@
+#include "framework/cuda/open_device.h"
+
+#include <doctest/doctest.h>
+
+#include "framework/support/error.h"
+
+namespace tenon::cuda {
+namespace {
+
+using config::DeviceChoice;
+using Kind = DeviceChoice::Kind;
+
+std::string refusal_of(const std::filesystem::path& library) {
+  try {
+    open_device({Kind::cuda}, 0, library, "run.toml:2:10");
+  } catch (const support::Error& error) {
+    CHECK(error.kind() == support::ErrorKind::configuration);
+    return error.what();
+  }
+  return "opened";
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("the library is beside the host") {
+  CHECK(device_library_of("/opt/tenon/bin/host") == "/opt/tenon/lib/tenon/libtenon_cuda.so");
+}
+
+TEST_CASE("the CPU needs no library") {
+  const OpenedDevice opened = open_device({Kind::cpu}, 3, "missing.so", "run.toml:2:10");
+  CHECK_FALSE(opened.device.is_cuda());
+  CHECK(opened.library == nullptr);
+}
+
+TEST_CASE("a host without the library says that it was built without CUDA") {
+  const std::string text = refusal_of("/nowhere/libtenon_cuda.so");
+  CAPTURE(text);
+  CHECK(text.starts_with("run.toml:2:10: run.device is \"cuda\": /nowhere/libtenon_cuda.so: is not there"));
+  CHECK(has(text, "configure with -DTENON_CUDA=ON"));
+}
+
+TEST_CASE("a library that lacks one of its own is refused with the name of what is missing, and what to install") {
+  const std::string text = refusal_of(WITHOUT_DEPENDENCY);
+  CAPTURE(text);
+  CHECK(has(text, "libdevice_library_dependency.so"));
+  CHECK(has(text, "install the package torch"));
+  CHECK(has(text, "TENON_LIBTORCH=DIR"));
+}
+
+TEST_CASE("a library of another build is refused before anything of it is used") {
+  const std::string text = refusal_of(ANOTHER_BUILD);
+  CAPTURE(text);
+  CHECK(has(text, "is of Tenon 0.0.1 with LibTorch " TENON_TORCH_BUILD));
+  CHECK(has(text, "install both from one build"));
+}
+
+TEST_CASE("a library that is something else is refused") {
+  CHECK(has(refusal_of(WITHOUT_ENTRY), "has no symbol tenon_cuda_device_library"));
+}
+
+}  // namespace tenon::cuda
