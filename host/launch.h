@@ -13,8 +13,8 @@ namespace tenon::host {
 // Throws Error(configuration) for a wrong environment, or for --processes where another launcher was at work.
 std::optional<int> launch(const CommandLine& line, const distributed::World& world);
 
-// Throws Error(configuration) where this is one of several processes: a command that is no training would do the same in
-// each, and write the same files.
+// Throws Error(configuration) where this is one of several processes: a command that is no training would do the same
+// in each, and write the same files.
 void require_one_process(const std::string& command, const distributed::World& world);
 
 }  // namespace tenon::host

@@ -131,8 +131,7 @@ int train_silently(pipeline::Training& training) {
 }
 
 int run_plan(const CommandLine& line, const OpenedRun& opened, distributed::ProcessGroup* group) {
-  pipeline::Training training =
-      pipeline::build_training(opened.plan, opened.catalogue, opened.device.device, group);
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device, group);
   if (line.action == CommandLine::Action::check) {
     std::fputs(config::print_run_plan(opened.plan).c_str(), stdout);
     if (std::fflush(stdout) != 0)

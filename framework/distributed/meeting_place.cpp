@@ -1,8 +1,8 @@
 #include "framework/distributed/meeting_place.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <c10/util/Logging.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>

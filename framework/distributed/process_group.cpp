@@ -33,8 +33,8 @@ std::chrono::milliseconds to_milliseconds(double seconds) {
 }
 
 c10::intrusive_ptr<c10d::ProcessGroup> make_group(const c10::intrusive_ptr<c10d::Store>& store, const World& world,
-                                                 const std::string& interface, std::chrono::milliseconds timeout,
-                                                 const ProcessGroup::MakeBackend& make_nccl) {
+                                                  const std::string& interface, std::chrono::milliseconds timeout,
+                                                  const ProcessGroup::MakeBackend& make_nccl) {
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   options->devices.push_back(world.is_one_machine() ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
                                                     : c10d::ProcessGroupGloo::createDeviceForInterface(interface));
@@ -94,8 +94,7 @@ struct ProcessGroup::Parts {
 };
 
 ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection& plan,
-                           std::function<std::string()> describe_activity,
-                           const MakeBackend& make_nccl)
+                           std::function<std::string()> describe_activity, const MakeBackend& make_nccl)
     : world_(world), timeout_s_(plan.timeout_s), parts_(std::make_unique<Parts>()) {
   if (!world.is_one_machine() && plan.interface.empty())
     throw Error(ErrorKind::configuration,

@@ -35,8 +35,8 @@ class ProcessGroup {
       const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, std::chrono::milliseconds timeout)>;
 
   // Meets the other ranks. Tensors in the host's memory travel by gloo, those of a CUDA device by what `make_nccl`
-  // makes, or by gloo too where it is empty. `describe_activity`: what the training thread is doing, for the others to read when it does
-  // not come; called on another thread. Throws Error(configuration) as connect_store().
+  // makes, or by gloo too where it is empty. `describe_activity`: what the training thread is doing, for the others to
+  // read when it does not come; called on another thread. Throws Error(configuration) as connect_store().
   ProcessGroup(const World& world, const config::DistributedSection& plan,
                std::function<std::string()> describe_activity, const MakeBackend& make_nccl = {});
   // After a failure nothing is waited for, and what c10d holds is left to the process's end.

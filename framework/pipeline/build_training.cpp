@@ -158,8 +158,7 @@ void connect_metrics(const Training& training, DataFlow& flow) {
 
 // Model, losses, metrics and validation data; to train also the optimizer, the callbacks and the training data.
 Training build_components(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                          const support::ComputeDevice& compute_device, distributed::ProcessGroup* group,
-                          bool trains) {
+                          const support::ComputeDevice& compute_device, distributed::ProcessGroup* group, bool trains) {
   prepare_libtorch(plan.run);
   precision::require_supported(plan.train.precision, compute_device, plan.train.precision_place);
   if (compute_device.is_cuda()) prepare_cuda(plan);

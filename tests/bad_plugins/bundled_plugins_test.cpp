@@ -68,6 +68,7 @@ class ExampleData {
         {"run_guards", "callback.time_limit={ budget = \"1 hour\""},
         {"segmentation", "dataset.segmentation={ " + path("scenes") + ", classes = 8"},
         // As large as by default they would take minutes.
+        {"resnet", "model.resnet={ width = 2, classes = 3"},
         {"seq2seq_transformer",
          "model.seq2seq_transformer={ vocabulary_size = 20, width = 8, heads = 2, encoder_layers = 1, "
          "decoder_layers = 1, feed_forward = 16"},
@@ -132,7 +133,7 @@ TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
   verdict("mlp", "model.mlp autocast");
   verdict("small_cnn", "model.small_cnn gradients");
   verdict("seq2seq_transformer", "model.seq2seq_transformer gradients");
-  for (const std::string model : {"siamese_cnn", "unet"}) {
+  for (const std::string model : {"resnet", "siamese_cnn", "unet"}) {
     verdict(model, "model." + model + " gradients");
     verdict(model, "model." + model + " difference-quotients");
   }

@@ -198,6 +198,7 @@ TEST_CASE("docs/components.md is what host describe prints of the bundled compon
   std::string printed;
   for (const char* id : {"small_cnn",
                          "mlp",
+                         "resnet",
                          "unet",
                          "siamese_cnn",
                          "seq2seq_transformer",

@@ -56,6 +56,7 @@ struct Conv2dOptions {
   int64_t dilation = 1;
   int64_t groups = 1;
   bool has_bias = true;
+  std::optional<Init> init = std::nullopt;  // of the weight; absent: torch.nn.Conv2d's
 };
 
 // [N, inputs, H, W] to [N, outputs, H', W'] with a square kernel; torch.nn.Conv2d.
@@ -71,7 +72,7 @@ class Conv2d {
     }
     const int64_t group_inputs = inputs / options.groups;
     const Init init = detail::uniform_by_fan_in(group_inputs * kernel * kernel);
-    weight_ = builder.parameter(name + ".weight", {outputs, group_inputs, kernel, kernel}, init);
+    weight_ = builder.parameter(name + ".weight", {outputs, group_inputs, kernel, kernel}, options.init.value_or(init));
     if (options.has_bias) bias_ = builder.parameter(name + ".bias", {outputs}, init);
   }
 
@@ -87,13 +88,14 @@ class Conv2d {
   std::optional<uint64_t> bias_;
 };
 
-// [N, channels, ...]; torch.nn.BatchNorm1d and BatchNorm2d.
+// [N, channels, ...]; torch.nn.BatchNorm1d and BatchNorm2d. `weight`: what all of its weights begin with.
 class BatchNorm {
  public:
   BatchNorm() = default;
-  BatchNorm(const Builder& builder, const std::string& name, int64_t channels, double momentum = 0.1, double eps = 1e-5)
+  BatchNorm(const Builder& builder, const std::string& name, int64_t channels, double momentum = 0.1, double eps = 1e-5,
+            double weight = 1)
       : momentum_(momentum), eps_(eps) {
-    weight_ = builder.parameter(name + ".weight", {channels}, init::constant(1));
+    weight_ = builder.parameter(name + ".weight", {channels}, init::constant(weight));
     bias_ = builder.parameter(name + ".bias", {channels}, init::constant(0));
     mean_ = builder.buffer(name + ".running_mean", {channels}, init::constant(0));
     var_ = builder.buffer(name + ".running_var", {channels}, init::constant(1));
