@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "framework/config/print_run_plan.h"
+#include "framework/cuda/nccl_maker.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/signals.h"
@@ -40,9 +41,7 @@ distributed::ProcessGroup::MakeBackend choose_backend(const OpenedRun& opened) {
                          "distributed.backend: is \"nccl\", and the run is on the CPU; expected run.device to be a "
                          "CUDA device, or backend = \"auto\"");
   if (wanted == config::Backend::gloo || !library) return {};
-  return [library](const auto& store, int rank, int size, std::chrono::milliseconds timeout) {
-    return library->make_nccl(store, rank, size, timeout);
-  };
+  return cuda::nccl_maker(*library);
 }
 
 }  // namespace

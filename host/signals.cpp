@@ -80,9 +80,12 @@ void print(const plugins::Breadcrumb& place) {
 // A plugin that calls exit() would end the run as if it had succeeded.
 void report_exit() {
   const plugins::Breadcrumb& place = plugins::breadcrumb();
-  if (!place.component) return;
+  if (!place.component && !place.file) return;
   print("\nerror: exit() was called in plugin ");
-  print(place);
+  if (place.component)
+    print(place);
+  else
+    print(place.file);
   print("; a plugin returns a status and never ends the process\n");
   _exit(static_cast<int>(support::ErrorKind::plugin));
 }

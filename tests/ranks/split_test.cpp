@@ -129,6 +129,15 @@ TEST_CASE("one to four ranks give the same losses and the same figures") {
       1e-5);
 }
 
+TEST_CASE("so they do with batch normalisation over all ranks, one of which may have no share") {
+  std::vector<Setup> setups;
+  for (const int64_t size : {12, 13, 26})
+    setups.push_back({{samples(size), "train.epochs=2", "model={use=\"small_cnn\",params={width=4}}",
+                       "optimizer={use=\"sgd\",lr=0.01}", "distributed.synchronize_batch_norm=true"},
+                      ""});
+  check_split(setups, 1e-4);
+}
+
 TEST_CASE("every sample counts once, for any size of the data") {
   std::mt19937 random(7);
   std::vector<Setup> setups;

@@ -22,7 +22,10 @@ struct Layer {
 // A loss whose gradient differs from element to element.
 at::Tensor loss_of(const at::Tensor& output, const at::Tensor& factors) { return (output.square() * factors).sum(); }
 
-double difference(const at::Tensor& a, const at::Tensor& b) { return (a - b).abs().max().item<double>(); }
+// Relative to the largest element, which gradients are sums of.
+double difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>() / b.abs().max().item<double>();
+}
 
 // How far a rank's share of 7 samples is from what one process makes of all of them; "equal" within 1e-5.
 std::string compare(ProcessGroup& group, int64_t used_ranks) {

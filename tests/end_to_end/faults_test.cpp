@@ -1,0 +1,128 @@
+// A process of a run that ends, hangs or fails, at any place: the others end too, and the first cause is what is said.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kRunFile = R"([model]
+use = "mlp"
+[data]
+batch_size = 16
+[data.train]
+use = "digits"
+[data.validation]
+use = "digits"
+params = { split = "test" }
+[[loss]]
+use = "cross_entropy"
+[train]
+steps = 40
+[validation]
+every = "10 steps"
+[checkpoint]
+every = "20 steps"
+[optimizer]
+use = "sgd"
+lr = 0.1
+[distributed]
+timeout_s = 4
+[[callback]]
+use = "faulty"
+)";
+
+struct Fault {
+  int rank;
+  std::string how;
+  std::string where;  // "open": before the processes have met
+};
+
+// Programs whose command line has this word.
+int count_processes(const std::string& word) {
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline");
+    const std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    count += line.find(word) != std::string::npos;
+  }
+  return count;
+}
+
+// What escapes while a library is opened ends its process.
+bool is_escaping(const Fault& fault) { return fault.how == "throw" && fault.where == "open"; }
+
+int expected_code(const Fault& fault) {
+  if (is_escaping(fault)) return 6;
+  if (fault.how == "throw" || fault.how == "exit") return 3;  // a failure of the plugin
+  return 6;                                                   // a process was lost
+}
+
+std::string expected_message(const Fault& fault) {
+  const std::string rank = "rank " + std::to_string(fault.rank);
+  if (fault.how == "kill") return rank + " was ended by SIGKILL";
+  if (fault.how == "abort" || is_escaping(fault)) return rank + " was ended by SIGABRT";
+  if (fault.how == "exit") return "exit() was called in plugin";
+  if (fault.how == "throw") return "the fault that was asked for";
+  return rank + " is in ";  // and then the plugin and its function
+}
+
+void check_fault(const Fault& fault, int processes, int number) {
+  CAPTURE(fault.rank);
+  CAPTURE(fault.how);
+  CAPTURE(fault.where);
+  CAPTURE(processes);
+  const bool is_early = fault.where == "open";
+  const std::string name = "fault-" + std::to_string(number);
+  const fs::path file = write_file(fs::path(TENON_TEST_DIR) / "faulty.toml", kRunFile);
+  const std::string rank = std::to_string(fault.rank);
+  const Outcome outcome = run_host(
+      {"--config", file.string(), "--processes", std::to_string(processes), "--plugin-dir",
+       TENON_BINARY_DIR "/tests/fixtures/plugins/faulty", "--set", "run.name=\"" + name + "\"", "--set",
+       "callback.0.params={rank=" + rank + ",how=\"" + fault.how + "\",where=\"" +
+           (is_early ? std::string("nowhere") : fault.where) + "\"}"},
+      "env " + (is_early ? "TENON_TEST_FAULTY_RANK=" + rank + " TENON_TEST_FAULTY_HOW=" + fault.how : std::string()) +
+          " timeout -s KILL 60");
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == expected_code(fault));
+  // A process that has not met the others can tell them nothing: then who waits for it says so.
+  const std::string expected = is_early && fault.how == "hang" ? "rank" : expected_message(fault);
+  CHECK(outcome.errors.find(expected) != std::string::npos);
+  CHECK(count_processes(name) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a process that fails ends the run, and is named") {
+  check_fault({1, "kill", "step"}, 2, 1);
+  check_fault({0, "kill", "evaluate"}, 3, 2);
+  check_fault({2, "throw", "step"}, 3, 3);
+  check_fault({0, "throw", "save"}, 2, 4);
+  check_fault({1, "abort", "save"}, 2, 5);
+  check_fault({1, "exit", "start"}, 2, 6);
+  check_fault({1, "hang", "step"}, 3, 7);
+  check_fault({0, "hang", "evaluate"}, 2, 8);
+  check_fault({1, "kill", "open"}, 2, 9);
+  check_fault({0, "throw", "open"}, 2, 10);
+}
+
+// TENON_FAULTS=N: so many more, at random.
+TEST_CASE("any process may fail in any way at any place") {
+  const char* const more = std::getenv("TENON_FAULTS");
+  std::mt19937 random(11);
+  const auto pick = [&random](const std::vector<std::string>& from) { return from[random() % from.size()]; };
+  for (int i = 0; i < (more ? std::atoi(more) : 0); ++i) {
+    const int processes = 2 + static_cast<int>(random() % 3);
+    const int rank = static_cast<int>(random() % static_cast<unsigned>(processes));
+    check_fault(
+        {rank, pick({"kill", "abort", "exit", "throw", "hang"}), pick({"open", "start", "step", "evaluate", "save"})},
+        processes, 100 + i);
+  }
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Trains on two "machines", which are network namespaces with a cable between them: each has its own loopback, and nothing
+# in common but the interface that the run file names. Needs root; exits with 77 where namespaces cannot be made.
+#
+#   check_two_machines.sh HOST RUN_FILE FOLDER
+set -euo pipefail
+host=$1 run_file=$2 folder=$3
+mkdir -p "$folder"
+left=tenon-left-$$ right=tenon-right-$$
+command -v ip >/dev/null || { echo "no ip"; exit 77; }
+cleanup() { ip netns del "$left" 2>/dev/null || true; ip netns del "$right" 2>/dev/null || true; }
+trap cleanup EXIT
+ip netns add "$left" 2>/dev/null && ip netns add "$right" || { echo "no network namespaces here"; exit 77; }
+ip -n "$left" link add cable type veth peer name cable netns "$right" || { echo "no veth here"; exit 77; }
+ip -n "$left" address add 10.77.0.1/24 dev cable
+ip -n "$right" address add 10.77.0.2/24 dev cable
+for machine in "$left" "$right"; do
+  ip -n "$machine" link set lo up
+  ip -n "$machine" link set cable up
+done
+
+train() { # machine rank extra...
+  local machine=$1 rank=$2
+  shift 2
+  ip netns exec "$machine" env RANK="$rank" WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=10.77.0.1 \
+    MASTER_PORT=29517 OMP_NUM_THREADS=1 "$host" --config "$run_file" --set "run.output_dir=\"$folder/runs\"" \
+    --set train.epochs=2 "$@" >"$folder/rank$rank.txt" 2>&1
+}
+
+train "$left" 0 --set 'distributed.interface="cable"' &
+first=$!
+listening=$(sleep 1.5; ip netns exec "$left" ss -Hltn 2>/dev/null | awk '{print $4}' || true)
+train "$right" 1 --set 'distributed.interface="cable"' || { cat "$folder"/rank1.txt; exit 1; }
+wait "$first" || { cat "$folder"/rank0.txt; exit 1; }
+grep -q '^finished after' "$folder/rank0.txt" || { cat "$folder/rank0.txt"; exit 1; }
+for address in $listening; do
+  case $address in
+    10.77.0.1:*) ;;
+    *) echo "listens on $address; expected nothing but 10.77.0.1"; exit 1 ;;
+  esac
+done
+[ -n "$listening" ] || { echo "rank 0 was not seen to listen"; exit 1; }
+echo "trained over 10.77.0.1; listened on: $listening"

@@ -1,0 +1,62 @@
+// Activation checkpointing on several ranks: the segments' gradients come through the reducer like any others.
+#include <sstream>
+
+#include "framework/support/sha256.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+#include "tests/ranks/run_ranks.h"
+
+using namespace tenon::pipeline;
+using tenon::distributed::ProcessGroup;
+using tenon::distributed::run_ranks;
+using tenon::distributed::World;
+
+namespace {
+
+// The final weights of each rank, which are not recorded but must be the same, as digests by name.
+std::vector<std::string> train(const std::vector<std::string>& overrides, bool checkpointing,
+                               const tenon::config::DistributedSection& plan = {}) {
+  return run_ranks(2, [&](const World& world) {
+    at::set_num_threads(1);
+    ProcessGroup group(world, plan, nullptr);
+    Setup setup{{"model={use=\"segmented\"}", "run.deterministic=true", "data.workers=0", "data.batch_size=50",
+                 "validation.every=\"never\"", "train={steps=4}",
+                 std::string("train.activation_checkpointing=") + (checkpointing ? "true" : "false")}};
+    setup.overrides.insert(setup.overrides.end(), overrides.begin(), overrides.end());
+    BuiltRun run(setup, &group);
+    run.train();
+    std::ostringstream text;
+    for (const auto& [name, tensor] : run.recorder.weights) {
+      const at::Tensor bytes = tensor.contiguous();
+      text << name << " "
+           << tenon::support::sha256(std::string_view(static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()))
+           << "\n";
+    }
+    group.meet();
+    return text.str();
+  });
+}
+
+void check_same(const std::vector<std::string>& overrides) {
+  const auto plain = train(overrides, false);
+  const auto again = train(overrides, true);
+  CHECK(plain[0].find("threw") == std::string::npos);
+  CHECK(plain[0].size() > 64);
+  CHECK(plain[1] == plain[0]);
+  CHECK(again == plain);
+}
+
+}  // namespace
+
+TEST_CASE("segments that are computed again give the same gradients on two ranks") {
+  check_same({});
+  check_same({"train.accumulate=2"});
+  check_same({"train.precision=\"bf16\""});
+  check_same({"train.precision=\"fp16\""});
+}
+
+TEST_CASE("so they do with batch normalisation over both ranks, and with unused parameters looked for") {
+  check_same({"distributed.synchronize_batch_norm=true"});
+  check_same({"distributed.find_unused_parameters=true"});
+  check_same({"distributed.static_graph=true"});
+}
