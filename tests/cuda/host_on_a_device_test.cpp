@@ -1,0 +1,82 @@
+// The host itself, with a library beside it that has a device of host memory.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/end_to_end/hosted_run.h"
+
+namespace tenon::end_to_end {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A prefix with the host and the bundled plugins, and for libtenon_cuda.so the simulated one. To run_program().
+std::string install_beside_simulated_library() {
+  const fs::path prefix = make_empty_folder("installed");
+  const fs::path built = TENON_BINARY_DIR;
+  fs::create_directories(prefix / "bin");
+  fs::create_directories(prefix / "lib/tenon");
+  fs::create_hard_link(built / "bin/host", prefix / "bin/host");  // a symbolic link would lead the host back
+  fs::create_symlink(SIMULATED_LIBRARY, prefix / "lib/tenon/libtenon_cuda.so");
+  fs::create_symlink(built / "plugins", prefix / "plugins");
+  return fs::relative(prefix / "bin/host", built / "bin").string();
+}
+
+std::vector<std::string> arguments(const std::string& command, const std::string& device) {
+  std::vector<std::string> all{"--config", TENON_SOURCE_DIR "/configs/digits.toml",
+                               "--set",    "train.epochs=2",
+                               "--set",    "run.output_dir=runs",
+                               "--set",    "run.device=" + device,
+                               "--set",    "run.name=" + device};
+  if (!command.empty()) all.insert(all.begin(), command);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a run on a device says so, learns, and its weights are evaluated on the device or on the CPU") {
+  const std::string host = install_beside_simulated_library();
+  fs::remove_all(fs::path(TENON_TEST_DIR) / "runs");
+  const Outcome outcome = run_program(host, arguments("", "cuda"));
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.errors);
+  const fs::path folder = find_run_folder(fs::path(TENON_TEST_DIR) / "runs", "cuda");
+  const auto record = nlohmann::json::parse(read_file(folder / "run.json"));
+  CHECK(record["device"] == "cuda:0");
+  CHECK(record["accelerator"]["name"] == "a simulated device");
+  CHECK(record["accelerator"]["compute_capability"] == "9.0");
+  CHECK(record["host_waits"].get<int64_t>() > 0);
+  const double accuracy = read_last_figure(folder, "validation/accuracy");
+  CHECK(accuracy > 0.5);
+
+  for (const char* device : {"cuda", "cpu"}) {
+    auto evaluation = arguments("evaluate", device);
+    evaluation.insert(evaluation.end(), {"--checkpoint", (folder / "checkpoints/latest").string(), "--json"});
+    const Outcome evaluated = run_program(host, evaluation);
+    REQUIRE_MESSAGE(evaluated.exit_code == 0, evaluated.errors);
+    const auto figures = nlohmann::json::parse(evaluated.output)["sets"][0]["figures"];
+    CHECK(figures["validation/accuracy"].get<double>() == doctest::Approx(accuracy).epsilon(0.01));
+  }
+}
+
+TEST_CASE("predictions are written from a device") {
+  const std::string host = install_beside_simulated_library();
+  fs::remove_all(fs::path(TENON_TEST_DIR) / "runs");
+  auto training = arguments("", "cuda");
+  training.insert(training.end(), {"--limit-batches", "1"});
+  REQUIRE(run_program(host, training).exit_code == 0);
+  const fs::path folder = find_run_folder(fs::path(TENON_TEST_DIR) / "runs", "cuda");
+  auto prediction = arguments("predict", "cuda");
+  prediction.insert(prediction.end(), {"--checkpoint", (folder / "checkpoints/latest").string(), "--data", "validation",
+                                       "--output", "predictions.csv"});
+  const Outcome outcome = run_program(host, prediction);
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.errors);
+  CHECK(outcome.output.find("359 samples") != std::string::npos);
+}
+
+TEST_CASE("a device that the machine lacks ends a run with exit code 2") {
+  const Outcome outcome = run_program(install_beside_simulated_library(), arguments("", "cuda:1"));
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.errors.find("run.device is \"cuda:1\"; found one CUDA device, cuda:0") != std::string::npos);
+}
+
+}  // namespace tenon::end_to_end
