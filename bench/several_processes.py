@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-WARMUP = 5
+WARMUP = 20
 NETWORKS = {
     "mlp": {"model": 'use = "mlp"\nparams = { inputs = 512, hidden = [2048, 2048, 2816] }', "shape": (1, 1, 512)},
     "resnet18": {"model": 'use = "resnet"\nparams = { depth = 18, classes = 10 }', "shape": (3, 32, 32)},
@@ -114,7 +114,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", required=True, help="an interpreter with torch and torchvision")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=40, help="a multiple of 5")
+    parser.add_argument("--steps", type=int, default=40, help="a multiple of 20")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--build", default=str(ROOT / "build/release"))

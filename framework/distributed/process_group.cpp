@@ -2,14 +2,15 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <sstream>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
-#include <torch/csrc/distributed/c10d/comm.hpp>
 #include <utility>
 
 #include "framework/distributed/meeting_place.h"
@@ -167,10 +168,29 @@ ProcessGroup::Pending ProcessGroup::start_reduce(Reduction reduction, at::Tensor
 
 void ProcessGroup::reduce(Reduction reduction, at::Tensor tensor) { start_reduce(reduction, std::move(tensor)).wait(); }
 
-void ProcessGroup::broadcast(const std::vector<at::Tensor>& tensors) {
-  constexpr size_t kMessageBytes = size_t{25} << 20;
-  if (tensors.empty()) return;
-  wait_for_all([&] { c10d::broadcast_coalesced(parts_->group, tensors, kMessageBytes, /*rank=*/0); });
+ProcessGroup::Pending ProcessGroup::start_broadcast(const std::vector<at::Tensor>& tensors) {
+  if (tensors.empty()) return {};
+  const at::NoGradGuard no_grad;
+  // Side by side as bytes, the widest elements first, so that each begins where its dtype may.
+  std::vector<at::Tensor> ordered = tensors;
+  std::ranges::stable_sort(ordered, std::greater(), [](const at::Tensor& tensor) { return tensor.element_size(); });
+  std::vector<at::Tensor> bytes;
+  for (const at::Tensor& tensor : ordered) bytes.push_back(tensor.detach().reshape({-1}).view(at::kByte));
+  const at::Tensor packed = at::cat(bytes);
+  std::vector<at::Tensor> message{packed};
+  c10::intrusive_ptr<c10d::Work> work;
+  wait_for_all([&] { work = parts_->group->broadcast(message); });
+  return Pending([this, work, packed, ordered = std::move(ordered)] {
+    wait_for_all([&work] { work->wait(); });
+    if (rank() == 0) return;
+    const at::NoGradGuard copying;
+    int64_t place = 0;
+    for (const at::Tensor& tensor : ordered) {
+      const auto size = static_cast<int64_t>(tensor.nbytes());
+      at::Tensor(tensor).copy_(packed.narrow(0, place, size).view(tensor.scalar_type()).view(tensor.sizes()));
+      place += size;
+    }
+  });
 }
 
 // Gloo and NCCL gather equal shapes: each rank's rows are padded to the most that any has.

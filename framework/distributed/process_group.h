@@ -63,8 +63,8 @@ class ProcessGroup {
   // In place.
   Pending start_reduce(Reduction reduction, at::Tensor tensor);
   void reduce(Reduction reduction, at::Tensor tensor);
-  // Rank 0's values, into the tensors of all: each dtype's in one message.
-  void broadcast(const std::vector<at::Tensor>& tensors);
+  // Rank 0's values as they are now, in one message: wait() puts them into the tensors of the others.
+  Pending start_broadcast(const std::vector<at::Tensor>& tensors);
   // [n_r, ...] of each rank r become [sum of n_r, ...], rank 0's first.
   at::Tensor concatenate(const at::Tensor& rows);
 

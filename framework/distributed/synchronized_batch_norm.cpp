@@ -93,11 +93,14 @@ class Normalisation : public torch::autograd::Function<Normalisation> {
     const at::Tensor product_sum = (gradient * normalised).sum(dims);
 
     at::Tensor sums = at::stack({sum, product_sum}).to(at::kDouble);
-    if (context->saved_data["is_borrowed"].toBool()) sums.zero_();
+    const bool is_borrowed = context->saved_data["is_borrowed"].toBool();
+    if (is_borrowed) sums.zero_();
     setting.group->reduce(Reduction::sum, sums);
     const at::Tensor means = (sums / saved[4]).to(at::kFloat);
     at::Tensor of_input =
         gradient - by_channel(means.select(0, 0), input) - normalised * by_channel(means.select(0, 1), input);
+    // The statistics do not depend on a borrowed batch.
+    if (is_borrowed) of_input.zero_();
     of_input = of_input * by_channel(weight.defined() ? inverse_deviation * weight : inverse_deviation, input);
     const auto like_weight = [&weight](const at::Tensor& tensor) {
       return weight.defined() ? tensor.to(weight.scalar_type()) : at::Tensor();

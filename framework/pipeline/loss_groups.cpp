@@ -31,7 +31,7 @@ LossGroups::LossGroups(const std::vector<plugins::Loss>& losses, Gradients& grad
            : losses.size() == 1 ? Way::sums
                                 : Way::shares),
       is_shared_(ranks > 1),
-      batch_size_(static_cast<double>(batch_size)),
+      step_size_(static_cast<double>(batch_size * accumulate * ranks)),
       reads_weights_(reads_weights) {}
 
 void LossGroups::reset() {
@@ -136,7 +136,7 @@ at::Tensor LossGroups::add_up_sums(Group& group, const std::vector<plugins::Loss
       const at::Tensor weight = result.weight_tensor.detach().reshape({}).to(at::kDouble);
       if (is_first) group.device_weight = group.device_weight.defined() ? group.device_weight + weight : weight;
       const at::Tensor mean = zero_if_empty(result.loss, weight);
-      total = pipeline::add(total, mean * (weight * (losses_[i].factor() / batch_size_)).to(at::kFloat));
+      total = pipeline::add(total, mean * (weight * (losses_[i].factor() / step_size_)).to(at::kFloat));
       continue;
     }
     const double weight = result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight;
@@ -147,7 +147,7 @@ at::Tensor LossGroups::add_up_sums(Group& group, const std::vector<plugins::Loss
                                " samples, and was the number of samples for the step's first batch; expected it to "
                                "count the same in all batches of a step, or to be given as a tensor");
     if (is_first) group.weight += weight;
-    if (weight != 0) total = pipeline::add(total, times(result.loss, weight * (losses_[i].factor() / batch_size_)));
+    if (weight != 0) total = pipeline::add(total, times(result.loss, weight * (losses_[i].factor() / step_size_)));
   }
   return total;
 }
@@ -155,12 +155,12 @@ at::Tensor LossGroups::add_up_sums(Group& group, const std::vector<plugins::Loss
 at::Tensor LossGroups::factor_of(const Group& group) const {
   if (is_shared_) {
     const at::Tensor& weight = totals_[group.losses.front()];
-    return at::where(weight > 0, batch_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
+    return at::where(weight > 0, step_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
   }
   if (!group.device_weight.defined())
-    return at::full({}, group.weight > 0 ? batch_size_ / group.weight : 0.0, gradients_.float_options());
+    return at::full({}, group.weight > 0 ? step_size_ / group.weight : 0.0, gradients_.float_options());
   const at::Tensor weight = group.device_weight + group.weight;
-  return at::where(weight > 0, batch_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
+  return at::where(weight > 0, step_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
 }
 
 at::Tensor LossGroups::combine() {

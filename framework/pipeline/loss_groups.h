@@ -23,7 +23,8 @@ class LossGroups {
  public:
   using Backward = std::function<void(const at::Tensor& total, bool keep_graph)>;
 
-  // batch_size: of a full batch, by which weights are divided first, so that the loss keeps its magnitude.
+  // batch_size: of a full batch of one rank. Weights are divided first by the samples of a full step, so that the loss
+  // keeps its magnitude, and often nothing is left to multiply the gradient by.
   LossGroups(const std::vector<plugins::Loss>& losses, Gradients& gradients, size_t parameters, int64_t accumulate,
              int64_t ranks, int64_t batch_size, bool reads_weights);
 
@@ -74,8 +75,8 @@ class LossGroups {
   Gradients& gradients_;
   size_t parameters_;
   Way way_;
-  bool is_shared_;  // by several ranks
-  double batch_size_;
+  bool is_shared_;      // by several ranks
+  double step_size_;    // samples of a full step
   bool reads_weights_;  // whether a weight that is a tensor is in the host's memory
   std::vector<Group> groups_;
   std::vector<at::Tensor> totals_;  // of each loss's weight, [] float64

@@ -95,7 +95,10 @@ void TrainStep::add(const data::Batch& batch, plugins::RunPosition position, boo
       add_to_sums();
     else
       sums_.add(results);
-    if (is_last) start_sums();
+    if (is_last) {
+      pending_buffers_ = training_.group->start_broadcast(buffers_);
+      start_sums();
+    }
     reduces_ = is_last && reducer_ && !groups_.keeps_apart();
   }
   goes_back_ = false;
@@ -130,6 +133,7 @@ void TrainStep::add_nothing(const plugins::RunPosition& position) {
     flow = data.to_flow(*batch, /*training=*/true);
     run_model(training_, data, flow, position);
   }
+  pending_buffers_ = training_.group->start_broadcast(buffers_);
   start_sums();
   join_backward(flow.outputs);
   if (batch_norm_) batch_norm_->set_borrowed(false);
@@ -137,6 +141,7 @@ void TrainStep::add_nothing(const plugins::RunPosition& position) {
 
 void TrainStep::drop() {
   take_sums();
+  pending_buffers_.wait();
   readings_.clear();
   sums_.reset();
   groups_.reset();
@@ -199,7 +204,7 @@ void TrainStep::synchronize() {
   take_sums();
   // Where one rank's loss is not finite, no rank's weights may change.
   if (!readback_.is_immediate()) note_non_finite(all_sums_);
-  training_.group->broadcast(buffers_);
+  pending_buffers_.wait();
 }
 
 void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {

@@ -90,6 +90,7 @@ class TrainStep {
   std::vector<LossReading> readings_;  // of its batches
   at::Tensor all_sums_;                // over batches and ranks, see LossSums
   distributed::ProcessGroup::Pending pending_sums_;
+  distributed::ProcessGroup::Pending pending_buffers_;
   bool reduces_ = false;      // the backward in hand is the one that the ranks' gradients are summed in
   bool goes_back_ = false;    // a backward of the batch in hand was run
   bool was_skipped_ = false;  // as far as the host knows

@@ -75,10 +75,14 @@ TEST_CASE("a broadcast brings rank 0's tensors of several dtypes") {
   const auto texts = in_group(2, [](ProcessGroup& group) {
     const at::Tensor means = at::full({3}, 0.5 + static_cast<double>(group.rank()), at::kFloat);
     const at::Tensor counter = at::full({}, 7 + group.rank(), at::kLong);
-    group.broadcast({means, counter});
-    return list_elements(means) + " " + list_elements(counter);
+    const at::Tensor flags = at::full({3}, group.rank() == 0, at::kBool);
+    auto pending = group.start_broadcast({flags, means, counter});
+    means.add_(10);  // it is not what was sent
+    pending.wait();
+    return list_elements(means) + " " + list_elements(counter) + " " + list_elements(flags);
   });
-  CHECK(texts == all(2, "0.5 0.5 0.5 7"));
+  CHECK(texts[0] == "10.5 10.5 10.5 7 1 1 1");
+  CHECK(texts[1] == "0.5 0.5 0.5 7 1 1 1");
 }
 
 TEST_CASE("texts that are not rank 0's are refused on all ranks, with the line that differs") {

@@ -53,6 +53,7 @@ std::string compare(ProcessGroup& group, int64_t used_ranks) {
   double largest = std::max({difference(of_weight, whole.weight.grad()), difference(of_bias, whole.bias.grad()),
                              difference(shared.running_mean, whole.running_mean),
                              difference(shared.running_variance, whole.running_variance)});
+  if (!is_used && input.grad().abs().max().item<double>() > 0) return "a gradient for a borrowed sample";
   if (is_used)
     largest = std::max({largest, difference(output, whole_output.index_select(0, places)),
                         difference(input.grad(), whole_input.grad().index_select(0, places))});
