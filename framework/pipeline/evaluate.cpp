@@ -13,8 +13,11 @@ namespace tenon::pipeline {
 
 namespace {
 
+using TakeLosses = std::function<void(const std::vector<LossValue>&)>;
+
+// `take`: called when the losses have come, which may be later.
 void evaluate_batch(Training& training, DataFlow& data, const data::Batch& batch, const plugins::RunPosition& position,
-                    Readback& readback, const std::function<void(const std::vector<LossValue>&)>& take) {
+                    Readback& readback, const TakeLosses& take) {
   Flow flow = data.to_flow(batch, /*training=*/false);
   run_model(training, data, flow, position);
   const LossReading losses(compute_losses(training, data, flow, position));
@@ -53,7 +56,7 @@ std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins
   position.training = false;
   LossMeter meter(training.losses);
   LossSums sums(training.losses, training.device);
-  const auto take = [&](const std::vector<LossValue>& values) {
+  const TakeLosses take = [&](const std::vector<LossValue>& values) {
     if (training.group)
       sums.add(values);
     else

@@ -78,11 +78,14 @@ std::vector<RecordedLine> MemoryRecorder::of_kind(LineKind kind) const {
 
 BuiltRun::BuiltRun(const Setup& setup, distributed::ProcessGroup* group) {
   // Ranks of a run are processes of the same test.
-  const fs::path file = fs::path(TENON_TEST_DIR) / ("run_" + std::to_string(getpid()) + ".toml");
+  const fs::path folder = fs::path(TENON_TEST_DIR) / std::to_string(getpid());
+  fs::create_directories(folder);
+  const fs::path file = folder / "run.toml";
   std::ofstream(file) << kRunFile << setup.more;
   catalogue = std::make_unique<plugins::Catalogue>(open_plugins());
   plan = std::make_unique<config::RunPlan>(
       config::resolve_run_plan(config::read_run_config(file, setup.overrides), *catalogue));
+  fs::remove_all(folder);
   training = std::make_unique<Training>(build_training(*plan, *catalogue, setup.device, group));
 }
 
