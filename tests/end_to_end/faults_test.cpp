@@ -111,6 +111,7 @@ TEST_CASE("a process that fails ends the run, and is named") {
   check_fault({0, "hang", "evaluate"}, 2, 8);
   check_fault({1, "kill", "open"}, 2, 9);
   check_fault({0, "throw", "open"}, 2, 10);
+  check_fault({0, "hang", "open"}, 3, 11);
 }
 
 // TENON_FAULTS=N: so many more, at random.
