@@ -5,8 +5,6 @@
 // Writes the operators and collectives of rank 0's last step in the format of chrome://tracing and ui.perfetto.dev, and
 // prints how much of the all-reduce's time lies within backward's operators. Built with -DTENON_BENCHMARKS=ON.
 #include <ATen/record_function.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <torch/torch.h>
 #include <unistd.h>
@@ -20,6 +18,7 @@
 #include <vector>
 
 #include "framework/distributed/gradient_reducer.h"
+#include "framework/distributed/loopback_socket.h"
 
 namespace {
 
@@ -116,21 +115,14 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s TIMELINE.json\n", argv[0]);
     return 2;
   }
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(listener, 8) != 0 ||
-      getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    return 1;
+  const LoopbackSocket listener = listen_on_loopback();
   World world;
   world.size = world.local_size = 2;
   world.master_address = "127.0.0.1";
-  world.master_port = ntohs(address.sin_port);
+  world.master_port = listener.port;
   const pid_t other = fork();
   world.rank = world.local_rank = other == 0 ? 1 : 0;
-  if (other != 0) world.listen_fd = listener;
+  if (other != 0) world.listen_fd = listener.descriptor.number();
   run_rank(world, argv[1]);
   if (other == 0) return 0;
   int status = 0;

@@ -11,14 +11,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <set>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "framework/support/error.h"
+#include "framework/support/log.h"
 
 namespace tenon::distributed {
 
@@ -127,10 +131,44 @@ c10::intrusive_ptr<c10d::Store> connect(const World& world, c10d::TCPStoreOption
   }
 }
 
+// A store whose port is listened on, and which nobody serves, takes a connection and never answers: no limit of c10d's
+// own ends that.
+class TimeLimit {
+ public:
+  TimeLimit(std::chrono::milliseconds limit, const World& world)
+      : thread_([this, limit, world] {
+          std::unique_lock lock(mutex_);
+          if (passed_.wait_for(lock, limit, [this] { return is_over_; })) return;
+          support::log_error("distributed: rank " + std::to_string(world.rank) +
+                             " has had no answer from the store of rank 0 at " + world.master_address + ":" +
+                             std::to_string(world.master_port) +
+                             " within distributed.timeout_s; expected rank 0 to serve it: it may hang");
+          support::flush_log();
+          _exit(static_cast<int>(ErrorKind::rank_lost));
+        }) {}
+  ~TimeLimit() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    passed_.notify_all();
+    thread_.join();
+  }
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable passed_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
 }  // namespace
 
 c10::intrusive_ptr<c10d::Store> connect_store(const World& world, const std::string& interface,
                                               std::chrono::milliseconds timeout) {
+  const TimeLimit limit(timeout + std::chrono::seconds(1), world);
   c10d::TCPStoreOptions options;
   if (world.rank == 0 && !world.store_is_launchers) {
     options.isServer = true;

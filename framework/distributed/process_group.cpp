@@ -1,15 +1,11 @@
 #include "framework/distributed/process_group.h"
 
 #include <torch/torch.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <sstream>
-#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -20,7 +16,6 @@
 #include "framework/distributed/meeting_place.h"
 #include "framework/distributed/watch.h"
 #include "framework/support/error.h"
-#include "framework/support/log.h"
 
 namespace tenon::distributed {
 
@@ -91,39 +86,6 @@ at::Tensor checksum(const at::Tensor& tensor) {
   return bits.sum(at::kLong);
 }
 
-// A store whose port is listened on, and which nobody serves, takes a connection and never answers: no limit of c10d's
-// own ends that.
-class TimeLimit {
- public:
-  TimeLimit(std::chrono::milliseconds limit, const World& world)
-      : thread_([this, limit, world] {
-          std::unique_lock lock(mutex_);
-          if (passed_.wait_for(lock, limit, [this] { return is_over_; })) return;
-          support::log_error("distributed: rank " + std::to_string(world.rank) +
-                             " has had no answer from the store of rank 0 at " + world.master_address + ":" +
-                             std::to_string(world.master_port) +
-                             " within distributed.timeout_s; expected rank 0 to serve it: it may hang");
-          support::flush_log();
-          _exit(static_cast<int>(ErrorKind::rank_lost));
-        }) {}
-  ~TimeLimit() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_over_ = true;
-    }
-    passed_.notify_all();
-    thread_.join();
-  }
-  TimeLimit(const TimeLimit&) = delete;
-  TimeLimit& operator=(const TimeLimit&) = delete;
-
- private:
-  std::mutex mutex_;
-  std::condition_variable passed_;
-  bool is_over_ = false;
-  std::thread thread_;
-};
-
 }  // namespace
 
 struct ProcessGroup::Parts {
@@ -140,10 +102,7 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
                 "distributed.interface: is not given, and the ranks are on several machines; expected the name of the "
                 "network interface that they talk over, as `ip address` lists it: interface = \"eth0\"");
   const auto timeout = to_milliseconds(plan.timeout_s);
-  {
-    const TimeLimit limit(timeout + 1s, world);
-    parts_->store = connect_store(world, plan.interface, timeout);
-  }
+  parts_->store = connect_store(world, plan.interface, timeout);
   parts_->watch = std::make_unique<Watch>(connect_again(world, timeout), world, std::move(describe_activity));
   wait_for_all([&] { parts_->group = make_group(parts_->store, world, plan.interface, timeout, make_nccl); });
 }
@@ -176,14 +135,10 @@ void ProcessGroup::rethrow_as_lost(const std::exception& error) {
   has_failed_ = true;
   Watch& watch = *parts_->watch;
   watch.set_waiting(true);
-  const auto refuse = [this](const std::string& what) {
-    lost_.emplace(ErrorKind::rank_lost, what);
-    throw *lost_;
-  };
-  if (const auto failure = watch.first_failure(kLookForCause / 2)) refuse(*failure);
+  if (const auto failure = watch.first_failure(kLookForCause / 2)) refuse_as_lost(*failure);
   const std::string missing = watch.describe_missing(kLookForCause);
   // In the meantime another may have found the reason.
-  if (const auto failure = watch.first_failure(0s)) refuse(*failure);
+  if (const auto failure = watch.first_failure(0s)) refuse_as_lost(*failure);
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
   std::string reason = of_torch ? of_torch->what_without_backtrace() : error.what();
   reason = reason.substr(0, reason.find('\n'));
@@ -192,8 +147,12 @@ void ProcessGroup::rethrow_as_lost(const std::exception& error) {
       "; the ranks wait for each other for distributed.timeout_s = " +
       std::to_string(static_cast<int64_t>(timeout_s_)) + " s at most (" + reason + ")";
   watch.tell(message);
-  refuse(message);
-  throw;  // unreachable
+  refuse_as_lost(message);
+}
+
+void ProcessGroup::refuse_as_lost(const std::string& what) {
+  lost_.emplace(ErrorKind::rank_lost, what);
+  throw *lost_;
 }
 
 void ProcessGroup::Pending::wait() {

@@ -95,6 +95,7 @@ class ProcessGroup {
 
  private:
   struct Parts;
+  [[noreturn]] void refuse_as_lost(const std::string& what);
   template <class Body>
   void wait_for_all(Body&& body);
 

@@ -29,19 +29,35 @@ void Agreement::propose(const Ballot& own) {
   pending_ = group_->start_reduce(distributed::Reduction::sum, votes_);
 }
 
-Ballot Agreement::settle() {
+void Agreement::settle() {
   pending_.wait();
   const double* votes = votes_.const_data_ptr<double>();
-  Ballot together{votes[stop] > 0,
-                  votes[save] > 0,
-                  votes[evaluate] > 0,
-                  votes[log] > 0,
-                  0,
-                  votes[time],
-                  static_cast<int64_t>(votes[samples])};
+  agreed_ = {votes[stop] > 0,
+             votes[save] > 0,
+             votes[evaluate] > 0,
+             votes[log] > 0,
+             0,
+             votes[time],
+             static_cast<int64_t>(votes[samples])};
   for (size_t i = kSignals.size(); i-- > 0;)
-    if (votes[signals + i] > 0) together.signal = kSignals[i];
-  return together;
+    if (votes[signals + i] > 0) agreed_.signal = kSignals[i];
+}
+
+void Agreement::agree_now(const Ballot& own) {
+  const Ballot before = agreed_;
+  propose(own);
+  settle();
+  agreed_.stop |= before.stop;
+  agreed_.save |= before.save;
+  agreed_.evaluate |= before.evaluate;
+  agreed_.log |= before.log;
+  if (agreed_.signal == 0) agreed_.signal = before.signal;
+}
+
+int64_t Agreement::add_up(int64_t count) {
+  const at::Tensor sum = at::full({1}, count, at::kLong);
+  group_->reduce(distributed::Reduction::sum, sum);
+  return sum.item<int64_t>();
 }
 
 }  // namespace tenon::pipeline

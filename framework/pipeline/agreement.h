@@ -20,18 +20,28 @@ struct Ballot {
   int64_t samples = 0;  // of the step
 };
 
-// Gathers ballots while a step is at work: what is asked for after propose() is of the next.
+// Gathers ballots while a step is at work: what is asked for after propose() is of the next. One process alone, without
+// a group, has nobody to agree with and calls none of the functions.
 class Agreement {
  public:
-  // Null for one process, which has nobody to agree with. Must outlive this.
+  // Must outlive this.
   explicit Agreement(distributed::ProcessGroup* group) : group_(group) {}
 
   void propose(const Ballot& own);
-  // What was proposed, by all ranks. REQUIRES: propose() before it.
-  Ballot settle();
+  // What was proposed, by all ranks, takes the place of what was agreed before. REQUIRES: propose() before it.
+  void settle();
+  // Both at once, in addition to what was agreed before: for a place where all ranks wait for each other anyway.
+  void agree_now(const Ballot& own);
+
+  // What is to be acted on; who has, takes it out.
+  Ballot& agreed() { return agreed_; }
+
+  // A count of each rank, added up.
+  int64_t add_up(int64_t count);
 
  private:
   distributed::ProcessGroup* group_;
+  Ballot agreed_;
   at::Tensor votes_;
   distributed::ProcessGroup::Pending pending_;
 };

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "framework/pipeline/readback.h"
 #include "framework/precision/autocast.h"
 #include "framework/support/error.h"
 
@@ -17,12 +18,6 @@ at::Tensor to_layout(const config::TrainSection& plan, at::Tensor input) {
   if (plan.memory_format == config::MemoryFormat::channels_last && input.dim() == 4)
     input = input.contiguous(at::MemoryFormat::ChannelsLast);
   return input;
-}
-
-double take(std::span<const double>& values) {
-  const double value = values.front();
-  values = values.subspan(1);
-  return value;
 }
 
 }  // namespace
@@ -75,8 +70,8 @@ std::vector<LossValue> LossReading::read(const std::vector<plugins::Loss>& losse
   std::vector<LossValue> read;
   read.reserve(results_.size());
   for (size_t i = 0; i < results_.size(); ++i) {
-    const double mean = take(values);
-    const double weight = results_[i].weight_tensor.defined() ? take(values) : results_[i].weight;
+    const double mean = take_value(values);
+    const double weight = results_[i].weight_tensor.defined() ? take_value(values) : results_[i].weight;
     if (!(weight >= 0) || std::isinf(weight))
       throw support::Error(support::ErrorKind::plugin,
                            losses[i].component().describe() + ", forward (" + position.at()() + "): the weight is " +
@@ -84,9 +79,20 @@ std::vector<LossValue> LossReading::read(const std::vector<plugins::Loss>& losse
                                "; expected the number of items that the mean was taken over, 0 or more");
     LossValue& value = read.emplace_back(LossValue{mean, weight, {}});
     for (const at::Tensor& part : results_[i].parts)
-      value.parts.push_back(part.defined() ? take(values) : std::nan(""));
+      value.parts.push_back(part.defined() ? take_value(values) : std::nan(""));
   }
   return read;
+}
+
+std::vector<LossValue> LossReading::read_now(const std::vector<plugins::Loss>& losses,
+                                             const plugins::RunPosition& position) const {
+  std::vector<at::Tensor> scalars;
+  add_scalars_to(scalars);
+  std::vector<double> numbers;
+  numbers.reserve(scalars.size());
+  for (const at::Tensor& scalar : scalars) numbers.push_back(read_scalar(scalar));
+  std::span<const double> values(numbers);
+  return read(losses, values, position);
 }
 
 }  // namespace tenon::pipeline

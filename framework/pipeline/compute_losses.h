@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "framework/pipeline/loss_meter.h"
+#include "framework/pipeline/loss_sums.h"
 #include "framework/pipeline/training.h"
 
 namespace tenon::pipeline {
@@ -28,6 +28,9 @@ class LossReading {
   // weight that is negative or not finite.
   std::vector<LossValue> read(const std::vector<plugins::Loss>& losses, std::span<const double>& values,
                               const plugins::RunPosition& position) const;
+
+  // The same at once, which waits for a device.
+  std::vector<LossValue> read_now(const std::vector<plugins::Loss>& losses, const plugins::RunPosition& position) const;
 
  private:
   struct Result {

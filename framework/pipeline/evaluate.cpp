@@ -6,26 +6,24 @@
 
 #include "framework/pipeline/combine_metrics.h"
 #include "framework/pipeline/compute_losses.h"
-#include "framework/pipeline/loss_sums.h"
+#include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/readback.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
-using TakeLosses = std::function<void(const std::vector<LossValue>&)>;
-
-// `take`: called when the losses have come, which may be later.
+// The meter has the losses when they have come, which may be later.
 void evaluate_batch(Training& training, DataFlow& data, const data::Batch& batch, const plugins::RunPosition& position,
-                    Readback& readback, const TakeLosses& take) {
+                    Readback& readback, LossMeter& meter) {
   Flow flow = data.to_flow(batch, /*training=*/false);
   run_model(training, data, flow, position);
   const LossReading losses(compute_losses(training, data, flow, position));
   std::vector<at::Tensor> scalars;
   losses.add_scalars_to(scalars);
-  readback.post(scalars, [&training, &take, losses, position](const std::vector<double>& given) {
+  readback.post(scalars, [&training, &meter, losses, position](const std::vector<double>& given) {
     std::span<const double> values(given);
-    take(losses.read(training.losses, values, position));
+    meter.add(losses.read(training.losses, values, position));
   });
   readback.settle();
   for (size_t i = 0; i < training.metrics.size(); ++i)
@@ -33,16 +31,16 @@ void evaluate_batch(Training& training, DataFlow& data, const data::Batch& batch
 }
 
 // Each rank has its own batches until here. False where one was interrupted.
-bool combine(Training& training, LossSums& sums, bool is_whole, LossMeter& meter, int64_t& skipped) {
+bool combine(Training& training, bool is_whole, LossSums& sums, int64_t& skipped) {
   const at::Tensor counts = at::tensor({int64_t{is_whole}, skipped}, at::kLong);
   training.group->reduce(distributed::Reduction::sum, counts);
   if (counts[0].item<int64_t>() < training.group->size()) return false;
   skipped = counts[1].item<int64_t>();
-  const at::Tensor all = sums.tensor();
+  std::span<const double> elements = sums.elements();
+  const at::Tensor all = at::tensor(at::ArrayRef(elements.data(), elements.size()), at::kDouble);
   training.group->reduce(distributed::Reduction::sum, all);
-  const at::Tensor here = all.cpu();
-  std::span<const double> elements(here.const_data_ptr<double>(), static_cast<size_t>(here.numel()));
-  meter.add(sums.read(elements));
+  elements = {all.const_data_ptr<double>(), elements.size()};
+  sums.set(elements);
   for (plugins::Metric& metric : training.metrics) combine_states(metric, *training.group);
   return true;
 }
@@ -55,13 +53,6 @@ std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins
   const torch::NoGradGuard no_grad;
   position.training = false;
   LossMeter meter(training.losses);
-  LossSums sums(training.losses, training.device);
-  const TakeLosses take = [&](const std::vector<LossValue>& values) {
-    if (training.group)
-      sums.add(values);
-    else
-      meter.add(values);
-  };
   Readback readback(training.device, training.readback_lag);
   for (plugins::Metric& metric : training.metrics) metric.reset();
 
@@ -70,12 +61,12 @@ std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins
   // Epoch 0: the same samples whenever the model is evaluated, for figures that can be compared.
   data.feed.start(0);
   while (const data::Batch* batch = is_whole ? data.feed.next() : nullptr) {
-    if (batch->size > 0) evaluate_batch(training, data, *batch, position, readback, take);
+    if (batch->size > 0) evaluate_batch(training, data, *batch, position, readback, meter);
     is_whole = after_batch(++done);
   }
   readback.drain();
   int64_t skipped = data.feed.skipped();
-  if (training.group) is_whole = combine(training, sums, is_whole, meter, skipped);
+  if (training.group) is_whole = combine(training, is_whole, meter.sums(), skipped);
   if (!is_whole) return std::nullopt;
 
   const std::string prefix = data.name() + "/";

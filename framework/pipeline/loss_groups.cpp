@@ -14,6 +14,14 @@ at::Tensor add(const at::Tensor& total, const at::Tensor& part) { return total.d
 // One loss of factor 1 stays as it is, with no operation to round it.
 at::Tensor times(const at::Tensor& loss, double factor) { return factor == 1 ? loss : loss * factor; }
 
+// In the host's memory, or brought there, which waits.
+double read_weight(const plugins::Loss::Result& result) {
+  return result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight;
+}
+
+// [] float64, where the tensor is.
+at::Tensor as_double(const at::Tensor& weight) { return weight.detach().reshape({}).to(at::kDouble); }
+
 // A mean over nothing may be NaN, and NaN times 0 is NaN.
 at::Tensor zero_if_empty(const at::Tensor& loss, const at::Tensor& weight) {
   return at::where(weight > 0, loss, at::zeros_like(loss));
@@ -100,7 +108,7 @@ at::Tensor LossGroups::add_up_means(const std::vector<plugins::Loss::Result>& re
     at::Tensor mean = result.loss;
     if (result.weight_tensor.defined() && !reads_weights_)
       mean = zero_if_empty(mean, result.weight_tensor);
-    else if ((result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight) == 0)
+    else if (read_weight(result) == 0)
       continue;
     total = pipeline::add(total, times(mean, losses_[i].factor()));
   }
@@ -113,13 +121,13 @@ at::Tensor LossGroups::add_up_shares(const std::vector<plugins::Loss::Result>& r
   for (size_t i = 0; i < results.size(); ++i) {
     const plugins::Loss::Result& result = results[i];
     if (reads_weights_) {
-      const double weight = result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight;
+      const double weight = read_weight(result);
       if (weight == 0) continue;
       total = pipeline::add(total, times(result.loss, losses_[i].factor() * weight / read_scalar(totals_[i])));
       continue;
     }
-    const at::Tensor weight = result.weight_tensor.defined() ? result.weight_tensor.detach().reshape({}).to(at::kDouble)
-                                                             : at::full_like(totals_[i], result.weight);
+    const at::Tensor weight =
+        result.weight_tensor.defined() ? as_double(result.weight_tensor) : at::full_like(totals_[i], result.weight);
     const at::Tensor share = at::where(weight > 0, weight / totals_[i], at::zeros_like(weight));
     total = pipeline::add(total, zero_if_empty(result.loss, weight) * (share * losses_[i].factor()).to(at::kFloat));
   }
@@ -133,13 +141,13 @@ at::Tensor LossGroups::add_up_sums(Group& group, const std::vector<plugins::Loss
     const plugins::Loss::Result& result = results[i];
     const bool is_first = i == group.losses.front();
     if (result.weight_tensor.defined() && !reads_weights_) {
-      const at::Tensor weight = result.weight_tensor.detach().reshape({}).to(at::kDouble);
+      const at::Tensor weight = as_double(result.weight_tensor);
       if (is_first) group.device_weight = group.device_weight.defined() ? group.device_weight + weight : weight;
       const at::Tensor mean = zero_if_empty(result.loss, weight);
       total = pipeline::add(total, mean * (weight * (losses_[i].factor() / step_size_)).to(at::kFloat));
       continue;
     }
-    const double weight = result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight;
+    const double weight = read_weight(result);
     if (group.losses.size() > 1 && weight != static_cast<double>(samples))
       throw support::Error(support::ErrorKind::plugin,
                            losses_[i].component().describe() + ", forward: the weight is " + std::to_string(weight) +

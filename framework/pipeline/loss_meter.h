@@ -5,24 +5,18 @@
 #include <utility>
 #include <vector>
 
+#include "framework/pipeline/loss_sums.h"
 #include "framework/plugins/loss.h"
 
 namespace tenon::pipeline {
-
-// What one loss gave for one batch, read from its tensors.
-struct LossValue {
-  double mean;                     // over `weight` items; without meaning where there were none
-  double weight;                   // at least 0
-  std::vector<double> parts = {};  // what it is made of, in the order of Loss::part_names; NaN: not given
-};
 
 class LossMeter {
  public:
   explicit LossMeter(const std::vector<plugins::Loss>& losses);
 
-  // One batch: values[i] belongs to losses[i].
-  void add(const std::vector<LossValue>& values);
-  void reset();
+  void add(const std::vector<LossValue>& batch) { sums_.add(batch); }
+  void reset() { sums_.reset(); }
+  LossSums& sums() { return sums_; }
 
   // Sum over losses of factor * (sum of weight * mean / sum of weight). A loss that had no items adds nothing; NaN if
   // none had any.
@@ -31,16 +25,13 @@ class LossMeter {
   std::vector<std::pair<std::string, double>> parts() const;
 
  private:
-  struct Mean {
-    std::string name;
+  struct Names {
+    std::string loss;
     double factor;
-    double weighted_sum = 0;
-    double weight = 0;
-    void add(double mean, double over);
-    double value() const;
+    std::vector<std::string> parts;
   };
-  std::vector<Mean> means_;
-  std::vector<std::vector<Mean>> parts_;  // of each loss
+  std::vector<Names> names_;
+  LossSums sums_;
 };
 
 }  // namespace tenon::pipeline

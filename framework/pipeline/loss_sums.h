@@ -1,43 +1,50 @@
-// What the losses of a step, or of an evaluation, add up to over the ranks.
+// What the losses of many batches, and of several ranks, add up to.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/pipeline/loss_meter.h"
 #include "framework/plugins/loss.h"
 
 namespace tenon::pipeline {
+
+// What one loss gave for one batch, read from its tensors; or for many.
+struct LossValue {
+  double mean;                     // over `weight` items; without meaning where there were none
+  double weight;                   // at least 0
+  std::vector<double> parts = {};  // what it is made of, in the order of Loss::part_names; NaN: not given
+};
 
 // For each loss its weight and the mean times that, and so for each of its parts: sums of these, over batches and
 // ranks, are what the mean of all of them is made of.
 class LossSums {
  public:
-  // `device`: where tensor() is to be.
-  LossSums(const std::vector<plugins::Loss>& losses, c10::Device device);
+  explicit LossSums(const std::vector<plugins::Loss>& losses);
 
   void reset();
-  // A batch. Of one whose figures the host does not know yet, the results themselves.
+  // A batch: values[i] belongs to losses[i].
   void add(const std::vector<LossValue>& values);
-  void add(const std::vector<plugins::Loss::Result>& results);
 
-  // All that was added, [count] float64, for the other ranks' to be added to.
-  at::Tensor tensor();
+  std::span<const double> elements() const { return elements_; }
+  // Takes as many off the front.
+  void set(std::span<const double>& elements);
 
-  // The place of a loss's weight in tensor().
+  // The place of a loss's weight in the elements.
   int64_t place_of_weight(size_t loss) const { return places_[loss]; }
 
-  // One value for each loss, from the elements of tensor(); takes those off the front.
-  std::vector<LossValue> read(std::span<const double>& elements) const;
+  // One value for each loss; NaN where there were no items.
+  std::vector<LossValue> means() const;
 
  private:
   std::vector<int64_t> places_;
   std::vector<size_t> parts_;  // how many each loss has
-  c10::Device device_;
-  std::vector<double> known_;
-  at::Tensor unknown_;  // by the host; undefined: none
+  std::vector<double> elements_;
 };
+
+// The elements of one batch whose figures the host does not know yet, [count] float64 on `device`.
+at::Tensor sum_elements(const std::vector<plugins::Loss::Result>& results, c10::Device device);
 
 }  // namespace tenon::pipeline

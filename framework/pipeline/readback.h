@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -55,5 +56,12 @@ class Readback {
 
 // The value of a tensor of one element in the host's memory, or brought there, which waits.
 double read_scalar(const at::Tensor& tensor);
+
+// The first of the values that a reader got; takes it off. REQUIRES: there is one.
+inline double take_value(std::span<const double>& values) {
+  const double value = values.front();
+  values = values.subspan(1);
+  return value;
+}
 
 }  // namespace tenon::pipeline

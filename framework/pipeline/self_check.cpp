@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "framework/pipeline/compute_losses.h"
-#include "framework/pipeline/readback.h"
 #include "framework/precision/autocast.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
@@ -36,13 +35,7 @@ std::vector<LossValue> compute(Training& training, const data::Batch& batch, con
   DataFlow& data = *training.train;
   Flow flow = data.to_flow(batch, /*training=*/false);
   run_model(training, data, flow, position);
-  const LossReading reading(compute_losses(training, data, flow, position));
-  std::vector<at::Tensor> scalars;
-  reading.add_scalars_to(scalars);
-  std::vector<double> numbers;
-  for (const at::Tensor& scalar : scalars) numbers.push_back(read_scalar(scalar));
-  std::span<const double> values(numbers);
-  return reading.read(training.losses, values, position);
+  return LossReading(compute_losses(training, data, flow, position)).read_now(training.losses, position);
 }
 
 void compare(const Training& training, size_t i, const LossValue& low, const LossValue& full) {

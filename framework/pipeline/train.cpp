@@ -165,7 +165,7 @@ class Loop {
   // same step. One process alone asks itself when it acts.
   void propose() {
     agreement_.propose(ballot());
-    verdict_.stop = verdict_.save = verdict_.evaluate = verdict_.log = false;
+    forget_requests();
   }
 
   Ballot ballot() {
@@ -178,31 +178,26 @@ class Loop {
   bool settle() {
     step_samples_ = 0;
     if (!training_.group) return step_.has_batches();
-    agreed_ = agreement_.settle();
-    clock_s_ = agreed_.time_s;
-    state_.samples_in_epoch += agreed_.samples;
-    if (agreed_.samples == 0) step_.drop();
-    return agreed_.samples > 0;
+    agreement_.settle();
+    const int64_t samples = agreement_.agreed().samples;
+    state_.samples_in_epoch += samples;
+    if (samples == 0) step_.drop();
+    return samples > 0;
   }
 
   // On what has been asked for since, where all ranks have come to the same place anyway.
   void agree_now() {
     if (!training_.group) return;
-    const Ballot before = agreed_;
-    propose();
-    agreed_ = agreement_.settle();
-    clock_s_ = agreed_.time_s;
-    agreed_.stop |= before.stop;
-    agreed_.save |= before.save;
-    agreed_.evaluate |= before.evaluate;
-    agreed_.log |= before.log;
-    if (agreed_.signal == 0) agreed_.signal = before.signal;
+    agreement_.agree_now(ballot());
+    forget_requests();
   }
+
+  void forget_requests() { verdict_.stop = verdict_.save = verdict_.evaluate = verdict_.log = false; }
 
   // What is to be acted on.
   const Ballot& asked() {
-    if (!training_.group) agreed_ = ballot();
-    return agreed_;
+    if (!training_.group) agreement_.agreed() = ballot();
+    return agreement_.agreed();
   }
 
   void finish_step() {
@@ -262,14 +257,6 @@ class Loop {
     take_stop();
   }
 
-  // Of all ranks.
-  int64_t add_up(int64_t count) {
-    if (!training_.group || !training_.train->feed.may_skip()) return count;
-    const at::Tensor sum = at::full({1}, count, at::kLong);
-    training_.group->reduce(distributed::Reduction::sum, sum);
-    return sum.item<int64_t>();
-  }
-
   // One process alone hears of it from its feed.
   void refuse_empty_epoch() const {
     if (state_.samples_in_epoch > 0) return;
@@ -282,7 +269,7 @@ class Loop {
   bool has_signal() const { return stop_signal_.load(std::memory_order_relaxed) != 0; }
 
   void log() {
-    verdict_.log = agreed_.log = false;
+    verdict_.log = agreement_.agreed().log = false;
     step_.readback().drain();
     NamedFigures figures = training_figures(log_meter_);
     log_meter_.reset();
@@ -295,7 +282,7 @@ class Loop {
 
   // All sets, and then one validation_end, so that an observer of it sees the figures of all. A signal ends it without.
   void validate() {
-    verdict_.evaluate = agreed_.evaluate = false;
+    verdict_.evaluate = agreement_.agreed().evaluate = false;
     step_.readback().drain();
     const AveragedWeights averaged(training_.average.get());
     std::vector<NamedFigures> lines;
@@ -329,7 +316,7 @@ class Loop {
   }
 
   void save_checkpoint() {
-    verdict_.save = agreed_.save = false;
+    verdict_.save = agreement_.agreed().save = false;
     step_.readback().drain();
     const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
     if (!bad.empty())
@@ -386,7 +373,9 @@ class Loop {
   }
   NamedFigures epoch_figures() {
     NamedFigures figures = training_figures(epoch_meter_);
-    training_.train->add_skipped(figures, add_up(training_.train->feed.skipped()));
+    const data::Feed& feed = training_.train->feed;
+    const bool is_of_all = !training_.group || !feed.may_skip();
+    training_.train->add_skipped(figures, is_of_all ? feed.skipped() : agreement_.add_up(feed.skipped()));
     return figures;
   }
 
@@ -429,7 +418,7 @@ class Loop {
 
   // By the clock of all ranks.
   double now() {
-    if (training_.group) return clock_s_;
+    if (training_.group) return agreement_.agreed().time_s;
     update_time();
     return state_.time_s;
   }
@@ -496,8 +485,6 @@ class Loop {
   Due validation_due_;
   Due checkpoint_due_;
   Agreement agreement_;
-  Ballot agreed_;             // what is acted on after the step in hand
-  double clock_s_ = 0;        // since run_start; with several ranks rank 0's, as it was when they last agreed
   int64_t step_samples_ = 0;  // of this rank
   LossMeter step_meter_;      // of the last step
   LossMeter log_meter_;       // since the last log

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_registered.h"
@@ -51,10 +52,10 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> announce,
       gradients_(training.optimizer->parameters()),
       groups_(training.losses, gradients_, training.optimizer->parameters().size(), training.plan->train.accumulate,
               training.group ? training.group->size() : 1, training.train->feed.batch_size(), readback_.is_immediate()),
-      sums_(training.losses, training.device),
       one_(at::ones({}, floats_on(training.device))),
       found_(at::zeros({}, floats_on(training.device))),
-      may_skip_(training.may_skip_steps()) {
+      may_skip_(training.may_skip_steps()),
+      sums_(training.losses) {
   if (!training.group) return;
   if (training.plan->distributed.synchronize_batch_norm)
     batch_norm_ = std::make_unique<distributed::SynchronizedBatchNorm>(*training.group);
@@ -91,10 +92,7 @@ void TrainStep::add(const data::Batch& batch, plugins::RunPosition position, boo
   readings_.emplace_back(results);
   announce_(Event::loss_end);
   if (training_.group) {
-    if (readback_.is_immediate())
-      add_to_sums();
-    else
-      sums_.add(results);
+    add_to_sums(results);
     if (is_last) {
       pending_buffers_ = training_.group->start_broadcast(buffers_);
       start_sums();
@@ -143,22 +141,25 @@ void TrainStep::drop() {
   take_sums();
   pending_buffers_.wait();
   readings_.clear();
-  sums_.reset();
   groups_.reset();
   training_.optimizer->zero_grad();
 }
 
-void TrainStep::add_to_sums() {
-  std::vector<at::Tensor> scalars;
-  readings_.back().add_scalars_to(scalars);
-  std::vector<double> numbers;
-  for (const at::Tensor& scalar : scalars) numbers.push_back(read_scalar(scalar));
-  std::span<const double> values(numbers);
-  sums_.add(readings_.back().read(training_.losses, values, position_));
+void TrainStep::add_to_sums(const std::vector<plugins::Loss::Result>& results) {
+  if (readback_.is_immediate()) {
+    sums_.add(readings_.back().read_now(training_.losses, position_));
+    return;
+  }
+  const at::Tensor elements = sum_elements(results, training_.device);
+  device_sums_ = device_sums_.defined() ? device_sums_ + elements : elements;
 }
 
 void TrainStep::start_sums() {
-  all_sums_ = sums_.tensor();
+  const std::span<const double> known = sums_.elements();
+  all_sums_ = device_sums_.defined()
+                  ? std::exchange(device_sums_, at::Tensor())
+                  : at::tensor(at::ArrayRef(known.data(), known.size()), at::kDouble).to(training_.device);
+  sums_.reset();
   pending_sums_ = training_.group->start_reduce(distributed::Reduction::sum, all_sums_);
   if (groups_.needs_totals_first()) take_sums();
 }
@@ -254,25 +255,22 @@ void TrainStep::post(const at::Tensor& norm) {
   readback_.post(scalars, [this, magnitudes, has_norm = norm.defined(), readings = std::move(readings_),
                            position = position_](const std::vector<double>& given) {
     std::span<const double> values(given);
-    const auto take = [&values] {
-      const double value = values.front();
-      values = values.subspan(1);
-      return value;
-    };
-    StepFigures figures{{}, std::numeric_limits<double>::quiet_NaN(), 1, take() != 0};
-    if (has_norm) figures.gradient_norm = take();
-    if (training_.scaler) figures.loss_scale = take();
-    if (training_.group)
-      figures.losses.push_back(sums_.read(values));
-    else
+    StepFigures figures{{}, std::numeric_limits<double>::quiet_NaN(), 1, take_value(values) != 0};
+    if (has_norm) figures.gradient_norm = take_value(values);
+    if (training_.scaler) figures.loss_scale = take_value(values);
+    if (training_.group) {
+      LossSums sums(training_.losses);
+      sums.set(values);
+      figures.losses.push_back(sums.means());
+    } else {
       for (const LossReading& reading : readings)
         figures.losses.push_back(reading.read(training_.losses, values, position));
+    }
     figures.was_skipped = !is_finite(figures, magnitudes ? &*magnitudes : nullptr, position.step + 1);
     was_skipped_ = figures.was_skipped;
     deliver_(figures);
   });
   readings_.clear();
-  sums_.reset();
 }
 
 // Throws where the run is to end.

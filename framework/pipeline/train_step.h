@@ -56,7 +56,7 @@ class TrainStep {
   Readback& readback() { return readback_; }
 
  private:
-  void add_to_sums();
+  void add_to_sums(const std::vector<plugins::Loss::Result>& results);
   void start_sums();
   void take_sums();
   void backward(const at::Tensor& total, bool keep_graph);
@@ -79,16 +79,17 @@ class TrainStep {
   std::vector<std::string> reduced_;                                // the names of the parameters that it reduces
   std::vector<at::Tensor> buffers_;                                 // of the model, where they have to be kept equal
   std::unique_ptr<distributed::SynchronizedBatchNorm> batch_norm_;  // null: each rank normalises its own batches
-  LossSums sums_;
-  at::Tensor one_;    // [] float32
-  at::Tensor found_;  // [] float32: 1 if something is not finite
+  at::Tensor one_;                                                  // [] float32
+  at::Tensor found_;                                                // [] float32: 1 if something is not finite
   const bool may_skip_;
   int64_t skipped_in_a_row_ = 0;
 
   // Of the step in hand.
   plugins::RunPosition position_;
   std::vector<LossReading> readings_;  // of its batches
-  at::Tensor all_sums_;                // over batches and ranks, see LossSums
+  LossSums sums_;                      // of this rank's batches, as far as the host knows them
+  at::Tensor device_sums_;             // of those that it does not, see sum_elements()
+  at::Tensor all_sums_;                // over batches and ranks
   distributed::ProcessGroup::Pending pending_sums_;
   distributed::ProcessGroup::Pending pending_buffers_;
   bool reduces_ = false;      // the backward in hand is the one that the ranks' gradients are summed in

@@ -1,36 +1,17 @@
 #include "tests/ranks/run_ranks.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <stdexcept>
+
+#include "framework/distributed/loopback_socket.h"
 
 namespace tenon::distributed {
 
 namespace {
-
-struct Listener {
-  int fd;
-  uint16_t port;
-};
-
-Listener listen_somewhere() {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(fd, SOMAXCONN) != 0 ||
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    throw std::runtime_error(std::string("no socket: ") + strerror(errno));
-  return {fd, ntohs(address.sin_port)};
-}
 
 std::string describe_end(int status) {
   if (WIFSIGNALED(status)) return "ended: signal " + std::to_string(WTERMSIG(status));
@@ -58,7 +39,7 @@ std::string describe_end(int status) {
 }  // namespace
 
 std::vector<std::string> run_ranks(int64_t size, const std::function<std::string(const World&)>& body) {
-  const Listener listener = listen_somewhere();
+  LoopbackSocket listener = listen_on_loopback();
   std::vector<pid_t> children;
   std::vector<int> outputs;
   for (int64_t rank = 0; rank < size; ++rank) {
@@ -70,7 +51,7 @@ std::vector<std::string> run_ranks(int64_t size, const std::function<std::string
     world.size = world.local_size = size;
     world.master_address = "127.0.0.1";
     world.master_port = listener.port;
-    if (rank == 0) world.listen_fd = listener.fd;
+    if (rank == 0) world.listen_fd = listener.descriptor.number();
     const pid_t child = fork();
     if (child < 0) throw std::runtime_error("no process");
     if (child == 0) be_rank(world, body, ends[1]);
@@ -78,7 +59,7 @@ std::vector<std::string> run_ranks(int64_t size, const std::function<std::string
     children.push_back(child);
     outputs.push_back(ends[0]);
   }
-  close(listener.fd);
+  listener.descriptor.close();
 
   std::vector<std::string> texts;
   for (size_t i = 0; i < children.size(); ++i) {
