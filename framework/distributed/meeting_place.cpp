@@ -168,7 +168,8 @@ class TimeLimit {
 
 c10::intrusive_ptr<c10d::Store> connect_store(const World& world, const std::string& interface,
                                               std::chrono::milliseconds timeout) {
-  const TimeLimit limit(timeout + std::chrono::seconds(1), world);
+  // Only where c10d's own limit does not hold.
+  const TimeLimit limit(timeout + std::chrono::seconds(5), world);
   c10d::TCPStoreOptions options;
   if (world.rank == 0 && !world.store_is_launchers) {
     options.isServer = true;

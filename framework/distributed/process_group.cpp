@@ -29,6 +29,9 @@ using namespace std::chrono_literals;
 // How long a rank that waits in vain looks for the reason.
 constexpr auto kLookForCause = 2s;
 
+// How often one that waits for rank 0's work looks whether a rank has failed.
+constexpr auto kAskAgain = 250ms;
+
 std::chrono::milliseconds to_milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
@@ -84,6 +87,16 @@ at::Tensor checksum(const at::Tensor& tensor) {
     default: bits = bits.scalar_type() == at::kBool ? bits.to(at::kByte) : bits.view(at::kByte); break;
   }
   return bits.sum(at::kLong);
+}
+
+// Whether the store has the key within the time. Throws what it throws where it cannot be reached.
+bool has_come(c10d::Store& store, const std::string& key, std::chrono::milliseconds within) {
+  try {
+    store.wait({key}, within);
+    return true;
+  } catch (const std::exception&) {
+    return store.check({key});
+  }
 }
 
 }  // namespace
@@ -266,6 +279,24 @@ std::optional<size_t> ProcessGroup::find_unequal(const std::vector<at::Tensor>& 
 void ProcessGroup::set_waiting(bool waiting) { parts_->watch->set_waiting(waiting); }
 
 void ProcessGroup::meet() { reduce(Reduction::sum, at::zeros({1}, at::kLong)); }
+
+void ProcessGroup::let_first_work(const std::function<void()>& work) {
+  const std::string turn = "turn " + std::to_string(turns_++);
+  const std::string begins = turn + " begins", ends = turn + " ends";
+  c10d::Store& store = *parts_->store;
+  if (rank() == 0) {
+    wait_for_all([&] { store.set(begins, std::string("1")); });
+    work();
+    wait_for_all([&] { store.set(ends, std::string("1")); });
+    return;
+  }
+  wait_for_all([&] {
+    store.wait({begins});
+    // A connection that broke says so; one that is whole has news of a failure, if there was one.
+    while (!has_come(store, ends, kAskAgain))
+      if (const auto failure = parts_->watch->first_failure(0s)) throw Error(ErrorKind::rank_lost, *failure);
+  });
+}
 
 void ProcessGroup::tell_failure(const std::string& message) noexcept {
   has_failed_ = true;

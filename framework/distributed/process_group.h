@@ -79,6 +79,11 @@ class ProcessGroup {
   // Returns when all ranks have come here.
   void meet();
 
+  // Rank 0 does `work` and the others wait until it is done: for what the host does for all, and no plugin's function
+  // is part of, such as writing files, which takes as long as the disk takes. timeout_s is how long rank 0 may take to
+  // come here. Throws what `work` throws.
+  void let_first_work(const std::function<void()>& work);
+
   // This rank ends for a reason of its own: the others are told. No collective may follow.
   void tell_failure(const std::string& message) noexcept;
 
@@ -101,6 +106,7 @@ class ProcessGroup {
 
   World world_;
   double timeout_s_;
+  int64_t turns_ = 0;  // of let_first_work()
   std::unique_ptr<Parts> parts_;
   bool has_failed_ = false;
   std::optional<support::Error> lost_;

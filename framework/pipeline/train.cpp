@@ -332,7 +332,8 @@ class Loop {
     announce(Event::checkpoint_before);
     {
       const AveragedWeights averaged(training_.average.get());
-      recorder_.save_checkpoint(state_, training_.model.tensors());
+      const auto save = [this] { recorder_.save_checkpoint(state_, training_.model.tensors()); };
+      training_.group ? training_.group->let_first_work(save) : save();
     }
     last_saved_step_ = state_.step;
     recorder_.record(LineKind::checkpoint, state_, {});

@@ -153,6 +153,42 @@ TEST_CASE("of a rank that does not come the others say what it does, and it is e
   for (const size_t rank : {0, 2}) CHECK(texts[rank].find("rank 1 is in the test") != std::string::npos);
 }
 
+TEST_CASE("what rank 0 does for all may take longer than the time limit") {
+  const auto texts = in_group(
+      3,
+      [](ProcessGroup& group) {
+        group.let_first_work([] { std::this_thread::sleep_for(std::chrono::milliseconds(2500)); });
+        return std::string("went on");
+      },
+      /*timeout_s=*/1);
+  CHECK(texts == all(3, "went on"));
+}
+
+TEST_CASE("what rank 0 does for all may fail, and rank 0 may not come to it") {
+  const auto failed = in_group(3, [](ProcessGroup& group) {
+    group.let_first_work([] { throw std::runtime_error("the disk is full"); });
+    return std::string("went on");
+  });
+  CHECK(failed[0] == "threw: the disk is full");
+  for (const size_t rank : {1, 2}) CHECK(failed[rank] == "threw: rank 0 has failed: the disk is full");
+  const auto killed = in_group(2, [](ProcessGroup& group) {
+    group.let_first_work([] { raise(SIGKILL); });
+    return std::string("went on");
+  });
+  CHECK(killed[1].find("has ended without a word") != std::string::npos);
+  const auto missed = in_group(
+      2,
+      [](ProcessGroup& group) {
+        if (group.rank() == 0) std::this_thread::sleep_for(std::chrono::hours(1));
+        group.let_first_work([] {});
+        return std::string("went on");
+      },
+      /*timeout_s=*/1);
+  CAPTURE(missed[1]);
+  CHECK(missed[0] == "ended: exit code 6");
+  CHECK(missed[1].find("rank 0 is in the test") != std::string::npos);
+}
+
 TEST_CASE("a port that is taken is named") {
   const auto texts = run_ranks(1, [](const World& own) {
     World world = own;  // rank 0 of two, whose port is listened on already by the descriptor that it was given
