@@ -47,6 +47,8 @@ struct CommandLine {
   double first_rate = 0;              // of find_learning_rate
   double last_rate = 0;               // of find_learning_rate
   bool is_dry_run = false;            // of train: one batch of everything, and nothing is kept
+  std::string resume;                 // of train: as find_checkpoint(); empty: a new run
+  int64_t restarts = 0;               // of train: after a process was lost, at most
   int64_t processes = 0;              // of train: --processes, which is among the overrides too; 0: not given
   std::vector<std::string> params;    // of validate: "model.mlp={ hidden = [64] }"
   std::string check;                  // of validate

@@ -33,6 +33,12 @@ po::options_description make_options() {
       "epochs and validations end after N batches: --set data.limit_batches=N and data.validation_limit_batches=N");
   add("processes", po::value<int64_t>()->value_name("N"),
       "train with N processes on this machine: --set distributed.processes=N");
+  add("resume", po::value<std::string>()->value_name("WHERE"),
+      "go on from a checkpoint: auto (the newest run of this name unless it has finished; else begin), latest (its "
+      "newest "
+      "checkpoint), or the folder of a checkpoint or of a run");
+  add("restarts", po::value<int64_t>()->value_name("N"),
+      "where a process is killed, crashes or hangs, start all again from the newest checkpoint, N times at most");
   add("dry-run",
       "one step, one batch of each validation and one checkpoint, in a folder that is removed: does it run?");
   add("help,h", "print this and stop");

@@ -57,14 +57,20 @@ std::optional<int> launch(const CommandLine& line, const World& world) {
   }
   const config::RunConfig config = config::read_run_config(line.config, line.overrides, line.plugin_directories);
   const int64_t processes = config.distributed.processes.value_or(1);
-  if (processes == 1) return std::nullopt;
+  if (processes == 1 && line.restarts == 0) return std::nullopt;
   distributed::LaunchRequest request;
   request.processes = processes;
   request.arguments = line.arguments;
-  request.omp_threads = share_threads(config, processes);
-  const distributed::LaunchReport report = distributed::launch_ranks(request);
-  if (!report.message.empty()) support::log_error(report.message);
-  return report.exit_code;
+  if (processes > 1) request.omp_threads = share_threads(config, processes);
+  for (;; ++request.attempt) {
+    const distributed::LaunchReport report = distributed::launch_ranks(request);
+    if (!report.message.empty()) support::log_error(report.message);
+    // What a plugin or a run file does wrong it would do again.
+    const bool was_lost = report.exit_code == static_cast<int>(ErrorKind::rank_lost);
+    if (!was_lost || request.attempt == line.restarts) return report.exit_code;
+    support::log_warning("restart " + std::to_string(request.attempt + 1) + " of " + std::to_string(line.restarts) +
+                         ": the run goes on from its newest checkpoint");
+  }
 }
 
 void require_one_process(const std::string& command, const World& world) {

@@ -27,7 +27,8 @@ class SilentRecorder final : public pipeline::Recorder {
   std::filesystem::path folder() const override { return folder_; }
   void record(pipeline::LineKind, const pipeline::RunState&,
               const std::vector<std::pair<std::string, double>>&) override {}
-  void save_checkpoint(const pipeline::RunState&, std::span<const plugins::NamedTensor>) override {}
+  void save_checkpoint(const pipeline::RunState&, std::span<const plugins::NamedTensor>,
+                       const pipeline::SavedState&) override {}
 
  private:
   std::filesystem::path folder_;

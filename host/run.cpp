@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "framework/callbacks/make_observers.h"
 #include "framework/callbacks/progress.h"
@@ -17,6 +18,7 @@
 #include "framework/support/log.h"
 #include "host/open_run.h"
 #include "host/ranks.h"
+#include "host/resume.h"
 #include "host/run_recorder.h"
 #include "host/signals.h"
 
@@ -52,14 +54,15 @@ void print_closing(const pipeline::RunReport& report, const RunRecorder& recorde
   std::printf("\nweights in %s\n", (recorder.last_checkpoint() / artifacts::kModelFile).c_str());
 }
 
-pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline::Recorder& recorder) {
+pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline::Recorder& recorder,
+                                         const std::optional<Resumption>& resumption) {
   callbacks::Progress progress(stdout);
   const pipeline::ModelTensors tensors(training.model);
   const auto callbacks = callbacks::make_observers(training.callbacks, training.plan->callbacks, &tensors);
   std::vector<pipeline::Observer*> observers;
   if (!training.group || training.group->world().is_first()) observers.push_back(&progress);
   for (const auto& callback : callbacks) observers.push_back(callback.get());
-  return pipeline::train(training, observers, recorder, stop_signal());
+  return pipeline::train(training, observers, recorder, stop_signal(), resumption ? &resumption->checkpoint : nullptr);
 }
 
 // What ended the run is the error to report, also where the disk that it filled has no room for this.
@@ -71,10 +74,14 @@ void finish_failed(RunRecorder& recorder, const std::string& reason, int exit_co
   }
 }
 
-int train_and_record(pipeline::Training& training, RunRecorder& recorder) {
+int train_and_record(pipeline::Training& training, RunRecorder& recorder, const std::optional<Resumption>& resumption) {
   print_opening(training, recorder);
+  if (resumption)
+    std::printf("resumed from %s (epoch %lld, step %lld)\n", resumption->from.folder.c_str(),
+                static_cast<long long>(resumption->from.manifest.epoch),
+                static_cast<long long>(resumption->from.manifest.step));
   try {
-    const pipeline::RunReport report = train_with_observers(training, recorder);
+    const pipeline::RunReport report = train_with_observers(training, recorder, resumption);
     const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
     const bool finished = report.end == pipeline::RunReport::End::finished;
     recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code,
@@ -124,13 +131,21 @@ class TemporaryFolder {
 };
 
 // Of a rank that is not the first.
-int train_silently(pipeline::Training& training) {
+int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption) {
   SilentRecorder recorder(training.group->share("run folder", ""));
-  const pipeline::RunReport report = train_with_observers(training, recorder);
+  const pipeline::RunReport report = train_with_observers(training, recorder, resumption);
   return report.signal != 0 ? 128 + report.signal : 0;
 }
 
-int run_plan(const CommandLine& line, const OpenedRun& opened, distributed::ProcessGroup* group) {
+void print_nothing_to_do(const Resumption& resumption) {
+  std::printf(
+      "%s has finished: step %lld was its last. Nothing is left to do; a larger train.epochs or train.steps would "
+      "train on\n",
+      resumption.from.run.c_str(), static_cast<long long>(resumption.from.manifest.step));
+}
+
+int run_plan(const CommandLine& line, const OpenedRun& opened, int64_t attempt, distributed::ProcessGroup* group) {
+  const std::optional<Resumption> resumption = find_resumption(line.resume, attempt, opened, group);
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device, group);
   if (line.action == CommandLine::Action::check) {
     std::fputs(config::print_run_plan(opened.plan).c_str(), stdout);
@@ -138,17 +153,23 @@ int run_plan(const CommandLine& line, const OpenedRun& opened, distributed::Proc
       throw support::Error(support::ErrorKind::internal, std::string("the plan cannot be printed: ") + strerror(errno));
     return 0;
   }
+  const bool is_first = !group || group->world().is_first();
+  if (resumption && is_finished(*resumption, training)) {
+    if (is_first) print_nothing_to_do(*resumption);
+    return 0;
+  }
   catch_stop_signals();
-  if (group && !group->world().is_first()) return train_silently(training);
-  RunRecorder recorder(opened.plan, opened.catalogue, opened.device.device, line.arguments);
+  if (!is_first) return train_silently(training, resumption);
+  RunRecorder recorder(opened.plan, opened.catalogue, opened.device.device, line.arguments,
+                       resumption ? &resumption->from : nullptr);
   if (group) group->share("run folder", recorder.folder().string());
-  return train_and_record(training, recorder);
+  return train_and_record(training, recorder, resumption);
 }
 
-int run_dry(const CommandLine& line, OpenedRun& opened, distributed::ProcessGroup* group) {
+int run_dry(const CommandLine& line, OpenedRun& opened, int64_t attempt, distributed::ProcessGroup* group) {
   const TemporaryFolder folder;
   shorten(opened.plan, folder.path());
-  const int exit_code = run_plan(line, opened, group);
+  const int exit_code = run_plan(line, opened, attempt, group);
   if (exit_code == 0 && (!group || group->world().is_first()))
     std::printf("dry run: one step, its validation and a checkpoint went well; nothing of it is kept\n");
   return exit_code;
@@ -160,7 +181,8 @@ int run(const CommandLine& line, const distributed::World& world) {
   OpenedRun opened = open_run(line, Computes::yes, static_cast<int>(world.local_rank));
   const auto group = join_ranks(world, opened);
   try {
-    const int exit_code = line.is_dry_run ? run_dry(line, opened, group.get()) : run_plan(line, opened, group.get());
+    const int exit_code = line.is_dry_run ? run_dry(line, opened, world.attempt, group.get())
+                                          : run_plan(line, opened, world.attempt, group.get());
     if (group) group->meet();
     return exit_code;
   } catch (const std::exception& error) {

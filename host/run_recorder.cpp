@@ -1,5 +1,6 @@
 #include "host/run_recorder.h"
 
+#include "framework/config/print_run_plan.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/log.h"
@@ -27,15 +28,34 @@ artifacts::HistoryEvent to_history_event(pipeline::LineKind kind) {
   }
 }
 
+constexpr const char* kHistoryLines = "history.lines";
+
+artifacts::History open_history(const artifacts::RunFolder& folder, const artifacts::FoundCheckpoint* resumed_from) {
+  if (!resumed_from) return {folder.history_jsonl(), folder.history_csv()};
+  const auto lines = resumed_from->manifest.state.find(kHistoryLines);
+  return artifacts::History::resume(
+      artifacts::RunFolder{resumed_from->run}.history_jsonl(),
+      lines == resumed_from->manifest.state.end() ? 0 : static_cast<int64_t>(lines->second), folder.history_jsonl(),
+      folder.history_csv());
+}
+
 }  // namespace
 
 RunRecorder::RunRecorder(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                         const support::ComputeDevice& device, std::vector<std::string> command_line)
+                         const support::ComputeDevice& device, std::vector<std::string> command_line,
+                         const artifacts::FoundCheckpoint* resumed_from)
     : record_(make_record(catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
-      folder_(artifacts::make_run_folder(plan, record_.start)),
-      history_(folder_.history_jsonl(), folder_.history_csv()),
+      plan_text_(config::print_run_plan(plan)),
+      folder_(resumed_from && resumed_from->is_newest ? artifacts::RunFolder{resumed_from->run}
+                                                      : artifacts::make_run_folder(plan, record_.start)),
+      lock_(artifacts::lock_run_folder(folder_.root)),
+      history_(open_history(folder_, resumed_from)),
       checkpoints_(folder_.checkpoints(), plan.checkpoint.keep) {
   support::open_log_file(folder_.log_file());
+  if (resumed_from) {
+    record_.resumed_from = last_checkpoint_ = resumed_from->folder;
+    artifacts::write_plan(folder_, plan);
+  }
   artifacts::write_run_record(folder_.record_file(), record_);
 }
 
@@ -44,18 +64,24 @@ void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& stat
   history_.append({to_history_event(kind), state.epoch, state.step, state.time_s, figures});
 }
 
-void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors) {
+void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
+                                  const pipeline::SavedState& saved) {
   std::vector<at::Tensor> on_cpu;  // keeps alive what the views point to
-  std::vector<artifacts::TensorView> views;
-  for (const plugins::NamedTensor& named : tensors) {
-    const at::Tensor& tensor = on_cpu.emplace_back(named.tensor.detach().cpu().contiguous());
-    views.push_back({named.name, plugins::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
-                     static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
-  }
-  artifacts::Figures figures;
+  const auto make_view = [&on_cpu](const std::string& name, const at::Tensor& given) {
+    const at::Tensor& tensor = on_cpu.emplace_back(given.detach().cpu().contiguous());
+    return artifacts::TensorView{name, plugins::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
+                                 static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
+  };
+  std::vector<artifacts::TensorView> model, training;
+  for (const plugins::NamedTensor& named : tensors) model.push_back(make_view(named.name, named.tensor));
+  for (const auto& [name, tensor] : saved.tensors) training.push_back(make_view(name, tensor));
+  artifacts::CheckpointContents contents{state.epoch, state.step, {}, model, training, saved.numbers, {}};
   for (const auto& [name, value] : state.figures)
-    if (state.validated_step == state.step || !name.starts_with("validation/")) figures.emplace_back(name, value);
-  last_checkpoint_ = checkpoints_.write({state.epoch, state.step, figures, views});
+    if (state.validated_step == state.step || !name.starts_with("validation/"))
+      contents.figures.emplace_back(name, value);
+  contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::print_origin(record_)}};
+  if (!contents.state.empty()) contents.state[kHistoryLines] = static_cast<double>(history_.lines());
+  last_checkpoint_ = checkpoints_.write(contents);
 }
 
 void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,

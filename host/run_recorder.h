@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/find_checkpoint.h"
 #include "framework/artifacts/history.h"
 #include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/run_record.h"
@@ -18,13 +19,16 @@ namespace tenon::host {
 
 class RunRecorder final : public pipeline::Recorder {
  public:
-  // Makes the run's folder and opens its log. Throws Error as the artifacts do.
+  // Makes the run's folder and opens its log. A run that goes on from its newest checkpoint does so in its own folder,
+  // from an earlier one in a new folder, which begins with the history until then. `resumed_from`: null, or that
+  // checkpoint. Throws Error as the artifacts do.
   RunRecorder(const config::RunPlan& plan, const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
-              std::vector<std::string> command_line);
+              std::vector<std::string> command_line, const artifacts::FoundCheckpoint* resumed_from = nullptr);
 
   void record(pipeline::LineKind kind, const pipeline::RunState& state,
               const std::vector<std::pair<std::string, double>>& figures) override;
-  void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors) override;
+  void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
+                       const pipeline::SavedState& saved) override;
 
   // How the run ended, into run.json, and how often it waited for the device, where that is known.
   void finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
@@ -35,7 +39,9 @@ class RunRecorder final : public pipeline::Recorder {
 
  private:
   artifacts::RunRecord record_;
+  std::string plan_text_;
   artifacts::RunFolder folder_;
+  support::FileDescriptor lock_;
   artifacts::History history_;
   artifacts::CheckpointStore checkpoints_;
   std::filesystem::path last_checkpoint_;

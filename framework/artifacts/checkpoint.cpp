@@ -41,7 +41,7 @@ std::optional<int64_t> parse_folder_name(const std::string& name) {
   return is_ours ? std::optional(step) : std::nullopt;
 }
 
-std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folder) {
+std::vector<std::pair<int64_t, fs::path>> list_by_step(const fs::path& folder) {
   std::vector<std::pair<int64_t, fs::path>> checkpoints;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
@@ -65,11 +65,23 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   const std::string name = print_folder_name(contents.step);
   DurableFolder folder(folder_ / name, kKind);
   // "pt": Python libraries read this as tensors of PyTorch.
-  write_safetensors(folder.temporary() / kModelFile, contents.model, {{"format", "pt"}}, kKind);
-  const CheckpointManifest manifest{.epoch = contents.epoch,
-                                    .step = contents.step,
-                                    .figures = contents.figures,
-                                    .files = {describe_checkpoint_file(folder.temporary() / kModelFile)}};
+  const Metadata metadata{{"format", "pt"}};
+  std::vector<std::string> files{kModelFile};
+  write_safetensors(folder.temporary() / kModelFile, contents.model, metadata, kKind);
+  if (!contents.training.empty()) {
+    write_safetensors(folder.temporary() / kTrainingFile, contents.training, metadata, kKind);
+    files.push_back(kTrainingFile);
+  }
+  for (const auto& [file, text] : contents.texts) {
+    write_file_durably(folder.temporary() / file, text, kKind);
+    files.push_back(file);
+  }
+  CheckpointManifest manifest{.epoch = contents.epoch,
+                              .step = contents.step,
+                              .figures = contents.figures,
+                              .files = {},
+                              .state = contents.state};
+  for (const std::string& file : files) manifest.files.push_back(describe_checkpoint_file(folder.temporary() / file));
   const std::string text = print_checkpoint_manifest(manifest);
   write_file_durably(folder.temporary() / kManifestFile, text, kKind);
   write_file_durably(folder.temporary() / kManifestDigestFile, print_manifest_digest(text), kKind);
@@ -80,13 +92,19 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
 }
 
 void CheckpointStore::remove_oldest() const {
-  const auto checkpoints = list_checkpoints(folder_);
+  const auto checkpoints = list_by_step(folder_);
   const auto latest = find_latest_checkpoint(folder_);
   const int64_t surplus = static_cast<int64_t>(checkpoints.size()) - keep_;
   for (int64_t i = 0; i < surplus; ++i) {
     const auto& path = checkpoints[static_cast<size_t>(i)].second;
     if (path != latest) remove_folder_durably(path, kKind);
   }
+}
+
+std::vector<fs::path> list_checkpoints(const fs::path& folder) {
+  std::vector<fs::path> checkpoints;
+  for (auto& [step, path] : list_by_step(folder)) checkpoints.insert(checkpoints.begin(), std::move(path));
+  return checkpoints;
 }
 
 std::optional<fs::path> find_latest_checkpoint(const fs::path& folder) {

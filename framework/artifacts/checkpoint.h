@@ -1,4 +1,5 @@
-// Checkpoints of a run: checkpoints/step-00000120/ with model.safetensors, manifest.json and manifest.sha256 (what
+// Checkpoints of a run: checkpoints/step-00000120/ with model.safetensors, training.safetensors (what the run needs
+// beside the weights to go on), plan.toml and run.json as they were, manifest.json and manifest.sha256 (what
 // `sha256sum` prints for the manifest, so that damage to the manifest itself shows), and the link `latest`.
 //
 // A folder under such a name is complete: it was written under a temporary name, fsync-ed, and renamed.
@@ -6,8 +7,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "framework/artifacts/checkpoint_manifest.h"
 #include "framework/artifacts/figures.h"
@@ -16,12 +20,17 @@
 namespace tenon::artifacts {
 
 inline constexpr const char* kModelFile = "model.safetensors";
+inline constexpr const char* kTrainingFile = "training.safetensors";
 
 struct CheckpointContents {
   int64_t epoch;
   int64_t step;
   Figures figures;                    // the latest ones
   std::span<const TensorView> model;  // parameters and buffers, by PyTorch's names, in the model's order
+  // What the run goes on from. Empty, both: it cannot, and only the weights are of use.
+  std::span<const TensorView> training = {};
+  std::map<std::string, double> state = {};
+  std::map<std::string, std::string> texts = {};  // further files by name
 };
 
 // The only writer of a run's checkpoints/. Functions throw Error(checkpoint) with the path and the reason.
@@ -41,6 +50,9 @@ class CheckpointStore {
   std::filesystem::path folder_;
   int64_t keep_;
 };
+
+// The folders of complete checkpoints, the newest first. Throws Error(checkpoint) where `folder` cannot be listed.
+std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
 
 // What `latest` points at; none if there is no such link.
 std::optional<std::filesystem::path> find_latest_checkpoint(const std::filesystem::path& folder);

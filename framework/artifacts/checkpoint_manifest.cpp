@@ -103,7 +103,17 @@ std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
     text += separator + std::string("    ") + print_json_string(name) + ": " + print_json_number(value);
     separator = ",\n";
   }
-  return text + (manifest.figures.empty() ? "}\n}\n" : "\n  }\n}\n");
+  text += manifest.figures.empty() ? "}" : "\n  }";
+  if (!manifest.state.empty()) {
+    text += ",\n  \"state\": {";
+    separator = "\n";
+    for (const auto& [name, value] : manifest.state) {
+      text += separator + std::string("    ") + print_json_string(name) + ": " + print_json_number(value);
+      separator = ",\n";
+    }
+    text += "\n  }";
+  }
+  return text + "\n}\n";
 }
 
 CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::filesystem::path& file) {
@@ -124,6 +134,9 @@ CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::f
   for (const auto& [name, value] : find(json, "figures", Json::value_t::object, file).items()) {
     manifest.figures.emplace_back(name, read_figure(name, value, file));
   }
+  if (json.contains("state"))
+    for (const auto& [name, value] : find(json, "state", Json::value_t::object, file).items())
+      manifest.state.emplace(name, read_figure(name, value, file));
   return manifest;
 }
 

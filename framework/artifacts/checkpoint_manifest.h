@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ struct CheckpointManifest {
   int64_t step;
   Figures figures;  // the latest ones at the time
   std::vector<CheckpointFile> files;
+  std::map<std::string, double> state = {};  // what a run goes on from, beside the tensors; empty: it cannot
 };
 
 // The same manifest always gives the same bytes.

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "framework/artifacts/durable_file.h"
@@ -85,6 +87,34 @@ std::string print_history_line(const HistoryLine& line) {
   return text + "}\n";
 }
 
+HistoryLine parse_history_line(std::string_view text) {
+  using Json = nlohmann::ordered_json;
+  HistoryLine line{};
+  try {
+    const Json json = Json::parse(text.begin(), text.end());
+    const std::string event = json.at("event").get<std::string>();
+    bool is_known = false;
+    for (const HistoryEvent one :
+         {HistoryEvent::step, HistoryEvent::epoch, HistoryEvent::validation, HistoryEvent::checkpoint}) {
+      if (event != to_string(one)) continue;
+      line.event = one;
+      is_known = true;
+    }
+    if (!is_known) throw std::invalid_argument("the event is " + event);
+    line.epoch = json.at("epoch").get<int64_t>();
+    line.step = json.at("step").get<int64_t>();
+    line.time_s = json.at("time_s").get<double>();
+    for (const auto& [name, value] : json.items()) {
+      if (std::ranges::find(kFixedColumns, name) != kFixedColumns.end()) continue;
+      line.figures.emplace_back(name,
+                                value.is_string() ? parse_not_finite(value.get<std::string>()) : value.get<double>());
+    }
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(error.what());
+  }
+  return line;
+}
+
 AppendedFile::AppendedFile(std::filesystem::path path, Opening opening) : path_(std::move(path)) {
   const int creation = opening == Opening::is_new ? O_CREAT | O_EXCL : 0;
   descriptor_ = support::FileDescriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | creation, 0666));
@@ -110,9 +140,37 @@ History::History(const std::filesystem::path& jsonl, const std::filesystem::path
   csv_.append(print_csv_header(columns_));
 }
 
+// Under other names first, so that a crash in between leaves what was there.
+History History::resume(const std::filesystem::path& from, int64_t lines, const std::filesystem::path& jsonl,
+                        const std::filesystem::path& csv) {
+  const auto while_written = [](std::filesystem::path path) {
+    path += ".resumed";
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    return path;
+  };
+  const auto new_jsonl = while_written(jsonl), new_csv = while_written(csv);
+  History history(new_jsonl, new_csv);
+  std::ifstream earlier(from, std::ios::binary);
+  for (std::string text; history.lines() < lines && std::getline(earlier, text);) {
+    try {
+      history.append(parse_history_line(text));
+    } catch (const std::invalid_argument& error) {
+      throw support::Error(support::ErrorKind::checkpoint,
+                           from.string() + ", line " + std::to_string(history.lines() + 1) + ": " + error.what() +
+                               "; expected a line of a history: mend or remove the file");
+    }
+  }
+  std::filesystem::rename(new_csv, csv);
+  std::filesystem::rename(new_jsonl, jsonl);
+  history.csv_path_ = csv;
+  return history;
+}
+
 void History::append(const HistoryLine& line) {
   check_names(line.figures);
   jsonl_.append(print_history_line(line));
+  ++lines_;
   const size_t first_new = columns_.size();
   for (const auto& [name, value] : line.figures) {
     if (places_.emplace(name, columns_.size()).second) columns_.push_back(name);

@@ -26,6 +26,8 @@ struct HistoryLine {
 // One JSON object a line, keys in the order event, epoch, step, time_s, then the figures as given; numbers as
 // print_json_number() writes them. Ends with a line break.
 std::string print_history_line(const HistoryLine& line);
+// Such a line, without its line break. Throws std::invalid_argument saying what is wrong with it.
+HistoryLine parse_history_line(std::string_view text);
 
 // A text file that grows by whole pieces: each is one write(2), and one that fails half-way (a full disk) is taken
 // back.
@@ -47,12 +49,20 @@ class History {
  public:
   // Throws Error(internal) with the path and the reason, also if one of the files exists already.
   History(const std::filesystem::path& jsonl, const std::filesystem::path& csv);
+
+  // Goes on after the first `lines` of another history.jsonl, or of the same one: the files, if they are there, are
+  // replaced. Throws Error(checkpoint) for a line that is none.
+  static History resume(const std::filesystem::path& from, int64_t lines, const std::filesystem::path& jsonl,
+                        const std::filesystem::path& csv);
+
   void append(const HistoryLine& line);
+  int64_t lines() const { return lines_; }
 
  private:
   void add_columns(size_t first_new);
   std::string print_row(const HistoryLine& line) const;
 
+  int64_t lines_ = 0;
   std::filesystem::path csv_path_;
   AppendedFile jsonl_;
   AppendedFile csv_;

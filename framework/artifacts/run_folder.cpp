@@ -1,5 +1,7 @@
 #include "framework/artifacts/run_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -43,8 +45,25 @@ RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock
   make_folders_durably(parent, kKind);
   const RunFolder folder{make_folder_of_its_own(parent / print_time_for_names(start))};
   make_folders_durably(folder.checkpoints(), kKind);
-  write_file_durably(folder.plan_file(), config::print_run_plan(plan), kKind);
+  write_plan(folder, plan);
   return folder;
+}
+
+void write_plan(const RunFolder& folder, const config::RunPlan& plan) {
+  write_file_durably(folder.plan_file(), config::print_run_plan(plan), kKind);
+}
+
+// On the folder itself, which needs no further file and is free again when the process ends in any way.
+support::FileDescriptor lock_run_folder(const std::filesystem::path& root) {
+  constexpr auto kCheckpoint = support::ErrorKind::checkpoint;
+  support::FileDescriptor folder(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.is_open()) throw make_file_error(kCheckpoint, root, "cannot be opened", errno);
+  if (::flock(folder.number(), LOCK_EX | LOCK_NB) == 0) return folder;
+  if (errno == EWOULDBLOCK)
+    throw support::Error(kCheckpoint, root.string() +
+                                          ": another process is training in this folder; expected it to have ended: "
+                                          "wait for it, stop it, or start a run of its own");
+  throw make_file_error(kCheckpoint, root, "cannot be locked", errno);
 }
 
 }  // namespace tenon::artifacts

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "framework/config/run_plan.h"
+#include "framework/support/file_descriptor.h"
 
 namespace tenon::artifacts {
 
@@ -24,5 +25,11 @@ struct RunFolder {
 // -2, -3, ...), with checkpoints/ and plan.toml in it. Throws Error(configuration) if run.name is no folder's name or
 // the folder cannot be written.
 RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock::time_point start);
+
+// Writes plan.toml anew, for a run that goes on in its folder.
+void write_plan(const RunFolder& folder, const config::RunPlan& plan);
+
+// Holds the folder for this process until it is destroyed. Throws Error(checkpoint) if another process holds it.
+support::FileDescriptor lock_run_folder(const std::filesystem::path& root);
 
 }  // namespace tenon::artifacts

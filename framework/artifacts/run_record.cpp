@@ -1,5 +1,6 @@
 #include "framework/artifacts/run_record.h"
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -81,6 +82,27 @@ RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::sy
   return record;
 }
 
+std::string print_origin(const RunRecord& record) {
+  Json json;
+  json["tenon"] = record.tenon_version;
+  json["libtorch"] = text_or_null(record.libtorch_version);
+  json["git"] = record.git ? to_json(*record.git) : Json();
+  json["plugins"] = to_json(record.plugins);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::map<std::string, std::string> read_plugin_digests(const std::filesystem::path& file) {
+  std::map<std::string, std::string> digests;
+  try {
+    std::ifstream stream(file, std::ios::binary);
+    for (const Json& plugin : Json::parse(stream).at("plugins"))
+      digests[plugin.at("id").get<std::string>()] = plugin.at("sha256").get<std::string>();
+  } catch (const Json::exception&) {
+    return {};
+  }
+  return digests;
+}
+
 std::string print_run_record(const RunRecord& record) {
   Json json;
   json["status"] = to_string(record.status);
@@ -89,6 +111,7 @@ std::string print_run_record(const RunRecord& record) {
   json["host_waits"] = record.host_waits ? Json(*record.host_waits) : Json();
   json["start"] = print_iso_8601(record.start);
   json["end"] = record.end ? Json(print_iso_8601(*record.end)) : Json();
+  json["resumed_from"] = text_or_null(record.resumed_from.string());
   json["tenon"] = record.tenon_version;
   json["libtorch"] = text_or_null(record.libtorch_version);
   json["compiler"] = record.compiler;
@@ -101,6 +124,15 @@ std::string print_run_record(const RunRecord& record) {
   json["plugins"] = to_json(record.plugins);
   // Arguments and paths may be any bytes; what is not UTF-8 becomes U+FFFD.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<RunStatus> read_run_status(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  const Json json = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("status") || !json["status"].is_string()) return std::nullopt;
+  for (const RunStatus one : {RunStatus::running, RunStatus::finished, RunStatus::stopped, RunStatus::failed})
+    if (json["status"].get<std::string>() == to_string(one)) return one;
+  return std::nullopt;
 }
 
 void write_run_record(const std::filesystem::path& file, const RunRecord& record) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct RunRecord {
   Machine machine;
   std::vector<PluginRecord> plugins;
   std::chrono::system_clock::time_point start;
+  std::filesystem::path resumed_from;  // the checkpoint; empty: the run began here
 
   // The end. Until then: running, no reason, no end.
   RunStatus status = RunStatus::running;
@@ -45,6 +47,14 @@ struct RunRecord {
 
 // What can be known when a run starts: fills in everything but what the comments above leave to the caller.
 RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start);
+
+// The status in a run.json; none where the file is missing or is none.
+std::optional<RunStatus> read_run_status(const std::filesystem::path& file);
+
+// What ran, without when and where, for a checkpoint: `tenon`, `libtorch`, `git` and `plugins`, as run.json has them.
+std::string print_origin(const RunRecord& record);
+// The SHA-256 of each plugin by its id, as print_origin() or print_run_record() wrote it; empty if the file is neither.
+std::map<std::string, std::string> read_plugin_digests(const std::filesystem::path& file);
 
 // As JSON, the keys always in the same order; null for what is not known.
 std::string print_run_record(const RunRecord& record);

@@ -1,6 +1,10 @@
 #include "framework/callbacks/filtered.h"
 
 #include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "framework/support/error.h"
 
 namespace tenon::callbacks {
 
@@ -37,12 +41,27 @@ void Filtered::on_event(Event event, const RunState& state, pipeline::Verdict& v
 
 bool Filtered::passes(Event event, const RunState& state) {
   const Moment moment{state.epoch, is_within_step(event) ? state.step + 1 : state.step};
-  if (moment != decided_for_) {
-    decided_for_ = moment;
-    decision_ = !(filter_.once && has_passed_) && is_due(moment, state);
-    has_passed_ = has_passed_ || decision_;
+  if (moment != memory_.decided_for) {
+    memory_.decided_for = moment;
+    memory_.decision = !(filter_.once && memory_.has_passed) && is_due(moment, state);
+    memory_.has_passed = memory_.has_passed || memory_.decision;
   }
-  return decision_;
+  return memory_.decision;
+}
+
+// Its own memory, and then the observer's state.
+std::string Filtered::save_state() const {
+  return std::string(reinterpret_cast<const char*>(&memory_), sizeof memory_) + observer_->save_state();
+}
+
+void Filtered::load_state(const std::string& bytes) {
+  static_assert(std::is_trivially_copyable_v<Memory> && sizeof(Memory) == 40, "its bytes have no gaps");
+  if (bytes.size() < sizeof memory_)
+    throw support::Error(support::ErrorKind::checkpoint, "the state of a callback has " + std::to_string(bytes.size()) +
+                                                             " bytes; expected at least " +
+                                                             std::to_string(sizeof memory_));
+  std::memcpy(&memory_, bytes.data(), sizeof memory_);
+  observer_->load_state(bytes.substr(sizeof memory_));
 }
 
 bool Filtered::is_due(const Moment& moment, const RunState& state) {
@@ -63,8 +82,8 @@ bool Filtered::is_due(const Moment& moment, const RunState& state) {
     case Period::Unit::epochs: return is_multiple(moment.epoch, filter_.every.count);
     case Period::Unit::steps: return is_multiple(moment.step, filter_.every.count);
     case Period::Unit::seconds:
-      if (state.time_s - counted_from_s_ < filter_.every.count) return false;
-      counted_from_s_ = state.time_s;
+      if (state.time_s - memory_.counted_from_s < filter_.every.count) return false;
+      memory_.counted_from_s = state.time_s;
       return true;
   }
   return true;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <string>
 #include <utility>
 
 #include "framework/config/run_plan.h"
@@ -25,6 +25,9 @@ class Filtered final : public pipeline::Observer {
   bool wants(pipeline::Event event) const override { return observer_->wants(event); }
   int32_t priority() const override { return filter_.priority.value_or(observer_->priority()); }
   void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+  std::string save_state() const override;
+  // Throws Error(checkpoint) for bytes that save_state() did not give.
+  void load_state(const std::string& bytes) override;
 
  private:
   struct Moment {
@@ -33,15 +36,20 @@ class Filtered final : public pipeline::Observer {
     bool operator==(const Moment&) const = default;
   };
 
+  // What it remembers of earlier events.
+  struct Memory {
+    Moment decided_for{-1, -1};
+    double counted_from_s = 0;  // of an `every` in time
+    int64_t decision = 0;       // whether that moment passes
+    int64_t has_passed = 0;     // whether any has
+  };
+
   bool passes(pipeline::Event event, const pipeline::RunState& state);
   bool is_due(const Moment& moment, const pipeline::RunState& state);
 
   std::unique_ptr<pipeline::Observer> observer_;
   config::EventFilter filter_;
-  std::optional<Moment> decided_for_;
-  bool decision_ = false;
-  bool has_passed_ = false;
-  double counted_from_s_ = 0;  // of an `every` in time
+  Memory memory_;
 };
 
 }  // namespace tenon::callbacks

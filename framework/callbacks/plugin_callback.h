@@ -17,6 +17,8 @@ class PluginCallback final : public pipeline::Observer {
   int32_t priority() const override { return callback_.priority(); }
   // Throws Error(plugin) as the plugin fails.
   void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+  std::string save_state() const override { return callback_.save_state(); }
+  void load_state(const std::string& bytes) override { callback_.load_state(bytes); }
 
  private:
   const plugins::Callback& callback_;

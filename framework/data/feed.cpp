@@ -1,5 +1,6 @@
 #include "framework/data/feed.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -96,11 +97,14 @@ int64_t Feed::batches() const {
   return sampler_.size() / together + (sampler_.size() % together != 0);
 }
 
-void Feed::start(int64_t epoch) {
-  skipped_.start_pass();
+void Feed::start(int64_t epoch, int64_t batches, int64_t skipped) {
+  std::vector<int64_t> order = sampler_.order(epoch);
+  const auto samples = static_cast<int64_t>(order.size());
+  const int64_t own = samples / batch_size() + (samples % batch_size() != 0);
+  skipped_.start_pass(skipped);
   epoch_ = epoch;
-  batches_ = 0;
-  loader_.start(sampler_.order(epoch), epoch);
+  batches_ = std::min(batches, own);
+  loader_.start(std::move(order), epoch, batches_);
 }
 
 const Batch* Feed::next() {

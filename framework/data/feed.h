@@ -34,8 +34,9 @@ class Feed {
   int64_t batches() const;  // of a pass; of a process whose share is smaller the last may be missing
   bool may_skip() const { return options_.skip_bad_samples; }
 
-  // Begins a pass over the samples of `epoch`; 0 for one that is always the same.
-  void start(int64_t epoch);
+  // Begins a pass over the samples of `epoch`; 0 for one that is always the same. A run that is resumed goes on after
+  // so many batches, which lacked so many samples.
+  void start(int64_t epoch, int64_t batches = 0, int64_t skipped = 0);
 
   // The next batch, see Loader; of samples that were left out the log says why. Throws Error(data) where that is every
   // sample of the pass, and no other process reads any.

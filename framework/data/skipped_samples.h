@@ -13,7 +13,7 @@ class SkippedSamples {
  public:
   static constexpr size_t kMostWarnings = 20;
 
-  void start_pass() { in_pass_ = 0; }
+  void start_pass(int64_t already) { in_pass_ = already; }
 
   // Counts what the batch lacks, and warns of each sample that was not met before, up to kMostWarnings in a run.
   void add(const Batch& batch);

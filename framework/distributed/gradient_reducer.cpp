@@ -9,6 +9,7 @@
 #include <torch/csrc/distributed/c10d/comm.hpp>
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
+#include <unordered_map>
 #include <utility>
 
 #include "framework/support/error.h"
@@ -74,7 +75,7 @@ class GradientReducer::SumHook final : public c10d::CppCommHookInterface<Process
 };
 
 GradientReducer::GradientReducer(ProcessGroup& group, const config::DistributedSection& plan,
-                                 std::vector<std::string> names, std::vector<at::Tensor> parameters)
+                                 std::vector<std::string> names, std::vector<at::Tensor> parameters, Buckets buckets)
     : group_(group),
       names_(std::move(names)),
       parameters_(std::move(parameters)),
@@ -82,14 +83,16 @@ GradientReducer::GradientReducer(ProcessGroup& group, const config::DistributedS
       learns_graph_(plan.static_graph) {
   const int64_t cap = to_bytes(plan.bucket_mib);
   const int64_t first_cap = to_bytes(plan.first_bucket_mib);
-  // All in one bucket at first, unless it stays so: after the first backward they are made anew, in the order in which
-  // the gradients came.
-  std::vector<size_t> limits{std::numeric_limits<size_t>::max()};
-  if (finds_unused_) limits = {static_cast<size_t>(first_cap), static_cast<size_t>(cap)};
   const std::vector<bool> expect_sparse(parameters_.size(), false);
-  auto buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(parameters_, limits, expect_sparse));
-  // Backward begins with what forward ends with.
-  std::ranges::reverse(buckets);
+  if (buckets.empty()) {
+    // All in one bucket at first, unless it stays so: after the first backward they are made anew, in the order in
+    // which the gradients came.
+    std::vector<size_t> limits{std::numeric_limits<size_t>::max()};
+    if (finds_unused_) limits = {static_cast<size_t>(first_cap), static_cast<size_t>(cap)};
+    buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(parameters_, limits, expect_sparse));
+    // Backward begins with what forward ends with.
+    std::ranges::reverse(buckets);
+  }
   std::unordered_map<size_t, std::string> names_by_index;
   for (size_t i = 0; i < names_.size(); ++i) names_by_index[i] = names_[i];
   reducer_ =
@@ -108,13 +111,30 @@ GradientReducer::GradientReducer(ProcessGroup& group, const config::DistributedS
 GradientReducer::~GradientReducer() = default;
 
 void GradientReducer::prepare_forward() {
+  rebuild_buckets();
+  reducer_->prepare_for_forward();
+}
+
+// After the first step the ranks agree on the new ones here; later it does nothing.
+void GradientReducer::rebuild_buckets() {
   try {
-    // After the first step the ranks agree on the new buckets here.
     reducer_->rebuild_buckets();
-    reducer_->prepare_for_forward();
   } catch (const std::exception& error) {
     group_.rethrow_as_lost(error);
   }
+}
+
+GradientReducer::Buckets GradientReducer::buckets() {
+  rebuild_buckets();
+  std::unordered_map<const c10::TensorImpl*, size_t> indices;
+  for (size_t i = 0; i < parameters_.size(); ++i) indices[parameters_[i].unsafeGetTensorImpl()] = i;
+  Buckets buckets;
+  for (const c10d::GradBucket& bucket : reducer_->get_grad_buckets()) {
+    std::vector<size_t>& members = buckets.emplace_back();
+    for (const at::Tensor& parameter : bucket.getParameters())
+      members.push_back(indices.at(parameter.unsafeGetTensorImpl()));
+  }
+  return buckets;
 }
 
 void GradientReducer::expect_backward(const at::Tensor& total) { reducer_->prepare_for_backward({total}); }

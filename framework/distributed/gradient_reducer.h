@@ -25,9 +25,13 @@ namespace tenon::distributed {
 // rank's gradients alone.
 class GradientReducer {
  public:
+  // Which parameters, by their indices, are summed together, in the order of the buckets.
+  using Buckets = std::vector<std::vector<size_t>>;
+
   // The trainable tensors in the order in which forward uses them, under their names. `group` must outlive it.
+  // `buckets`: what buckets() gave, for a run that is resumed; empty: still to be found.
   GradientReducer(ProcessGroup& group, const config::DistributedSection& plan, std::vector<std::string> names,
-                  std::vector<at::Tensor> parameters);
+                  std::vector<at::Tensor> parameters, Buckets buckets = {});
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
@@ -42,8 +46,13 @@ class GradientReducer {
   // In place of a backward: the gradients as they are, those of a rank without a share being zero, are reduced.
   void reduce_as_they_are();
 
+  // Between two steps, called by all ranks. With three ranks or more the order in which a sum is made, and so its last
+  // bit, depends on where in a bucket its elements are.
+  Buckets buckets();
+
  private:
   class SumHook;
+  void rebuild_buckets();
   void reduce_first_of_static_graph();
 
   ProcessGroup& group_;

@@ -238,6 +238,23 @@ std::string ProcessGroup::share(const std::string& name, const std::string& text
   return given;
 }
 
+std::vector<std::string> ProcessGroup::gather(const std::string& name, const std::string& bytes) {
+  const std::string key = "gather " + std::to_string(gathers_++) + " " + name + " of rank ";
+  std::vector<std::string> texts;
+  wait_for_all([&] {
+    if (rank() > 0) {
+      parts_->store->set(key + std::to_string(rank()), bytes);
+      return;
+    }
+    texts.push_back(bytes);
+    for (int64_t r = 1; r < size(); ++r) {
+      texts.push_back(parts_->store->get_to_str(key + std::to_string(r)));
+      parts_->store->deleteKey(key + std::to_string(r));
+    }
+  });
+  return texts;
+}
+
 void ProcessGroup::require_equal(const std::string& what, const std::string& text) {
   const std::string expected = share("of rank 0: " + what, text);
   // Those that agree hear of it too, and end with the same message.

@@ -70,6 +70,8 @@ class ProcessGroup {
 
   // Rank 0's text, for all.
   std::string share(const std::string& name, const std::string& text);
+  // Of each rank its bytes, on rank 0; nothing on the others. For little: they go through rank 0's store.
+  std::vector<std::string> gather(const std::string& name, const std::string& bytes);
   // Throws Error(configuration), on all ranks, where a rank's text is not rank 0's, with the first line that differs.
   // `what`: "the configuration".
   void require_equal(const std::string& what, const std::string& text);
@@ -106,7 +108,8 @@ class ProcessGroup {
 
   World world_;
   double timeout_s_;
-  int64_t turns_ = 0;  // of let_first_work()
+  int64_t turns_ = 0;    // of let_first_work()
+  int64_t gathers_ = 0;  // of gather()
   std::unique_ptr<Parts> parts_;
   bool has_failed_ = false;
   std::optional<support::Error> lost_;

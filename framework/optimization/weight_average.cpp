@@ -10,6 +10,7 @@ namespace tenon::optimization {
 WeightAverage::WeightAverage(const config::AveragePlan& plan, std::vector<NamedTensor> tensors) : plan_(plan) {
   for (const NamedTensor& named : tensors) {
     const bool is_averaged = named.tensor.is_floating_point();
+    (is_averaged ? names_ : followed_names_).push_back(named.name);
     (is_averaged ? weights_ : followed_weights_).push_back(named.tensor.detach());
     (is_averaged ? averages_ : followed_).push_back(at::empty_like(named.tensor.detach()));
   }
@@ -26,6 +27,13 @@ void WeightAverage::update() {
   }
   if (!followed_.empty()) at::_foreach_copy_(followed_, followed_weights_);
   ++count_;
+}
+
+std::vector<NamedTensor> WeightAverage::put_by() const {
+  std::vector<NamedTensor> tensors;
+  for (size_t i = 0; i < names_.size(); ++i) tensors.push_back({names_[i], averages_[i]});
+  for (size_t i = 0; i < followed_names_.size(); ++i) tensors.push_back({followed_names_[i], followed_[i]});
+  return tensors;
 }
 
 WeightAverage::InPlace::InPlace(WeightAverage* average)

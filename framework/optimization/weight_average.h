@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -21,7 +22,12 @@ class WeightAverage {
   // Takes the weights as they are into the average; the first time they are the average.
   void update();
 
-  int64_t count() const { return count_; }  // of updates
+  int64_t count() const { return count_; }           // of updates
+  void set_count(int64_t count) { count_ = count; }  // for a run that is resumed, before what it had is put in place
+
+  // Of the two sets of tensors the one that is not in the model now, by the same names: the average, or, while an
+  // InPlace lives, the weights. The tensors themselves.
+  std::vector<NamedTensor> put_by() const;
 
   // Puts the average in the place of the weights while it lives; nothing where there is none yet, or `average` is null.
   class InPlace {
@@ -39,6 +45,7 @@ class WeightAverage {
   void exchange();
 
   config::AveragePlan plan_;
+  std::vector<std::string> names_, followed_names_;
   std::vector<at::Tensor> weights_;  // of the model: those that are averaged
   std::vector<at::Tensor> averages_;
   std::vector<at::Tensor> followed_weights_;

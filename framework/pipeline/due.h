@@ -3,9 +3,11 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
 
 #include "framework/config/run_plan.h"
 #include "framework/pipeline/run_state.h"
+#include "framework/pipeline/saved_state.h"
 
 namespace tenon::pipeline {
 
@@ -46,6 +48,16 @@ class Due {
   // To be told whenever the thing has been done, due or not, with the time at its end. Counted from its beginning, one
   // that takes longer than its period would be due again at once, and training would get a single step in between.
   void restart(double time_s) { counted_from_s_ = time_s; }
+
+  // Under `name`, for a run that is resumed.
+  void save(const std::string& name, SavedState& saved) const {
+    saved.numbers[name + ".counted_from_s"] = counted_from_s_;
+    saved.numbers[name + ".asked_at_step"] = static_cast<double>(asked_at_step_);
+  }
+  void load(const std::string& name, const SavedState& saved) {
+    counted_from_s_ = saved.number(name + ".counted_from_s");
+    asked_at_step_ = saved.count(name + ".asked_at_step");
+  }
 
  private:
   config::Period period_;

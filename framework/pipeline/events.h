@@ -59,6 +59,9 @@ class Observer {
   virtual int32_t priority() const { return 0; }
   // Adds what it asks for to `verdict`; never clears what others asked.
   virtual void on_event(Event event, const RunState& state, Verdict& verdict) = 0;
+  // What it would lose with the process, as bytes of its own; and back, before its next event.
+  virtual std::string save_state() const { return {}; }
+  virtual void load_state(const std::string&) {}
 };
 
 // Tells the observers of an event, in their order. An event that nobody wants costs the look at one empty list.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "framework/support/error.h"
+
 namespace tenon::pipeline {
 
 namespace {
@@ -41,6 +43,23 @@ void LossSums::set(std::span<const double>& elements) {
   const auto own = elements.first(elements_.size());
   elements_.assign(own.begin(), own.end());
   elements = elements.subspan(own.size());
+}
+
+void LossSums::save(const std::string& name, SavedState& saved) const {
+  saved.tensors["loss_sums." + name] = at::tensor(elements_, at::kDouble);
+}
+
+void LossSums::load(const std::string& name, const SavedState& saved) {
+  const at::Tensor& tensor = saved.tensor("loss_sums." + name);
+  if (tensor.scalar_type() != at::kDouble || tensor.numel() != static_cast<int64_t>(elements_.size()))
+    throw support::Error(support::ErrorKind::checkpoint, "the checkpoint's tensor loss_sums." + name + " has " +
+                                                             std::to_string(tensor.numel()) + " elements of " +
+                                                             c10::toString(tensor.scalar_type()) + "; expected " +
+                                                             std::to_string(elements_.size()) +
+                                                             " of Double: the losses are others than when it was "
+                                                             "written");
+  std::span<const double> elements(tensor.const_data_ptr<double>(), elements_.size());
+  set(elements);
 }
 
 std::vector<LossValue> LossSums::means() const {

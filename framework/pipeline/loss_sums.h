@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "framework/pipeline/saved_state.h"
 #include "framework/plugins/loss.h"
 
 namespace tenon::pipeline {
@@ -34,6 +35,10 @@ class LossSums {
 
   // The place of a loss's weight in the elements.
   int64_t place_of_weight(size_t loss) const { return places_[loss]; }
+
+  // Under `name`, for a run that is resumed.
+  void save(const std::string& name, SavedState& saved) const;
+  void load(const std::string& name, const SavedState& saved);
 
   // One value for each loss; NaN where there were no items.
   std::vector<LossValue> means() const;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/pipeline/run_state.h"
+#include "framework/pipeline/saved_state.h"
 #include "framework/plugins/model.h"
 
 namespace tenon::pipeline {
@@ -23,8 +24,10 @@ class Recorder {
   // One line of the history; the figures in the order in which they should be read.
   virtual void record(LineKind kind, const RunState& state,
                       const std::vector<std::pair<std::string, double>>& figures) = 0;
-  // A complete checkpoint of the model as it is now. Throws Error(checkpoint).
-  virtual void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors) = 0;
+  // A complete checkpoint of the model as it is now, and of what else the run needs to go on; `saved` is empty where it
+  // could not be told, and only the weights are of use. Throws Error(checkpoint).
+  virtual void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
+                               const SavedState& saved) = 0;
 };
 
 }  // namespace tenon::pipeline

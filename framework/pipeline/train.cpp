@@ -15,6 +15,7 @@
 #include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/self_check.h"
 #include "framework/pipeline/train_step.h"
+#include "framework/pipeline/training_state.h"
 #include "framework/pipeline/watched_figure.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
@@ -22,6 +23,9 @@
 namespace tenon::pipeline {
 
 namespace {
+
+const std::string kFigure = "figure.";
+const std::string kScalar = "scalar.";
 
 // What is evaluated and saved.
 using AveragedWeights = optimization::WeightAverage::InPlace;
@@ -41,11 +45,13 @@ std::string describe_current_exception() {
 class Loop {
  public:
   Loop(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
-       const std::atomic<int>& stop_signal)
+       const std::atomic<int>& stop_signal, const Checkpoint* resumed)
       : training_(training),
+        observers_(observers),
         announcer_(observers),
         recorder_(recorder),
         stop_signal_(stop_signal),
+        resumed_(resumed),
         log_due_(training.plan->log.every),
         validation_due_(training.plan->validation.every),
         checkpoint_due_(training.plan->checkpoint.every),
@@ -83,13 +89,13 @@ class Loop {
       announce(Event::run_setup);
       start_ = std::chrono::steady_clock::now();
       announce(Event::run_start);
+      if (resumed_) load_state();
       check_ranks(training_);
-      check_precision(training_);
-      if (!training_.plan->model.weights.empty()) announce(Event::checkpoint_loaded);
-      if (training_.plan->validation.at_start) {
-        validate();
-        take_stop();
-      }
+      if (resumed_ || !training_.plan->model.weights.empty()) announce(Event::checkpoint_loaded);
+      if (resumed_)
+        go_on();
+      else
+        begin();
       while (!is_over()) run_epoch();
       finish();
       announce(Event::run_end);
@@ -114,21 +120,53 @@ class Loop {
     return training_.plan->train.epochs > 0 && state_.epoch == state_.total_epochs && state_.is_epoch_complete;
   }
 
+  void begin() {
+    check_precision(training_);
+    if (!training_.plan->validation.at_start) return;
+    validate();
+    take_stop();
+  }
+
+  // After the checkpoint that load_state() was from, in its epoch, unless that had ended.
+  void go_on() {
+    recorder_.record(LineKind::checkpoint, state_, {});
+    announce(Event::checkpoint_after);
+    checkpoint_due_.restart(now());
+    take_stop();
+    if (state_.epoch == 0 || has_epoch_ended_) return;
+    use_parameters_of_epoch();
+    // Another number of ranks has another number of batches.
+    if (state_.is_epoch_complete) batches_in_epoch_ = training_.train->feed.batches();
+    training_.train->feed.start(state_.epoch, batches_in_epoch_, skipped_in_epoch_);
+    finish_epoch();
+  }
+
   void run_epoch() {
     ++state_.epoch;
     state_.step_in_epoch = 0;
     state_.samples_in_epoch = 0;
     state_.is_epoch_complete = false;
+    has_epoch_ended_ = false;
+    batches_in_epoch_ = 0;
     epoch_meter_.reset();
+    use_parameters_of_epoch();
+    announce(Event::epoch_start);
+    training_.train->feed.start(state_.epoch);
+    finish_epoch();
+  }
+
+  void use_parameters_of_epoch() {
     training_.optimizer->start_epoch(state_.epoch);
     step_.start_epoch();
-    announce(Event::epoch_start);
+  }
+
+  // From where the feed is.
+  void finish_epoch() {
     data::Feed& feed = training_.train->feed;
-    feed.start(state_.epoch);
-    for (int64_t batches = 0; batches < feed.batches() && !is_over();) {
+    while (batches_in_epoch_ < feed.batches() && !is_over()) {
       const data::Batch* batch = feed.next();  // null where other ranks alone have a share
-      state_.is_epoch_complete = ++batches == feed.batches();
-      const bool is_last = batches % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
+      state_.is_epoch_complete = ++batches_in_epoch_ == feed.batches();
+      const bool is_last = batches_in_epoch_ % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
       const int64_t samples = batch ? batch->size : 0;
       step_samples_ += samples;
       if (is_last && training_.group) propose();
@@ -255,6 +293,9 @@ class Loop {
     const bool saves = checkpoint_due_.now(state_, now());
     if (saves || asked().save) save_checkpoint();
     take_stop();
+    // Before the epoch is left: where the run is resumed, it has not been.
+    const bool is_cut_short = stopping_ && report_.signal != 0 && !state_.is_epoch_complete;
+    if (is_cut_short && last_saved_step_ != state_.step) save_checkpoint();
   }
 
   // One process alone hears of it from its feed.
@@ -330,9 +371,11 @@ class Loop {
 
   void write_checkpoint() {
     announce(Event::checkpoint_before);
+    agree_now();  // what has been asked for goes with the checkpoint
     {
+      const SavedState saved = save_state();
       const AveragedWeights averaged(training_.average.get());
-      const auto save = [this] { recorder_.save_checkpoint(state_, training_.model.tensors()); };
+      const auto save = [&] { recorder_.save_checkpoint(state_, training_.model.tensors(), saved); };
       training_.group ? training_.group->let_first_work(save) : save();
     }
     last_saved_step_ = state_.step;
@@ -355,7 +398,7 @@ class Loop {
     try {
       const AveragedWeights averaged(training_.average.get());
       if (!find_non_finite(training_.model.tensors(), /*only_trainable=*/false).empty()) return;
-      recorder_.save_checkpoint(state_, training_.model.tensors());
+      recorder_.save_checkpoint(state_, training_.model.tensors(), {});
       recorder_.record(LineKind::checkpoint, state_, {});
     } catch (const std::exception& error) {
       support::log_warning(std::string("no checkpoint of the failed run: ") + error.what());
@@ -392,6 +435,7 @@ class Loop {
     }
     agree_now();
     take_stop();
+    has_epoch_ended_ = state_.is_epoch_complete;
   }
 
   // Turns the first request to stop into the end of the loop. One that comes with the last step changes nothing.
@@ -405,6 +449,96 @@ class Loop {
                      : !verdict_.reason.empty() ? verdict_.reason
                                                 : "a callback of another rank asked for it";
     announce(Event::stop_requested);
+  }
+
+  // Everything in it is between two steps. Both ways go through one list, so that neither forgets anything.
+  template <class Visit>
+  void visit_progress(Visit&& visit) {
+    Ballot& asked = agreement_.agreed();
+    visit("epoch", state_.epoch);
+    visit("step", state_.step);
+    visit("step_in_epoch", state_.step_in_epoch);
+    visit("samples_in_epoch", state_.samples_in_epoch);
+    visit("batches_in_epoch", batches_in_epoch_);
+    visit("is_epoch_complete", state_.is_epoch_complete);
+    visit("has_epoch_ended", has_epoch_ended_);
+    visit("validated_step", state_.validated_step);
+    visit("time_s", state_.time_s);
+    visit("learning_rate", state_.learning_rate);
+    visit("step_loss", state_.step_loss);
+    visit("gradient_norm", gradient_norm_);
+    visit("loss_scale", loss_scale_);
+    visit("skipped_steps", skipped_steps_);
+    visit("asked.evaluate", asked.evaluate);
+    visit("asked.log", asked.log);
+    visit("asked.save", asked.save);
+    visit("asked.stop", asked.stop);
+  }
+
+  // Called by all ranks.
+  SavedState save_state() {
+    SavedState saved;
+    const Ballot requests = asked();
+    // A stop that was acted on is over.
+    agreement_.agreed().stop = requests.stop && !stopping_;
+    visit_progress([&](const char* name, const auto& value) { saved.numbers[name] = static_cast<double>(value); });
+    agreement_.agreed().stop = requests.stop;
+    step_.save(saved);
+    for (const auto& [name, value] : state_.figures) saved.numbers[kFigure + name] = value;
+    for (const auto& [name, value] : verdict_.scalars) saved.numbers[kScalar + name] = value;
+    log_due_.save("log", saved);
+    validation_due_.save("validation", saved);
+    checkpoint_due_.save("checkpoint", saved);
+    if (average_due_) average_due_->save("average", saved);
+    log_meter_.sums().save("log", saved);
+    epoch_meter_.sums().save("epoch", saved);
+
+    OwnState own{{"reason", verdict_.reason}, {"skipped", std::to_string(training_.train->feed.skipped())}};
+    visit_states([&](const std::string& name, Observer& observer) { own[name] = observer.save_state(); });
+    save_training(training_, own, saved);
+    return saved;
+  }
+
+  void load_state() {
+    const SavedState& saved = resumed_->state;
+    const OwnState own = load_training(training_, resumed_->model, saved);
+    visit_progress([&]<class T>(const char* name, T& value) { value = static_cast<T>(saved.number(name)); });
+    step_.load(saved);
+    for (const auto& [name, value] : saved.numbers) {
+      if (name.starts_with(kFigure)) state_.figures[name.substr(kFigure.size())] = value;
+      if (name.starts_with(kScalar) && state_.rank == 0) verdict_.scalars[name.substr(kScalar.size())] = value;
+    }
+    log_due_.load("log", saved);
+    validation_due_.load("validation", saved);
+    checkpoint_due_.load("checkpoint", saved);
+    if (average_due_) average_due_->load("average", saved);
+    log_meter_.sums().load("log", saved);
+    epoch_meter_.sums().load("epoch", saved);
+    last_saved_step_ = state_.step;
+    start_ = std::chrono::steady_clock::now() - std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                    std::chrono::duration<double>(state_.time_s));
+    Ballot& asked = agreement_.agreed();
+    asked.time_s = state_.time_s;
+    if (!training_.group) {
+      verdict_.stop = asked.stop;
+      verdict_.save = asked.save;
+      verdict_.evaluate = asked.evaluate;
+      verdict_.log = asked.log;
+    }
+    if (own.empty()) return;  // a rank that the run did not have
+    verdict_.reason = own.at("reason");
+    skipped_in_epoch_ = std::stoll(own.at("skipped"));
+    visit_states([&](const std::string& name, Observer& observer) {
+      if (const auto found = own.find(name); found != own.end()) observer.load_state(found->second);
+    });
+  }
+
+  // The observers that have something to save, the same ones on every rank.
+  template <class Visit>
+  void visit_states(Visit&& visit) {
+    size_t number = 0;
+    for (Observer* observer : observers_)
+      if (!observer->save_state().empty()) visit("callback." + std::to_string(number++), *observer);
   }
 
   void announce(Event event) {
@@ -479,9 +613,11 @@ class Loop {
   }
 
   Training& training_;
+  const std::vector<Observer*>& observers_;
   Announcer announcer_;
   Recorder& recorder_;
   const std::atomic<int>& stop_signal_;
+  const Checkpoint* resumed_;  // null: the run begins
   Due log_due_;
   Due validation_due_;
   Due checkpoint_due_;
@@ -497,7 +633,10 @@ class Loop {
   double gradient_norm_ = std::numeric_limits<double>::quiet_NaN();  // of the last step whose norm was asked for
   double loss_scale_ = 1;
   double skipped_steps_ = 0;
-  bool was_skipped_ = false;  // the step just done
+  bool was_skipped_ = false;      // the step just done
+  int64_t batches_in_epoch_ = 0;  // that the feed has given
+  int64_t skipped_in_epoch_ = 0;  // samples of them that it lacked, where the run is resumed
+  bool has_epoch_ended_ = false;  // epoch_end was announced
   RunState state_;
   Verdict verdict_;
   RunReport report_;
@@ -510,9 +649,9 @@ class Loop {
 }  // namespace
 
 RunReport train(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
-                const std::atomic<int>& stop_signal) {
+                const std::atomic<int>& stop_signal, const Checkpoint* resumed) {
   try {
-    return Loop(training, observers, recorder, stop_signal).run();
+    return Loop(training, observers, recorder, stop_signal, resumed).run();
   } catch (...) {
     if (training.group && training.group->lost()) throw support::Error(*training.group->lost());
     throw;

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <span>
+#include <sstream>
 #include <utility>
 
 #include "framework/pipeline/check_finite.h"
@@ -38,6 +40,10 @@ void call_backward(const plugins::Model& model, const at::Tensor& total, bool ke
       plugins::At{"step", step});
   if (of_function) throw *of_function;
 }
+
+constexpr const char* kSkippedInARow = "skipped_in_a_row";
+constexpr const char* kReduced = "reducer.parameters";  // names, one a line
+constexpr const char* kReduction = "reducer.buckets";   // names, one a line, and an empty line after each bucket
 
 at::TensorOptions floats_on(const c10::Device& device) { return at::TensorOptions(device).dtype(at::kFloat); }
 
@@ -75,9 +81,47 @@ void TrainStep::start_epoch() {
   if (names == reduced_) return;
   reduced_ = names;
   reducer_.reset();  // its hooks first
+  distributed::GradientReducer::Buckets buckets;
+  if (saved_reduction_ && saved_reduction_->names == names) buckets = std::move(saved_reduction_->buckets);
+  saved_reduction_.reset();
   if (!names.empty())
     reducer_ = std::make_unique<distributed::GradientReducer>(*training_.group, training_.plan->distributed,
-                                                              std::move(names), std::move(tensors));
+                                                              std::move(names), std::move(tensors), std::move(buckets));
+}
+
+void TrainStep::save(SavedState& saved) {
+  saved.numbers[kSkippedInARow] = static_cast<double>(skipped_in_a_row_);
+  if (!reducer_) return;
+  std::string text;
+  for (const std::vector<size_t>& bucket : reducer_->buckets()) {
+    for (const size_t member : bucket) text += reduced_[member] + "\n";
+    text += "\n";
+  }
+  saved.put_bytes(kReduction, text);
+  // Their order decides what an index means.
+  std::string names;
+  for (const std::string& name : reduced_) names += name + "\n";
+  saved.put_bytes(kReduced, names);
+}
+
+void TrainStep::load(const SavedState& saved) {
+  skipped_in_a_row_ = saved.count(kSkippedInARow);
+  if (!training_.group || !saved.tensors.contains(kReduction)) return;
+  SavedReduction reduction;
+  std::map<std::string, size_t> indices;
+  std::istringstream names(saved.bytes(kReduced)), buckets(saved.bytes(kReduction));
+  for (std::string name; std::getline(names, name);) {
+    indices[name] = reduction.names.size();
+    reduction.names.push_back(name);
+  }
+  std::vector<size_t> bucket;
+  for (std::string name; std::getline(buckets, name);) {
+    if (const auto found = indices.find(name); found != indices.end())
+      bucket.push_back(found->second);
+    else
+      reduction.buckets.push_back(std::exchange(bucket, {}));
+  }
+  saved_reduction_ = std::move(reduction);
 }
 
 void TrainStep::add(const data::Batch& batch, plugins::RunPosition position, bool is_last) {

@@ -12,6 +12,7 @@
 #include "framework/pipeline/gradients.h"
 #include "framework/pipeline/loss_groups.h"
 #include "framework/pipeline/readback.h"
+#include "framework/pipeline/saved_state.h"
 #include "framework/pipeline/training.h"
 
 namespace tenon::pipeline {
@@ -46,6 +47,10 @@ class TrainStep {
 
   bool has_batches() const { return !readings_.empty(); }
 
+  // Between two steps, for a run that is resumed; save() is called by all ranks, load() before start_epoch().
+  void save(SavedState& saved);
+  void load(const SavedState& saved);
+
   // Forgets the batches: no rank had a sample.
   void drop();
 
@@ -56,6 +61,12 @@ class TrainStep {
   Readback& readback() { return readback_; }
 
  private:
+  // The buckets of a reducer, and the names of its parameters.
+  struct SavedReduction {
+    std::vector<std::string> names;
+    distributed::GradientReducer::Buckets buckets;
+  };
+
   void add_to_sums(const std::vector<plugins::Loss::Result>& results);
   void start_sums();
   void take_sums();
@@ -77,6 +88,7 @@ class TrainStep {
   LossGroups groups_;
   std::unique_ptr<distributed::GradientReducer> reducer_;           // null: one process
   std::vector<std::string> reduced_;                                // the names of the parameters that it reduces
+  std::optional<SavedReduction> saved_reduction_;                   // of a run that is resumed, for the first reducer
   std::vector<at::Tensor> buffers_;                                 // of the model, where they have to be kept equal
   std::unique_ptr<distributed::SynchronizedBatchNorm> batch_norm_;  // null: each rank normalises its own batches
   at::Tensor one_;                                                  // [] float32

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 
+#include <string>
+
 #include <tenon/callback.h>
+#include <tenon/saved_state.h>
 
 #include "framework/plugins/instance.h"
 
@@ -22,6 +25,20 @@ class Callback {
   const Component& component() const { return instance_.component(); }
   bool wants(uint32_t event) const { return (events_ & TENON_EVENT_BIT(event)) != 0; }
   int32_t priority() const { return priority_; }
+
+  // [train] As its tenon_saved_state has it; empty without one.
+  std::string save_state() const {
+    const auto* functions = instance_.extension<tenon_saved_state>(TENON_SAVED_STATE);
+    if (!functions) return {};
+    tenon_string bytes{};
+    call_plugin(instance_.component(), "save", [&] { return functions->save(instance_.self(), &bytes); });
+    return to_string(bytes);
+  }
+  void load_state(const std::string& bytes) const {
+    const auto* functions = instance_.extension<tenon_saved_state>(TENON_SAVED_STATE);
+    if (!functions) return;
+    call_plugin(instance_.component(), "load", [&] { return functions->load(instance_.self(), to_tenon(bytes)); });
+  }
 
   // [train] The verdict's reason is the plugin's, valid until the next call.
   tenon_verdict on_event(uint32_t event, const tenon_run& run) const {

@@ -64,9 +64,15 @@ void MemoryRecorder::record(LineKind kind, const RunState& state,
   lines.push_back({kind, state.epoch, state.step, figures});
 }
 
-void MemoryRecorder::save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors) {
+void MemoryRecorder::save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
+                                     const SavedState& saved) {
   checkpoint_steps.push_back(state.step);
-  for (const plugins::NamedTensor& named : tensors) weights[named.name] = named.tensor.detach().clone();
+  Checkpoint& checkpoint = checkpoints.emplace_back(Checkpoint{{}, saved});
+  for (const plugins::NamedTensor& named : tensors) {
+    weights[named.name] = named.tensor.detach().clone();
+    checkpoint.model.push_back({named.name, weights[named.name]});
+  }
+  for (auto& [name, tensor] : checkpoint.state.tensors) tensor = tensor.detach().clone();
 }
 
 std::vector<RecordedLine> MemoryRecorder::of_kind(LineKind kind) const {
@@ -89,13 +95,13 @@ BuiltRun::BuiltRun(const Setup& setup, distributed::ProcessGroup* group) {
   training = std::make_unique<Training>(build_training(*plan, *catalogue, setup.device, group));
 }
 
-RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal) {
+RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal, const Checkpoint* resumed) {
   const ModelTensors tensors(training->model);
   const auto callbacks = callbacks::make_observers(training->callbacks, plan->callbacks, &tensors);
   std::vector<Observer*> all = observers;
   for (const auto& callback : callbacks) all.push_back(callback.get());
   const std::atomic<int> stop_signal{signal};
-  return pipeline::train(*training, all, recorder, stop_signal);
+  return pipeline::train(*training, all, recorder, stop_signal, resumed);
 }
 
 }  // namespace tenon::pipeline

@@ -24,13 +24,15 @@ class MemoryRecorder final : public Recorder {
   std::filesystem::path folder() const override { return "/recorded"; }
   void record(LineKind kind, const RunState& state,
               const std::vector<std::pair<std::string, double>>& figures) override;
-  void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors) override;
+  void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
+                       const SavedState& saved) override;
 
   std::vector<RecordedLine> of_kind(LineKind kind) const;
 
   std::vector<RecordedLine> lines;
   std::vector<int64_t> checkpoint_steps;
   std::map<std::string, at::Tensor> weights;  // of the last checkpoint
+  std::vector<Checkpoint> checkpoints;        // all of them, as copies
 };
 
 // A run file's text: mlp on the digits with cross_entropy, accuracy and sgd. `more` is appended, `overrides` are --set.
@@ -43,7 +45,7 @@ struct Setup {
 // Built and ready; the parts live as long as this.
 struct BuiltRun {
   explicit BuiltRun(const Setup& setup, distributed::ProcessGroup* group = nullptr);
-  RunReport train(const std::vector<Observer*>& observers = {}, int signal = 0);
+  RunReport train(const std::vector<Observer*>& observers = {}, int signal = 0, const Checkpoint* resumed = nullptr);
 
   std::unique_ptr<plugins::Catalogue> catalogue;
   std::unique_ptr<config::RunPlan> plan;

@@ -4,6 +4,10 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <string>
+#include <string_view>
+
+#include "plugins/callbacks/state_text.h"
 
 namespace {
 
@@ -36,6 +40,22 @@ class EarlyStopping final {
       return;
     }
     if (++validations_since_best_ >= patience_) verdict.stop(describe());
+  }
+
+  std::string save_state() const {
+    StateWriter state("early_stopping/1");
+    state.add(static_cast<int64_t>(std::isnan(best_) ? 0 : 1));
+    if (!std::isnan(best_)) state.add(best_);
+    state.add(validations_since_best_);
+    return state.take();
+  }
+  void load_state(std::string_view bytes) {
+    StateReader state(bytes, "early_stopping/1");
+    const double best = state.integer(0, 1) == 1 ? state.number() : std::numeric_limits<double>::quiet_NaN();
+    const int64_t validations = state.integer(0, INT64_MAX);
+    state.finish();
+    best_ = best;
+    validations_since_best_ = validations;
   }
 
  private:

@@ -1,0 +1,105 @@
+#include "framework/artifacts/find_checkpoint.h"
+
+#include <system_error>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/find_weights.h"
+#include "framework/artifacts/run_folder.h"
+#include "framework/artifacts/run_record.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+
+namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw support::Error(support::ErrorKind::checkpoint, message); }
+
+fs::path canonical_or_same(const fs::path& path) {
+  std::error_code error;
+  fs::path canonical = fs::canonical(path, error);
+  return error ? path : canonical;
+}
+
+std::optional<FoundCheckpoint> newest_of(const fs::path& run) {
+  std::error_code error;
+  const RunFolder folder{canonical_or_same(run)};
+  if (!fs::is_directory(folder.checkpoints(), error)) return std::nullopt;
+  for (const fs::path& checkpoint : list_checkpoints(folder.checkpoints())) {
+    try {
+      CheckpointManifest manifest = verify_checkpoint(checkpoint);
+      if (!manifest.state.empty()) return FoundCheckpoint{folder.root, checkpoint, std::move(manifest), true};
+      support::log_warning(checkpoint.string() + " has weights alone, and a run cannot go on from it: passed over");
+    } catch (const support::Error& damage) {
+      support::log_warning(std::string(damage.what()) + "; passed over");
+    }
+  }
+  return std::nullopt;
+}
+
+// With another one of the same run, if that is whole.
+[[noreturn]] void refuse_with_way_out(const fs::path& checkpoint, const std::string& reason) {
+  std::string way_out;
+  for (const fs::path& other : list_checkpoints(checkpoint.parent_path())) {
+    if (other == checkpoint) continue;
+    try {
+      if (verify_checkpoint(other).state.empty()) continue;
+      way_out = "; " + other.string() + " is whole";
+      break;
+    } catch (const support::Error&) {
+      continue;
+    }
+  }
+  refuse(reason + way_out);
+}
+
+FoundCheckpoint open_named(const fs::path& path) {
+  const fs::path checkpoint = canonical_or_same(path);
+  CheckpointManifest manifest;
+  try {
+    manifest = verify_checkpoint(checkpoint);
+  } catch (const support::Error& damage) {
+    refuse_with_way_out(checkpoint, damage.what());
+  }
+  if (manifest.state.empty())
+    refuse_with_way_out(checkpoint, checkpoint.string() +
+                                        ": has weights alone; expected a checkpoint that a run can go on from: begin a "
+                                        "run with these weights by model.weights, or take another");
+  const fs::path run = checkpoint.parent_path().parent_path();
+  const auto newest = newest_of(run);
+  return {run, checkpoint, std::move(manifest), newest && newest->folder == checkpoint};
+}
+
+std::optional<FoundCheckpoint> find_automatically(const fs::path& output_dir, const std::string& name) {
+  const auto runs = list_runs(output_dir, name);
+  if (runs.empty() || read_run_status(RunFolder{runs.front()}.record_file()) == RunStatus::finished)
+    return std::nullopt;
+  auto found = newest_of(runs.front());
+  if (!found) support::log_warning(runs.front().string() + " has left no checkpoint to go on from: a new run begins");
+  return found;
+}
+
+FoundCheckpoint find_latest(const fs::path& output_dir, const std::string& name) {
+  for (const fs::path& run : list_runs(output_dir, name))
+    if (auto found = newest_of(run)) return *found;
+  refuse((output_dir / name).string() +
+         ": there is no run with a checkpoint to go on from; expected one: leave --resume out to begin");
+}
+
+}  // namespace
+
+std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const fs::path& output_dir,
+                                               const std::string& name) {
+  if (what == "auto") return find_automatically(output_dir, name);
+  if (what == "latest") return find_latest(output_dir, name);
+  std::error_code error;
+  if (!fs::is_directory(what, error))
+    refuse(what + ": is not a folder; expected \"auto\", \"latest\", or the folder of a checkpoint or of a run");
+  if (!fs::is_directory(fs::path(what) / "checkpoints", error)) return open_named(what);
+  if (auto found = newest_of(what)) return found;
+  refuse(what + ": the run has no checkpoint to go on from; expected one: choose another run");
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,48 @@
+#include "framework/pipeline/saved_state.h"
+
+#include <torch/torch.h>
+
+#include <cstring>
+
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+template <class Map>
+const typename Map::mapped_type& find(const Map& map, const std::string& name, const char* what) {
+  const auto found = map.find(name);
+  if (found != map.end()) return found->second;
+  throw support::Error(support::ErrorKind::checkpoint,
+                       "the checkpoint has no " + (what + (" " + name)) +
+                           ", which a run needs to go on; expected one that this Tenon wrote, with the same run file");
+}
+
+}  // namespace
+
+void SavedState::put_bytes(const std::string& name, std::string_view bytes) {
+  at::Tensor tensor = at::empty({static_cast<int64_t>(bytes.size())}, at::kByte);
+  if (!bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
+  tensors[name] = tensor;
+}
+
+double SavedState::number(const std::string& name) const { return find(numbers, name, "number"); }
+
+int64_t SavedState::count(const std::string& name) const { return static_cast<int64_t>(number(name)); }
+
+const at::Tensor& SavedState::tensor(const std::string& name) const { return find(tensors, name, "tensor"); }
+
+std::string SavedState::bytes(const std::string& name) const {
+  const at::Tensor& found = tensor(name);
+  return {static_cast<const char*>(found.const_data_ptr()), found.nbytes()};
+}
+
+std::vector<optimization::NamedTensor> SavedState::tensors_under(const std::string& prefix) const {
+  std::vector<optimization::NamedTensor> found;
+  for (auto entry = tensors.lower_bound(prefix); entry != tensors.end() && entry->first.starts_with(prefix); ++entry)
+    found.push_back({entry->first.substr(prefix.size()), entry->second});
+  return found;
+}
+
+}  // namespace tenon::pipeline

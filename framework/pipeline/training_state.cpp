@@ -1,0 +1,112 @@
+#include "framework/pipeline/training_state.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+constexpr const char* kRandom = "random.cpu";
+constexpr const char* kRandomOfDevice = "random.device";
+
+at::Generator generator_of(const c10::Device& device) { return at::globalContext().defaultGenerator(device); }
+
+std::string read_random_state(const c10::Device& device) {
+  const at::Tensor state = generator_of(device).get_state();
+  return {static_cast<const char*>(state.const_data_ptr()), state.nbytes()};
+}
+
+void set_random_state(const c10::Device& device, const std::string& bytes) {
+  SavedState holder;
+  holder.put_bytes("", bytes);
+  generator_of(device).set_state(holder.tensor(""));
+}
+
+std::string name_of_rank(int64_t rank) { return "rank" + std::to_string(rank) + "."; }
+
+// Copies `stored` into tensors of the same names. Both sides have the same ones, or it is another model.
+void copy_into(const std::vector<optimization::NamedTensor>& tensors,
+               const std::vector<optimization::NamedTensor>& stored) {
+  const at::NoGradGuard no_grad;
+  std::map<std::string, at::Tensor> by_name;
+  for (const optimization::NamedTensor& one : stored) by_name[one.name] = one.tensor;
+  const auto refuse = [](const std::string& name, const std::string& what) {
+    throw support::Error(support::ErrorKind::checkpoint,
+                         "the checkpoint's tensor " + name + " " + what + "; expected a checkpoint of the same model");
+  };
+  for (const optimization::NamedTensor& one : tensors) {
+    const auto found = by_name.find(one.name);
+    if (found == by_name.end()) refuse(one.name, "is missing");
+    if (found->second.sizes() != one.tensor.sizes() || found->second.scalar_type() != one.tensor.scalar_type())
+      refuse(one.name, "is of another shape or dtype than the model's");
+    at::Tensor(one.tensor).copy_(found->second);
+    by_name.erase(found);
+  }
+  if (!by_name.empty()) refuse(by_name.begin()->first, "is none of the model's");
+}
+
+std::vector<optimization::NamedTensor> tensors_of(const plugins::Model& model) {
+  std::vector<optimization::NamedTensor> tensors;
+  for (const plugins::NamedTensor& named : model.tensors()) tensors.push_back({named.name, named.tensor});
+  return tensors;
+}
+
+}  // namespace
+
+void save_training(const Training& training, const OwnState& given, SavedState& saved) {
+  for (const optimization::NamedTensor& figure : training.optimizer->state())
+    saved.tensors["optimizer." + figure.name] = figure.tensor;
+  for (const auto& [name, value] : training.schedule.state()) saved.numbers["schedule." + name] = value;
+  if (training.scaler)
+    for (const auto& [name, tensor] : training.scaler->state()) saved.tensors["loss_scaler." + name] = tensor;
+  if (training.average) {
+    saved.numbers["average.count"] = static_cast<double>(training.average->count());
+    if (training.average->count() > 0)
+      for (const optimization::NamedTensor& one : training.average->put_by())
+        saved.tensors["weights." + one.name] = one.tensor;
+  }
+  OwnState own = given;
+  own[kRandom] = read_random_state(c10::kCPU);
+  if (!training.device.is_cpu()) own[kRandomOfDevice] = read_random_state(training.device);
+  saved.numbers["world_size"] = static_cast<double>(training.group ? training.group->size() : 1);
+  for (const auto& [name, bytes] : own) {
+    const std::vector<std::string> of_ranks =
+        training.group ? training.group->gather(name, bytes) : std::vector<std::string>{bytes};
+    for (size_t rank = 0; rank < of_ranks.size(); ++rank)
+      saved.put_bytes(name_of_rank(static_cast<int64_t>(rank)) + name, of_ranks[rank]);
+  }
+}
+
+OwnState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
+                       const SavedState& saved) {
+  {
+    if (training.average) training.average->set_count(saved.count("average.count"));
+    const optimization::WeightAverage::InPlace averaged(training.average.get());
+    copy_into(tensors_of(training.model), model);
+    if (training.average && training.average->count() > 0)
+      copy_into(training.average->put_by(), saved.tensors_under("weights."));
+  }
+  training.optimizer->load_state(saved.tensors_under("optimizer."));
+  std::map<std::string, double> schedule;
+  for (const auto& [name, value] : training.schedule.state()) schedule[name] = saved.number("schedule." + name);
+  training.schedule.load_state(schedule);
+  if (training.scaler) {
+    const at::NoGradGuard no_grad;
+    for (const auto& [name, tensor] : training.scaler->state())
+      at::Tensor(tensor).copy_(saved.tensor("loss_scaler." + name));
+  }
+  OwnState own;
+  const std::string prefix = name_of_rank(training.group ? training.group->rank() : 0);
+  for (const optimization::NamedTensor& one : saved.tensors_under(prefix))
+    own[one.name] = saved.bytes(prefix + one.name);
+  if (own.contains(kRandom)) set_random_state(c10::kCPU, own.at(kRandom));
+  if (!training.device.is_cpu() && own.contains(kRandomOfDevice))
+    set_random_state(training.device, own.at(kRandomOfDevice));
+  return own;
+}
+
+}  // namespace tenon::pipeline

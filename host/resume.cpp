@@ -1,0 +1,157 @@
+#include "host/resume.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/run_record.h"
+#include "framework/artifacts/safetensors.h"
+#include "framework/config/compare_plans.h"
+#include "framework/config/print_run_plan.h"
+#include "framework/plugins/tensor_handles.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+
+namespace tenon::host {
+
+namespace fs = std::filesystem;
+using config::PlanDifference;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+// What the state of a run is of: with another one it would be read into the wrong places.
+constexpr std::array kNeverChanged{"model.use",     "model.params",    "loss[",
+                                   "callback[",     "optimizer.use",   "optimizer.group",
+                                   "train.average", "train.precision", "schedule.use"};
+// What says which samples are left of an epoch: it may change between two epochs.
+constexpr std::array kUnchangedWithinEpoch{"data.train.",  "data.batch_size",  "data.shuffle",
+                                           "data.sampler", "data.subset_seed", "data.limit_batches",
+                                           "run.seed",     "train.accumulate"};
+// Where things are and who is told, which no result depends on.
+constexpr std::array kOfNoAccount{"run.name", "run.output_dir", "plugins.", "model.weights", "log.", "checkpoint."};
+
+template <size_t N>
+bool begins_with_any(const std::string& key, const std::array<const char*, N>& prefixes) {
+  return std::ranges::any_of(prefixes, [&](const char* prefix) { return key.starts_with(prefix); });
+}
+
+std::string read_text(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// Copies, so that the file may go.
+std::vector<optimization::NamedTensor> read_tensors(const fs::path& path) {
+  const artifacts::SafetensorsFile file(path);
+  std::vector<optimization::NamedTensor> tensors;
+  for (const artifacts::TensorView& stored : file.tensors()) {
+    at::Tensor tensor = at::empty(stored.shape, plugins::to_scalar_type(stored.dtype));
+    if (stored.bytes > 0) std::memcpy(tensor.data_ptr(), stored.data, stored.bytes);
+    tensors.push_back({stored.name, tensor});
+  }
+  return tensors;
+}
+
+pipeline::Checkpoint read_checkpoint(const artifacts::FoundCheckpoint& found) {
+  pipeline::Checkpoint checkpoint{read_tensors(found.folder / artifacts::kModelFile), {}};
+  checkpoint.state.numbers = found.manifest.state;
+  for (optimization::NamedTensor& one : read_tensors(found.folder / artifacts::kTrainingFile))
+    checkpoint.state.tensors[one.name] = one.tensor;
+  return checkpoint;
+}
+
+bool is_within_epoch(const pipeline::SavedState& state) {
+  return state.count("epoch") > 0 && state.count("is_epoch_complete") == 0;
+}
+
+void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& plan, bool within_epoch) {
+  const fs::path file = found.folder / "plan.toml";
+  const std::vector<PlanDifference> all =
+      config::compare_plans(read_text(file), config::print_run_plan(plan), file.string());
+  std::vector<PlanDifference> refused, told;
+  for (const PlanDifference& one : all) {
+    const bool is_unsound =
+        begins_with_any(one.key, kNeverChanged) || (within_epoch && begins_with_any(one.key, kUnchangedWithinEpoch));
+    if (is_unsound)
+      refused.push_back(one);
+    else if (!begins_with_any(one.key, kOfNoAccount))
+      told.push_back(one);
+  }
+  if (!refused.empty())
+    throw Error(ErrorKind::checkpoint,
+                found.folder.string() + ": was written with another run file:" + config::describe(refused) +
+                    "\nexpected these as they were" +
+                    (within_epoch ? ", in the middle of epoch " + std::to_string(found.manifest.epoch) : "") +
+                    ": put them back, or begin a run with the weights alone by model.weights");
+  if (!told.empty()) support::log_warning("the run goes on with another run file:" + config::describe(told));
+}
+
+void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedState& state, int64_t size,
+                 bool within_epoch) {
+  const int64_t before = state.count("world_size");
+  if (before == size) return;
+  const std::string what =
+      "the run had " + std::to_string(before) + " processes and has " + std::to_string(size) + " now";
+  if (within_epoch)
+    throw Error(ErrorKind::checkpoint, found.folder.string() + ": " + what + ", and is in the middle of epoch " +
+                                           std::to_string(found.manifest.epoch) +
+                                           "; expected as many, or a checkpoint of an epoch's end");
+  support::log_warning(what + ": its figures will not be the same to the bit");
+}
+
+void check_plugins(const artifacts::FoundCheckpoint& found, const plugins::Catalogue& catalogue) {
+  const std::map<std::string, std::string> before = artifacts::read_plugin_digests(found.folder / "origin.json");
+  for (const auto& plugin : catalogue.plugins()) {
+    const auto known = before.find(plugin->id);
+    if (known != before.end() && known->second != plugin->sha256)
+      support::log_warning("the plugin " + plugin->id + " (" + plugin->file.string() +
+                           ") is another file than when the checkpoint was written");
+  }
+}
+
+}  // namespace
+
+std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRun& opened,
+                                          distributed::ProcessGroup* group) {
+  if (what.empty() && attempt == 0) return std::nullopt;
+  const config::RunPlan& plan = opened.plan;
+  const auto find = [&plan](const std::string& where) {
+    return artifacts::find_checkpoint(where, plan.run.output_dir, plan.run.name);
+  };
+  std::optional<artifacts::FoundCheckpoint> found;
+  if (!group || group->rank() == 0) {
+    if (attempt > 0) found = find("auto");
+    if (!found && !what.empty()) found = find(what);
+  }
+  if (group) {
+    const std::string folder = group->share("the checkpoint", found ? found->folder.string() : "");
+    if (!folder.empty() && !found) found = find(folder);
+    group->require_equal("the checkpoint",
+                         found ? artifacts::print_checkpoint_manifest(found->manifest) : std::string());
+  }
+  if (!found) return std::nullopt;
+  Resumption resumption{std::move(*found), {}};
+  resumption.checkpoint = read_checkpoint(resumption.from);
+  const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
+  check_plan(resumption.from, plan, within_epoch);
+  check_world(resumption.from, resumption.checkpoint.state, group ? group->size() : 1, within_epoch);
+  check_plugins(resumption.from, opened.catalogue);
+  return resumption;
+}
+
+bool is_finished(const Resumption& resumption, const pipeline::Training& training) {
+  const pipeline::SavedState& state = resumption.checkpoint.state;
+  const int64_t epochs = training.plan->train.epochs;
+  return state.count("step") >= training.total_steps ||
+         (epochs > 0 && state.count("epoch") >= epochs && state.count("has_epoch_ended") == 1);
+}
+
+}  // namespace tenon::host

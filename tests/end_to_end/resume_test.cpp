@@ -1,0 +1,224 @@
+// Runs that are killed and resumed, and end with the very files they would have had.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+
+namespace {
+
+// 12 steps an epoch of one process, or 6 of two.
+constexpr const char* kRunFile = R"([run]
+deterministic = true
+threads = 1
+[model]
+use = "mlp"
+params = { hidden = [32] }
+[data]
+batch_size = 24
+workers = 2
+[data.train]
+use = "digits"
+subset = "20%"
+[data.validation]
+use = "digits"
+params = { split = "test" }
+[[loss]]
+use = "cross_entropy"
+[[metric]]
+use = "accuracy"
+[train]
+epochs = 3
+[validation]
+every = "5 steps"
+[checkpoint]
+every = "4 steps"
+[log]
+every = "2 steps"
+[optimizer]
+use = "adamw"
+lr = 0.01
+[[callback]]
+use = "faulty"
+params = { how = "kill", where = "environment" }
+)";
+
+const std::vector<std::string> kPlain{};
+const std::vector<std::string> kMixed{"train.precision=\"bf16\"", "train.accumulate=2",
+                                      "train.average={use=\"ema\",decay=0.9}"};
+
+std::vector<std::string> arguments_of(const std::string& name, int processes, const std::vector<std::string>& overrides,
+                                      const std::string& resume = "") {
+  const fs::path file = write_file(fs::path(TENON_TEST_DIR) / "resumed.toml", kRunFile);
+  std::vector<std::string> arguments{"--config",     file.string(),
+                                     "--processes",  std::to_string(processes),
+                                     "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty",
+                                     "--set",        "run.name=\"" + name + "\"",
+                                     "--set",        "run.output_dir=\"" TENON_TEST_DIR "/resumed\""};
+  for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
+  if (!resume.empty()) arguments.insert(arguments.end(), {"--resume", resume});
+  return arguments;
+}
+
+fs::path runs_of(const std::string& name) { return fs::path(TENON_TEST_DIR) / "resumed" / name; }
+
+// The newest: one that was killed before its first checkpoint is not gone on with.
+fs::path run_of(const std::string& name) {
+  const std::vector<fs::path> runs(fs::directory_iterator(runs_of(name)), {});
+  REQUIRE(!runs.empty());
+  return *std::ranges::max_element(runs);
+}
+
+std::string weights_of(const fs::path& run) { return read_file(run / "checkpoints/latest/model.safetensors"); }
+
+// Without lines that are all times.
+std::string columns_of(const fs::path& run) {
+  std::ifstream csv(run / "history.csv");
+  std::string header;
+  std::getline(csv, header);
+  return header;
+}
+
+void kill_and_resume(const std::string& name, int processes, const std::vector<std::string>& overrides,
+                     const std::vector<int>& steps, const fs::path& whole) {
+  fs::remove_all(runs_of(name));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    CAPTURE(steps[i]);
+    const Outcome killed = run_host(arguments_of(name, processes, overrides, "auto"),
+                                    "env TENON_TEST_FAULTY_STEP=" + std::to_string(steps[i]));
+    CAPTURE(killed.errors);
+    CHECK(killed.exit_code == (processes == 1 ? 137 : 6));
+  }
+  const Outcome ended = run_host(arguments_of(name, processes, overrides, "auto"));
+  CAPTURE(ended.errors);
+  REQUIRE(ended.exit_code == 0);
+  const fs::path run = run_of(name);
+  CHECK(weights_of(run) == weights_of(whole));
+  CHECK(read_file(run / "checkpoints/latest/training.safetensors").size() ==
+        read_file(whole / "checkpoints/latest/training.safetensors").size());
+  CHECK(read_history_without_times(run) == read_history_without_times(whole));
+  CHECK(columns_of(run) == columns_of(whole));
+}
+
+void check_kills(const std::string& name, int processes, const std::vector<std::string>& overrides, int more) {
+  CAPTURE(name);
+  CAPTURE(processes);
+  const std::string whole = name + "-whole";
+  fs::remove_all(runs_of(whole));
+  REQUIRE(run_host(arguments_of(whole, processes, overrides)).exit_code == 0);
+  const int last = std::stoi(fs::read_symlink(run_of(whole) / "checkpoints/latest").string().substr(5));
+  // Within the first epoch, and twice in one run: once more after it was resumed.
+  kill_and_resume(name, processes, overrides, {5, std::min(9, last - 1)}, run_of(whole));
+  std::mt19937 random(static_cast<unsigned>(processes));
+  for (int i = 0; i < more; ++i)
+    kill_and_resume(name, processes, overrides, {static_cast<int>(random() % static_cast<unsigned>(last))},
+                    run_of(whole));
+}
+
+}  // namespace
+
+// TENON_KILLS=N: at so many more steps, for each of them.
+TEST_CASE("a run that is killed and resumed ends with the bytes that it would have had") {
+  const char* const given = std::getenv("TENON_KILLS");
+  const int more = given ? std::atoi(given) : 0;
+  check_kills("plain", 1, kPlain, more);
+  check_kills("plain-2", 2, kPlain, more);
+  check_kills("mixed", 1, kMixed, more);
+  check_kills("mixed-2", 2, kMixed, more);
+  if (more > 0) check_kills("plain-4", 4, kPlain, more);
+  if (more > 0) check_kills("mixed-4", 4, kMixed, more);
+}
+
+TEST_CASE("after a process was lost all are started again from the newest checkpoint") {
+  for (const int processes : {1, 2}) {
+    CAPTURE(processes);
+    const std::string name = "restarted-" + std::to_string(processes), whole = name + "-whole";
+    fs::remove_all(runs_of(name));
+    fs::remove_all(runs_of(whole));
+    REQUIRE(run_host(arguments_of(whole, processes, {})).exit_code == 0);
+    std::vector<std::string> arguments = arguments_of(name, processes, {});
+    arguments.insert(arguments.end(), {"--restarts", "1"});
+    const Outcome outcome = run_host(arguments, "env TENON_TEST_FAULTY_STEP=10");
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.errors.find("was ended by SIGKILL") != std::string::npos);
+    CHECK(outcome.errors.find("restart 1 of 1: the run goes on from its newest checkpoint") != std::string::npos);
+    CHECK(weights_of(run_of(name)) == weights_of(run_of(whole)));
+  }
+}
+
+TEST_CASE("a run that has finished says so, and a new one begins where nothing is left to resume") {
+  fs::remove_all(runs_of("done"));
+  const Outcome first = run_host(arguments_of("done", 1, {"train.epochs=1"}, "auto"));
+  CHECK(first.exit_code == 0);
+  const Outcome again = run_host(arguments_of("done", 1, {"train.epochs=1"}, "latest"));
+  CHECK(again.exit_code == 0);
+  CHECK(again.output.find("has finished: step 12 was its last. Nothing is left to do") != std::string::npos);
+  find_run_folder(fs::path(TENON_TEST_DIR) / "resumed", "done");
+  const Outcome longer = run_host(arguments_of("done", 1, {"train.epochs=2"}, "latest"));
+  CAPTURE(longer.errors);
+  CHECK(longer.exit_code == 0);
+  CHECK(longer.output.find("resumed from ") != std::string::npos);
+  CHECK(longer.errors.find("train.epochs: 1, now 2") != std::string::npos);
+  CHECK(longer.output.find("finished after 24 steps") != std::string::npos);
+}
+
+TEST_CASE("an earlier checkpoint is resumed in a folder of its own") {
+  fs::remove_all(runs_of("fork"));
+  REQUIRE(run_host(arguments_of("fork", 1, {"checkpoint.keep=9"})).exit_code == 0);
+  const fs::path whole = run_of("fork");
+  const Outcome outcome =
+      run_host(arguments_of("fork", 1, {"checkpoint.keep=9"}, (whole / "checkpoints/step-00000008").string()));
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  std::vector<fs::path> runs(fs::directory_iterator(runs_of("fork")), {});
+  REQUIRE(runs.size() == 2);
+  const fs::path& other = runs[0] == whole ? runs[1] : runs[0];
+  CHECK(weights_of(other) == weights_of(whole));
+  CHECK(read_history_without_times(other) == read_history_without_times(whole));
+}
+
+TEST_CASE("a damaged checkpoint is passed over, or refused with the way out where it was named") {
+  fs::remove_all(runs_of("damaged"));
+  REQUIRE(run_host(arguments_of("damaged", 1, {"checkpoint.keep=9"}), "env TENON_TEST_FAULTY_STEP=10").exit_code ==
+          137);
+  const fs::path run = run_of("damaged");
+  const fs::path weights = run / "checkpoints/step-00000008/model.safetensors";
+  std::fstream(weights, std::ios::in | std::ios::out | std::ios::binary).seekp(1000).put('\x55');
+  const Outcome named = run_host(arguments_of("damaged", 1, {"checkpoint.keep=9"}, weights.parent_path().string()));
+  CHECK(named.exit_code == 5);
+  CHECK(named.errors.find("step-00000008/model.safetensors: its SHA-256 is ") != std::string::npos);
+  CHECK(named.errors.find("step-00000004 is whole") != std::string::npos);
+  const Outcome latest = run_host(arguments_of("damaged", 1, {"checkpoint.keep=9"}, "auto"));
+  CAPTURE(latest.errors);
+  CHECK(latest.exit_code == 0);
+  CHECK(latest.errors.find("; passed over") != std::string::npos);
+  CHECK(latest.output.find("step-00000004 (epoch 1, step 4)") != std::string::npos);
+}
+
+TEST_CASE("a run goes on only with what its state is of") {
+  fs::remove_all(runs_of("changed"));
+  REQUIRE(run_host(arguments_of("changed", 1, {}), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
+  const Outcome model = run_host(arguments_of("changed", 1, {"model.params={hidden=[16]}"}, "auto"));
+  CHECK(model.exit_code == 5);
+  CHECK(model.errors.find("model.params.hidden: [32], now [16]") != std::string::npos);
+  const Outcome batches = run_host(arguments_of("changed", 1, {"data.batch_size=12"}, "auto"));
+  CHECK(batches.exit_code == 5);
+  CHECK(batches.errors.find("expected these as they were, in the middle of epoch 1") != std::string::npos);
+  const Outcome ranks = run_host(arguments_of("changed", 2, {}, "auto"));
+  CHECK(ranks.exit_code == 5);
+  CHECK(ranks.errors.find("the run had 1 processes and has 2 now") != std::string::npos);
+  const Outcome nothing = run_host(arguments_of("nowhere", 1, {}, "latest"));
+  CHECK(nothing.exit_code == 5);
+  CHECK(nothing.errors.find("there is no run with a checkpoint to go on from") != std::string::npos);
+  const Outcome rate = run_host(arguments_of("changed", 1, {"optimizer.lr=0.02"}, "auto"));
+  CHECK(rate.exit_code == 0);
+  CHECK(rate.errors.find("optimizer.lr: 0.01, now 0.02") != std::string::npos);
+}

@@ -1,0 +1,169 @@
+// A run that goes on from one of its checkpoints ends with the bits that it would have had.
+#include <cstring>
+
+#include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+namespace {
+
+struct Case {
+  const char* name;
+  std::vector<std::string> overrides;
+  std::string more = "";
+};
+
+// 143 samples in batches of 40: four steps an epoch, or two and a half of two batches.
+Setup make_setup(const Case& one) {
+  std::vector<std::string> overrides{
+      "run.deterministic=true",         "data.workers=0", "data.batch_size=40",           "data.train.subset=\"10%\"",
+      "data.validation.subset=\"20%\"", "train.epochs=3", "validation.every=\"2 steps\"", "checkpoint.every=\"1 step\"",
+      "log.every=\"3 steps\""};
+  overrides.insert(overrides.end(), one.overrides.begin(), one.overrides.end());
+  return {overrides, one.more};
+}
+
+bool has_same_bits(const at::Tensor& a, const at::Tensor& b) {
+  return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() &&
+         (a.nbytes() == 0 ||
+          std::memcmp(a.contiguous().const_data_ptr(), b.contiguous().const_data_ptr(), a.nbytes()) == 0);
+}
+
+bool is_same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+void check_same(const Checkpoint& one, const Checkpoint& other) {
+  REQUIRE(one.model.size() == other.model.size());
+  for (size_t i = 0; i < one.model.size(); ++i) {
+    CAPTURE(one.model[i].name);
+    CHECK(has_same_bits(one.model[i].tensor, other.model[i].tensor));
+  }
+  REQUIRE(one.state.tensors.size() == other.state.tensors.size());
+  for (const auto& [name, tensor] : one.state.tensors) {
+    CAPTURE(name);
+    REQUIRE(other.state.tensors.contains(name));
+    // What a callback's filter remembers has a time in it.
+    if (name.find(".callback.") == std::string::npos) CHECK(has_same_bits(tensor, other.state.tensors.at(name)));
+  }
+  REQUIRE(one.state.numbers.size() == other.state.numbers.size());
+  for (const auto& [name, value] : one.state.numbers) {
+    CAPTURE(name);
+    if (name != "time_s" && !name.ends_with(".counted_from_s"))
+      CHECK(is_same_number(value, other.state.numbers.at(name)));
+  }
+}
+
+void check_same(const std::vector<RecordedLine>& whole, const std::vector<RecordedLine>& end) {
+  REQUIRE(end.size() <= whole.size());
+  for (size_t i = 0; i < end.size(); ++i) {
+    const RecordedLine& expected = whole[whole.size() - end.size() + i];
+    CAPTURE(i);
+    CHECK(end[i].kind == expected.kind);
+    CHECK(end[i].epoch == expected.epoch);
+    CHECK(end[i].step == expected.step);
+    REQUIRE(end[i].figures.size() == expected.figures.size());
+    for (size_t k = 0; k < end[i].figures.size(); ++k) {
+      CAPTURE(expected.figures[k].first);
+      CHECK(end[i].figures[k].first == expected.figures[k].first);
+      CHECK(is_same_number(end[i].figures[k].second, expected.figures[k].second));
+    }
+  }
+}
+
+void check_every_checkpoint(const Case& one, size_t stride = 1) {
+  CAPTURE(one.name);
+  BuiltRun whole(make_setup(one));
+  const RunReport report = whole.train();
+  REQUIRE(whole.recorder.checkpoints.size() > 4);
+  for (size_t i = 0; i < whole.recorder.checkpoints.size(); i += stride) {
+    CAPTURE(whole.recorder.checkpoint_steps[i]);
+    BuiltRun resumed(make_setup(one));
+    const RunReport end = resumed.train({}, 0, &whole.recorder.checkpoints[i]);
+    CHECK(end.state.step == report.state.step);
+    CHECK(end.state.epoch == report.state.epoch);
+    CHECK(end.reason == report.reason);
+    check_same(whole.recorder.lines, resumed.recorder.lines);
+    if (i + 1 == whole.recorder.checkpoints.size()) continue;  // nothing was left to do
+    REQUIRE(!resumed.recorder.checkpoints.empty());
+    check_same(whole.recorder.checkpoints.back(), resumed.recorder.checkpoints.back());
+  }
+}
+
+const std::string kStopping = "[[callback]]\nuse = \"early_stopping\"\nparams = { patience = 6, min_delta = 10.0 }\n";
+
+}  // namespace
+
+TEST_CASE("a run goes on from any of its checkpoints as if nothing had happened") {
+  check_every_checkpoint({"momentum", {"optimizer={use=\"sgd\",lr=0.1,momentum=0.9}"}});
+  check_every_checkpoint({"steps of two batches, averaged weights, bf16",
+                          {"optimizer={use=\"adamw\",lr=0.01}", "train.accumulate=2", "train.precision=\"bf16\"",
+                           "train.average={use=\"ema\",decay=0.5}"}});
+  check_every_checkpoint(
+      {"dropout, batch statistics, mixed batches",
+       {"model={use=\"segmented\"}", "data.batch_transform=[{use=\"mix\",label=\"label\",classes=10}]"}},
+      3);
+  check_every_checkpoint(
+      {"a schedule with a memory",
+       {"schedule={use=\"reduce_on_plateau\",figure=\"validation/loss\",patience=0,threshold=0.5}"}});
+  check_every_checkpoint({"the mean of weights from the second epoch on, clipped",
+                          {"train.clip_norm=0.5", "train.average={use=\"swa\",start=\"1 epoch\",every=\"1 step\"}"}});
+}
+
+TEST_CASE("what is left out of the data is the same") {
+  check_every_checkpoint({"samples that cannot be read",
+                          {"data.train={use=\"torn\",params={broken=[3,7,11,20,30]}}", "data.validation={use=\"torn\"}",
+                           "data.batch_size=4", "data.validation_batch_size=4", "data.on_error=\"skip\""}},
+                         4);
+}
+
+TEST_CASE("a callback goes on with what it knew") {
+  check_every_checkpoint({"patience that is half used up", {"validation.every=\"1 step\""}, kStopping});
+}
+
+TEST_CASE("workers may be others than before") {
+  const Case one{"", {}};
+  BuiltRun whole(make_setup(one));
+  whole.train();
+  for (const char* workers : {"data.workers=1", "data.workers=3"}) {
+    BuiltRun resumed(make_setup({"", {workers}}));
+    resumed.train({}, 0, &whole.recorder.checkpoints[4]);
+    check_same(whole.recorder.checkpoints.back(), resumed.recorder.checkpoints.back());
+  }
+}
+
+TEST_CASE("a run that a signal stopped goes on where it was") {
+  BuiltRun whole(make_setup({"", {"checkpoint.every=\"never\""}}));
+  whole.train();
+  BuiltRun stopped(make_setup({"", {"checkpoint.every=\"never\""}}));
+  stopped.train({}, 15);
+  REQUIRE(stopped.recorder.checkpoints.size() == 1);
+  REQUIRE(stopped.recorder.checkpoint_steps[0] == 1);
+  BuiltRun resumed(make_setup({"", {"checkpoint.every=\"never\""}}));
+  resumed.train({}, 0, &stopped.recorder.checkpoints[0]);
+  check_same(whole.recorder.checkpoints.back(), resumed.recorder.checkpoints.back());
+}
+
+TEST_CASE("what does not fit is refused, with its name") {
+  BuiltRun whole(make_setup({"", {}}));
+  whole.train();
+  const auto refusal_of = [](const Case& one, const Checkpoint& checkpoint) -> std::string {
+    try {
+      BuiltRun(make_setup(one)).train({}, 0, &checkpoint);
+    } catch (const tenon::support::Error& error) {
+      CHECK(error.kind() == tenon::support::ErrorKind::checkpoint);
+      return error.what();
+    }
+    return "none";
+  };
+  Checkpoint checkpoint = whole.recorder.checkpoints[2];
+  CHECK(refusal_of({"", {"model.params={hidden=[8]}"}}, checkpoint).find("is of another shape or dtype") !=
+        std::string::npos);
+  CHECK(refusal_of({"", {"optimizer.momentum=0.9"}}, checkpoint) == "none");  // momentum begins at zero
+  CHECK(refusal_of({"", {"train.average={use=\"ema\"}"}}, checkpoint).find("has no number average.count") !=
+        std::string::npos);
+  checkpoint.state.numbers.erase("step_in_epoch");
+  CHECK(refusal_of({"", {}}, checkpoint).find("has no number step_in_epoch") != std::string::npos);
+  checkpoint.model.pop_back();
+  CHECK(refusal_of({"", {}}, checkpoint).find("is missing") != std::string::npos);
+}
