@@ -17,6 +17,7 @@ class LossMeter {
   void add(const std::vector<LossValue>& batch) { sums_.add(batch); }
   void reset() { sums_.reset(); }
   LossSums& sums() { return sums_; }
+  const LossSums& sums() const { return sums_; }
 
   // Sum over losses of factor * (sum of weight * mean / sum of weight). A loss that had no items adds nothing; NaN if
   // none had any.

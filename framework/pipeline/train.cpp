@@ -1,18 +1,13 @@
 #include "framework/pipeline/train.h"
 
 #include <chrono>
-#include <cmath>
 #include <cstring>
-#include <limits>
-#include <optional>
 
 #include "framework/pipeline/agreement.h"
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_ranks.h"
-#include "framework/pipeline/device_memory.h"
-#include "framework/pipeline/due.h"
 #include "framework/pipeline/evaluate.h"
-#include "framework/pipeline/loss_meter.h"
+#include "framework/pipeline/loop_state.h"
 #include "framework/pipeline/self_check.h"
 #include "framework/pipeline/train_step.h"
 #include "framework/pipeline/training_state.h"
@@ -24,7 +19,6 @@ namespace tenon::pipeline {
 
 namespace {
 
-const std::string kFigure = "figure.";
 const std::string kScalar = "scalar.";
 
 // What is evaluated and saved.
@@ -52,35 +46,17 @@ class Loop {
         recorder_(recorder),
         stop_signal_(stop_signal),
         resumed_(resumed),
-        log_due_(training.plan->log.every),
-        validation_due_(training.plan->validation.every),
-        checkpoint_due_(training.plan->checkpoint.every),
+        loop_(training),
         agreement_(training.group),
-        step_meter_(training.losses),
-        log_meter_(training.losses),
-        epoch_meter_(training.losses),
         step_(
             training,
             [this](Event event) {
               is_updating_ = is_updating_ || event == Event::optimizer_before;
               announce(event);
             },
-            [this](const StepFigures& figures) { take(figures); }) {
-    if (training.plan->train.average) {
-      average_start_ = training.plan->train.average->start;
-      average_due_ = Due(training.plan->train.average->every);
-    }
-    if (training.group) {
-      state_.rank = static_cast<uint32_t>(training.group->rank());
-      state_.world_size = static_cast<uint32_t>(training.group->size());
-    }
+            [this](const StepFigures& figures) { loop_.take(figures); }) {
     state_.folder = recorder.folder().string();
-    state_.total_steps = training.total_steps;
-    state_.steps_per_epoch = training.steps_per_epoch;
-    state_.total_epochs = (training.total_steps + training.steps_per_epoch - 1) / training.steps_per_epoch;
-    state_.learning_rate = training.schedule.rates(0).learning_rate;
-    state_.read_epoch_loss = [this] { return epoch_meter_.total(); };
-    learn_directions();
+    state_.read_epoch_loss = [this] { return loop_.epoch_meter.total(); };
     check_watched_figure(training.schedule, training.plan->schedule, state_.directions);
   }
 
@@ -131,13 +107,13 @@ class Loop {
   void go_on() {
     recorder_.record(LineKind::checkpoint, state_, {});
     announce(Event::checkpoint_after);
-    checkpoint_due_.restart(now());
+    loop_.checkpoint_due.restart(now());
     take_stop();
-    if (state_.epoch == 0 || has_epoch_ended_) return;
+    if (state_.epoch == 0 || loop_.has_epoch_ended) return;
     use_parameters_of_epoch();
     // Another number of ranks has another number of batches.
-    if (state_.is_epoch_complete) batches_in_epoch_ = training_.train->feed.batches();
-    training_.train->feed.start(state_.epoch, batches_in_epoch_, skipped_in_epoch_);
+    if (state_.is_epoch_complete) loop_.batches_in_epoch = training_.train->feed.batches();
+    training_.train->feed.start(state_.epoch, loop_.batches_in_epoch, loop_.skipped_in_epoch);
     finish_epoch();
   }
 
@@ -146,9 +122,9 @@ class Loop {
     state_.step_in_epoch = 0;
     state_.samples_in_epoch = 0;
     state_.is_epoch_complete = false;
-    has_epoch_ended_ = false;
-    batches_in_epoch_ = 0;
-    epoch_meter_.reset();
+    loop_.has_epoch_ended = false;
+    loop_.batches_in_epoch = 0;
+    loop_.epoch_meter.reset();
     use_parameters_of_epoch();
     announce(Event::epoch_start);
     training_.train->feed.start(state_.epoch);
@@ -163,10 +139,10 @@ class Loop {
   // From where the feed is.
   void finish_epoch() {
     data::Feed& feed = training_.train->feed;
-    while (batches_in_epoch_ < feed.batches() && !is_over()) {
+    while (loop_.batches_in_epoch < feed.batches() && !is_over()) {
       const data::Batch* batch = feed.next();  // null where other ranks alone have a share
-      state_.is_epoch_complete = ++batches_in_epoch_ == feed.batches();
-      const bool is_last = batches_in_epoch_ % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
+      state_.is_epoch_complete = ++loop_.batches_in_epoch == feed.batches();
+      const bool is_last = loop_.batches_in_epoch % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
       const int64_t samples = batch ? batch->size : 0;
       step_samples_ += samples;
       if (is_last && training_.group) propose();
@@ -239,11 +215,11 @@ class Loop {
   }
 
   void finish_step() {
-    const bool with_norm = log_due_.is_due_next(state_, now()) || state_.is_epoch_complete || asked().log;
-    was_skipped_ = false;
+    const bool with_norm = loop_.log_due.is_due_next(state_, now()) || state_.is_epoch_complete || asked().log;
+    loop_.was_skipped = false;
     step_.finish(rates_, with_norm);
     is_updating_ = false;
-    if (!was_skipped_) {
+    if (!loop_.was_skipped) {
       ++state_.step;
       ++state_.step_in_epoch;
       update_average();
@@ -251,34 +227,18 @@ class Loop {
     announce(Event::step_end);
   }
 
-  // What a step gave, when the device has given it.
-  void take(const StepFigures& figures) {
-    was_skipped_ = figures.was_skipped;
-    skipped_steps_ += figures.was_skipped ? 1 : 0;
-    loss_scale_ = figures.loss_scale;
-    gradient_norm_ = figures.gradient_norm;
-    if (figures.was_skipped) return;
-    step_meter_.reset();
-    for (const std::vector<LossValue>& values : figures.losses) {
-      log_meter_.add(values);
-      epoch_meter_.add(values);
-      step_meter_.add(values);
-    }
-    state_.step_loss = step_meter_.total();
-  }
-
   void update_average() {
     if (!training_.average) return;
-    const config::Period& start = *average_start_;
+    const config::Period& start = training_.plan->train.average->start;
     const double passed =
         static_cast<double>(start.unit == config::Period::Unit::epochs ? state_.epoch - 1 : state_.step - 1);
     const bool has_begun = start.unit == config::Period::Unit::never || passed >= start.count;
-    if (average_due_->now(state_, now()) && has_begun) training_.average->update();
+    if (loop_.average_due->now(state_, now()) && has_begun) training_.average->update();
   }
 
   // What happens at its times. Each stage may be asked for by the observers of an earlier one.
   void after_step() {
-    const bool logs = log_due_.now(state_, now());
+    const bool logs = loop_.log_due.now(state_, now());
     if (logs || asked().log) log();
     if (state_.is_epoch_complete) {
       step_.readback().drain();
@@ -288,14 +248,14 @@ class Loop {
       observe_watched_figure(training_.schedule, figures);
     }
     // Who asks the run to end waits for this step, not for a whole validation.
-    const bool validates = validation_due_.now(state_, now());
+    const bool validates = loop_.validation_due.now(state_, now());
     if ((validates || asked().evaluate) && asked().signal == 0) validate();
-    const bool saves = checkpoint_due_.now(state_, now());
+    const bool saves = loop_.checkpoint_due.now(state_, now());
     if (saves || asked().save) save_checkpoint();
     take_stop();
     // Before the epoch is left: where the run is resumed, it has not been.
     const bool is_cut_short = stopping_ && report_.signal != 0 && !state_.is_epoch_complete;
-    if (is_cut_short && last_saved_step_ != state_.step) save_checkpoint();
+    if (is_cut_short && loop_.last_saved_step != state_.step) save_checkpoint();
   }
 
   // One process alone hears of it from its feed.
@@ -312,13 +272,13 @@ class Loop {
   void log() {
     verdict_.log = agreement_.agreed().log = false;
     step_.readback().drain();
-    NamedFigures figures = training_figures(log_meter_);
-    log_meter_.reset();
+    NamedFigures figures = loop_.figures(loop_.log_meter);
+    loop_.log_meter.reset();
     remember(figures);
     announce(Event::log);
     take_scalars(figures);
     recorder_.record(LineKind::step, state_, figures);
-    log_due_.restart(now());
+    loop_.log_due.restart(now());
   }
 
   // All sets, and then one validation_end, so that an observer of it sees the figures of all. A signal ends it without.
@@ -353,7 +313,7 @@ class Loop {
     take_scalars(lines.back());
     for (const NamedFigures& line : lines) recorder_.record(LineKind::validation, state_, line);
     agree_now();
-    validation_due_.restart(now());
+    loop_.validation_due.restart(now());
   }
 
   void save_checkpoint() {
@@ -378,23 +338,23 @@ class Loop {
       const auto save = [&] { recorder_.save_checkpoint(state_, training_.model.tensors(), saved); };
       training_.group ? training_.group->let_first_work(save) : save();
     }
-    last_saved_step_ = state_.step;
+    loop_.last_saved_step = state_.step;
     recorder_.record(LineKind::checkpoint, state_, {});
     announce(Event::checkpoint_after);
     agree_now();  // that it has been written
-    checkpoint_due_.restart(now());
+    loop_.checkpoint_due.restart(now());
   }
 
   // The run's last figures and checkpoint are of its last weights.
   void finish() {
     const bool validates = training_.plan->validation.every.unit != config::Period::Unit::never;
     if (validates && state_.validated_step != state_.step && asked().signal == 0) validate();
-    if (last_saved_step_ != state_.step) save_checkpoint();
+    if (loop_.last_saved_step != state_.step) save_checkpoint();
   }
 
   // What training has reached is not lost with a run that fails, as long as it is sound.
   void save_after_failure() noexcept {
-    if (is_updating_ || last_saved_step_ >= state_.step || state_.step == 0) return;
+    if (is_updating_ || loop_.last_saved_step >= state_.step || state_.step == 0) return;
     try {
       const AveragedWeights averaged(training_.average.get());
       if (!find_non_finite(training_.model.tensors(), /*only_trainable=*/false).empty()) return;
@@ -405,18 +365,8 @@ class Loop {
     }
   }
 
-  NamedFigures training_figures(const LossMeter& meter) const {
-    NamedFigures figures{{"train/loss", meter.total()}};
-    for (const auto& [name, value] : meter.parts()) figures.emplace_back("train/" + name, value);
-    figures.emplace_back("train/learning_rate", state_.learning_rate);
-    if (!std::isnan(gradient_norm_)) figures.emplace_back("train/gradient_norm", gradient_norm_);
-    if (training_.scaler) figures.emplace_back("train/loss_scale", loss_scale_);
-    if (training_.may_skip_steps()) figures.emplace_back("train/skipped_steps", skipped_steps_);
-    if (const auto peak = peak_memory_mib(training_.device)) figures.emplace_back("train/device_memory_mib", *peak);
-    return figures;
-  }
   NamedFigures epoch_figures() {
-    NamedFigures figures = training_figures(epoch_meter_);
+    NamedFigures figures = loop_.figures(loop_.epoch_meter);
     const data::Feed& feed = training_.train->feed;
     const bool is_of_all = !training_.group || !feed.may_skip();
     training_.train->add_skipped(figures, is_of_all ? feed.skipped() : agreement_.add_up(feed.skipped()));
@@ -435,7 +385,7 @@ class Loop {
     }
     agree_now();
     take_stop();
-    has_epoch_ended_ = state_.is_epoch_complete;
+    loop_.has_epoch_ended = state_.is_epoch_complete;
   }
 
   // Turns the first request to stop into the end of the loop. One that comes with the last step changes nothing.
@@ -451,48 +401,17 @@ class Loop {
     announce(Event::stop_requested);
   }
 
-  // Everything in it is between two steps. Both ways go through one list, so that neither forgets anything.
-  template <class Visit>
-  void visit_progress(Visit&& visit) {
-    Ballot& asked = agreement_.agreed();
-    visit("epoch", state_.epoch);
-    visit("step", state_.step);
-    visit("step_in_epoch", state_.step_in_epoch);
-    visit("samples_in_epoch", state_.samples_in_epoch);
-    visit("batches_in_epoch", batches_in_epoch_);
-    visit("is_epoch_complete", state_.is_epoch_complete);
-    visit("has_epoch_ended", has_epoch_ended_);
-    visit("validated_step", state_.validated_step);
-    visit("time_s", state_.time_s);
-    visit("learning_rate", state_.learning_rate);
-    visit("step_loss", state_.step_loss);
-    visit("gradient_norm", gradient_norm_);
-    visit("loss_scale", loss_scale_);
-    visit("skipped_steps", skipped_steps_);
-    visit("asked.evaluate", asked.evaluate);
-    visit("asked.log", asked.log);
-    visit("asked.save", asked.save);
-    visit("asked.stop", asked.stop);
-  }
-
-  // Called by all ranks.
+  // Between two steps; called by all ranks.
   SavedState save_state() {
     SavedState saved;
     const Ballot requests = asked();
-    // A stop that was acted on is over.
-    agreement_.agreed().stop = requests.stop && !stopping_;
-    visit_progress([&](const char* name, const auto& value) { saved.numbers[name] = static_cast<double>(value); });
-    agreement_.agreed().stop = requests.stop;
-    step_.save(saved);
-    for (const auto& [name, value] : state_.figures) saved.numbers[kFigure + name] = value;
+    saved.numbers["asked.evaluate"] = requests.evaluate;
+    saved.numbers["asked.log"] = requests.log;
+    saved.numbers["asked.save"] = requests.save;
+    saved.numbers["asked.stop"] = requests.stop && !stopping_;  // one that was acted on is over
     for (const auto& [name, value] : verdict_.scalars) saved.numbers[kScalar + name] = value;
-    log_due_.save("log", saved);
-    validation_due_.save("validation", saved);
-    checkpoint_due_.save("checkpoint", saved);
-    if (average_due_) average_due_->save("average", saved);
-    log_meter_.sums().save("log", saved);
-    epoch_meter_.sums().save("epoch", saved);
-
+    loop_.save(saved);
+    step_.save(saved);
     OwnState own{{"reason", verdict_.reason}, {"skipped", std::to_string(training_.train->feed.skipped())}};
     visit_states([&](const std::string& name, Observer& observer) { own[name] = observer.save_state(); });
     save_training(training_, own, saved);
@@ -502,32 +421,22 @@ class Loop {
   void load_state() {
     const SavedState& saved = resumed_->state;
     const OwnState own = load_training(training_, resumed_->model, saved);
-    visit_progress([&]<class T>(const char* name, T& value) { value = static_cast<T>(saved.number(name)); });
+    loop_.load(saved);
     step_.load(saved);
-    for (const auto& [name, value] : saved.numbers) {
-      if (name.starts_with(kFigure)) state_.figures[name.substr(kFigure.size())] = value;
-      if (name.starts_with(kScalar) && state_.rank == 0) verdict_.scalars[name.substr(kScalar.size())] = value;
-    }
-    log_due_.load("log", saved);
-    validation_due_.load("validation", saved);
-    checkpoint_due_.load("checkpoint", saved);
-    if (average_due_) average_due_->load("average", saved);
-    log_meter_.sums().load("log", saved);
-    epoch_meter_.sums().load("epoch", saved);
-    last_saved_step_ = state_.step;
     start_ = std::chrono::steady_clock::now() - std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                     std::chrono::duration<double>(state_.time_s));
     Ballot& asked = agreement_.agreed();
     asked.time_s = state_.time_s;
-    if (!training_.group) {
-      verdict_.stop = asked.stop;
-      verdict_.save = asked.save;
-      verdict_.evaluate = asked.evaluate;
-      verdict_.log = asked.log;
-    }
+    // Of several ranks all act on what they agree on, one process on what it asks itself.
+    (training_.group ? asked.evaluate : verdict_.evaluate) = saved.count("asked.evaluate") != 0;
+    (training_.group ? asked.log : verdict_.log) = saved.count("asked.log") != 0;
+    (training_.group ? asked.save : verdict_.save) = saved.count("asked.save") != 0;
+    (training_.group ? asked.stop : verdict_.stop) = saved.count("asked.stop") != 0;
+    for (const auto& [name, value] : saved.numbers)
+      if (name.starts_with(kScalar) && state_.rank == 0) verdict_.scalars[name.substr(kScalar.size())] = value;
     if (own.empty()) return;  // a rank that the run did not have
     verdict_.reason = own.at("reason");
-    skipped_in_epoch_ = std::stoll(own.at("skipped"));
+    loop_.skipped_in_epoch = std::stoll(own.at("skipped"));
     visit_states([&](const std::string& name, Observer& observer) {
       if (const auto found = own.find(name); found != own.end()) observer.load_state(found->second);
     });
@@ -590,59 +499,22 @@ class Loop {
     return position;
   }
 
-  void learn_directions() {
-    state_.directions = {{"train/learning_rate", 0}, {"train/gradient_norm", 0}};
-    if (training_.scaler) state_.directions["train/loss_scale"] = 0;
-    if (training_.may_skip_steps()) state_.directions["train/skipped_steps"] = -1;
-    if (training_.train->feed.may_skip()) state_.directions["train/skipped_samples"] = -1;
-    if (!training_.device.is_cpu()) state_.directions["train/device_memory_mib"] = -1;
-    learn_loss_directions("train/");
-    for (const auto& data : training_.validation) {
-      learn_loss_directions(data->name() + "/");
-      if (data->feed.may_skip()) state_.directions[data->name() + "/skipped_samples"] = -1;
-      for (size_t i = 0; i < training_.metrics.size(); ++i)
-        for (size_t k = 0; k < training_.figure_names[i].size(); ++k)
-          state_.directions[data->name() + "/" + training_.figure_names[i][k]] =
-              training_.metrics[i].figures()[k].direction;
-    }
-  }
-
-  void learn_loss_directions(const std::string& prefix) {
-    state_.directions[prefix + "loss"] = -1;
-    for (const auto& [name, value] : log_meter_.parts()) state_.directions[prefix + name] = -1;
-  }
-
   Training& training_;
   const std::vector<Observer*>& observers_;
   Announcer announcer_;
   Recorder& recorder_;
   const std::atomic<int>& stop_signal_;
   const Checkpoint* resumed_;  // null: the run begins
-  Due log_due_;
-  Due validation_due_;
-  Due checkpoint_due_;
+  LoopState loop_;
+  RunState& state_ = loop_.run;
   Agreement agreement_;
   int64_t step_samples_ = 0;  // of this rank
-  LossMeter step_meter_;      // of the last step
-  LossMeter log_meter_;       // since the last log
-  LossMeter epoch_meter_;     // since the epoch began
   TrainStep step_;
   optimization::StepRates rates_;  // of the step in hand
-  std::optional<config::Period> average_start_;
-  std::optional<Due> average_due_;
-  double gradient_norm_ = std::numeric_limits<double>::quiet_NaN();  // of the last step whose norm was asked for
-  double loss_scale_ = 1;
-  double skipped_steps_ = 0;
-  bool was_skipped_ = false;      // the step just done
-  int64_t batches_in_epoch_ = 0;  // that the feed has given
-  int64_t skipped_in_epoch_ = 0;  // samples of them that it lacked, where the run is resumed
-  bool has_epoch_ended_ = false;  // epoch_end was announced
-  RunState state_;
   Verdict verdict_;
   RunReport report_;
   bool stopping_ = false;
   bool is_updating_ = false;  // between optimizer_before and the step's end, when the weights are of no step
-  int64_t last_saved_step_ = -1;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

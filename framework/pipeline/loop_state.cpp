@@ -1,0 +1,125 @@
+#include "framework/pipeline/loop_state.h"
+
+#include <cmath>
+
+#include "framework/pipeline/device_memory.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+const std::string kFigure = "figure.";
+
+}  // namespace
+
+LoopState::LoopState(const Training& of)
+    : training(of),
+      step_meter(of.losses),
+      log_meter(of.losses),
+      epoch_meter(of.losses),
+      log_due(of.plan->log.every),
+      validation_due(of.plan->validation.every),
+      checkpoint_due(of.plan->checkpoint.every) {
+  if (of.plan->train.average) average_due = Due(of.plan->train.average->every);
+  if (of.group) {
+    run.rank = static_cast<uint32_t>(of.group->rank());
+    run.world_size = static_cast<uint32_t>(of.group->size());
+  }
+  run.total_steps = of.total_steps;
+  run.steps_per_epoch = of.steps_per_epoch;
+  run.total_epochs = (of.total_steps + of.steps_per_epoch - 1) / of.steps_per_epoch;
+  run.learning_rate = of.schedule.rates(0).learning_rate;
+  learn_directions();
+}
+
+void LoopState::take(const StepFigures& figures) {
+  was_skipped = figures.was_skipped;
+  skipped_steps += figures.was_skipped ? 1 : 0;
+  loss_scale = figures.loss_scale;
+  gradient_norm = figures.gradient_norm;
+  if (figures.was_skipped) return;
+  step_meter.reset();
+  for (const std::vector<LossValue>& values : figures.losses) {
+    log_meter.add(values);
+    epoch_meter.add(values);
+    step_meter.add(values);
+  }
+  run.step_loss = step_meter.total();
+}
+
+NamedFigures LoopState::figures(const LossMeter& losses) const {
+  NamedFigures figures{{"train/loss", losses.total()}};
+  for (const auto& [name, value] : losses.parts()) figures.emplace_back("train/" + name, value);
+  figures.emplace_back("train/learning_rate", run.learning_rate);
+  if (!std::isnan(gradient_norm)) figures.emplace_back("train/gradient_norm", gradient_norm);
+  if (training.scaler) figures.emplace_back("train/loss_scale", loss_scale);
+  if (training.may_skip_steps()) figures.emplace_back("train/skipped_steps", skipped_steps);
+  if (const auto peak = peak_memory_mib(training.device)) figures.emplace_back("train/device_memory_mib", *peak);
+  return figures;
+}
+
+void LoopState::learn_directions() {
+  run.directions = {{"train/learning_rate", 0}, {"train/gradient_norm", 0}};
+  if (training.scaler) run.directions["train/loss_scale"] = 0;
+  if (training.may_skip_steps()) run.directions["train/skipped_steps"] = -1;
+  if (training.train->feed.may_skip()) run.directions["train/skipped_samples"] = -1;
+  if (!training.device.is_cpu()) run.directions["train/device_memory_mib"] = -1;
+  learn_loss_directions("train/");
+  for (const auto& data : training.validation) {
+    learn_loss_directions(data->name() + "/");
+    if (data->feed.may_skip()) run.directions[data->name() + "/skipped_samples"] = -1;
+    for (size_t i = 0; i < training.metrics.size(); ++i)
+      for (size_t k = 0; k < training.figure_names[i].size(); ++k)
+        run.directions[data->name() + "/" + training.figure_names[i][k]] = training.metrics[i].figures()[k].direction;
+  }
+}
+
+void LoopState::learn_loss_directions(const std::string& prefix) {
+  run.directions[prefix + "loss"] = -1;
+  for (const auto& [name, value] : log_meter.parts()) run.directions[prefix + name] = -1;
+}
+
+// Both ways go through this one list, so that neither forgets anything.
+template <class Self, class Visit>
+void LoopState::visit_counters(Self& self, Visit&& visit) {
+  visit("epoch", self.run.epoch);
+  visit("step", self.run.step);
+  visit("step_in_epoch", self.run.step_in_epoch);
+  visit("samples_in_epoch", self.run.samples_in_epoch);
+  visit("batches_in_epoch", self.batches_in_epoch);
+  visit("is_epoch_complete", self.run.is_epoch_complete);
+  visit("has_epoch_ended", self.has_epoch_ended);
+  visit("validated_step", self.run.validated_step);
+  visit("time_s", self.run.time_s);
+  visit("learning_rate", self.run.learning_rate);
+  visit("step_loss", self.run.step_loss);
+  visit("gradient_norm", self.gradient_norm);
+  visit("loss_scale", self.loss_scale);
+  visit("skipped_steps", self.skipped_steps);
+}
+
+void LoopState::save(SavedState& saved) const {
+  visit_counters(*this, [&](const char* name, auto value) { saved.numbers[name] = static_cast<double>(value); });
+  for (const auto& [name, value] : run.figures) saved.numbers[kFigure + name] = value;
+  log_due.save("log", saved);
+  validation_due.save("validation", saved);
+  checkpoint_due.save("checkpoint", saved);
+  if (average_due) average_due->save("average", saved);
+  log_meter.sums().save("log", saved);
+  epoch_meter.sums().save("epoch", saved);
+}
+
+void LoopState::load(const SavedState& saved) {
+  visit_counters(*this, [&]<class T>(const char* name, T& value) { value = static_cast<T>(saved.number(name)); });
+  for (const auto& [name, value] : saved.numbers)
+    if (name.starts_with(kFigure)) run.figures[name.substr(kFigure.size())] = value;
+  log_due.load("log", saved);
+  validation_due.load("validation", saved);
+  checkpoint_due.load("checkpoint", saved);
+  if (average_due) average_due->load("average", saved);
+  log_meter.sums().load("log", saved);
+  epoch_meter.sums().load("epoch", saved);
+  last_saved_step = run.step;
+}
+
+}  // namespace tenon::pipeline
