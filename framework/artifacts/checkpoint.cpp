@@ -63,6 +63,9 @@ CheckpointStore::CheckpointStore(fs::path folder, int64_t keep) : folder_(std::m
 fs::path CheckpointStore::write(const CheckpointContents& contents) {
   TENON_CHECK(contents.epoch >= 0 && contents.step >= 0, "epoch " << contents.epoch << ", step " << contents.step);
   const std::string name = print_folder_name(contents.step);
+  const bool can_be_resumed = !contents.state.empty();
+  std::error_code ignored;
+  if (!can_be_resumed && fs::exists(folder_ / name, ignored)) return folder_ / name;
   DurableFolder folder(folder_ / name, kKind);
   // "pt": Python libraries read this as tensors of PyTorch.
   const Metadata metadata{{"format", "pt"}};
@@ -87,7 +90,7 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   write_file_durably(folder.temporary() / kManifestDigestFile, print_manifest_digest(text), kKind);
   folder.commit();
   replace_link_durably(folder_ / kLatest, name, kKind);
-  remove_oldest();
+  if (can_be_resumed) remove_oldest();
   return folder_ / name;
 }
 

@@ -41,7 +41,7 @@ class CheckpointStore {
 
   // Writes a checkpoint, points `latest` at it, and only then removes the oldest beyond `keep`. One of the same step is
   // replaced. Contents that are equal give equal bytes. Returns the checkpoint's folder. If it throws, the checkpoints
-  // there were are intact.
+  // there were are intact. One of weights alone takes no other's place: nothing is replaced or removed.
   std::filesystem::path write(const CheckpointContents& contents);
 
  private:

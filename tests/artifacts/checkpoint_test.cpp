@@ -37,9 +37,16 @@ TEST_CASE("a checkpoint comes back with its tensors, counters and figures") {
   CheckpointStore store(scratch.path(), 3);
   const ExampleModel model(120);
   const Figures figures = {{"train/loss", 0.1}, {"a", std::nan("")}, {"b", -INFINITY}};
-  const auto path = store.write({.epoch = 2, .step = 120, .figures = figures, .model = model.views});
+  const auto path = store.write({.epoch = 2,
+                                 .step = 120,
+                                 .figures = figures,
+                                 .model = model.views,
+                                 .training = model.views,
+                                 .state = {{"time_s", 0.1}, {"norm", std::nan("")}},
+                                 .texts = {{"plan.toml", "[run]\n"}}});
   CHECK(path == scratch / "step-00000120");
-  CHECK(list_names(path) == Names{"manifest.json", "manifest.sha256", "model.safetensors"});
+  CHECK(list_names(path) ==
+        Names{"manifest.json", "manifest.sha256", "model.safetensors", "plan.toml", "training.safetensors"});
   const CheckpointManifest manifest = verify_checkpoint(path);
   CHECK(manifest.epoch == 2);
   CHECK(manifest.step == 120);
@@ -47,7 +54,10 @@ TEST_CASE("a checkpoint comes back with its tensors, counters and figures") {
   CHECK(std::isnan(manifest.figures[0].second));
   CHECK(manifest.figures[1] == std::pair<std::string, double>("b", -INFINITY));
   CHECK(manifest.figures[2] == std::pair<std::string, double>("train/loss", 0.1));
-  REQUIRE(manifest.files.size() == 1);
+  CHECK(manifest.state.size() == 2);
+  CHECK(manifest.state.at("time_s") == 0.1);
+  CHECK(std::isnan(manifest.state.at("norm")));
+  REQUIRE(manifest.files.size() == 3);
   CHECK(manifest.files[0].bytes == std::filesystem::file_size(path / kModelFile));
   CHECK(read_first(path) == 120.5f);
   CHECK(SafetensorsFile(path / kModelFile).metadata() == Metadata{{"format", "pt"}});
@@ -70,6 +80,21 @@ TEST_CASE("only the newest are kept") {
   CheckpointStore store(scratch.path(), 2);
   for (const int64_t step : {9, 10, 99'999'999, 100'000'000}) write_example(store, step);
   CHECK(list_names(scratch.path()) == Names{"latest", "step-100000000", "step-99999999"});
+}
+
+TEST_CASE("weights alone take the place of no checkpoint that a run can go on from") {
+  const Scratch scratch;
+  CheckpointStore store(scratch.path(), 1);
+  write_example(store, 4);
+  const ExampleModel model(5);
+  store.write({.epoch = 1, .step = 4, .figures = {}, .model = model.views});
+  CHECK(verify_checkpoint(scratch / "step-00000004").state.at("step") == 4);
+  store.write({.epoch = 1, .step = 5, .figures = {}, .model = model.views});
+  CHECK(list_names(scratch.path()) == Names{"latest", "step-00000004", "step-00000005"});
+  CHECK(list_checkpoints(scratch.path()) ==
+        std::vector<std::filesystem::path>{scratch / "step-00000005", scratch / "step-00000004"});
+  write_example(store, 6);
+  CHECK(list_names(scratch.path()) == Names{"latest", "step-00000006"});
 }
 
 TEST_CASE("the one that latest points at is never removed") {
@@ -149,7 +174,8 @@ TEST_CASE("a file that is missing, longer, shorter or no file is named") {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), 1);
   const auto path = write_example(store, 1);
-  for (const std::string name : {"manifest.json", "manifest.sha256", "model.safetensors"}) {
+  for (const std::string name :
+       {"manifest.json", "manifest.sha256", "model.safetensors", "plan.toml", "training.safetensors"}) {
     const std::string whole = read_all(path / name);
     std::filesystem::remove(path / name);
     CHECK(contains(verify(path), name + ": is missing"));
@@ -158,10 +184,10 @@ TEST_CASE("a file that is missing, longer, shorter or no file is named") {
     std::filesystem::remove(path / name);
     for (const size_t size : {size_t{0}, whole.size() / 2, whole.size() - 1}) {
       write_all(path / name, whole.substr(0, size));
-      CHECK(contains(verify(path), name == "model.safetensors" ? name + ": has " : "manifest.json: its SHA-256 is "));
+      CHECK(contains(verify(path), name.starts_with("manifest") ? "manifest.json: its SHA-256 is " : name + ": has "));
     }
     write_all(path / name, whole + "\n");
-    CHECK(contains(verify(path), name == "model.safetensors" ? name + ": has " : "manifest.json: its SHA-256 is "));
+    CHECK(contains(verify(path), name.starts_with("manifest") ? "manifest.json: its SHA-256 is " : name + ": has "));
     write_all(path / name, whole);
     CHECK(verify(path) == "");
   }
@@ -174,9 +200,9 @@ TEST_CASE("two hundred flipped bits are each found, with the name of the file") 
   const auto path = write_example(store, 1);
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {
-    // Each file a third of the rounds, however small it is.
-    const std::string name =
-        std::vector<std::string>{"manifest.json", "manifest.sha256", "model.safetensors"}[round % 3];
+    // Each file a fifth of the rounds, however small it is.
+    const std::string name = std::vector<std::string>{"manifest.json", "manifest.sha256", "model.safetensors",
+                                                      "plan.toml", "training.safetensors"}[round % 5];
     const std::string whole = read_all(path / name);
     std::string damaged = whole;
     const size_t place = random() % whole.size();

@@ -22,7 +22,13 @@ struct ExampleModel {
 
 inline std::filesystem::path write_example(CheckpointStore& store, int64_t step, int64_t size = 100) {
   const ExampleModel model(step, size);
-  return store.write({.epoch = 1, .step = step, .figures = {{"train/loss", 0.25}}, .model = model.views});
+  return store.write({.epoch = 1,
+                      .step = step,
+                      .figures = {{"train/loss", 0.25}},
+                      .model = model.views,
+                      .training = model.views,
+                      .state = {{"step", static_cast<double>(step)}},
+                      .texts = {{"plan.toml", "[run]\n"}}});
 }
 
 }  // namespace tenon::artifacts

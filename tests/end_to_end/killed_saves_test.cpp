@@ -1,0 +1,169 @@
+// A run that is killed, or whose disk fails, at one of the system calls by which it saves: the checkpoint before stays
+// whole, and the run can go on. By strace(1), which kills or fails a call by its number.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kRunFile = R"([run]
+deterministic = true
+threads = 1
+[model]
+use = "mlp"
+params = { hidden = [8] }
+[data]
+batch_size = 24
+workers = 0
+[data.train]
+use = "digits"
+[[loss]]
+use = "cross_entropy"
+[train]
+steps = 6
+[checkpoint]
+every = "2 steps"
+keep = 1
+[optimizer]
+use = "sgd"
+lr = 0.1
+)";
+
+constexpr const char* kChanging =
+    "openat,write,fsync,rename,renameat2,mkdir,symlink,unlink,unlinkat,rmdir,ftruncate,fallocate";
+
+// One call of a program: the count-th of this name on its thread.
+struct Call {
+  std::string name;
+  int count;
+};
+
+std::vector<std::string> arguments_of(const std::string& name, int processes, const std::string& resume = "") {
+  const fs::path file = write_file(fs::path(TENON_TEST_DIR) / "saving.toml", kRunFile);
+  std::vector<std::string> arguments{"--config",    file.string(),
+                                     "--processes", std::to_string(processes),
+                                     "--set",       "run.name=\"" + name + "\"",
+                                     "--set",       "run.output_dir=\"" TENON_TEST_DIR "/saves\""};
+  if (!resume.empty()) arguments.insert(arguments.end(), {"--resume", resume});
+  return arguments;
+}
+
+fs::path runs_of(const std::string& name) { return fs::path(TENON_TEST_DIR) / "saves" / name; }
+
+fs::path newest_run_of(const std::string& name) {
+  fs::path newest;
+  std::error_code error;  // the process may have been killed before it made one
+  for (const fs::directory_entry& run : fs::directory_iterator(runs_of(name), error))
+    newest = std::max(newest, run.path());
+  return newest;
+}
+
+std::string strace(const std::string& how) {
+  return std::string("strace -f -qq -y -o strace.txt -e trace=") + kChanging + " " + how;
+}
+
+// "4711 write(7</some/checkpoints/file>, ..." of the thread that saves.
+std::vector<Call> find_saving_calls() {
+  std::ifstream trace(fs::path(TENON_TEST_DIR) / "strace.txt");
+  std::map<std::string, std::map<std::string, int>> counts;  // by thread and name
+  std::vector<Call> calls;
+  for (std::string line; std::getline(trace, line);) {
+    std::istringstream words(line);
+    std::string thread, call;
+    words >> thread >> call;
+    const size_t open = call.find('(');
+    if (open == std::string::npos) continue;  // the end of a call that was interrupted, or of a thread
+    const std::string name = call.substr(0, open);
+    const int count = ++counts[thread][name];
+    const bool changes = name != "openat" || line.find("O_CREAT") != std::string::npos;
+    if (changes && line.find("/checkpoints/") != std::string::npos) calls.push_back({name, count});
+  }
+  return calls;
+}
+
+// A run that failed may leave weights alone, too.
+bool has_checkpoint(const fs::path& run) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints", error))
+    if (entry.path().filename().string().starts_with("step-") && fs::exists(entry.path() / "training.safetensors"))
+      return true;
+  return false;
+}
+
+void go_on(const std::string& name, int processes, const std::string& expected) {
+  const bool has_saved = has_checkpoint(newest_run_of(name));
+  const Outcome outcome = run_host(arguments_of(name, processes, "auto"));
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  const bool goes_on = outcome.output.find("resumed from") != std::string::npos;
+  const bool had_ended = outcome.output.find("has finished") != std::string::npos;
+  CHECK((goes_on || had_ended) == has_saved);
+  CHECK(outcome.errors.find("SHA-256") == std::string::npos);  // no checkpoint was found damaged
+  CHECK(read_file(newest_run_of(name) / "checkpoints/latest/model.safetensors") == expected);
+}
+
+// TENON_EVERY_CALL=1: all calls; else some of them.
+size_t stride() { return std::getenv("TENON_EVERY_CALL") ? 1 : 29; }
+
+}  // namespace
+
+TEST_CASE("a run may be killed at any call of a save") {
+  for (const int processes : {1, 2}) {
+    CAPTURE(processes);
+    fs::remove_all(runs_of("whole"));
+    REQUIRE(run_host(arguments_of("whole", processes), strace("")).exit_code == 0);
+    const std::string expected = read_file(newest_run_of("whole") / "checkpoints/latest/model.safetensors");
+    const std::vector<Call> calls = find_saving_calls();
+    CHECK(calls.size() > 100);
+    for (size_t i = 0; i < calls.size(); i += stride()) {
+      CAPTURE(calls[i].name);
+      CAPTURE(calls[i].count);
+      fs::remove_all(runs_of("killed"));
+      const Outcome killed =
+          run_host(arguments_of("killed", processes),
+                   strace("-e inject=" + calls[i].name + ":signal=KILL:when=" + std::to_string(calls[i].count)));
+      // Of several processes the call may be another one's than rank 0's.
+      CHECK(killed.exit_code == (processes == 1 || killed.exit_code == 137 ? 137 : 6));
+      go_on("killed", processes, expected);
+    }
+  }
+}
+
+TEST_CASE("a disk may fail or be full at any call of a save") {
+  fs::remove_all(runs_of("whole"));
+  REQUIRE(run_host(arguments_of("whole", 1), strace("")).exit_code == 0);
+  const std::string expected = read_file(newest_run_of("whole") / "checkpoints/latest/model.safetensors");
+  const std::vector<Call> calls = find_saving_calls();
+  size_t reported = 0, tried = 0;
+  for (size_t i = 0; i < calls.size(); i += stride())
+    for (const std::string reason : {"ENOSPC", "EIO"}) {
+      CAPTURE(calls[i].name);
+      CAPTURE(calls[i].count);
+      CAPTURE(reason);
+      fs::remove_all(runs_of("failed"));
+      const Outcome failed = run_host(
+          arguments_of("failed", 1),
+          strace("-e inject=" + calls[i].name + ":error=" + reason + ":when=" + std::to_string(calls[i].count)));
+      CAPTURE(failed.errors);
+      ++tried;
+      // What a failed removal leaves does not hurt; anything else is told.
+      if (failed.exit_code != 0) {
+        ++reported;
+        CHECK(failed.exit_code == 5);
+        CHECK(failed.errors.find("/checkpoints/") != std::string::npos);
+        CHECK(failed.errors.find(reason == "EIO" ? "Input/output error" : "No space left on device") !=
+              std::string::npos);
+      }
+      go_on("failed", 1, expected);
+    }
+  CHECK(reported * 2 > tried);
+}
