@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "framework/artifacts/safetensors.h"
 #include "framework/pipeline/load_weights.h"
 #include "framework/support/error.h"
 #include "framework/support/sha256.h"
@@ -64,11 +65,16 @@ Batch make_batch(const Case& of, int64_t step) {
           (torch::arange(kBatch) * 3 + step).remainder(kClasses)};
 }
 
-Model make_network(const Case& of, torch::Dtype dtype) {
+Model open_resnet(const Case& of) {
   Model model = open_model(
       "resnet",
       {{"depth", of.depth}, {"channels", of.channels}, {"classes", kClasses}, {"stem", of.stem}, {"width", of.width}});
   model.build();
+  return model;
+}
+
+Model make_network(const Case& of, torch::Dtype dtype) {
+  Model model = open_resnet(of);
   const torch::NoGradGuard no_gradient;
   for (size_t i = 0; i < model.tensors().size(); ++i) {
     const NamedTensor& named = model.tensors()[i];
@@ -224,6 +230,28 @@ TEST_CASE("resnet has torchvision's tensors at each depth, so that its weights l
     std::string text;
     for (const std::string& line : lines) text += line;
     CHECK(tenon::support::sha256(text) == inventory.digest);
+  }
+}
+
+TEST_CASE("resnet loads a file of half precision, with a wrapper's prefix, and without the counters of batch norms") {
+  const Model from = make_network(kCases[0], torch::kFloat);
+  std::vector<at::Tensor> halves;  // keeps alive what the views point to
+  std::vector<tenon::artifacts::TensorView> views;
+  for (const auto& [name, tensor, trainable] : from.tensors()) {
+    if (!tensor.is_floating_point()) continue;
+    const at::Tensor& half = halves.emplace_back(tensor.detach().to(torch::kHalf).contiguous());
+    views.push_back({"_orig_mod.module." + name, TENON_FLOAT16, half.sizes().vec(),
+                     static_cast<const std::byte*>(half.const_data_ptr()), half.nbytes()});
+  }
+  const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "resnet18.safetensors";
+  tenon::artifacts::write_safetensors(file, views, {}, tenon::support::ErrorKind::checkpoint);
+  const Model to = open_resnet(kCases[0]);
+  tenon::pipeline::load_weights(file, to.tensors());
+  for (size_t i = 0; i < to.tensors().size(); ++i) {
+    const at::Tensor& found = to.tensors()[i].tensor;
+    CAPTURE(to.tensors()[i].name);
+    const at::Tensor expected = from.tensors()[i].tensor.to(torch::kHalf).to(found.scalar_type());
+    CHECK(torch::equal(found, found.is_floating_point() ? expected : torch::zeros_like(found)));
   }
 }
 
