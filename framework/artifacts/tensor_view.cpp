@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/artifacts/safetensors_header.h"
+#include "framework/artifacts/safetensors_limits.h"
 
 namespace tenon::artifacts {
 
@@ -51,6 +52,10 @@ std::optional<uint64_t> count_bytes(const std::vector<int64_t>& shape, uint64_t 
 
 std::optional<std::string> find_name_mistake(std::string_view name) {
   if (name == kMetadataKey) return "the format keeps this name for itself";
+  if (name.size() > kLongestTensorName) {
+    return "the name has " + std::to_string(name.size()) + " bytes; a file holds at most " +
+           std::to_string(kLongestTensorName);
+  }
   try {
     static_cast<void>(nlohmann::json(name).dump());
   } catch (const nlohmann::json::type_error&) {
