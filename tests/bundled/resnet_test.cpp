@@ -260,7 +260,8 @@ TEST_CASE("resnet begins with torchvision's distributions") {
   Model model = open_model("resnet");
   model.build();
   for (const auto& [name, tensor, trainable] : model.tensors()) {
-    CAPTURE(name);
+    const std::string tensor_name = name;  // clang captures no structured binding
+    CAPTURE(tensor_name);
     if (tensor.dim() == 4) {
       const auto fan_out = static_cast<double>(tensor.size(0) * tensor.size(2) * tensor.size(3));
       CHECK(tensor.std().item<double>() == doctest::Approx(std::sqrt(2 / fan_out)).epsilon(0.04));
@@ -316,7 +317,8 @@ TEST_CASE("resnet takes images of any size") {
     const Model model = make_small({{"stem", stem}, {"channels", int64_t{2}}});
     const std::vector<std::pair<int64_t, int64_t>> sizes = {{1, 1}, {7, 2}, {33, 20}};
     for (const auto& [height, width] : sizes) {
-      CAPTURE(height);
+      const int64_t image_height = height;
+      CAPTURE(image_height);
       CHECK(model.forward({}, {torch::rand({2, 2, height, width})})[0].sizes() == at::IntArrayRef({2, kClasses}));
     }
   }
