@@ -27,8 +27,8 @@ std::vector<std::string> option_names(const po::options_description& options) {
   throw Error(ErrorKind::configuration, "command line: " + what + "; expected " + expected + ", see host --help");
 }
 
-const std::vector<std::string> kCommands = {"evaluate", "predict", "overfit",  "lr-find", "data",
-                                            "pack",     "plugins", "describe", "note",    "validate"};
+const std::vector<std::string> kCommands = {"evaluate", "predict",  "overfit", "lr-find",  "data",       "pack",
+                                            "plugins",  "describe", "note",    "validate", "checkpoint", "export"};
 
 // Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
 void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
@@ -256,6 +256,54 @@ CommandLine parse_lr_find(int argc, const char* const* argv) {
   return line;
 }
 
+CommandLine parse_checkpoint(int argc, const char* const* argv) {
+  const std::vector<std::string> words{"show", "verify", "diff"};
+  const std::string expected = "host checkpoint show PATH, host checkpoint verify PATH or host checkpoint diff A B";
+  const std::string word = argc > 2 ? argv[2] : "";
+  CommandLine line;
+  if (word == "show")
+    line.action = CommandLine::Action::show_checkpoint;
+  else if (word == "verify")
+    line.action = CommandLine::Action::verify_checkpoint;
+  else if (word == "diff")
+    line.action = CommandLine::Action::diff_checkpoints;
+  else if (word.empty())
+    refuse("checkpoint does not say what to do", expected);
+  else
+    refuse("checkpoint " + word + " is not a command" + support::suggest_name(word, words), expected);
+  const int paths = word == "diff" ? 2 : 1;
+  for (int i = 3; i < 3 + paths; ++i)
+    if (argc <= i || argv[i][0] == '-')
+      refuse("checkpoint " + word + " has " + (i > 3 ? "one path" : "no path"), expected);
+  line.file = argv[3];
+  if (paths == 2) line.other_file = argv[4];
+  const po::variables_map given = parse(argc - 2 - paths, argv + 2 + paths, make_checkpoint_options());
+  if (given.count("json")) line.format = CommandLine::Format::json;
+  return line;
+}
+
+CommandLine parse_export(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::export_weights;
+  po::options_description options = make_export_options();
+  add_run_file_options(options);
+  const po::variables_map given = parse(argc - 1, argv + 1, options);
+  for (const char* needed : {"config", "output"})
+    if (!given.count(needed))
+      refuse(std::string("export has no --") + needed, "host export --config FILE --output FILE");
+  put_run_file(given, line);
+  line.checkpoint = given["checkpoint"].as<std::string>();
+  line.output = given["output"].as<std::string>();
+  line.dataset = given.count("data") ? given["data"].as<std::string>() : "";
+  if (given.count("dtype")) {
+    line.dtype = given["dtype"].as<std::string>();
+    const std::vector<std::string> dtypes{"fp32", "fp16", "bf16"};
+    if (std::find(dtypes.begin(), dtypes.end(), line.dtype) == dtypes.end())
+      refuse("--dtype is \"" + line.dtype + "\"" + support::suggest_name(line.dtype, dtypes), "fp32, fp16 or bf16");
+  }
+  return line;
+}
+
 // --limit-batches and --processes are overrides in short.
 void put_short_overrides(const po::variables_map& given, CommandLine& line) {
   if (given.count("limit-batches")) {
@@ -314,6 +362,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     if (argc < 3 || argv[2][0] == '-') refuse("validate has no file", "host validate FILE");
     return parse_validate(argc, argv);
   }
+  if (verb == "checkpoint") return parse_checkpoint(argc, argv);
+  if (verb == "export") return parse_export(argc, argv);
   if (verb == "pack") return parse_pack(argc, argv);
   if (verb == "evaluate") return parse_evaluate(argc, argv);
   if (verb == "predict") return parse_predict(argc, argv);

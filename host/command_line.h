@@ -23,6 +23,10 @@ struct CommandLine {
     predict,
     overfit,
     find_learning_rate,
+    show_checkpoint,
+    verify_checkpoint,
+    diff_checkpoints,
+    export_weights,
     help,
     version
   } action = Action::train;
@@ -30,12 +34,15 @@ struct CommandLine {
   std::filesystem::path config;
   std::vector<std::string> overrides;  // of --set, in order
   std::vector<std::filesystem::path> plugin_directories;
-  std::string component;            // of describe; of validate, whose checks: "model.mlp"
-  bool load = false;                // of list_plugins and describe: look into the plugins, not at their notes
-  bool ports = false;               // of describe
-  std::filesystem::path file;       // of note and validate; of data, where the contact sheet goes, or empty
-  std::string objcopy = "objcopy";  // of note
-  Format format = Format::text;     // of data, list_plugins, describe and validate
+  std::string component;  // of describe; of validate, whose checks: "model.mlp"
+  bool load = false;      // of list_plugins and describe: look into the plugins, not at their notes
+  bool ports = false;     // of describe
+  // Of note and validate; of data, where the contact sheet goes, or empty; of the commands of checkpoint what to look
+  // at.
+  std::filesystem::path file;
+  std::filesystem::path other_file;  // of diff_checkpoints: what the first one is compared with
+  std::string objcopy = "objcopy";   // of note
+  Format format = Format::text;      // of data, list_plugins, describe, validate and the commands of checkpoint
   // Of data, pack, evaluate and predict: "train", "validation", "validation/<name>"; of evaluate empty for all
   // validation data.
   std::string dataset = "train";
@@ -54,11 +61,12 @@ struct CommandLine {
   std::string check;                  // of validate
   uint64_t seed = 0;                  // of validate
   double timeout_s = 0;               // of validate, of each check
-  std::filesystem::path output;       // of pack: the folder of the shards; of predict: the file
+  std::filesystem::path output;       // of pack: the folder of the shards; of predict and export: the file
+  std::string dtype;                  // of export: "fp32", "fp16", "bf16"; empty: as the model has it
   uint64_t shard_bytes = 0;           // of pack; 0: any
   int64_t shard_samples = 0;          // of pack; 0: any
   bool shuffle = false;               // of pack
-  std::string checkpoint = "latest";  // of evaluate and predict: that, or a folder or file of weights
+  std::string checkpoint = "latest";  // of evaluate, predict and export: that, or a folder or file of weights
   std::optional<std::vector<std::string>> outputs;  // of predict; unset: all
   std::vector<std::string> fields;                  // of predict
   std::vector<std::string> apply;                   // of predict: "argmax", "logits=argmax"

@@ -141,4 +141,22 @@ po::options_description make_lr_find_options() {
   return options;
 }
 
+po::options_description make_checkpoint_options() {
+  po::options_description options("Options of checkpoint", 100, 60);
+  options.add_options()("json", "print JSON");
+  return options;
+}
+
+po::options_description make_export_options() {
+  po::options_description options("Options of export, beside --config, --set and --plugin-dir", 100, 60);
+  add_checkpoint_option(options);
+  auto add = options.add_options();
+  add("output", po::value<std::string>()->value_name("FILE"),
+      "the file to write: .safetensors for the weights, .pt for the model as TorchScript");
+  add("dtype", po::value<std::string>()->value_name("DTYPE"), "of the floating tensors: fp32, fp16 or bf16");
+  add("data", po::value<std::string>()->value_name("NAME"),
+      "for TorchScript: the dataset whose first batch the model is traced on; the first validation data without it");
+  return options;
+}
+
 }  // namespace tenon::host

@@ -10,18 +10,22 @@
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/command_line.h"
+#include "host/diff_checkpoints_command.h"
 #include "host/evaluate_command.h"
+#include "host/export_command.h"
 #include "host/launch.h"
 #include "host/lr_find_command.h"
 #include "host/overfit_command.h"
 #include "host/pack_command.h"
 #include "host/predict_command.h"
 #include "host/run.h"
+#include "host/show_checkpoint_command.h"
 #include "host/show_data.h"
 #include "host/show_plugins.h"
 #include "host/signals.h"
 #include "host/usage.h"
 #include "host/validate_command.h"
+#include "host/verify_checkpoint_command.h"
 #include "host/write_note.h"
 
 namespace {
@@ -41,6 +45,7 @@ const char* name_for_one_process(Action action) {
     case Action::pack: return "pack";
     case Action::evaluate: return "evaluate";
     case Action::predict: return "predict";
+    case Action::export_weights: return "export";
     case Action::overfit: return "overfit";
     case Action::find_learning_rate: return "lr-find";
     default: return nullptr;
@@ -71,6 +76,10 @@ int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::overfit) return tenon::host::overfit(line);
   if (line.action == Action::find_learning_rate) return tenon::host::find_learning_rate(line);
   if (line.action == Action::validate) return tenon::host::validate(line);
+  if (line.action == Action::export_weights) return tenon::host::export_weights(line);
+  if (line.action == Action::show_checkpoint) return tenon::host::show_checkpoint(line);
+  if (line.action == Action::verify_checkpoint) return tenon::host::verify_checkpoints(line);
+  if (line.action == Action::diff_checkpoints) return tenon::host::diff_checkpoints(line);
   return tenon::host::run(line, {});  // --check
 }
 

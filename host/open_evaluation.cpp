@@ -33,6 +33,8 @@ OpenedRun open_for(const CommandLine& line, Evaluation::Of of) {
 artifacts::FoundWeights find_weights_for(const CommandLine& line, config::RunPlan& plan) {
   artifacts::FoundWeights weights = artifacts::find_weights(line.checkpoint, plan.run.output_dir, plan.run.name);
   plan.model.weights = weights.file;
+  // What a run may start from is its own affair; these are to be all of the model's.
+  plan.model.weights_match = config::WeightsMatch::strict;
   return weights;
 }
 

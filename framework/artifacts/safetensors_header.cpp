@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "framework/artifacts/safetensors_limits.h"
 #include "framework/artifacts/tensor_view.h"
 #include "framework/support/error.h"
 
@@ -78,10 +79,17 @@ class HeaderReader : public nlohmann::json_sax<Json> {
   }
 
   bool key(string_t& key) override {
+    if (key.size() > kLongestTensorName) {
+      fail("the name " + quote_name(key) + " has " + std::to_string(key.size()) + " bytes; expected at most " +
+           std::to_string(kLongestTensorName));
+    }
     if (at_ == At::header) {
       start_member(key);
     } else if (at_ == At::metadata) {
       if (header_.metadata.contains(key)) fail(std::string(kMetadataKey) + " has " + quote_name(key) + " twice");
+      if (header_.metadata.size() == kMostSafetensors) {
+        fail(std::string(kMetadataKey) + " has more than " + std::to_string(kMostSafetensors) + " members");
+      }
       key_ = key;
       at_ = At::metadata_value;
     } else {
@@ -178,6 +186,9 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       at_ = At::metadata_start;
       return;
     }
+    if (header_.tensors.size() == kMostSafetensors) {
+      fail("the header has more than " + std::to_string(kMostSafetensors) + " tensors");
+    }
     entry_ = {.name = key, .dtype = 0, .shape = {}, .begin = 0, .end = 0};
     has_dtype_ = has_shape_ = has_offsets_ = false;
     offsets_ = 0;
@@ -267,6 +278,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_
     throw support::Error(support::ErrorKind::checkpoint,
                          file + ": the header is not JSON, at byte " + std::to_string(zero + 1) + ": a zero byte");
   }
+  check_header_lengths(text, file);
   HeaderReader reader(file);
   Json::sax_parse(text.begin(), text.end(), &reader);
   SafetensorsHeader header = reader.take();

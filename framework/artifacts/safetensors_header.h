@@ -27,7 +27,7 @@ struct SafetensorsHeader {
 
 // `data_bytes` is what the file holds after the header; `file` is for messages. Throws Error(checkpoint) unless the
 // text is JSON of the right form without duplicate names, every type is known, every shape's bytes are those of its
-// offsets, and the tensors cover the data without gap or overlap.
+// offsets, the tensors cover the data without gap or overlap, and safetensors_limits.h is kept.
 SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes, const std::string& file);
 
 }  // namespace tenon::artifacts

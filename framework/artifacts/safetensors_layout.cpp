@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "framework/artifacts/safetensors_header.h"
+#include "framework/artifacts/safetensors_limits.h"
 #include "framework/support/error.h"
 
 namespace tenon::artifacts {
@@ -29,6 +30,9 @@ std::string to_json(const std::string& text, const std::filesystem::path& file) 
 }
 
 void check_tensors(std::span<const TensorView> tensors, const std::filesystem::path& file) {
+  if (tensors.size() > kMostSafetensors) {
+    refuse(file, std::to_string(tensors.size()) + " tensors; a file holds at most " + std::to_string(kMostSafetensors));
+  }
   std::unordered_set<std::string_view> names;
   for (const auto& tensor : tensors) {
     const std::string place = "tensor " + quote_name(tensor.name);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/artifacts/safetensors_header.h"
+#include "framework/artifacts/safetensors_limits.h"
 
 namespace tenon::artifacts {
 
@@ -32,6 +33,10 @@ const StoredType* find_stored_type(std::string_view name) {
 
 std::string_view list_stored_types() { return "F64, F32, F16, BF16, I64, I32, I16, I8, U8 or BOOL"; }
 
+bool is_floating_point(int32_t dtype) {
+  return dtype == TENON_FLOAT64 || dtype == TENON_FLOAT32 || dtype == TENON_FLOAT16 || dtype == TENON_BFLOAT16;
+}
+
 std::optional<uint64_t> count_bytes(const std::vector<int64_t>& shape, uint64_t bytes_per_element) {
   uint64_t bytes = bytes_per_element;
   bool is_empty = false;
@@ -47,6 +52,10 @@ std::optional<uint64_t> count_bytes(const std::vector<int64_t>& shape, uint64_t 
 
 std::optional<std::string> find_name_mistake(std::string_view name) {
   if (name == kMetadataKey) return "the format keeps this name for itself";
+  if (name.size() > kLongestTensorName) {
+    return "the name has " + std::to_string(name.size()) + " bytes; a file holds at most " +
+           std::to_string(kLongestTensorName);
+  }
   try {
     static_cast<void>(nlohmann::json(name).dump());
   } catch (const nlohmann::json::type_error&) {

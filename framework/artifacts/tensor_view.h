@@ -27,6 +27,7 @@ struct StoredType {
 const StoredType* find_stored_type(int32_t dtype);          // null: not kept
 const StoredType* find_stored_type(std::string_view name);  // null: not kept
 std::string_view list_stored_types();                       // "F64, F32, ...", for messages
+bool is_floating_point(int32_t dtype);
 
 // Bytes of a tensor; none if a size is negative or the number does not fit int64. A size of 0 does not hide an
 // overflow.

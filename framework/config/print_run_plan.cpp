@@ -31,7 +31,9 @@ void write_run(PlanWriter& writer, const RunPlan& plan) {
 void write_model(PlanWriter& writer, const ModelSection& model) {
   writer.table("model");
   writer.component(model);
-  if (!model.weights.empty()) writer.key("weights", model.weights.string());
+  if (model.weights.empty()) return;
+  writer.key("weights", model.weights.string());
+  writer.key("weights_match", model.weights_match == WeightsMatch::partial ? "partial" : "strict");
 }
 
 // "validation/<name>" stands in [data.validation.<name>].

@@ -74,6 +74,7 @@ void read_model(TableReader table, ModelConfig& model) {
   read_component(table, model);
   read_inputs(table, model);
   table.read("weights", model.weights);
+  table.read("weights_match", model.weights_match, {"strict", "partial"});
   table.reject_unknown_keys();
 }
 

@@ -47,6 +47,10 @@ ModelSection resolve_model(const Resolving& resolving) {
   const ModelConfig& config = resolving.config.model;
   ModelSection model{resolve_component(config, ComponentKind::model, resolving), {}};
   model.weights = resolve_path(config.weights.value_or(""), resolving.config.folder);
+  if (config.weights_match.value_or("strict") == "partial") model.weights_match = WeightsMatch::partial;
+  if (config.weights_match.value && model.weights.empty())
+    resolving.mistakes.add(config.weights_match.place,
+                           "model.weights_match is there without model.weights; expected the file that it is about");
   return model;
 }
 

@@ -45,6 +45,7 @@ struct RunSettings {
 
 struct ModelConfig : ComponentConfig {
   Setting<std::string> weights;
+  Setting<std::string> weights_match;  // "strict" or "partial"
 };
 
 struct NamedDatasetConfig : ComponentConfig {

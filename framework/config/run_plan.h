@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "framework/config/distributed_plan.h"
 #include "framework/config/device_choice.h"
+#include "framework/config/distributed_plan.h"
 #include "framework/config/optimizer_plan.h"
 #include "framework/config/period.h"
 #include "framework/config/schedule_plan.h"
@@ -53,8 +53,15 @@ struct PluginPin {
   std::string place;   // "run.toml:4:26", for messages
 };
 
+// What becomes of a file of weights whose tensors are not exactly the model's.
+enum class WeightsMatch {
+  strict,  // it is refused
+  partial  // what fits is loaded, the rest of the model stays as it was initialised
+};
+
 struct ModelSection : ComponentPlan {
-  std::filesystem::path weights;  // safetensors to start from; empty: initialised from the seed
+  std::filesystem::path weights;                      // safetensors to start from; empty: initialised from the seed
+  WeightsMatch weights_match = WeightsMatch::strict;  // of `weights`
 };
 
 struct NamedDataset : ComponentPlan {

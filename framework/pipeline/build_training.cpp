@@ -76,7 +76,7 @@ plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue
   plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
   model.build();
   check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
-  if (!plan.model.weights.empty()) load_weights(plan.model.weights, model.tensors());
+  if (!plan.model.weights.empty()) load_weights(plan.model.weights, model.tensors(), plan.model.weights_match);
   convert(model.tensors(), plan.train, device);
   // What is drawn from here on (dropout) does not depend on how many numbers the initialisation drew, and differs
   // between ranks, which had the same until now.

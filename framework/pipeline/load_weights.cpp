@@ -2,51 +2,137 @@
 
 #include <torch/torch.h>
 
-#include <set>
+#include <algorithm>
+#include <array>
+#include <cstring>
 
+#include "framework/artifacts/match_weights.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
+#include "framework/support/log.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
-std::string describe_stored(const artifacts::TensorView& stored) {
+using artifacts::MatchedWeights;
+using artifacts::TensorView;
+using artifacts::WeightFate;
+using artifacts::WeightMatch;
+using plugins::NamedTensor;
+
+std::string describe_stored(const TensorView& stored) {
   return std::string(plugins::dtype_name(stored.dtype)) + " " + to_string(plugins::exact_shape(stored.shape));
 }
 
-bool fits(const artifacts::TensorView& stored, const at::Tensor& tensor) {
-  return stored.dtype == plugins::to_dtype(tensor.scalar_type()) && tensor.sizes() == at::IntArrayRef(stored.shape);
+std::vector<artifacts::WantedTensor> list_wanted(const std::vector<NamedTensor>& tensors) {
+  std::vector<artifacts::WantedTensor> wanted;
+  for (const NamedTensor& named : tensors) {
+    const auto first =
+        std::ranges::find_if(tensors, [&](const NamedTensor& other) { return other.tensor.is_same(named.tensor); });
+    wanted.push_back({named.name, plugins::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
+                      static_cast<size_t>(first - tensors.begin())});
+  }
+  return wanted;
+}
+
+// What does not fit, as lines of the refusal.
+std::string describe_mistakes(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
+  std::string text;
+  for (const WeightMatch& match : matched.matches) {
+    const NamedTensor& named = tensors[match.wanted];
+    if (match.fate == WeightFate::missing)
+      text += "\n  " + named.name + " is missing; expected " + plugins::describe(named.tensor);
+    else if (match.fate == WeightFate::other_shape || match.fate == WeightFate::other_dtype)
+      text += "\n  " + match.stored->name + " is " + describe_stored(*match.stored) + "; expected " +
+              plugins::describe(named.tensor);
+  }
+  for (const TensorView* stored : matched.unexpected) text += "\n  " + stored->name + " is not a tensor of the model";
+  return text;
+}
+
+const char* to_string(WeightFate fate) {
+  switch (fate) {
+    case WeightFate::loaded: return "loaded";
+    case WeightFate::other_name: return "loaded under another name";
+    case WeightFate::older_batch: return "not in older files";
+    case WeightFate::missing: return "missing";
+    case WeightFate::other_shape: return "another shape";
+    case WeightFate::other_dtype: return "another dtype";
+  }
+  TORCH_CHECK(false, "fate ", static_cast<int>(fate));
+}
+
+// For log.txt: each tensor of the model, then those of the file that it does not have.
+std::string describe_matches(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
+  std::vector<std::array<std::string, 3>> rows;
+  for (const WeightMatch& match : matched.matches) {
+    const NamedTensor& named = tensors[match.wanted];
+    std::string what = plugins::describe(named.tensor);
+    if (match.stored && describe_stored(*match.stored) != what) what += " from " + describe_stored(*match.stored);
+    if (match.stored && match.stored->name != named.name) what += ", in the file " + match.stored->name;
+    rows.push_back({to_string(match.fate), named.name, what});
+  }
+  for (const TensorView* stored : matched.unexpected)
+    rows.push_back({"unexpected", stored->name, describe_stored(*stored)});
+  size_t fate_width = 0, name_width = 0;
+  for (const auto& row : rows) {
+    fate_width = std::max(fate_width, row[0].size());
+    name_width = std::max(name_width, row[1].size());
+  }
+  std::string text;
+  for (const auto& [fate, name, what] : rows)
+    text += "\n  " + fate + std::string(fate_width - fate.size() + 2, ' ') + name +
+            std::string(name_width - name.size() + 2, ' ') + what;
+  return text;
+}
+
+std::string describe_counts(const MatchedWeights& matched) {
+  const auto different = matched.count(WeightFate::other_shape) + matched.count(WeightFate::other_dtype);
+  return std::to_string(matched.count(WeightFate::loaded)) + " of " + std::to_string(matched.matches.size()) +
+         " tensors of the model loaded, " + std::to_string(matched.count(WeightFate::missing)) + " missing, " +
+         std::to_string(different) + " of another shape or dtype, " + std::to_string(matched.unexpected.size()) +
+         " unexpected";
+}
+
+// Throws for what may not be loaded.
+void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, config::WeightsMatch match,
+           const std::string& file) {
+  const size_t loaded = matched.count(WeightFate::loaded);
+  const auto refuse = [&](const std::string& what) {
+    throw support::Error(support::ErrorKind::checkpoint, file + what + describe_mistakes(matched, tensors));
+  };
+  if (match == config::WeightsMatch::strict) {
+    if (matched.is_complete()) return;
+    if (loaded == 0) refuse(": does not fit the model:");
+    refuse(": does not fit the model: " + std::to_string(loaded) + " of its " + std::to_string(tensors.size()) +
+           " tensors do, from which a run can start with model.weights_match = \"partial\":");
+  }
+  if (loaded == 0 && !tensors.empty()) refuse(": no tensor of it fits the model; expected one at least:");
+}
+
+void copy(const TensorView& stored, const at::Tensor& to) {
+  at::Tensor tensor = at::empty(stored.shape, plugins::to_scalar_type(stored.dtype));
+  if (stored.bytes > 0) std::memcpy(tensor.data_ptr(), stored.data, stored.bytes);  // the file may be unaligned
+  to.copy_(tensor);
 }
 
 }  // namespace
 
-void load_weights(const std::filesystem::path& path, const std::vector<plugins::NamedTensor>& tensors) {
+void load_weights(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
+                  config::WeightsMatch match) {
   const artifacts::SafetensorsFile file(path);
-  std::string mistakes;
-  std::set<std::string> wanted;
-  for (const plugins::NamedTensor& named : tensors) {
-    wanted.insert(named.name);
-    const artifacts::TensorView* stored = file.find(named.name);
-    if (!stored)
-      mistakes += "\n  " + named.name + " is missing; expected " + plugins::describe(named.tensor);
-    else if (!fits(*stored, named.tensor))
-      mistakes +=
-          "\n  " + named.name + " is " + describe_stored(*stored) + "; expected " + plugins::describe(named.tensor);
-  }
-  for (const artifacts::TensorView& stored : file.tensors())
-    if (!wanted.contains(stored.name)) mistakes += "\n  " + stored.name + " is not a tensor of the model";
-  if (!mistakes.empty())
-    throw support::Error(support::ErrorKind::checkpoint, path.string() + ": does not fit the model:" + mistakes);
+  const std::vector<artifacts::WantedTensor> wanted = list_wanted(tensors);
+  const MatchedWeights matched = artifacts::match_weights(file.tensors(), wanted);
+  check(matched, tensors, match, path.string());
 
   const at::NoGradGuard no_grad;
-  for (const plugins::NamedTensor& named : tensors) {
-    const artifacts::TensorView& stored = *file.find(named.name);
-    at::Tensor copy = at::empty(stored.shape, named.tensor.scalar_type());
-    if (stored.bytes > 0) std::memcpy(copy.data_ptr(), stored.data, stored.bytes);  // the file may be unaligned
-    named.tensor.copy_(copy);
-  }
+  for (const WeightMatch& one : matched.matches)
+    if (one.fate == WeightFate::loaded) copy(*one.stored, tensors[one.wanted].tensor);
+  support::log_info(path.string() + ": " + describe_counts(matched) + describe_matches(matched, tensors));
+  if (!matched.is_complete())
+    support::log_warning(path.string() + ": " + describe_counts(matched) + "; what is not loaded is as initialised");
 }
 
 }  // namespace tenon::pipeline

@@ -3,15 +3,19 @@
 
     python tests/artifacts/check_with_python.py BUILD/tests/bin/safetensors_exchange
 
-Needs any Python with the packages safetensors and numpy, and the program safetensors_exchange, which the build makes
+Needs any Python with the packages safetensors, numpy and torch, and the program safetensors_exchange, which the build makes
 beside the tests. `safetensors_exchange write FILE` writes tensors of all types with bytes that follow from their
 places; `safetensors_exchange copy FROM TO` reads a file and writes what it found. Exit status 0: everything agreed.
 
 BF16 has no NumPy type, so it is compared as bytes, through the package's own serialize() and deserialize().
+
+Then, of many files with tensors drawn at random: what Python writes, Tenon reads and writes again, and Python reads the
+same from that. Dtypes, ranks up to 7, empty tensors, scalars, names of up to a megabyte in any script, metadata.
 """
 
 import json
 import pathlib
+import random
 import struct
 import subprocess
 import sys
@@ -20,6 +24,8 @@ import tempfile
 import numpy
 import safetensors
 import safetensors.numpy
+import safetensors.torch
+import torch
 
 TYPES = {  # as the format names them -> NumPy's type, None where it has none
     "F64": numpy.float64, "F32": numpy.float32, "F16": numpy.float16, "BF16": None, "I64": numpy.int64,
@@ -71,6 +77,57 @@ def check_file(file, expected, metadata):
     return [name for name in json.loads(bytes_of_file[8 : 8 + header_bytes]) if name != "__metadata__"]
 
 
+FILES = 200
+LETTERS = "abcXYZ019._-/ \"\\\n\t\x7f\u00e4\u5c64\u05d0\U0001f600"
+
+
+def draw_name(draw, taken):
+    """Most are short; a few are as long as Tenon takes them."""
+    while True:
+        longest = draw.choices([1, 8, 40, 300, 1 << 20], [100, 100, 300, 100, 1])[0]
+        name = "".join(draw.choices(LETTERS, k=draw.randrange(longest + 1)))
+        name = name.encode()[:longest].decode(errors="ignore")
+        if name not in taken and name != "__metadata__":
+            return name
+
+
+def draw_tensor(draw):
+    type_name = draw.choice(list(TYPES))
+    shape = [draw.choice([0, 1, 1, 2, 3, 5, 17]) for _ in range(draw.choice([0, 1, 1, 2, 2, 3, 4, 5, 6, 7]))]
+    count = SIZES[type_name]
+    for size in shape:
+        count *= size
+    if count > 1 << 20:
+        return type_name, [0], b""
+    data = draw.randbytes(count)
+    return type_name, shape, bytes(byte & 1 for byte in data) if type_name == "BOOL" else data
+
+
+def check_drawn_files(exchange, scratch):
+    """Returns how many tensors went there and back."""
+    tensors = 0
+    for seed in range(FILES):
+        draw = random.Random(seed)
+        expected = {}
+        for _ in range(draw.choice([0, 1, 2, 5, 30])):
+            expected[draw_name(draw, expected)] = draw_tensor(draw)
+        metadata = {draw_name(draw, ()): draw_name(draw, ()) for _ in range(draw.choice([0, 0, 1, 3]))}
+        theirs, ours = scratch / "drawn.safetensors", scratch / "drawn_ours.safetensors"
+        tensors_of_torch = {name: make_tensor(*facts) for name, facts in expected.items()}
+        safetensors.torch.save_file(tensors_of_torch, theirs, metadata or None)
+        subprocess.run([exchange, "copy", theirs, ours], check=True)
+        check_file(theirs, expected, metadata)
+        check_file(ours, expected, metadata)
+        tensors += len(expected)
+    return tensors
+
+
+def make_tensor(type_name, shape, data):
+    """A tensor of PyTorch, which knows BF16 too."""
+    dtype = torch.bfloat16 if type_name == "BF16" else torch.from_numpy(numpy.zeros(1, TYPES[type_name])).dtype
+    return torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape) if data else torch.zeros(shape, dtype=dtype)
+
+
 def main():
     check(len(sys.argv) == 2, "usage: check_with_python.py PATH/TO/safetensors_exchange")
     exchange = pathlib.Path(sys.argv[1]).resolve()
@@ -99,6 +156,8 @@ def main():
             answer = subprocess.run([exchange, "copy", theirs, copy], stderr=subprocess.PIPE, text=True)
             check(answer.returncode == 5, f"{array.dtype}: exit status {answer.returncode}, expected 5")
             check('tensor "w": dtype is' in answer.stderr, f"{array.dtype}: {answer.stderr}")
+        drawn = check_drawn_files(exchange, scratch)
+    print(f"{drawn} tensors in {FILES} files drawn at random are the same there and back")
     print(f"{len(expected)} tensors written here are the same in Python, {len(arrays)} written there are the same here")
 
 

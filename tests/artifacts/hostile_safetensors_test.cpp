@@ -62,6 +62,8 @@ std::vector<Hostile> make_hostile_files() {
       {"blanks before the header", make_file(" {}", 0), "does not start with {"},
       {"a byte order mark", make_file("\xEF\xBB\xBF{}", 0), "does not start with {"},
       {"a list for a header", make_file("[]", 0), "does not start with {"},
+      {"a name of more than 1 MiB", make_file("{\"" + std::string(1048577, 'w') + "\":{}}", 0),
+       "has 1048577 bytes; expected"},
       {"half a header", make_file("{\"w\":{", 0), "is not JSON, at byte"},
       {"text after the header", make_file("{} {}", 0), "is not JSON, at byte"},
       {"a zero byte and more after the header", make_file(std::string("{}\0\"", 4), 0), "at byte 3: a zero byte"},

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "framework/artifacts/safetensors.h"
 #include "framework/pipeline/load_weights.h"
 #include "framework/support/error.h"
 #include "framework/support/sha256.h"
@@ -64,11 +65,16 @@ Batch make_batch(const Case& of, int64_t step) {
           (torch::arange(kBatch) * 3 + step).remainder(kClasses)};
 }
 
-Model make_network(const Case& of, torch::Dtype dtype) {
+Model open_resnet(const Case& of) {
   Model model = open_model(
       "resnet",
       {{"depth", of.depth}, {"channels", of.channels}, {"classes", kClasses}, {"stem", of.stem}, {"width", of.width}});
   model.build();
+  return model;
+}
+
+Model make_network(const Case& of, torch::Dtype dtype) {
+  Model model = open_resnet(of);
   const torch::NoGradGuard no_gradient;
   for (size_t i = 0; i < model.tensors().size(); ++i) {
     const NamedTensor& named = model.tensors()[i];
@@ -227,12 +233,35 @@ TEST_CASE("resnet has torchvision's tensors at each depth, so that its weights l
   }
 }
 
+TEST_CASE("resnet loads a file of half precision, with a wrapper's prefix, and without the counters of batch norms") {
+  const Model from = make_network(kCases[0], torch::kFloat);
+  std::vector<at::Tensor> halves;  // keeps alive what the views point to
+  std::vector<tenon::artifacts::TensorView> views;
+  for (const auto& [name, tensor, trainable] : from.tensors()) {
+    if (!tensor.is_floating_point()) continue;
+    const at::Tensor& half = halves.emplace_back(tensor.detach().to(torch::kHalf).contiguous());
+    views.push_back({"_orig_mod.module." + name, TENON_FLOAT16, half.sizes().vec(),
+                     static_cast<const std::byte*>(half.const_data_ptr()), half.nbytes()});
+  }
+  const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "resnet18.safetensors";
+  tenon::artifacts::write_safetensors(file, views, {}, tenon::support::ErrorKind::checkpoint);
+  const Model to = open_resnet(kCases[0]);
+  tenon::pipeline::load_weights(file, to.tensors());
+  for (size_t i = 0; i < to.tensors().size(); ++i) {
+    const at::Tensor& found = to.tensors()[i].tensor;
+    CAPTURE(to.tensors()[i].name);
+    const at::Tensor expected = from.tensors()[i].tensor.to(torch::kHalf).to(found.scalar_type());
+    CHECK(torch::equal(found, found.is_floating_point() ? expected : torch::zeros_like(found)));
+  }
+}
+
 TEST_CASE("resnet begins with torchvision's distributions") {
   torch::manual_seed(1);
   Model model = open_model("resnet");
   model.build();
   for (const auto& [name, tensor, trainable] : model.tensors()) {
-    CAPTURE(name);
+    const std::string tensor_name = name;  // clang captures no structured binding
+    CAPTURE(tensor_name);
     if (tensor.dim() == 4) {
       const auto fan_out = static_cast<double>(tensor.size(0) * tensor.size(2) * tensor.size(3));
       CHECK(tensor.std().item<double>() == doctest::Approx(std::sqrt(2 / fan_out)).epsilon(0.04));
@@ -288,7 +317,8 @@ TEST_CASE("resnet takes images of any size") {
     const Model model = make_small({{"stem", stem}, {"channels", int64_t{2}}});
     const std::vector<std::pair<int64_t, int64_t>> sizes = {{1, 1}, {7, 2}, {33, 20}};
     for (const auto& [height, width] : sizes) {
-      CAPTURE(height);
+      const int64_t image_height = height;
+      CAPTURE(image_height);
       CHECK(model.forward({}, {torch::rand({2, 2, height, width})})[0].sizes() == at::IntArrayRef({2, kClasses}));
     }
   }

@@ -6,18 +6,34 @@
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::pipeline;
+using tenon::config::WeightsMatch;
 using tenon::plugins::NamedTensor;
 
 namespace {
 
 std::filesystem::path write_file(const std::vector<NamedTensor>& tensors) {
-  const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "weights.safetensors";
+  std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "weights.safetensors";
   std::vector<tenon::artifacts::TensorView> views;
   for (const NamedTensor& named : tensors)
     views.push_back({named.name, tenon::plugins::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
                      static_cast<const std::byte*>(named.tensor.const_data_ptr()), named.tensor.nbytes()});
   tenon::artifacts::write_safetensors(file, views, {}, tenon::support::ErrorKind::checkpoint);
   return file;
+}
+
+// The message of the refusal; the model must be as it was.
+std::string refuse(const std::filesystem::path& file, const std::vector<NamedTensor>& model, WeightsMatch match) {
+  std::vector<at::Tensor> before;
+  for (const NamedTensor& named : model) before.push_back(named.tensor.clone());
+  std::string message = "none";
+  try {
+    load_weights(file, model, match);
+  } catch (const tenon::support::Error& error) {
+    CHECK(error.kind() == tenon::support::ErrorKind::checkpoint);
+    message = error.what();
+  }
+  for (size_t i = 0; i < model.size(); ++i) CHECK(torch::equal(model[i].tensor, before[i]));
+  return message;
 }
 
 }  // namespace
@@ -38,17 +54,55 @@ TEST_CASE("weights of every dtype arrive bit by bit") {
 TEST_CASE("missing, unexpected and misshapen tensors are listed, and nothing changes") {
   const auto file =
       write_file({{"a", torch::ones({2}), true}, {"b", torch::ones({3}), true}, {"extra", torch::ones({1}), true}});
-  const std::vector<NamedTensor> model{
-      {"a", torch::zeros({2}), true}, {"b", torch::zeros({4}), true}, {"c", torch::zeros({1}), true}};
-  try {
-    load_weights(file, model);
-    FAIL("the file was taken");
-  } catch (const tenon::support::Error& error) {
-    const std::string message = error.what();
-    CHECK(error.kind() == tenon::support::ErrorKind::checkpoint);
-    CHECK(message.find("b is float32 [3]; expected float32 [4]") != std::string::npos);
-    CHECK(message.find("c is missing; expected float32 [1]") != std::string::npos);
-    CHECK(message.find("extra is not a tensor of the model") != std::string::npos);
-  }
-  CHECK(torch::equal(model[0].tensor, torch::zeros({2})));
+  const std::string message =
+      refuse(file, {{"a", torch::zeros({2}), true}, {"b", torch::zeros({4}), true}, {"c", torch::zeros({1}), true}},
+             WeightsMatch::strict);
+  for (const char* part :
+       {"b is float32 [3]; expected float32 [4]", "c is missing; expected float32 [1]",
+        "extra is not a tensor of the model", "1 of its 3 tensors do, from which a run can start with"})
+    CHECK(message.find(part) != std::string::npos);
+}
+
+TEST_CASE("a partial match loads what fits and leaves the rest") {
+  const auto file = write_file({{"module.a", torch::ones({2}), true},
+                                {"module.b", torch::ones({3}), true},
+                                {"module.n", torch::ones({}), true},
+                                {"extra", torch::ones({1}), true}});
+  const std::vector<NamedTensor> model{{"a", torch::zeros({2}), true},
+                                       {"b", torch::zeros({4}), true},
+                                       {"c", torch::zeros({1}), true},
+                                       {"n", torch::zeros({}, torch::kLong), false}};
+  load_weights(file, model, WeightsMatch::partial);
+  CHECK(torch::equal(model[0].tensor, torch::ones({2})));
+  for (size_t i = 1; i < 4; ++i) CHECK(torch::equal(model[i].tensor, torch::zeros_like(model[i].tensor)));
+}
+
+TEST_CASE("a partial match of nothing is refused") {
+  const auto file = write_file({{"encoder.a", torch::ones({2}), true}, {"b", torch::ones({3}), true}});
+  const std::string message =
+      refuse(file, {{"a", torch::zeros({2}), true}, {"b", torch::zeros({4}), true}}, WeightsMatch::partial);
+  for (const char* part : {"no tensor of it fits the model", "a is missing", "b is float32 [3]; expected float32 [4]",
+                           "encoder.a is not a tensor of the model"})
+    CHECK(message.find(part) != std::string::npos);
+}
+
+TEST_CASE("floating dtypes are converted as Tensor::copy_ does, integers are refused") {
+  const at::Tensor values = torch::randn({100}) * torch::logspace(-9, 9, 100);
+  for (const auto from : {torch::kDouble, torch::kFloat, torch::kHalf, torch::kBFloat16})
+    for (const auto to : {torch::kDouble, torch::kFloat, torch::kHalf, torch::kBFloat16}) {
+      const at::Tensor stored = values.to(from), loaded = torch::zeros({100}, to);
+      load_weights(write_file({{"a", stored, true}}), {{"a", loaded, true}});
+      CHECK(torch::equal(loaded, stored.to(to)));
+    }
+  const auto file = write_file({{"a", torch::ones({1}), true}, {"n", torch::ones({1}, torch::kInt), true}});
+  const std::string message = refuse(
+      file, {{"a", torch::zeros({1}), true}, {"n", torch::zeros({1}, torch::kLong), true}}, WeightsMatch::strict);
+  CHECK(message.find("n is int32 [1]; expected int64 [1]") != std::string::npos);
+}
+
+TEST_CASE("tied weights that the file has once are loaded under both names") {
+  const at::Tensor weight = torch::zeros({2});
+  load_weights(write_file({{"head.weight", torch::ones({2}), true}}),
+               {{"embedding.weight", weight, true}, {"head.weight", weight, true}});
+  CHECK(torch::equal(weight, torch::ones({2})));
 }

@@ -1,0 +1,124 @@
+#include "framework/artifacts/inspect_checkpoint.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/checkpoint_digest.h"
+#include "framework/support/error.h"
+
+namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& message) {
+  throw support::Error(support::ErrorKind::checkpoint, path.string() + ": " + message);
+}
+
+std::optional<int64_t> parse_step(const std::string& name) {
+  constexpr std::string_view kPrefix = "step-";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  int64_t step = 0;
+  const char* const end = name.data() + name.size();
+  const auto result = std::from_chars(name.data() + kPrefix.size(), end, step);
+  return result.ec == std::errc() && result.ptr == end && step >= 0 ? std::optional(step) : std::nullopt;
+}
+
+bool is_whole(const fs::path& checkpoint) {
+  try {
+    verify_checkpoint(checkpoint);
+    return true;
+  } catch (const support::Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::vector<fs::path> list_checkpoint_folders(const fs::path& checkpoints) {
+  std::vector<std::pair<int64_t, fs::path>> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    const auto step = parse_step(entry->path().filename().string());
+    if (step && entry->is_directory(ignored)) found.emplace_back(*step, entry->path());
+  }
+  std::ranges::sort(found, std::greater());
+  std::vector<fs::path> folders;
+  for (auto& [step, folder] : found) folders.push_back(std::move(folder));
+  return folders;
+}
+
+bool is_run_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path / "checkpoints", error);
+}
+
+fs::path find_inspected(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error))
+    refuse(path, "does not exist; expected the folder of a checkpoint or of a run, or a safetensors file");
+  if (!is_run_folder(path)) return path;
+  const fs::path latest = path / "checkpoints/latest";
+  const fs::path target = fs::canonical(latest, error);
+  if (!error) return target;
+  const std::vector<fs::path> all = list_checkpoint_folders(path / "checkpoints");
+  if (all.empty()) refuse(path, "the run has no checkpoint; expected one: choose another run");
+  return all.front();
+}
+
+std::string read_manifest_text(const fs::path& checkpoint) {
+  constexpr uintmax_t kLargest = 16 << 20;  // bytes
+  const fs::path file = checkpoint / kManifestFile;
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (!fs::exists(status))
+    refuse(file,
+           "is missing; expected the folder of a checkpoint, which has one, that of a run, or a safetensors file");
+  if (!fs::is_regular_file(status)) refuse(file, "is not a file");
+  if (const uintmax_t bytes = fs::file_size(file, error); error || bytes > kLargest)
+    refuse(file, error ? error.message()
+                       : "has " + std::to_string(bytes) + " bytes; expected at most " + std::to_string(kLargest));
+  std::ifstream stream(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.is_open() || stream.bad()) refuse(file, "cannot be read");
+  return text;
+}
+
+CheckpointManifest read_manifest(const fs::path& checkpoint) {
+  return parse_checkpoint_manifest(read_manifest_text(checkpoint), checkpoint / kManifestFile);
+}
+
+std::optional<fs::path> find_fallback(const fs::path& checkpoint) {
+  std::error_code error;
+  fs::path self = fs::canonical(checkpoint, error);
+  if (error) self = fs::absolute(checkpoint).lexically_normal();
+  if (self.filename().empty()) self = self.parent_path();
+  const auto others = list_checkpoint_folders(self.parent_path());
+  const auto found =
+      std::ranges::find_if(others, [&](const fs::path& other) { return other != self && is_whole(other); });
+  return found == others.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<std::string> find_damage(const fs::path& checkpoint, const CheckpointFile& expected) {
+  try {
+    const CheckpointFile found = describe_checkpoint_file(checkpoint / expected.name);
+    if (found.bytes != expected.bytes)
+      return "has " + std::to_string(found.bytes) + " bytes; expected " + std::to_string(expected.bytes);
+    if (found.sha256 != expected.sha256) return "its SHA-256 is " + found.sha256 + "; expected " + expected.sha256;
+    return std::nullopt;
+  } catch (const support::Error& error) {
+    const std::string place = (checkpoint / expected.name).string() + ": ", message = error.what();
+    return message.starts_with(place) ? message.substr(place.size()) : message;
+  }
+}
+
+}  // namespace tenon::artifacts

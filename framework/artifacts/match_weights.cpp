@@ -1,0 +1,88 @@
+#include "framework/artifacts/match_weights.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace tenon::artifacts {
+
+namespace {
+
+using Places = std::map<std::string_view, size_t>;
+
+// What the name stands for, shortest strip first; none: for nothing that the model has.
+std::optional<size_t> find_place(std::string_view name, const Places& places) {
+  constexpr std::string_view kPrefixes[] = {"module.", "_orig_mod."};
+  for (;;) {
+    if (const auto place = places.find(name); place != places.end()) return place->second;
+    const auto* prefix = std::ranges::find_if(kPrefixes, [&](std::string_view one) { return name.starts_with(one); });
+    if (prefix == std::end(kPrefixes)) return std::nullopt;
+    name.remove_prefix(prefix->size());
+  }
+}
+
+WeightFate judge(const TensorView& stored, const WantedTensor& wanted) {
+  if (stored.shape != wanted.shape) return WeightFate::other_shape;
+  const bool converts = is_floating_point(stored.dtype) && is_floating_point(wanted.dtype);
+  return stored.dtype == wanted.dtype || converts ? WeightFate::loaded : WeightFate::other_dtype;
+}
+
+// torch.nn.BatchNorm2d has it since version 2 of its state, and takes a state without it for one of version 1.
+bool is_older_batch_norm(const WantedTensor& wanted, const Places& places, std::span<const WeightMatch> matches) {
+  constexpr std::string_view kCounter = "num_batches_tracked";
+  if (!wanted.name.ends_with(kCounter) || !wanted.shape.empty()) return false;
+  const std::string mean = wanted.name.substr(0, wanted.name.size() - kCounter.size()) + "running_mean";
+  const auto sibling = places.find(mean);
+  return sibling != places.end() && matches[sibling->second].stored;
+}
+
+}  // namespace
+
+bool MatchedWeights::is_complete() const {
+  return unexpected.empty() && std::ranges::all_of(matches, [](const WeightMatch& match) {
+           return match.fate == WeightFate::loaded || match.fate == WeightFate::other_name ||
+                  match.fate == WeightFate::older_batch;
+         });
+}
+
+size_t MatchedWeights::count(WeightFate fate) const {
+  return static_cast<size_t>(std::ranges::count(matches, fate, &WeightMatch::fate));
+}
+
+MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const WantedTensor> wanted) {
+  MatchedWeights matched;
+  Places places;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    places.emplace(wanted[i].name, i);
+    matched.matches.push_back({i, nullptr, WeightFate::missing});
+  }
+  // A tensor goes to the one that has exactly its name, whatever the file also has behind prefixes.
+  for (const TensorView& tensor : stored)
+    if (const auto place = places.find(tensor.name); place != places.end())
+      matched.matches[place->second].stored = &tensor;
+  for (const TensorView& tensor : stored) {
+    const auto place = find_place(tensor.name, places);
+    const TensorView* const taken = place ? matched.matches[*place].stored : nullptr;
+    if (place && !taken)
+      matched.matches[*place].stored = &tensor;
+    else if (taken != &tensor)
+      matched.unexpected.push_back(&tensor);
+  }
+  for (WeightMatch& match : matched.matches)
+    if (match.stored) match.fate = judge(*match.stored, wanted[match.wanted]);
+  for (WeightMatch& match : matched.matches) {
+    if (match.stored) continue;
+    const size_t first = wanted[match.wanted].first_place;
+    const bool has_other = std::ranges::any_of(matched.matches, [&](const WeightMatch& other) {
+      return other.fate == WeightFate::loaded && wanted[other.wanted].first_place == first;
+    });
+    if (has_other)
+      match.fate = WeightFate::other_name;
+    else if (is_older_batch_norm(wanted[match.wanted], places, matched.matches))
+      match.fate = WeightFate::older_batch;
+  }
+  return matched;
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,67 @@
+#include "framework/pipeline/save_weights.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "framework/artifacts/safetensors.h"
+#include "framework/plugins/tensor_handles.h"
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+constexpr auto kKind = support::ErrorKind::configuration;
+
+using plugins::NamedTensor;
+
+at::Tensor convert(const NamedTensor& named, at::ScalarType dtype) {
+  const at::Tensor tensor = named.tensor.detach().cpu();
+  if (dtype == at::ScalarType::Undefined || !tensor.is_floating_point()) return tensor.contiguous();
+  at::Tensor converted = tensor.to(dtype).contiguous();
+  if (!converted.isfinite().equal(tensor.isfinite()))
+    throw support::Error(kKind, named.name + " has numbers that are too large for " +
+                                    plugins::dtype_name(plugins::to_dtype(dtype)) +
+                                    " and would become infinite; expected a dtype with their range: bf16 or fp32");
+  return converted;
+}
+
+bool is_tied(const at::Tensor& a, const at::Tensor& b) {
+  return a.is_same(b) || (a.numel() > 0 && a.const_data_ptr() == b.const_data_ptr() && a.sizes() == b.sizes() &&
+                          a.strides() == b.strides() && a.scalar_type() == b.scalar_type());
+}
+
+// Of names that stand for one tensor, each that is left out -> the one that is kept.
+std::map<std::string, std::string> find_tied(const std::vector<NamedTensor>& tensors) {
+  std::map<std::string, std::string> kept;
+  for (const NamedTensor& named : tensors) {
+    std::string first = named.name;
+    for (const NamedTensor& other : tensors)
+      if (is_tied(other.tensor, named.tensor)) first = std::min(first, other.name);
+    if (first != named.name) kept.emplace(named.name, first);
+  }
+  return kept;
+}
+
+}  // namespace
+
+size_t save_weights(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors, at::ScalarType dtype) {
+  const std::map<std::string, std::string> tied = find_tied(tensors);
+  std::vector<at::Tensor> converted;  // keeps alive what the views point to
+  std::vector<artifacts::TensorView> views;
+  for (const NamedTensor& named : tensors) {
+    if (tied.contains(named.name)) continue;
+    const at::Tensor& tensor = converted.emplace_back(convert(named, dtype));
+    views.push_back({named.name, plugins::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
+                     static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
+  }
+  artifacts::Metadata metadata{{"format", "pt"}};  // as libraries of Python expect it
+  metadata.insert(tied.begin(), tied.end());
+  artifacts::write_safetensors(file, views, metadata, kKind);
+  return views.size();
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,90 @@
+#include "host/export_command.h"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/find_weights.h"
+#include "framework/pipeline/load_weights.h"
+#include "framework/pipeline/predict.h"
+#include "framework/pipeline/save_weights.h"
+#include "framework/pipeline/trace_model.h"
+#include "framework/support/error.h"
+#include "host/open_evaluation.h"
+#include "host/open_run.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+constexpr auto kKind = support::ErrorKind::configuration;
+
+[[noreturn]] void refuse(const std::string& message) { throw support::Error(kKind, "command line: " + message); }
+
+// What floating tensors become; Undefined: as they are.
+at::ScalarType choose_dtype(const CommandLine& line, const config::RunPlan& plan) {
+  if (line.dtype == "fp16") return at::kHalf;
+  if (line.dtype == "bf16") return at::kBFloat16;
+  if (line.dtype == "fp32") return at::kFloat;
+  return plan.train.precision == config::Precision::bf16_true ? at::kBFloat16 : at::ScalarType::Undefined;
+}
+
+// Needs no data: only the model is built.
+int export_safetensors(const CommandLine& line) {
+  const OpenedRun opened = open_run(line, Computes::no);
+  const config::RunPlan& plan = opened.plan;
+  const artifacts::FoundWeights weights = artifacts::find_weights(line.checkpoint, plan.run.output_dir, plan.run.name);
+  plugins::Model model(opened.catalogue.find(config::ComponentKind::model, plan.model.use), plan.model);
+  model.build();
+  pipeline::load_weights(weights.file, model.tensors());
+  const size_t count = pipeline::save_weights(line.output, model.tensors(), choose_dtype(line, plan));
+  std::printf("weights %s\n%s: %zu tensors, %s\n", weights.file.c_str(), line.output.c_str(), count,
+              print_bytes(std::filesystem::file_size(line.output)).c_str());
+  return 0;
+}
+
+// The inputs of the first batches, at most `most` of them.
+std::vector<pipeline::ModelInputs> read_inputs(Evaluation& evaluation, size_t most) {
+  std::vector<pipeline::ModelInputs> batches;
+  pipeline::DataFlow& data = *evaluation.training().validation.front();
+  pipeline::predict(evaluation.training(), data, evaluation.position(), [&](const pipeline::Prediction& prediction) {
+    pipeline::ModelInputs& inputs = batches.emplace_back();
+    for (const at::Tensor& input : data.model.front().gather(prediction.flow)) inputs.push_back(input.clone());
+    return batches.size() < most;
+  });
+  if (batches.empty())
+    throw support::Error(support::ErrorKind::data, data.name() + ": has no sample to trace the model on");
+  return batches;
+}
+
+int export_torchscript(CommandLine line) {
+  if (!line.dtype.empty()) refuse("--dtype is for .safetensors; TorchScript has the dtypes of the model: leave it out");
+  // What is traced is the model itself, not how a run computes it.
+  for (const char* setting : {"run.device=cpu", "train.precision=fp32", "train.memory_format=contiguous"})
+    line.overrides.emplace_back(setting);
+  constexpr size_t kBatches = 2;
+  Evaluation evaluation(line, Evaluation::Of::outputs);
+  const std::vector<pipeline::ModelInputs> batches = read_inputs(evaluation, kBatches);
+  const std::string file = pipeline::trace_model(evaluation.training().model, batches);
+  artifacts::write_file_durably(line.output, file, kKind);
+  std::printf("weights %s\n%s: TorchScript, traced on %lld samples of %s; gives what the model gives\n",
+              evaluation.describe_weights().c_str(), line.output.c_str(),
+              static_cast<long long>(batches.front().front().size(0)),
+              evaluation.training().validation.front()->name().c_str());
+  return 0;
+}
+
+}  // namespace
+
+int export_weights(const CommandLine& line) {
+  if (line.output.extension() == ".pt") return export_torchscript(line);
+  if (line.output.extension() != ".safetensors")
+    refuse("--output is \"" + line.output.string() + "\"; expected a name that ends in .safetensors or .pt");
+  if (!line.dataset.empty())
+    refuse("--data is for TorchScript, which is traced on it; weights need none: leave it out");
+  return export_safetensors(line);
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,12 @@
+// `host export`: trained weights, or the model with them, for Python.
+#pragma once
+
+#include "host/command_line.h"
+
+namespace tenon::host {
+
+// Writes --output: .safetensors, the weights; .pt, TorchScript. Returns 0. Throws Error as open_run, find_weights,
+// load_weights and trace_model do.
+int export_weights(const CommandLine& line);
+
+}  // namespace tenon::host

@@ -1,0 +1,84 @@
+#include "host/show_checkpoint_command.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "framework/artifacts/figures.h"
+#include "framework/artifacts/inspect_checkpoint.h"
+#include "framework/artifacts/safetensors.h"
+#include "framework/plugins/ports.h"
+#include "host/checkpoint_files.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+using artifacts::SafetensorsFile;
+using artifacts::TensorView;
+
+// The manifest as it is: it may have more than this command knows of.
+Json read_whole_manifest(const InspectedFiles& files) { return Json::parse(artifacts::read_manifest_text(files.path)); }
+
+void print_manifest(const InspectedFiles& files) {
+  TextTable table({Align::left, Align::left});
+  const Json manifest = read_whole_manifest(files);
+  for (const auto& [key, value] : manifest.items())
+    if (key != "files" && key != "figures")
+      table.add({key, value.is_string() ? value.get<std::string>() : value.dump()});
+  for (const auto& [name, value] : files.manifest->figures) table.add({name, artifacts::print_number(value)});
+  for (const artifacts::CheckpointFile& file : files.manifest->files)
+    table.add({file.name, print_bytes(file.bytes) + ", sha256 " + file.sha256});
+  std::fputs(table.print("  ").c_str(), stdout);
+}
+
+void print_tensors(const std::filesystem::path& path, const SafetensorsFile& file) {
+  TextTable table({Align::left, Align::left, Align::left, Align::right});
+  table.add({"tensor", "dtype", "shape", "bytes"});
+  uint64_t bytes = 0, elements = 0;
+  for (const TensorView& tensor : file.tensors()) {
+    table.add({tensor.name, plugins::dtype_name(tensor.dtype), print_shape(tensor), print_count(tensor.bytes)});
+    bytes += tensor.bytes;
+    elements += tensor.bytes / artifacts::find_stored_type(tensor.dtype)->bytes;
+  }
+  std::printf("%s: %zu tensors, %s values, %s\n", path.filename().c_str(), file.tensors().size(),
+              print_count(elements).c_str(), print_bytes(bytes).c_str());
+  for (const auto& [key, value] : file.metadata()) std::printf("  %s = %s\n", key.c_str(), value.c_str());
+  std::fputs(table.print("  ").c_str(), stdout);
+}
+
+Json to_json(const std::filesystem::path& path, const SafetensorsFile& file) {
+  Json tensors = Json::array();
+  for (const TensorView& tensor : file.tensors())
+    tensors.push_back({{"name", tensor.name},
+                       {"dtype", plugins::dtype_name(tensor.dtype)},
+                       {"shape", tensor.shape},
+                       {"bytes", tensor.bytes}});
+  return {{"name", path.filename().string()}, {"metadata", file.metadata()}, {"tensors", tensors}};
+}
+
+}  // namespace
+
+int show_checkpoint(const CommandLine& line) {
+  const InspectedFiles files = find_files(line.file);
+  Json all{{"path", files.path.string()},
+           {"manifest", files.manifest ? read_whole_manifest(files) : Json()},
+           {"files", Json::array()}};
+  const bool as_json = line.format == CommandLine::Format::json;
+  if (!as_json) std::printf("%s\n", describe(files).c_str());
+  if (!as_json && files.manifest) print_manifest(files);
+  for (const std::filesystem::path& path : files.tensor_files) {
+    const SafetensorsFile file(path);
+    if (as_json)
+      all["files"].push_back(to_json(path, file));
+    else
+      print_tensors(path, file);
+  }
+  if (as_json) std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  return 0;
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,48 @@
+#include "host/text_table.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "framework/support/check.h"
+
+namespace tenon::host {
+
+void TextTable::add(std::vector<std::string> cells) {
+  TENON_CHECK(cells.size() == columns_.size(), cells.size() << " cells in " << columns_.size() << " columns");
+  rows_.push_back(std::move(cells));
+}
+
+std::string TextTable::print(const std::string& margin) const {
+  std::vector<size_t> widths(columns_.size(), 0);
+  for (const auto& row : rows_)
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line = margin;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string blanks(widths[i] - row[i].size(), ' ');
+      line += (i == 0 ? "" : "  ") + (columns_[i] == Align::left ? row[i] + blanks : blanks + row[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string print_count(uint64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t i = text.size(); i > 3;) text.insert(i -= 3, ",");
+  return text;
+}
+
+std::string print_bytes(uint64_t bytes) {
+  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
+  double number = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < std::size(kUnits); ++unit) number /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %s", number, kUnits[unit]);
+  return text;
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,34 @@
+// Rows of words, as columns for the terminal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenon::host {
+
+class TextTable {
+ public:
+  enum class Align { left, right };
+
+  explicit TextTable(std::vector<Align> columns) : columns_(std::move(columns)) {}
+
+  // REQUIRES: as many cells as columns.
+  void add(std::vector<std::string> cells);
+
+  // Each row on a line behind `margin`, the columns two blanks apart; without blanks at the ends of lines.
+  std::string print(const std::string& margin) const;
+
+ private:
+  std::vector<Align> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// 1234567 as "1,234,567".
+std::string print_count(uint64_t number);
+
+// "176.1 KiB".
+std::string print_bytes(uint64_t bytes);
+
+}  // namespace tenon::host

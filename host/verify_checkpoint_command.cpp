@@ -1,0 +1,159 @@
+#include "host/verify_checkpoint_command.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/inspect_checkpoint.h"
+#include "framework/artifacts/safetensors.h"
+#include "framework/support/error.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using support::Error;
+using support::ErrorKind;
+
+struct VerifiedFile {
+  std::string name;
+  uint64_t bytes;
+  std::string sha256;
+  std::optional<std::string> damage;  // none: it is whole
+};
+
+// A checkpoint's folder, or a safetensors file alone.
+struct Verified {
+  fs::path path;
+  std::optional<artifacts::CheckpointManifest> manifest;  // of a checkpoint, where it can be read
+  std::vector<VerifiedFile> files;
+  std::optional<std::string> damage;  // the first, in words; none: all is whole
+  bool is_checkpoint = true;
+  std::optional<fs::path> fallback;  // of a damaged checkpoint
+};
+
+// Throws Error(checkpoint).
+void check_readable(const fs::path& file) { const artifacts::SafetensorsFile readable(file); }
+
+// Each file by itself, which verify_checkpoint(), stopping at the first that is damaged, does not tell.
+void look_at_files(Verified& verified) {
+  try {
+    verified.manifest = artifacts::read_manifest(verified.path);
+  } catch (const Error&) {
+    return;  // is the damage
+  }
+  for (const artifacts::CheckpointFile& file : verified.manifest->files)
+    verified.files.push_back({file.name, file.bytes, file.sha256, artifacts::find_damage(verified.path, file)});
+}
+
+Verified verify_folder(const fs::path& checkpoint) {
+  Verified verified{.path = checkpoint, .manifest = {}, .files = {}, .damage = {}, .fallback = {}};
+  try {
+    verified.manifest = artifacts::verify_checkpoint(checkpoint);
+    for (const artifacts::CheckpointFile& file : verified.manifest->files) {
+      verified.files.push_back({file.name, file.bytes, file.sha256, {}});
+      if (file.name.ends_with(".safetensors")) check_readable(checkpoint / file.name);
+    }
+  } catch (const Error& error) {
+    verified.files.clear();
+    verified.damage = error.what();
+    look_at_files(verified);
+    verified.fallback = artifacts::find_fallback(checkpoint);
+  }
+  return verified;
+}
+
+// Alone it has no digest; as a file of a checkpoint it has.
+Verified verify_file(const fs::path& file) {
+  const fs::path folder = fs::absolute(file).parent_path();
+  if (fs::exists(folder / "manifest.json")) return verify_folder(folder);
+  Verified verified{.path = file, .manifest = {}, .files = {}, .damage = {}, .is_checkpoint = false, .fallback = {}};
+  try {
+    check_readable(file);
+    verified.files.push_back({file.filename().string(), fs::file_size(file), "", {}});
+  } catch (const Error& error) {
+    verified.damage = error.what();
+  }
+  return verified;
+}
+
+std::vector<Verified> verify_all(const fs::path& path) {
+  const fs::path found = artifacts::find_inspected(path);
+  if (!artifacts::is_run_folder(path)) return {fs::is_directory(found) ? verify_folder(found) : verify_file(found)};
+  std::vector<Verified> all;
+  for (const fs::path& checkpoint : artifacts::list_checkpoint_folders(path / "checkpoints"))
+    all.push_back(verify_folder(checkpoint));
+  return all;
+}
+
+std::string describe_way_out(const Verified& verified) {
+  if (verified.fallback)
+    return "\nthe newest other checkpoint of the run that is whole: " + verified.fallback->string();
+  return verified.is_checkpoint ? "\nno other checkpoint of the run is whole" : "";
+}
+
+void print_text(const Verified& verified) {
+  std::printf("%s", verified.path.c_str());
+  if (verified.manifest)
+    std::printf(" (epoch %lld, step %lld)", static_cast<long long>(verified.manifest->epoch),
+                static_cast<long long>(verified.manifest->step));
+  std::printf("  %s\n", verified.damage ? "DAMAGED" : "whole");
+  using Align = TextTable::Align;
+  TextTable table({Align::left, Align::right, Align::left});
+  for (const VerifiedFile& file : verified.files)
+    table.add({file.name, print_bytes(file.bytes),
+               file.damage           ? "DAMAGED: " + *file.damage
+               : file.sha256.empty() ? "can be read; a file alone has no digest to compare with"
+                                     : "sha256 " + file.sha256});
+  std::fputs(table.print("  ").c_str(), stdout);
+}
+
+Json to_json(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
+
+Json to_json(const Verified& verified) {
+  Json files = Json::array();
+  for (const VerifiedFile& file : verified.files)
+    files.push_back({{"name", file.name},
+                     {"bytes", file.bytes},
+                     {"sha256", file.sha256.empty() ? Json() : Json(file.sha256)},
+                     {"whole", !file.damage},
+                     {"damage", to_json(file.damage)}});
+  return {{"path", verified.path.string()},
+          {"epoch", verified.manifest ? Json(verified.manifest->epoch) : Json()},
+          {"step", verified.manifest ? Json(verified.manifest->step) : Json()},
+          {"whole", !verified.damage},
+          {"damage", to_json(verified.damage)},
+          {"fallback", verified.fallback ? Json(verified.fallback->string()) : Json()},
+          {"files", files}};
+}
+
+}  // namespace
+
+int verify_checkpoints(const CommandLine& line) {
+  const std::vector<Verified> all = verify_all(line.file);
+  if (line.format == CommandLine::Format::json) {
+    Json checkpoints = Json::array();
+    for (const Verified& verified : all) checkpoints.push_back(to_json(verified));
+    std::printf("%s\n", Json{{"verified", checkpoints}}.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  } else {
+    for (const Verified& verified : all) print_text(verified);
+  }
+  std::fflush(stdout);
+  std::string damage;
+  for (const Verified& verified : all)
+    if (verified.damage) damage += (damage.empty() ? "" : "\n") + *verified.damage + describe_way_out(verified);
+  if (const fs::path link = line.file / "checkpoints/latest"; artifacts::is_run_folder(line.file) && !fs::exists(link))
+    damage +=
+        (damage.empty() ? "" : "\n") + link.string() + ": leads nowhere; expected a link to the newest checkpoint";
+  if (!damage.empty()) throw Error(ErrorKind::checkpoint, damage);
+  return 0;
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,69 @@
+#include "framework/pipeline/trace_model.h"
+
+#include <torch/script.h>
+
+#include <sstream>
+
+#include "framework/support/error.h"
+#include "tests/bundled/opened_components.h"
+#include "tests/doctest_with_torch.h"
+
+using namespace tenon::bundled;
+using tenon::pipeline::trace_model;
+using tenon::plugins::Model;
+
+namespace {
+
+torch::jit::Module read(const std::string& bytes) {
+  std::istringstream stream(bytes);
+  return torch::jit::load(stream);
+}
+
+}  // namespace
+
+TEST_CASE("a native and a portable model give in TorchScript what they give, with their tensors' names") {
+  const torch::NoGradGuard no_gradient;
+  for (const char* id : {"small_cnn", "resnet"}) {
+    CAPTURE(id);
+    Model model = open_model(id, {{"classes", int64_t{3}}, {"width", int64_t{4}}, {"channels", int64_t{1}}});
+    model.build();
+    const torch::jit::Module module = read(trace_model(model, {{torch::rand({4, 1, 32, 32})}}));
+    const at::Tensor images = torch::rand({7, 1, 32, 32});
+    torch::jit::Module callable = module;
+    CHECK(torch::allclose(callable.forward({images}).toTensor(), model.forward({}, {images})[0]));
+    std::map<std::string, at::Tensor> stored;
+    for (const auto& named : module.named_parameters()) stored[named.name] = named.value;
+    for (const auto& named : module.named_buffers()) stored[named.name] = named.value;
+    CHECK(stored.size() == model.tensors().size());
+    for (const auto& named : model.tensors()) CHECK(torch::equal(stored[named.name], named.tensor));
+    CHECK_FALSE(module.is_training());
+  }
+}
+
+TEST_CASE("several outputs are a tuple") {
+  const torch::NoGradGuard no_gradient;
+  Model model = open_model("small_cnn", {{"classes", int64_t{3}}, {"values", int64_t{2}}, {"channels", int64_t{1}}});
+  model.build();
+  const at::Tensor images = torch::rand({5, 1, 16, 16});
+  const std::vector<at::Tensor> expected = model.forward({}, {images});
+  REQUIRE(expected.size() == 2);
+  const auto found = read(trace_model(model, {{images}})).forward({images}).toTuple()->elements();
+  REQUIRE(found.size() == 2);
+  for (size_t i = 0; i < 2; ++i) CHECK(torch::allclose(found[i].toTensor(), expected[i]));
+}
+
+TEST_CASE("a model that computes with the sizes of its inputs is refused, as a trace keeps the first") {
+  Model model = open_model("seq2seq_transformer", {{"vocabulary_size", int64_t{11}}, {"width", int64_t{8}}});
+  model.build();
+  const auto tokens = [](int64_t length) { return torch::ones({4, length}, torch::kLong); };
+  std::string message = "none";
+  try {
+    trace_model(model, {{tokens(5), tokens(6)}, {tokens(7), tokens(6)}});
+  } catch (const tenon::support::Error& error) {
+    CHECK(error.kind() == tenon::support::ErrorKind::plugin);
+    message = error.what();
+  }
+  CAPTURE(message);
+  CHECK(message.find("traced on int64 [4, 5], int64 [4, 6], its TorchScript ") != std::string::npos);
+  CHECK(message.find(" on int64 [4, 7], int64 [4, 6]: ") != std::string::npos);
+}

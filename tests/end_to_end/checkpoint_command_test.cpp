@@ -1,0 +1,230 @@
+// host checkpoint show, verify and diff, on checkpoints that the store writes.
+#include <doctest/doctest.h>
+
+#include <tenon/abi.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/safetensors.h"
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+using tenon::artifacts::TensorView;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A small model's tensors.
+struct Example {
+  std::vector<float> weight{1, 2, 3, 4, 5, 6};
+  std::vector<int64_t> count{7};
+
+  std::vector<TensorView> views() const {
+    return {{"fc.weight", TENON_FLOAT32, {2, 3}, reinterpret_cast<const std::byte*>(weight.data()), 24},
+            {"fc.count", TENON_INT64, {}, reinterpret_cast<const std::byte*>(count.data()), 8}};
+  }
+};
+
+// A run's folder with a checkpoint of each step, of weights that begin with the step.
+fs::path make_run(const std::string& name, const std::vector<int64_t>& steps) {
+  const fs::path run = make_empty_folder(name);
+  fs::create_directories(run / "checkpoints");
+  tenon::artifacts::CheckpointStore store(run / "checkpoints", 100);
+  for (const int64_t step : steps) {
+    Example example;
+    example.weight[0] = static_cast<float>(step);
+    const std::vector<TensorView> views = example.views();
+    store.write({.epoch = 1, .step = step, .figures = {{"train/loss", 0.25}}, .model = views});
+  }
+  return run;
+}
+
+fs::path checkpoint_of(const fs::path& run, int64_t step) {
+  return run / "checkpoints" / ("step-0000000" + std::to_string(step));
+}
+
+void flip_last_bit(const fs::path& file) {
+  std::string bytes = read_file(file);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  write_file(file, bytes);
+}
+
+fs::path write_tensors(const std::string& name, const std::vector<TensorView>& views) {
+  const fs::path file = fs::path(TENON_TEST_DIR) / name;
+  tenon::artifacts::write_safetensors(file, views, {{"format", "pt"}}, tenon::support::ErrorKind::checkpoint);
+  return file;
+}
+
+Outcome checkpoint(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "checkpoint");
+  return run_host(arguments);
+}
+
+nlohmann::json checkpoint_json(std::vector<std::string> arguments, int exit_code) {
+  arguments.push_back("--json");
+  const Outcome outcome = checkpoint(arguments);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == exit_code);
+  return nlohmann::json::parse(outcome.output);
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("host checkpoint show prints the manifest and every tensor") {
+  const fs::path run = make_run("shown", {3, 5});
+  const fs::path newest = fs::canonical(checkpoint_of(run, 5));
+  const Outcome text = checkpoint({"show", run.string()});
+  CHECK(text.exit_code == 0);
+  CHECK(text.output.find("checkpoint " + newest.string() + " (epoch 1, step 5)\n") == 0);
+  for (const char* line : {"\n  step               5\n", "\n  train/loss         0.25\n", "\n  model.safetensors  0.",
+                           "\nmodel.safetensors: 2 tensors, 7 values, 0.0 KiB\n  format = pt\n",
+                           "\n  fc.weight  float32  [2, 3]     24\n  fc.count   int64    []          8\n"})
+    CHECK_MESSAGE(contains(text.output, line), line);
+
+  const nlohmann::json json = checkpoint_json({"show", checkpoint_of(run, 3).string()}, 0);
+  CHECK(json["manifest"]["step"] == 3);
+  CHECK(json["manifest"]["figures"]["train/loss"] == 0.25);
+  const nlohmann::json& file = json["files"].at(0);
+  CHECK(file["name"] == "model.safetensors");
+  CHECK(file["metadata"] == nlohmann::json{{"format", "pt"}});
+  CHECK(file["tensors"].at(0) ==
+        nlohmann::json{{"name", "fc.weight"}, {"dtype", "float32"}, {"shape", {2, 3}}, {"bytes", 24}});
+}
+
+TEST_CASE("host checkpoint show takes a file alone, and a damaged checkpoint as far as it can be read") {
+  const fs::path run = make_run("shown_damaged", {3});
+  flip_last_bit(checkpoint_of(run, 3) / "model.safetensors");
+  const nlohmann::json damaged = checkpoint_json({"show", run.string()}, 0);
+  CHECK(damaged["manifest"]["step"] == 3);
+  const nlohmann::json alone = checkpoint_json({"show", (checkpoint_of(run, 3) / "model.safetensors").string()}, 0);
+  CHECK(alone["manifest"].is_null());
+  CHECK(alone["files"] == damaged["files"]);
+  const Outcome nothing = checkpoint({"show", "nowhere"});
+  CHECK(nothing.exit_code == 5);
+  CHECK(contains(nothing.errors, "nowhere: does not exist; expected the folder of a checkpoint or of a run"));
+}
+
+TEST_CASE("host checkpoint verify finds whole what was written") {
+  const fs::path run = make_run("verified", {3, 5});
+  const nlohmann::json one = checkpoint_json({"verify", checkpoint_of(run, 3).string()}, 0);
+  REQUIRE(one["verified"].size() == 1);
+  CHECK(one["verified"][0]["whole"] == true);
+  CHECK(one["verified"][0]["files"][0]["name"] == "model.safetensors");
+  const nlohmann::json all = checkpoint_json({"verify", run.string()}, 0);
+  REQUIRE(all["verified"].size() == 2);
+  CHECK(all["verified"][0]["step"] == 5);
+  CHECK(all["verified"][1]["step"] == 3);
+  const fs::path alone = write_tensors("alone.safetensors", Example().views());
+  const Outcome file = checkpoint({"verify", alone.string()});
+  CHECK(file.exit_code == 0);
+  CHECK(contains(file.output, "can be read; a file alone has no digest to compare with"));
+}
+
+TEST_CASE("host checkpoint verify names the damaged file and the newest other checkpoint that is whole") {
+  const fs::path run = make_run("verified_damaged", {3, 5, 7, 9});
+  const fs::path weights = checkpoint_of(run, 9) / "model.safetensors";
+  flip_last_bit(weights);
+  flip_last_bit(checkpoint_of(run, 7) / "manifest.json");
+  for (const fs::path& path : {checkpoint_of(run, 9), weights}) {
+    const Outcome outcome = checkpoint({"verify", path.string()});
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 5);
+    CHECK(contains(outcome.errors, weights.string() + ": its SHA-256 is "));
+    CHECK(contains(outcome.errors, "the newest other checkpoint of the run that is whole: "));
+    CHECK(contains(outcome.errors, "step-00000005"));
+    CHECK(contains(outcome.output, "model.safetensors  0.2 KiB  DAMAGED: its SHA-256 is "));
+  }
+  const nlohmann::json all = checkpoint_json({"verify", run.string()}, 5)["verified"];
+  REQUIRE(all.size() == 4);
+  const bool whole[] = {false, false, true, true};
+  for (size_t i = 0; i < 4; ++i) CHECK(all[i]["whole"] == whole[i]);
+  CHECK(contains(all[1]["damage"], "manifest.json: its SHA-256 is "));
+  CHECK(all[0]["fallback"] == all[2]["path"]);
+  CHECK(all[0]["files"][0]["whole"] == false);
+}
+
+TEST_CASE("host checkpoint verify says when no other checkpoint is whole, when the link is gone, and of a file alone") {
+  const fs::path run = make_run("verified_alone", {3});
+  fs::remove(run / "checkpoints/latest");
+  CHECK(contains(checkpoint({"verify", run.string()}).errors, "latest: leads nowhere"));
+  fs::remove(checkpoint_of(run, 3) / "model.safetensors");
+  const Outcome last = checkpoint({"verify", checkpoint_of(run, 3).string()});
+  CHECK(last.exit_code == 5);
+  CHECK(contains(last.errors, "model.safetensors: is missing"));
+  CHECK(contains(last.errors, "no other checkpoint of the run is whole"));
+  const fs::path alone = write_tensors("cut.safetensors", Example().views());
+  fs::resize_file(alone, fs::file_size(alone) - 1);
+  const Outcome cut = checkpoint({"verify", alone.string()});
+  CHECK(cut.exit_code == 5);
+  CHECK(contains(cut.errors, "cut.safetensors: "));
+  CHECK_FALSE(contains(cut.errors, "checkpoint"));
+}
+
+TEST_CASE("host checkpoint diff tells how far tensors are apart") {
+  const fs::path run = make_run("compared", {3, 5});
+  const std::string three = checkpoint_of(run, 3).string(), five = checkpoint_of(run, 5).string();
+  const nlohmann::json json = checkpoint_json({"diff", three, five}, 9);
+  CHECK(json["same"] == false);
+  const nlohmann::json& file = json["files"].at(0);
+  CHECK(file["equal"] == 1);
+  const nlohmann::json& different = file["different"].at(0);
+  CHECK(different["name"] == "fc.weight");
+  const nlohmann::json& difference = different["difference"];
+  CHECK(difference["elements"] == 6);
+  CHECK(difference["differing"] == 1);
+  CHECK(difference["max_absolute"] == 2);
+  CHECK(difference["max_relative"] == 0.4);
+  CHECK(difference["max_ulps"] == 6291456);  // of 3, 0x40400000, and 5, 0x40A00000
+
+  const Outcome text = checkpoint({"diff", three, five});
+  CHECK(text.exit_code == 9);
+  CHECK(contains(text.output, "model.safetensors: 1 tensors are the same, 1 differ, 0 only in A, 0 only in B\n"));
+  CHECK(contains(text.output, "fc.weight  float32 [2, 3]  1 of 6        2      0.4  6,291,456\n"));
+  for (const std::string& other : {three, three + "/model.safetensors"})
+    CHECK(checkpoint({"diff", three, other}).exit_code == 0);
+}
+
+TEST_CASE("host checkpoint diff lists what only one side has, and other shapes and dtypes") {
+  const Example example;
+  const auto bytes = reinterpret_cast<const std::byte*>(example.weight.data());
+  const fs::path a = write_tensors("a.safetensors", {{"same", TENON_FLOAT32, {2}, bytes, 8},
+                                                     {"shape", TENON_FLOAT32, {2, 3}, bytes, 24},
+                                                     {"gone", TENON_FLOAT32, {1}, bytes, 4},
+                                                     {"dtype", TENON_INT32, {0}, bytes, 0}});
+  const fs::path b = write_tensors("b.safetensors", {{"new", TENON_FLOAT32, {1}, bytes, 4},
+                                                     {"shape", TENON_FLOAT32, {6}, bytes, 24},
+                                                     {"dtype", TENON_FLOAT32, {0}, bytes, 0},
+                                                     {"same", TENON_FLOAT32, {2}, bytes, 8}});
+  const Outcome text = checkpoint({"diff", a.string(), b.string()});
+  CHECK(text.exit_code == 9);
+  for (const char* part :
+       {"a.safetensors: 1 tensors are the same, 2 differ, 1 only in A, 1 only in B", "float32 [2, 3] and float32 [6]",
+        "only in A: float32 [1]", "only in B: float32 [1]", "int32 [0] and float32 [0]"})
+    CHECK_MESSAGE(contains(text.output, part), part);
+  const nlohmann::json json = checkpoint_json({"diff", a.string(), b.string()}, 9);
+  const nlohmann::json& different = json["files"].at(0)["different"];
+  REQUIRE(different.size() == 4);
+  CHECK(different[0]["difference"].is_null());
+  CHECK(different[1]["b"].is_null());
+  CHECK(different[3]["a"].is_null());
+  CHECK(checkpoint({"diff", a.string(), "nowhere"}).exit_code == 5);
+}
+
+TEST_CASE("wrong words after host checkpoint say what is expected") {
+  const auto refused = [](std::vector<std::string> arguments, const std::string& message) {
+    const Outcome outcome = checkpoint(std::move(arguments));
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 2);
+    CHECK(contains(outcome.errors, message));
+  };
+  refused({}, "checkpoint does not say what to do; expected host checkpoint show PATH");
+  refused({"shwo", "a"}, "checkpoint shwo is not a command; did you mean \"show\"?");
+  refused({"show"}, "checkpoint show has no path");
+  refused({"diff", "a"}, "checkpoint diff has one path");
+  refused({"show", "a", "b"}, "the argument \"b\" stands alone");
+  refused({"show", "a", "--jsn"}, "unknown option --jsn; did you mean \"--json\"?");
+}

@@ -1,0 +1,129 @@
+// host export: weights for Python, and the model as TorchScript. check_export.py runs the latter in Python.
+#include <doctest/doctest.h>
+
+#include <tenon/abi.h>
+
+#include <cstring>
+
+#include "framework/artifacts/safetensors.h"
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+using tenon::artifacts::SafetensorsFile;
+using tenon::artifacts::TensorView;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
+
+// A linear model of the digits, trained for a few steps; made once.
+const fs::path& trained_output() {
+  static const fs::path output = [] {
+    const fs::path folder = make_empty_folder("exported_runs");
+    REQUIRE(run_host({"--config", kDigits, "--set", "run.output_dir=\"" + folder.string() + "\"", "--set",
+                      "model.params.hidden=[]", "--set", "train={steps=3}"})
+                .exit_code == 0);
+    return folder;
+  }();
+  return output;
+}
+
+Outcome run_on_digits(const std::string& command, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{command,
+                                     "--config",
+                                     kDigits,
+                                     "--set",
+                                     "run.output_dir=\"" + trained_output().string() + "\"",
+                                     "--set",
+                                     "model.params.hidden=[]"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_host(arguments);
+}
+
+fs::path export_as(const std::string& name, std::vector<std::string> more = {}) {
+  fs::path file = make_empty_folder("exported_" + name) / name;
+  more.insert(more.end(), {"--output", file.string()});
+  const Outcome outcome = run_on_digits("export", more);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  CHECK(outcome.output.find("weights ") == 0);
+  return file;
+}
+
+void check_refused(std::vector<std::string> more, const std::string& name, const std::string& message,
+                   int exit_code = 2) {
+  const fs::path file = fs::path(TENON_TEST_DIR) / name;
+  more.insert(more.end(), {"--output", file.string()});
+  const Outcome outcome = run_on_digits("export", more);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == exit_code);
+  CHECK(outcome.errors.find(message) != std::string::npos);
+  CHECK_FALSE(fs::exists(file));
+}
+
+float read_float(const TensorView& tensor, size_t index) {
+  float value = 0;
+  std::memcpy(&value, tensor.data + index * sizeof value, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("exported weights are those of the checkpoint, and evaluate as they do") {
+  const fs::path file = export_as("a.safetensors");
+  const fs::path run = find_run_folder(trained_output(), "digits_mlp");
+  CHECK(run_host({"checkpoint", "diff", file.string(), run.string()}).exit_code == 0);
+  CHECK(SafetensorsFile(file).metadata() == tenon::artifacts::Metadata{{"format", "pt"}});
+  const Outcome theirs = run_on_digits("evaluate", {}),
+                ours = run_on_digits("evaluate", {"--checkpoint", file.string()});
+  CHECK(ours.exit_code == 0);
+  CHECK(ours.output.substr(ours.output.find("\n")) == theirs.output.substr(theirs.output.find("\n")));
+}
+
+TEST_CASE("floating tensors are exported in the dtype that is asked for") {
+  for (const auto& [dtype, expected] :
+       {std::pair("fp16", TENON_FLOAT16), std::pair("bf16", TENON_BFLOAT16), std::pair("fp32", TENON_FLOAT32)}) {
+    const SafetensorsFile file(export_as("a.safetensors", {"--dtype", dtype}));
+    REQUIRE(file.tensors().size() == 2);
+    for (const TensorView& tensor : file.tensors()) CHECK(tensor.dtype == expected);
+  }
+  // The truncated significand of bfloat16 is the upper half of float32, rounded to nearest.
+  const SafetensorsFile whole(export_as("a.safetensors"));
+  const SafetensorsFile half(export_as("b.safetensors", {"--dtype", "bf16"}));
+  uint16_t bits = 0;
+  std::memcpy(&bits, half.find("layers.0.weight")->data, sizeof bits);
+  const uint32_t widened = static_cast<uint32_t>(bits) << 16;
+  float value = 0;
+  std::memcpy(&value, &widened, sizeof value);
+  const float exact = read_float(*whole.find("layers.0.weight"), 0);
+  CHECK(value == doctest::Approx(exact).epsilon(1.0 / 256));
+}
+
+TEST_CASE("numbers that float16 cannot hold are refused by the tensor's name") {
+  const fs::path file = export_as("a.safetensors");
+  std::string bytes = read_file(file);
+  const float large = 70000;
+  std::memcpy(bytes.data() + bytes.size() - sizeof large, &large, sizeof large);
+  const fs::path changed = write_file(fs::path(TENON_TEST_DIR) / "large.safetensors", bytes);
+  check_refused({"--checkpoint", changed.string(), "--dtype", "fp16"}, "refused.safetensors",
+                "layers.0.bias has numbers that are too large for float16");
+}
+
+TEST_CASE("a model is exported as TorchScript, an archive that torch.jit.load reads") {
+  const fs::path file = export_as("a.pt");
+  CHECK(read_file(file).starts_with("PK"));
+  const Outcome traced = run_on_digits("export", {"--data", "train", "--output", file.string()});
+  CHECK(traced.output.find("TorchScript, traced on 64 samples of train; gives what the model gives") !=
+        std::string::npos);
+}
+
+TEST_CASE("wrong arguments of export say what is expected") {
+  check_refused({}, "refused.onnx", "expected a name that ends in .safetensors or .pt");
+  check_refused({"--dtype", "fp8"}, "refused.safetensors", "--dtype is \"fp8\"");
+  check_refused({"--dtype", "bf16"}, "refused.pt", "--dtype is for .safetensors");
+  check_refused({"--data", "train"}, "refused.safetensors", "--data is for TorchScript");
+  check_refused({"--checkpoint", "nowhere"}, "refused.safetensors", "nowhere: does not exist", 5);
+  check_refused({"--set", "model.params.hidden=[7]"}, "refused.safetensors", "does not fit the model", 5);
+  CHECK(run_host({"export", "--config", kDigits}).errors.find("export has no --output") != std::string::npos);
+}
