@@ -10,6 +10,7 @@
 #include <map>
 
 #include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/run_record.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/config/compare_plans.h"
@@ -148,6 +149,9 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
 }
 
 bool is_finished(const Resumption& resumption, const pipeline::Training& training) {
+  // One that was killed after its last checkpoint has still to be brought to its end.
+  const artifacts::RunFolder run{resumption.from.run};
+  if (artifacts::read_run_status(run.record_file()) != artifacts::RunStatus::finished) return false;
   const pipeline::SavedState& state = resumption.checkpoint.state;
   const int64_t epochs = training.plan->train.epochs;
   return state.count("step") >= training.total_steps ||

@@ -68,10 +68,20 @@ pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline:
 // What ended the run is the error to report, also where the disk that it filled has no room for this.
 void finish_failed(RunRecorder& recorder, const std::string& reason, int exit_code) {
   try {
+    recorder.finish_checkpoint();
+  } catch (const std::exception& error) {
+    support::log_warning(error.what());
+  }
+  try {
     recorder.finish(artifacts::RunStatus::failed, reason, exit_code);
   } catch (const std::exception& error) {
     support::log_warning(error.what());
   }
+}
+
+void finish_checkpoint(distributed::ProcessGroup* group, RunRecorder& recorder) {
+  const auto finish = [&recorder] { recorder.finish_checkpoint(); };
+  group ? group->let_first_work(finish) : finish();
 }
 
 int train_and_record(pipeline::Training& training, RunRecorder& recorder, const std::optional<Resumption>& resumption) {
@@ -82,6 +92,7 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, const 
                 static_cast<long long>(resumption->from.manifest.step));
   try {
     const pipeline::RunReport report = train_with_observers(training, recorder, resumption);
+    finish_checkpoint(training.group, recorder);
     const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
     const bool finished = report.end == pipeline::RunReport::End::finished;
     recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code,
@@ -134,6 +145,7 @@ class TemporaryFolder {
 int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption) {
   SilentRecorder recorder(training.group->share("run folder", ""));
   const pipeline::RunReport report = train_with_observers(training, recorder, resumption);
+  training.group->let_first_work([] {});  // rank 0 writes its last checkpoint
   return report.signal != 0 ? 128 + report.signal : 0;
 }
 

@@ -2,7 +2,6 @@
 
 #include "framework/config/print_run_plan.h"
 #include "framework/plugins/tensor_functions.h"
-#include "framework/plugins/tensor_handles.h"
 #include "framework/support/log.h"
 
 namespace tenon::host {
@@ -50,10 +49,10 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const plugins::Catalogue& 
                                                       : artifacts::make_run_folder(plan, record_.start)),
       lock_(artifacts::lock_run_folder(folder_.root)),
       history_(open_history(folder_, resumed_from)),
-      checkpoints_(folder_.checkpoints(), plan.checkpoint.keep) {
+      checkpoints_(folder_.checkpoints(), plan.checkpoint.keep, plan.checkpoint.asynchronous) {
   support::open_log_file(folder_.log_file());
   if (resumed_from) {
-    record_.resumed_from = last_checkpoint_ = resumed_from->folder;
+    record_.resumed_from = resumed_from->folder;
     artifacts::write_plan(folder_, plan);
   }
   artifacts::write_run_record(folder_.record_file(), record_);
@@ -61,27 +60,19 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const plugins::Catalogue& 
 
 void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& state,
                          const std::vector<std::pair<std::string, double>>& figures) {
+  checkpoints_.check();
   history_.append({to_history_event(kind), state.epoch, state.step, state.time_s, figures});
 }
 
 void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
                                   const pipeline::SavedState& saved) {
-  std::vector<at::Tensor> on_cpu;  // keeps alive what the views point to
-  const auto make_view = [&on_cpu](const std::string& name, const at::Tensor& given) {
-    const at::Tensor& tensor = on_cpu.emplace_back(given.detach().cpu().contiguous());
-    return artifacts::TensorView{name, plugins::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
-                                 static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
-  };
-  std::vector<artifacts::TensorView> model, training;
-  for (const plugins::NamedTensor& named : tensors) model.push_back(make_view(named.name, named.tensor));
-  for (const auto& [name, tensor] : saved.tensors) training.push_back(make_view(name, tensor));
-  artifacts::CheckpointContents contents{state.epoch, state.step, {}, model, training, saved.numbers, {}};
+  artifacts::CheckpointContents contents{state.epoch, state.step, {}, {}, {}, saved.numbers, {}};
   for (const auto& [name, value] : state.figures)
     if (state.validated_step == state.step || !name.starts_with("validation/"))
       contents.figures.emplace_back(name, value);
   contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::print_origin(record_)}};
   if (!contents.state.empty()) contents.state[kHistoryLines] = static_cast<double>(history_.lines());
-  last_checkpoint_ = checkpoints_.write(contents);
+  checkpoints_.save(std::move(contents), tensors, saved);
 }
 
 void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/find_checkpoint.h"
 #include "framework/artifacts/history.h"
 #include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/run_record.h"
 #include "framework/pipeline/recorder.h"
 #include "framework/plugins/catalogue.h"
+#include "host/checkpoint_writer.h"
 
 namespace tenon::host {
 
@@ -35,7 +35,12 @@ class RunRecorder final : public pipeline::Recorder {
               std::optional<int64_t> host_waits = {});
 
   std::filesystem::path folder() const override { return folder_.root; }
-  const std::filesystem::path& last_checkpoint() const { return last_checkpoint_; }
+  // Waits for the checkpoint that is being written. Throws Error(checkpoint) where it could not be.
+  void finish_checkpoint() { checkpoints_.finish(); }
+  // That is whole.
+  const std::filesystem::path& last_checkpoint() const {
+    return checkpoints_.last().empty() ? record_.resumed_from : checkpoints_.last();
+  }
 
  private:
   artifacts::RunRecord record_;
@@ -43,8 +48,7 @@ class RunRecorder final : public pipeline::Recorder {
   artifacts::RunFolder folder_;
   support::FileDescriptor lock_;
   artifacts::History history_;
-  artifacts::CheckpointStore checkpoints_;
-  std::filesystem::path last_checkpoint_;
+  CheckpointWriter checkpoints_;
 };
 
 }  // namespace tenon::host

@@ -1,9 +1,12 @@
 #include "framework/artifacts/checkpoint.h"
 
+#include <sys/statvfs.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <future>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -15,6 +18,7 @@
 #include "framework/artifacts/file_error.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/support/check.h"
+#include "framework/support/sha256.h"
 
 namespace tenon::artifacts {
 
@@ -41,7 +45,7 @@ std::optional<int64_t> parse_folder_name(const std::string& name) {
   return is_ours ? std::optional(step) : std::nullopt;
 }
 
-std::vector<std::pair<int64_t, fs::path>> list_by_step(const fs::path& folder) {
+std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folder) {
   std::vector<std::pair<int64_t, fs::path>> checkpoints;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
@@ -53,11 +57,41 @@ std::vector<std::pair<int64_t, fs::path>> list_by_step(const fs::path& folder) {
   return checkpoints;
 }
 
+// Rather than to fill a disk that others write to as well, and to find out at its end.
+void require_space(const fs::path& folder, const CheckpointContents& contents) {
+  uint64_t needed = 0;
+  for (const std::span<const TensorView> tensors : {contents.model, contents.training})
+    for (const TensorView& tensor : tensors) needed += tensor.bytes;
+  struct statvfs disk;
+  if (::statvfs(folder.c_str(), &disk) != 0) return;  // writing will tell
+  const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
+  if (free >= needed) return;
+  constexpr uint64_t kMiB = 1 << 20;
+  throw make_file_error(kKind, folder,
+                        "a checkpoint of " + std::to_string(needed / kMiB + 1) + " MiB does not fit into " +
+                            std::to_string(free / kMiB) + " MiB that are free",
+                        ENOSPC);
+}
+
+// "pt": Python libraries read this as tensors of PyTorch. The digest is of the same memory, taken while it is written.
+CheckpointFile write_tensors(const fs::path& file, std::span<const TensorView> tensors) {
+  const Metadata metadata{{"format", "pt"}};
+  auto digest = std::async(std::launch::async, [&] { return digest_safetensors(file, tensors, metadata); });
+  write_safetensors(file, tensors, metadata, kKind, LastsBy::its_folder);
+  return {file.filename().string(), fs::file_size(file), digest.get()};
+}
+
 }  // namespace
 
 CheckpointStore::CheckpointStore(fs::path folder, int64_t keep) : folder_(std::move(folder)), keep_(keep) {
   TENON_CHECK(keep >= 1, "keep is " << keep);
   remove_leftovers(folder_, kKind);
+  const auto checkpoints = list_checkpoints(folder_);
+  if (checkpoints.empty()) return;
+  const fs::path newest = checkpoints.back().second;
+  std::error_code ignored;  // no link is as wrong as one to another
+  if (fs::read_symlink(folder_ / kLatest, ignored) != newest.filename())
+    replace_link_durably(folder_ / kLatest, newest.filename(), kKind);
 }
 
 fs::path CheckpointStore::write(const CheckpointContents& contents) {
@@ -66,28 +100,26 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   const bool can_be_resumed = !contents.state.empty();
   std::error_code ignored;
   if (!can_be_resumed && fs::exists(folder_ / name, ignored)) return folder_ / name;
+  require_space(folder_, contents);
   DurableFolder folder(folder_ / name, kKind);
-  // "pt": Python libraries read this as tensors of PyTorch.
-  const Metadata metadata{{"format", "pt"}};
-  std::vector<std::string> files{kModelFile};
-  write_safetensors(folder.temporary() / kModelFile, contents.model, metadata, kKind);
-  if (!contents.training.empty()) {
-    write_safetensors(folder.temporary() / kTrainingFile, contents.training, metadata, kKind);
-    files.push_back(kTrainingFile);
-  }
-  for (const auto& [file, text] : contents.texts) {
-    write_file_durably(folder.temporary() / file, text, kKind);
-    files.push_back(file);
-  }
   CheckpointManifest manifest{.epoch = contents.epoch,
                               .step = contents.step,
                               .figures = contents.figures,
                               .files = {},
                               .state = contents.state};
-  for (const std::string& file : files) manifest.files.push_back(describe_checkpoint_file(folder.temporary() / file));
+  manifest.files.push_back(write_tensors(folder.temporary() / kModelFile, contents.model));
+  if (!contents.training.empty())
+    manifest.files.push_back(write_tensors(folder.temporary() / kTrainingFile, contents.training));
+  const auto write_text = [&folder](const std::string& file, const std::string& text) {
+    write_file_durably(folder.temporary() / file, text, kKind, LastsBy::its_folder);
+  };
+  for (const auto& [file, text] : contents.texts) {
+    write_text(file, text);
+    manifest.files.push_back({file, text.size(), support::sha256(text)});
+  }
   const std::string text = print_checkpoint_manifest(manifest);
-  write_file_durably(folder.temporary() / kManifestFile, text, kKind);
-  write_file_durably(folder.temporary() / kManifestDigestFile, print_manifest_digest(text), kKind);
+  write_text(kManifestFile, text);
+  write_text(kManifestDigestFile, print_manifest_digest(text));
   folder.commit();
   replace_link_durably(folder_ / kLatest, name, kKind);
   if (can_be_resumed) remove_oldest();
@@ -95,19 +127,13 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
 }
 
 void CheckpointStore::remove_oldest() const {
-  const auto checkpoints = list_by_step(folder_);
+  const auto checkpoints = list_checkpoints(folder_);
   const auto latest = find_latest_checkpoint(folder_);
   const int64_t surplus = static_cast<int64_t>(checkpoints.size()) - keep_;
   for (int64_t i = 0; i < surplus; ++i) {
     const auto& path = checkpoints[static_cast<size_t>(i)].second;
     if (path != latest) remove_folder_durably(path, kKind);
   }
-}
-
-std::vector<fs::path> list_checkpoints(const fs::path& folder) {
-  std::vector<fs::path> checkpoints;
-  for (auto& [step, path] : list_by_step(folder)) checkpoints.insert(checkpoints.begin(), std::move(path));
-  return checkpoints;
 }
 
 std::optional<fs::path> find_latest_checkpoint(const fs::path& folder) {

@@ -11,7 +11,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "framework/artifacts/checkpoint_manifest.h"
 #include "framework/artifacts/figures.h"
@@ -36,7 +35,8 @@ struct CheckpointContents {
 // The only writer of a run's checkpoints/. Functions throw Error(checkpoint) with the path and the reason.
 class CheckpointStore {
  public:
-  // Takes over the folder, which must exist, and removes what an earlier crash left half-written. REQUIRES: keep >= 1.
+  // Takes over the folder, which must exist, removes what an earlier crash left half-written, and points `latest` at the
+  // newest. REQUIRES: keep >= 1.
   CheckpointStore(std::filesystem::path folder, int64_t keep);
 
   // Writes a checkpoint, points `latest` at it, and only then removes the oldest beyond `keep`. One of the same step is
@@ -50,9 +50,6 @@ class CheckpointStore {
   std::filesystem::path folder_;
   int64_t keep_;
 };
-
-// The folders of complete checkpoints, the newest first. Throws Error(checkpoint) where `folder` cannot be listed.
-std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
 
 // What `latest` points at; none if there is no such link.
 std::optional<std::filesystem::path> find_latest_checkpoint(const std::filesystem::path& folder);

@@ -64,12 +64,14 @@ bool is_temporary_name(std::string_view name) {
   return name.starts_with('.') && name.find(".tmp-") != std::string_view::npos;
 }
 
-DurableFile::DurableFile(std::filesystem::path path, support::ErrorKind kind) : path_(std::move(path)), kind_(kind) {
+DurableFile::DurableFile(std::filesystem::path path, support::ErrorKind kind, LastsBy lasts_by)
+    : path_(std::move(path)), kind_(kind), lasts_by_(lasts_by) {
+  const bool is_named = lasts_by_ == LastsBy::its_folder;
   do {
-    temporary_ = make_temporary_path(path_);
+    temporary_ = is_named ? path_ : make_temporary_path(path_);
     descriptor_ = support::FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     // EEXIST: left by a crashed process that had our number.
-  } while (!descriptor_.is_open() && (errno == EEXIST || errno == EINTR));
+  } while (!descriptor_.is_open() && ((errno == EEXIST && !is_named) || errno == EINTR));
   if (!descriptor_.is_open()) throw make_file_error(kind_, path_, "cannot be created", errno);
 }
 
@@ -114,10 +116,15 @@ void DurableFile::resize(uint64_t bytes) {
 }
 
 void DurableFile::commit() {
-  if (const int error = sync_descriptor(descriptor_.number()); error != 0) {
+  const bool is_named = lasts_by_ == LastsBy::its_folder;
+  if (const int error = is_named ? 0 : sync_descriptor(descriptor_.number()); error != 0) {
     throw make_file_error(kind_, path_, "cannot be synced to disk", error);
   }
   if (descriptor_.close() != 0 && errno != EINTR) throw make_file_error(kind_, path_, "cannot be closed", errno);
+  if (is_named) {
+    temporary_.clear();
+    return;
+  }
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     throw make_file_error(kind_, path_, "cannot be put under its name", errno);
   }
@@ -125,8 +132,9 @@ void DurableFile::commit() {
   sync_path(find_folder_of(path_), kind_);
 }
 
-void write_file_durably(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind) {
-  DurableFile file(path, kind);
+void write_file_durably(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind,
+                        LastsBy lasts_by) {
+  DurableFile file(path, kind, lasts_by);
   file.write(text);
   file.commit();
 }

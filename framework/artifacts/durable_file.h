@@ -14,12 +14,16 @@
 
 namespace tenon::artifacts {
 
+// Whose commit() makes a file last: its own, or that of the DurableFolder it lies in, which syncs all files at once.
+enum class LastsBy { itself, its_folder };
+
 // Every function throws Error of the kind given, with the path and the system's reason; the temporary is then removed
 // and what was under the name before is untouched.
 class DurableFile {
  public:
-  // Opens the temporary file beside `path`, whose folder must exist.
-  DurableFile(std::filesystem::path path, support::ErrorKind kind);
+  // Opens the temporary file beside `path`, whose folder must exist. Within a durable folder, which is temporary
+  // itself, the file has its name at once.
+  DurableFile(std::filesystem::path path, support::ErrorKind kind, LastsBy lasts_by = LastsBy::itself);
   DurableFile(const DurableFile&) = delete;
   DurableFile& operator=(const DurableFile&) = delete;
   ~DurableFile();  // without commit(): removes the temporary
@@ -37,10 +41,12 @@ class DurableFile {
   std::filesystem::path path_;
   std::filesystem::path temporary_;  // empty once renamed
   support::ErrorKind kind_;
+  LastsBy lasts_by_;
   support::FileDescriptor descriptor_;
 };
 
-void write_file_durably(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind);
+void write_file_durably(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind,
+                        LastsBy lasts_by = LastsBy::itself);
 
 // Writes all of it, whatever pieces the system takes it in. 0, or the errno that ended it.
 int write_fully(int descriptor, std::span<const std::byte> bytes);

@@ -4,6 +4,7 @@
 
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/find_weights.h"
+#include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/run_record.h"
 #include "framework/support/error.h"
@@ -24,10 +25,8 @@ fs::path canonical_or_same(const fs::path& path) {
 }
 
 std::optional<FoundCheckpoint> newest_of(const fs::path& run) {
-  std::error_code error;
   const RunFolder folder{canonical_or_same(run)};
-  if (!fs::is_directory(folder.checkpoints(), error)) return std::nullopt;
-  for (const fs::path& checkpoint : list_checkpoints(folder.checkpoints())) {
+  for (const fs::path& checkpoint : list_checkpoint_folders(folder.checkpoints())) {
     try {
       CheckpointManifest manifest = verify_checkpoint(checkpoint);
       if (!manifest.state.empty()) return FoundCheckpoint{folder.root, checkpoint, std::move(manifest), true};
@@ -41,18 +40,8 @@ std::optional<FoundCheckpoint> newest_of(const fs::path& run) {
 
 // With another one of the same run, if that is whole.
 [[noreturn]] void refuse_with_way_out(const fs::path& checkpoint, const std::string& reason) {
-  std::string way_out;
-  for (const fs::path& other : list_checkpoints(checkpoint.parent_path())) {
-    if (other == checkpoint) continue;
-    try {
-      if (verify_checkpoint(other).state.empty()) continue;
-      way_out = "; " + other.string() + " is whole";
-      break;
-    } catch (const support::Error&) {
-      continue;
-    }
-  }
-  refuse(reason + way_out);
+  const auto other = find_fallback(checkpoint);
+  refuse(reason + (other ? "; " + other->string() + " is whole" : ""));
 }
 
 FoundCheckpoint open_named(const fs::path& path) {
@@ -97,7 +86,7 @@ std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const fs
   std::error_code error;
   if (!fs::is_directory(what, error))
     refuse(what + ": is not a folder; expected \"auto\", \"latest\", or the folder of a checkpoint or of a run");
-  if (!fs::is_directory(fs::path(what) / "checkpoints", error)) return open_named(what);
+  if (!is_run_folder(what)) return open_named(what);
   if (auto found = newest_of(what)) return found;
   refuse(what + ": the run has no checkpoint to go on from; expected one: choose another run");
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "framework/artifacts/durable_file.h"
 #include "framework/artifacts/tensor_view.h"
 #include "framework/support/error.h"
 
@@ -22,7 +23,11 @@ using Metadata = std::map<std::string, std::string>;
 // Throws Error(internal) for a tensor that cannot be stored (a complex or unknown type, a size that is not the shape's,
 // a name twice or not UTF-8) and Error(kind) if the file cannot be written.
 void write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors, const Metadata& metadata,
-                       support::ErrorKind kind);
+                       support::ErrorKind kind, LastsBy lasts_by = LastsBy::itself);
+
+// The SHA-256 of the file that it writes, from the same memory.
+std::string digest_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
+                               const Metadata& metadata);
 
 // A file mapped into memory. The views point into it and live as long as this object; nobody may shorten the file
 // meanwhile. Tensors written by others may be less aligned than their elements: copy them with memcpy.

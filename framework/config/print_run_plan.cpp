@@ -171,6 +171,7 @@ void write_training(PlanWriter& writer, const RunPlan& plan) {
   writer.table("checkpoint");
   writer.key("every", to_string(plan.checkpoint.every));
   writer.key("keep", plan.checkpoint.keep);
+  writer.key("asynchronous", plan.checkpoint.asynchronous);
   writer.table("log");
   writer.key("every", to_string(plan.log.every));
 }

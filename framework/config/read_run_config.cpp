@@ -213,6 +213,7 @@ void read_validation(TableReader table, ValidationConfig& validation) {
 void read_checkpoint(TableReader table, CheckpointConfig& checkpoint) {
   table.read("every", checkpoint.every);
   table.read("keep", checkpoint.keep, "[1, inf)");
+  table.read("asynchronous", checkpoint.asynchronous);
   table.reject_unknown_keys();
 }
 

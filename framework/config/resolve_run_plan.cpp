@@ -212,7 +212,8 @@ ValidationSection resolve_validation(const RunConfig& config, Mistakes& mistakes
 }
 
 CheckpointSection resolve_checkpoint(const CheckpointConfig& config) {
-  return {config.every.value_or({Period::Unit::epochs, 1}), config.keep.value_or(3)};
+  return {config.every.value_or({Period::Unit::epochs, 1}), config.keep.value_or(3),
+          config.asynchronous.value_or(true)};
 }
 
 // In the order in which they are searched, each once: the plan alone finds what the run found.

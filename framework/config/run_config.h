@@ -130,6 +130,7 @@ struct ValidationConfig {
 struct CheckpointConfig {
   Setting<Period> every;
   Setting<int64_t> keep;
+  Setting<bool> asynchronous;
 };
 
 struct LogConfig {

@@ -201,8 +201,9 @@ struct ValidationSection {
 };
 
 struct CheckpointSection {
-  Period every;  // default: "1 epoch"; one is always written when the run ends
-  int64_t keep;  // the newest ones kept; default: 3
+  Period every;              // default: "1 epoch"; one is always written when the run ends
+  int64_t keep;              // the newest ones kept; default: 3
+  bool asynchronous = true;  // written while training goes on
 };
 
 struct LogSection {

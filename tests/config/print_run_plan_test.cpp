@@ -122,6 +122,7 @@ at_start = false
 [checkpoint]
 every = "1 epoch"
 keep = 3
+asynchronous = true
 
 [log]
 every = "50 steps"
@@ -298,6 +299,7 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "validation.at_start=true",
        "checkpoint.every=1 step",
        "checkpoint.keep=1",
+       "checkpoint.asynchronous=false",
        "log.every=1 step",
        "distributed.processes=2",
        "distributed.backend=gloo",
