@@ -5,7 +5,7 @@
 //
 // Prints the seconds for writing (with digests, fsync and the renames), for verifying, and for reading everything into
 // memory, each with the file in the page cache. Built with -DTENON_BENCHMARKS=ON; docs/benchmarks/checkpoints.md has
-// the Python side.
+// the figures, and bench/checkpoint.py is the Python side.
 #include <tenon/abi.h>
 
 #include <chrono>

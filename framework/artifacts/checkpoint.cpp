@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <deque>
 #include <future>
 #include <string>
 #include <system_error>
@@ -73,13 +74,26 @@ void require_space(const fs::path& folder, const CheckpointContents& contents) {
                         ENOSPC);
 }
 
-// "pt": Python libraries read this as tensors of PyTorch. The digest is of the same memory, taken while it is written.
-CheckpointFile write_tensors(const fs::path& file, std::span<const TensorView> tensors) {
-  const Metadata metadata{{"format", "pt"}};
-  auto digest = std::async(std::launch::async, [&] { return digest_safetensors(file, tensors, metadata); });
-  write_safetensors(file, tensors, metadata, kKind, LastsBy::its_folder);
-  return {file.filename().string(), fs::file_size(file), digest.get()};
-}
+// Tensors on their way into a file of a folder that is not committed yet, and at the same time, from the same memory,
+// into its digest: with the wait for the disk that is what a save takes.
+class TensorFile {
+ public:
+  // `tensors` must outlive this.
+  TensorFile(fs::path file, std::span<const TensorView> tensors)
+      : file_(std::move(file)),
+        tensors_(tensors),
+        digest_(std::async(std::launch::async, [this] { return digest_safetensors(file_, tensors_, metadata_); })) {}
+
+  void write() { write_safetensors(file_, tensors_, metadata_, kKind, LastsBy::its_folder); }
+  void sync() const { sync_path(file_, kKind); }
+  CheckpointFile describe() { return {file_.filename().string(), fs::file_size(file_), digest_.get()}; }
+
+ private:
+  fs::path file_;
+  std::span<const TensorView> tensors_;
+  Metadata metadata_{{"format", "pt"}};  // by which Python libraries read them as tensors of PyTorch
+  std::future<std::string> digest_;      // the last member, for it reads the others
+};
 
 }  // namespace
 
@@ -107,9 +121,12 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
                               .figures = contents.figures,
                               .files = {},
                               .state = contents.state};
-  manifest.files.push_back(write_tensors(folder.temporary() / kModelFile, contents.model));
-  if (!contents.training.empty())
-    manifest.files.push_back(write_tensors(folder.temporary() / kTrainingFile, contents.training));
+  std::deque<TensorFile> files;
+  files.emplace_back(folder.temporary() / kModelFile, contents.model);
+  if (!contents.training.empty()) files.emplace_back(folder.temporary() / kTrainingFile, contents.training);
+  for (TensorFile& file : files) file.write();
+  for (const TensorFile& file : files) file.sync();
+  for (TensorFile& file : files) manifest.files.push_back(file.describe());
   const auto write_text = [&folder](const std::string& file, const std::string& text) {
     write_file_durably(folder.temporary() / file, text, kKind, LastsBy::its_folder);
   };
