@@ -27,8 +27,11 @@ void print_manifest(const InspectedFiles& files) {
   TextTable table({Align::left, Align::left});
   const Json manifest = read_whole_manifest(files);
   for (const auto& [key, value] : manifest.items())
-    if (key != "files" && key != "figures")
+    if (key != "files" && key != "figures" && key != "state")
       table.add({key, value.is_string() ? value.get<std::string>() : value.dump()});
+  const size_t numbers = files.manifest->state.size();
+  table.add({"state", numbers == 0 ? "none: a run cannot go on from it"
+                                   : std::to_string(numbers) + " numbers; a run can go on from it"});
   for (const auto& [name, value] : files.manifest->figures) table.add({name, artifacts::print_number(value)});
   for (const artifacts::CheckpointFile& file : files.manifest->files)
     table.add({file.name, print_bytes(file.bytes) + ", sha256 " + file.sha256});

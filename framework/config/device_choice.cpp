@@ -20,17 +20,18 @@ std::string to_string(const DeviceChoice& choice) {
 
 std::optional<DeviceChoice> parse_device_choice(std::string_view text) {
   using Kind = DeviceChoice::Kind;
-  if (text == "auto") return DeviceChoice{Kind::automatic};
-  if (text == "cpu") return DeviceChoice{Kind::cpu};
-  if (text == "cuda") return DeviceChoice{Kind::cuda};
   constexpr std::string_view kNumbered = "cuda:";
+  DeviceChoice choice;
+  choice.kind = text == "auto" ? Kind::automatic : text == "cpu" ? Kind::cpu : Kind::cuda;
+  if (choice.kind != Kind::cuda || text == "cuda") return choice;
   if (!text.starts_with(kNumbered)) return std::nullopt;
   text.remove_prefix(kNumbered.size());
   int index = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
   const bool is_whole = error == std::errc() && end == text.data() + text.size();
   if (!is_whole || text.front() == '-' || index >= kMostDevices) return std::nullopt;
-  return DeviceChoice{Kind::cuda, index};
+  choice.index = index;
+  return choice;
 }
 
 }  // namespace tenon::config
