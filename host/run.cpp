@@ -158,7 +158,9 @@ void print_nothing_to_do(const Resumption& resumption) {
 
 int run_plan(const CommandLine& line, const OpenedRun& opened, int64_t attempt, distributed::ProcessGroup* group) {
   const std::optional<Resumption> resumption = find_resumption(line.resume, attempt, opened, group);
-  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device, group);
+  config::RunPlan plan = opened.plan;
+  if (resumption) plan.model.weights.clear();  // the checkpoint has those that count, and the file may be gone
+  pipeline::Training training = pipeline::build_training(plan, opened.catalogue, opened.device.device, group);
   if (line.action == CommandLine::Action::check) {
     std::fputs(config::print_run_plan(opened.plan).c_str(), stdout);
     if (std::fflush(stdout) != 0)

@@ -261,10 +261,10 @@ void ProcessGroup::require_equal(const std::string& what, const std::string& tex
   at::Tensor differing = at::zeros({size()}, at::kLong);
   if (expected != text) differing.select(0, rank()).fill_(1);
   if (expected != text) {
-    const auto [theirs, ours] = first_difference(expected, text);
+    const auto lines = first_difference(expected, text);
     wait_for_all([&] {
       parts_->store->set("of rank " + std::to_string(rank()) + ": " + what,
-                         "\"" + ours + "\" where rank 0 has \"" + theirs + "\"");
+                         "\"" + lines.second + "\" where rank 0 has \"" + lines.first + "\"");
     });
   }
   reduce(Reduction::sum, differing);

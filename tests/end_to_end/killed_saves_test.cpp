@@ -7,7 +7,6 @@
 #include <fstream>
 #include <map>
 #include <sstream>
-#include <utility>
 
 #include "tests/end_to_end/hosted_run.h"
 
@@ -121,9 +120,10 @@ size_t stride() { return std::getenv("TENON_EVERY_CALL") ? 1 : 29; }
 }  // namespace
 
 TEST_CASE("a run may be killed at any call of a save") {
-  for (const auto& [processes, name] : {std::pair(1, "killed"), std::pair(2, "killed-behind")}) {
+  for (const int processes : {1, 2}) {
     CAPTURE(processes);
-    const std::string whole = std::string("whole-") + name;
+    const std::string name = processes == 1 ? "killed" : "killed-behind";
+    const std::string whole = "whole-" + name;
     fs::remove_all(runs_of(whole));
     REQUIRE(run_host(arguments_of(whole, processes), strace("")).exit_code == 0);
     const std::string expected = read_file(newest_run_of(whole) / "checkpoints/latest/model.safetensors");

@@ -40,17 +40,19 @@ void check_same(const Checkpoint& one, const Checkpoint& other) {
     CHECK(has_same_bits(one.model[i].tensor, other.model[i].tensor));
   }
   REQUIRE(one.state.tensors.size() == other.state.tensors.size());
-  for (const auto& [name, tensor] : one.state.tensors) {
+  for (const auto& entry : one.state.tensors) {
+    const std::string& name = entry.first;
     CAPTURE(name);
     REQUIRE(other.state.tensors.contains(name));
     // What a callback's filter remembers has a time in it.
-    if (name.find(".callback.") == std::string::npos) CHECK(has_same_bits(tensor, other.state.tensors.at(name)));
+    if (name.find(".callback.") == std::string::npos) CHECK(has_same_bits(entry.second, other.state.tensors.at(name)));
   }
   REQUIRE(one.state.numbers.size() == other.state.numbers.size());
-  for (const auto& [name, value] : one.state.numbers) {
+  for (const auto& entry : one.state.numbers) {
+    const std::string& name = entry.first;
     CAPTURE(name);
     if (name != "time_s" && !name.ends_with(".counted_from_s"))
-      CHECK(is_same_number(value, other.state.numbers.at(name)));
+      CHECK(is_same_number(entry.second, other.state.numbers.at(name)));
   }
 }
 
