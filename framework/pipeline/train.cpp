@@ -336,7 +336,8 @@ class Loop {
       const SavedState saved = save_state();
       const AveragedWeights averaged(training_.average.get());
       const auto save = [&] { recorder_.save_checkpoint(state_, training_.model.tensors(), saved); };
-      training_.group ? training_.group->let_first_work(save) : save();
+      if (training_.group) training_.group->let_first_work(save);
+      if (state_.rank > 0 || !training_.group) save();  // every rank has a recorder
     }
     loop_.last_saved_step = state_.step;
     recorder_.record(LineKind::checkpoint, state_, {});

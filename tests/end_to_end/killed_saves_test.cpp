@@ -164,8 +164,9 @@ TEST_CASE("a disk may fail or be full at any call of a save") {
         CAPTURE(failed.errors);
         ++tried;
         // What a failed removal leaves does not hurt; anything else is told.
-        if (failed.exit_code != 0) {
-          ++reported;
+        const bool was_muted = is_behind(name) && failed.errors.empty();  // the message itself was that write
+        if (failed.exit_code != 0) ++reported;
+        if (failed.exit_code != 0 && !was_muted) {
           // With a thread of its own the call may be another thread's, and of another file of the run.
           if (!is_behind(name)) CHECK(failed.exit_code == 5);
           CHECK(failed.errors.find(is_behind(name) ? "/saves/" : "/checkpoints/") != std::string::npos);
