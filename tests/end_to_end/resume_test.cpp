@@ -187,16 +187,18 @@ TEST_CASE("an earlier checkpoint is resumed in a folder of its own") {
 
 TEST_CASE("a damaged checkpoint is passed over, or refused with the way out where it was named") {
   fs::remove_all(runs_of("damaged"));
-  REQUIRE(run_host(arguments_of("damaged", 1, {"checkpoint.keep=9"}), "env TENON_TEST_FAULTY_STEP=10").exit_code ==
-          137);
+  // Written before the next step begins: the kill two steps later must find the checkpoint of step 8 there.
+  const std::vector<std::string> settings{"checkpoint.keep=9", "checkpoint.asynchronous=false"};
+  REQUIRE(run_host(arguments_of("damaged", 1, settings), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
   const fs::path run = run_of("damaged");
   const fs::path weights = run / "checkpoints/step-00000008/model.safetensors";
+  REQUIRE(fs::exists(weights));
   std::fstream(weights, std::ios::in | std::ios::out | std::ios::binary).seekp(1000).put('\x55');
-  const Outcome named = run_host(arguments_of("damaged", 1, {"checkpoint.keep=9"}, weights.parent_path().string()));
+  const Outcome named = run_host(arguments_of("damaged", 1, settings, weights.parent_path().string()));
   CHECK(named.exit_code == 5);
   CHECK(named.errors.find("step-00000008/model.safetensors: its SHA-256 is ") != std::string::npos);
   CHECK(named.errors.find("step-00000004 is whole") != std::string::npos);
-  const Outcome latest = run_host(arguments_of("damaged", 1, {"checkpoint.keep=9"}, "auto"));
+  const Outcome latest = run_host(arguments_of("damaged", 1, settings, "auto"));
   CAPTURE(latest.errors);
   CHECK(latest.exit_code == 0);
   CHECK(latest.errors.find("; passed over") != std::string::npos);
