@@ -5,8 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "framework/plugins/tensor_functions.h"
-#include "framework/plugins/tensor_handles.h"
+#include "framework/pipeline/stored_tensors.h"
 
 namespace tenon::host {
 
@@ -27,8 +26,7 @@ artifacts::TensorView CheckpointWriter::copy(const std::string& name, const at::
     kept.copy_(tensor.detach());
   else
     kept = at::empty(tensor.sizes(), tensor.options().device(c10::kCPU).requires_grad(false)).copy_(tensor.detach());
-  return {name, plugins::to_dtype(kept.scalar_type()), kept.sizes().vec(),
-          static_cast<const std::byte*>(kept.const_data_ptr()), kept.nbytes()};
+  return pipeline::view_of(name, kept);
 }
 
 void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<const plugins::NamedTensor> model,

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "framework/pipeline/predict.h"
-#include "framework/plugins/tensor_handles.h"
+#include "framework/pipeline/stored_tensors.h"
 #include "host/open_evaluation.h"
 #include "host/prediction_columns.h"
 #include "host/prediction_file.h"
@@ -25,11 +25,8 @@ void write(const pipeline::Prediction& prediction, const std::vector<PredictionC
                                             reinterpret_cast<const std::byte*>(prediction.indices.data()),
                                             prediction.indices.size_bytes()}};
   std::vector<at::Tensor> tensors;  // keeps alive what the views point to
-  for (const PredictionColumn& column : columns) {
-    const at::Tensor& tensor = tensors.emplace_back(column.read(prediction.flow));
-    views.push_back({column.name, plugins::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
-                     static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
-  }
+  for (const PredictionColumn& column : columns)
+    views.push_back(pipeline::view_of(column.name, tensors.emplace_back(column.read(prediction.flow))));
   file.append(views);
 }
 

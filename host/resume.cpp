@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -15,7 +14,7 @@
 #include "framework/artifacts/safetensors.h"
 #include "framework/config/compare_plans.h"
 #include "framework/config/print_run_plan.h"
-#include "framework/plugins/tensor_handles.h"
+#include "framework/pipeline/stored_tensors.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 
@@ -49,15 +48,11 @@ std::string read_text(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Copies, so that the file may go.
 std::vector<optimization::NamedTensor> read_tensors(const fs::path& path) {
   const artifacts::SafetensorsFile file(path);
   std::vector<optimization::NamedTensor> tensors;
-  for (const artifacts::TensorView& stored : file.tensors()) {
-    at::Tensor tensor = at::empty(stored.shape, plugins::to_scalar_type(stored.dtype));
-    if (stored.bytes > 0) std::memcpy(tensor.data_ptr(), stored.data, stored.bytes);
-    tensors.push_back({stored.name, tensor});
-  }
+  for (const artifacts::TensorView& stored : file.tensors())
+    tensors.push_back({stored.name, pipeline::copy_stored(stored)});
   return tensors;
 }
 

@@ -1,5 +1,5 @@
 // Checkpoints of a run: checkpoints/step-00000120/ with model.safetensors, training.safetensors (what the run needs
-// beside the weights to go on), plan.toml and run.json as they were, manifest.json and manifest.sha256 (what
+// beside the weights to go on), the texts that the run adds (plan.toml, origin.json), manifest.json and manifest.sha256 (what
 // `sha256sum` prints for the manifest, so that damage to the manifest itself shows), and the link `latest`.
 //
 // A folder under such a name is complete: it was written under a temporary name, fsync-ed, and renamed.

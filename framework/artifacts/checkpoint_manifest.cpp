@@ -85,6 +85,18 @@ double read_figure(const std::string& name, const Json& value, const std::filesy
   }
 }
 
+// An object within the manifest: pairs of a name and a number.
+template <class Numbers>
+std::string print_numbers(const Numbers& numbers) {
+  std::string text = "{";
+  const char* separator = "\n";
+  for (const auto& [name, value] : numbers) {
+    text += separator + std::string("    ") + print_json_string(name) + ": " + print_json_number(value);
+    separator = ",\n";
+  }
+  return text + (numbers.empty() ? "}" : "\n  }");
+}
+
 }  // namespace
 
 std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
@@ -97,22 +109,8 @@ std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
             ", \"bytes\": " + std::to_string(file.bytes) + ", \"sha256\": \"" + file.sha256 + "\"}";
     separator = ",\n";
   }
-  text += "\n  ],\n  \"figures\": {";
-  separator = "\n";
-  for (const auto& [name, value] : manifest.figures) {
-    text += separator + std::string("    ") + print_json_string(name) + ": " + print_json_number(value);
-    separator = ",\n";
-  }
-  text += manifest.figures.empty() ? "}" : "\n  }";
-  if (!manifest.state.empty()) {
-    text += ",\n  \"state\": {";
-    separator = "\n";
-    for (const auto& [name, value] : manifest.state) {
-      text += separator + std::string("    ") + print_json_string(name) + ": " + print_json_number(value);
-      separator = ",\n";
-    }
-    text += "\n  }";
-  }
+  text += "\n  ],\n  \"figures\": " + print_numbers(manifest.figures);
+  if (!manifest.state.empty()) text += ",\n  \"state\": " + print_numbers(manifest.state);
   return text + "\n}\n";
 }
 

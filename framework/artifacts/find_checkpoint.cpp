@@ -24,18 +24,33 @@ fs::path canonical_or_same(const fs::path& path) {
   return error ? path : canonical;
 }
 
-std::optional<FoundCheckpoint> newest_of(const fs::path& run) {
-  const RunFolder folder{canonical_or_same(run)};
-  for (const fs::path& checkpoint : list_checkpoint_folders(folder.checkpoints())) {
-    try {
-      CheckpointManifest manifest = verify_checkpoint(checkpoint);
-      if (!manifest.state.empty()) return FoundCheckpoint{folder.root, checkpoint, std::move(manifest), true};
-      support::log_warning(checkpoint.string() + " has weights alone, and a run cannot go on from it: passed over");
-    } catch (const support::Error& damage) {
-      support::log_warning(std::string(damage.what()) + "; passed over");
-    }
+// Nothing, and a warning, where a run cannot go on from it.
+std::optional<CheckpointManifest> open_or_pass_over(const fs::path& checkpoint) {
+  try {
+    CheckpointManifest manifest = verify_checkpoint(checkpoint);
+    if (!manifest.state.empty()) return manifest;
+    support::log_warning(checkpoint.string() + " has weights alone, and a run cannot go on from it: passed over");
+  } catch (const support::Error& damage) {
+    support::log_warning(std::string(damage.what()) + "; passed over");
   }
   return std::nullopt;
+}
+
+std::optional<FoundCheckpoint> newest_of(const fs::path& run) {
+  const RunFolder folder{canonical_or_same(run)};
+  for (const fs::path& checkpoint : list_checkpoint_folders(folder.checkpoints()))
+    if (auto manifest = open_or_pass_over(checkpoint))
+      return FoundCheckpoint{folder.root, checkpoint, std::move(*manifest), true};
+  return std::nullopt;
+}
+
+// Of a checkpoint that is known to be whole, and is not verified again.
+bool is_newest(const fs::path& checkpoint) {
+  for (const fs::path& other : list_checkpoint_folders(checkpoint.parent_path())) {
+    if (other == checkpoint) return true;
+    if (open_or_pass_over(other)) return false;
+  }
+  return false;
 }
 
 // With another one of the same run, if that is whole.
@@ -56,9 +71,7 @@ FoundCheckpoint open_named(const fs::path& path) {
     refuse_with_way_out(checkpoint, checkpoint.string() +
                                         ": has weights alone; expected a checkpoint that a run can go on from: begin a "
                                         "run with these weights by model.weights, or take another");
-  const fs::path run = checkpoint.parent_path().parent_path();
-  const auto newest = newest_of(run);
-  return {run, checkpoint, std::move(manifest), newest && newest->folder == checkpoint};
+  return {checkpoint.parent_path().parent_path(), checkpoint, std::move(manifest), is_newest(checkpoint)};
 }
 
 std::optional<FoundCheckpoint> find_automatically(const fs::path& output_dir, const std::string& name) {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "framework/artifacts/match_weights.h"
 #include "framework/artifacts/safetensors.h"
+#include "framework/pipeline/stored_tensors.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
@@ -112,12 +112,6 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
   if (loaded == 0 && !tensors.empty()) refuse(": no tensor of it fits the model; expected one at least:");
 }
 
-void copy(const TensorView& stored, const at::Tensor& to) {
-  at::Tensor tensor = at::empty(stored.shape, plugins::to_scalar_type(stored.dtype));
-  if (stored.bytes > 0) std::memcpy(tensor.data_ptr(), stored.data, stored.bytes);  // the file may be unaligned
-  to.copy_(tensor);
-}
-
 }  // namespace
 
 void load_weights(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
@@ -129,7 +123,7 @@ void load_weights(const std::filesystem::path& path, const std::vector<NamedTens
 
   const at::NoGradGuard no_grad;
   for (const WeightMatch& one : matched.matches)
-    if (one.fate == WeightFate::loaded) copy(*one.stored, tensors[one.wanted].tensor);
+    if (one.fate == WeightFate::loaded) tensors[one.wanted].tensor.copy_(copy_stored(*one.stored));
   support::log_info(path.string() + ": " + describe_counts(matched) + describe_matches(matched, tensors));
   if (!matched.is_complete())
     support::log_warning(path.string() + ": " + describe_counts(matched) + "; what is not loaded is as initialised");

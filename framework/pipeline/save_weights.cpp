@@ -7,6 +7,7 @@
 #include <string>
 
 #include "framework/artifacts/safetensors.h"
+#include "framework/pipeline/stored_tensors.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
 
@@ -54,9 +55,7 @@ size_t save_weights(const std::filesystem::path& file, const std::vector<NamedTe
   std::vector<artifacts::TensorView> views;
   for (const NamedTensor& named : tensors) {
     if (tied.contains(named.name)) continue;
-    const at::Tensor& tensor = converted.emplace_back(convert(named, dtype));
-    views.push_back({named.name, plugins::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
-                     static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
+    views.push_back(view_of(named.name, converted.emplace_back(convert(named, dtype))));
   }
   artifacts::Metadata metadata{{"format", "pt"}};  // as libraries of Python expect it
   metadata.insert(tied.begin(), tied.end());

@@ -1,9 +1,6 @@
 #include "framework/pipeline/saved_state.h"
 
-#include <torch/torch.h>
-
-#include <cstring>
-
+#include "framework/pipeline/stored_tensors.h"
 #include "framework/support/error.h"
 
 namespace tenon::pipeline {
@@ -21,11 +18,7 @@ const typename Map::mapped_type& find(const Map& map, const std::string& name, c
 
 }  // namespace
 
-void SavedState::put_bytes(const std::string& name, std::string_view bytes) {
-  at::Tensor tensor = at::empty({static_cast<int64_t>(bytes.size())}, at::kByte);
-  if (!bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
-  tensors[name] = tensor;
-}
+void SavedState::put_bytes(const std::string& name, std::string_view bytes) { tensors[name] = to_byte_tensor(bytes); }
 
 double SavedState::number(const std::string& name) const { return find(numbers, name, "number"); }
 
@@ -33,10 +26,7 @@ int64_t SavedState::count(const std::string& name) const { return static_cast<in
 
 const at::Tensor& SavedState::tensor(const std::string& name) const { return find(tensors, name, "tensor"); }
 
-std::string SavedState::bytes(const std::string& name) const {
-  const at::Tensor& found = tensor(name);
-  return {static_cast<const char*>(found.const_data_ptr()), found.nbytes()};
-}
+std::string SavedState::bytes(const std::string& name) const { return to_bytes(tensor(name)); }
 
 std::vector<optimization::NamedTensor> SavedState::tensors_under(const std::string& prefix) const {
   std::vector<optimization::NamedTensor> found;

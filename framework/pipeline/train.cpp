@@ -414,7 +414,7 @@ class Loop {
     loop_.save(saved);
     step_.save(saved);
     OwnState own{{"reason", verdict_.reason}, {"skipped", std::to_string(training_.train->feed.skipped())}};
-    visit_states([&](const std::string& name, Observer& observer) { own[name] = observer.save_state(); });
+    visit_states([&](const std::string& name, Observer&, std::string bytes) { own[name] = std::move(bytes); });
     save_training(training_, own, saved);
     return saved;
   }
@@ -438,17 +438,19 @@ class Loop {
     if (own.empty()) return;  // a rank that the run did not have
     verdict_.reason = own.at("reason");
     loop_.skipped_in_epoch = std::stoll(own.at("skipped"));
-    visit_states([&](const std::string& name, Observer& observer) {
+    visit_states([&](const std::string& name, Observer& observer, const std::string&) {
       if (const auto found = own.find(name); found != own.end()) observer.load_state(found->second);
     });
   }
 
-  // The observers that have something to save, the same ones on every rank.
+  // The observers that have something to save, and that; the same ones on every rank.
   template <class Visit>
   void visit_states(Visit&& visit) {
     size_t number = 0;
-    for (Observer* observer : observers_)
-      if (!observer->save_state().empty()) visit("callback." + std::to_string(number++), *observer);
+    for (Observer* observer : observers_) {
+      std::string bytes = observer->save_state();
+      if (!bytes.empty()) visit("callback." + std::to_string(number++), *observer, std::move(bytes));
+    }
   }
 
   void announce(Event event) {

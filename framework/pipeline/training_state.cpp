@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "framework/pipeline/stored_tensors.h"
 #include "framework/support/error.h"
 
 namespace tenon::pipeline {
@@ -14,17 +15,6 @@ constexpr const char* kRandom = "random.cpu";
 constexpr const char* kRandomOfDevice = "random.device";
 
 at::Generator generator_of(const c10::Device& device) { return at::globalContext().defaultGenerator(device); }
-
-std::string read_random_state(const c10::Device& device) {
-  const at::Tensor state = generator_of(device).get_state();
-  return {static_cast<const char*>(state.const_data_ptr()), state.nbytes()};
-}
-
-void set_random_state(const c10::Device& device, const std::string& bytes) {
-  SavedState holder;
-  holder.put_bytes("", bytes);
-  generator_of(device).set_state(holder.tensor(""));
-}
 
 std::string name_of_rank(int64_t rank) { return "rank" + std::to_string(rank) + "."; }
 
@@ -70,8 +60,8 @@ void save_training(const Training& training, const OwnState& given, SavedState& 
         saved.tensors["weights." + one.name] = one.tensor;
   }
   OwnState own = given;
-  own[kRandom] = read_random_state(c10::kCPU);
-  if (!training.device.is_cpu()) own[kRandomOfDevice] = read_random_state(training.device);
+  own[kRandom] = to_bytes(generator_of(c10::kCPU).get_state());
+  if (!training.device.is_cpu()) own[kRandomOfDevice] = to_bytes(generator_of(training.device).get_state());
   saved.numbers["world_size"] = static_cast<double>(training.group ? training.group->size() : 1);
   for (const auto& [name, bytes] : own) {
     const std::vector<std::string> of_ranks =
@@ -103,9 +93,9 @@ OwnState load_training(Training& training, const std::vector<optimization::Named
   const std::string prefix = name_of_rank(training.group ? training.group->rank() : 0);
   for (const optimization::NamedTensor& one : saved.tensors_under(prefix))
     own[one.name] = saved.bytes(prefix + one.name);
-  if (own.contains(kRandom)) set_random_state(c10::kCPU, own.at(kRandom));
+  if (own.contains(kRandom)) generator_of(c10::kCPU).set_state(to_byte_tensor(own.at(kRandom)));
   if (!training.device.is_cpu() && own.contains(kRandomOfDevice))
-    set_random_state(training.device, own.at(kRandomOfDevice));
+    generator_of(training.device).set_state(to_byte_tensor(own.at(kRandomOfDevice)));
   return own;
 }
 
