@@ -34,7 +34,7 @@ void print_manifest(const InspectedFiles& files) {
                                    : std::to_string(numbers) + " numbers; a run can go on from it"});
   for (const auto& [name, value] : files.manifest->figures) table.add({name, artifacts::print_number(value)});
   for (const artifacts::CheckpointFile& file : files.manifest->files)
-    table.add({file.name, print_bytes(file.bytes) + ", sha256 " + file.sha256});
+    table.add({file.name, print_bytes(file.bytes) + ", xxh128 " + file.xxh128});
   std::fputs(table.print("  ").c_str(), stdout);
 }
 

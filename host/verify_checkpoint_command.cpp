@@ -25,7 +25,7 @@ using support::ErrorKind;
 struct VerifiedFile {
   std::string name;
   uint64_t bytes;
-  std::string sha256;
+  std::string xxh128;
   std::optional<std::string> damage;  // none: it is whole
 };
 
@@ -50,7 +50,7 @@ void look_at_files(Verified& verified) {
     return;  // is the damage
   }
   for (const artifacts::CheckpointFile& file : verified.manifest->files)
-    verified.files.push_back({file.name, file.bytes, file.sha256, artifacts::find_damage(verified.path, file)});
+    verified.files.push_back({file.name, file.bytes, file.xxh128, artifacts::find_damage(verified.path, file)});
 }
 
 Verified verify_folder(const fs::path& checkpoint) {
@@ -58,7 +58,7 @@ Verified verify_folder(const fs::path& checkpoint) {
   try {
     verified.manifest = artifacts::verify_checkpoint(checkpoint);
     for (const artifacts::CheckpointFile& file : verified.manifest->files) {
-      verified.files.push_back({file.name, file.bytes, file.sha256, {}});
+      verified.files.push_back({file.name, file.bytes, file.xxh128, {}});
       if (file.name.ends_with(".safetensors")) check_readable(checkpoint / file.name);
     }
   } catch (const Error& error) {
@@ -110,8 +110,8 @@ void print_text(const Verified& verified) {
   for (const VerifiedFile& file : verified.files)
     table.add({file.name, print_bytes(file.bytes),
                file.damage           ? "DAMAGED: " + *file.damage
-               : file.sha256.empty() ? "can be read; a file alone has no digest to compare with"
-                                     : "sha256 " + file.sha256});
+               : file.xxh128.empty() ? "can be read; a file alone has no digest to compare with"
+                                     : "xxh128 " + file.xxh128});
   std::fputs(table.print("  ").c_str(), stdout);
 }
 
@@ -122,7 +122,7 @@ Json to_json(const Verified& verified) {
   for (const VerifiedFile& file : verified.files)
     files.push_back({{"name", file.name},
                      {"bytes", file.bytes},
-                     {"sha256", file.sha256.empty() ? Json() : Json(file.sha256)},
+                     {"xxh128", file.xxh128.empty() ? Json() : Json(file.xxh128)},
                      {"whole", !file.damage},
                      {"damage", to_json(file.damage)}});
   return {{"path", verified.path.string()},

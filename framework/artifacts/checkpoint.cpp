@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <deque>
-#include <future>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -19,7 +17,7 @@
 #include "framework/artifacts/file_error.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/support/check.h"
-#include "framework/support/sha256.h"
+#include "framework/support/xxh128.h"
 
 namespace tenon::artifacts {
 
@@ -74,27 +72,6 @@ void require_space(const fs::path& folder, const CheckpointContents& contents) {
                         ENOSPC);
 }
 
-// Tensors on their way into a file of a folder that is not committed yet, and at the same time, from the same memory,
-// into its digest: with the wait for the disk that is what a save takes.
-class TensorFile {
- public:
-  // `tensors` must outlive this.
-  TensorFile(fs::path file, std::span<const TensorView> tensors)
-      : file_(std::move(file)),
-        tensors_(tensors),
-        digest_(std::async(std::launch::async, [this] { return digest_safetensors(file_, tensors_, metadata_); })) {}
-
-  void write() { write_safetensors(file_, tensors_, metadata_, kKind, LastsBy::its_folder); }
-  void sync() const { sync_path(file_, kKind); }
-  CheckpointFile describe() { return {file_.filename().string(), fs::file_size(file_), digest_.get()}; }
-
- private:
-  fs::path file_;
-  std::span<const TensorView> tensors_;
-  Metadata metadata_{{"format", "pt"}};  // by which Python libraries read them as tensors of PyTorch
-  std::future<std::string> digest_;      // the last member, for it reads the others
-};
-
 }  // namespace
 
 CheckpointStore::CheckpointStore(fs::path folder, int64_t keep) : folder_(std::move(folder)), keep_(keep) {
@@ -121,18 +98,20 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
                               .figures = contents.figures,
                               .files = {},
                               .state = contents.state};
-  std::deque<TensorFile> files;
-  files.emplace_back(folder.temporary() / kModelFile, contents.model);
-  if (!contents.training.empty()) files.emplace_back(folder.temporary() / kTrainingFile, contents.training);
-  for (TensorFile& file : files) file.write();
-  for (const TensorFile& file : files) file.sync();
-  for (TensorFile& file : files) manifest.files.push_back(file.describe());
+  const auto write_tensors = [&](const char* file, std::span<const TensorView> tensors) {
+    const fs::path path = folder.temporary() / file;
+    // By the format Python libraries read them as tensors of PyTorch.
+    std::string digest = write_safetensors(path, tensors, {{"format", "pt"}}, kKind, LastsBy::its_folder);
+    manifest.files.push_back({file, fs::file_size(path), std::move(digest)});
+  };
+  write_tensors(kModelFile, contents.model);
+  if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training);
   const auto write_text = [&folder](const std::string& file, const std::string& text) {
     write_file_durably(folder.temporary() / file, text, kKind, LastsBy::its_folder);
   };
   for (const auto& [file, text] : contents.texts) {
     write_text(file, text);
-    manifest.files.push_back({file, text.size(), support::sha256(text)});
+    manifest.files.push_back({file, text.size(), support::xxh128(text)});
   }
   const std::string text = print_checkpoint_manifest(manifest);
   write_text(kManifestFile, text);

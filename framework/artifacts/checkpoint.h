@@ -1,6 +1,6 @@
 // Checkpoints of a run: checkpoints/step-00000120/ with model.safetensors, training.safetensors (what the run needs
-// beside the weights to go on), the texts that the run adds (plan.toml, origin.json), manifest.json and manifest.sha256 (what
-// `sha256sum` prints for the manifest, so that damage to the manifest itself shows), and the link `latest`.
+// beside the weights to go on), the texts that the run adds (plan.toml, origin.json), manifest.json and manifest.sha256
+// (what `sha256sum` prints for the manifest, so that damage to the manifest itself shows), and the link `latest`.
 //
 // A folder under such a name is complete: it was written under a temporary name, fsync-ed, and renamed.
 #pragma once
@@ -35,8 +35,8 @@ struct CheckpointContents {
 // The only writer of a run's checkpoints/. Functions throw Error(checkpoint) with the path and the reason.
 class CheckpointStore {
  public:
-  // Takes over the folder, which must exist, removes what an earlier crash left half-written, and points `latest` at the
-  // newest. REQUIRES: keep >= 1.
+  // Takes over the folder, which must exist, removes what an earlier crash left half-written, and points `latest` at
+  // the newest. REQUIRES: keep >= 1.
   CheckpointStore(std::filesystem::path folder, int64_t keep);
 
   // Writes a checkpoint, points `latest` at it, and only then removes the oldest beyond `keep`. One of the same step is
@@ -54,7 +54,7 @@ class CheckpointStore {
 // What `latest` points at; none if there is no such link.
 std::optional<std::filesystem::path> find_latest_checkpoint(const std::filesystem::path& folder);
 
-// Compares every file with the manifest's size and SHA-256. Throws Error(checkpoint) naming the file that is missing or
+// Compares every file with the manifest's size and XXH128. Throws Error(checkpoint) naming the file that is missing or
 // differs; returns the manifest.
 CheckpointManifest verify_checkpoint(const std::filesystem::path& checkpoint);
 

@@ -1,4 +1,4 @@
-// How the files of a checkpoint vouch for one another: the manifest holds the digests of all others, manifest.sha256
+// How the files of a checkpoint vouch for one another: the manifest holds the digests of all others, manifest.xxh128
 // that of the manifest.
 #pragma once
 
@@ -11,12 +11,12 @@
 namespace tenon::artifacts {
 
 inline constexpr const char* kManifestFile = "manifest.json";
-inline constexpr const char* kManifestDigestFile = "manifest.sha256";
+inline constexpr const char* kManifestDigestFile = "manifest.xxh128";
 
-// Name, size and SHA-256 of a file. Throws Error(checkpoint) if it is no file or cannot be read.
+// Name, size and XXH128 of a file. Throws Error(checkpoint) if it is no file or cannot be read.
 CheckpointFile describe_checkpoint_file(const std::filesystem::path& file);
 
-// manifest.sha256 for a manifest of this text: what `sha256sum -c` verifies.
+// manifest.xxh128 for a manifest of this text: what `xxhsum -c` verifies.
 std::string print_manifest_digest(std::string_view manifest_text);
 
 }  // namespace tenon::artifacts

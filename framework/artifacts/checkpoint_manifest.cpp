@@ -64,15 +64,15 @@ CheckpointFile read_file_entry(const Json& entry, const std::filesystem::path& f
   CheckpointFile result;
   result.name = find(entry, "name", Json::value_t::string, file).get<std::string>();
   result.bytes = find_count(entry, "bytes", file);
-  result.sha256 = find(entry, "sha256", Json::value_t::string, file).get<std::string>();
+  result.xxh128 = find(entry, "xxh128", Json::value_t::string, file).get<std::string>();
   const bool is_plain = !result.name.empty() && result.name[0] != '.' &&
                         result.name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
   if (!is_plain)
     refuse(file, "names the file " + quote_name(result.name) + "; expected one within the checkpoint's folder");
   const bool is_digest =
-      result.sha256.size() == 64 && result.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+      result.xxh128.size() == 32 && result.xxh128.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!is_digest)
-    refuse(file, "the sha256 of " + result.name + " is " + quote_name(result.sha256) + "; expected 64 digits");
+    refuse(file, "the xxh128 of " + result.name + " is " + quote_name(result.xxh128) + "; expected 32 digits");
   return result;
 }
 
@@ -106,7 +106,7 @@ std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
   const char* separator = "\n";
   for (const auto& file : manifest.files) {
     text += separator + std::string("    {\"name\": ") + print_json_string(file.name) +
-            ", \"bytes\": " + std::to_string(file.bytes) + ", \"sha256\": \"" + file.sha256 + "\"}";
+            ", \"bytes\": " + std::to_string(file.bytes) + ", \"xxh128\": \"" + file.xxh128 + "\"}";
     separator = ",\n";
   }
   text += "\n  ],\n  \"figures\": " + print_numbers(manifest.figures);

@@ -15,7 +15,7 @@ namespace tenon::artifacts {
 struct CheckpointFile {
   std::string name;  // within the checkpoint's folder
   uint64_t bytes;
-  std::string sha256;  // 64 lower-case hexadecimal digits
+  std::string xxh128;  // 32 lower-case hexadecimal digits
 };
 
 struct CheckpointManifest {

@@ -113,7 +113,7 @@ std::optional<std::string> find_damage(const fs::path& checkpoint, const Checkpo
     const CheckpointFile found = describe_checkpoint_file(checkpoint / expected.name);
     if (found.bytes != expected.bytes)
       return "has " + std::to_string(found.bytes) + " bytes; expected " + std::to_string(expected.bytes);
-    if (found.sha256 != expected.sha256) return "its SHA-256 is " + found.sha256 + "; expected " + expected.sha256;
+    if (found.xxh128 != expected.xxh128) return "its XXH128 is " + found.xxh128 + "; expected " + expected.xxh128;
     return std::nullopt;
   } catch (const support::Error& error) {
     const std::string place = (checkpoint / expected.name).string() + ": ", message = error.what();

@@ -21,13 +21,9 @@ using Metadata = std::map<std::string, std::string>;
 // Writes the file durably (see durable_file.h), each tensor from where it lies. The header keeps the order given; the
 // data lies by falling size of the elements, so that every tensor is aligned to its elements in the file and in memory.
 // Throws Error(internal) for a tensor that cannot be stored (a complex or unknown type, a size that is not the shape's,
-// a name twice or not UTF-8) and Error(kind) if the file cannot be written.
-void write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors, const Metadata& metadata,
-                       support::ErrorKind kind, LastsBy lasts_by = LastsBy::itself);
-
-// The SHA-256 of the file that it writes, from the same memory.
-std::string digest_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
-                               const Metadata& metadata);
+// a name twice or not UTF-8) and Error(kind) if the file cannot be written. Returns the XXH128 of what was written.
+std::string write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
+                              const Metadata& metadata, support::ErrorKind kind, LastsBy lasts_by = LastsBy::itself);
 
 // A file mapped into memory. The views point into it and live as long as this object; nobody may shorten the file
 // meanwhile. Tensors written by others may be less aligned than their elements: copy them with memcpy.

@@ -7,7 +7,7 @@
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/checkpoint_digest.h"
 #include "framework/support/error.h"
-#include "framework/support/sha256.h"
+#include "framework/support/xxh128.h"
 
 namespace tenon::artifacts {
 
@@ -45,7 +45,7 @@ std::string read_text(const fs::path& file) {
 
 std::string read_digest(const fs::path& file) {
   try {
-    return support::read_sha256(file);
+    return support::read_xxh128(file);
   } catch (const support::Error& error) {
     throw support::Error(support::ErrorKind::checkpoint, error.what());
   }
@@ -59,7 +59,7 @@ CheckpointFile describe_checkpoint_file(const fs::path& file) {
 }
 
 std::string print_manifest_digest(std::string_view manifest_text) {
-  return support::sha256(manifest_text) + "  " + kManifestFile + "\n";
+  return support::xxh128(manifest_text) + "  " + kManifestFile + "\n";
 }
 
 CheckpointManifest verify_checkpoint(const fs::path& checkpoint) {
@@ -69,7 +69,7 @@ CheckpointManifest verify_checkpoint(const fs::path& checkpoint) {
   const fs::path manifest_file = checkpoint / kManifestFile;
   const std::string text = read_text(manifest_file);
   if (read_text(checkpoint / kManifestDigestFile) != print_manifest_digest(text)) {
-    refuse(manifest_file, "its SHA-256 is " + support::sha256(text) + ", which is not what " + kManifestDigestFile +
+    refuse(manifest_file, "its XXH128 is " + support::xxh128(text) + ", which is not what " + kManifestDigestFile +
                               " beside it says; one of the two was damaged or changed: use another checkpoint");
   }
   CheckpointManifest manifest = parse_checkpoint_manifest(text, manifest_file);
@@ -86,8 +86,8 @@ CheckpointManifest verify_checkpoint(const fs::path& checkpoint) {
   }
   for (size_t i = 0; i < digests.size(); ++i) {
     const CheckpointFile& expected = manifest.files[i];
-    if (const std::string digest = digests[i].get(); digest != expected.sha256)
-      refuse(checkpoint / expected.name, "its SHA-256 is " + digest + "; expected " + expected.sha256 + kWayOut);
+    if (const std::string digest = digests[i].get(); digest != expected.xxh128)
+      refuse(checkpoint / expected.name, "its XXH128 is " + digest + "; expected " + expected.xxh128 + kWayOut);
   }
   if (!has_model) refuse(manifest_file, std::string("does not list ") + kModelFile);
   return manifest;

@@ -1,27 +1,30 @@
+#include <algorithm>
 #include <vector>
 
 #include "framework/artifacts/durable_file.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/artifacts/safetensors_layout.h"
-#include "framework/support/sha256.h"
+#include "framework/support/xxh128.h"
 
 namespace tenon::artifacts {
 
-void write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors, const Metadata& metadata,
-                       support::ErrorKind kind, LastsBy lasts_by) {
+std::string write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
+                              const Metadata& metadata, support::ErrorKind kind, LastsBy lasts_by) {
   const SafetensorsLayout layout = lay_out_safetensors(file, tensors, metadata);
   DurableFile out(file, kind, lasts_by);
-  out.write(layout.head);
-  for (const TensorView* tensor : layout.order) out.write(std::span(tensor->data, tensor->bytes));
+  support::Xxh128 digest;
+  const auto write = [&](std::span<const std::byte> bytes) {
+    constexpr size_t kPart = 1 << 20;  // still in the processor's cache when the digest reads it
+    for (; !bytes.empty(); bytes = bytes.subspan(std::min(kPart, bytes.size()))) {
+      const auto part = bytes.first(std::min(kPart, bytes.size()));
+      out.write(part);
+      digest.add(part);
+    }
+  };
+  write(std::as_bytes(std::span(layout.head)));
+  for (const TensorView* tensor : layout.order) write(std::span(tensor->data, tensor->bytes));
   out.commit();
-}
-
-std::string digest_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
-                               const Metadata& metadata) {
-  const SafetensorsLayout layout = lay_out_safetensors(file, tensors, metadata);
-  std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(layout.head))};
-  for (const TensorView* tensor : layout.order) pieces.emplace_back(tensor->data, tensor->bytes);
-  return support::sha256(pieces);
+  return digest.hexadecimal();
 }
 
 }  // namespace tenon::artifacts

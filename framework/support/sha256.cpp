@@ -66,11 +66,4 @@ std::string sha256(std::string_view bytes) {
   return hash.hexadecimal();
 }
 
-std::string sha256(std::span<const std::span<const std::byte>> pieces) {
-  Sha256 hash;
-  for (const std::span<const std::byte> piece : pieces)
-    hash.add(reinterpret_cast<const char*>(piece.data()), piece.size());
-  return hash.hexadecimal();
-}
-
 }  // namespace tenon::support

@@ -10,7 +10,7 @@ using support::ErrorKind;
 
 namespace {
 
-const std::string kDigest(64, 'a');
+const std::string kDigest(32, 'a');
 const std::string kHead = R"("format": "tenon-checkpoint", "format_version": 1)";
 const std::string kCounters = R"("epoch": 1, "step": 2)";
 
@@ -29,7 +29,7 @@ TEST_CASE("a manifest reads as it was printed") {
   const std::string text = print_checkpoint_manifest(manifest);
   CHECK(text ==
         "{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": 1,\n  \"epoch\": 3,\n  \"step\": 120,\n"
-        "  \"files\": [\n    {\"name\": \"model.safetensors\", \"bytes\": 42, \"sha256\": \"" +
+        "  \"files\": [\n    {\"name\": \"model.safetensors\", \"bytes\": 42, \"xxh128\": \"" +
             kDigest +
             "\"}\n  ],\n"
             "  \"figures\": {\n    \"train/loss\": 0.31\n  }\n}\n");
@@ -65,11 +65,11 @@ TEST_CASE("a manifest that is wrong is refused with what is wrong") {
 
 TEST_CASE("a manifest cannot name a file outside of the checkpoint") {
   for (const std::string name : {"../model", "/etc/passwd", "a/b", "..", ".", "", ".hidden", "a\\u0000b"}) {
-    const std::string entry = "{\"name\": \"" + name + "\", \"bytes\": 1, \"sha256\": \"" + kDigest + "\"}";
+    const std::string entry = "{\"name\": \"" + name + "\", \"bytes\": 1, \"xxh128\": \"" + kDigest + "\"}";
     CHECK(contains(refuse(with_file(entry)), "expected one within the checkpoint's folder"));
   }
-  CHECK(contains(refuse(with_file(R"({"name": "a", "bytes": 1, "sha256": "AA"})")), "expected 64 digits"));
-  CHECK(contains(refuse(with_file(R"({"name": "a", "sha256": "AA"})")), "has no bytes"));
+  CHECK(contains(refuse(with_file(R"({"name": "a", "bytes": 1, "xxh128": "AA"})")), "expected 32 digits"));
+  CHECK(contains(refuse(with_file(R"({"name": "a", "xxh128": "AA"})")), "has no bytes"));
   CHECK(contains(refuse(with_file("1")), "has no name"));
 }
 

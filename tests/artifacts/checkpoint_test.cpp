@@ -46,7 +46,7 @@ TEST_CASE("a checkpoint comes back with its tensors, counters and figures") {
                                  .texts = {{"plan.toml", "[run]\n"}}});
   CHECK(path == scratch / "step-00000120");
   CHECK(list_names(path) ==
-        Names{"manifest.json", "manifest.sha256", "model.safetensors", "plan.toml", "training.safetensors"});
+        Names{"manifest.json", "manifest.xxh128", "model.safetensors", "plan.toml", "training.safetensors"});
   const CheckpointManifest manifest = verify_checkpoint(path);
   CHECK(manifest.epoch == 2);
   CHECK(manifest.step == 120);
@@ -186,7 +186,7 @@ TEST_CASE("a file that is missing, longer, shorter or no file is named") {
   CheckpointStore store(scratch.path(), 1);
   const auto path = write_example(store, 1);
   for (const std::string name :
-       {"manifest.json", "manifest.sha256", "model.safetensors", "plan.toml", "training.safetensors"}) {
+       {"manifest.json", "manifest.xxh128", "model.safetensors", "plan.toml", "training.safetensors"}) {
     const std::string whole = read_all(path / name);
     std::filesystem::remove(path / name);
     CHECK(contains(verify(path), name + ": is missing"));
@@ -195,10 +195,10 @@ TEST_CASE("a file that is missing, longer, shorter or no file is named") {
     std::filesystem::remove(path / name);
     for (const size_t size : {size_t{0}, whole.size() / 2, whole.size() - 1}) {
       write_all(path / name, whole.substr(0, size));
-      CHECK(contains(verify(path), name.starts_with("manifest") ? "manifest.json: its SHA-256 is " : name + ": has "));
+      CHECK(contains(verify(path), name.starts_with("manifest") ? "manifest.json: its XXH128 is " : name + ": has "));
     }
     write_all(path / name, whole + "\n");
-    CHECK(contains(verify(path), name.starts_with("manifest") ? "manifest.json: its SHA-256 is " : name + ": has "));
+    CHECK(contains(verify(path), name.starts_with("manifest") ? "manifest.json: its XXH128 is " : name + ": has "));
     write_all(path / name, whole);
     CHECK(verify(path) == "");
   }
@@ -212,7 +212,7 @@ TEST_CASE("two hundred flipped bits are each found, with the name of the file") 
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {
     // Each file a fifth of the rounds, however small it is.
-    const std::string name = std::vector<std::string>{"manifest.json", "manifest.sha256", "model.safetensors",
+    const std::string name = std::vector<std::string>{"manifest.json", "manifest.xxh128", "model.safetensors",
                                                       "plan.toml", "training.safetensors"}[round % 5];
     const std::string whole = read_all(path / name);
     std::string damaged = whole;

@@ -62,7 +62,7 @@ TEST_CASE("a damaged checkpoint's manifest can be read, and each file tells what
   const CheckpointManifest manifest = read_manifest(checkpoint);
   CHECK(manifest.step == 20);
   REQUIRE(manifest.files.size() == 3);
-  CHECK(contains(find_damage(checkpoint, manifest.files[0]).value_or(""), "its SHA-256 is "));
+  CHECK(contains(find_damage(checkpoint, manifest.files[0]).value_or(""), "its XXH128 is "));
   write_all(checkpoint / "model.safetensors", "short");
   CHECK(contains(find_damage(checkpoint, manifest.files[0]).value_or(""), "has 5 bytes; expected "));
   fs::remove(checkpoint / "model.safetensors");

@@ -133,16 +133,16 @@ TEST_CASE("host checkpoint verify names the damaged file and the newest other ch
     const Outcome outcome = checkpoint({"verify", path.string()});
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 5);
-    CHECK(contains(outcome.errors, weights.string() + ": its SHA-256 is "));
+    CHECK(contains(outcome.errors, weights.string() + ": its XXH128 is "));
     CHECK(contains(outcome.errors, "the newest other checkpoint of the run that is whole: "));
     CHECK(contains(outcome.errors, "step-00000005"));
-    CHECK(contains(outcome.output, "model.safetensors  0.2 KiB  DAMAGED: its SHA-256 is "));
+    CHECK(contains(outcome.output, "model.safetensors  0.2 KiB  DAMAGED: its XXH128 is "));
   }
   const nlohmann::json all = checkpoint_json({"verify", run.string()}, 5)["verified"];
   REQUIRE(all.size() == 4);
   const bool whole[] = {false, false, true, true};
   for (size_t i = 0; i < 4; ++i) CHECK(all[i]["whole"] == whole[i]);
-  CHECK(contains(all[1]["damage"], "manifest.json: its SHA-256 is "));
+  CHECK(contains(all[1]["damage"], "manifest.json: its XXH128 is "));
   CHECK(all[0]["fallback"] == all[2]["path"]);
   CHECK(all[0]["files"][0]["whole"] == false);
 }

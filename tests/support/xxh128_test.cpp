@@ -1,0 +1,47 @@
+#include "framework/support/xxh128.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "framework/support/error.h"
+
+namespace tenon::support {
+namespace {
+
+// What `xxhsum -H128` prints.
+constexpr const char* kOfNothing = "99aa06d3014798d86001c324468d497f";
+constexpr const char* kOfAbc = "06b05ab6733a618578af5f94892f3950";
+
+std::filesystem::path write_file(const std::string& name, const std::string& bytes) {
+  const auto file = std::filesystem::path(TENON_TEST_DIR) / name;
+  std::ofstream(file, std::ios::binary) << bytes;
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("bytes have the hashes that xxhsum prints, in one piece or in several") {
+  CHECK(xxh128("") == kOfNothing);
+  CHECK(xxh128("abc") == kOfAbc);
+  Xxh128 in_pieces;
+  for (const std::string_view piece : {"a", "", "bc"}) in_pieces.add(std::as_bytes(std::span(piece)));
+  CHECK(in_pieces.hexadecimal() == kOfAbc);
+}
+
+TEST_CASE("a file has the XXH128 of its bytes, also when it is longer than one read") {
+  CHECK(read_xxh128(write_file("xxh_empty", "")) == kOfNothing);
+  std::string long_text((3 << 20) + 7, '\0');
+  const std::string of_zeros = read_xxh128(write_file("xxh_long", long_text));
+  CHECK(of_zeros == xxh128(long_text));
+  long_text[1 << 20] = 1;
+  CHECK(read_xxh128(write_file("xxh_long", long_text)) != of_zeros);
+}
+
+TEST_CASE("a file that cannot be read is named, with the reason") {
+  CHECK_THROWS_WITH_AS(read_xxh128("no/such/file"), "no/such/file: cannot be read: No such file or directory", Error);
+  CHECK_THROWS_AS(read_xxh128(TENON_TEST_DIR), Error);
+}
+
+}  // namespace tenon::support
