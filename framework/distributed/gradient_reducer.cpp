@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
@@ -12,6 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "framework/distributed/shared_memory_sum.h"
 #include "framework/support/error.h"
 
 namespace tenon::distributed {
@@ -25,6 +27,18 @@ constexpr double kMiB = 1024 * 1024;
 
 int64_t to_bytes(double mib) { return static_cast<int64_t>(mib * kMiB); }
 
+// Beyond so many, each adding up what all have written takes longer than a ring of sockets.
+constexpr int64_t kMostSharing = 8;
+
+std::unique_ptr<SharedMemorySum> share_memory(ProcessGroup& group, const config::DistributedSection& plan,
+                                              const std::vector<at::Tensor>& parameters) {
+  const bool can_share = plan.backend == config::Backend::automatic && group.world().is_one_machine() &&
+                         group.size() <= kMostSharing && std::ranges::all_of(parameters, SharedMemorySum::can_add);
+  return can_share
+             ? SharedMemorySum::make(group, std::chrono::milliseconds(static_cast<int64_t>(plan.timeout_s * 1000)))
+             : nullptr;
+}
+
 at::ScalarType wire_type(config::Compression compression) {
   return compression == config::Compression::fp16 ? at::kHalf : at::kBFloat16;
 }
@@ -34,8 +48,8 @@ at::ScalarType wire_type(config::Compression compression) {
 // Sums a bucket over the ranks, and remembers what is under way.
 class GradientReducer::SumHook final : public c10d::CppCommHookInterface<ProcessGroup*> {
  public:
-  SumHook(ProcessGroup* group, config::Compression compression)
-      : CppCommHookInterface(group), compression_(compression) {}
+  SumHook(ProcessGroup* group, SharedMemorySum* shared, config::Compression compression)
+      : CppCommHookInterface(group), shared_(shared), compression_(compression) {}
 
   c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
     if (bucket.getIndex() == 0) futures_.clear();
@@ -51,7 +65,8 @@ class GradientReducer::SumHook final : public c10d::CppCommHookInterface<Process
   }
 
  private:
-  c10::intrusive_ptr<c10::ivalue::Future> sum(at::Tensor& buffer) {
+  c10::intrusive_ptr<c10::ivalue::Future> sum(const at::Tensor& buffer) {
+    if (shared_) return shared_->start(buffer);
     std::vector<at::Tensor> tensors{buffer};
     return state_->c10d()->allreduce(tensors)->getFuture();
   }
@@ -59,8 +74,7 @@ class GradientReducer::SumHook final : public c10d::CppCommHookInterface<Process
   // The mean travels, for a sum might exceed what fp16 holds.
   c10::intrusive_ptr<c10::ivalue::Future> sum_compressed(at::Tensor& buffer) {
     const auto size = static_cast<double>(state_->size());
-    std::vector<at::Tensor> tensors{buffer.div(size).to(wire_type(compression_))};
-    auto reduced = state_->c10d()->allreduce(tensors)->getFuture();
+    auto reduced = sum(buffer.div(size).to(wire_type(compression_)));
     return reduced->then(
         [buffer, size](c10::ivalue::Future& done) {
           const at::NoGradGuard no_grad;
@@ -70,6 +84,7 @@ class GradientReducer::SumHook final : public c10d::CppCommHookInterface<Process
         reduced->elementType());
   }
 
+  SharedMemorySum* shared_;
   config::Compression compression_;
   std::vector<c10::intrusive_ptr<c10::ivalue::Future>> futures_;  // of this backward's buckets
 };
@@ -80,7 +95,8 @@ GradientReducer::GradientReducer(ProcessGroup& group, const config::DistributedS
       names_(std::move(names)),
       parameters_(std::move(parameters)),
       finds_unused_(plan.find_unused_parameters && !plan.static_graph),
-      learns_graph_(plan.static_graph) {
+      learns_graph_(plan.static_graph),
+      shared_(share_memory(group, plan, parameters_)) {
   const int64_t cap = to_bytes(plan.bucket_mib);
   const int64_t first_cap = to_bytes(plan.first_bucket_mib);
   const std::vector<bool> expect_sparse(parameters_.size(), false);
@@ -100,7 +116,7 @@ GradientReducer::GradientReducer(ProcessGroup& group, const config::DistributedS
                                       /*gradient_as_bucket_view=*/true, std::move(names_by_index), first_cap,
                                       /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
                                       /*bucket_bytes_cap_list=*/std::vector<int64_t>{});
-  auto hook = std::make_unique<SumHook>(&group, plan.compression);
+  auto hook = std::make_unique<SumHook>(&group, shared_.get(), plan.compression);
   hook_ = hook.get();
   reducer_->register_comm_hook(std::move(hook));
   if (plan.static_graph) reducer_->set_static_graph();

@@ -20,6 +20,8 @@ class Reducer;
 
 namespace tenon::distributed {
 
+class SharedMemorySum;
+
 // Gradients are views into the buckets, and their sum over the ranks (not the mean: it is divided once, by the weights
 // of the losses) is there when the backward that was announced returns. Backwards that are not announced add to this
 // rank's gradients alone.
@@ -46,8 +48,8 @@ class GradientReducer {
   // In place of a backward: the gradients as they are, those of a rank without a share being zero, are reduced.
   void reduce_as_they_are();
 
-  // Between two steps, called by all ranks. With three ranks or more the order in which a sum is made, and so its last
-  // bit, depends on where in a bucket its elements are.
+  // Between two steps, called by all ranks. Through sockets, with three ranks or more, the order in which a sum is
+  // made, and so its last bit, depends on where in a bucket its elements are.
   Buckets buckets();
 
  private:
@@ -59,8 +61,9 @@ class GradientReducer {
   std::vector<std::string> names_;
   std::vector<at::Tensor> parameters_;
   bool finds_unused_;
-  bool learns_graph_;  // in its first backward
-  SumHook* hook_;      // the reducer's
+  bool learns_graph_;                        // in its first backward
+  std::unique_ptr<SharedMemorySum> shared_;  // null: sums go through the process group
+  SumHook* hook_;                            // the reducer's
   std::shared_ptr<c10d::Reducer> reducer_;
   std::shared_ptr<c10d::Logger> logger_;  // which the reducer counts on
 };

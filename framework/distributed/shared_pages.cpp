@@ -1,0 +1,130 @@
+#include "framework/distributed/shared_pages.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace tenon::distributed {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A rank that writes what another one waits for is mostly done with it before a sleep would have begun.
+constexpr int kTriesBeforeSleep = 2000;
+
+// How often one that sleeps looks whether the other is still there.
+constexpr long kLookAgainNs = 50'000'000;
+
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
+
+bool has_reached(uint32_t count, uint32_t number) { return static_cast<int32_t>(count - number) > 0; }
+
+// Of a processor that shares its units with another thread.
+void rest_a_moment() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");
+#endif
+}
+
+void sleep_while(const std::atomic<uint32_t>& count, uint32_t value) {
+  const timespec limit{0, kLookAgainNs};
+  ::syscall(SYS_futex, &count, FUTEX_WAIT, value, &limit, nullptr, 0);
+}
+
+size_t bytes_of(int64_t size, size_t counters) {
+  return static_cast<size_t>(size) * (counters + SharedPages::kSlots * SharedPages::kSlotBytes);
+}
+
+}  // namespace
+
+SharedPages::SharedPages(int64_t size, std::chrono::milliseconds timeout)
+    : rank_(0), size_(size), timeout_(timeout), file_(::memfd_create("tenon", MFD_CLOEXEC)) {
+  if (!file_.is_open()) fail("memory to share cannot be made");
+  // All at once: a page that is not there when it is needed would be the end of the process.
+  if (const int error = ::posix_fallocate(file_.number(), 0, static_cast<off_t>(bytes_of(size, sizeof(Counters)))))
+    throw std::runtime_error(std::string("memory to share cannot be made: ") + std::strerror(error));
+  map();
+}
+
+SharedPages::SharedPages(const std::string& name, int64_t rank, int64_t size, std::chrono::milliseconds timeout)
+    : rank_(rank), size_(size), timeout_(timeout), file_(::open(name.c_str(), O_RDWR | O_CLOEXEC)) {
+  if (!file_.is_open()) fail(name + ", the memory of rank 0, cannot be opened");
+  map();
+}
+
+SharedPages::~SharedPages() { ::munmap(pages_, bytes_of(size_, sizeof(Counters))); }
+
+void SharedPages::map() {
+  void* const pages = ::mmap(nullptr, bytes_of(size_, sizeof(Counters)), PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_POPULATE, file_.number(), 0);
+  if (pages == MAP_FAILED) fail("shared memory cannot be mapped");
+  pages_ = static_cast<std::byte*>(pages);
+  mark_as_alive();
+}
+
+std::string SharedPages::name() const {
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_.number());
+}
+
+// By a lock on the byte of its number, which the system takes back when the process is gone, however it went.
+void SharedPages::mark_as_alive() const {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = rank_;
+  lock.l_len = 1;
+  if (::fcntl(file_.number(), F_OFD_SETLK, &lock) != 0) fail("shared memory cannot be locked");
+}
+
+bool SharedPages::is_alive(int64_t rank) const {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = rank;
+  lock.l_len = 1;
+  return ::fcntl(file_.number(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+SharedPages::Counters& SharedPages::counters(int64_t rank) const { return reinterpret_cast<Counters*>(pages_)[rank]; }
+
+std::byte* SharedPages::slot(int64_t rank, uint32_t number) const {
+  const auto place = static_cast<size_t>(rank) * kSlots + number % kSlots;
+  return pages_ + static_cast<size_t>(size_) * sizeof(Counters) + place * kSlotBytes;
+}
+
+void SharedPages::advance(Counter& counter, uint32_t number) {
+  counter.count.store(number + 1);
+  // In one order for all: either this sees who is about to sleep, or that one sees the new count.
+  if (counter.sleepers.load() > 0) ::syscall(SYS_futex, &counter.count, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+void SharedPages::wait(int64_t rank, Counter& counter, uint32_t number) const {
+  for (int tries = 0; tries < kTriesBeforeSleep; ++tries) {
+    if (has_reached(counter.count.load(), number)) return;
+    rest_a_moment();
+  }
+  const Clock::time_point deadline = Clock::now() + timeout_;
+  for (;;) {
+    counter.sleepers.fetch_add(1);
+    const uint32_t count = counter.count.load();
+    if (!has_reached(count, number)) sleep_while(counter.count, count);
+    counter.sleepers.fetch_sub(1);
+    if (has_reached(counter.count.load(), number)) return;
+    if (is_given_up_) throw std::runtime_error("nobody waits for the sum any more");
+    if (!is_alive(rank)) throw std::runtime_error("rank " + std::to_string(rank) + " is gone");
+    if (Clock::now() >= deadline)
+      throw std::runtime_error("rank " + std::to_string(rank) + " has not come within " +
+                               std::to_string(timeout_.count()) + " ms");
+  }
+}
+
+}  // namespace tenon::distributed

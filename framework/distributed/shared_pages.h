@@ -1,0 +1,72 @@
+// Memory that the ranks of one machine share: for each rank some slots that it writes and all read, and counters by
+// which they wait for each other. No tensors here.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "framework/support/file_descriptor.h"
+
+namespace tenon::distributed {
+
+class SharedPages {
+ public:
+  static constexpr size_t kSlotBytes = 256 << 10;
+  static constexpr uint32_t kSlots = 4;  // of each rank, used in turn
+
+  // Of rank 0: new ones. Throws std::runtime_error with the reason.
+  SharedPages(int64_t size, std::chrono::milliseconds timeout);
+  // Of another rank: those that `name` of rank 0 says. Throws std::runtime_error with the reason.
+  SharedPages(const std::string& name, int64_t rank, int64_t size, std::chrono::milliseconds timeout);
+  ~SharedPages();
+  SharedPages(const SharedPages&) = delete;
+  SharedPages& operator=(const SharedPages&) = delete;
+
+  std::string name() const;
+  int64_t rank() const { return rank_; }
+  int64_t size() const { return size_; }
+
+  std::byte* slot(int64_t rank, uint32_t number) const;
+
+  // This rank has written its slot of this number, or has read all ranks' slots of it. Numbers count from 0 and go
+  // around at 2^32.
+  void set_written(uint32_t number) { advance(counters(rank_).written, number); }
+  void set_read(uint32_t number) { advance(counters(rank_).read, number); }
+  // Until rank r has. Throws std::runtime_error if its process is gone, or it has not within the timeout.
+  void wait_written(int64_t r, uint32_t number) const { wait(r, counters(r).written, number); }
+  void wait_read(int64_t r, uint32_t number) const { wait(r, counters(r).read, number); }
+  // Waits end, also those under way, which throw. [any thread]
+  void give_up() { is_given_up_ = true; }
+
+ private:
+  // How many numbers are done, and who sleeps until there are more.
+  struct Counter {
+    std::atomic<uint32_t> count;
+    std::atomic<uint32_t> sleepers;
+  };
+  // Each on cache lines of its own.
+  struct alignas(128) Counters {
+    alignas(64) Counter written;
+    alignas(64) Counter read;
+  };
+  static_assert(std::atomic<uint32_t>::is_always_lock_free, "the counters are shared by processes");
+
+  void map();
+  void mark_as_alive() const;
+  bool is_alive(int64_t rank) const;
+  Counters& counters(int64_t rank) const;
+  static void advance(Counter& counter, uint32_t number);
+  void wait(int64_t rank, Counter& counter, uint32_t number) const;
+
+  int64_t rank_;
+  int64_t size_;
+  std::chrono::milliseconds timeout_;
+  support::FileDescriptor file_;
+  std::byte* pages_ = nullptr;
+  std::atomic<bool> is_given_up_{false};
+};
+
+}  // namespace tenon::distributed
