@@ -2,10 +2,12 @@
 // whole, and the run can go on. By strace(1), which kills or fails a call by its number.
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <random>
 #include <sstream>
 
 #include "tests/end_to_end/hosted_run.h"
@@ -26,6 +28,11 @@ batch_size = 24
 workers = 0
 [data.train]
 use = "digits"
+[data.validation]
+use = "digits"
+params = { split = "test" }
+[validation]
+every = "3 steps"
 [[loss]]
 use = "cross_entropy"
 [train]
@@ -105,13 +112,21 @@ bool has_checkpoint(const fs::path& run) {
 }
 
 void go_on(const std::string& name, int processes, const std::string& expected) {
-  const bool has_saved = has_checkpoint(newest_run_of(name));
+  const fs::path run = newest_run_of(name);
+  // One that came to its very end is followed by a new one.
+  const bool has_finished = !run.empty() && read_file(run / "run.json").find("\"finished\"") != std::string::npos;
+  const bool goes_on = has_checkpoint(run) && !has_finished;
   const Outcome outcome = run_host(arguments_of(name, processes, "auto"));
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 0);
-  CHECK((outcome.output.find("resumed from") != std::string::npos) == has_saved);
+  CHECK((outcome.output.find("resumed from") != std::string::npos) == goes_on);
   CHECK(outcome.errors.find("XXH128") == std::string::npos);  // no checkpoint was found damaged
   CHECK(read_file(newest_run_of(name) / "checkpoints/latest/model.safetensors") == expected);
+}
+
+int count_random_kills() {
+  const char* const given = std::getenv("TENON_RANDOM_KILLS");
+  return given ? std::atoi(given) : 4;
 }
 
 // TENON_EVERY_CALL=1: all calls; else some of them.
@@ -138,6 +153,29 @@ TEST_CASE("a run may be killed at any call of a save") {
                    strace("-e inject=" + calls[i].name + ":signal=KILL:when=" + std::to_string(calls[i].count)));
       // Of several processes the call may be another one's than rank 0's.
       CHECK(killed.exit_code == (processes == 1 || killed.exit_code == 137 ? 137 : 6));
+      go_on(name, processes, expected);
+    }
+  }
+}
+
+// TENON_RANDOM_KILLS=N: so many.
+TEST_CASE("a run may be killed at any time") {
+  std::mt19937 random(1);
+  for (const int processes : {1, 2}) {
+    const std::string name = processes == 1 ? "random" : "random-behind";
+    const std::string whole = "whole-" + name;
+    fs::remove_all(runs_of(whole));
+    const auto begin = std::chrono::steady_clock::now();
+    REQUIRE(run_host(arguments_of(whole, processes)).exit_code == 0);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const std::string expected = read_file(newest_run_of(whole) / "checkpoints/latest/model.safetensors");
+    for (int i = 0; i < count_random_kills() / 2; ++i) {
+      // Most of a run is its beginning, before there is anything to lose.
+      const double moment = seconds * std::uniform_real_distribution<double>(0.4, 1.1)(random);
+      CAPTURE(moment);
+      fs::remove_all(runs_of(name));
+      const Outcome killed = run_host(arguments_of(name, processes), "timeout -s KILL " + std::to_string(moment));
+      CHECK((killed.exit_code == 137 || killed.exit_code == 0));
       go_on(name, processes, expected);
     }
   }
