@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
     training.add("optimizer." + name + ".exp_avg_sq", random);
   }
   std::filesystem::create_directories(argv[1]);
-  CheckpointStore store(argv[1], 1);
+  CheckpointStore store(argv[1], {1});
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 3;
   for (int round = 1; round <= rounds; ++round) {
     auto begin = Clock::now();

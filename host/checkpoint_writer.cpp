@@ -9,8 +9,8 @@
 
 namespace tenon::host {
 
-CheckpointWriter::CheckpointWriter(std::filesystem::path folder, int64_t keep, bool asynchronous)
-    : store_(std::move(folder), keep), asynchronous_(asynchronous) {}
+CheckpointWriter::CheckpointWriter(std::filesystem::path folder, artifacts::Retention retention, bool asynchronous)
+    : store_(std::move(folder), std::move(retention)), asynchronous_(asynchronous) {}
 
 CheckpointWriter::~CheckpointWriter() {
   if (writing_.valid()) writing_.wait();

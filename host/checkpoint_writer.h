@@ -19,7 +19,7 @@ namespace tenon::host {
 class CheckpointWriter {
  public:
   // As CheckpointStore. `asynchronous`: save() returns when it has copies of everything, and a thread writes them.
-  CheckpointWriter(std::filesystem::path folder, int64_t keep, bool asynchronous);
+  CheckpointWriter(std::filesystem::path folder, artifacts::Retention retention, bool asynchronous);
   // Waits for what is being written; see finish().
   ~CheckpointWriter();
 

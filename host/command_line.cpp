@@ -337,7 +337,7 @@ CommandLine parse_run(int argc, const char* const* argv) {
     if (given.count("restarts")) line.restarts = given["restarts"].as<int64_t>();
     if (line.restarts < 0) refuse("--restarts is " + std::to_string(line.restarts), "0 or more");
     if (given.count("resume")) line.resume = given["resume"].as<std::string>();
-    if (given.count("resume") && line.resume.empty()) refuse("--resume is empty", "auto, latest, or a folder");
+    if (given.count("resume") && line.resume.empty()) refuse("--resume is empty", "auto, latest, best, or a folder");
     if (!line.resume.empty() && line.is_dry_run)
       refuse("--resume and --dry-run are both given, and a dry run leaves nothing; choose one");
   }

@@ -9,7 +9,7 @@ namespace {
 
 void add_checkpoint_option(po::options_description& options) {
   options.add_options()("checkpoint", po::value<std::string>()->value_name("PATH")->default_value("latest"),
-                        "the weights: a checkpoint's folder, a run's, a safetensors file, or latest, the newest "
+                        "the weights: a checkpoint's folder, a run's, a safetensors file, or latest or best, that "
                         "checkpoint of the newest run of this name");
 }
 
@@ -35,8 +35,7 @@ po::options_description make_options() {
       "train with N processes on this machine: --set distributed.processes=N");
   add("resume", po::value<std::string>()->value_name("WHERE"),
       "go on from a checkpoint: auto (the newest run of this name unless it has finished; else begin), latest (its "
-      "newest "
-      "checkpoint), or the folder of a checkpoint or of a run");
+      "newest checkpoint), best (its best one), or the folder of a checkpoint or of a run");
   add("restarts", po::value<int64_t>()->value_name("N"),
       "where a process is killed, crashes or hangs, start all again from the newest checkpoint, N times at most");
   add("dry-run",

@@ -34,6 +34,7 @@ using Action = tenon::host::CommandLine::Action;
 
 // Alone, as one of the run's processes, or as their launcher.
 int train(const tenon::host::CommandLine& line) {
+  tenon::host::catch_save_signal();
   const tenon::distributed::World world = tenon::distributed::read_world();
   const auto exit_code = tenon::host::launch(line, world);
   return exit_code ? *exit_code : tenon::host::run(line, world);

@@ -29,6 +29,7 @@ class SilentRecorder final : public pipeline::Recorder {
               const std::vector<std::pair<std::string, double>>&) override {}
   void save_checkpoint(const pipeline::RunState&, std::span<const plugins::NamedTensor>,
                        const pipeline::SavedState&) override {}
+  pipeline::BestCheckpoint read_best_checkpoint() override;
 
  private:
   std::filesystem::path folder_;

@@ -1,7 +1,5 @@
 #include "host/resume.h"
 
-#include <torch/torch.h>
-
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -11,12 +9,12 @@
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/run_record.h"
-#include "framework/artifacts/safetensors.h"
 #include "framework/config/compare_plans.h"
 #include "framework/config/print_run_plan.h"
-#include "framework/pipeline/stored_tensors.h"
+#include "framework/pipeline/best_figures.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/read_checkpoint.h"
 
 namespace tenon::host {
 
@@ -46,22 +44,6 @@ bool begins_with_any(const std::string& key, const std::array<const char*, N>& p
 std::string read_text(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-std::vector<optimization::NamedTensor> read_tensors(const fs::path& path) {
-  const artifacts::SafetensorsFile file(path);
-  std::vector<optimization::NamedTensor> tensors;
-  for (const artifacts::TensorView& stored : file.tensors())
-    tensors.push_back({stored.name, pipeline::copy_stored(stored)});
-  return tensors;
-}
-
-pipeline::Checkpoint read_checkpoint(const artifacts::FoundCheckpoint& found) {
-  pipeline::Checkpoint checkpoint{read_tensors(found.folder / artifacts::kModelFile), {}};
-  checkpoint.state.numbers = found.manifest.state;
-  for (optimization::NamedTensor& one : read_tensors(found.folder / artifacts::kTrainingFile))
-    checkpoint.state.tensors[one.name] = one.tensor;
-  return checkpoint;
 }
 
 bool is_within_epoch(const pipeline::SavedState& state) {
@@ -136,6 +118,8 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
   if (!found) return std::nullopt;
   Resumption resumption{std::move(*found), {}};
   resumption.checkpoint = read_checkpoint(resumption.from);
+  // The run's new folder has none of the checkpoints that were the best.
+  if (!resumption.from.is_newest) pipeline::BestFigures::forget(resumption.checkpoint.state);
   const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
   check_plan(resumption.from, plan, within_epoch);
   check_world(resumption.from, resumption.checkpoint.state, group ? group->size() : 1, within_epoch);

@@ -43,7 +43,8 @@ void print_opening(const pipeline::Training& training, const RunRecorder& record
   std::fflush(stdout);
 }
 
-void print_closing(const pipeline::RunReport& report, const RunRecorder& recorder) {
+void print_closing(const pipeline::RunReport& report, const std::optional<pipeline::Monitor>& monitor,
+                   const RunRecorder& recorder) {
   const bool finished = report.end == pipeline::RunReport::End::finished;
   std::printf("%s after %lld steps in %s", finished ? "finished" : "stopped", static_cast<long long>(report.state.step),
               callbacks::format_duration(report.state.time_s).c_str());
@@ -52,6 +53,10 @@ void print_closing(const pipeline::RunReport& report, const RunRecorder& recorde
     if (report.state.validated_step == report.state.step && name.starts_with("validation/"))
       std::printf("  %s %s", name.c_str(), callbacks::format_figure(value).c_str());
   std::printf("\nweights in %s\n", (recorder.last_checkpoint() / artifacts::kModelFile).c_str());
+  if (report.best)
+    std::printf("best %s %s, after step %lld, in %s\n", monitor->figure.c_str(),
+                callbacks::format_figure(report.best->value).c_str(), static_cast<long long>(report.best->step),
+                (recorder.folder() / "checkpoints" / artifacts::kBest / artifacts::kModelFile).c_str());
 }
 
 pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline::Recorder& recorder,
@@ -62,7 +67,8 @@ pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline:
   std::vector<pipeline::Observer*> observers;
   if (!training.group || training.group->world().is_first()) observers.push_back(&progress);
   for (const auto& callback : callbacks) observers.push_back(callback.get());
-  return pipeline::train(training, observers, recorder, stop_signal(), resumption ? &resumption->checkpoint : nullptr);
+  return pipeline::train(training, observers, recorder, {stop_signal(), save_signal()},
+                         resumption ? &resumption->checkpoint : nullptr);
 }
 
 // What ended the run is the error to report, also where the disk that it filled has no room for this.
@@ -97,7 +103,7 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, const 
     const bool finished = report.end == pipeline::RunReport::End::finished;
     recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code,
                     report.state.host_waits);
-    print_closing(report, recorder);
+    print_closing(report, training.monitor, recorder);
     return exit_code;
   } catch (const support::Error& error) {
     finish_failed(recorder, error.what(), error.exit_code());
@@ -174,7 +180,7 @@ int run_plan(const CommandLine& line, const OpenedRun& opened, int64_t attempt, 
   }
   catch_stop_signals();
   if (!is_first) return train_silently(training, resumption);
-  RunRecorder recorder(opened.plan, opened.catalogue, opened.device.device, line.arguments,
+  RunRecorder recorder(opened.plan, training.monitor, opened.catalogue, opened.device.device, line.arguments,
                        resumption ? &resumption->from : nullptr);
   if (group) group->share("run folder", recorder.folder().string());
   return train_and_record(training, recorder, resumption);

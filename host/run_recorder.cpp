@@ -3,6 +3,7 @@
 #include "framework/config/print_run_plan.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/log.h"
+#include "host/read_checkpoint.h"
 
 namespace tenon::host {
 
@@ -27,6 +28,11 @@ artifacts::HistoryEvent to_history_event(pipeline::LineKind kind) {
   }
 }
 
+artifacts::Retention make_retention(int64_t keep, const std::optional<pipeline::Monitor>& monitor) {
+  if (!monitor) return {keep};
+  return {keep, monitor->figure, monitor->is_larger_better, monitor->keep};
+}
+
 constexpr const char* kHistoryLines = "history.lines";
 
 artifacts::History open_history(const artifacts::RunFolder& folder, const artifacts::FoundCheckpoint* resumed_from) {
@@ -40,16 +46,16 @@ artifacts::History open_history(const artifacts::RunFolder& folder, const artifa
 
 }  // namespace
 
-RunRecorder::RunRecorder(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                         const support::ComputeDevice& device, std::vector<std::string> command_line,
-                         const artifacts::FoundCheckpoint* resumed_from)
+RunRecorder::RunRecorder(const config::RunPlan& plan, const std::optional<pipeline::Monitor>& monitor,
+                         const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
+                         std::vector<std::string> command_line, const artifacts::FoundCheckpoint* resumed_from)
     : record_(make_record(catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
       plan_text_(config::print_run_plan(plan)),
       folder_(resumed_from && resumed_from->is_newest ? artifacts::RunFolder{resumed_from->run}
                                                       : artifacts::make_run_folder(plan, record_.start)),
       lock_(artifacts::lock_run_folder(folder_.root)),
       history_(open_history(folder_, resumed_from)),
-      checkpoints_(folder_.checkpoints(), plan.checkpoint.keep, plan.checkpoint.asynchronous) {
+      checkpoints_(folder_.checkpoints(), make_retention(plan.checkpoint.keep, monitor), plan.checkpoint.asynchronous) {
   support::open_log_file(folder_.log_file());
   if (resumed_from) {
     record_.resumed_from = resumed_from->folder;
@@ -73,6 +79,11 @@ void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<con
   contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::print_origin(record_)}};
   if (!contents.state.empty()) contents.state[kHistoryLines] = static_cast<double>(history_.lines());
   checkpoints_.save(std::move(contents), tensors, saved);
+}
+
+pipeline::BestCheckpoint RunRecorder::read_best_checkpoint() {
+  finish_checkpoint();
+  return host::read_best_checkpoint(folder_.root);
 }
 
 void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,

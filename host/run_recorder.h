@@ -12,6 +12,7 @@
 #include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/run_record.h"
 #include "framework/pipeline/recorder.h"
+#include "framework/pipeline/training.h"
 #include "framework/plugins/catalogue.h"
 #include "host/checkpoint_writer.h"
 
@@ -19,16 +20,18 @@ namespace tenon::host {
 
 class RunRecorder final : public pipeline::Recorder {
  public:
-  // Makes the run's folder and opens its log. A run that goes on from its newest checkpoint does so in its own folder,
-  // from an earlier one in a new folder, which begins with the history until then. `resumed_from`: null, or that
-  // checkpoint. Throws Error as the artifacts do.
-  RunRecorder(const config::RunPlan& plan, const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
+  // `monitor`: Training's. Makes the run's folder and opens its log. A run that goes on from its newest checkpoint does
+  // so in its own folder, from an earlier one in a new folder, which begins with the history until then.
+  // `resumed_from`: null, or that checkpoint. Throws Error as the artifacts do.
+  RunRecorder(const config::RunPlan& plan, const std::optional<pipeline::Monitor>& monitor,
+              const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
               std::vector<std::string> command_line, const artifacts::FoundCheckpoint* resumed_from = nullptr);
 
   void record(pipeline::LineKind kind, const pipeline::RunState& state,
               const std::vector<std::pair<std::string, double>>& figures) override;
   void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
                        const pipeline::SavedState& saved) override;
+  pipeline::BestCheckpoint read_best_checkpoint() override;
 
   // How the run ended, into run.json, and how often it waited for the device, where that is known.
   void finish(artifacts::RunStatus status, const std::string& reason, int exit_code,

@@ -18,6 +18,11 @@ namespace {
 std::atomic<int> stop_signal_number{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
+std::atomic<bool> save_is_asked{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
+
+void note_save(int) { save_is_asked = true; }
+
 // When the first request came, in milliseconds; 0: none did.
 std::atomic<int64_t> stop_asked_ms{0};
 static_assert(std::atomic<int64_t>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
@@ -164,6 +169,16 @@ void catch_stop_signals() {
 }
 
 const std::atomic<int>& stop_signal() { return stop_signal_number; }
+
+void catch_save_signal() {
+  struct sigaction action {};
+  action.sa_handler = note_save;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGUSR1, &action, nullptr);
+}
+
+std::atomic<bool>& save_signal() { return save_is_asked; }
 
 void report_crashes() {
   std::atexit(report_exit);

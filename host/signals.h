@@ -1,4 +1,4 @@
-// Signals: a request to stop is noted and ends the run in good order; a crash says whose code was running.
+// Signals: a request to stop or to save is noted and obeyed in good order; a crash says whose code was running.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,10 @@ namespace tenon::host {
 // once. SIGPIPE and SIGXFSZ are ignored.
 void catch_stop_signals();
 const std::atomic<int>& stop_signal();  // 0: none arrived
+
+// From here on SIGUSR1, which would end the process, sets the flag below.
+void catch_save_signal();
+std::atomic<bool>& save_signal();
 
 // What the main thread is doing, "in plugins/x.so, model x, function forward, step 3": for messages about a process
 // that does not come. [any thread but the main one]

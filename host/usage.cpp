@@ -10,7 +10,8 @@ std::string describe_usage() {
   std::ostringstream text;
   text
       << "Usage: host --config FILE [--set KEY=VALUE]... [--check | --dry-run] [--limit-batches N]\n"
-         "            [--processes N] [--resume auto|latest|PATH] [--restarts N] [--plugin-dir DIR]...\n"
+         "            [--processes N] [--resume auto|latest|best|PATH] [--restarts N]\n"
+         "            [--plugin-dir DIR]...\n"
          "       host evaluate --config FILE [--checkpoint PATH] [--data NAME] [--json] [--set KEY=VALUE]...\n"
          "                     [--plugin-dir DIR]...\n"
          "       host predict --config FILE --data NAME --output FILE [--checkpoint PATH] [--outputs NAME,...]\n"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <system_error>
@@ -15,6 +16,7 @@
 #include "framework/artifacts/durable_file.h"
 #include "framework/artifacts/durable_folder.h"
 #include "framework/artifacts/file_error.h"
+#include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/support/check.h"
 #include "framework/support/xxh128.h"
@@ -26,7 +28,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr auto kKind = support::ErrorKind::checkpoint;
-constexpr const char* kLatest = "latest";
 constexpr std::string_view kPrefix = "step-";
 
 std::string print_folder_name(int64_t step) {
@@ -74,15 +75,40 @@ void require_space(const fs::path& folder, const CheckpointContents& contents) {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(fs::path folder, int64_t keep) : folder_(std::move(folder)), keep_(keep) {
-  TENON_CHECK(keep >= 1, "keep is " << keep);
+CheckpointStore::CheckpointStore(fs::path folder, Retention retention)
+    : folder_(std::move(folder)), retention_(std::move(retention)) {
+  TENON_CHECK(retention_.keep >= 1 && retention_.keep_best >= 1,
+              "keep is " << retention_.keep << ", keep_best " << retention_.keep_best);
   remove_leftovers(folder_, kKind);
   const auto checkpoints = list_checkpoints(folder_);
   if (checkpoints.empty()) return;
-  const fs::path newest = checkpoints.back().second;
+  point_at(kLatest, checkpoints.back().second);
+  if (const auto best = find_best(); !best.empty()) point_at(kBest, best.front());
+}
+
+// The best first, an earlier one before another that is as good. One whose manifest cannot be read is none of them.
+std::vector<fs::path> CheckpointStore::find_best() const {
+  if (retention_.figure.empty()) return {};
+  std::vector<std::pair<double, fs::path>> found;
+  for (const auto& [step, path] : list_checkpoints(folder_)) {
+    try {
+      for (const auto& [name, value] : read_manifest(path).figures)
+        if (name == retention_.figure && !std::isnan(value))
+          found.emplace_back(retention_.is_larger_better ? -value : value, path);
+    } catch (const support::Error&) {
+    }
+  }
+  std::ranges::stable_sort(found, {}, &std::pair<double, fs::path>::first);
+  std::vector<fs::path> best;
+  for (auto& [value, path] : found)
+    if (static_cast<int64_t>(best.size()) < retention_.keep_best) best.push_back(std::move(path));
+  return best;
+}
+
+void CheckpointStore::point_at(const char* link, const fs::path& checkpoint) const {
   std::error_code ignored;  // no link is as wrong as one to another
-  if (fs::read_symlink(folder_ / kLatest, ignored) != newest.filename())
-    replace_link_durably(folder_ / kLatest, newest.filename(), kKind);
+  if (fs::read_symlink(folder_ / link, ignored) != checkpoint.filename())
+    replace_link_durably(folder_ / link, checkpoint.filename(), kKind);
 }
 
 fs::path CheckpointStore::write(const CheckpointContents& contents) {
@@ -118,25 +144,27 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   write_text(kManifestDigestFile, print_manifest_digest(text));
   folder.commit();
   replace_link_durably(folder_ / kLatest, name, kKind);
-  if (can_be_resumed) remove_oldest();
+  const std::vector<fs::path> best = find_best();
+  if (!best.empty()) point_at(kBest, best.front());
+  if (can_be_resumed) remove_surplus(best);
   return folder_ / name;
 }
 
-void CheckpointStore::remove_oldest() const {
+void CheckpointStore::remove_surplus(const std::vector<fs::path>& best) const {
   const auto checkpoints = list_checkpoints(folder_);
-  const auto latest = find_latest_checkpoint(folder_);
-  const int64_t surplus = static_cast<int64_t>(checkpoints.size()) - keep_;
+  const auto latest = find_linked_checkpoint(folder_, kLatest);
+  const int64_t surplus = static_cast<int64_t>(checkpoints.size()) - retention_.keep;
   for (int64_t i = 0; i < surplus; ++i) {
     const auto& path = checkpoints[static_cast<size_t>(i)].second;
-    if (path != latest) remove_folder_durably(path, kKind);
+    if (path != latest && std::ranges::find(best, path) == best.end()) remove_folder_durably(path, kKind);
   }
 }
 
-std::optional<fs::path> find_latest_checkpoint(const fs::path& folder) {
+std::optional<fs::path> find_linked_checkpoint(const fs::path& folder, const char* link) {
   std::error_code error;
-  const fs::path target = fs::read_symlink(folder / kLatest, error);
+  const fs::path target = fs::read_symlink(folder / link, error);
   if (error == std::errc::no_such_file_or_directory) return std::nullopt;
-  if (error) throw make_file_error(kKind, folder / kLatest, "is not a link to a checkpoint", error.value());
+  if (error) throw make_file_error(kKind, folder / link, "is not a link to a checkpoint", error.value());
   return folder / target;
 }
 

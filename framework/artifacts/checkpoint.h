@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "framework/artifacts/checkpoint_manifest.h"
 #include "framework/artifacts/figures.h"
@@ -32,27 +33,41 @@ struct CheckpointContents {
   std::map<std::string, std::string> texts = {};  // further files by name
 };
 
+// Which checkpoints stay.
+struct Retention {
+  int64_t keep;             // of the newest
+  std::string figure = {};  // and those that are best in this one of their figures; empty: none
+  bool is_larger_better = false;
+  int64_t keep_best = 1;
+};
+
 // The only writer of a run's checkpoints/. Functions throw Error(checkpoint) with the path and the reason.
 class CheckpointStore {
  public:
   // Takes over the folder, which must exist, removes what an earlier crash left half-written, and points `latest` at
-  // the newest. REQUIRES: keep >= 1.
-  CheckpointStore(std::filesystem::path folder, int64_t keep);
+  // the newest and `best` at the best. REQUIRES: keep >= 1, keep_best >= 1.
+  CheckpointStore(std::filesystem::path folder, Retention retention);
 
-  // Writes a checkpoint, points `latest` at it, and only then removes the oldest beyond `keep`. One of the same step is
-  // replaced. Contents that are equal give equal bytes. Returns the checkpoint's folder. If it throws, the checkpoints
-  // there were are intact. One of weights alone takes no other's place: nothing is replaced or removed.
+  // Writes a checkpoint, points `latest` at it, and `best` if it is that, and only then removes those that need not
+  // stay. One of the same step is replaced. Contents that are equal give equal bytes. Returns the checkpoint's folder.
+  // If it throws, the checkpoints there were are intact. One of weights alone takes no other's place: nothing is
+  // replaced or removed.
   std::filesystem::path write(const CheckpointContents& contents);
 
  private:
-  void remove_oldest() const;
+  std::vector<std::filesystem::path> find_best() const;
+  void point_at(const char* link, const std::filesystem::path& checkpoint) const;
+  void remove_surplus(const std::vector<std::filesystem::path>& best) const;
 
   std::filesystem::path folder_;
-  int64_t keep_;
+  Retention retention_;
 };
 
-// What `latest` points at; none if there is no such link.
-std::optional<std::filesystem::path> find_latest_checkpoint(const std::filesystem::path& folder);
+inline constexpr const char* kLatest = "latest";
+inline constexpr const char* kBest = "best";
+
+// What the link `latest` or `best` in a run's checkpoints/ points at; none if there is no such link.
+std::optional<std::filesystem::path> find_linked_checkpoint(const std::filesystem::path& folder, const char* link);
 
 // Compares every file with the manifest's size and XXH128. Throws Error(checkpoint) naming the file that is missing or
 // differs; returns the manifest.

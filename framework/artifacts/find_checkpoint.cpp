@@ -90,15 +90,24 @@ FoundCheckpoint find_latest(const fs::path& output_dir, const std::string& name)
          ": there is no run with a checkpoint to go on from; expected one: leave --resume out to begin");
 }
 
+FoundCheckpoint find_best(const fs::path& output_dir, const std::string& name) {
+  if (const auto checkpoint = find_linked_in_runs(kBest, output_dir, name)) return open_named(*checkpoint);
+  refuse((output_dir / name).string() +
+         ": there is no run with a best checkpoint, which those with checkpoint.monitor have; expected one: "
+         "--resume latest goes on from the newest");
+}
+
 }  // namespace
 
 std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const fs::path& output_dir,
                                                const std::string& name) {
   if (what == "auto") return find_automatically(output_dir, name);
-  if (what == "latest") return find_latest(output_dir, name);
+  if (what == kLatest) return find_latest(output_dir, name);
+  if (what == kBest) return find_best(output_dir, name);
   std::error_code error;
   if (!fs::is_directory(what, error))
-    refuse(what + ": is not a folder; expected \"auto\", \"latest\", or the folder of a checkpoint or of a run");
+    refuse(what +
+           ": is not a folder; expected \"auto\", \"latest\", \"best\", or the folder of a checkpoint or of a run");
   if (!is_run_folder(what)) return open_named(what);
   if (auto found = newest_of(what)) return found;
   refuse(what + ": the run has no checkpoint to go on from; expected one: choose another run");

@@ -20,6 +20,7 @@ struct FoundCheckpoint {
 //   "auto"    the newest run of this name, unless it has finished: nothing then, nor where there is no run yet, nor
 //             where it has left no checkpoint
 //   "latest"  the newest run of this name that has a checkpoint
+//   "best"    the best checkpoint of the newest run of this name that has one
 //   a path    a checkpoint's folder; or a run's, whose newest counts
 // Of a run, checkpoints that are damaged are passed over with a warning, and so are those that have weights alone. One
 // that is named is refused where it is damaged. Throws Error(checkpoint) saying what was found, what is expected, and

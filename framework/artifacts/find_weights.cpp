@@ -47,17 +47,12 @@ FoundWeights open_checkpoint(const fs::path& folder) {
   return {checkpoint / kModelFile, checkpoint, manifest.epoch, manifest.step};
 }
 
-std::optional<fs::path> newest_checkpoint_of(const fs::path& run) {
-  std::error_code error;
-  if (!fs::is_directory(run / "checkpoints", error)) return std::nullopt;
-  return find_latest_checkpoint(run / "checkpoints");
-}
-
-FoundWeights find_latest(const fs::path& output_dir, const std::string& name) {
-  const std::vector<fs::path> runs = list_runs(output_dir, name);
-  for (const fs::path& run : runs)
-    if (const auto checkpoint = newest_checkpoint_of(run)) return open_checkpoint(*checkpoint);
-  const std::string found = runs.empty() ? "there is no run" : "none of the runs has a checkpoint";
+FoundWeights find_linked(const std::string& link, const fs::path& output_dir, const std::string& name) {
+  if (const auto checkpoint = find_linked_in_runs(link, output_dir, name)) return open_checkpoint(*checkpoint);
+  const std::string found = list_runs(output_dir, name).empty() ? "there is no run"
+                            : link == kBest ? "none of the runs has a best checkpoint, which those with "
+                                              "checkpoint.monitor have"
+                                            : "none of the runs has a checkpoint";
   refuse((output_dir / name).string() + ": " + found +
          "; expected one to take weights from: train first, or name a checkpoint or a safetensors file with "
          "--checkpoint");
@@ -79,19 +74,31 @@ std::vector<fs::path> list_runs(const fs::path& output_dir, const std::string& n
   return folders;
 }
 
+std::optional<fs::path> find_linked_in_runs(const std::string& link, const fs::path& output_dir,
+                                            const std::string& name) {
+  for (const fs::path& run : list_runs(output_dir, name)) {
+    std::error_code error;
+    if (!fs::is_directory(run / "checkpoints", error)) continue;
+    if (const auto checkpoint = find_linked_checkpoint(run / "checkpoints", link.c_str())) return checkpoint;
+  }
+  return std::nullopt;
+}
+
 FoundWeights find_weights(const std::string& what, const fs::path& output_dir, const std::string& name) {
-  if (what == "latest") return find_latest(output_dir, name);
+  if (what == kLatest || what == kBest) return find_linked(what, output_dir, name);
   const fs::path path = what;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) {
     if (!fs::is_directory(path / "checkpoints", error)) return open_checkpoint(path);
-    if (const auto checkpoint = newest_checkpoint_of(path)) return open_checkpoint(*checkpoint);
+    if (const auto checkpoint = find_linked_checkpoint(path / "checkpoints", kLatest))
+      return open_checkpoint(*checkpoint);
     refuse(path.string() + ": the run has no checkpoint; expected one: choose another run");
   }
   if (fs::exists(status)) return {.file = path, .checkpoint = {}};
-  refuse(path.string() +
-         ": does not exist; expected \"latest\", the folder of a checkpoint or of a run, or a safetensors file");
+  refuse(
+      path.string() +
+      ": does not exist; expected \"latest\", \"best\", the folder of a checkpoint or of a run, or a safetensors file");
 }
 
 }  // namespace tenon::artifacts

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,14 @@ struct FoundWeights {
 // there is no such folder.
 std::vector<std::filesystem::path> list_runs(const std::filesystem::path& output_dir, const std::string& name);
 
-// `what` is "latest", for the newest checkpoint of the newest run of this name that has one; or a checkpoint's folder,
-// a run's, whose newest checkpoint counts, or a safetensors file. Throws Error(checkpoint) saying what was found and
-// what is expected, also where a checkpoint is damaged.
+// What the link `latest` or `best` points at, of the newest of these runs that has it.
+std::optional<std::filesystem::path> find_linked_in_runs(const std::string& link,
+                                                         const std::filesystem::path& output_dir,
+                                                         const std::string& name);
+
+// `what` is "latest" or "best", for that checkpoint of the newest run of this name that has one; or a checkpoint's
+// folder, a run's, whose newest checkpoint counts, or a safetensors file. Throws Error(checkpoint) saying what was
+// found and what is expected, also where a checkpoint is damaged.
 FoundWeights find_weights(const std::string& what, const std::filesystem::path& output_dir, const std::string& name);
 
 }  // namespace tenon::artifacts

@@ -161,6 +161,14 @@ void write_distributed(PlanWriter& writer, const DistributedSection& distributed
   writer.key("synchronize_batch_norm", distributed.synchronize_batch_norm);
 }
 
+const char* to_string(CheckpointSection::Mode mode) {
+  switch (mode) {
+    case CheckpointSection::Mode::min: return "min";
+    case CheckpointSection::Mode::max: return "max";
+    default: return "auto";
+  }
+}
+
 void write_training(PlanWriter& writer, const RunPlan& plan) {
   write_train(writer, plan.train);
   write_optimizer(writer, plan.optimizer);
@@ -172,6 +180,10 @@ void write_training(PlanWriter& writer, const RunPlan& plan) {
   writer.key("every", to_string(plan.checkpoint.every));
   writer.key("keep", plan.checkpoint.keep);
   writer.key("asynchronous", plan.checkpoint.asynchronous);
+  writer.key("monitor", plan.checkpoint.monitor);
+  writer.key("mode", to_string(plan.checkpoint.mode));
+  writer.key("keep_best", plan.checkpoint.keep_best);
+  writer.key("load_best_at_end", plan.checkpoint.load_best_at_end);
   writer.table("log");
   writer.key("every", to_string(plan.log.every));
 }

@@ -214,6 +214,10 @@ void read_checkpoint(TableReader table, CheckpointConfig& checkpoint) {
   table.read("every", checkpoint.every);
   table.read("keep", checkpoint.keep, "[1, inf)");
   table.read("asynchronous", checkpoint.asynchronous);
+  table.read("monitor", checkpoint.monitor);
+  table.read("mode", checkpoint.mode, {"auto", "min", "max"});
+  table.read("keep_best", checkpoint.keep_best, "[1, inf)");
+  table.read("load_best_at_end", checkpoint.load_best_at_end);
   table.reject_unknown_keys();
 }
 

@@ -211,9 +211,26 @@ ValidationSection resolve_validation(const RunConfig& config, Mistakes& mistakes
   return validation;
 }
 
-CheckpointSection resolve_checkpoint(const CheckpointConfig& config) {
-  return {config.every.value_or({Period::Unit::epochs, 1}), config.keep.value_or(3),
-          config.asynchronous.value_or(true)};
+CheckpointSection::Mode parse_mode(const std::string& mode) {
+  if (mode == "min") return CheckpointSection::Mode::min;
+  return mode == "max" ? CheckpointSection::Mode::max : CheckpointSection::Mode::automatic;
+}
+
+CheckpointSection resolve_checkpoint(const CheckpointConfig& config, const RunPlan& plan, Mistakes& mistakes) {
+  CheckpointSection checkpoint{config.every.value_or({Period::Unit::epochs, 1}), config.keep.value_or(3)};
+  checkpoint.asynchronous = config.asynchronous.value_or(true);
+  const bool validates = plan.validation.every.unit != Period::Unit::never || plan.validation.at_start;
+  const bool can_monitor = validates && !plan.data.validation.empty();
+  checkpoint.monitor = config.monitor.value_or(can_monitor ? plan.data.validation.front().name + "/loss" : "");
+  checkpoint.monitor_place = to_string(config.monitor.place);
+  checkpoint.mode = parse_mode(config.mode.value_or("auto"));
+  checkpoint.keep_best = config.keep_best.value_or(1);
+  checkpoint.load_best_at_end = config.load_best_at_end.value_or(false);
+  if (checkpoint.load_best_at_end && checkpoint.monitor.empty())
+    mistakes.add(config.load_best_at_end.place,
+                 "checkpoint.load_best_at_end is true, but no figure says which is the best; expected "
+                 "checkpoint.monitor to name one of a validation, or leave the key out");
+  return checkpoint;
 }
 
 // In the order in which they are searched, each once: the plan alone finds what the run found.
@@ -259,7 +276,7 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   plan.optimizer = resolve_optimizer(resolving);
   plan.schedule = resolve_schedule(resolving, plan.optimizer);
   plan.validation = resolve_validation(config, mistakes);
-  plan.checkpoint = resolve_checkpoint(config.checkpoint);
+  plan.checkpoint = resolve_checkpoint(config.checkpoint, plan, mistakes);
   plan.log = resolve_log(config.log);
   plan.distributed = resolve_distributed(config.distributed, mistakes);
   mistakes.throw_if_any();

@@ -131,6 +131,10 @@ struct CheckpointConfig {
   Setting<Period> every;
   Setting<int64_t> keep;
   Setting<bool> asynchronous;
+  Setting<std::string> monitor;
+  Setting<std::string> mode;
+  Setting<int64_t> keep_best;
+  Setting<bool> load_best_at_end;
 };
 
 struct LogConfig {

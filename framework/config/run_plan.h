@@ -204,6 +204,14 @@ struct CheckpointSection {
   Period every;              // default: "1 epoch"; one is always written when the run ends
   int64_t keep;              // the newest ones kept; default: 3
   bool asynchronous = true;  // written while training goes on
+  // The figure of a validation by which checkpoints are good; empty: none is. Default: validation/loss, of the first
+  // set where there are several, and none where nothing is validated.
+  std::string monitor = {};
+  std::string monitor_place = {};  // for messages
+  // Automatic: as its metric says.
+  enum class Mode { automatic, min, max } mode = Mode::automatic;
+  int64_t keep_best = 1;          // the best ones kept, beside the newest
+  bool load_best_at_end = false;  // into the model, after the last step
 };
 
 struct LogSection {

@@ -81,6 +81,11 @@ class Ranks {
     for (const Running& one : running_) kill(one.pid, signal);
   }
 
+  void pass_on_to_first(int signal) const {
+    for (const Running& one : running_)
+      if (one.rank == 0) kill(one.pid, signal);
+  }
+
   void end_all() {
     for (Running& one : running_) {
       kill(one.pid, SIGKILL);
@@ -187,6 +192,7 @@ class Launch {
 
   void obey(const ReceivedSignal& signal) {
     if (signal.number == SIGCHLD) return;
+    if (signal.number == SIGUSR1) return ranks_.pass_on_to_first(SIGUSR1);  // it asks the others
     const Clock::time_point now = Clock::now();
     if (asked_ != 0) {
       if (now - asked_at_ >= kSameRequest) ranks_.end_all();

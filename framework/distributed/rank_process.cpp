@@ -86,6 +86,7 @@ bool take_output(const Child& child) {
 
 [[noreturn]] void become_rank(const Child& child, const SignalInbox& signals) {
   signals.restore();
+  std::signal(SIGUSR1, SIG_IGN);  // until the program is ready for it
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The parent may have ended before that was asked for.
   if (getppid() != child.parent) _exit(1);

@@ -16,8 +16,8 @@ struct ReceivedSignal {
   bool is_from_terminal;
 };
 
-// While it lives, SIGINT, SIGTERM, SIGHUP (where it was not ignored, as nohup does) and SIGCHLD are put here, and
-// SIGPIPE is ignored. REQUIRES: one at a time.
+// While it lives, SIGINT, SIGTERM, SIGHUP (where it was not ignored, as nohup does), SIGUSR1 and SIGCHLD are put here,
+// and SIGPIPE is ignored. REQUIRES: one at a time.
 class SignalInbox {
  public:
   SignalInbox();
@@ -39,7 +39,7 @@ class SignalInbox {
 
   support::FileDescriptor from_;
   support::FileDescriptor to_;
-  std::array<Replaced, 5> replaced_;
+  std::array<Replaced, 6> replaced_;
 };
 
 }  // namespace tenon::distributed

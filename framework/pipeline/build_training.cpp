@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <map>
 
+#include "framework/pipeline/best_figures.h"
 #include "framework/pipeline/check_storable.h"
+#include "framework/pipeline/figure_directions.h"
 #include "framework/pipeline/load_weights.h"
 #include "framework/pipeline/total_steps.h"
 #include "framework/pipeline/training.h"
@@ -252,6 +254,10 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   if (plan.train.average)
     training.average = std::make_unique<optimization::WeightAverage>(
         *plan.train.average, select_tensors(training.model, /*only_trainable=*/false));
+  const Directions directions = find_directions(training);
+  if (const std::string* const watched = training.schedule.watched_figure())
+    require_figure(*watched, directions, plan.schedule.place + ": schedule.figure");
+  training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
 }
 

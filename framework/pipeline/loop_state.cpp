@@ -21,6 +21,7 @@ LoopState::LoopState(const Training& of)
       validation_due(of.plan->validation.every),
       checkpoint_due(of.plan->checkpoint.every) {
   if (of.plan->train.average) average_due = Due(of.plan->train.average->every);
+  if (of.monitor) best.emplace(*of.monitor);
   if (of.group) {
     run.rank = static_cast<uint32_t>(of.group->rank());
     run.world_size = static_cast<uint32_t>(of.group->size());
@@ -29,7 +30,7 @@ LoopState::LoopState(const Training& of)
   run.steps_per_epoch = of.steps_per_epoch;
   run.total_epochs = (of.total_steps + of.steps_per_epoch - 1) / of.steps_per_epoch;
   run.learning_rate = of.schedule.rates(0).learning_rate;
-  learn_directions();
+  run.directions = find_directions(of);
 }
 
 void LoopState::take(const StepFigures& figures) {
@@ -58,27 +59,6 @@ NamedFigures LoopState::figures(const LossMeter& losses) const {
   return figures;
 }
 
-void LoopState::learn_directions() {
-  run.directions = {{"train/learning_rate", 0}, {"train/gradient_norm", 0}};
-  if (training.scaler) run.directions["train/loss_scale"] = 0;
-  if (training.may_skip_steps()) run.directions["train/skipped_steps"] = -1;
-  if (training.train->feed.may_skip()) run.directions["train/skipped_samples"] = -1;
-  if (!training.device.is_cpu()) run.directions["train/device_memory_mib"] = -1;
-  learn_loss_directions("train/");
-  for (const auto& data : training.validation) {
-    learn_loss_directions(data->name() + "/");
-    if (data->feed.may_skip()) run.directions[data->name() + "/skipped_samples"] = -1;
-    for (size_t i = 0; i < training.metrics.size(); ++i)
-      for (size_t k = 0; k < training.figure_names[i].size(); ++k)
-        run.directions[data->name() + "/" + training.figure_names[i][k]] = training.metrics[i].figures()[k].direction;
-  }
-}
-
-void LoopState::learn_loss_directions(const std::string& prefix) {
-  run.directions[prefix + "loss"] = -1;
-  for (const auto& [name, value] : log_meter.parts()) run.directions[prefix + name] = -1;
-}
-
 // Both ways go through this one list, so that neither forgets anything.
 template <class Self, class Visit>
 void LoopState::visit_counters(Self& self, Visit&& visit) {
@@ -105,6 +85,7 @@ void LoopState::save(SavedState& saved) const {
   validation_due.save("validation", saved);
   checkpoint_due.save("checkpoint", saved);
   if (average_due) average_due->save("average", saved);
+  if (best) best->save(saved);
   log_meter.sums().save("log", saved);
   epoch_meter.sums().save("epoch", saved);
 }
@@ -117,6 +98,7 @@ void LoopState::load(const SavedState& saved) {
   validation_due.load("validation", saved);
   checkpoint_due.load("checkpoint", saved);
   if (average_due) average_due->load("average", saved);
+  if (best) best->load(saved);
   log_meter.sums().load("log", saved);
   epoch_meter.sums().load("epoch", saved);
   last_saved_step = run.step;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "framework/pipeline/best_figures.h"
 #include "framework/pipeline/due.h"
 #include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/run_state.h"
@@ -42,14 +43,13 @@ struct LoopState {
   Due validation_due;
   Due checkpoint_due;
   std::optional<Due> average_due;
+  std::optional<BestFigures> best;                                  // where a figure is monitored
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // of the last step whose norm was asked for
   double loss_scale = 1;
   double skipped_steps = 0;
   bool was_skipped = false;  // the step just done
 
  private:
-  void learn_directions();
-  void learn_loss_directions(const std::string& prefix);
   template <class Self, class Visit>
   static void visit_counters(Self& self, Visit&& visit);
 };

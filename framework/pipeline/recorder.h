@@ -16,6 +16,13 @@ namespace tenon::pipeline {
 
 enum class LineKind { step, epoch, validation, checkpoint };
 
+// The weights of a checkpoint, and how good they are.
+struct BestCheckpoint {
+  int64_t step;
+  std::vector<optimization::NamedTensor> model;
+  Figures figures;
+};
+
 class Recorder {
  public:
   virtual ~Recorder() = default;
@@ -24,6 +31,9 @@ class Recorder {
   // One line of the history; the figures in the order in which they should be read.
   virtual void record(LineKind kind, const RunState& state,
                       const std::vector<std::pair<std::string, double>>& figures) = 0;
+  // The one that has the best value of what the run monitors. Waits for what is still being written; with several
+  // ranks rank 0 has done that before the others ask. Throws Error(checkpoint).
+  virtual BestCheckpoint read_best_checkpoint() = 0;
   // A complete checkpoint of the model as it is now, and of what else the run needs to go on; `saved` is empty where it
   // could not be told, and only the weights are of use. Throws Error(checkpoint).
   virtual void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,

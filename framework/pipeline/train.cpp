@@ -11,7 +11,6 @@
 #include "framework/pipeline/self_check.h"
 #include "framework/pipeline/train_step.h"
 #include "framework/pipeline/training_state.h"
-#include "framework/pipeline/watched_figure.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 
@@ -38,13 +37,13 @@ std::string describe_current_exception() {
 // The state of the loop between its stages. The order of the events is that at the top of tenon/callback.h.
 class Loop {
  public:
-  Loop(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
-       const std::atomic<int>& stop_signal, const Checkpoint* resumed)
+  Loop(Training& training, const std::vector<Observer*>& observers, Recorder& recorder, const SignalRequests& signals,
+       const Checkpoint* resumed)
       : training_(training),
         observers_(observers),
         announcer_(observers),
         recorder_(recorder),
-        stop_signal_(stop_signal),
+        signals_(signals),
         resumed_(resumed),
         loop_(training),
         agreement_(training.group),
@@ -57,7 +56,6 @@ class Loop {
             [this](const StepFigures& figures) { loop_.take(figures); }) {
     state_.folder = recorder.folder().string();
     state_.read_epoch_loss = [this] { return loop_.epoch_meter.total(); };
-    check_watched_figure(training.schedule, training.plan->schedule, state_.directions);
   }
 
   RunReport run() {
@@ -74,6 +72,7 @@ class Loop {
         begin();
       while (!is_over()) run_epoch();
       finish();
+      if (training_.plan->checkpoint.load_best_at_end && report_.signal == 0) load_best();
       announce(Event::run_end);
       record_remaining_scalars();
     } catch (...) {
@@ -86,6 +85,7 @@ class Loop {
     announce_to_all(Event::run_teardown);
     report_.state = state_;
     report_.state.read_epoch_loss = nullptr;  // it points into this loop
+    if (loop_.best && !loop_.best->best().empty()) report_.best = loop_.best->best().front();
     return std::move(report_);
   }
 
@@ -100,6 +100,7 @@ class Loop {
     check_precision(training_);
     if (!training_.plan->validation.at_start) return;
     validate();
+    if (is_best_unsaved_) save_checkpoint();
     take_stop();
   }
 
@@ -140,7 +141,9 @@ class Loop {
   void finish_epoch() {
     data::Feed& feed = training_.train->feed;
     while (loop_.batches_in_epoch < feed.batches() && !is_over()) {
+      is_between_steps_ = !step_.has_batches();
       const data::Batch* batch = feed.next();  // null where other ranks alone have a share
+      is_between_steps_ = false;
       state_.is_epoch_complete = ++loop_.batches_in_epoch == feed.batches();
       const bool is_last = loop_.batches_in_epoch % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
       const int64_t samples = batch ? batch->size : 0;
@@ -184,8 +187,13 @@ class Loop {
 
   Ballot ballot() {
     update_time();
-    return {verdict_.stop, verdict_.save, verdict_.evaluate, verdict_.log, stop_signal_.load(std::memory_order_relaxed),
-            state_.time_s, step_samples_};
+    return {verdict_.stop,
+            verdict_.save || signals_.save.load(std::memory_order_relaxed),
+            verdict_.evaluate,
+            verdict_.log,
+            signals_.stop.load(std::memory_order_relaxed),
+            state_.time_s,
+            step_samples_};
   }
 
   // Whether the step has samples, which it may lack where some cannot be read.
@@ -245,13 +253,13 @@ class Loop {
       refuse_empty_epoch();
       const NamedFigures figures = epoch_figures();
       remember(figures);
-      observe_watched_figure(training_.schedule, figures);
+      tell_schedule(figures);
     }
     // Who asks the run to end waits for this step, not for a whole validation.
     const bool validates = loop_.validation_due.now(state_, now());
     if ((validates || asked().evaluate) && asked().signal == 0) validate();
     const bool saves = loop_.checkpoint_due.now(state_, now());
-    if (saves || asked().save) save_checkpoint();
+    if (saves || asked().save || is_best_unsaved_) save_checkpoint();
     take_stop();
     // Before the epoch is left: where the run is resumed, it has not been.
     const bool is_cut_short = stopping_ && report_.signal != 0 && !state_.is_epoch_complete;
@@ -267,7 +275,7 @@ class Loop {
                              "\"skip\" to leave at least one: mend the data");
   }
 
-  bool has_signal() const { return stop_signal_.load(std::memory_order_relaxed) != 0; }
+  bool has_signal() const { return signals_.stop.load(std::memory_order_relaxed) != 0; }
 
   void log() {
     verdict_.log = agreement_.agreed().log = false;
@@ -299,7 +307,7 @@ class Loop {
       });
       if (!figures) break;
       remember(*figures);
-      observe_watched_figure(training_.schedule, *figures);
+      tell_schedule(*figures);
       lines.push_back(*figures);
     }
     state_.validation_name.clear();
@@ -311,13 +319,25 @@ class Loop {
     state_.validated_step = state_.step;
     announce(Event::validation_end);
     take_scalars(lines.back());
-    for (const NamedFigures& line : lines) recorder_.record(LineKind::validation, state_, line);
+    for (const NamedFigures& line : lines) {
+      recorder_.record(LineKind::validation, state_, line);
+      // All ranks have the same figures, and come to the same.
+      if (loop_.best && loop_.best->observe(line, state_.step)) is_best_unsaved_ = true;
+    }
     agree_now();
     loop_.validation_due.restart(now());
   }
 
+  // Of the figures that a validation, or an epoch, ended with.
+  void tell_schedule(const NamedFigures& figures) {
+    const std::string* const watched = training_.schedule.watched_figure();
+    for (const auto& [name, value] : figures)
+      if (watched && name == *watched) training_.schedule.observe(value);
+  }
+
   void save_checkpoint() {
-    verdict_.save = agreement_.agreed().save = false;
+    verdict_.save = agreement_.agreed().save = is_best_unsaved_ = false;
+    signals_.save.store(false, std::memory_order_relaxed);
     step_.readback().drain();
     const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
     if (!bad.empty())
@@ -335,9 +355,7 @@ class Loop {
     {
       const SavedState saved = save_state();
       const AveragedWeights averaged(training_.average.get());
-      const auto save = [&] { recorder_.save_checkpoint(state_, training_.model.tensors(), saved); };
-      if (training_.group) training_.group->let_first_work(save);
-      if (state_.rank > 0 || !training_.group) save();  // every rank has a recorder
+      first_then_others([&] { recorder_.save_checkpoint(state_, training_.model.tensors(), saved); });
     }
     loop_.last_saved_step = state_.step;
     recorder_.record(LineKind::checkpoint, state_, {});
@@ -346,20 +364,39 @@ class Loop {
     loop_.checkpoint_due.restart(now());
   }
 
+  // Every rank has a recorder; the files are rank 0's.
+  template <class Work>
+  void first_then_others(const Work& work) {
+    if (training_.group) training_.group->let_first_work(work);
+    if (state_.rank > 0 || !training_.group) work();
+  }
+
   // The run's last figures and checkpoint are of its last weights.
   void finish() {
     const bool validates = training_.plan->validation.every.unit != config::Period::Unit::never;
     if (validates && state_.validated_step != state_.step && asked().signal == 0) validate();
-    if (loop_.last_saved_step != state_.step) save_checkpoint();
+    if (loop_.last_saved_step != state_.step || is_best_unsaved_) save_checkpoint();
   }
 
-  // What training has reached is not lost with a run that fails, as long as it is sound.
+  // What comes after the end of the run has the best weights, of whatever step.
+  void load_best() {
+    BestCheckpoint best;
+    first_then_others([&] { best = recorder_.read_best_checkpoint(); });
+    put_weights(training_.model, best.model);
+    for (const auto& [name, value] : best.figures) state_.figures[name] = value;
+    announce(Event::checkpoint_loaded);
+  }
+
+  // What training has reached is not lost with a run that fails, as long as it is sound: the weights of the last step,
+  // and where one process alone could not read its data, all that it goes on with once it can.
   void save_after_failure() noexcept {
     if (is_updating_ || loop_.last_saved_step >= state_.step || state_.step == 0) return;
     try {
+      if (is_between_steps_) step_.readback().drain();
+      const SavedState saved = is_between_steps_ && !training_.group ? save_state() : SavedState();
       const AveragedWeights averaged(training_.average.get());
       if (!find_non_finite(training_.model.tensors(), /*only_trainable=*/false).empty()) return;
-      recorder_.save_checkpoint(state_, training_.model.tensors(), {});
+      recorder_.save_checkpoint(state_, training_.model.tensors(), saved);
       recorder_.record(LineKind::checkpoint, state_, {});
     } catch (const std::exception& error) {
       support::log_warning(std::string("no checkpoint of the failed run: ") + error.what());
@@ -506,7 +543,7 @@ class Loop {
   const std::vector<Observer*>& observers_;
   Announcer announcer_;
   Recorder& recorder_;
-  const std::atomic<int>& stop_signal_;
+  const SignalRequests& signals_;
   const Checkpoint* resumed_;  // null: the run begins
   LoopState loop_;
   RunState& state_ = loop_.run;
@@ -517,16 +554,18 @@ class Loop {
   Verdict verdict_;
   RunReport report_;
   bool stopping_ = false;
-  bool is_updating_ = false;  // between optimizer_before and the step's end, when the weights are of no step
+  bool is_best_unsaved_ = false;   // the weights are among the best, and no checkpoint has them
+  bool is_between_steps_ = false;  // a batch is read, and nothing has been done with it
+  bool is_updating_ = false;       // between optimizer_before and the step's end, when the weights are of no step
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace
 
 RunReport train(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
-                const std::atomic<int>& stop_signal, const Checkpoint* resumed) {
+                const SignalRequests& signals, const Checkpoint* resumed) {
   try {
-    return Loop(training, observers, recorder, stop_signal, resumed).run();
+    return Loop(training, observers, recorder, signals, resumed).run();
   } catch (...) {
     if (training.group && training.group->lost()) throw support::Error(*training.group->lost());
     throw;

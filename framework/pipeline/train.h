@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "framework/pipeline/best_figures.h"
 #include "framework/pipeline/events.h"
 #include "framework/pipeline/recorder.h"
 #include "framework/pipeline/saved_state.h"
@@ -14,9 +16,16 @@ namespace tenon::pipeline {
 
 struct RunReport {
   enum class End { finished, stopped } end = End::finished;
-  std::string reason;  // of a stop
-  int signal = 0;      // that asked for the stop; 0: none did
-  RunState state;      // at the end
+  std::string reason;                     // of a stop
+  int signal = 0;                         // that asked for the stop; 0: none did
+  RunState state;                         // at the end
+  std::optional<BestFigures::Best> best;  // of what is monitored
+};
+
+// What signals ask for, set by their handlers.
+struct SignalRequests {
+  const std::atomic<int>& stop;  // the number of one that asks to stop; 0: none came
+  std::atomic<bool>& save;       // for a checkpoint; taken back when one is written
 };
 
 // What a checkpoint holds, for a run to go on from.
@@ -26,13 +35,13 @@ struct Checkpoint {
 };
 
 // Trains to the end of the plan, or until an observer or a signal asks to stop; every event goes to the observers,
-// every figure and checkpoint to the recorder. `stop_signal` becomes the number of a signal that arrived; may be set by
-// a signal handler. Throws what a component throws, after run_exception and run_teardown were announced.
+// every figure and checkpoint to the recorder. Throws what a component throws, after run_exception and run_teardown
+// were announced.
 //
 // `resumed`: null, or where to go on, with a training built from the same plan: on a CPU with run.deterministic the
 // run then ends with the bits that it would have had without the interruption. Throws Error(checkpoint) for one that
 // does not fit.
 RunReport train(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
-                const std::atomic<int>& stop_signal, const Checkpoint* resumed = nullptr);
+                const SignalRequests& signals, const Checkpoint* resumed = nullptr);
 
 }  // namespace tenon::pipeline

@@ -53,6 +53,13 @@ struct DataFlow {
   std::vector<Wiring> metrics;  // empty for the training data
 };
 
+// Whose best checkpoints are kept.
+struct Monitor {
+  std::string figure;  // of a validation, by its name in the history
+  bool is_larger_better;
+  int64_t keep;  // so many of the best
+};
+
 struct Training {
   const config::RunPlan* plan;
   plugins::Model model;
@@ -70,6 +77,7 @@ struct Training {
   config::Precision precision = config::Precision::fp32;      // that batches are computed in: the plan's
   std::optional<precision::LossScaler> scaler = {};           // of fp16 alone
   std::unique_ptr<optimization::WeightAverage> average = {};  // null: the weights themselves are evaluated and saved
+  std::optional<Monitor> monitor = {};                        // none: the newest checkpoints alone are kept
   size_t readback_lag = 0;                                    // for tests, see Readback
   distributed::ProcessGroup* group = nullptr;                 // null: one process alone
 

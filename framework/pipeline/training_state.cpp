@@ -47,6 +47,10 @@ std::vector<optimization::NamedTensor> tensors_of(const plugins::Model& model) {
 
 }  // namespace
 
+void put_weights(const plugins::Model& model, const std::vector<optimization::NamedTensor>& stored) {
+  copy_into(tensors_of(model), stored);
+}
+
 void save_training(const Training& training, const OwnState& given, SavedState& saved) {
   for (const optimization::NamedTensor& figure : training.optimizer->state())
     saved.tensors["optimizer." + figure.name] = figure.tensor;
@@ -76,7 +80,7 @@ OwnState load_training(Training& training, const std::vector<optimization::Named
   {
     if (training.average) training.average->set_count(saved.count("average.count"));
     const optimization::WeightAverage::InPlace averaged(training.average.get());
-    copy_into(tensors_of(training.model), model);
+    put_weights(training.model, model);
     if (training.average && training.average->count() > 0)
       copy_into(training.average->put_by(), saved.tensors_under("weights."));
   }

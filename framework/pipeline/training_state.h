@@ -25,4 +25,7 @@ void save_training(const Training& training, const OwnState& own, SavedState& sa
 OwnState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
                        const SavedState& saved);
 
+// The tensors of a checkpoint's model into this one. Throws Error(checkpoint) naming what does not fit.
+void put_weights(const plugins::Model& model, const std::vector<optimization::NamedTensor>& stored);
+
 }  // namespace tenon::pipeline

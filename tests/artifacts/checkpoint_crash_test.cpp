@@ -20,7 +20,7 @@ void write_until_killed(const std::filesystem::path& folder, int64_t first_step,
   REQUIRE(child >= 0);
   if (child == 0) {
     try {
-      CheckpointStore store(folder, 2);
+      CheckpointStore store(folder, {2});
       for (int64_t step = first_step;; ++step) write_example(store, step, 50'000);
     } catch (...) {
       ::_exit(1);
@@ -36,7 +36,7 @@ void write_until_killed(const std::filesystem::path& folder, int64_t first_step,
 // How long one takes on this disk, so that the moments of death are spread over it. Capped for the test's sake.
 std::chrono::microseconds time_one_checkpoint() {
   const Scratch scratch;
-  CheckpointStore store(scratch.path(), 2);
+  CheckpointStore store(scratch.path(), {2});
   write_example(store, 1, 50'000);
   const auto start = std::chrono::steady_clock::now();
   write_example(store, 2, 50'000);
@@ -58,7 +58,7 @@ TEST_CASE("killed at any moment, every checkpoint that is there is whole and lat
       if (name.starts_with('.')) ++leftovers;
       if (name.starts_with("step-")) CHECK_NOTHROW(verify_checkpoint(scratch / name));
     }
-    const auto latest = find_latest_checkpoint(scratch.path());
+    const auto latest = find_linked_checkpoint(scratch.path(), kLatest);
     if (!latest) continue;
     const int64_t step = verify_checkpoint(*latest).step;
     CHECK(step >= last_step);
@@ -66,7 +66,7 @@ TEST_CASE("killed at any moment, every checkpoint that is there is whole and lat
   }
   CHECK(last_step > 0);
   CHECK(leftovers > 0);  // otherwise nothing was ever interrupted
-  CheckpointStore store(scratch.path(), 2);
+  CheckpointStore store(scratch.path(), {2});
   write_example(store, last_step + 1);
   for (const auto& name : list_names(scratch.path())) CHECK_FALSE(name.starts_with('.'));
 }

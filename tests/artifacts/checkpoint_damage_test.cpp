@@ -33,7 +33,7 @@ std::vector<File> read_files(const fs::path& checkpoint) {
 template <class Damage>
 void check_noticed(const Damage& damage) {
   const Scratch scratch;
-  CheckpointStore store(scratch.path(), 1);
+  CheckpointStore store(scratch.path(), {1});
   const fs::path checkpoint = write_example(store, 7);
   const std::vector<File> files = read_files(checkpoint);
   REQUIRE(files.size() >= 3);

@@ -34,7 +34,7 @@ float read_first(const std::filesystem::path& checkpoint) {
 
 TEST_CASE("a checkpoint comes back with its tensors, counters and figures") {
   const Scratch scratch;
-  CheckpointStore store(scratch.path(), 3);
+  CheckpointStore store(scratch.path(), {3});
   const ExampleModel model(120);
   const Figures figures = {{"train/loss", 0.1}, {"a", std::nan("")}, {"b", -INFINITY}};
   const auto path = store.write({.epoch = 2,
@@ -66,38 +66,82 @@ TEST_CASE("a checkpoint comes back with its tensors, counters and figures") {
 TEST_CASE("latest is a relative link to the newest, so that the folder can be moved") {
   const Scratch scratch;
   std::filesystem::create_directory(scratch / "a");
-  CHECK_FALSE(find_latest_checkpoint(scratch / "a"));
-  CheckpointStore store(scratch / "a", 3);
+  CHECK_FALSE(find_linked_checkpoint(scratch / "a", kLatest));
+  CheckpointStore store(scratch / "a", {3});
   write_example(store, 1);
   write_example(store, 2);
   CHECK(std::filesystem::read_symlink(scratch / "a/latest") == "step-00000002");
   std::filesystem::rename(scratch / "a", scratch / "b");
-  CHECK(verify_checkpoint(find_latest_checkpoint(scratch / "b").value()).step == 2);
+  CHECK(verify_checkpoint(find_linked_checkpoint(scratch / "b", kLatest).value()).step == 2);
 }
 
 TEST_CASE("latest is mended where a crash came between a checkpoint and the link to it") {
   const Scratch scratch;
   {
-    CheckpointStore store(scratch.path(), 3);
+    CheckpointStore store(scratch.path(), {3});
     write_example(store, 1);
     write_example(store, 2);
   }
   std::filesystem::remove(scratch / "latest");
   std::filesystem::create_directory_symlink("step-00000001", scratch / "latest");
-  const CheckpointStore store(scratch.path(), 3);
+  const CheckpointStore store(scratch.path(), {3});
   CHECK(std::filesystem::read_symlink(scratch / "latest") == "step-00000002");
 }
 
 TEST_CASE("only the newest are kept") {
   const Scratch scratch;
-  CheckpointStore store(scratch.path(), 2);
+  CheckpointStore store(scratch.path(), {2});
   for (const int64_t step : {9, 10, 99'999'999, 100'000'000}) write_example(store, step);
   CHECK(list_names(scratch.path()) == Names{"latest", "step-100000000", "step-99999999"});
 }
 
+TEST_CASE("the best are kept beside the newest, and best is a link to the first of them") {
+  const Scratch scratch;
+  const auto write = [](CheckpointStore& store, int64_t step, double loss) {
+    const ExampleModel model(step);
+    store.write({.epoch = 1,
+                 .step = step,
+                 .figures = {{"validation/loss", loss}, {"validation/accuracy", 0.1 * loss}},
+                 .model = model.views,
+                 .training = model.views,
+                 .state = {{"step", step}}});
+  };
+  const auto best = [&] { return std::filesystem::read_symlink(scratch / "best").string(); };
+  {
+    CheckpointStore store(scratch.path(), {1, "validation/loss", false, 2});
+    write(store, 1, std::nan(""));
+    CHECK(list_names(scratch.path()) == Names{"latest", "step-00000001"});
+    write(store, 2, 0.5);
+    CHECK(best() == "step-00000002");
+    write(store, 3, 0.7);
+    write(store, 4, 0.7);
+    CHECK(list_names(scratch.path()) == Names{"best", "latest", "step-00000002", "step-00000003", "step-00000004"});
+    write(store, 5, 0.4);
+    CHECK(best() == "step-00000005");
+    write_example(store, 6);  // without the figure
+    CHECK(list_names(scratch.path()) == Names{"best", "latest", "step-00000002", "step-00000005", "step-00000006"});
+  }
+  SUBCASE("a crash came between the checkpoint and the link") {
+    std::filesystem::remove(scratch / "best");
+    const CheckpointStore store(scratch.path(), {1, "validation/loss"});
+    CHECK(best() == "step-00000005");
+  }
+  SUBCASE("larger may be better") {
+    const CheckpointStore store(scratch.path(), {1, "validation/accuracy", true});
+    CHECK(best() == "step-00000002");
+  }
+  SUBCASE("one whose manifest cannot be read is none of them") {
+    std::ofstream(scratch / "step-00000005/manifest.json") << "{";
+    CheckpointStore store(scratch.path(), {1, "validation/loss", false, 1});
+    CHECK(best() == "step-00000002");
+    write(store, 7, 0.6);
+    CHECK(list_names(scratch.path()) == Names{"best", "latest", "step-00000002", "step-00000007"});
+  }
+}
+
 TEST_CASE("weights alone take the place of no checkpoint that a run can go on from") {
   const Scratch scratch;
-  CheckpointStore store(scratch.path(), 1);
+  CheckpointStore store(scratch.path(), {1});
   write_example(store, 4);
   const ExampleModel model(5);
   store.write({.epoch = 1, .step = 4, .figures = {}, .model = model.views});
@@ -110,7 +154,7 @@ TEST_CASE("weights alone take the place of no checkpoint that a run can go on fr
 
 TEST_CASE("the one that latest points at is never removed") {
   const Scratch scratch;
-  CheckpointStore store(scratch.path(), 1);
+  CheckpointStore store(scratch.path(), {1});
   write_example(store, 50);
   write_example(store, 10);  // as after going back
   CHECK(list_names(scratch.path()) == Names{"latest", "step-00000010", "step-00000050"});
@@ -119,7 +163,7 @@ TEST_CASE("the one that latest points at is never removed") {
 
 TEST_CASE("names that are not checkpoints are left alone") {
   const Scratch scratch;
-  CheckpointStore store(scratch.path(), 1);
+  CheckpointStore store(scratch.path(), {1});
   for (const std::string name : {"step-1", "step-0000000a", "step-00000001.bak", "mine"}) {
     std::filesystem::create_directory(scratch / name);
   }
@@ -131,7 +175,7 @@ TEST_CASE("names that are not checkpoints are left alone") {
 
 TEST_CASE("a checkpoint of the same step is replaced") {
   const Scratch scratch;
-  CheckpointStore store(scratch.path(), 2);
+  CheckpointStore store(scratch.path(), {2});
   write_example(store, 5, 10);
   const auto path = write_example(store, 5, 20);
   CHECK(SafetensorsFile(path / kModelFile).find("fc.weight")->shape == std::vector<int64_t>{20});
@@ -142,7 +186,7 @@ TEST_CASE("a checkpoint of the same step is replaced") {
 TEST_CASE("equal contents make equal checkpoints") {
   const Scratch a, b;
   for (const Scratch* scratch : {&a, &b}) {
-    CheckpointStore store(scratch->path(), 1);
+    CheckpointStore store(scratch->path(), {1});
     write_example(store, 1);
   }
   for (const auto& name : list_names(a / "step-00000001")) {
@@ -153,19 +197,19 @@ TEST_CASE("equal contents make equal checkpoints") {
 TEST_CASE("what a crash left half-written is removed when the store is opened") {
   const Scratch scratch;
   {
-    CheckpointStore store(scratch.path(), 2);
+    CheckpointStore store(scratch.path(), {2});
     write_example(store, 1);
   }
   const auto leftover = make_temporary_path(scratch / "step-00000002");
   std::filesystem::create_directory(leftover);
   write_all(leftover / kModelFile, "half");
-  CheckpointStore store(scratch.path(), 2);
+  CheckpointStore store(scratch.path(), {2});
   CHECK(list_names(scratch.path()) == Names{"latest", "step-00000001"});
 }
 
 TEST_CASE("a checkpoint that cannot be written leaves those there were, and the store goes on") {
   const Scratch scratch;
-  CheckpointStore store(scratch.path(), 1);
+  CheckpointStore store(scratch.path(), {1});
   write_example(store, 1);
   for (const int64_t step : {1, 2}) {
     std::string message;
@@ -183,7 +227,7 @@ TEST_CASE("a checkpoint that cannot be written leaves those there were, and the 
 
 TEST_CASE("a file that is missing, longer, shorter or no file is named") {
   const Scratch scratch;
-  CheckpointStore store(scratch.path(), 1);
+  CheckpointStore store(scratch.path(), {1});
   const auto path = write_example(store, 1);
   for (const std::string name :
        {"manifest.json", "manifest.xxh128", "model.safetensors", "plan.toml", "training.safetensors"}) {
@@ -207,7 +251,7 @@ TEST_CASE("a file that is missing, longer, shorter or no file is named") {
 
 TEST_CASE("two hundred flipped bits are each found, with the name of the file") {
   const Scratch scratch;
-  CheckpointStore store(scratch.path(), 1);
+  CheckpointStore store(scratch.path(), {1});
   const auto path = write_example(store, 1);
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {

@@ -28,7 +28,7 @@ fs::path make_run(const fs::path& output, const std::string& time, int64_t step)
   if (step > 0) {
     const float value = 1;
     const TensorView weight{"w", TENON_FLOAT32, {1}, reinterpret_cast<const std::byte*>(&value), sizeof value};
-    CheckpointStore(run / "checkpoints", 3).write({2, step, {}, std::span(&weight, 1)});
+    CheckpointStore(run / "checkpoints", {3}).write({2, step, {}, std::span(&weight, 1)});
   }
   return run;
 }

@@ -16,7 +16,7 @@ namespace {
 fs::path make_run(const Scratch& scratch, const std::vector<int64_t>& steps) {
   const fs::path run = scratch / "run";
   fs::create_directories(run / "checkpoints");
-  CheckpointStore store(run / "checkpoints", 100);
+  CheckpointStore store(run / "checkpoints", {100});
   for (const int64_t step : steps) write_example(store, step);
   return run;
 }

@@ -123,6 +123,10 @@ at_start = false
 every = "1 epoch"
 keep = 3
 asynchronous = true
+monitor = "validation/loss"
+mode = "auto"
+keep_best = 1
+load_best_at_end = false
 
 [log]
 every = "50 steps"
@@ -300,6 +304,11 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "checkpoint.every=1 step",
        "checkpoint.keep=1",
        "checkpoint.asynchronous=false",
+       "checkpoint.monitor=''",
+       "checkpoint.monitor='validation/accuracy'",
+       "checkpoint.mode=max",
+       "checkpoint.keep_best=2",
+       "checkpoint.load_best_at_end=true",
        "log.every=1 step",
        "distributed.processes=2",
        "distributed.backend=gloo",

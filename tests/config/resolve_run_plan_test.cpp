@@ -56,6 +56,10 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK_FALSE(plan.validation.at_start);
   CHECK(to_string(plan.checkpoint.every) == "1 epoch");
   CHECK(plan.checkpoint.keep == 3);
+  CHECK(plan.checkpoint.monitor == "validation/loss");
+  CHECK(plan.checkpoint.mode == CheckpointSection::Mode::automatic);
+  CHECK(plan.checkpoint.keep_best == 1);
+  CHECK_FALSE(plan.checkpoint.load_best_at_end);
   CHECK(to_string(plan.log.every) == "50 steps");
   CHECK(plan.distributed.processes == 1);
   CHECK(plan.distributed.backend == Backend::automatic);

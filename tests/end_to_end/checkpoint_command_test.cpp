@@ -31,7 +31,7 @@ struct Example {
 fs::path make_run(const std::string& name, const std::vector<int64_t>& steps) {
   const fs::path run = make_empty_folder(name);
   fs::create_directories(run / "checkpoints");
-  tenon::artifacts::CheckpointStore store(run / "checkpoints", 100);
+  tenon::artifacts::CheckpointStore store(run / "checkpoints", {100});
   for (const int64_t step : steps) {
     Example example;
     example.weight[0] = static_cast<float>(step);

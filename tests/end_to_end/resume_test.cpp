@@ -172,10 +172,10 @@ TEST_CASE("a run that has finished says so, and a new one begins where nothing i
 
 TEST_CASE("an earlier checkpoint is resumed in a folder of its own") {
   fs::remove_all(runs_of("fork"));
-  REQUIRE(run_host(arguments_of("fork", 1, {"checkpoint.keep=9"})).exit_code == 0);
+  const std::vector<std::string> settings{"checkpoint.keep=9", "checkpoint.monitor=\"\""};
+  REQUIRE(run_host(arguments_of("fork", 1, settings)).exit_code == 0);
   const fs::path whole = run_of("fork");
-  const Outcome outcome =
-      run_host(arguments_of("fork", 1, {"checkpoint.keep=9"}, (whole / "checkpoints/step-00000008").string()));
+  const Outcome outcome = run_host(arguments_of("fork", 1, settings, (whole / "checkpoints/step-00000008").string()));
   CAPTURE(outcome.errors);
   REQUIRE(outcome.exit_code == 0);
   std::vector<fs::path> runs(fs::directory_iterator(runs_of("fork")), {});
@@ -185,10 +185,61 @@ TEST_CASE("an earlier checkpoint is resumed in a folder of its own") {
   CHECK(read_history_without_times(other) == read_history_without_times(whole));
 }
 
+TEST_CASE("the best checkpoint is kept, found by its link, and one to go back to") {
+  fs::remove_all(runs_of("best"));
+  const std::vector<std::string> settings{"checkpoint.every=\"1 step\"", "checkpoint.keep=1", "checkpoint.mode=\"max\"",
+                                          "validation.every=\"4 steps\""};
+  const Outcome first = run_host(arguments_of("best", 1, settings));
+  REQUIRE(first.exit_code == 0);
+  const fs::path run = run_of("best");
+  // The loss falls: the first validation has the highest.
+  CHECK(fs::read_symlink(run / "checkpoints/best") == "step-00000004");
+  CHECK(fs::exists(run / "checkpoints/step-00000036"));
+  CHECK(!fs::exists(run / "checkpoints/step-00000035"));
+  CHECK(first.output.find("best validation/loss ") != std::string::npos);
+  CHECK(first.output.find(", after step 4, in " + (run / "checkpoints/best/model.safetensors").string()) !=
+        std::string::npos);
+  std::vector<std::string> evaluate{"evaluate", "--checkpoint", "best"};
+  const std::vector<std::string> arguments = arguments_of("best", 1, settings);
+  std::ranges::remove_copy_if(arguments, std::back_inserter(evaluate),
+                              [](const std::string& one) { return one == "--processes" || one == "1"; });
+  const Outcome evaluated = run_host(evaluate);
+  CAPTURE(evaluated.errors);
+  CHECK(evaluated.output.find("checkpoints/step-00000004 (epoch 1, step 4)") != std::string::npos);
+  const Outcome again = run_host(arguments_of("best", 1, settings, "best"));
+  CAPTURE(again.errors);
+  CHECK(again.exit_code == 0);
+  CHECK(again.output.find("step-00000004 (epoch 1, step 4)") != std::string::npos);
+  CHECK(run_of("best") != run);
+  CHECK(weights_of(run_of("best")) == weights_of(run));
+  const Outcome nowhere = run_host(arguments_of("nowhere", 1, {}, "best"));
+  CHECK(nowhere.exit_code == 5);
+  CHECK(nowhere.errors.find("there is no run with a best checkpoint") != std::string::npos);
+}
+
+TEST_CASE("SIGUSR1 asks for a checkpoint, of one process or of a run's launcher") {
+  for (const int processes : {1, 2}) {
+    CAPTURE(processes);
+    const std::string name = "asked-" + std::to_string(processes);
+    fs::remove_all(runs_of(name));
+    const std::string how = processes == 1 ? "ask_to_save" : "ask_launcher_to_save";
+    // Longer than anybody waits: the callback ends it when it has its checkpoint.
+    const Outcome outcome =
+        run_host(arguments_of(name, processes,
+                              {"callback.0.params={how=\"" + how + "\",where=\"step\"}", "checkpoint.every=\"never\"",
+                               "checkpoint.monitor=\"\"", "train.epochs=100000", "validation.every=\"never\""}));
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.output.find("the checkpoint that was asked for is written") != std::string::npos);
+    if (processes == 1) CHECK(fs::exists(run_of(name) / "checkpoints/step-00000006"));
+  }
+}
+
 TEST_CASE("a damaged checkpoint is passed over, or refused with the way out where it was named") {
   fs::remove_all(runs_of("damaged"));
   // Written before the next step begins: the kill two steps later must find the checkpoint of step 8 there.
-  const std::vector<std::string> settings{"checkpoint.keep=9", "checkpoint.asynchronous=false"};
+  const std::vector<std::string> settings{"checkpoint.keep=9", "checkpoint.monitor=\"\"",
+                                          "checkpoint.asynchronous=false"};
   REQUIRE(run_host(arguments_of("damaged", 1, settings), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
   const fs::path run = run_of("damaged");
   const fs::path weights = run / "checkpoints/step-00000008/model.safetensors";

@@ -67,8 +67,9 @@ struct Named final : Observer {
 
 TEST_CASE("the events of a run come in the documented order") {
   const std::string step = kStep;
+  // Here each validation is better than the one before.
   const std::string expected =
-      std::string("run_setup run_start ") + kValidation +                                                        //
+      std::string("run_setup run_start ") + kValidation + kCheckpoint +                                          //
       "epoch_start " + step + step + "log " + step + step + "log " + kValidation + kCheckpoint + "epoch_end " +  //
       "epoch_start " + step + "epoch_end " + kValidation + kCheckpoint + "run_end run_teardown ";
   CHECK(events_of({"train={steps=5}", "log.every=\"2 steps\"", "validation.at_start=true"}) == expected);

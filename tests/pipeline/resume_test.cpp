@@ -134,6 +134,24 @@ TEST_CASE("workers may be others than before") {
   }
 }
 
+TEST_CASE("a run whose data could not be read goes on where it was, once they can be") {
+  const std::vector<std::string> settings{"checkpoint.every=\"never\"", "checkpoint.monitor=\"\"", "data.batch_size=4"};
+  const auto make = [&](const std::string& train) {
+    Case one{"", settings};
+    one.overrides.push_back("data.train=" + train);
+    return make_setup(one);
+  };
+  BuiltRun whole(make("{use=\"torn\"}"));
+  whole.train();
+  BuiltRun failed(make("{use=\"torn\",params={broken=[30]}}"));
+  CHECK_THROWS_AS(failed.train(), tenon::support::Error);
+  REQUIRE(failed.recorder.checkpoints.size() == 1);
+  REQUIRE(failed.recorder.checkpoint_steps[0] > 1);
+  BuiltRun resumed(make("{use=\"torn\"}"));
+  resumed.train({}, 0, &failed.recorder.checkpoints[0]);
+  check_same(whole.recorder.checkpoints.back(), resumed.recorder.checkpoints.back());
+}
+
 TEST_CASE("a run that a signal stopped goes on where it was") {
   BuiltRun whole(make_setup({"", {"checkpoint.every=\"never\""}}));
   whole.train();

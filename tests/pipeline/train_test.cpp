@@ -84,7 +84,7 @@ TEST_CASE("lines are logged when they are due, with the mean since the last") {
 }
 
 TEST_CASE("validation and checkpoints happen when they are due, and a checkpoint at the end") {
-  BuiltRun run({{"validation={every=\"3 steps\",at_start=true}", "checkpoint.every=\"5 steps\""}});
+  BuiltRun run({{"validation={every=\"3 steps\",at_start=true}", "checkpoint={every=\"5 steps\",monitor=\"\"}"}});
   run.train();
   std::vector<int64_t> validated;
   for (const RecordedLine& line : run.recorder.of_kind(LineKind::validation)) validated.push_back(line.step);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -66,6 +67,9 @@ void MemoryRecorder::record(LineKind kind, const RunState& state,
 
 void MemoryRecorder::save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
                                      const SavedState& saved) {
+  const auto loss = state.figures.find("validation/loss");
+  if (state.validated_step == state.step && loss != state.figures.end())
+    validation_losses[checkpoints.size()] = loss->second;
   checkpoint_steps.push_back(state.step);
   Checkpoint& checkpoint = checkpoints.emplace_back(Checkpoint{{}, saved});
   for (const plugins::NamedTensor& named : tensors) {
@@ -73,6 +77,13 @@ void MemoryRecorder::save_checkpoint(const RunState& state, std::span<const plug
     checkpoint.model.push_back({named.name, weights[named.name]});
   }
   for (auto& [name, tensor] : checkpoint.state.tensors) tensor = tensor.detach().clone();
+}
+
+BestCheckpoint MemoryRecorder::read_best_checkpoint() {
+  REQUIRE(!validation_losses.empty());
+  const auto by_value = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto [index, loss] = *std::ranges::min_element(validation_losses, by_value);
+  return {checkpoint_steps[index], checkpoints[index].model, {{"validation/loss", loss}}};
 }
 
 std::vector<RecordedLine> MemoryRecorder::of_kind(LineKind kind) const {
@@ -101,7 +112,7 @@ RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal, c
   std::vector<Observer*> all = observers;
   for (const auto& callback : callbacks) all.push_back(callback.get());
   const std::atomic<int> stop_signal{signal};
-  return pipeline::train(*training, all, recorder, stop_signal, resumed);
+  return pipeline::train(*training, all, recorder, {stop_signal, save_signal}, resumed);
 }
 
 }  // namespace tenon::pipeline

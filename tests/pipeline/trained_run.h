@@ -1,6 +1,7 @@
 // Runs in the test's own process: bundled plugins, a run file as text, a recorder that keeps everything in memory.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,13 +27,15 @@ class MemoryRecorder final : public Recorder {
               const std::vector<std::pair<std::string, double>>& figures) override;
   void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
                        const SavedState& saved) override;
+  BestCheckpoint read_best_checkpoint() override;  // by validation/loss
 
   std::vector<RecordedLine> of_kind(LineKind kind) const;
 
   std::vector<RecordedLine> lines;
   std::vector<int64_t> checkpoint_steps;
-  std::map<std::string, at::Tensor> weights;  // of the last checkpoint
-  std::vector<Checkpoint> checkpoints;        // all of them, as copies
+  std::map<std::string, at::Tensor> weights;   // of the last checkpoint
+  std::vector<Checkpoint> checkpoints;         // all of them, as copies
+  std::map<size_t, double> validation_losses;  // of the checkpoints by their index, where their step was validated
 };
 
 // A run file's text: mlp on the digits with cross_entropy, accuracy and sgd. `more` is appended, `overrides` are --set.
@@ -51,6 +54,7 @@ struct BuiltRun {
   std::unique_ptr<config::RunPlan> plan;
   std::unique_ptr<Training> training;
   MemoryRecorder recorder;
+  std::atomic<bool> save_signal{false};
 };
 
 }  // namespace tenon::pipeline

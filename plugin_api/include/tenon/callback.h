@@ -5,7 +5,9 @@
  *   run_setup                                    components are created and connected
  *   run_start
  *     checkpoint_loaded                          only when weights were read
+ *     checkpoint_after                           only in a run that goes on: of the checkpoint it goes on from
  *     [validation]                               only with validation.at_start
+ *     [checkpoint]                               if that is the best so far, by [checkpoint] monitor
  *     for each epoch:
  *       epoch_start
  *       for each step:
@@ -20,11 +22,13 @@
  *         step_end
  *         log                                    when [log] every says so, or a callback asked
  *         [validation]                           when [validation] every says so, or a callback asked
- *         [checkpoint]                           when [checkpoint] every says so, or a callback asked
+ *         [checkpoint]                           when [checkpoint] every says so, a callback asked, or the validation
+ *                                                was the best so far
  *         stop_requested                         once, when a callback or a signal asked to stop
  *       epoch_end
  *     [validation]                               of the last weights, unless they were validated, or a signal came
- *     [checkpoint]                               of the last weights, unless they were saved
+ *     [checkpoint]                               of the last weights, unless they were saved, or are the best
+ *     checkpoint_loaded                          only with checkpoint.load_best_at_end
  *   run_end                                      also after a stop
  *   run_exception                                in place of run_end, when the run fails
  *   run_teardown                                 always, last
