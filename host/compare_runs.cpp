@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/compare_tensors.h"

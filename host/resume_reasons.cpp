@@ -62,9 +62,8 @@ std::vector<std::string> find_reasons(const ResumeVerdict& verdict, const Opened
   if (!is_unsteady(verdict)) add_callbacks(opened, reasons);
   reasons.push_back("random numbers or counts that a component keeps of its own: " + name_components(plan) +
                     "; of a sample they come from its seed, of a model from the host's generators or its buffers");
-  if (plan.run.device.kind != config::DeviceChoice::Kind::cpu)
-    reasons.push_back("run.device is " + to_string(plan.run.device) +
-                      ": the same bits are promised on a CPU alone; try --set run.device=cpu");
+  if (const std::string device = read_device(verdict.whole); device != "cpu")
+    reasons.push_back("it ran on " + device + ": the same bits are promised on a CPU alone; try --set run.device=cpu");
   if (is_unsteady(verdict) && plan.run.threads != 1)
     reasons.push_back("libraries that add up in another order on several threads; try --set run.threads=1");
   return reasons;

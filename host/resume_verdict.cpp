@@ -76,6 +76,21 @@ Json to_json(const VerifiedRun& run) {
           {"last_step", run.last_step}};
 }
 
+std::vector<RunDifference> find_unsteady(const ResumeVerdict& verdict) {
+  std::vector<RunDifference> found;
+  std::ranges::copy_if(verdict.repeated.differences, std::back_inserter(found),
+                       [](const RunDifference& one) { return !one.is_callbacks; });
+  return found;
+}
+
+// A text of the run's run.json; empty where it has none.
+std::string read_text(const std::filesystem::path& run, const char* key) {
+  std::ifstream stream(artifacts::RunFolder{run}.record_file());
+  const Json record = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  const bool is_there = record.is_object() && record.contains(key) && record[key].is_string();
+  return is_there ? record[key].get<std::string>() : "";
+}
+
 const char* name_verdict(const ResumeVerdict& verdict) {
   if (is_same(verdict)) return "same";
   return is_unsteady(verdict) ? "not_deterministic" : "differs";
@@ -97,18 +112,12 @@ std::vector<RunDifference> find_left_out(const ResumeVerdict& verdict) {
   return found;
 }
 
-bool is_unsteady(const ResumeVerdict& verdict) {
-  return std::ranges::any_of(verdict.repeated.differences, [](const RunDifference& one) { return !one.is_callbacks; });
-}
+bool is_unsteady(const ResumeVerdict& verdict) { return !find_unsteady(verdict).empty(); }
 
 bool is_same(const ResumeVerdict& verdict) { return find_counting(verdict).empty() && !is_unsteady(verdict); }
 
 int64_t read_resumed_step(const std::filesystem::path& run) {
-  std::ifstream stream(artifacts::RunFolder{run}.record_file());
-  const Json record = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
-  const std::string from = record.is_object() && record.contains("resumed_from") && record["resumed_from"].is_string()
-                               ? std::filesystem::path(record["resumed_from"].get<std::string>()).filename().string()
-                               : "";
+  const std::string from = std::filesystem::path(read_text(run, "resumed_from")).filename().string();
   const std::string step = "step-";
   if (!from.starts_with(step))
     throw support::Error(support::ErrorKind::internal,
@@ -116,10 +125,14 @@ int64_t read_resumed_step(const std::filesystem::path& run) {
   return std::stoll(from.substr(step.size()));
 }
 
+std::string read_device(const std::filesystem::path& run) { return read_text(run, "device"); }
+
 std::string describe_plan(const ResumeVerdict& verdict, const std::string& run_file) {
   const ShortenedRun& run = verdict.run;
-  return run_file + " in short: " + (run.epochs > 0 ? count(run.epochs, "epoch") : count(run.steps, "step")) + " of " +
-         std::to_string(run.steps_per_epoch) + (run.epochs > 0 ? " steps" : " in an epoch") + ", " +
+  const std::string length =
+      run.epochs > 0 ? count(run.epochs, "epoch") + " of " + count(run.steps_per_epoch, "step")
+                     : count(run.steps, "step") + ", " + std::to_string(run.steps_per_epoch) + " in an epoch";
+  return run_file + " in short: " + length + ", " +
          (verdict.processes == 1 ? "one process" : std::to_string(verdict.processes) + " processes") +
          ", a checkpoint every " + count(run.save_every, "step") + "\n";
 }
@@ -135,14 +148,15 @@ std::string describe_verdict(const ResumeVerdict& verdict, const std::vector<std
   const RunComparison& all = verdict.comparison;
   std::string text;
   if (is_same(verdict)) {
-    const auto kills = std::ranges::count_if(verdict.runs, [](const VerifiedRun& run) { return run.killed.has_value(); });
+    const auto kills =
+        std::ranges::count_if(verdict.runs, [](const VerifiedRun& run) { return run.killed.has_value(); });
     text = "the same to the bit with " + count(kills, "kill") + " as without: " + count(all.model_tensors, "tensor") +
            " of the model, " + count(all.training_tensors, "tensor") + " and " + count(all.numbers, "number") +
            " of the training's state after step " + std::to_string(all.step) + ", " + count(all.lines, "line") +
            " of history\n";
   } else if (is_unsteady(verdict)) {
     text = "NOT DETERMINISTIC: two runs differ that nobody interrupted, so that none says what resuming does\n" +
-           describe_differences(verdict.repeated.differences);
+           describe_differences(find_unsteady(verdict));
   } else {
     text = "NOT THE SAME: without interruption, and resumed" +
            std::string(verdict.ended_early ? ", where it ended by itself before it was to be killed" : "") + "\n" +

@@ -42,6 +42,9 @@ bool is_same(const ResumeVerdict& verdict);
 // The step of the checkpoint that a run says it was resumed from. Throws Error(internal) where it was not.
 int64_t read_resumed_step(const std::filesystem::path& run);
 
+// "cpu", "cuda:0".
+std::string read_device(const std::filesystem::path& run);
+
 // The differences that count; those that two runs without interruption have as well do not, if they are callbacks'.
 std::vector<RunDifference> find_counting(const ResumeVerdict& verdict);
 // What was left out of them: callbacks' figures, which may be times.

@@ -176,6 +176,7 @@ int run_dry(const CommandLine& line, OpenedRun& opened, int64_t attempt, distrib
 }  // namespace
 
 int run(const CommandLine& line, const distributed::World& world) {
+  read_kill_at();  // refused before anything is done
   OpenedRun opened = open_run(line, Computes::yes, static_cast<int>(world.local_rank));
   const auto group = join_ranks(world, opened);
   try {

@@ -122,10 +122,10 @@ class Verification {
     std::vector<std::string> arguments{line_.arguments.front(), "--config", line_.config.string()};
     for (const fs::path& directory : line_.plugin_directories)
       arguments.insert(arguments.end(), {"--plugin-dir", directory.string()});
-    for (const std::vector<std::string>* overrides : {&line_.overrides, &verdict_.run.overrides})
-      for (const std::string& one : *overrides) arguments.insert(arguments.end(), {"--set", one});
-    const fs::path output_dir = folder_.path() / name;
-    arguments.insert(arguments.end(), {"--set", "run.output_dir=" + config::to_toml(output_dir.string())});
+    std::vector<std::string> overrides = line_.overrides;
+    overrides.insert(overrides.end(), verdict_.run.overrides.begin(), verdict_.run.overrides.end());
+    overrides.push_back("run.output_dir=" + config::to_toml((folder_.path() / name).string()));
+    for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
     arguments.insert(arguments.end(), {"--resume", "auto"});
     ChildEnd end =
         run_child(arguments, {std::string(kKillAtVariable) + "=" + (kill ? to_string(*kill) : "")}, signals_);
