@@ -85,7 +85,8 @@ class Verification {
 
   fs::path run_whole(const std::string& name) {
     const ChildEnd end = run(name, std::nullopt);
-    if (end.signal != 0 || end.exit_code != 0) fail(end, "without interruption");
+    if (end.signal != 0 || end.exit_code != 0)
+      fail(end, "without interruption", "expected one that runs, as host --dry-run tries it");
     const fs::path run = find_run(folder_.path() / name, plan_.run.name);
     tell({run, {}, {}, read_history(run / "history.jsonl").back().step});
     return run;
@@ -99,8 +100,10 @@ class Verification {
       const ChildEnd end = run(name, kill);
       const bool was_killed = kill && was_ended_by(end, *kill);
       if (!was_killed && (end.signal != 0 || end.exit_code != 0))
-        fail(end, i == 0 ? "that was to be killed at step " + std::to_string(kill->step)
-                         : "that was gone on with after it was killed at step " + std::to_string(kills[i - 1].step));
+        fail(end,
+             i == 0 ? "that was to be killed"
+                    : "that was killed at step " + std::to_string(kills[i - 1].step) + " and resumed",
+             "expected it to run as it does without interruption");
       verdict_.ended_early = kill && !was_killed;
       const fs::path run = find_run(folder_.path() / name, plan_.run.name);
       const std::vector<artifacts::HistoryLine> history = read_history(run / "history.jsonl");
@@ -138,12 +141,11 @@ class Verification {
                 std::string("stopped by signal ") + strsignal(signal) + "; nothing is kept");
   }
 
-  [[noreturn]] static void fail(const ChildEnd& end, const std::string& which) {
+  [[noreturn]] static void fail(const ChildEnd& end, const std::string& which, const std::string& expected) {
     std::fputs(end.errors.c_str(), stderr);
     const int code = end.signal != 0 ? 128 + end.signal : end.exit_code;
     throw Error(static_cast<ErrorKind>(code), "the run " + which + " failed by itself with exit code " +
-                                                  std::to_string(code) +
-                                                  ", as it says above; expected one that runs: see host --dry-run");
+                                                  std::to_string(code) + ", as it says above; " + expected);
   }
 
   void tell(const VerifiedRun& run) {
