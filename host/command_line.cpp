@@ -27,8 +27,9 @@ std::vector<std::string> option_names(const po::options_description& options) {
   throw Error(ErrorKind::configuration, "command line: " + what + "; expected " + expected + ", see host --help");
 }
 
-const std::vector<std::string> kCommands = {"evaluate", "predict",  "overfit", "lr-find",  "data",       "pack",
-                                            "plugins",  "describe", "note",    "validate", "checkpoint", "export"};
+const std::vector<std::string> kCommands = {"evaluate",   "predict", "overfit",      "lr-find", "data",
+                                            "pack",       "plugins", "describe",     "note",    "validate",
+                                            "checkpoint", "export",  "verify-resume"};
 
 // Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
 void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
@@ -304,6 +305,13 @@ CommandLine parse_export(int argc, const char* const* argv) {
   return line;
 }
 
+void put_processes(const po::variables_map& given, CommandLine& line) {
+  if (!given.count("processes")) return;
+  line.processes = given["processes"].as<int64_t>();
+  if (line.processes < 1) refuse("--processes is " + std::to_string(line.processes), "at least 1");
+  line.overrides.push_back("distributed.processes=" + std::to_string(line.processes));
+}
+
 // --limit-batches and --processes are overrides in short.
 void put_short_overrides(const po::variables_map& given, CommandLine& line) {
   if (given.count("limit-batches")) {
@@ -312,11 +320,25 @@ void put_short_overrides(const po::variables_map& given, CommandLine& line) {
     for (const char* key : {"data.limit_batches=", "data.validation_limit_batches="})
       line.overrides.push_back(key + std::to_string(limit));
   }
-  if (given.count("processes")) {
-    line.processes = given["processes"].as<int64_t>();
-    if (line.processes < 1) refuse("--processes is " + std::to_string(line.processes), "at least 1");
-    line.overrides.push_back("distributed.processes=" + std::to_string(line.processes));
-  }
+  put_processes(given, line);
+}
+
+CommandLine parse_verify_resume(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::verify_resume;
+  po::options_description options = make_verify_resume_options();
+  add_run_file_options(options);
+  const po::variables_map given = parse(argc - 1, argv + 1, options);
+  line.arguments.assign(argv, argv + argc);
+  put_run_file(given, line);
+  put_processes(given, line);
+  line.steps = given["steps"].as<int64_t>();
+  line.kills = given["kills"].as<int64_t>();
+  line.seed = given["seed"].as<uint64_t>();
+  if (given.count("json")) line.format = CommandLine::Format::json;
+  if (line.steps < 4) refuse("--steps is " + std::to_string(line.steps), "at least 4");
+  if (line.kills < 1) refuse("--kills is " + std::to_string(line.kills), "at least 1");
+  return line;
 }
 
 // Without a command: training, or what there is to know before it.
@@ -369,6 +391,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (verb == "predict") return parse_predict(argc, argv);
   if (verb == "overfit") return parse_overfit(argc, argv);
   if (verb == "lr-find") return parse_lr_find(argc, argv);
+  if (verb == "verify-resume") return parse_verify_resume(argc, argv);
   return parse_run(argc, argv);
 }
 

@@ -23,6 +23,7 @@ struct CommandLine {
     predict,
     overfit,
     find_learning_rate,
+    verify_resume,
     show_checkpoint,
     verify_checkpoint,
     diff_checkpoints,
@@ -42,24 +43,26 @@ struct CommandLine {
   std::filesystem::path file;
   std::filesystem::path other_file;  // of diff_checkpoints: what the first one is compared with
   std::string objcopy = "objcopy";   // of note
-  Format format = Format::text;      // of data, list_plugins, describe, validate and the commands of checkpoint
+  Format format =
+      Format::text;  // of data, list_plugins, describe, validate, verify_resume and the commands of checkpoint
   // Of data, pack, evaluate and predict: "train", "validation", "validation/<name>"; of evaluate empty for all
   // validation data.
   std::string dataset = "train";
-  double seconds = 0;                 // of data: how long the loader is timed; 0: not at all
-  double step_ms = 0;                 // of data: what the consumer does with a batch
-  int64_t samples = 0;                // of data: on the contact sheet; of overfit: that are trained on; at least 1
-  int64_t steps = 0;                  // of overfit: at most; of find_learning_rate: as many
-  double threshold = 0;               // of overfit: of the loss
-  double first_rate = 0;              // of find_learning_rate
-  double last_rate = 0;               // of find_learning_rate
-  bool is_dry_run = false;            // of train: one batch of everything, and nothing is kept
-  std::string resume;                 // of train: as find_checkpoint(); empty: a new run
-  int64_t restarts = 0;               // of train: after a process was lost, at most
-  int64_t processes = 0;              // of train: --processes, which is among the overrides too; 0: not given
+  double seconds = 0;       // of data: how long the loader is timed; 0: not at all
+  double step_ms = 0;       // of data: what the consumer does with a batch
+  int64_t samples = 0;      // of data: on the contact sheet; of overfit: that are trained on; at least 1
+  int64_t steps = 0;        // of overfit: at most; of find_learning_rate: as many; of verify_resume: about
+  double threshold = 0;     // of overfit: of the loss
+  double first_rate = 0;    // of find_learning_rate
+  double last_rate = 0;     // of find_learning_rate
+  bool is_dry_run = false;  // of train: one batch of everything, and nothing is kept
+  std::string resume;       // of train: as find_checkpoint(); empty: a new run
+  int64_t restarts = 0;     // of train: after a process was lost, at most
+  int64_t processes = 0;    // of train and verify_resume: --processes, which is among the overrides too; 0: not given
   std::vector<std::string> params;    // of validate: "model.mlp={ hidden = [64] }"
   std::string check;                  // of validate
-  uint64_t seed = 0;                  // of validate
+  uint64_t seed = 0;                  // of validate; of verify_resume: of the kills
+  int64_t kills = 0;                  // of verify_resume, in one run; at least 1
   double timeout_s = 0;               // of validate, of each check
   std::filesystem::path output;       // of pack: the folder of the shards; of predict and export: the file
   std::string dtype;                  // of export: "fp32", "fp16", "bf16"; empty: as the model has it

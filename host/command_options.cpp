@@ -140,6 +140,17 @@ po::options_description make_lr_find_options() {
   return options;
 }
 
+po::options_description make_verify_resume_options() {
+  po::options_description options("Options of verify-resume, beside --config, --set and --plugin-dir", 100, 60);
+  auto add = options.add_options();
+  add("processes", po::value<int64_t>()->value_name("N"), "with N processes on this machine");
+  add("steps", po::value<int64_t>()->value_name("N")->default_value(24), "about how many steps the run in short has");
+  add("kills", po::value<int64_t>()->value_name("N")->default_value(2), "how often it is killed and goes on");
+  add("seed", po::value<uint64_t>()->value_name("N")->default_value(0), "of the steps and ranks that are killed");
+  add("json", "print JSON");
+  return options;
+}
+
 po::options_description make_checkpoint_options() {
   po::options_description options("Options of checkpoint", 100, 60);
   options.add_options()("json", "print JSON");

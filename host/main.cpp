@@ -26,6 +26,7 @@
 #include "host/usage.h"
 #include "host/validate_command.h"
 #include "host/verify_checkpoint_command.h"
+#include "host/verify_resume_command.h"
 #include "host/write_note.h"
 
 namespace {
@@ -49,6 +50,7 @@ const char* name_for_one_process(Action action) {
     case Action::export_weights: return "export";
     case Action::overfit: return "overfit";
     case Action::find_learning_rate: return "lr-find";
+    case Action::verify_resume: return "verify-resume";
     default: return nullptr;
   }
 }
@@ -76,6 +78,7 @@ int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::predict) return tenon::host::predict(line);
   if (line.action == Action::overfit) return tenon::host::overfit(line);
   if (line.action == Action::find_learning_rate) return tenon::host::find_learning_rate(line);
+  if (line.action == Action::verify_resume) return tenon::host::verify_resume(line);
   if (line.action == Action::validate) return tenon::host::validate(line);
   if (line.action == Action::export_weights) return tenon::host::export_weights(line);
   if (line.action == Action::show_checkpoint) return tenon::host::show_checkpoint(line);

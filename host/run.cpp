@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -16,11 +15,13 @@
 #include "framework/pipeline/train.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/kill_at.h"
 #include "host/open_run.h"
 #include "host/ranks.h"
 #include "host/resume.h"
 #include "host/run_recorder.h"
 #include "host/signals.h"
+#include "host/temporary_folder.h"
 
 namespace tenon::host {
 
@@ -67,6 +68,10 @@ pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline:
   std::vector<pipeline::Observer*> observers;
   if (!training.group || training.group->world().is_first()) observers.push_back(&progress);
   for (const auto& callback : callbacks) observers.push_back(callback.get());
+  // A run that was started again is let live.
+  std::optional<KillObserver> kill;
+  if (const auto at = read_kill_at(); at && distributed::read_world().attempt == 0)
+    observers.push_back(&kill.emplace(*at));
   return pipeline::train(training, observers, recorder, {stop_signal(), save_signal()},
                          resumption ? &resumption->checkpoint : nullptr);
 }
@@ -126,27 +131,6 @@ void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
   plan.checkpoint.every = plan.log.every = each_step;
 }
 
-// A folder that goes with it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "tenon-dry-run-XXXXXX").string();
-    if (!mkdtemp(path.data()))
-      throw support::Error(support::ErrorKind::internal, path + ": cannot be made: " + strerror(errno));
-    path_ = path;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 // Of a rank that is not the first.
 int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption) {
   SilentRecorder recorder(training.group->share("run folder", ""));
@@ -187,7 +171,7 @@ int run_plan(const CommandLine& line, const OpenedRun& opened, int64_t attempt, 
 }
 
 int run_dry(const CommandLine& line, OpenedRun& opened, int64_t attempt, distributed::ProcessGroup* group) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("tenon-dry-run-");
   shorten(opened.plan, folder.path());
   const int exit_code = run_plan(line, opened, attempt, group);
   if (exit_code == 0 && (!group || group->world().is_first()))
@@ -198,6 +182,7 @@ int run_dry(const CommandLine& line, OpenedRun& opened, int64_t attempt, distrib
 }  // namespace
 
 int run(const CommandLine& line, const distributed::World& world) {
+  read_kill_at();  // refused before anything is done
   OpenedRun opened = open_run(line, Computes::yes, static_cast<int>(world.local_rank));
   const auto group = join_ranks(world, opened);
   try {

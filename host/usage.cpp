@@ -21,6 +21,8 @@ std::string describe_usage() {
          "                    [--plugin-dir DIR]...\n"
          "       host lr-find --config FILE [--from LR] [--to LR] [--steps N] [--json] [--set KEY=VALUE]...\n"
          "                    [--plugin-dir DIR]...\n"
+         "       host verify-resume --config FILE [--processes N] [--steps N] [--kills N] [--seed N] [--json]\n"
+         "                          [--set KEY=VALUE]... [--plugin-dir DIR]...\n"
          "       host data --config FILE [--set KEY=VALUE]... [--data NAME] [--seconds N] [--step-ms N]\n"
          "                 [--sheet FILE.html] [--samples N] [--json] [--plugin-dir DIR]...\n"
          "       host plugins [--json] [--load] [--plugin-dir DIR]...\n"
@@ -38,7 +40,9 @@ std::string describe_usage() {
          "Trains the model of the run file with the components of plugins; computes the figures of trained weights, "
          "or\n"
          "writes what they give for each sample; learns a few samples by heart, or says why it cannot; looks for the\n"
-         "learning rates at which the loss falls; shows what a dataset of it gives, and times the loader alone;\n"
+         "learning rates at which the loss falls; kills a run in short and goes on with it, and says whether its bits "
+         "stay the\n"
+         "same; shows what a dataset of it gives, and times the loader alone;\n"
          "lists the plugins that are found, and why others are refused; describes a component with its parameters;\n"
          "writes into a plugin's file what the two read there; tries a plugin before a run trusts it, each check in a\n"
          "process of its own; writes a dataset of the run file as tar files, which the dataset tar_shards reads; "
@@ -51,6 +55,7 @@ std::string describe_usage() {
       << make_predict_options() << "\n"
       << make_overfit_options() << "\n"
       << make_lr_find_options() << "\n"
+      << make_verify_resume_options() << "\n"
       << make_data_options() << "\n"
       << make_show_options() << "\n"
       << make_validate_options() << "\n"
@@ -61,8 +66,8 @@ std::string describe_usage() {
          "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.\n\n"
          "Exit codes: 0 done, 1 internal error, 2 configuration, 3 plugin, 4 data, 5 checkpoint, 6 another process "
          "lost,\n"
-         "7 non-finite loss, 8 overfit did not reach its threshold, 9 checkpoint diff found a difference, 128+n signal "
-         "n.\n";
+         "7 non-finite loss, 8 overfit did not reach its threshold, 9 checkpoint diff or verify-resume found a "
+         "difference,\n128+n signal n.\n";
   return text.str();
 }
 

@@ -46,6 +46,7 @@ TEST_CASE("what is no training runs as one process") {
                                                           {"predict", "--data", "train", "--output", "out.csv"},
                                                           {"overfit"},
                                                           {"lr-find"},
+                                                          {"verify-resume"},
                                                           {"pack", "--data", "train", "--out", "out"}};
   for (std::vector<std::string> command : commands) {
     const std::string name = command[0];

@@ -1,0 +1,186 @@
+#include "host/compare_runs.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/compare_tensors.h"
+#include "framework/artifacts/figures.h"
+#include "framework/artifacts/inspect_checkpoint.h"
+#include "framework/artifacts/run_folder.h"
+#include "framework/artifacts/safetensors.h"
+#include "framework/plugins/ports.h"
+#include "host/checkpoint_files.h"
+#include "host/read_history.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+namespace fs = std::filesystem;
+using artifacts::CheckpointManifest;
+using artifacts::HistoryLine;
+using artifacts::SafetensorsFile;
+using artifacts::TensorView;
+
+constexpr const char* kHistory = "history.jsonl";
+constexpr const char* kManifest = "manifest.json";
+
+// The host's own figure of the process, which begins anew with each.
+constexpr const char* kDeviceMemory = "train/device_memory_mib";
+
+bool is_same(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+}
+
+bool is_callbacks_figure(const std::string& name) {
+  return !name.starts_with("train/") && !name.starts_with("validation/");
+}
+
+bool is_time(const std::string& number) {
+  return number == "time_s" || number.ends_with(".counted_from_s") || number == std::string("figure.") + kDeviceMemory;
+}
+
+bool is_callbacks_number(const std::string& number) {
+  if (number.starts_with("scalar.")) return true;
+  return number.starts_with("figure.") && is_callbacks_figure(number.substr(std::string("figure.").size()));
+}
+
+std::string print_short(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", number);
+  return text;
+}
+
+std::string describe_type(const TensorView& tensor) {
+  return std::string(plugins::dtype_name(tensor.dtype)) + " " + print_shape(tensor);
+}
+
+std::string describe_both(const std::string& whole, const std::string& other) { return whole + " and " + other; }
+
+// Empty where they are the same.
+std::string describe_difference(const TensorView& a, const TensorView& b) {
+  if (a.dtype != b.dtype || a.shape != b.shape) return "is " + describe_both(describe_type(a), describe_type(b));
+  const artifacts::TensorDifference difference = artifacts::compare_tensors(a, b);
+  if (difference.differing == 0) return "";
+  std::string text = print_count(difference.differing) + " of " + print_count(difference.elements) + " values differ";
+  // Bytes are random numbers and states, of which no value says anything.
+  if (!difference.max_ulps) return text;
+  return text + ", by " + print_short(difference.max_absolute) + " at most (" + print_count(*difference.max_ulps) +
+         " ulps)";
+}
+
+class Comparison {
+ public:
+  Comparison(const fs::path& run, const fs::path& other) : run_{run}, other_{other} {}
+
+  RunComparison compare() {
+    compare_histories();
+    const fs::path checkpoint = artifacts::find_inspected(run_.root), other = artifacts::find_inspected(other_.root);
+    const CheckpointManifest manifest = artifacts::read_manifest(checkpoint);
+    const CheckpointManifest other_manifest = artifacts::read_manifest(other);
+    found_.step = manifest.step;
+    if (manifest.step != other_manifest.step || manifest.epoch != other_manifest.epoch)
+      add(kManifest, "",
+          "the last checkpoint is of " + describe_both(describe_place(manifest), describe_place(other_manifest)),
+          false);
+    found_.model_tensors = compare_tensors(artifacts::kModelFile, checkpoint, other);
+    found_.training_tensors = compare_tensors(artifacts::kTrainingFile, checkpoint, other);
+    compare_numbers(manifest.state, other_manifest.state);
+    return std::move(found_);
+  }
+
+ private:
+  static std::string describe_place(const CheckpointManifest& manifest) {
+    return "epoch " + std::to_string(manifest.epoch) + ", step " + std::to_string(manifest.step);
+  }
+
+  void add(const std::string& file, const std::string& name, const std::string& text, bool is_callbacks) {
+    found_.differences.push_back({file, name, text, is_callbacks});
+  }
+
+  // Up to the first line that is of something else. Of each figure the first difference.
+  void compare_histories() {
+    const std::vector<HistoryLine> lines = read_history(run_.history_jsonl());
+    const std::vector<HistoryLine> others = read_history(other_.history_jsonl());
+    found_.lines = static_cast<int64_t>(lines.size());
+    for (size_t i = 0; i < std::min(lines.size(), others.size()); ++i) {
+      const std::string place = describe(lines[i]), other_place = describe(others[i]);
+      if (place != other_place)
+        return add(kHistory, "", "line " + std::to_string(i + 1) + " is of " + describe_both(place, other_place),
+                   false);
+      compare_figures("line " + std::to_string(i + 1) + " (" + place + "): ", lines[i].figures, others[i].figures);
+    }
+    if (lines.size() != others.size())
+      add(kHistory, "", "has " + describe_both(std::to_string(lines.size()), std::to_string(others.size())) + " lines",
+          false);
+  }
+
+  static std::string describe(const HistoryLine& line) {
+    return std::string(to_string(line.event)) + " at step " + std::to_string(line.step) + ", epoch " +
+           std::to_string(line.epoch);
+  }
+
+  void compare_figures(const std::string& place, const artifacts::Figures& figures, const artifacts::Figures& others) {
+    const std::map<std::string, double> of_run(figures.begin(), figures.end());
+    const std::map<std::string, double> of_other(others.begin(), others.end());
+    compare(of_run, of_other, [&](const std::string& name, const std::string& text) {
+      if (name != kDeviceMemory && told_.insert(name).second)
+        add(kHistory, name, place + text, is_callbacks_figure(name));
+    });
+  }
+
+  int64_t compare_tensors(const std::string& name, const fs::path& checkpoint, const fs::path& other) {
+    const SafetensorsFile file(checkpoint / name), other_file(other / name);
+    const auto add_tensor = [&](const std::string& tensor, const std::string& text) {
+      add(name, tensor, text, name == artifacts::kTrainingFile && tensor.find(".callback.") != std::string::npos);
+    };
+    for (const TensorView& tensor : file.tensors()) {
+      const TensorView* const same = other_file.find(tensor.name);
+      const std::string text = same ? describe_difference(tensor, *same) : "is missing in the other run";
+      if (!text.empty()) add_tensor(tensor.name, text);
+    }
+    for (const TensorView& tensor : other_file.tensors())
+      if (!file.find(tensor.name)) add_tensor(tensor.name, "is in the other run alone");
+    return static_cast<int64_t>(file.tensors().size());
+  }
+
+  void compare_numbers(std::map<std::string, double> numbers, std::map<std::string, double> others) {
+    for (auto* all : {&numbers, &others}) std::erase_if(*all, [](const auto& entry) { return is_time(entry.first); });
+    found_.numbers = static_cast<int64_t>(numbers.size());
+    compare(numbers, others, [&](const std::string& name, const std::string& text) {
+      add(kManifest, name, text, is_callbacks_number(name));
+    });
+  }
+
+  template <class Tell>
+  static void compare(const std::map<std::string, double>& numbers, const std::map<std::string, double>& others,
+                      Tell&& tell) {
+    for (const auto& [name, value] : numbers) {
+      const auto same = others.find(name);
+      if (same == others.end())
+        tell(name, "is missing in the other run");
+      else if (!is_same(value, same->second))
+        tell(name, describe_both(artifacts::print_number(value), artifacts::print_number(same->second)));
+    }
+    for (const auto& [name, value] : others)
+      if (!numbers.contains(name)) tell(name, "is in the other run alone");
+  }
+
+  artifacts::RunFolder run_;
+  artifacts::RunFolder other_;
+  RunComparison found_;
+  std::set<std::string> told_;  // figures of the history
+};
+
+}  // namespace
+
+RunComparison compare_runs(const fs::path& run, const fs::path& other) { return Comparison(run, other).compare(); }
+
+}  // namespace tenon::host

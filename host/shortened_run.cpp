@@ -1,0 +1,74 @@
+#include "host/shortened_run.h"
+
+#include <algorithm>
+
+#include "framework/config/period.h"
+#include "framework/data/feed.h"
+#include "framework/support/check.h"
+
+namespace tenon::host {
+
+namespace {
+
+using config::Period;
+
+constexpr int64_t kEpochs = 3;
+constexpr int64_t kSaves = 6;
+constexpr int64_t kValidationBatches = 2;
+constexpr int64_t kLogEvery = 2;
+
+int64_t divide_up(int64_t number, int64_t by) { return (number + by - 1) / by; }
+
+// 0 is no limit.
+int64_t tighter(int64_t limit, int64_t other) { return limit > 0 ? std::min(limit, other) : other; }
+
+std::string steps_text(int64_t steps) {
+  return "\"" + config::to_string(Period{Period::Unit::steps, static_cast<double>(steps)}) + "\"";
+}
+
+// Of an epoch of each process.
+int64_t count_batches(const OpenedRun& opened, int64_t limit) {
+  config::RunPlan plan = opened.plan;
+  plan.data.limit_batches = limit;
+  plan.data.workers = 0;
+  return data::Feed(opened.catalogue, plan, plan.data.train, {0, plan.distributed.processes}).batches();
+}
+
+// By the time, or so seldom that the short run would not come to it.
+std::string validation_period(const Period& every, int64_t steps) {
+  if (every.unit == Period::Unit::epochs) return "\"1 epoch\"";
+  const auto most = std::max<int64_t>(steps / 5, 1);
+  if (every.unit == Period::Unit::steps && every.count <= static_cast<double>(most))
+    return "\"" + config::to_string(every) + "\"";
+  return steps_text(most);
+}
+
+}  // namespace
+
+ShortenedRun shorten_run(const OpenedRun& opened, int64_t steps) {
+  TENON_CHECK(steps >= 1, steps << " steps");
+  const config::RunPlan& plan = opened.plan;
+  const int64_t accumulate = plan.train.accumulate;
+  const int64_t limit = tighter(plan.data.limit_batches, accumulate * divide_up(steps, kEpochs));
+  ShortenedRun run;
+  run.steps_per_epoch = divide_up(count_batches(opened, limit), accumulate);
+  run.epochs = plan.train.epochs > 0 ? divide_up(steps, run.steps_per_epoch) : 0;
+  run.steps = run.epochs > 0 ? run.epochs * run.steps_per_epoch : steps;
+  run.save_every = std::max<int64_t>(steps / kSaves, 1);
+  const auto set = [&run](const std::string& key, const std::string& value) {
+    run.overrides.push_back(key + "=" + value);
+  };
+  set("run.deterministic", "true");
+  if (plan.train.cudnn_benchmark == config::CudnnBenchmark::on) set("train.cudnn_benchmark", "\"auto\"");
+  set(run.epochs > 0 ? "train.epochs" : "train.steps", std::to_string(run.epochs > 0 ? run.epochs : steps));
+  set("data.limit_batches", std::to_string(limit));
+  set("checkpoint.every", steps_text(run.save_every));
+  set("log.every", steps_text(kLogEvery));
+  if (plan.data.validation.empty()) return run;
+  set("data.validation_limit_batches", std::to_string(tighter(plan.data.validation_limit_batches, kValidationBatches)));
+  if (plan.validation.every.unit != Period::Unit::never)
+    set("validation.every", validation_period(plan.validation.every, steps));
+  return run;
+}
+
+}  // namespace tenon::host

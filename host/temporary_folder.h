@@ -1,0 +1,40 @@
+// A folder of this process's own.
+#pragma once
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "framework/support/error.h"
+
+namespace tenon::host {
+
+// Made where the system has such folders, and removed with all that is in it when this goes, unless it was kept.
+class TemporaryFolder {
+ public:
+  // Throws Error(internal) with the path and the reason.
+  explicit TemporaryFolder(const std::string& prefix) {
+    std::string path = (std::filesystem::temp_directory_path() / (prefix + "XXXXXX")).string();
+    if (!mkdtemp(path.data()))
+      throw support::Error(support::ErrorKind::internal, path + ": cannot be made: " + std::strerror(errno));
+    path_ = path;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!is_kept_) std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  void keep() { is_kept_ = true; }
+
+ private:
+  std::filesystem::path path_;
+  bool is_kept_ = false;
+};
+
+}  // namespace tenon::host

@@ -1,0 +1,175 @@
+#include "host/verify_resume_command.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/config/value.h"
+#include "framework/distributed/signal_inbox.h"
+#include "framework/support/error.h"
+#include "host/child_run.h"
+#include "host/choose_kills.h"
+#include "host/open_run.h"
+#include "host/read_history.h"
+#include "host/resume_reasons.h"
+#include "host/resume_verdict.h"
+#include "host/shortened_run.h"
+#include "host/temporary_folder.h"
+
+namespace tenon::host {
+
+namespace {
+
+namespace fs = std::filesystem;
+using support::Error;
+using support::ErrorKind;
+
+// The newest: one that was killed before its first checkpoint is not gone on with.
+fs::path find_run(const fs::path& output_dir, const std::string& name) {
+  std::error_code error;
+  fs::path newest;
+  for (const fs::directory_entry& entry : fs::directory_iterator(output_dir / name, error))
+    newest = std::max(newest, entry.path());
+  if (newest.empty())
+    throw Error(ErrorKind::internal, (output_dir / name).string() + ": has no run; expected what was just run");
+  return newest;
+}
+
+std::vector<int64_t> find_saved_steps(const std::vector<artifacts::HistoryLine>& history) {
+  std::vector<int64_t> steps;
+  for (const artifacts::HistoryLine& line : history)
+    if (line.event == artifacts::HistoryEvent::checkpoint) steps.push_back(line.step);
+  return steps;
+}
+
+class Verification {
+ public:
+  Verification(const CommandLine& line, const OpenedRun& opened)
+      : line_(line), plan_(opened.plan), verdict_{shorten_run(opened, line.steps), opened.plan.distributed.processes} {}
+
+  ResumeVerdict verify() {
+    say(describe_plan(verdict_, line_.config.string()));
+    const fs::path whole = run_whole("whole");
+    const std::vector<artifacts::HistoryLine> history = read_history(whole / "history.jsonl");
+    const fs::path resumed = run_killed(
+        choose_kills(find_saved_steps(history), history.back().step, verdict_.processes, line_.kills, line_.seed));
+    verdict_.comparison = compare_runs(whole, resumed);
+    if (!verdict_.comparison.differences.empty()) {
+      // What differs between two runs that nobody interrupted is no matter of going on.
+      verdict_.repeated = compare_runs(whole, run_whole("again"));
+    } else if (verdict_.ended_early) {
+      throw Error(ErrorKind::internal, "a run that was to be killed ended by itself, and is the same as another");
+    }
+    while (const auto signal = signals_.take())
+      if (signal->number != SIGCHLD) stop(signal->number);
+    if (!is_same(verdict_)) {
+      folder_.keep();
+      verdict_.whole = whole;
+      verdict_.resumed = resumed;
+    }
+    return std::move(verdict_);
+  }
+
+ private:
+  void say(const std::string& text) const {
+    if (line_.format == CommandLine::Format::json) return;
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+  }
+
+  fs::path run_whole(const std::string& name) {
+    const ChildEnd end = run(name, std::nullopt);
+    if (end.signal != 0 || end.exit_code != 0)
+      fail(end, "without interruption", "expected one that runs, as host --dry-run tries it");
+    const fs::path run = find_run(folder_.path() / name, plan_.run.name);
+    tell({run, {}, {}, read_history(run / "history.jsonl").back().step});
+    return run;
+  }
+
+  // Each time gone on with by what it has left.
+  fs::path run_killed(const std::vector<KillAt>& kills) {
+    const std::string name = "killed";
+    for (size_t i = 0; i <= kills.size() && !verdict_.ended_early; ++i) {
+      const auto kill = i < kills.size() ? std::optional(kills[i]) : std::nullopt;
+      const ChildEnd end = run(name, kill);
+      const bool was_killed = kill && was_ended_by(end, *kill);
+      if (!was_killed && (end.signal != 0 || end.exit_code != 0))
+        fail(end,
+             i == 0 ? "that was to be killed"
+                    : "that was killed at step " + std::to_string(kills[i - 1].step) + " and resumed",
+             "expected it to run as it does without interruption");
+      verdict_.ended_early = kill && !was_killed;
+      const fs::path run = find_run(folder_.path() / name, plan_.run.name);
+      const std::vector<artifacts::HistoryLine> history = read_history(run / "history.jsonl");
+      tell({run, i > 0 ? std::optional(read_resumed_step(run)) : std::nullopt, was_killed ? kill : std::nullopt,
+            history.back().step});
+    }
+    return find_run(folder_.path() / name, plan_.run.name);
+  }
+
+  // Of several processes the launcher says which one ended first, and how.
+  bool was_ended_by(const ChildEnd& end, const KillAt& kill) const {
+    if (verdict_.processes == 1) return end.signal == SIGKILL;
+    const std::string cause = "rank " + std::to_string(kill.rank) + " was ended by SIGKILL";
+    return end.signal == 0 && end.exit_code == static_cast<int>(ErrorKind::rank_lost) &&
+           end.errors.find(cause) != std::string::npos;
+  }
+
+  ChildEnd run(const std::string& name, const std::optional<KillAt>& kill) {
+    std::vector<std::string> arguments{line_.arguments.front(), "--config", line_.config.string()};
+    for (const fs::path& directory : line_.plugin_directories)
+      arguments.insert(arguments.end(), {"--plugin-dir", directory.string()});
+    std::vector<std::string> overrides = line_.overrides;
+    overrides.insert(overrides.end(), verdict_.run.overrides.begin(), verdict_.run.overrides.end());
+    overrides.push_back("run.output_dir=" + config::to_toml((folder_.path() / name).string()));
+    for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
+    arguments.insert(arguments.end(), {"--resume", "auto"});
+    ChildEnd end =
+        run_child(arguments, {std::string(kKillAtVariable) + "=" + (kill ? to_string(*kill) : "")}, signals_);
+    if (end.asked != 0) stop(end.asked);
+    return end;
+  }
+
+  [[noreturn]] static void stop(int signal) {
+    throw Error(static_cast<ErrorKind>(128 + signal),
+                std::string("stopped by signal ") + strsignal(signal) + "; nothing is kept");
+  }
+
+  [[noreturn]] static void fail(const ChildEnd& end, const std::string& which, const std::string& expected) {
+    std::fputs(end.errors.c_str(), stderr);
+    const int code = end.signal != 0 ? 128 + end.signal : end.exit_code;
+    throw Error(static_cast<ErrorKind>(code), "the run " + which + " failed by itself with exit code " +
+                                                  std::to_string(code) + ", as it says above; " + expected);
+  }
+
+  void tell(const VerifiedRun& run) {
+    verdict_.runs.push_back(run);
+    say(describe_run(verdict_.runs.back(), verdict_.processes));
+  }
+
+  const CommandLine& line_;
+  const config::RunPlan& plan_;
+  ResumeVerdict verdict_;
+  distributed::SignalInbox signals_;  // also while the folder is removed
+  TemporaryFolder folder_{"tenon-verify-resume-"};
+};
+
+}  // namespace
+
+int verify_resume(const CommandLine& line) {
+  const OpenedRun opened = open_run(line, Computes::no);
+  const ResumeVerdict verdict = Verification(line, opened).verify();
+  const std::vector<std::string> reasons = find_reasons(verdict, opened);
+  const std::string text = line.format == CommandLine::Format::json ? print_json(verdict, reasons, line)
+                                                                    : describe_verdict(verdict, reasons);
+  std::fputs(text.c_str(), stdout);
+  return is_same(verdict) ? 0 : kRunsDiffer;
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,201 @@
+// host verify-resume: whether somebody's own run resumes to the bit.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
+
+// Where its temporary folders lie.
+fs::path make_temporary() { return make_empty_folder("verify_resume_temporary"); }
+
+Outcome verify(const std::vector<std::string>& more, const std::string& prefix = "") {
+  std::vector<std::string> arguments{"verify-resume", "--config", kDigits, "--plugin-dir",
+                                     TENON_BINARY_DIR "/tests/fixtures/plugins/forgetful"};
+  for (const std::string setting : {"run.threads=1", "data.workers=0", "data.batch_size=16"})
+    arguments.insert(arguments.end(), {"--set", setting});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_host(arguments, "env TMPDIR=" TENON_TEST_DIR "/verify_resume_temporary " + prefix);
+}
+
+json verify_as_json(std::vector<std::string> more, int exit_code) {
+  more.push_back("--json");
+  const Outcome outcome = verify(more);
+  CAPTURE(outcome.errors);
+  CAPTURE(outcome.output);
+  REQUIRE(outcome.exit_code == exit_code);
+  return json::parse(outcome.output);
+}
+
+bool names(const json& differences, const std::string& file, const std::string& name) {
+  for (const json& one : differences)
+    if (one["file"] == file && one["name"].get<std::string>().starts_with(name)) return true;
+  return false;
+}
+
+bool mentions(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a run that resumes to the bit is said to, and leaves nothing") {
+  const fs::path temporary = make_temporary();
+  const json found = verify_as_json({}, 0);
+  CHECK(found["verdict"] == "same");
+  CHECK(found["differences"].empty());
+  CHECK(found["epochs"] == 3);
+  CHECK(found["steps_per_epoch"] == 8);
+  CHECK(found["compared"]["step"] == 24);
+  CHECK(found["compared"]["model_tensors"] == 4);
+  CHECK(found["compared"]["lines"] > 12);
+  // One without interruption, one that is killed, one that is resumed and killed, one that is resumed.
+  const json& runs = found["runs"];
+  REQUIRE(runs.size() == 4);
+  CHECK(runs[0]["killed"].is_null());
+  CHECK(runs[0]["last_step"] == 24);
+  CHECK(runs[1]["killed"]["at"] == "step_end");
+  CHECK(runs[1]["killed"]["step"] > 8);
+  CHECK(runs[2]["killed"]["at"] == "save");
+  CHECK(runs[2]["killed"]["step"] > runs[1]["killed"]["step"]);
+  CHECK(runs[2]["resumed_step"] >= 4);
+  CHECK(runs[2]["resumed_step"] <= runs[1]["killed"]["step"]);
+  CHECK(runs[3]["resumed_step"] >= runs[2]["resumed_step"]);
+  CHECK(runs[3]["killed"].is_null());
+  CHECK(fs::is_empty(temporary));
+}
+
+TEST_CASE("any of several processes is killed") {
+  const fs::path temporary = make_temporary();
+  const json found = verify_as_json({"--processes", "2", "--kills", "1"}, 0);
+  CHECK(found["verdict"] == "same");
+  CHECK(found["processes"] == 2);
+  REQUIRE(found["runs"].size() == 3);
+  CHECK(found["runs"][1]["killed"]["rank"] == 1);  // of this seed
+  CHECK(found["runs"][2]["resumed_step"] >= 4);
+  CHECK(fs::is_empty(temporary));
+}
+
+TEST_CASE("a run by steps, with steps of two batches and another seed, resumes too") {
+  make_temporary();
+  const Outcome outcome = verify({"--set", "train={steps=1000,accumulate=2}", "--steps", "12", "--kills", "3", "--seed",
+                                  "7", "--set", "checkpoint.every=\"10 minutes\""});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(mentions(outcome.output, " in short: 12 steps, 4 in an epoch, one process, a checkpoint every 2 steps\n"));
+  CHECK(mentions(outcome.output, "the same to the bit with 3 kills as without: 4 tensors of the model"));
+}
+
+TEST_CASE("a callback that forgets is found by what it logs") {
+  make_temporary();
+  const Outcome outcome = verify({"--set", "callback=[{use=\"forgetful\"},{use=\"early_stopping\"}]", "--kills", "1"});
+  CAPTURE(outcome.errors);
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 9);
+  CHECK(mentions(outcome.output, "NOT THE SAME"));
+  CHECK(mentions(outcome.output, "  history.jsonl: forgetful/steps: line "));
+  CHECK(mentions(outcome.output, "save no state, and begin anew when it goes on: forgetful;"));
+  const size_t command = outcome.output.find("host checkpoint diff ");
+  REQUIRE(command != std::string::npos);
+  std::istringstream words(outcome.output.substr(command));
+  std::string host, checkpoint, diff, whole, resumed;
+  words >> host >> checkpoint >> diff >> whole >> resumed;
+  // What it logs changes no weight.
+  const Outcome looked = run_host({"checkpoint", "diff", whole, resumed});
+  CAPTURE(looked.errors);
+  CHECK(mentions(looked.output, "model.safetensors: 4 tensors are the same"));
+}
+
+TEST_CASE("a dataset that forgets is found by the weights") {
+  make_temporary();
+  const json found = verify_as_json({"--set", "data.train={use=\"moody\"}", "--kills", "1"}, 9);
+  CHECK(found["verdict"] == "differs");
+  CHECK(names(found["differences"], "model.safetensors", ""));
+  CHECK(names(found["differences"], "history.jsonl", "train/loss"));
+  CHECK(found["differences_without_interruption"].empty());
+  CHECK(mentions(found["reasons"].dump(), "the dataset moody"));
+  CHECK(found["folders"].size() == 2);
+}
+
+TEST_CASE("a run that is no other time the same is no matter of resuming") {
+  make_temporary();
+  const json found = verify_as_json({"--set", "data.train={use=\"moody\",params={by=\"chance\"}}", "--kills", "1"}, 9);
+  CHECK(found["verdict"] == "not_deterministic");
+  CHECK(names(found["differences_without_interruption"], "model.safetensors", ""));
+}
+
+TEST_CASE("times that a callback logs are left out, and that is said") {
+  make_temporary();
+  const json found = verify_as_json({"--set", "callback=[{use=\"throughput\"}]", "--kills", "1"}, 0);
+  CHECK(found["verdict"] == "same");
+  CHECK(names(found["left_out"], "history.jsonl", "throughput/"));
+  CHECK(!names(found["left_out"], "history.jsonl", "train/"));
+}
+
+TEST_CASE("a run that ends when it is resumed is not the same") {
+  make_temporary();
+  const json found = verify_as_json({"--set", "callback=[{use=\"quitter\"}]"}, 9);
+  CHECK(found["ended_early"] == true);
+  CHECK(names(found["differences"], "manifest.json", ""));
+}
+
+TEST_CASE("a run that fails by itself ends the command with its exit code") {
+  const fs::path temporary = make_temporary();
+  const Outcome config = verify({"--set", "optimizer.lr=\"fast\""});
+  CHECK(config.exit_code == 2);
+  CHECK(mentions(config.errors, "--set optimizer.lr: optimizer.lr is \"fast\""));
+  const Outcome shapes = verify({"--set", "model.params.inputs=63"});
+  CAPTURE(shapes.errors);
+  CHECK(shapes.exit_code == 3);
+  CHECK(mentions(shapes.errors, "a sample of \"image\" has 64 values; expected 63"));
+  CHECK(mentions(shapes.errors, "the run without interruption failed by itself with exit code 3"));
+  const Outcome infinite = verify({"--set", "optimizer.lr=1e39", "--set", "schedule={use=\"constant\"}"});
+  CHECK(infinite.exit_code == 7);
+  CHECK(fs::is_empty(temporary));
+}
+
+TEST_CASE("numbers that verify-resume cannot use are refused") {
+  const fs::path temporary = make_temporary();
+  CHECK(verify({"--steps", "3"}).exit_code == 2);
+  CHECK(verify({"--kills", "0"}).exit_code == 2);
+  const Outcome many = verify({"--kills", "17"});
+  CHECK(many.exit_code == 2);
+  CHECK(mentions(many.errors, "ends after step 24 and has 16 steps behind its second checkpoint, for 17 kills"));
+  CHECK(fs::is_empty(temporary));
+}
+
+TEST_CASE("a request to stop ends its runs too, and nothing is left") {
+  const fs::path temporary = make_temporary();
+  const Outcome outcome = verify({"--set", "callback=[{use=\"slow\"}]"}, "timeout --preserve-status --signal=INT 3");
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 130);
+  CHECK(fs::is_empty(temporary));
+}
+
+TEST_CASE("TENON_KILL_AT kills a process of any run where it says") {
+  make_temporary();
+  const std::string where = "env TMPDIR=" TENON_TEST_DIR "/verify_resume_temporary ";
+  const std::vector<std::string> run{"--config", kDigits, "--dry-run"};
+  CHECK(run_host(run, where + "TENON_KILL_AT=1").exit_code == 137);
+  CHECK(run_host(run, where + "TENON_KILL_AT=1:0:save").exit_code == 137);
+  CHECK(run_host(run, where + "TENON_KILL_AT=2").exit_code == 0);
+  CHECK(run_host(run, where + "TENON_KILL_AT=").exit_code == 0);
+  std::vector<std::string> two = run;
+  two.insert(two.end(), {"--processes", "2"});
+  const Outcome lost = run_host(two, where + "TENON_KILL_AT=1:1");
+  CHECK(lost.exit_code == 6);
+  CHECK(mentions(lost.errors, "rank 1 was ended by SIGKILL"));
+  for (const std::string wrong : {"0", "7:-1", "7:0:later"}) {
+    CAPTURE(wrong);
+    const Outcome refused = run_host(run, where + "'TENON_KILL_AT=" + wrong + "'");
+    CHECK(refused.exit_code == 2);
+    CHECK(mentions(refused.errors, "environment: TENON_KILL_AT is \"" + wrong + "\"; expected STEP"));
+  }
+}
