@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -28,35 +27,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr auto kKind = support::ErrorKind::checkpoint;
-constexpr std::string_view kPrefix = "step-";
-
-std::string print_folder_name(int64_t step) {
-  const std::string digits = std::to_string(step);
-  return std::string(kPrefix) + std::string(8 - std::min<size_t>(digits.size(), 8), '0') + digits;
-}
-
-// The step of a checkpoint's folder name; none for any other name.
-std::optional<int64_t> parse_folder_name(const std::string& name) {
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  int64_t step = 0;
-  const char* end = name.data() + name.size();
-  const auto result = std::from_chars(name.data() + kPrefix.size(), end, step);
-  const bool is_ours = result.ec == std::errc() && result.ptr == end && step >= 0 && print_folder_name(step) == name;
-  return is_ours ? std::optional(step) : std::nullopt;
-}
-
-std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const fs::path& folder) {
-  std::vector<std::pair<int64_t, fs::path>> checkpoints;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const auto step = parse_folder_name(entry->path().filename().string());
-    if (step) checkpoints.emplace_back(*step, entry->path());
-  }
-  if (error) throw make_file_error(kKind, folder, "cannot be listed", error.value());
-  std::ranges::sort(checkpoints);
-  return checkpoints;
-}
-
 // Rather than to fill a disk that others write to as well, and to find out at its end.
 void require_space(const fs::path& folder, const CheckpointContents& contents) {
   uint64_t needed = 0;
@@ -80,17 +50,19 @@ CheckpointStore::CheckpointStore(fs::path folder, Retention retention)
   TENON_CHECK(retention_.keep >= 1 && retention_.keep_best >= 1,
               "keep is " << retention_.keep << ", keep_best " << retention_.keep_best);
   remove_leftovers(folder_, kKind);
-  const auto checkpoints = list_checkpoints(folder_);
+  const auto checkpoints = list_checkpoint_folders(folder_);
   if (checkpoints.empty()) return;
-  point_at(kLatest, checkpoints.back().second);
+  point_at(kLatest, checkpoints.front());
   if (const auto best = find_best(); !best.empty()) point_at(kBest, best.front());
 }
 
 // The best first, an earlier one before another that is as good. One whose manifest cannot be read is none of them.
 std::vector<fs::path> CheckpointStore::find_best() const {
   if (retention_.figure.empty()) return {};
+  std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
+  std::ranges::reverse(checkpoints);
   std::vector<std::pair<double, fs::path>> found;
-  for (const auto& [step, path] : list_checkpoints(folder_)) {
+  for (const fs::path& path : checkpoints) {
     try {
       for (const auto& [name, value] : read_manifest(path).figures)
         if (name == retention_.figure && !std::isnan(value))
@@ -113,7 +85,7 @@ void CheckpointStore::point_at(const char* link, const fs::path& checkpoint) con
 
 fs::path CheckpointStore::write(const CheckpointContents& contents) {
   TENON_CHECK(contents.epoch >= 0 && contents.step >= 0, "epoch " << contents.epoch << ", step " << contents.step);
-  const std::string name = print_folder_name(contents.step);
+  const std::string name = name_checkpoint_folder(contents.step);
   const bool can_be_resumed = !contents.state.empty();
   std::error_code ignored;
   if (!can_be_resumed && fs::exists(folder_ / name, ignored)) return folder_ / name;
@@ -151,11 +123,10 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
 }
 
 void CheckpointStore::remove_surplus(const std::vector<fs::path>& best) const {
-  const auto checkpoints = list_checkpoints(folder_);
   const auto latest = find_linked_checkpoint(folder_, kLatest);
-  const int64_t surplus = static_cast<int64_t>(checkpoints.size()) - retention_.keep;
-  for (int64_t i = 0; i < surplus; ++i) {
-    const auto& path = checkpoints[static_cast<size_t>(i)].second;
+  const std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
+  for (size_t i = checkpoints.size(); i-- > static_cast<size_t>(retention_.keep);) {
+    const fs::path& path = checkpoints[i];
     if (path != latest && std::ranges::find(best, path) == best.end()) remove_folder_durably(path, kKind);
   }
 }

@@ -1,6 +1,7 @@
 // A checkpoint, or weights, as somebody finds them on the disk: perhaps damaged.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,7 +11,10 @@
 
 namespace tenon::artifacts {
 
-// Checkpoints of a run, as folders called `step-N` in its checkpoints/: the newest first. None where there is no such
+// "step-00000120"
+std::string name_checkpoint_folder(int64_t step);
+
+// Checkpoints of a run, by the names of the folders in its checkpoints/: the newest first. None where there is no such
 // folder.
 std::vector<std::filesystem::path> list_checkpoint_folders(const std::filesystem::path& checkpoints);
 
