@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <optional>
+#include <stdexcept>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
@@ -60,8 +62,11 @@ class GradientReducer::SumHook final : public c10d::CppCommHookInterface<Process
     return futures_.back();
   }
 
-  bool has_failed() const {
-    return std::ranges::any_of(futures_, [](const auto& future) { return future->completed() && future->hasError(); });
+  // Why a sum could not be made; what comes out of backward may speak of whose function it was in.
+  std::optional<std::string> failure() const {
+    for (const auto& future : futures_)
+      if (future->completed() && future->hasError()) return future->tryRetrieveErrorMessage();
+    return std::nullopt;
   }
 
  private:
@@ -158,7 +163,7 @@ void GradientReducer::expect_backward(const at::Tensor& total) { reducer_->prepa
 void GradientReducer::finish_backward(const std::exception* error) {
   group_.set_waiting(false);
   if (error) {
-    if (hook_->has_failed()) group_.rethrow_as_lost(*error);
+    if (const auto failure = hook_->failure()) group_.rethrow_as_lost(std::runtime_error(*failure));
     return;
   }
   if (std::exchange(learns_graph_, false)) reduce_first_of_static_graph();
