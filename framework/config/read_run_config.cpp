@@ -126,11 +126,12 @@ void read_optimizer(TableReader table, OptimizerConfig& optimizer) {
   read_choice(std::move(table), optimizer);
 }
 
-void read_data(TableReader table, DataConfig& data) {
+// `processes`: of the run, which share the cores.
+void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.read("batch_size", data.batch_size, kBatchSizes);
   table.read("validation_batch_size", data.validation_batch_size, kBatchSizes);
   // One core is left to the training thread.
-  const int64_t automatic = std::clamp<int64_t>(count_usable_cores() - 1, 1, 4096);
+  const int64_t automatic = std::clamp<int64_t>(count_usable_cores() / processes - 1, 1, 4096);
   table.read_or_auto("workers", data.workers, kThreads, automatic);
   table.read("prefetch", data.prefetch, kBatchesAhead);
   table.read("shuffle", data.shuffle);
@@ -244,7 +245,8 @@ void read_document(TableReader table, RunConfig& config) {
   read_run(table.table("run"), config.run);
   read_plugins(table.table("plugins"), config);
   read_model(table.table("model"), config.model);
-  read_data(table.table("data"), config.data);
+  read_distributed(table.table("distributed"), config.distributed);
+  read_data(table.table("data"), config.distributed.processes.value_or(1), config.data);
   for (TableReader& loss : table.tables("loss")) config.losses.push_back(read_loss(loss));
   for (TableReader& metric : table.tables("metric")) config.metrics.push_back(read_metric(metric));
   for (TableReader& callback : table.tables("callback")) config.callbacks.push_back(read_callback(callback));
@@ -254,7 +256,6 @@ void read_document(TableReader table, RunConfig& config) {
   read_validation(table.table("validation"), config.validation);
   read_checkpoint(table.table("checkpoint"), config.checkpoint);
   read_log(table.table("log"), config.log);
-  read_distributed(table.table("distributed"), config.distributed);
   table.reject_unknown_keys();
 }
 

@@ -203,6 +203,9 @@ params = { label_smoothing = "much" }
 TEST_CASE("automatic workers are as many as there are cores to spare, and at least one") {
   const int64_t workers = plan_of(kShortRunFile, {"data.workers=auto"}).data.workers;
   CHECK(workers == std::max<int64_t>(count_usable_cores() - 1, 1));
+  // Each process has its own.
+  const int64_t of_many = plan_of(kShortRunFile, {"data.workers=auto", "distributed.processes=64"}).data.workers;
+  CHECK(of_many == std::max<int64_t>(count_usable_cores() / 64 - 1, 1));
   CHECK(plan_of(kShortRunFile, {"data.workers=0"}).data.workers == 0);
 }
 
