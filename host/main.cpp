@@ -26,7 +26,7 @@
 #include "host/usage.h"
 #include "host/validate_command.h"
 #include "host/verify_checkpoint_command.h"
-#include "host/verify_resume_command.h"
+#include "host/verify_resume/verify_resume.h"
 #include "host/write_note.h"
 
 namespace {

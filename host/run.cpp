@@ -15,13 +15,13 @@
 #include "framework/pipeline/train.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
-#include "host/kill_at.h"
 #include "host/open_run.h"
 #include "host/ranks.h"
 #include "host/resume.h"
 #include "host/run_recorder.h"
 #include "host/signals.h"
 #include "host/temporary_folder.h"
+#include "host/verify_resume/kill_at.h"
 
 namespace tenon::host {
 

@@ -1,4 +1,4 @@
-#include "host/compare_runs.h"
+#include "host/verify_resume/compare_runs.h"
 
 #include <algorithm>
 #include <bit>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "host/open_run.h"
-#include "host/resume_verdict.h"
+#include "host/verify_resume/resume_verdict.h"
 
 namespace tenon::host {
 

@@ -1,4 +1,4 @@
-#include "host/choose_kills.h"
+#include "host/verify_resume/choose_kills.h"
 
 #include <algorithm>
 #include <random>

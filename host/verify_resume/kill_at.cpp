@@ -1,4 +1,4 @@
-#include "host/kill_at.h"
+#include "host/verify_resume/kill_at.h"
 
 #include <charconv>
 #include <csignal>

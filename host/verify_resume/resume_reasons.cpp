@@ -1,4 +1,4 @@
-#include "host/resume_reasons.h"
+#include "host/verify_resume/resume_reasons.h"
 
 #include <tenon/saved_state.h>
 

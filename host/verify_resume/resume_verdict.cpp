@@ -1,4 +1,4 @@
-#include "host/resume_verdict.h"
+#include "host/verify_resume/resume_verdict.h"
 
 #include <algorithm>
 #include <fstream>

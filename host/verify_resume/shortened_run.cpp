@@ -1,4 +1,4 @@
-#include "host/shortened_run.h"
+#include "host/verify_resume/shortened_run.h"
 
 #include <algorithm>
 

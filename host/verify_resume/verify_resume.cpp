@@ -1,4 +1,4 @@
-#include "host/verify_resume_command.h"
+#include "host/verify_resume/verify_resume.h"
 
 #include <algorithm>
 #include <csignal>
@@ -13,14 +13,14 @@
 #include "framework/config/value.h"
 #include "framework/distributed/signal_inbox.h"
 #include "framework/support/error.h"
-#include "host/child_run.h"
-#include "host/choose_kills.h"
 #include "host/open_run.h"
 #include "host/read_history.h"
-#include "host/resume_reasons.h"
-#include "host/resume_verdict.h"
-#include "host/shortened_run.h"
 #include "host/temporary_folder.h"
+#include "host/verify_resume/child_run.h"
+#include "host/verify_resume/choose_kills.h"
+#include "host/verify_resume/resume_reasons.h"
+#include "host/verify_resume/resume_verdict.h"
+#include "host/verify_resume/shortened_run.h"
 
 namespace tenon::host {
 

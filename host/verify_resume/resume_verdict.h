@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "host/command_line.h"
-#include "host/compare_runs.h"
-#include "host/kill_at.h"
-#include "host/shortened_run.h"
+#include "host/verify_resume/compare_runs.h"
+#include "host/verify_resume/kill_at.h"
+#include "host/verify_resume/shortened_run.h"
 
 namespace tenon::host {
 
