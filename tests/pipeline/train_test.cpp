@@ -246,9 +246,9 @@ TEST_CASE("channels last changes results by rounding alone, and leaves checkpoin
   Setup last{cnn};
   last.overrides.push_back("train.memory_format=\"channels_last\"");
   const auto plain = weights_after({cnn});
-  for (const auto& [name, tensor] : weights_after(last)) {
-    INFO(name);
-    CHECK(torch::allclose(tensor, plain.at(name), 1e-3, 1e-5));
+  for (const auto& weights : weights_after(last)) {
+    INFO(weights.first);
+    CHECK(torch::allclose(weights.second, plain.at(weights.first), 1e-3, 1e-5));
   }
 }
 
