@@ -23,7 +23,8 @@ work=$(cd "$5" && pwd)
 if [ "$plugins" = "$version" ]; then (cd "$version" && sha256sum --check --strict --quiet SHA256SUMS); fi
 
 # run FOLDER [ARGUMENTS]: the host, with what it says in FOLDER/log. LibTorch and MKL choose their code by the CPU, and
-# sums differ with it; so they are held to what every x86-64 has, on one thread.
+# sums differ with it; so they are held to what every x86-64 has, on one thread. Nothing is monitored, for the checkpoints
+# that are saved for that would be events of their own.
 run() {
   local folder=$work/$1
   shift
@@ -31,7 +32,8 @@ run() {
   mkdir -p "$folder"
   env -u TENON_PLUGIN_PATH -u LD_PRELOAD HOME="$work/nobody" LC_ALL=C ATEN_CPU_CAPABILITY=default \
     MKL_CBWR=COMPATIBLE MKL_NUM_THREADS=1 OMP_NUM_THREADS=1 \
-    "$host" --config "$version/run.toml" --plugin-dir "$plugins" --set run.output_dir="$folder/runs" "$@" \
+    "$host" --config "$version/run.toml" --plugin-dir "$plugins" --set run.output_dir="$folder/runs" \
+    --set 'checkpoint.monitor=""' "$@" \
     >"$folder/log" 2>&1
 }
 
