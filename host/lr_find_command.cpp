@@ -52,6 +52,7 @@ void print_text(const pipeline::LearningRateSearch& search) {
 int find_learning_rate(const CommandLine& line) {
   OpenedRun opened = open_run(line, Computes::yes);
   opened.plan.data.validation.clear();
+  opened.plan.checkpoint.monitor.clear();
   opened.plan.schedule = {};
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   catch_stop_signals();

@@ -22,6 +22,7 @@ void prepare(config::RunPlan& plan, int64_t samples) {
   plan.data.shuffle = false;
   plan.data.sampler = config::SamplerKind::uniform;
   plan.data.validation.clear();
+  plan.checkpoint.monitor.clear();
   plan.train.accumulate = 1;
   plan.train.average.reset();
   plan.schedule = {};
