@@ -2,32 +2,41 @@
 
 #include <torch/torch.h>
 
-#include "framework/artifacts/checkpoint.h"
+#include <utility>
+
+#include "framework/artifacts/copy_safetensors.h"
 #include "framework/artifacts/run_folder.h"
-#include "framework/artifacts/safetensors.h"
-#include "framework/pipeline/stored_tensors.h"
+#include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
 
 namespace tenon::host {
 
-namespace {
-
-std::vector<optimization::NamedTensor> read_tensors(const std::filesystem::path& path) {
-  const artifacts::SafetensorsFile file(path);
-  std::vector<optimization::NamedTensor> tensors;
-  for (const artifacts::TensorView& stored : file.tensors())
-    tensors.push_back({stored.name, pipeline::copy_stored(stored)});
-  return tensors;
+artifacts::ReadCheckpointFile CheckpointReader::reading() {
+  return [this](const std::filesystem::path& file) {
+    if (file.filename() == artifacts::kModelFile) return read(file, model_);
+    if (file.filename() == artifacts::kTrainingFile) return read(file, training_);
+    return artifacts::read_checkpoint_digest(file);
+  };
 }
 
-}  // namespace
+// A file that was damaged is told of by its digest, wherever in it the damage is.
+std::string CheckpointReader::read(const std::filesystem::path& file, Tensors& read) {
+  read = {};
+  try {
+    return artifacts::copy_safetensors(file, [&read](const artifacts::TensorView& stored) {
+      at::Tensor tensor = at::empty(stored.shape, plugins::to_scalar_type(stored.dtype));
+      read.tensors.push_back({stored.name, tensor});
+      return static_cast<std::byte*>(tensor.mutable_data_ptr());
+    });
+  } catch (const support::Error&) {
+    read.failure = std::current_exception();
+    return artifacts::read_checkpoint_digest(file);
+  }
+}
 
-pipeline::Checkpoint read_checkpoint(const artifacts::FoundCheckpoint& found) {
-  pipeline::Checkpoint checkpoint{read_tensors(found.folder / artifacts::kModelFile), {}};
-  checkpoint.state.numbers = found.manifest.state;
-  for (optimization::NamedTensor& one : read_tensors(found.folder / artifacts::kTrainingFile))
-    checkpoint.state.tensors[one.name] = one.tensor;
-  return checkpoint;
+std::vector<optimization::NamedTensor> CheckpointReader::take(Tensors& tensors) {
+  if (tensors.failure) std::rethrow_exception(tensors.failure);
+  return std::move(tensors.tensors);
 }
 
 pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run) {
@@ -37,9 +46,9 @@ pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run) 
     throw support::Error(support::ErrorKind::checkpoint,
                          (checkpoints / artifacts::kBest).string() +
                              ": is missing; expected the best checkpoint of the run, for checkpoint.load_best_at_end");
-  const artifacts::CheckpointManifest manifest = artifacts::verify_checkpoint(*folder);
-  return {
-      manifest.step, read_tensors(*folder / artifacts::kModelFile), {manifest.figures.begin(), manifest.figures.end()}};
+  CheckpointReader reader;
+  const artifacts::CheckpointManifest manifest = artifacts::verify_checkpoint(*folder, reader.reading());
+  return {manifest.step, reader.take_model(), {manifest.figures.begin(), manifest.figures.end()}};
 }
 
 }  // namespace tenon::host

@@ -101,8 +101,9 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
                                           distributed::ProcessGroup* group) {
   if (what.empty() && attempt == 0) return std::nullopt;
   const config::RunPlan& plan = opened.plan;
-  const auto find = [&plan](const std::string& where) {
-    return artifacts::find_checkpoint(where, plan.run.output_dir, plan.run.name);
+  CheckpointReader reader;
+  const auto find = [&](const std::string& where) {
+    return artifacts::find_checkpoint(where, plan.run.output_dir, plan.run.name, reader.reading());
   };
   std::optional<artifacts::FoundCheckpoint> found;
   if (!group || group->rank() == 0) {
@@ -117,7 +118,9 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
   }
   if (!found) return std::nullopt;
   Resumption resumption{std::move(*found), {}};
-  resumption.checkpoint = read_checkpoint(resumption.from);
+  resumption.checkpoint = {reader.take_model(), {resumption.from.manifest.state, {}}};
+  for (optimization::NamedTensor& one : reader.take_training())
+    resumption.checkpoint.state.tensors[one.name] = std::move(one.tensor);
   // The run's new folder has none of the checkpoints that were the best.
   if (!resumption.from.is_newest) pipeline::BestFigures::forget(resumption.checkpoint.state);
   const bool within_epoch = is_within_epoch(resumption.checkpoint.state);

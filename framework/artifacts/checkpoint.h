@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -69,8 +70,14 @@ inline constexpr const char* kBest = "best";
 // What the link `latest` or `best` in a run's checkpoints/ points at; none if there is no such link.
 std::optional<std::filesystem::path> find_linked_checkpoint(const std::filesystem::path& folder, const char* link);
 
+// Reads a file of a checkpoint, for whatever is in it, and returns its XXH128. Called on several threads.
+using ReadCheckpointFile = std::function<std::string(const std::filesystem::path& file)>;
+// For that alone. Throws Error(checkpoint) if it cannot be read.
+std::string read_checkpoint_digest(const std::filesystem::path& file);
+
 // Compares every file with the manifest's size and XXH128. Throws Error(checkpoint) naming the file that is missing or
-// differs; returns the manifest.
-CheckpointManifest verify_checkpoint(const std::filesystem::path& checkpoint);
+// differs; returns the manifest. What `read` makes of the files may be used if it returns.
+CheckpointManifest verify_checkpoint(const std::filesystem::path& checkpoint,
+                                     const ReadCheckpointFile& read = read_checkpoint_digest);
 
 }  // namespace tenon::artifacts

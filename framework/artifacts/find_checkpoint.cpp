@@ -25,9 +25,9 @@ fs::path canonical_or_same(const fs::path& path) {
 }
 
 // Nothing, and a warning, where a run cannot go on from it.
-std::optional<CheckpointManifest> open_or_pass_over(const fs::path& checkpoint) {
+std::optional<CheckpointManifest> open_or_pass_over(const fs::path& checkpoint, const ReadCheckpointFile& read) {
   try {
-    CheckpointManifest manifest = verify_checkpoint(checkpoint);
+    CheckpointManifest manifest = verify_checkpoint(checkpoint, read);
     if (!manifest.state.empty()) return manifest;
     support::log_warning(checkpoint.string() + " has weights alone, and a run cannot go on from it: passed over");
   } catch (const support::Error& damage) {
@@ -36,10 +36,10 @@ std::optional<CheckpointManifest> open_or_pass_over(const fs::path& checkpoint) 
   return std::nullopt;
 }
 
-std::optional<FoundCheckpoint> newest_of(const fs::path& run) {
+std::optional<FoundCheckpoint> newest_of(const fs::path& run, const ReadCheckpointFile& read) {
   const RunFolder folder{canonical_or_same(run)};
   for (const fs::path& checkpoint : list_checkpoint_folders(folder.checkpoints()))
-    if (auto manifest = open_or_pass_over(checkpoint))
+    if (auto manifest = open_or_pass_over(checkpoint, read))
       return FoundCheckpoint{folder.root, checkpoint, std::move(*manifest), true};
   return std::nullopt;
 }
@@ -48,7 +48,7 @@ std::optional<FoundCheckpoint> newest_of(const fs::path& run) {
 bool is_newest(const fs::path& checkpoint) {
   for (const fs::path& other : list_checkpoint_folders(checkpoint.parent_path())) {
     if (other == checkpoint) return true;
-    if (open_or_pass_over(other)) return false;
+    if (open_or_pass_over(other, read_checkpoint_digest)) return false;
   }
   return false;
 }
@@ -59,11 +59,11 @@ bool is_newest(const fs::path& checkpoint) {
   refuse(reason + (other ? "; " + other->string() + " is whole" : ""));
 }
 
-FoundCheckpoint open_named(const fs::path& path) {
+FoundCheckpoint open_named(const fs::path& path, const ReadCheckpointFile& read) {
   const fs::path checkpoint = canonical_or_same(path);
   CheckpointManifest manifest;
   try {
-    manifest = verify_checkpoint(checkpoint);
+    manifest = verify_checkpoint(checkpoint, read);
   } catch (const support::Error& damage) {
     refuse_with_way_out(checkpoint, damage.what());
   }
@@ -74,24 +74,25 @@ FoundCheckpoint open_named(const fs::path& path) {
   return {checkpoint.parent_path().parent_path(), checkpoint, std::move(manifest), is_newest(checkpoint)};
 }
 
-std::optional<FoundCheckpoint> find_automatically(const fs::path& output_dir, const std::string& name) {
+std::optional<FoundCheckpoint> find_automatically(const fs::path& output_dir, const std::string& name,
+                                                  const ReadCheckpointFile& read) {
   const auto runs = list_runs(output_dir, name);
   if (runs.empty() || read_run_status(RunFolder{runs.front()}.record_file()) == RunStatus::finished)
     return std::nullopt;
-  auto found = newest_of(runs.front());
+  auto found = newest_of(runs.front(), read);
   if (!found) support::log_warning(runs.front().string() + " has left no checkpoint to go on from: a new run begins");
   return found;
 }
 
-FoundCheckpoint find_latest(const fs::path& output_dir, const std::string& name) {
+FoundCheckpoint find_latest(const fs::path& output_dir, const std::string& name, const ReadCheckpointFile& read) {
   for (const fs::path& run : list_runs(output_dir, name))
-    if (auto found = newest_of(run)) return *found;
+    if (auto found = newest_of(run, read)) return *found;
   refuse((output_dir / name).string() +
          ": there is no run with a checkpoint to go on from; expected one: leave --resume out to begin");
 }
 
-FoundCheckpoint find_best(const fs::path& output_dir, const std::string& name) {
-  if (const auto checkpoint = find_linked_in_runs(kBest, output_dir, name)) return open_named(*checkpoint);
+FoundCheckpoint find_best(const fs::path& output_dir, const std::string& name, const ReadCheckpointFile& read) {
+  if (const auto checkpoint = find_linked_in_runs(kBest, output_dir, name)) return open_named(*checkpoint, read);
   refuse((output_dir / name).string() +
          ": there is no run with a best checkpoint, which those with checkpoint.monitor have; expected one: "
          "--resume latest goes on from the newest");
@@ -100,16 +101,16 @@ FoundCheckpoint find_best(const fs::path& output_dir, const std::string& name) {
 }  // namespace
 
 std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const fs::path& output_dir,
-                                               const std::string& name) {
-  if (what == "auto") return find_automatically(output_dir, name);
-  if (what == kLatest) return find_latest(output_dir, name);
-  if (what == kBest) return find_best(output_dir, name);
+                                               const std::string& name, const ReadCheckpointFile& read) {
+  if (what == "auto") return find_automatically(output_dir, name, read);
+  if (what == kLatest) return find_latest(output_dir, name, read);
+  if (what == kBest) return find_best(output_dir, name, read);
   std::error_code error;
   if (!fs::is_directory(what, error))
     refuse(what +
            ": is not a folder; expected \"auto\", \"latest\", \"best\", or the folder of a checkpoint or of a run");
-  if (!is_run_folder(what)) return open_named(what);
-  if (auto found = newest_of(what)) return found;
+  if (!is_run_folder(what)) return open_named(what, read);
+  if (auto found = newest_of(what, read)) return found;
   refuse(what + ": the run has no checkpoint to go on from; expected one: choose another run");
 }
 

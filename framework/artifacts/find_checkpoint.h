@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/checkpoint_manifest.h"
 
 namespace tenon::artifacts {
@@ -25,7 +26,8 @@ struct FoundCheckpoint {
 // Of a run, checkpoints that are damaged are passed over with a warning, and so are those that have weights alone. One
 // that is named is refused where it is damaged. Throws Error(checkpoint) saying what was found, what is expected, and
 // which other checkpoint of the run is whole.
+// `read`: as of verify_checkpoint(), of each checkpoint that may be it, of which the last is.
 std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const std::filesystem::path& output_dir,
-                                               const std::string& name);
+                                               const std::string& name, const ReadCheckpointFile& read);
 
 }  // namespace tenon::artifacts

@@ -43,7 +43,9 @@ std::string read_text(const fs::path& file) {
   return text;
 }
 
-std::string read_digest(const fs::path& file) {
+}  // namespace
+
+std::string read_checkpoint_digest(const fs::path& file) {
   try {
     return support::read_xxh128(file);
   } catch (const support::Error& error) {
@@ -51,18 +53,16 @@ std::string read_digest(const fs::path& file) {
   }
 }
 
-}  // namespace
-
 CheckpointFile describe_checkpoint_file(const fs::path& file) {
   const uintmax_t bytes = check_is_file(file);
-  return {file.filename().string(), bytes, read_digest(file)};
+  return {file.filename().string(), bytes, read_checkpoint_digest(file)};
 }
 
 std::string print_manifest_digest(std::string_view manifest_text) {
   return support::xxh128(manifest_text) + "  " + kManifestFile + "\n";
 }
 
-CheckpointManifest verify_checkpoint(const fs::path& checkpoint) {
+CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheckpointFile& read) {
   constexpr const char* kWayOut = "; it was damaged or changed after it was written: use another checkpoint";
   std::error_code error;
   if (!fs::is_directory(checkpoint, error)) refuse(checkpoint, "is not a folder; expected a checkpoint");
@@ -81,7 +81,7 @@ CheckpointManifest verify_checkpoint(const fs::path& checkpoint) {
       refuse(file, "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes) + kWayOut);
     }
     const bool is_one_of_few = digests.size() < 8;
-    digests.push_back(std::async(is_one_of_few ? std::launch::async : std::launch::deferred, read_digest, file));
+    digests.push_back(std::async(is_one_of_few ? std::launch::async : std::launch::deferred, read, file));
     has_model |= expected.name == kModelFile;
   }
   for (size_t i = 0; i < digests.size(); ++i) {

@@ -155,7 +155,8 @@ TEST_CASE("weights that are damaged, missing or of another model are refused") {
       check_refused(name, arguments, 5, message);
     };
     refused({"--checkpoint", damaged.string()}, "model.safetensors: its XXH128 is ");
-    refused({"--checkpoint", "nowhere"}, "nowhere: does not exist; expected \"latest\", the folder of a checkpoint");
+    refused({"--checkpoint", "nowhere"},
+            "nowhere: does not exist; expected \"latest\", \"best\", the folder of a checkpoint");
     refused({"--set", "run.name=other"}, "other: there is no run; expected one to take weights from: train first");
     refused({"--set", "model.params.hidden=[7]"}, "does not fit the model:");
   }
