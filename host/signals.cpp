@@ -15,6 +15,14 @@ namespace tenon::host {
 
 namespace {
 
+void handle(int signal, void (*handler)(int), int flags = SA_RESTART) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
 std::atomic<int> stop_signal_number{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
@@ -134,11 +142,7 @@ void look_at_place(int) {
 
 std::string describe_main_thread() {
   const int signal = SIGRTMIN + 1;
-  struct sigaction action {};
-  action.sa_handler = look_at_place;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  sigaction(signal, &action, nullptr);
+  handle(signal, look_at_place);
   seen_place = nullptr;
   // The first thread of a process has its number.
   syscall(SYS_tgkill, getpid(), getpid(), signal);
@@ -155,28 +159,18 @@ std::string describe_main_thread() {
 }
 
 void catch_stop_signals() {
-  struct sigaction action {};
-  action.sa_handler = note_stop;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM}) handle(signal, note_stop);
   // The terminal went away. Under nohup it is ignored, and stays so.
   struct sigaction inherited {};
   sigaction(SIGHUP, nullptr, &inherited);
-  if (inherited.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
+  if (inherited.sa_handler != SIG_IGN) handle(SIGHUP, note_stop);
   // A reader of the output that left, or a limit on file sizes, is no reason to lose the run: write() reports both.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }
 
 const std::atomic<int>& stop_signal() { return stop_signal_number; }
 
-void catch_save_signal() {
-  struct sigaction action {};
-  action.sa_handler = note_save;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGUSR1, &action, nullptr);
-}
+void catch_save_signal() { handle(SIGUSR1, note_save); }
 
 std::atomic<bool>& save_signal() { return save_is_asked; }
 
@@ -188,11 +182,8 @@ void report_crashes() {
   alternative.ss_sp = stack;
   alternative.ss_size = sizeof stack;
   sigaltstack(&alternative, nullptr);
-  struct sigaction action {};
-  action.sa_handler = report_crash;
-  action.sa_flags = SA_ONSTACK | SA_NODEFER | SA_RESETHAND;
-  sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT})
+    handle(signal, report_crash, SA_ONSTACK | SA_NODEFER | SA_RESETHAND);
 }
 
 }  // namespace tenon::host

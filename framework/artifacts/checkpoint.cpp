@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr auto kKind = support::ErrorKind::checkpoint;
+
 // Rather than to fill a disk that others write to as well, and to find out at its end.
 void require_space(const fs::path& folder, const CheckpointContents& contents) {
   uint64_t needed = 0;

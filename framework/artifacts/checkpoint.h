@@ -1,6 +1,7 @@
 // Checkpoints of a run: checkpoints/step-00000120/ with model.safetensors, training.safetensors (what the run needs
-// beside the weights to go on), the texts that the run adds (plan.toml, origin.json), manifest.json and manifest.sha256
-// (what `sha256sum` prints for the manifest, so that damage to the manifest itself shows), and the link `latest`.
+// beside the weights to go on), the texts that the run adds (plan.toml, origin.json), manifest.json and manifest.xxh128
+// (what `xxhsum` prints for the manifest, so that damage to the manifest itself shows), and the links `latest` and
+// `best`.
 //
 // A folder under such a name is complete: it was written under a temporary name, fsync-ed, and renamed.
 #pragma once

@@ -25,16 +25,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "step-";
 
-// Of a checkpoint's folder name; none for any other name.
-std::optional<int64_t> parse_folder_name(const std::string& name) {
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  int64_t step = 0;
-  const char* const end = name.data() + name.size();
-  const auto result = std::from_chars(name.data() + kPrefix.size(), end, step);
-  const bool is_number = result.ec == std::errc() && result.ptr == end && step >= 0;
-  return is_number && name_checkpoint_folder(step) == name ? std::optional(step) : std::nullopt;
-}
-
 bool is_whole(const fs::path& checkpoint) {
   try {
     verify_checkpoint(checkpoint);
@@ -51,12 +41,21 @@ std::string name_checkpoint_folder(int64_t step) {
   return std::string(kPrefix) + std::string(8 - std::min<size_t>(digits.size(), 8), '0') + digits;
 }
 
+std::optional<int64_t> parse_checkpoint_folder(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  int64_t step = 0;
+  const char* const end = name.data() + name.size();
+  const auto result = std::from_chars(name.data() + kPrefix.size(), end, step);
+  const bool is_number = result.ec == std::errc() && result.ptr == end && step >= 0;
+  return is_number && name_checkpoint_folder(step) == name ? std::optional(step) : std::nullopt;
+}
+
 std::vector<fs::path> list_checkpoint_folders(const fs::path& checkpoints) {
   std::vector<std::pair<int64_t, fs::path>> found;
   std::error_code error;
   for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;
-    const auto step = parse_folder_name(entry->path().filename().string());
+    const auto step = parse_checkpoint_folder(entry->path().filename().string());
     if (step && entry->is_directory(ignored)) found.emplace_back(*step, entry->path());
   }
   std::ranges::sort(found, std::greater());

@@ -11,8 +11,9 @@
 
 namespace tenon::artifacts {
 
-// "step-00000120"
+// "step-00000120", and back; none for any other name.
 std::string name_checkpoint_folder(int64_t step);
+std::optional<int64_t> parse_checkpoint_folder(const std::string& name);
 
 // Checkpoints of a run, by the names of the folders in its checkpoints/: the newest first. None where there is no such
 // folder.

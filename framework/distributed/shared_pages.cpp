@@ -40,6 +40,16 @@ void sleep_while(const std::atomic<uint32_t>& count, uint32_t value) {
   ::syscall(SYS_futex, &count, FUTEX_WAIT, value, &limit, nullptr, 0);
 }
 
+// On the byte of its number.
+struct flock lock_of(int64_t rank) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = rank;
+  lock.l_len = 1;
+  return lock;
+}
+
 size_t bytes_of(int64_t size, size_t counters) {
   return static_cast<size_t>(size) * (counters + SharedPages::kSlots * SharedPages::kSlotBytes);
 }
@@ -75,22 +85,14 @@ std::string SharedPages::name() const {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_.number());
 }
 
-// By a lock on the byte of its number, which the system takes back when the process is gone, however it went.
+// By a lock, which the system takes back when the process is gone, however it went.
 void SharedPages::mark_as_alive() const {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = rank_;
-  lock.l_len = 1;
+  struct flock lock = lock_of(rank_);
   if (::fcntl(file_.number(), F_OFD_SETLK, &lock) != 0) fail("shared memory cannot be locked");
 }
 
 bool SharedPages::is_alive(int64_t rank) const {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = rank;
-  lock.l_len = 1;
+  struct flock lock = lock_of(rank);
   return ::fcntl(file_.number(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder.h"
 #include "framework/support/error.h"
 
@@ -117,12 +118,12 @@ bool is_unsteady(const ResumeVerdict& verdict) { return !find_unsteady(verdict).
 bool is_same(const ResumeVerdict& verdict) { return find_counting(verdict).empty() && !is_unsteady(verdict); }
 
 int64_t read_resumed_step(const std::filesystem::path& run) {
-  const std::string from = std::filesystem::path(read_text(run, "resumed_from")).filename().string();
-  const std::string step = "step-";
-  if (!from.starts_with(step))
+  const auto step =
+      artifacts::parse_checkpoint_folder(std::filesystem::path(read_text(run, "resumed_from")).filename().string());
+  if (!step)
     throw support::Error(support::ErrorKind::internal,
                          run.string() + ": the run began anew; expected it to go on from a checkpoint");
-  return std::stoll(from.substr(step.size()));
+  return *step;
 }
 
 std::string read_device(const std::filesystem::path& run) { return read_text(run, "device"); }

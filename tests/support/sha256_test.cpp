@@ -2,10 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "framework/support/error.h"
+#include "tests/support/write_file.h"
 
 namespace tenon::support {
 namespace {
@@ -14,12 +12,6 @@ namespace {
 constexpr const char* kOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 constexpr const char* kOfAbc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 constexpr const char* kOfMillionAs = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
-
-std::filesystem::path write_file(const std::string& name, const std::string& bytes) {
-  const auto file = std::filesystem::path(TENON_TEST_DIR) / name;
-  std::ofstream(file, std::ios::binary) << bytes;
-  return file;
-}
 
 }  // namespace
 

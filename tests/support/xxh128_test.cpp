@@ -2,10 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "framework/support/error.h"
+#include "tests/support/write_file.h"
 
 namespace tenon::support {
 namespace {
@@ -13,12 +11,6 @@ namespace {
 // What `xxhsum -H128` prints.
 constexpr const char* kOfNothing = "99aa06d3014798d86001c324468d497f";
 constexpr const char* kOfAbc = "06b05ab6733a618578af5f94892f3950";
-
-std::filesystem::path write_file(const std::string& name, const std::string& bytes) {
-  const auto file = std::filesystem::path(TENON_TEST_DIR) / name;
-  std::ofstream(file, std::ios::binary) << bytes;
-  return file;
-}
 
 }  // namespace
 

@@ -1,0 +1,16 @@
+// A file in the test's own folder.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace tenon::support {
+
+inline std::filesystem::path write_file(const std::string& name, const std::string& bytes) {
+  const auto file = std::filesystem::path(TENON_TEST_DIR) / name;
+  std::ofstream(file, std::ios::binary) << bytes;
+  return file;
+}
+
+}  // namespace tenon::support
