@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "framework/pipeline/stored_tensors.h"
+#include "framework/support/timeline.h"
 
 namespace tenon::host {
 
@@ -39,8 +40,10 @@ void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<co
   contents.model = model_views_;
   contents.training = training_views_;
   if (asynchronous_)
-    writing_ =
-        std::async(std::launch::async, [this, contents = std::move(contents)] { return store_.write(contents); });
+    writing_ = std::async(std::launch::async, [this, contents = std::move(contents)] {
+      const support::TimelineScope scope("write checkpoint");
+      return store_.write(contents);
+    });
   else
     last_ = store_.write(contents);
 }

@@ -87,11 +87,15 @@ pipeline::BestCheckpoint RunRecorder::read_best_checkpoint() {
 }
 
 void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
-                         std::optional<int64_t> host_waits) {
+                         const pipeline::RunReport* report) {
   record_.status = status;
   record_.reason = reason;
   record_.exit_code = exit_code;
-  record_.host_waits = host_waits;
+  record_.peak_bytes = artifacts::read_peak_memory();
+  if (report) {
+    record_.host_waits = report->state.host_waits;
+    for (const pipeline::StageSeconds& stage : report->stages) record_.stages.emplace_back(stage.name, stage.seconds);
+  }
   record_.end = std::chrono::system_clock::now();
   artifacts::write_run_record(folder_.record_file(), record_);
 }

@@ -12,6 +12,7 @@
 #include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/run_record.h"
 #include "framework/pipeline/recorder.h"
+#include "framework/pipeline/train.h"
 #include "framework/pipeline/training.h"
 #include "framework/plugins/catalogue.h"
 #include "host/checkpoint_writer.h"
@@ -33,9 +34,9 @@ class RunRecorder final : public pipeline::Recorder {
                        const pipeline::SavedState& saved) override;
   pipeline::BestCheckpoint read_best_checkpoint() override;
 
-  // How the run ended, into run.json, and how often it waited for the device, where that is known.
+  // How the run ended, into run.json; and what it took, where that is known.
   void finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
-              std::optional<int64_t> host_waits = {});
+              const pipeline::RunReport* report = nullptr);
 
   std::filesystem::path folder() const override { return folder_.root; }
   // Waits for the checkpoint that is being written. Throws Error(checkpoint) where it could not be.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string_view>
 
@@ -39,6 +40,11 @@ Machine read_machine() {
   machine.memory_bytes = std::max<int64_t>(::sysconf(_SC_PHYS_PAGES), 0) * ::sysconf(_SC_PAGE_SIZE);
   machine.os = find_value("/etc/os-release", "PRETTY_NAME", '=');
   return machine;
+}
+
+int64_t read_peak_memory() {
+  const std::string kibibytes = find_value("/proc/self/status", "VmHWM", ':');  // "123456 kB"
+  return kibibytes.empty() ? 0 : std::strtoll(kibibytes.c_str(), nullptr, 10) * 1024;
 }
 
 }  // namespace tenon::artifacts

@@ -17,4 +17,7 @@ struct Machine {
 };
 Machine read_machine();
 
+// The most memory that this process has had so far, in bytes; 0 where the system does not tell.
+int64_t read_peak_memory();
+
 }  // namespace tenon::artifacts

@@ -109,6 +109,9 @@ std::string print_run_record(const RunRecord& record) {
   json["reason"] = text_or_null(record.reason);
   json["exit_code"] = record.exit_code ? Json(*record.exit_code) : Json();
   json["host_waits"] = record.host_waits ? Json(*record.host_waits) : Json();
+  json["peak_bytes"] = record.peak_bytes ? Json(*record.peak_bytes) : Json();
+  json["stages"] = record.stages.empty() ? Json() : Json::object();
+  for (const auto& [name, seconds] : record.stages) json["stages"][name] = seconds;
   json["start"] = print_iso_8601(record.start);
   json["end"] = record.end ? Json(print_iso_8601(*record.end)) : Json();
   json["resumed_from"] = text_or_null(record.resumed_from.string());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/artifacts/figures.h"
 #include "framework/artifacts/git_state.h"
 #include "framework/artifacts/machine.h"
 #include "framework/support/compute_device.h"
@@ -42,6 +43,8 @@ struct RunRecord {
   std::string reason;  // "": nothing to say
   std::optional<int> exit_code;
   std::optional<int64_t> host_waits;  // times the training waited for the device
+  Figures stages;                     // seconds of the training thread, by what it did
+  std::optional<int64_t> peak_bytes;  // of memory, of this process
   std::optional<std::chrono::system_clock::time_point> end;
 };
 

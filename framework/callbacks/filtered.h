@@ -23,6 +23,7 @@ class Filtered final : public pipeline::Observer {
       : observer_(std::move(observer)), filter_(filter) {}
 
   bool wants(pipeline::Event event) const override { return observer_->wants(event); }
+  std::string name() const override { return observer_->name(); }
   int32_t priority() const override { return filter_.priority.value_or(observer_->priority()); }
   void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
   std::string save_state() const override;

@@ -14,6 +14,7 @@ class PluginCallback final : public pipeline::Observer {
       : callback_(callback), tensors_(tensors) {}
 
   bool wants(pipeline::Event event) const override { return callback_.wants(static_cast<uint32_t>(event)); }
+  std::string name() const override { return "callback " + callback_.component().schema.id; }
   int32_t priority() const override { return callback_.priority(); }
   // Throws Error(plugin) as the plugin fails.
   void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;

@@ -53,6 +53,12 @@ std::string figures_of(const RunState& state, const std::string& prefix) {
   return text;
 }
 
+// "  data 12 %", of the time that training waited for batches; "" where that is next to nothing.
+std::string data_share_of(const RunState& state) {
+  const double share = state.time_s > 0 ? state.data_wait_s / state.time_s : 0;
+  return share < 0.05 ? "" : "  data " + std::to_string(std::llround(100 * share)) + " %";
+}
+
 }  // namespace
 
 std::string format_duration(double seconds) {
@@ -130,7 +136,8 @@ void Progress::draw_training(const RunState& state) {
   const double left_s = seconds_per_step * static_cast<double>(state.total_steps - state.step);
   draw(count_of("epoch", state.epoch, state.total_epochs), state.step_in_epoch, state.steps_per_epoch,
        "  train/loss " + format_figure(state.read_epoch_loss()) + "  lr " + format_figure(state.learning_rate) + "  " +
-           with_separators(samples_per_second(state)) + " samples/s  " + format_duration(left_s) + " left");
+           with_separators(samples_per_second(state)) + " samples/s" + data_share_of(state) + "  " +
+           format_duration(left_s) + " left");
 }
 
 void Progress::draw_validation(const RunState& state) {

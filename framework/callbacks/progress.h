@@ -15,6 +15,7 @@ class Progress final : public pipeline::Observer {
   explicit Progress(std::FILE* stream);
 
   bool wants(pipeline::Event event) const override;
+  std::string name() const override { return "progress"; }
   // After the callbacks of plugins, so that what they change is shown.
   int32_t priority() const override { return 1000; }
   void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;

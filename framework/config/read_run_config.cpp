@@ -34,6 +34,7 @@ constexpr const char* kBatchLimits = "[0, 1e9]";
 constexpr const char* kThreads = "[0, 4096]";
 constexpr const char* kBatchesAhead = "[1, 1e6]";   // also those of one step
 constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of every random stream
+constexpr const char* kLaterEpochs = "[2, 4294967295]";
 constexpr const char* kProcesses = "[1, 4096]";
 constexpr const char* kTimeouts = "[0.001, 1e6]";  // whole milliseconds
 constexpr const char* kBucketSizes = "(0, 1e6]";
@@ -85,6 +86,22 @@ NamedDatasetConfig read_dataset(TableReader table, std::string name) {
   table.read("subset", dataset.subset);
   table.reject_unknown_keys();
   return dataset;
+}
+
+DatasetChangeConfig read_dataset_change(TableReader table) {
+  DatasetChangeConfig change;
+  change.path = table.path();
+  change.place = table.place();
+  table.read("at_epoch", change.at_epoch, kLaterEpochs);
+  change.params = table.table("params").take_rest();
+  table.reject_unknown_keys();
+  return change;
+}
+
+void read_training_dataset(TableReader table, DataConfig& data) {
+  for (TableReader& change : table.tables("change"))
+    data.train_changes.push_back(read_dataset_change(std::move(change)));
+  data.train = read_dataset(std::move(table), "train");
 }
 
 // Either one dataset, or a table of named ones.
@@ -142,7 +159,7 @@ void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.read("subset_seed", data.subset_seed, "[0, inf)");
   for (TableReader& transform : table.tables("batch_transform"))
     read_choice(std::move(transform), data.batch_transforms.emplace_back());
-  data.train = read_dataset(table.table("train"), "train");
+  read_training_dataset(table.table("train"), data);
   const bool has_validation = table.has("validation");
   TableReader validation = table.table("validation");
   if (has_validation) data.validation = read_validation_datasets(validation);

@@ -63,6 +63,43 @@ NamedDataset resolve_dataset(const NamedDatasetConfig& config, const Resolving& 
   return {resolve_component(config, ComponentKind::dataset, resolving), config.name, config.subset.value_or({})};
 }
 
+// What a change does not give stays what it was. Nothing of the parameters where the dataset is not known.
+LaterDataset resolve_change(const DatasetChangeConfig& config, const NamedDataset& before, const Resolving& resolving) {
+  LaterDataset later{before, config.at_epoch.value_or(0), {}};
+  later.place = to_string(config.place);
+  if (!config.at_epoch.value)
+    resolving.mistakes.add(config.place, config.path + ".at_epoch is missing; expected the first epoch that it is for");
+  if (config.params.empty())
+    resolving.mistakes.add(config.place, config.path + ".params is empty; expected parameters of the dataset");
+  const ComponentSchema* schema = resolving.schemas.find_schema(ComponentKind::dataset, before.use);
+  if (schema == nullptr) return later;
+  std::vector<ParamSchema> params = schema->params;
+  for (ParamSchema& param : params)
+    if (const auto value = before.params.find(param.name); value != before.params.end())
+      param.default_value = value->second;
+  later.params = resolve_params(
+      {schema->id, params, config.params, config.path + ".params", config.place, resolving.config.folder},
+      resolving.mistakes);
+  for (const auto& [name, value] : later.params)
+    if (config.params.contains(name)) later.changed[name] = value;
+  return later;
+}
+
+std::vector<LaterDataset> resolve_changes(const NamedDataset& first, const Resolving& resolving) {
+  std::vector<LaterDataset> changes;
+  for (const DatasetChangeConfig& config : resolving.config.data.train_changes) {
+    const NamedDataset& before = changes.empty() ? first : changes.back();
+    const int64_t epoch_before = changes.empty() ? 1 : changes.back().at_epoch;
+    changes.push_back(resolve_change(config, before, resolving));
+    if (config.at_epoch.value && changes.back().at_epoch <= epoch_before)
+      resolving.mistakes.add(config.at_epoch.place, config.path + ".at_epoch is " +
+                                                        std::to_string(changes.back().at_epoch) +
+                                                        " after a change at epoch " + std::to_string(epoch_before) +
+                                                        "; expected the changes in the order of their epochs");
+  }
+  return changes;
+}
+
 // Nothing where there are mistakes.
 std::optional<BatchTransformPlan> resolve_batch_transform(const ComponentConfig& config, const Resolving& resolving) {
   const std::string id = config.use.value_or("");
@@ -119,6 +156,7 @@ DataSection resolve_data(const Resolving& resolving) {
     if (auto resolved = resolve_batch_transform(transform, resolving))
       data.batch_transforms.push_back(std::move(*resolved));
   data.train = resolve_dataset(config.train, resolving);
+  data.later_train = resolve_changes(data.train, resolving);
   for (const auto& dataset : config.validation) data.validation.push_back(resolve_dataset(dataset, resolving));
   return data;
 }

@@ -53,6 +53,14 @@ struct NamedDatasetConfig : ComponentConfig {
   Setting<Subset> subset;
 };
 
+// [[data.train.change]]
+struct DatasetChangeConfig {
+  std::string path;  // "data.train.change.0"
+  Place place;       // of its table
+  Setting<int64_t> at_epoch;
+  Node::Table params;
+};
+
 struct DataConfig {
   Setting<int64_t> batch_size;
   Setting<int64_t> validation_batch_size;
@@ -66,6 +74,7 @@ struct DataConfig {
   Setting<int64_t> subset_seed;
   std::vector<ComponentConfig> batch_transforms;
   NamedDatasetConfig train;
+  std::vector<DatasetChangeConfig> train_changes;
   std::vector<NamedDatasetConfig> validation;  // in the order of the file
 };
 

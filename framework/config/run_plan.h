@@ -69,6 +69,12 @@ struct NamedDataset : ComponentPlan {
   Subset subset = {};  // the samples that are used; default: all
 };
 
+// The dataset of training with other parameters, from an epoch on.
+struct LaterDataset : NamedDataset {
+  int64_t at_epoch;  // at least 2
+  Values changed;    // those of its parameters that it was made for
+};
+
 // Which samples an epoch of training has, and in which order.
 enum class SamplerKind {
   uniform,         // each once
@@ -119,7 +125,8 @@ struct DataSection {
   uint64_t subset_seed = 0;  // which samples a subset has; one for all datasets, so that parts stay apart
   std::vector<BatchTransformPlan> batch_transforms;  // in order
   NamedDataset train;
-  std::vector<NamedDataset> validation;  // may be empty
+  std::vector<LaterDataset> later_train;  // by their epochs; may be empty
+  std::vector<NamedDataset> validation;   // may be empty
 };
 
 struct LossPlan : ComponentPlan {

@@ -16,7 +16,7 @@ using support::ErrorKind;
 namespace {
 
 bool is_training(const config::RunPlan& plan, const config::NamedDataset& dataset) {
-  return &dataset == &plan.data.train;
+  return dataset.name == plan.data.train.name;
 }
 
 LoaderOptions make_loader_options(const config::RunPlan& plan, const config::NamedDataset& dataset,

@@ -17,6 +17,7 @@
 #include "framework/support/check.h"
 #include "framework/support/error.h"
 #include "framework/support/philox.h"
+#include "framework/support/timeline.h"
 
 namespace tenon::data {
 namespace {
@@ -204,6 +205,7 @@ std::exception_ptr Loader::Implementation::open(Reader& reader) {
 }
 
 Outcome Loader::Implementation::read(Reader& reader, const Tickets& tickets) {
+  const support::TimelineScope scope("read samples");
   Outcome outcome;
   for (int64_t i = 0; i < tickets.count && !abandoned_.load(std::memory_order_relaxed); ++i) {
     const int64_t place = tickets.place + i;
@@ -240,6 +242,7 @@ bool Loader::Implementation::may_skip(std::string& reason) const {
 
 Outcome Loader::Implementation::complete(const Tickets& tickets, int64_t size,
                                          const std::vector<SkippedSample>& skipped) {
+  const support::TimelineScope scope("complete batch");
   try {
     if (!skipped.empty()) {
       std::vector<int64_t> places;

@@ -152,6 +152,24 @@ std::unique_ptr<DataFlow> build_data(const Training& training, const plugins::Ca
   return flow;
 }
 
+// A change that chose other samples would leave no sense to schedules, to what is left of an epoch, and to resuming.
+void require_same_size(const data::Feed& later, const data::Feed& first, const std::string& place) {
+  if (later.dataset().size() == first.dataset().size()) return;
+  throw Error(ErrorKind::configuration,
+              place + ": with these parameters " + later.dataset().component().describe() + " has " +
+                  std::to_string(later.dataset().size()) + " samples, and " + std::to_string(first.dataset().size()) +
+                  " in the first epoch; expected as many: change what a sample looks like, not which there are");
+}
+
+void build_training_data(Training& training, const plugins::Catalogue& catalogue) {
+  const config::DataSection& plan = training.plan->data;
+  training.train = build_data(training, catalogue, plan.train);
+  for (const config::LaterDataset& later : plan.later_train) {
+    training.later_train.push_back({later.at_epoch, build_data(training, catalogue, later)});
+    require_same_size(training.later_train.back().flow->feed, training.train->feed, later.place);
+  }
+}
+
 void connect_metrics(const Training& training, DataFlow& flow) {
   for (size_t i = 0; i < training.metrics.size(); ++i)
     flow.metrics.push_back(connect(training.metrics[i].inputs(), training.metrics[i].component().describe(),
@@ -176,6 +194,7 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
                     {},
                     nullptr,
                     {},
+                    {},
                     0,
                     0,
                     std::move(optimizer),
@@ -192,7 +211,7 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
       training.callbacks.emplace_back(catalogue.find(ComponentKind::callback, callback.use), callback);
   training.figure_names = name_figures(plan, training.losses, training.metrics);
 
-  if (trains) training.train = build_data(training, catalogue, plan.data.train);
+  if (trains) build_training_data(training, catalogue);
   for (const config::NamedDataset& dataset : plan.data.validation) {
     training.validation.push_back(build_data(training, catalogue, dataset));
     connect_metrics(training, *training.validation.back());
@@ -239,6 +258,13 @@ Flow DataFlow::to_flow(const data::Batch& batch, bool training) const {
   for (at::Tensor& field : flow.fields) field = copy_to(device, field);
   transforms.apply(flow.fields, training, feed.batch_seed());
   return flow;
+}
+
+void Training::use_data_of_epoch(int64_t epoch) {
+  while (!later_train.empty() && later_train.front().at_epoch <= epoch) {
+    train = std::move(later_train.front().flow);
+    later_train.erase(later_train.begin());
+  }
 }
 
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,

@@ -4,19 +4,21 @@
 
 namespace tenon::pipeline {
 
-Announcer::Announcer(std::vector<Observer*> observers) {
+Announcer::Announcer(std::vector<Observer*> observers, StageTimes& times) : times_(times) {
   std::stable_sort(observers.begin(), observers.end(),
                    [](const Observer* a, const Observer* b) { return a->priority() < b->priority(); });
-  for (uint32_t event = 0; event < TENON_EVENT_COUNT; ++event)
-    for (Observer* observer : observers)
-      if (observer->wants(static_cast<Event>(event))) by_event_[event].push_back(observer);
+  for (Observer* observer : observers) {
+    const Stage stage = times.add(observer->name());
+    for (uint32_t event = 0; event < TENON_EVENT_COUNT; ++event)
+      if (observer->wants(static_cast<Event>(event))) by_event_[event].push_back({observer, stage});
+  }
 }
 
 void Announcer::announce_to_all(Event event, const RunState& state, Verdict& verdict,
                                 const std::function<void(const std::exception&)>& on_failure) const {
-  for (Observer* observer : by_event_[static_cast<uint32_t>(event)]) {
+  for (const Listener& listener : by_event_[static_cast<uint32_t>(event)]) {
     try {
-      observer->on_event(event, state, verdict);
+      listener.observer->on_event(event, state, verdict);
     } catch (const std::exception& error) {
       on_failure(error);
     }

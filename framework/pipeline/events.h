@@ -11,6 +11,7 @@
 #include <tenon/callback.h>
 
 #include "framework/pipeline/run_state.h"
+#include "framework/pipeline/stage_times.h"
 
 namespace tenon::pipeline {
 
@@ -55,6 +56,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual bool wants(Event event) const = 0;
+  // What its time is told under: "progress", "callback early_stopping".
+  virtual std::string name() const { return "observer"; }
   // Observers with a smaller priority are told first, equal ones in the order they were added.
   virtual int32_t priority() const { return 0; }
   // Adds what it asks for to `verdict`; never clears what others asked.
@@ -67,10 +70,13 @@ class Observer {
 // Tells the observers of an event, in their order. An event that nobody wants costs the look at one empty list.
 class Announcer {
  public:
-  // The observers must outlive the announcer.
-  explicit Announcer(std::vector<Observer*> observers);
+  // Observers and times must outlive the announcer. Each observer's time becomes a stage of its own.
+  Announcer(std::vector<Observer*> observers, StageTimes& times);
   void announce(Event event, const RunState& state, Verdict& verdict) const {
-    for (Observer* observer : by_event_[static_cast<uint32_t>(event)]) observer->on_event(event, state, verdict);
+    for (const Listener& listener : by_event_[static_cast<uint32_t>(event)]) {
+      const InStage stage(times_, listener.stage);
+      listener.observer->on_event(event, state, verdict);
+    }
   }
 
   // Tells every observer, also after one has thrown; `on_failure` gets what each threw.
@@ -78,7 +84,12 @@ class Announcer {
                        const std::function<void(const std::exception&)>& on_failure) const;
 
  private:
-  std::vector<Observer*> by_event_[TENON_EVENT_COUNT];
+  struct Listener {
+    Observer* observer;
+    Stage stage;
+  };
+  StageTimes& times_;
+  std::vector<Listener> by_event_[TENON_EVENT_COUNT];
 };
 
 }  // namespace tenon::pipeline

@@ -92,7 +92,7 @@ LearningRateSearch search_learning_rate(Training& training, double first, double
         step.add(batch, {true, i, batches.epoch(), 0, 1, training.plan->run.seed});
       }
       step.finish({rate}, /*with_norm=*/false);
-      step.readback().drain();
+      step.drain();
     } catch (const support::Error& error) {
       if (error.kind() != support::ErrorKind::non_finite) throw;
       search.diverged = true;

@@ -92,7 +92,7 @@ OverfitReport overfit(Training& training, int64_t steps, double threshold) {
     report.samples = batch.size;
     step.add(batch, position);
     step.finish({training.plan->optimizer.lr}, /*with_norm=*/false);
-    step.readback().drain();
+    step.drain();
     report.last_loss = meter.total();
     if (report.steps == 1) report.first_loss = report.last_loss;
     report.lowest_loss = std::min(report.lowest_loss, report.last_loss);

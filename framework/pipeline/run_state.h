@@ -25,6 +25,7 @@ struct RunState {
   int64_t samples_in_epoch = 0;                                 // seen in this epoch
   bool is_epoch_complete = false;                               // all its batches were seen
   double time_s = 0;                                            // since run_start
+  double data_wait_s = 0;                                       // of it, waiting for batches
   double learning_rate = 0;                                     // of the step just done or about to be
   double step_loss = std::numeric_limits<double>::quiet_NaN();  // the sum of losses of the last step done
   int64_t host_waits = 0;                                       // so far: times the training waited for the device

@@ -41,7 +41,7 @@ class Loop {
        const Checkpoint* resumed)
       : training_(training),
         observers_(observers),
-        announcer_(observers),
+        announcer_(observers, training.times = StageTimes()),
         recorder_(recorder),
         signals_(signals),
         resumed_(resumed),
@@ -86,6 +86,7 @@ class Loop {
     report_.state = state_;
     report_.state.read_epoch_loss = nullptr;  // it points into this loop
     if (loop_.best && !loop_.best->best().empty()) report_.best = loop_.best->best().front();
+    report_.stages = training_.times.list();
     return std::move(report_);
   }
 
@@ -106,12 +107,12 @@ class Loop {
 
   // After the checkpoint that load_state() was from, in its epoch, unless that had ended.
   void go_on() {
-    recorder_.record(LineKind::checkpoint, state_, {});
+    record(LineKind::checkpoint, {});
     announce(Event::checkpoint_after);
     loop_.checkpoint_due.restart(now());
     take_stop();
     if (state_.epoch == 0 || loop_.has_epoch_ended) return;
-    use_parameters_of_epoch();
+    use_what_epoch_has();
     // Another number of ranks has another number of batches.
     if (state_.is_epoch_complete) loop_.batches_in_epoch = training_.train->feed.batches();
     training_.train->feed.start(state_.epoch, loop_.batches_in_epoch, loop_.skipped_in_epoch);
@@ -126,13 +127,15 @@ class Loop {
     loop_.has_epoch_ended = false;
     loop_.batches_in_epoch = 0;
     loop_.epoch_meter.reset();
-    use_parameters_of_epoch();
+    use_what_epoch_has();
     announce(Event::epoch_start);
     training_.train->feed.start(state_.epoch);
     finish_epoch();
   }
 
-  void use_parameters_of_epoch() {
+  // Its data, and the parameters that train in it.
+  void use_what_epoch_has() {
+    training_.use_data_of_epoch(state_.epoch);
     training_.optimizer->start_epoch(state_.epoch);
     step_.start_epoch();
   }
@@ -142,7 +145,7 @@ class Loop {
     data::Feed& feed = training_.train->feed;
     while (loop_.batches_in_epoch < feed.batches() && !is_over()) {
       is_between_steps_ = !step_.has_batches();
-      const data::Batch* batch = feed.next();  // null where other ranks alone have a share
+      const data::Batch* batch = next_batch(feed);  // null where other ranks alone have a share
       is_between_steps_ = false;
       state_.is_epoch_complete = ++loop_.batches_in_epoch == feed.batches();
       const bool is_last = loop_.batches_in_epoch % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
@@ -158,6 +161,11 @@ class Loop {
       after_step();
     }
     end_epoch();
+  }
+
+  const data::Batch* next_batch(data::Feed& feed) {
+    const InStage stage(training_.times, Stage::data);
+    return feed.next();
   }
 
   void add_to_step(const data::Batch& batch, bool is_last) {
@@ -200,6 +208,7 @@ class Loop {
   bool settle() {
     step_samples_ = 0;
     if (!training_.group) return step_.has_batches();
+    const InStage stage(training_.times, Stage::processes);
     agreement_.settle();
     const int64_t samples = agreement_.agreed().samples;
     state_.samples_in_epoch += samples;
@@ -210,6 +219,7 @@ class Loop {
   // On what has been asked for since, where all ranks have come to the same place anyway.
   void agree_now() {
     if (!training_.group) return;
+    const InStage stage(training_.times, Stage::processes);
     agreement_.agree_now(ballot());
     forget_requests();
   }
@@ -241,7 +251,9 @@ class Loop {
     const double passed =
         static_cast<double>(start.unit == config::Period::Unit::epochs ? state_.epoch - 1 : state_.step - 1);
     const bool has_begun = start.unit == config::Period::Unit::never || passed >= start.count;
-    if (loop_.average_due->now(state_, now()) && has_begun) training_.average->update();
+    if (!loop_.average_due->now(state_, now()) || !has_begun) return;
+    const InStage stage(training_.times, Stage::optimizer);
+    training_.average->update();
   }
 
   // What happens at its times. Each stage may be asked for by the observers of an earlier one.
@@ -249,7 +261,7 @@ class Loop {
     const bool logs = loop_.log_due.now(state_, now());
     if (logs || asked().log) log();
     if (state_.is_epoch_complete) {
-      step_.readback().drain();
+      step_.drain();
       refuse_empty_epoch();
       const NamedFigures figures = epoch_figures();
       remember(figures);
@@ -279,20 +291,21 @@ class Loop {
 
   void log() {
     verdict_.log = agreement_.agreed().log = false;
-    step_.readback().drain();
+    step_.drain();
     NamedFigures figures = loop_.figures(loop_.log_meter);
     loop_.log_meter.reset();
     remember(figures);
     announce(Event::log);
     take_scalars(figures);
-    recorder_.record(LineKind::step, state_, figures);
+    record(LineKind::step, figures);
     loop_.log_due.restart(now());
   }
 
   // All sets, and then one validation_end, so that an observer of it sees the figures of all. A signal ends it without.
   void validate() {
+    const InStage stage(training_.times, Stage::validation);
     verdict_.evaluate = agreement_.agreed().evaluate = false;
-    step_.readback().drain();
+    step_.drain();
     const AveragedWeights averaged(training_.average.get());
     std::vector<NamedFigures> lines;
     for (const auto& data : training_.validation) {
@@ -320,7 +333,7 @@ class Loop {
     announce(Event::validation_end);
     take_scalars(lines.back());
     for (const NamedFigures& line : lines) {
-      recorder_.record(LineKind::validation, state_, line);
+      record(LineKind::validation, line);
       // All ranks have the same figures, and come to the same.
       if (loop_.best && loop_.best->observe(line, state_.step)) is_best_unsaved_ = true;
     }
@@ -336,9 +349,10 @@ class Loop {
   }
 
   void save_checkpoint() {
+    const InStage stage(training_.times, Stage::checkpoint);
     verdict_.save = agreement_.agreed().save = is_best_unsaved_ = false;
     signals_.save.store(false, std::memory_order_relaxed);
-    step_.readback().drain();
+    step_.drain();
     const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
     if (!bad.empty())
       throw support::Error(support::ErrorKind::non_finite,
@@ -358,7 +372,7 @@ class Loop {
       first_then_others([&] { recorder_.save_checkpoint(state_, training_.model.tensors(), saved); });
     }
     loop_.last_saved_step = state_.step;
-    recorder_.record(LineKind::checkpoint, state_, {});
+    record(LineKind::checkpoint, {});
     announce(Event::checkpoint_after);
     agree_now();  // that it has been written
     loop_.checkpoint_due.restart(now());
@@ -392,12 +406,12 @@ class Loop {
   void save_after_failure() noexcept {
     if (is_updating_ || loop_.last_saved_step >= state_.step || state_.step == 0) return;
     try {
-      if (is_between_steps_) step_.readback().drain();
+      if (is_between_steps_) step_.drain();
       const SavedState saved = is_between_steps_ && !training_.group ? save_state() : SavedState();
       const AveragedWeights averaged(training_.average.get());
       if (!find_non_finite(training_.model.tensors(), /*only_trainable=*/false).empty()) return;
       recorder_.save_checkpoint(state_, training_.model.tensors(), saved);
-      recorder_.record(LineKind::checkpoint, state_, {});
+      record(LineKind::checkpoint, {});
     } catch (const std::exception& error) {
       support::log_warning(std::string("no checkpoint of the failed run: ") + error.what());
     }
@@ -413,13 +427,13 @@ class Loop {
 
   // An epoch that a stop cut short has no line: it would read like that of a whole one.
   void end_epoch() {
-    step_.readback().drain();
+    step_.drain();
     NamedFigures figures = epoch_figures();
     remember(figures);
     announce(Event::epoch_end);
     if (state_.is_epoch_complete || !stopping_) {
       take_scalars(figures);
-      recorder_.record(LineKind::epoch, state_, figures);
+      record(LineKind::epoch, figures);
     }
     agree_now();
     take_stop();
@@ -498,6 +512,7 @@ class Loop {
 
   void update_time() {
     state_.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    state_.data_wait_s = training_.times.seconds(Stage::data);
   }
 
   // By the clock of all ranks.
@@ -511,6 +526,11 @@ class Loop {
   void announce_to_all(Event event) {
     announcer_.announce_to_all(event, state_, verdict_,
                                [](const std::exception& error) { support::log_warning(error.what()); });
+  }
+
+  void record(LineKind kind, const NamedFigures& figures) {
+    const InStage stage(training_.times, Stage::history);
+    recorder_.record(kind, state_, figures);
   }
 
   void remember(const NamedFigures& figures) {
@@ -529,7 +549,7 @@ class Loop {
     if (verdict_.scalars.empty()) return;
     NamedFigures figures;
     take_scalars(figures);
-    recorder_.record(LineKind::step, state_, figures);
+    record(LineKind::step, figures);
   }
 
   plugins::RunPosition position() const {

@@ -10,12 +10,14 @@
 #include "framework/pipeline/events.h"
 #include "framework/pipeline/recorder.h"
 #include "framework/pipeline/saved_state.h"
+#include "framework/pipeline/stage_times.h"
 #include "framework/pipeline/training.h"
 
 namespace tenon::pipeline {
 
 struct RunReport {
   enum class End { finished, stopped } end = End::finished;
+  std::vector<StageSeconds> stages;       // where the time of this process's training thread went
   std::string reason;                     // of a stop
   int signal = 0;                         // that asked for the stop; 0: none did
   RunState state;                         // at the end

@@ -129,12 +129,16 @@ void TrainStep::add(const data::Batch& batch, plugins::RunPosition position, boo
   position.part = static_cast<uint32_t>(readings_.size());
   DataFlow& data = *training_.train;
   if (reducer_ && is_last) reducer_->prepare_forward();
+  InStage stage(training_.times, Stage::transfer);
   Flow flow = data.to_flow(batch, /*training=*/true);
+  stage.next(Stage::forward);
   run_model(training_, data, flow, position);
   announce_(Event::forward_end);
+  stage.next(Stage::losses);
   const std::vector<plugins::Loss::Result> results = compute_losses(training_, data, flow, position);
   readings_.emplace_back(results);
   announce_(Event::loss_end);
+  stage.next(Stage::backward);
   if (training_.group) {
     add_to_sums(results);
     if (is_last) {
@@ -209,6 +213,7 @@ void TrainStep::start_sums() {
 }
 
 void TrainStep::take_sums() {
+  const InStage stage(training_.times, Stage::processes);
   pending_sums_.wait();
   groups_.set_totals(all_sums_, sums_);
 }
@@ -234,7 +239,9 @@ void TrainStep::run_backward(const at::Tensor& total, bool keep_graph) {
     if (reduces_) reducer_->finish_backward(&error);
     throw;
   }
-  if (reduces_) reducer_->finish_backward(nullptr);
+  if (!reduces_) return;
+  const InStage stage(training_.times, Stage::processes);
+  reducer_->finish_backward(nullptr);
 }
 
 // On the device, for the host hears of it later.
@@ -246,6 +253,7 @@ void TrainStep::note_non_finite(const at::Tensor& numbers) {
 // What the ranks have to have in common before the update.
 void TrainStep::synchronize() {
   if (!training_.group) return;
+  const InStage stage(training_.times, Stage::processes);
   take_sums();
   // Where one rank's loss is not finite, no rank's weights may change.
   if (!readback_.is_immediate()) note_non_finite(all_sums_);
@@ -254,6 +262,7 @@ void TrainStep::synchronize() {
 
 void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
   const config::TrainSection& plan = training_.plan->train;
+  const InStage stage(training_.times, Stage::optimizer);
   synchronize();
   check_gradients();
   announce_(Event::grads_ready);
@@ -336,6 +345,11 @@ bool TrainStep::is_finite(const StepFigures& figures, const Gradients::Magnitude
                   after);
 }
 
+void TrainStep::drain() {
+  const InStage stage(training_.times, Stage::device);
+  readback_.drain();
+}
+
 void TrainStep::update(const optimization::StepRates& rates) {
   announce_(Event::optimizer_before);
   if (groups_.has_gradient() && !was_skipped_)
@@ -344,7 +358,7 @@ void TrainStep::update(const optimization::StepRates& rates) {
   training_.optimizer->zero_grad();
   gradients_.release();
   // Who goes on after a step that was skipped has to know of it before the next: counters and schedule stand still.
-  if (may_skip_) readback_.drain();
+  if (may_skip_) drain();
   if (was_skipped_) found_.zero_();
   skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
   was_skipped_ = false;

@@ -58,7 +58,8 @@ class TrainStep {
   // Throws Error(non_finite), here or in a later call, naming the step and the loss or the first parameter.
   void finish(const optimization::StepRates& rates, bool with_norm);
 
-  Readback& readback() { return readback_; }
+  const Readback& readback() const { return readback_; }
+  void drain();  // the readback: the figures of all steps are delivered
 
  private:
   // The buckets of a reducer, and the names of its parameters.

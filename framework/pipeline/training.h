@@ -15,6 +15,7 @@
 #include "framework/optimization/weight_average.h"
 #include "framework/pipeline/batch_transforms.h"
 #include "framework/pipeline/connections.h"
+#include "framework/pipeline/stage_times.h"
 #include "framework/plugins/callback.h"
 #include "framework/plugins/catalogue.h"
 #include "framework/plugins/loss.h"
@@ -53,6 +54,12 @@ struct DataFlow {
   std::vector<Wiring> metrics;  // empty for the training data
 };
 
+// The training data from an epoch on.
+struct LaterData {
+  int64_t at_epoch;
+  std::unique_ptr<DataFlow> flow;
+};
+
 // Whose best checkpoints are kept.
 struct Monitor {
   std::string figure;  // of a validation, by its name in the history
@@ -67,7 +74,8 @@ struct Training {
   std::vector<plugins::Metric> metrics;
   std::vector<std::vector<std::string>> figure_names;  // of each metric's figures, without the data's name
   std::vector<plugins::Callback> callbacks;
-  std::unique_ptr<DataFlow> train;
+  std::unique_ptr<DataFlow> train;  // of the epoch in hand, see use_data_of_epoch()
+  std::vector<LaterData> later_train;
   std::vector<std::unique_ptr<DataFlow>> validation;
   int64_t total_steps;
   int64_t steps_per_epoch;  // of train.accumulate batches each, the last of those that are left
@@ -80,6 +88,10 @@ struct Training {
   std::optional<Monitor> monitor = {};                        // none: the newest checkpoints alone are kept
   size_t readback_lag = 0;                                    // for tests, see Readback
   distributed::ProcessGroup* group = nullptr;                 // null: one process alone
+  StageTimes times = {};                                      // of train()
+
+  // Turns `train` into that of this epoch. What it was before is gone with its threads and memory. Between two passes.
+  void use_data_of_epoch(int64_t epoch);
 
   // Whether a step that is not finite is passed over.
   bool may_skip_steps() const { return scaler || plan->train.non_finite == config::NonFinite::skip; }

@@ -52,8 +52,10 @@ TEST_CASE("killed at any moment, every checkpoint that is there is whole and lat
   std::mt19937 random(5);
   int64_t last_step = 0;
   int leftovers = 0;
-  for (int round = 0; round < 40; ++round) {
-    write_until_killed(scratch.path(), last_step + 1, typical * (random() % 300) / 100);
+  // More rounds, and longer ones, where a busy machine let none come to its end, or none be interrupted.
+  const auto is_enough = [&](int round) { return round >= 40 && last_step > 0 && leftovers > 0; };
+  for (int round = 0; !is_enough(round) && round < 400; ++round) {
+    write_until_killed(scratch.path(), last_step + 1, typical * (random() % 300) * (1 + round / 40) / 100);
     for (const auto& name : list_names(scratch.path())) {
       if (name.starts_with('.')) ++leftovers;
       if (name.starts_with("step-")) CHECK_NOTHROW(verify_checkpoint(scratch / name));

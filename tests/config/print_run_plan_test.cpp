@@ -155,6 +155,8 @@ TEST_CASE("a printed plan read from elsewhere is the same plan") {
        "'a b.so'='E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855'}"},
       {"model={use='mlp', params={hidden=[]}, inputs={features='data.image'}}"},
       {"data.train={use='image_folder', params={path='images', image_size=32}}"},
+      {"data.train={use='image_folder', params={path='images'}, change=[{at_epoch=3, params={image_size=32}}, "
+       "{at_epoch=7, params={image_size=48, path='others'}}]}"},
       {"data.validation={b={use='digits'}, 'a.c d'={use='digits', params={split='test'}}}"},
       {"data.validation={b={use='digits', subset='0.5%'}, c={use='digits', subset='33.333333%-66.666666%'}}"},
       {"data.limit_batches=7", "data.validation_limit_batches=3", "data.subset_seed=9223372036854775807",

@@ -126,6 +126,24 @@ TEST_CASE("relative paths start from the run file's folder, and output_dir from 
   CHECK(plan.run.output_dir == std::filesystem::current_path().parent_path() / "runs");
 }
 
+TEST_CASE("a change of the training data keeps what it does not give") {
+  const RunPlan plan =
+      plan_of(kShortRunFile, {"data.train={use='image_folder', subset='50%', params={path='images', image_size=16}, "
+                              "change=[{at_epoch=3, params={image_size=32}}, {at_epoch=4, params={path='others'}}]}"});
+  REQUIRE(plan.data.later_train.size() == 2);
+  const LaterDataset& first = plan.data.later_train[0];
+  CHECK(first.at_epoch == 3);
+  CHECK(first.name == "train");
+  CHECK(to_string(first.subset) == "50%");
+  CHECK(param<int64_t>(first, "image_size") == 32);
+  CHECK(param<std::string>(first, "path") == (kFolder / "images").string());
+  CHECK(first.changed == Values{{"image_size", int64_t{32}}});
+  const LaterDataset& second = plan.data.later_train[1];
+  CHECK(second.at_epoch == 4);
+  CHECK(param<int64_t>(second, "image_size") == 32);
+  CHECK(param<std::string>(second, "path") == (kFolder / "others").string());
+}
+
 TEST_CASE("the plugin directories of the command line come before those of the file, each once") {
   const auto file = write_run_file(std::string(kShortRunFile) + "[plugins]\npaths = [\"/opt/p\", \"/opt/q\"]\n");
   const RunPlan plan = resolve_run_plan(read_run_config(file, {}, {"mine/../built", "/opt/q"}), StubSchemas());

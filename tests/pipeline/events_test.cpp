@@ -131,7 +131,8 @@ TEST_CASE("observers are told by priority, then in the order they were added") {
   Named late("c", 5, told);
   Named first("a", -1, told);
   Named second("b", 5, told);
-  const Announcer announcer({&late, &first, &second});
+  StageTimes times;
+  const Announcer announcer({&late, &first, &second}, times);
   Verdict verdict;
   announcer.announce(Event::log, {}, verdict);
   announcer.announce(Event::step_end, {}, verdict);  // nobody wants it

@@ -50,6 +50,7 @@ may_see packing support config plugins data artifacts
 may_see callbacks support config plugins framework/pipeline/events.h framework/pipeline/run_state.h
 may_see cuda support config
 may_see validation support config plugins
+may_see profiling support config plugins data artifacts pipeline
 may_see pipeline support config plugins data distributed precision optimization artifacts
 
 while IFS= read -r line; do

@@ -1,0 +1,73 @@
+#include "framework/profiling/operator_trace.h"
+
+#include <torch/csrc/autograd/profiler_kineto.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "framework/support/error.h"
+
+namespace tenon::profiling {
+
+namespace {
+
+namespace profiler = torch::autograd::profiler;
+using torch::profiler::impl::ActivityType;
+using torch::profiler::impl::ProfilerConfig;
+using torch::profiler::impl::ProfilerState;
+
+// The profiler writes to a file alone.
+class ScratchFile {
+ public:
+  ScratchFile() : path_((std::filesystem::temp_directory_path() / "tenon-trace-XXXXXX").string()) {
+    if (!mkdtemp(path_.data()))
+      throw support::Error(support::ErrorKind::internal, path_ + ": cannot be made: " + std::strerror(errno));
+  }
+  ~ScratchFile() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  std::string path() const { return path_ + "/operators.json"; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+OperatorTrace::OperatorTrace(const c10::Device& device) {
+  std::set<ActivityType> activities{ActivityType::CPU};
+  if (device.is_cuda()) activities.insert(ActivityType::CUDA);
+  // It calls it an error that there is no CUDA device. The user's own level stays.
+  if (device.is_cpu()) setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0);
+  const ProfilerConfig config(ProfilerState::KINETO, /*report_input_shapes=*/true);
+  profiler::prepareProfiler(config, activities);
+  profiler::enableProfiler(config, activities);
+}
+
+OperatorTrace::~OperatorTrace() {
+  if (is_on_) profiler::disableProfiler();
+}
+
+std::string OperatorTrace::stop() {
+  is_on_ = false;
+  const auto result = profiler::disableProfiler();
+  const ScratchFile file;
+  result->save(file.path());
+  std::ifstream stream(file.path(), std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(stream), {});
+  if (text.empty())
+    throw support::Error(support::ErrorKind::internal,
+                         file.path() + ": LibTorch's profiler wrote nothing there; expected room on that disk");
+  return text;
+}
+
+}  // namespace tenon::profiling

@@ -1,0 +1,197 @@
+#include "framework/profiling/profile_model.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "framework/pipeline/compute_losses.h"
+#include "framework/pipeline/train_step.h"
+#include "framework/profiling/memory_watch.h"
+#include "framework/support/error.h"
+
+namespace tenon::profiling {
+
+namespace {
+
+// Until caches are filled and libraries have chosen their algorithms.
+constexpr int64_t kWarmUp = 3;
+
+std::string module_of(const std::string& tensor) {
+  const size_t dot = tensor.rfind('.');
+  return dot == tensor.npos ? "" : tensor.substr(0, dot);
+}
+
+bool is_within(const std::string& module, const std::string& outer) {
+  return outer.empty() || module == outer || module.starts_with(outer + ".");
+}
+
+// One that has no tensors of its own stands before those within it.
+ModuleProfile& find_module(std::vector<ModuleProfile>& modules, const std::string& name) {
+  const auto found = std::ranges::find(modules, name, &ModuleProfile::name);
+  if (found != modules.end()) return *found;
+  const auto within = std::ranges::find_if(modules, [&](const auto& module) { return is_within(module.name, name); });
+  return *modules.insert(within, {name});
+}
+
+// Tied tensors are counted once, under their first name.
+std::vector<ModuleProfile> list_modules(const std::vector<plugins::NamedTensor>& tensors) {
+  std::vector<ModuleProfile> modules;
+  for (auto named = tensors.begin(); named != tensors.end(); ++named) {
+    const bool is_tied =
+        std::any_of(tensors.begin(), named, [&](const auto& other) { return other.tensor.is_same(named->tensor); });
+    if (is_tied) continue;
+    const std::string name = module_of(named->name);
+    auto module = std::ranges::find(modules, name, &ModuleProfile::name);
+    if (module == modules.end()) module = modules.insert(modules.end(), {name});
+    module->bytes += static_cast<int64_t>(named->tensor.nbytes());
+    if (named->trainable) module->parameters += named->tensor.numel();
+  }
+  return modules;
+}
+
+void add(const ModuleProfile& module, ModuleProfile& sum) {
+  sum.parameters += module.parameters;
+  sum.bytes += module.bytes;
+  sum.macs += module.macs;
+  sum.seconds += module.seconds;
+}
+
+class Profiler {
+ public:
+  explicit Profiler(pipeline::Training& training)
+      : training_(training),
+        batch_(read_first_batch(training)),
+        step_(
+            training, [](pipeline::Event) {}, [](const pipeline::StepFigures&) {}) {
+    training.optimizer->start_epoch(1);
+    step_.start_epoch();
+  }
+
+  ModelProfile run(int64_t repeats) {
+    ModelProfile profile;
+    profile.batch_size = batch_.size;
+    describe_inputs(profile);
+    look_at_evaluation(profile);
+    look_at_step(profile);
+    profile.evaluation = time_repeated(training_.device, kWarmUp, repeats, [this] { evaluate(); });
+    profile.step = time_repeated(training_.device, kWarmUp, repeats, [this] {
+      add_batch();
+      finish_step();
+    });
+    return profile;
+  }
+
+ private:
+  static const data::Batch& read_first_batch(pipeline::Training& training) {
+    training.train->feed.start(1);
+    const data::Batch* batch = training.train->feed.next();
+    if (!batch || batch->size == 0)
+      throw support::Error(support::ErrorKind::data,
+                           training.plan->data.train.place + ": the first batch has no sample that can be read");
+    return *batch;
+  }
+
+  pipeline::Flow make_flow(bool trains) { return training_.train->to_flow(batch_, trains); }
+
+  plugins::RunPosition position(bool trains) const {
+    plugins::RunPosition position{trains, steps_, 1, 0, 1, training_.plan->run.seed};
+    position.checkpoints_activations = trains && training_.plan->train.activation_checkpointing;
+    return position;
+  }
+
+  void describe_inputs(ModelProfile& profile) {
+    evaluated_ = make_flow(/*trains=*/false);
+    const std::vector<at::Tensor> inputs = training_.train->model.front().gather(evaluated_);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      profile.inputs.emplace_back(training_.model.inputs()[i].name, inputs[i].sizes().vec());
+  }
+
+  void evaluate() {
+    const torch::NoGradGuard no_grad;
+    pipeline::run_model(training_, *training_.train, evaluated_, position(false));
+    evaluated_.outputs.clear();
+  }
+
+  void add_batch() { step_.add(batch_, position(true)); }
+
+  void finish_step() {
+    step_.finish({training_.plan->optimizer.lr}, /*with_norm=*/false);
+    step_.drain();
+    ++steps_;
+  }
+
+  void look_at_evaluation(ModelProfile& profile) {
+    evaluate();  // what is made once is not the model's everyday
+    {
+      const OperatorLog log(training_.model.tensors());
+      evaluate();
+      std::vector<LoggedOperator> operators = log.operators();
+      complete_modules(operators);
+      profile.modules = list_modules(training_.model.tensors());
+      for (const LoggedOperator& logged : operators) {
+        ModuleProfile& module = find_module(profile.modules, logged.module);
+        module.macs += logged.macs;
+        module.seconds += logged.seconds;
+      }
+      for (const ModuleProfile& module : profile.modules) add(module, profile.total);
+      profile.uncounted = log.uncounted();
+    }
+    const MemoryWatch watch(training_.device);
+    evaluate();
+    profile.evaluation_peak_bytes = watch.peak();
+  }
+
+  void look_at_step(ModelProfile& profile) {
+    {
+      const MemoryWatch watch(training_.device);
+      pipeline::Flow flow = make_flow(/*trains=*/true);
+      const int64_t before = watch.held();
+      pipeline::run_model(training_, *training_.train, flow, position(true));
+      const auto losses = pipeline::compute_losses(training_, *training_.train, flow, position(true));
+      profile.kept_for_backward = watch.held() - before;
+    }
+    {
+      const MemoryWatch watch(training_.device);
+      add_batch();
+      finish_step();
+      profile.state_bytes = watch.held();
+    }
+    {
+      const OperatorLog log(training_.model.tensors());
+      add_batch();
+      profile.step_macs = log.macs();
+      profile.uncounted.insert(log.uncounted().begin(), log.uncounted().end());
+    }
+    finish_step();
+    const MemoryWatch watch(training_.device);
+    add_batch();
+    finish_step();
+    profile.step_peak_bytes = watch.peak();
+  }
+
+  pipeline::Training& training_;
+  const data::Batch& batch_;
+  pipeline::TrainStep step_;
+  pipeline::Flow evaluated_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace
+
+std::vector<ModuleProfile> group_modules(const std::vector<ModuleProfile>& modules, size_t depth) {
+  std::vector<ModuleProfile> groups;
+  for (const ModuleProfile& module : modules) {
+    size_t end = 0;
+    for (size_t parts = 0; parts < depth && end < module.name.size(); ++parts)
+      end = std::min(module.name.find('.', end + 1), module.name.size());
+    const std::string name = module.name.substr(0, end);
+    auto group = std::ranges::find(groups, name, &ModuleProfile::name);
+    if (group == groups.end()) group = groups.insert(groups.end(), {name});
+    add(module, *group);
+  }
+  return groups;
+}
+
+ModelProfile profile_model(pipeline::Training& training, int64_t repeats) { return Profiler(training).run(repeats); }
+
+}  // namespace tenon::profiling

@@ -1,0 +1,97 @@
+#include "framework/pipeline/stage_times.h"
+
+#include <thread>
+
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+namespace {
+
+using Clock = StageTimes::Clock;
+
+double seconds_of(const std::vector<StageSeconds>& stages, const std::string& name) {
+  for (const StageSeconds& stage : stages)
+    if (stage.name == name) return stage.seconds;
+  return 0;
+}
+
+// Until the clock has moved: no test depends on how far.
+void pass_time() {
+  const Clock::time_point start = Clock::now();
+  while (Clock::now() - start < std::chrono::microseconds(50)) std::this_thread::yield();
+}
+
+class Sleeper final : public Observer {
+ public:
+  bool wants(Event event) const override { return event == Event::step_end; }
+  std::string name() const override { return "callback sleeper"; }
+  void on_event(Event, const RunState&, Verdict&) override { pass_time(); }
+};
+
+}  // namespace
+
+TEST_CASE("the time is always one stage's, and all of it is somebody's") {
+  const Clock::time_point start = Clock::now();
+  StageTimes times;
+  const Stage callback = times.add("callback mine");
+  {
+    const InStage validation(times, Stage::validation);
+    pass_time();
+    {
+      const InStage data(times, callback);
+      pass_time();
+    }
+    pass_time();
+  }
+  const std::vector<StageSeconds> stages = times.list();
+  const double whole = std::chrono::duration<double>(Clock::now() - start).count();
+  CHECK(seconds_of(stages, "validation") >= 100e-6);
+  CHECK(seconds_of(stages, "callback mine") >= 50e-6);
+  CHECK(seconds_of(stages, "checkpoint") == 0);
+  double sum = 0;
+  for (const StageSeconds& stage : stages) sum += stage.seconds;
+  CHECK(sum <= whole);
+  CHECK(times.seconds(Stage::validation) == seconds_of(stages, "validation"));
+}
+
+TEST_CASE("stages of one name are one") {
+  StageTimes times;
+  for (int i = 0; i < 2; ++i) {
+    const InStage stage(times, times.add("callback throughput"));
+    pass_time();
+  }
+  const std::vector<StageSeconds> stages = times.list();
+  CHECK(seconds_of(stages, "callback throughput") >= 100e-6);
+  CHECK(std::ranges::count(stages, "callback throughput", &StageSeconds::name) == 1);
+}
+
+TEST_CASE("a run tells every stage that it went through by its name") {
+  BuiltRun run({{"log.every=\"1 step\"", "train.average={use=\"ema\"}"}});
+  Sleeper sleeper;
+  const RunReport report = run.train({&sleeper});
+  for (const char* name : {"data", "transfer", "forward", "losses", "backward", "optimizer", "validation", "checkpoint",
+                           "history", "callback sleeper"}) {
+    CAPTURE(name);
+    CHECK(seconds_of(report.stages, name) > 0);
+  }
+  CHECK(seconds_of(report.stages, "callback sleeper") >= 50e-6 * static_cast<double>(report.state.step));
+  CHECK(report.state.data_wait_s > 0);
+  CHECK(report.state.data_wait_s <= report.state.time_s);
+}
+
+TEST_CASE("advice is for the stage that takes much, where that is not the model itself") {
+  const auto advise_on = [](const std::string& stage, double seconds) {
+    return advise({{"forward", 10 - seconds}, {stage, seconds}}, 2);
+  };
+  CHECK(advise_on("data", 1) == "");
+  CHECK(advise_on("data", 4).find("waited for data 40 % of the time: raise data.workers (2)") != std::string::npos);
+  CHECK(advise_on("validation", 4).find("raise validation.every") != std::string::npos);
+  CHECK(advise_on("checkpoint", 4).find("raise checkpoint.every") != std::string::npos);
+  CHECK(advise_on("history", 4).find("raise log.every") != std::string::npos);
+  CHECK(advise_on("processes", 4).find("raise data.batch_size") != std::string::npos);
+  CHECK(advise_on("callback slow", 4).find("the callback slow took 40 % of the time") != std::string::npos);
+  CHECK(advise_on("backward", 9) == "");
+  CHECK(advise({}, 2) == "");
+}
