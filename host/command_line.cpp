@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <initializer_list>
 #include <sstream>
 #include <utility>
 
@@ -27,9 +28,9 @@ std::vector<std::string> option_names(const po::options_description& options) {
   throw Error(ErrorKind::configuration, "command line: " + what + "; expected " + expected + ", see host --help");
 }
 
-const std::vector<std::string> kCommands = {"evaluate",   "predict", "overfit",      "lr-find", "data",
-                                            "pack",       "plugins", "describe",     "note",    "validate",
-                                            "checkpoint", "export",  "verify-resume"};
+const std::vector<std::string> kCommands = {"evaluate",   "predict", "overfit",       "lr-find", "data",
+                                            "pack",       "plugins", "describe",      "note",    "validate",
+                                            "checkpoint", "export",  "verify-resume", "profile", "compare"};
 
 // Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
 void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
@@ -114,13 +115,22 @@ void put_run_file(const po::variables_map& given, CommandLine& line) {
   put_plugin_directories(given, line);
 }
 
+// What the commands on a run file have in common. `needed`: options besides, which `usage` shows.
+po::variables_map parse_on_run_file(CommandLine::Action action, po::options_description options, int argc,
+                                    const char* const* argv, CommandLine& line,
+                                    std::initializer_list<const char*> needed = {}, const std::string& usage = "") {
+  line.action = action;
+  add_run_file_options(options);
+  po::variables_map given = parse(argc - 1, argv + 1, options);
+  for (const char* option : needed)
+    if (!given.count(option)) refuse(std::string(argv[1]) + " has no --" + option, usage);
+  put_run_file(given, line);
+  return given;
+}
+
 CommandLine parse_data(int argc, const char* const* argv) {
   CommandLine line;
-  line.action = CommandLine::Action::data;
-  po::options_description options = make_data_options();
-  add_run_file_options(options);
-  const po::variables_map given = parse(argc - 1, argv + 1, options);
-  put_run_file(given, line);
+  const po::variables_map given = parse_on_run_file(CommandLine::Action::data, make_data_options(), argc, argv, line);
   if (given.count("json")) line.format = CommandLine::Format::json;
   if (given.count("sheet")) line.file = given["sheet"].as<std::string>();
   line.dataset = given["data"].as<std::string>();
@@ -164,14 +174,9 @@ uint64_t parse_size(const std::string& option, const std::string& text) {
 
 CommandLine parse_pack(int argc, const char* const* argv) {
   CommandLine line;
-  line.action = CommandLine::Action::pack;
-  po::options_description options = make_pack_options();
-  add_run_file_options(options);
-  const po::variables_map given = parse(argc - 1, argv + 1, options);
-  for (const char* needed : {"config", "data", "out"})
-    if (!given.count(needed))
-      refuse(std::string("pack has no --") + needed, "host pack --config FILE --data NAME --out DIR");
-  put_run_file(given, line);
+  const po::variables_map given =
+      parse_on_run_file(CommandLine::Action::pack, make_pack_options(), argc, argv, line, {"config", "data", "out"},
+                        "host pack --config FILE --data NAME --out DIR");
   line.dataset = given["data"].as<std::string>();
   line.output = given["out"].as<std::string>();
   line.shard_bytes = parse_size("--shard-bytes", given["shard-bytes"].as<std::string>());
@@ -185,11 +190,8 @@ CommandLine parse_pack(int argc, const char* const* argv) {
 
 CommandLine parse_evaluate(int argc, const char* const* argv) {
   CommandLine line;
-  line.action = CommandLine::Action::evaluate;
-  po::options_description options = make_evaluate_options();
-  add_run_file_options(options);
-  const po::variables_map given = parse(argc - 1, argv + 1, options);
-  put_run_file(given, line);
+  const po::variables_map given =
+      parse_on_run_file(CommandLine::Action::evaluate, make_evaluate_options(), argc, argv, line);
   line.checkpoint = given["checkpoint"].as<std::string>();
   line.dataset = given.count("data") ? given["data"].as<std::string>() : "";
   if (given.count("json")) line.format = CommandLine::Format::json;
@@ -207,14 +209,9 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 
 CommandLine parse_predict(int argc, const char* const* argv) {
   CommandLine line;
-  line.action = CommandLine::Action::predict;
-  po::options_description options = make_predict_options();
-  add_run_file_options(options);
-  const po::variables_map given = parse(argc - 1, argv + 1, options);
-  for (const char* needed : {"config", "data", "output"})
-    if (!given.count(needed))
-      refuse(std::string("predict has no --") + needed, "host predict --config FILE --data NAME --output FILE");
-  put_run_file(given, line);
+  const po::variables_map given =
+      parse_on_run_file(CommandLine::Action::predict, make_predict_options(), argc, argv, line,
+                        {"config", "data", "output"}, "host predict --config FILE --data NAME --output FILE");
   line.checkpoint = given["checkpoint"].as<std::string>();
   line.dataset = given["data"].as<std::string>();
   line.output = given["output"].as<std::string>();
@@ -226,11 +223,8 @@ CommandLine parse_predict(int argc, const char* const* argv) {
 
 CommandLine parse_overfit(int argc, const char* const* argv) {
   CommandLine line;
-  line.action = CommandLine::Action::overfit;
-  po::options_description options = make_overfit_options();
-  add_run_file_options(options);
-  const po::variables_map given = parse(argc - 1, argv + 1, options);
-  put_run_file(given, line);
+  const po::variables_map given =
+      parse_on_run_file(CommandLine::Action::overfit, make_overfit_options(), argc, argv, line);
   line.samples = given["samples"].as<int64_t>();
   line.steps = given["steps"].as<int64_t>();
   line.threshold = given["threshold"].as<double>();
@@ -241,11 +235,8 @@ CommandLine parse_overfit(int argc, const char* const* argv) {
 
 CommandLine parse_lr_find(int argc, const char* const* argv) {
   CommandLine line;
-  line.action = CommandLine::Action::find_learning_rate;
-  po::options_description options = make_lr_find_options();
-  add_run_file_options(options);
-  const po::variables_map given = parse(argc - 1, argv + 1, options);
-  put_run_file(given, line);
+  const po::variables_map given =
+      parse_on_run_file(CommandLine::Action::find_learning_rate, make_lr_find_options(), argc, argv, line);
   line.first_rate = given["from"].as<double>();
   line.last_rate = given["to"].as<double>();
   line.steps = given["steps"].as<int64_t>();
@@ -254,6 +245,42 @@ CommandLine parse_lr_find(int argc, const char* const* argv) {
     refuse("--from and --to are " + std::to_string(line.first_rate) + " and " + std::to_string(line.last_rate),
            "0 < from < to <= 1e6");
   if (line.steps < 2) refuse("--steps is " + std::to_string(line.steps), "at least 2");
+  return line;
+}
+
+CommandLine parse_profile(int argc, const char* const* argv) {
+  CommandLine line;
+  const po::variables_map given =
+      parse_on_run_file(CommandLine::Action::profile, make_profile_options(), argc, argv, line);
+  const auto read_count = [&](const std::string& option, int64_t& count) {
+    if (!given.count(option)) return;
+    count = given[option].as<int64_t>();
+    if (count < 1) refuse("--" + option + " is " + std::to_string(count), "at least 1");
+  };
+  read_count("batch-size", line.batch_size);
+  read_count("repeats", line.repeats);
+  read_count("depth", line.depth);
+  if (given.count("json")) line.format = CommandLine::Format::json;
+  return line;
+}
+
+CommandLine parse_compare(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::compare;
+  line.arguments.assign(argv, argv + argc);
+  int first_option = 2;
+  for (; first_option < argc && argv[first_option][0] != '-'; ++first_option)
+    line.configs.emplace_back(argv[first_option]);
+  if (line.configs.empty())
+    refuse("compare has no run file", "host compare FILE... [--vary KEY=VALUE,...] [--seeds N]");
+  const po::variables_map given = parse(argc - first_option + 1, argv + first_option - 1, make_compare_options());
+  if (given.count("set")) line.overrides = given["set"].as<std::vector<std::string>>();
+  if (given.count("vary")) line.varied = given["vary"].as<std::vector<std::string>>();
+  if (given.count("output")) line.output = given["output"].as<std::string>();
+  if (given.count("json")) line.format = CommandLine::Format::json;
+  line.seeds = given["seeds"].as<int64_t>();
+  if (line.seeds < 1) refuse("--seeds is " + std::to_string(line.seeds), "at least 1");
+  put_plugin_directories(given, line);
   return line;
 }
 
@@ -285,14 +312,9 @@ CommandLine parse_checkpoint(int argc, const char* const* argv) {
 
 CommandLine parse_export(int argc, const char* const* argv) {
   CommandLine line;
-  line.action = CommandLine::Action::export_weights;
-  po::options_description options = make_export_options();
-  add_run_file_options(options);
-  const po::variables_map given = parse(argc - 1, argv + 1, options);
-  for (const char* needed : {"config", "output"})
-    if (!given.count(needed))
-      refuse(std::string("export has no --") + needed, "host export --config FILE --output FILE");
-  put_run_file(given, line);
+  const po::variables_map given =
+      parse_on_run_file(CommandLine::Action::export_weights, make_export_options(), argc, argv, line,
+                        {"config", "output"}, "host export --config FILE --output FILE");
   line.checkpoint = given["checkpoint"].as<std::string>();
   line.output = given["output"].as<std::string>();
   line.dataset = given.count("data") ? given["data"].as<std::string>() : "";
@@ -325,12 +347,9 @@ void put_short_overrides(const po::variables_map& given, CommandLine& line) {
 
 CommandLine parse_verify_resume(int argc, const char* const* argv) {
   CommandLine line;
-  line.action = CommandLine::Action::verify_resume;
-  po::options_description options = make_verify_resume_options();
-  add_run_file_options(options);
-  const po::variables_map given = parse(argc - 1, argv + 1, options);
+  const po::variables_map given =
+      parse_on_run_file(CommandLine::Action::verify_resume, make_verify_resume_options(), argc, argv, line);
   line.arguments.assign(argv, argv + argc);
-  put_run_file(given, line);
   put_processes(given, line);
   line.steps = given["steps"].as<int64_t>();
   line.kills = given["kills"].as<int64_t>();
@@ -339,6 +358,21 @@ CommandLine parse_verify_resume(int argc, const char* const* argv) {
   if (line.steps < 4) refuse("--steps is " + std::to_string(line.steps), "at least 4");
   if (line.kills < 1) refuse("--kills is " + std::to_string(line.kills), "at least 1");
   return line;
+}
+
+// "steps=10..20"
+void put_trace(const po::variables_map& given, CommandLine& line) {
+  if (!given.count("trace")) return;
+  const std::string text = given["trace"].as<std::string>();
+  const char* const end = text.data() + text.size();
+  const std::string_view prefix = "steps=", dots = "..";
+  const char* at = text.starts_with(prefix) ? text.data() + prefix.size() : end;
+  auto read = std::from_chars(at, end, line.first_traced_step);
+  const bool has_dots = read.ec == std::errc() && std::string_view(read.ptr, end).starts_with(dots);
+  if (has_dots) read = std::from_chars(read.ptr + dots.size(), end, line.last_traced_step);
+  const bool is_range = has_dots && read.ec == std::errc() && read.ptr == end && line.first_traced_step >= 1 &&
+                        line.last_traced_step >= line.first_traced_step;
+  if (!is_range) refuse("--trace is \"" + text + "\"", "steps=FROM..TO such as steps=10..20, with 1 <= FROM <= TO");
 }
 
 // Without a command: training, or what there is to know before it.
@@ -356,6 +390,7 @@ CommandLine parse_run(int argc, const char* const* argv) {
     line.is_dry_run = given.count("dry-run") != 0;
     if (line.is_dry_run && given.count("check")) refuse("--check and --dry-run are both given; choose one");
     put_short_overrides(given, line);
+    put_trace(given, line);
     if (given.count("restarts")) line.restarts = given["restarts"].as<int64_t>();
     if (line.restarts < 0) refuse("--restarts is " + std::to_string(line.restarts), "0 or more");
     if (given.count("resume")) line.resume = given["resume"].as<std::string>();
@@ -391,6 +426,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (verb == "predict") return parse_predict(argc, argv);
   if (verb == "overfit") return parse_overfit(argc, argv);
   if (verb == "lr-find") return parse_lr_find(argc, argv);
+  if (verb == "profile") return parse_profile(argc, argv);
+  if (verb == "compare") return parse_compare(argc, argv);
   if (verb == "verify-resume") return parse_verify_resume(argc, argv);
   return parse_run(argc, argv);
 }

@@ -23,6 +23,8 @@ struct CommandLine {
     predict,
     overfit,
     find_learning_rate,
+    profile,
+    compare,
     verify_resume,
     show_checkpoint,
     verify_checkpoint,
@@ -53,18 +55,27 @@ struct CommandLine {
   int64_t samples = 0;      // of data: on the contact sheet; of overfit: that are trained on; at least 1
   int64_t steps = 0;        // of overfit: at most; of find_learning_rate: as many; of verify_resume: about
   double threshold = 0;     // of overfit: of the loss
+  int64_t batch_size = 0;   // of profile; 0: the run file's
+  int64_t repeats = 0;      // of profile, at least 1
+  int64_t depth = 0;        // of profile: parts of a module's name; 0: as many as there is room for
   double first_rate = 0;    // of find_learning_rate
   double last_rate = 0;     // of find_learning_rate
   bool is_dry_run = false;  // of train: one batch of everything, and nothing is kept
+  int64_t first_traced_step = 0;  // of train, from 1; 0: none is
+  int64_t last_traced_step = 0;
   std::string resume;       // of train: as find_checkpoint(); empty: a new run
-  int64_t restarts = 0;     // of train: after a process was lost, at most
-  int64_t processes = 0;    // of train and verify_resume: --processes, which is among the overrides too; 0: not given
+  std::vector<std::filesystem::path> configs;  // of compare, at least one
+  std::vector<std::string> varied;             // of compare: "train.precision=fp32,bf16"
+  int64_t seeds = 0;                           // of compare: runs of each variant, at least 1
+  int64_t restarts = 0;                        // of train: after a process was lost, at most
+  int64_t processes = 0;  // of train and verify_resume: --processes, which is among the overrides too; 0: not given
   std::vector<std::string> params;    // of validate: "model.mlp={ hidden = [64] }"
   std::string check;                  // of validate
   uint64_t seed = 0;                  // of validate; of verify_resume: of the kills
   int64_t kills = 0;                  // of verify_resume, in one run; at least 1
   double timeout_s = 0;               // of validate, of each check
-  std::filesystem::path output;       // of pack: the folder of the shards; of predict and export: the file
+  std::filesystem::path output;       // of pack: the folder of the shards; of compare: that of the runs, or empty; of
+                                      // predict and export: the file
   std::string dtype;                  // of export: "fp32", "fp16", "bf16"; empty: as the model has it
   uint64_t shard_bytes = 0;           // of pack; 0: any
   int64_t shard_samples = 0;          // of pack; 0: any

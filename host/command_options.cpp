@@ -38,6 +38,8 @@ po::options_description make_options() {
       "newest checkpoint), best (its best one), or the folder of a checkpoint or of a run");
   add("restarts", po::value<int64_t>()->value_name("N"),
       "where a process is killed, crashes or hangs, start all again from the newest checkpoint, N times at most");
+  add("trace", po::value<std::string>()->value_name("steps=FROM..TO"),
+      "write what happens when in these steps, the first of which is 1, into trace.json of the run's folder");
   add("dry-run",
       "one step, one batch of each validation and one checkpoint, in a folder that is removed: does it run?");
   add("help,h", "print this and stop");
@@ -136,6 +138,33 @@ po::options_description make_lr_find_options() {
   add("from", po::value<double>()->value_name("LR")->default_value(1e-7, "1e-7"), "the first learning rate");
   add("to", po::value<double>()->value_name("LR")->default_value(10, "10"), "the last one");
   add("steps", po::value<int64_t>()->value_name("N")->default_value(100), "how many steps lead from one to the other");
+  add("json", "print JSON");
+  return options;
+}
+
+po::options_description make_profile_options() {
+  po::options_description options("Options of profile, beside --config, --set and --plugin-dir", 100, 60);
+  auto add = options.add_options();
+  add("batch-size", po::value<int64_t>()->value_name("N"), "samples in the batch; data.batch_size without it");
+  add("repeats", po::value<int64_t>()->value_name("N")->default_value(20), "how many steps and evaluations are timed");
+  add("depth", po::value<int64_t>()->value_name("N"), "show modules by so many parts of their names");
+  add("json", "print JSON");
+  return options;
+}
+
+po::options_description make_compare_options() {
+  po::options_description options("Options of compare", 100, 60);
+  auto add = options.add_options();
+  add("vary", po::value<std::vector<std::string>>()->value_name("KEY=VALUE,...")->composing(),
+      "run each file with each of these values; may be repeated, for all combinations");
+  add("seeds", po::value<int64_t>()->value_name("N")->default_value(1),
+      "run each of them N times, from run.seed on upwards");
+  add("output", po::value<std::string>()->value_name("DIR"),
+      "the folder for the runs and the table; compare/<time> in run.output_dir without it");
+  add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
+      "override a key of all run files; may be repeated");
+  add("plugin-dir", po::value<std::vector<std::string>>()->value_name("DIR")->composing(),
+      "look for plugins here first; may be repeated");
   add("json", "print JSON");
   return options;
 }

@@ -29,6 +29,8 @@ po::options_description make_overfit_options();
 // Options of `host lr-find`.
 po::options_description make_lr_find_options();
 // Options of `host verify-resume`.
+po::options_description make_profile_options();
+po::options_description make_compare_options();
 po::options_description make_verify_resume_options();
 // Options of `host checkpoint`, which stand after its paths.
 po::options_description make_checkpoint_options();

@@ -10,6 +10,7 @@
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/command_line.h"
+#include "host/compare/compare_command.h"
 #include "host/diff_checkpoints_command.h"
 #include "host/evaluate_command.h"
 #include "host/export_command.h"
@@ -18,6 +19,7 @@
 #include "host/overfit_command.h"
 #include "host/pack_command.h"
 #include "host/predict_command.h"
+#include "host/profile_command.h"
 #include "host/run.h"
 #include "host/show_checkpoint_command.h"
 #include "host/show_data.h"
@@ -50,6 +52,8 @@ const char* name_for_one_process(Action action) {
     case Action::export_weights: return "export";
     case Action::overfit: return "overfit";
     case Action::find_learning_rate: return "lr-find";
+    case Action::profile: return "profile";
+    case Action::compare: return "compare";
     case Action::verify_resume: return "verify-resume";
     default: return nullptr;
   }
@@ -78,6 +82,8 @@ int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::predict) return tenon::host::predict(line);
   if (line.action == Action::overfit) return tenon::host::overfit(line);
   if (line.action == Action::find_learning_rate) return tenon::host::find_learning_rate(line);
+  if (line.action == Action::profile) return tenon::host::profile(line);
+  if (line.action == Action::compare) return tenon::host::compare(line);
   if (line.action == Action::verify_resume) return tenon::host::verify_resume(line);
   if (line.action == Action::validate) return tenon::host::validate(line);
   if (line.action == Action::export_weights) return tenon::host::export_weights(line);

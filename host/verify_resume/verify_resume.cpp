@@ -10,13 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "framework/artifacts/find_weights.h"
 #include "framework/config/value.h"
 #include "framework/distributed/signal_inbox.h"
 #include "framework/support/error.h"
 #include "host/open_run.h"
 #include "host/read_history.h"
 #include "host/temporary_folder.h"
-#include "host/verify_resume/child_run.h"
+#include "host/child_run.h"
 #include "host/verify_resume/choose_kills.h"
 #include "host/verify_resume/resume_reasons.h"
 #include "host/verify_resume/resume_verdict.h"
@@ -32,13 +33,10 @@ using support::ErrorKind;
 
 // The newest: one that was killed before its first checkpoint is not gone on with.
 fs::path find_run(const fs::path& output_dir, const std::string& name) {
-  std::error_code error;
-  fs::path newest;
-  for (const fs::directory_entry& entry : fs::directory_iterator(output_dir / name, error))
-    newest = std::max(newest, entry.path());
-  if (newest.empty())
+  const std::vector<fs::path> runs = artifacts::list_runs(output_dir, name);
+  if (runs.empty())
     throw Error(ErrorKind::internal, (output_dir / name).string() + ": has no run; expected what was just run");
-  return newest;
+  return runs.front();
 }
 
 std::vector<int64_t> find_saved_steps(const std::vector<artifacts::HistoryLine>& history) {

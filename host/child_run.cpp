@@ -1,4 +1,4 @@
-#include "host/verify_resume/child_run.h"
+#include "host/child_run.h"
 
 #include <poll.h>
 #include <sys/wait.h>

@@ -1,0 +1,143 @@
+#include "host/compare/compare_command.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/find_weights.h"
+#include "framework/artifacts/local_time.h"
+#include "framework/callbacks/progress.h"
+#include "framework/config/value.h"
+#include "framework/data/feed.h"
+#include "framework/distributed/signal_inbox.h"
+#include "framework/support/error.h"
+#include "host/child_run.h"
+#include "host/compare/comparison_table.h"
+#include "host/compare/variants.h"
+#include "host/open_run.h"
+
+namespace tenon::host {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A variant that has been found to be sound, and what of its plan is needed later.
+struct PlannedVariant {
+  Variant variant;
+  std::string monitor;
+  fs::path output_dir;
+  int64_t first_seed;
+  EpochSize epoch;
+};
+
+CommandLine command_of(const CommandLine& line, const Variant& variant) {
+  CommandLine command = line;
+  command.config = variant.config;
+  command.overrides.insert(command.overrides.end(), variant.overrides.begin(), variant.overrides.end());
+  return command;
+}
+
+EpochSize measure_epoch(const OpenedRun& opened) {
+  const config::RunPlan& plan = opened.plan;
+  const data::Feed feed(opened.catalogue, plan, plan.data.train, {0, plan.distributed.processes});
+  const int64_t accumulate = plan.train.accumulate;
+  return {feed.sampler().size(), (feed.batches() + accumulate - 1) / accumulate};
+}
+
+PlannedVariant plan_variant(const CommandLine& line, const Variant& variant) {
+  const OpenedRun opened = open_run(command_of(line, variant), Computes::no);
+  return {variant, opened.plan.checkpoint.monitor, opened.plan.run.output_dir,
+          static_cast<int64_t>(opened.plan.run.seed), measure_epoch(opened)};
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const CommandLine& line) : line_(line) {
+    // All of them before the first is run: a mistake in the last one shows at once.
+    for (const Variant& variant : list_variants(line.configs, line.varied))
+      planned_.push_back(plan_variant(line, variant));
+    output_ = !line.output.empty() ? fs::absolute(line.output)
+                                   : planned_.front().output_dir / "compare" /
+                                         artifacts::print_time_for_names(std::chrono::system_clock::now());
+    for (const PlannedVariant& planned : planned_) compared_.push_back({planned.variant, planned.monitor, {}});
+  }
+
+  // By seeds and then by variants, so that what the machine does meanwhile is shared by all.
+  void run() {
+    const auto total = static_cast<int64_t>(planned_.size()) * line_.seeds;
+    int64_t number = 0;
+    for (int64_t seed = 0; seed < line_.seeds; ++seed)
+      for (size_t i = 0; i < planned_.size() && signal_ == 0; ++i) {
+        say("[" + std::to_string(++number) + "/" + std::to_string(total) + "] " + planned_[i].variant.name + ", seed " +
+            std::to_string(planned_[i].first_seed + seed) + ": ");
+        compared_[i].runs.push_back(run_one(planned_[i], planned_[i].first_seed + seed));
+        const MeasuredRun& run = compared_[i].runs.back();
+        say(run.failure.empty() ? callbacks::format_duration(run.seconds) + "\n" : run.failure + "\n");
+      }
+  }
+
+  int report() const {
+    if (fs::is_directory(output_)) {
+      artifacts::write_file_durably(output_ / "comparison.md", print_markdown(compared_), support::ErrorKind::internal);
+      artifacts::write_file_durably(output_ / "comparison.json", print_json(compared_), support::ErrorKind::internal);
+    }
+    if (line_.format == CommandLine::Format::json)
+      std::printf("%s", print_json(compared_).c_str());
+    else
+      std::printf("\n%s\nruns and table in %s\n", print_table(compared_).c_str(), output_.c_str());
+    if (signal_ != 0) return 128 + signal_;
+    for (const ComparedVariant& compared : compared_)
+      for (const MeasuredRun& run : compared.runs)
+        if (run.exit_code != 0) return run.exit_code;
+    return 0;
+  }
+
+ private:
+  void say(const std::string& text) const {
+    if (line_.format == CommandLine::Format::json) return;
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+  }
+
+  MeasuredRun run_one(const PlannedVariant& planned, int64_t seed) {
+    const std::string name = name_folder(planned.variant.name);
+    std::vector<std::string> overrides = command_of(line_, planned.variant).overrides;
+    overrides.push_back("run.output_dir=" + config::to_toml(output_.string()));
+    overrides.push_back("run.name=" + config::to_toml(name));
+    overrides.push_back("run.seed=" + std::to_string(seed));
+    std::vector<std::string> arguments{line_.arguments.front(), "--config", planned.variant.config.string()};
+    for (const fs::path& directory : line_.plugin_directories)
+      arguments.insert(arguments.end(), {"--plugin-dir", directory.string()});
+    for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
+    const std::vector<fs::path> before = artifacts::list_runs(output_, name);
+    const ChildEnd end = run_child(arguments, {}, signals_);
+    if (end.asked != 0) signal_ = end.asked;
+    const std::vector<fs::path> after = artifacts::list_runs(output_, name);
+    MeasuredRun run = measure_run(end, after.size() > before.size() ? after.front() : fs::path(), planned.epoch);
+    run.seed = seed;
+    return run;
+  }
+
+  const CommandLine& line_;
+  std::vector<PlannedVariant> planned_;
+  std::vector<ComparedVariant> compared_;
+  fs::path output_;
+  distributed::SignalInbox signals_;
+  int signal_ = 0;
+};
+
+}  // namespace
+
+int compare(const CommandLine& line) {
+  Comparison comparison(line);
+  comparison.run();
+  return comparison.report();
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,91 @@
+#include "host/compare/measured_run.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/inspect_checkpoint.h"
+#include "framework/artifacts/run_folder.h"
+#include "host/read_history.h"
+
+namespace tenon::host {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The last line that is there, which is the host's own word on it.
+std::string last_line(const std::string& text) {
+  const size_t end = text.find_last_not_of("\n ");
+  if (end == text.npos) return "";
+  const size_t start = text.rfind('\n', end);
+  return text.substr(start == text.npos ? 0 : start + 1, end - (start == text.npos ? 0 : start + 1) + 1);
+}
+
+bool is_of_validation(const std::string& figure) { return figure.starts_with("validation"); }
+
+// The step of the checkpoint that the link `best` points at.
+std::optional<int64_t> find_best_step(const fs::path& run) {
+  std::error_code ignored;
+  const fs::path best = fs::read_symlink(artifacts::RunFolder{run}.checkpoints() / artifacts::kBest, ignored);
+  return artifacts::parse_checkpoint_folder(best.filename().string());
+}
+
+// Of validations up to `step`, the last of each.
+artifacts::Figures collect_figures(const std::vector<artifacts::HistoryLine>& history, std::optional<int64_t> step) {
+  artifacts::Figures figures;
+  for (const artifacts::HistoryLine& line : history) {
+    if (line.event != artifacts::HistoryEvent::validation || (step && line.step > *step)) continue;
+    for (const auto& figure : line.figures) {
+      if (!is_of_validation(figure.first)) continue;
+      const auto known = std::ranges::find_if(figures, [&](const auto& other) { return other.first == figure.first; });
+      if (known == figures.end())
+        figures.push_back(figure);
+      else
+        known->second = figure.second;
+    }
+  }
+  return figures;
+}
+
+void read_lines(const std::vector<artifacts::HistoryLine>& history, MeasuredRun& run) {
+  for (const artifacts::HistoryLine& line : history) {
+    run.steps = std::max(run.steps, line.step);
+    run.seconds = std::max(run.seconds, line.time_s);
+    for (const auto& [name, value] : line.figures) {
+      if (name == "train/loss") run.last_training_loss = value;
+      if (name == "train/device_memory_mib") run.device_peak_mib = std::max(run.device_peak_mib.value_or(0), value);
+    }
+  }
+}
+
+// As the run's own record has it; 0 where that is missing, or the run was killed.
+int64_t read_peak(const fs::path& record) {
+  std::ifstream file(record);
+  const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  const auto peak = json.find("peak_bytes");
+  return peak != json.end() && peak->is_number_integer() ? peak->get<int64_t>() : 0;
+}
+
+}  // namespace
+
+MeasuredRun measure_run(const ChildEnd& end, const fs::path& folder, const EpochSize& epoch) {
+  MeasuredRun run;
+  run.folder = folder;
+  run.exit_code = end.signal != 0 ? 128 + end.signal : end.exit_code;
+  if (run.exit_code != 0) run.failure = "exit code " + std::to_string(run.exit_code) + ": " + last_line(end.errors);
+  if (folder.empty()) return run;
+  run.peak_bytes = read_peak(artifacts::RunFolder{folder}.record_file());
+  const fs::path file = artifacts::RunFolder{folder}.history_jsonl();
+  if (!fs::exists(file)) return run;
+  const std::vector<artifacts::HistoryLine> history = read_history(file);
+  read_lines(history, run);
+  run.epochs = static_cast<double>(run.steps) / static_cast<double>(epoch.steps);
+  run.samples = run.epochs * static_cast<double>(epoch.samples);
+  run.best_step = find_best_step(folder);
+  run.figures = collect_figures(history, run.best_step);
+  return run;
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,115 @@
+#include "host/compare/variants.h"
+
+#include <algorithm>
+#include <map>
+
+#include "framework/support/error.h"
+
+namespace tenon::host {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const std::string& expected) {
+  throw support::Error(support::ErrorKind::configuration, "command line: " + what + "; expected " + expected);
+}
+
+// At the commas that stand in no bracket, brace or quotes.
+std::vector<std::string> split_values(const std::string& text) {
+  std::vector<std::string> values(1);
+  int depth = 0;
+  char quote = 0;
+  for (const char letter : text) {
+    if (quote != 0)
+      quote = letter == quote ? 0 : quote;
+    else if (letter == '"' || letter == '\'')
+      quote = letter;
+    else if (letter == '[' || letter == '{')
+      ++depth;
+    else if (letter == ']' || letter == '}')
+      --depth;
+    if (letter == ',' && depth == 0 && quote == 0)
+      values.emplace_back();
+    else
+      values.back() += letter;
+  }
+  return values;
+}
+
+// "train.precision=bf16" as "precision=bf16".
+std::string shorten(const std::string& override) {
+  const size_t equals = override.find('=');
+  const size_t dot = override.rfind('.', equals);
+  return dot == override.npos ? override : override.substr(dot + 1);
+}
+
+// As little of the paths as tells them apart.
+std::vector<std::string> name_files(const std::vector<std::filesystem::path>& configs) {
+  std::map<std::string, int> stems;
+  for (const auto& config : configs) ++stems[config.stem().string()];
+  std::vector<std::string> names;
+  for (const auto& config : configs) {
+    const std::string stem = config.stem().string();
+    names.push_back(configs.size() == 1 ? "" : stems[stem] > 1 ? config.string() : stem);
+  }
+  return names;
+}
+
+// The first value is what varies slowest.
+std::vector<std::vector<std::string>> combine(const std::vector<std::string>& varied) {
+  std::vector<std::vector<std::string>> combinations(1);
+  for (const std::string& text : varied) {
+    std::vector<std::vector<std::string>> longer;
+    for (const auto& combination : combinations)
+      for (const std::string& override : split_varied(text)) {
+        longer.push_back(combination);
+        longer.back().push_back(override);
+      }
+    combinations = std::move(longer);
+  }
+  return combinations;
+}
+
+}  // namespace
+
+std::vector<std::string> split_varied(const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string expected = "--vary KEY=VALUE,VALUE,... such as train.precision=fp32,bf16";
+  if (equals == text.npos || equals == 0) refuse("--vary is \"" + text + "\"", expected);
+  std::vector<std::string> overrides;
+  for (const std::string& value : split_values(text.substr(equals + 1))) {
+    if (value.empty()) refuse("--vary is \"" + text + "\", with a value that is empty", expected);
+    overrides.push_back(text.substr(0, equals + 1) + value);
+  }
+  return overrides;
+}
+
+std::vector<Variant> list_variants(const std::vector<std::filesystem::path>& configs,
+                                   const std::vector<std::string>& varied) {
+  const std::vector<std::string> files = name_files(configs);
+  std::vector<Variant> variants;
+  for (size_t i = 0; i < configs.size(); ++i)
+    for (const auto& overrides : combine(varied)) {
+      std::string name = files[i];
+      for (const std::string& override : overrides) name += (name.empty() ? "" : ", ") + shorten(override);
+      if (name.empty()) name = configs[i].stem().string();
+      const bool is_known = std::ranges::any_of(variants, [&](const Variant& other) { return other.name == name; });
+      if (is_known) refuse("\"" + name + "\" is to be run twice", "each file and each value once");
+      variants.push_back({name, configs[i], overrides});
+    }
+  return variants;
+}
+
+std::string name_folder(const std::string& name) {
+  std::string folder;
+  for (const char letter : name) {
+    const bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                          (letter >= '0' && letter <= '9') || std::string("._=-").find(letter) != std::string::npos;
+    if (is_plain)
+      folder += letter;
+    else if (!folder.empty() && folder.back() != '_')
+      folder += '_';
+  }
+  return folder.find_first_not_of("._") == folder.npos ? "run" : folder;
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,204 @@
+#include "host/profile_command.h"
+
+#include <ATen/Parallel.h>
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/profiling/profile_model.h"
+#include "host/open_run.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using profiling::ModelProfile;
+using profiling::ModuleProfile;
+
+constexpr size_t kMostRows = 24;
+constexpr size_t kDeepest = 16;
+
+// 1814073344 as "1.814 G".
+std::string print_scaled(double number) {
+  constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
+  size_t unit = 0;
+  for (; number >= 1000 && unit + 1 < kUnits.size(); ++unit) number /= 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f%s" : "%.4g%s", number, kUnits[unit]);
+  return text;
+}
+
+std::string print_time(double seconds) {
+  char text[32];
+  if (seconds >= 1)
+    std::snprintf(text, sizeof text, "%.2f s", seconds);
+  else
+    std::snprintf(text, sizeof text, seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
+  return text;
+}
+
+std::string print_share(double part, double whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", whole > 0 ? 100 * part / whole : 0);
+  return text;
+}
+
+// With `depth`, or by as many parts of their names as the terminal has room for.
+std::vector<ModuleProfile> choose_rows(const ModelProfile& profile, int64_t depth) {
+  if (depth > 0) return profiling::group_modules(profile.modules, static_cast<size_t>(depth));
+  size_t parts = kDeepest;
+  std::vector<ModuleProfile> rows = profiling::group_modules(profile.modules, parts);
+  while (rows.size() > kMostRows && parts > 1) rows = profiling::group_modules(profile.modules, --parts);
+  return rows;
+}
+
+void print_modules(const ModelProfile& profile, int64_t depth) {
+  using Align = TextTable::Align;
+  TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+  table.add({"module", "parameters", "size", "MACs", "", "time"});
+  const auto add = [&](const std::string& name, const ModuleProfile& row) {
+    table.add({name, row.bytes > 0 ? print_count(static_cast<uint64_t>(row.parameters)) : "",
+               row.bytes > 0 ? print_bytes(static_cast<uint64_t>(row.bytes)) : "",
+               print_scaled(static_cast<double>(row.macs)),
+               print_share(static_cast<double>(row.macs), static_cast<double>(profile.total.macs)),
+               print_share(row.seconds, profile.total.seconds)});
+  };
+  for (const ModuleProfile& row : choose_rows(profile, depth)) add(row.name.empty() ? "(model)" : row.name, row);
+  add("total", profile.total);
+  std::printf("%s\n", table.print("  ").c_str());
+}
+
+void print_counts(const ModelProfile& profile) {
+  using Align = TextTable::Align;
+  TextTable table({Align::left, Align::right, Align::right});
+  const auto add = [&](const char* what, double of_batch) {
+    table.add({what, print_scaled(of_batch / static_cast<double>(profile.batch_size)), print_scaled(of_batch)});
+  };
+  const auto forward = static_cast<double>(profile.total.macs);
+  table.add({"", "a sample", "a batch"});
+  add("MACs forward", forward);
+  add("FLOPs forward", 2 * forward);
+  add("FLOPs of a training step", 2 * static_cast<double>(profile.step_macs));
+  std::printf("%s\n", table.print("  ").c_str());
+  for (const std::string& name : profile.uncounted)
+    std::printf("  what %s takes cannot be counted, and is not in these numbers\n", name.c_str());
+}
+
+void print_memory(const ModelProfile& profile) {
+  TextTable table({TextTable::Align::left, TextTable::Align::right});
+  const auto add = [&](const char* what, int64_t bytes) {
+    table.add({what, print_bytes(static_cast<uint64_t>(std::max<int64_t>(bytes, 0)))});
+  };
+  add("weights", profile.total.bytes);
+  add("optimizer's state and gradients between steps", profile.state_bytes);
+  add("kept for backward", profile.kept_for_backward);
+  add("most in training, all together", profile.total.bytes + profile.state_bytes + profile.step_peak_bytes);
+  add("most in evaluation, with the weights", profile.total.bytes + profile.evaluation_peak_bytes);
+  std::printf("%s\n", table.print("  ").c_str());
+}
+
+void print_latency(const ModelProfile& profile) {
+  using Align = TextTable::Align;
+  TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+  table.add({"", "median", "10 %", "90 %", "best", "samples/s"});
+  const auto add = [&](const char* what, const profiling::Latency& latency) {
+    table.add({what, print_time(latency.median), print_time(latency.tenth), print_time(latency.ninetieth),
+               print_time(latency.least), print_scaled(static_cast<double>(profile.batch_size) / latency.median)});
+  };
+  add("forward in evaluation", profile.evaluation);
+  add("training step", profile.step);
+  std::printf("%s", table.print("  ").c_str());
+}
+
+std::string describe_device(const support::ComputeDevice& device) {
+  return device.is_cuda() ? device.name : "the CPU, " + std::to_string(at::get_num_threads()) + " threads";
+}
+
+void print_text(const ModelProfile& profile, const OpenedRun& opened, int64_t depth) {
+  std::string inputs;
+  for (const auto& [name, shape] : profile.inputs) {
+    inputs += (inputs.empty() ? "" : ", ") + name + " [";
+    for (size_t i = 0; i < shape.size(); ++i) inputs += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+    inputs += "]";
+  }
+  std::printf("%s on %s: %s in %s\n", opened.plan.model.use.c_str(), describe_device(opened.device.device).c_str(),
+              inputs.c_str(), to_string(opened.plan.train.precision).c_str());
+  print_modules(profile, depth);
+  print_counts(profile);
+  print_memory(profile);
+  print_latency(profile);
+}
+
+Json to_json(const ModuleProfile& module) {
+  return {{"name", module.name},
+          {"parameters", module.parameters},
+          {"bytes", module.bytes},
+          {"macs", module.macs},
+          {"seconds", module.seconds}};
+}
+
+Json to_json(const profiling::Latency& latency) {
+  return {{"median", latency.median},
+          {"percentile_10", latency.tenth},
+          {"percentile_90", latency.ninetieth},
+          {"least", latency.least}};
+}
+
+void print_json(const ModelProfile& profile, const OpenedRun& opened) {
+  Json json{{"model", opened.plan.model.use},
+            {"device", describe_device(opened.device.device)},
+            {"precision", to_string(opened.plan.train.precision)},
+            {"batch_size", profile.batch_size},
+            {"inputs", Json::object()},
+            {"parameters", profile.total.parameters},
+            {"bytes", profile.total.bytes},
+            {"forward_macs", profile.total.macs},
+            {"forward_flops", 2 * profile.total.macs},
+            {"step_flops", 2 * profile.step_macs},
+            {"uncounted", profile.uncounted},
+            {"memory",
+             {{"between_steps", profile.state_bytes},
+              {"kept_for_backward", profile.kept_for_backward},
+              {"step_peak", profile.step_peak_bytes},
+              {"evaluation_peak", profile.evaluation_peak_bytes}}},
+            {"evaluation_seconds", to_json(profile.evaluation)},
+            {"step_seconds", to_json(profile.step)},
+            {"modules", Json::array()}};
+  for (const auto& [name, shape] : profile.inputs) json["inputs"][name] = shape;
+  for (const ModuleProfile& module : profile.modules) json["modules"].push_back(to_json(module));
+  std::printf("%s\n", json.dump(2).c_str());
+}
+
+// One batch a step, and the training data alone.
+void prepare(config::RunPlan& plan, int64_t batch_size) {
+  if (batch_size > 0) plan.data.batch_size = batch_size;
+  plan.data.validation.clear();
+  plan.data.later_train.clear();
+  plan.metrics.clear();
+  plan.checkpoint.monitor.clear();
+  plan.train.accumulate = 1;
+  plan.train.average.reset();
+  plan.schedule = {};
+}
+
+}  // namespace
+
+int profile(const CommandLine& line) {
+  OpenedRun opened = open_run(line, Computes::yes);
+  prepare(opened.plan, line.batch_size);
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
+  const ModelProfile profile = profiling::profile_model(training, line.repeats);
+  if (line.format == CommandLine::Format::json)
+    print_json(profile, opened);
+  else
+    print_text(profile, opened, line.depth);
+  return 0;
+}
+
+}  // namespace tenon::host

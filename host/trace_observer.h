@@ -1,0 +1,36 @@
+// `--trace steps=10..20`: a timeline of these steps, in the run's folder.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <c10/core/Device.h>
+
+#include "framework/pipeline/events.h"
+#include "framework/profiling/operator_trace.h"
+
+namespace tenon::host {
+
+// Writes trace.json, or trace.rank<N>.json where that is not rank 0, when the last of the steps is done, or the run is.
+class TraceObserver final : public pipeline::Observer {
+ public:
+  // REQUIRES: 1 <= first <= last.
+  TraceObserver(int64_t first, int64_t last, const c10::Device& device) : first_(first), last_(last), device_(device) {}
+
+  bool wants(pipeline::Event event) const override;
+  std::string name() const override { return "trace"; }
+  int32_t priority() const override { return INT32_MIN; }
+  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+
+ private:
+  void begin();
+  void end(const pipeline::RunState& state);
+
+  int64_t first_;
+  int64_t last_;
+  c10::Device device_;
+  bool is_over_ = false;
+  std::unique_ptr<profiling::OperatorTrace> operators_;  // while it traces
+};
+
+}  // namespace tenon::host

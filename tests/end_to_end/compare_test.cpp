@@ -1,0 +1,120 @@
+// `host compare`: several runs side by side.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
+
+// Short runs on a tenth of the digits.
+Outcome compare(const fs::path& output, std::vector<std::string> more) {
+  std::vector<std::string> arguments{"compare", kDigits};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  for (const char* setting : {"train={epochs=2}", "data.train.subset=10%", "data.batch_size=16"})
+    arguments.insert(arguments.end(), {"--set", setting});
+  arguments.insert(arguments.end(), {"--output", output.string()});
+  return run_host(arguments);
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("values that vary are run with each seed, and set side by side") {
+  const fs::path output = make_empty_folder("compare") / "rates";
+  const Outcome outcome = compare(output, {"--vary", "optimizer.lr=0.01,1e-9", "--seeds", "2", "--json"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const Json variants = Json::parse(outcome.output);
+  CHECK(variants == Json::parse(read_file(output / "comparison.json")));
+  REQUIRE(variants.size() == 2);
+  CHECK(variants[0]["name"] == "lr=0.01");
+  CHECK(variants[1]["name"] == "lr=1e-9");
+  CHECK(variants[0]["monitor"] == "validation/loss");
+  double mean_losses[2] = {0, 0};
+  for (size_t i = 0; i < 2; ++i) {
+    REQUIRE(variants[i]["runs"].size() == 2);
+    for (size_t seed = 0; seed < 2; ++seed) {
+      const Json& run = variants[i]["runs"][seed];
+      CHECK(run["seed"] == seed);
+      CHECK(run["exit_code"] == 0);
+      CHECK(run["steps"] == 18);  // two epochs of 143 samples in batches of 16
+      CHECK(run["samples"] == 286);
+      CHECK(run["peak_bytes"] > 20 << 20);
+      CHECK(run["seconds"] > 0);
+      const fs::path folder = run["folder"].get<std::string>();
+      CHECK(contains(read_file(folder / "plan.toml"), "seed = " + std::to_string(seed)));
+      CHECK(run["figures"]["validation/accuracy"].is_number());
+      mean_losses[i] += run["figures"]["validation/loss"].get<double>() / 2;
+    }
+  }
+  CHECK(mean_losses[0] < mean_losses[1]);
+  const Json& best = variants[0]["runs"][0];
+  CHECK(best["figures"]["validation/loss"] == read_last_figure(best["folder"].get<std::string>(), "validation/loss"));
+}
+
+TEST_CASE("the table has the mean over seeds with its spread, and what it cost") {
+  const fs::path output = make_empty_folder("compare_table");
+  const Outcome outcome = compare(output, {"--vary", "model.params.hidden=[8],[8, 4]", "--seeds", "2"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  CHECK(contains(outcome.output, "[1/4] hidden=[8], seed 0: "));
+  CHECK(contains(outcome.output, "[4/4] hidden=[8, 4], seed 1: "));
+  for (const char* expected :
+       {"validation/loss", "validation/accuracy", "train/loss", "an epoch", "samples/s", "memory", " ± ", "MiB"}) {
+    CAPTURE(expected);
+    CHECK(contains(outcome.output, expected));
+  }
+  const std::string table = read_file(output / "comparison.md");
+  CHECK(table.starts_with("|  | validation/loss | "));
+  CHECK(contains(table, "\n| hidden=[8, 4] | "));
+}
+
+TEST_CASE("several files and values make all combinations") {
+  const fs::path output = make_empty_folder("compare_files");
+  const fs::path other = write_file(output / "other.toml", read_file(kDigits));
+  const Outcome outcome =
+      run_host({"compare", kDigits, other.string(), "--vary", "train.precision=fp32,bf16", "--set", "train={steps=2}",
+                "--set", "data.train.subset=5%", "--output", (output / "runs").string(), "--json"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  std::vector<std::string> names;
+  for (const Json& variant : Json::parse(outcome.output)) names.push_back(variant["name"]);
+  CHECK(names == std::vector<std::string>{"digits_mlp, precision=fp32", "digits_mlp, precision=bf16",
+                                          "other, precision=fp32", "other, precision=bf16"});
+}
+
+TEST_CASE("a run that fails is told with its reason, and the others go on") {
+  const fs::path output = make_empty_folder("compare_failing");
+  const Outcome outcome = compare(output, {"--vary", "optimizer.lr=1e39,0.01", "--set", "schedule={use=\"constant\"}"});
+  CHECK(outcome.exit_code == 7);
+  CHECK(contains(outcome.output, "[1/2] lr=1e39, seed 0: exit code 7: "));
+  CHECK(contains(outcome.output, "lr=1e39 (1 failed)"));
+  CHECK(contains(outcome.output, "lr=1e39, seed 0: exit code 7: error: "));
+  CHECK(fs::exists(find_run_folder(output, "lr=0.01") / "checkpoints/latest"));
+}
+
+TEST_CASE("a mistake in any variant is told before the first is run") {
+  const fs::path output = make_empty_folder("compare_wrong") / "none";
+  const Outcome wrong = compare(output, {"--vary", "train.precision=fp32,bf17"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(contains(wrong.errors, "train.precision is \"bf17\""));
+  CHECK_FALSE(fs::exists(output));
+  const auto refusal_of = [&](const std::vector<std::string>& arguments) {
+    const Outcome outcome = run_host(arguments);
+    CHECK(outcome.exit_code == 2);
+    return outcome.errors;
+  };
+  CHECK(contains(refusal_of({"compare"}), "compare has no run file; expected host compare FILE..."));
+  CHECK(contains(refusal_of({"compare", kDigits, "--seeds", "0"}), "--seeds is 0; expected at least 1"));
+  CHECK(contains(refusal_of({"compare", kDigits, "--vary", "lr"}), "--vary is \"lr\"; expected --vary KEY=VALUE"));
+  CHECK(contains(refusal_of({"compare", kDigits, "--vary", "run.seed=1,,2"}), "with a value that is empty"));
+  CHECK(contains(refusal_of({"compare", kDigits, "--vary", "run.threads=1,1"}), "\"threads=1\" is to be run twice"));
+}

@@ -1,0 +1,74 @@
+// `host profile` against PyTorch's own counter: figures by tests/parity/make_profile.py.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+using Json = nlohmann::json;
+
+namespace {
+
+const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
+
+// Two images of the reference's size, and its network.
+std::vector<std::string> arguments_for(const Json& network) {
+  std::string params;
+  for (const auto& [name, value] : network["params"].items())
+    params += (params.empty() ? "" : ", ") + name + " = " + value.dump();
+  const auto image = network["image"].get<std::vector<int64_t>>();
+  const std::string data = "samples = 2, channels = " + std::to_string(image[0]) +
+                           ", height = " + std::to_string(image[1]) + ", width = " + std::to_string(image[2]);
+  return {"profile",      "--config",
+          kDigits,        "--json",
+          "--repeats",    "1",
+          "--batch-size", "2",
+          "--set",        "model={use=" + network["model"].dump() + ", params={" + params + "}}",
+          "--set",        "data.train={use=\"synthetic\", params={" + data + "}}"};
+}
+
+}  // namespace
+
+TEST_CASE("parameters, size and FLOPs are those that PyTorch counts") {
+  const Json networks = Json::parse(read_file(TENON_SOURCE_DIR "/tests/parity/reference/profile.json"));
+  REQUIRE(networks.size() > 5);
+  for (const auto& entry : networks.items()) {
+    const std::string& name = entry.key();
+    const Json& expected = entry.value();
+    CAPTURE(name);
+    const Outcome outcome = run_host(arguments_for(expected));
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    const Json found = Json::parse(outcome.output);
+    CHECK(found["parameters"] == expected["parameters"]);
+    CHECK(found["bytes"] == expected["bytes"]);
+    CHECK(found["forward_flops"] == expected["forward_flops"]);
+    CHECK(found["step_flops"] == expected["step_flops"]);
+    CHECK(found["uncounted"].empty());
+  }
+}
+
+TEST_CASE("the table has a row for each module, and what a batch takes") {
+  const Outcome outcome = run_host({"profile", "--config", kDigits, "--repeats", "2"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  for (const char* expected :
+       {"mlp on the CPU", "image [64, 1, 8, 8] in fp32", "module", "parameters", "total", "MACs forward",
+        "FLOPs of a training step", "kept for backward", "training step", "samples/s"}) {
+    CAPTURE(expected);
+    CHECK(outcome.output.find(expected) != std::string::npos);
+  }
+  const Outcome whole = run_host({"profile", "--config", kDigits, "--repeats", "1", "--depth", "1", "--set",
+                                  "model={use=\"resnet\", params={depth=18, channels=1, stem=\"cifar\", width=4}}"});
+  CHECK(whole.output.find("layer1 ") != std::string::npos);
+  CHECK(whole.output.find("layer1.0") == std::string::npos);
+}
+
+TEST_CASE("a profile that makes no sense is refused on the command line") {
+  for (const char* option : {"--batch-size", "--repeats", "--depth"}) {
+    const Outcome outcome = run_host({"profile", "--config", kDigits, option, "0"});
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.errors.find(std::string(option) + " is 0; expected at least 1") != std::string::npos);
+  }
+}
