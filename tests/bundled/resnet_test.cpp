@@ -1,15 +1,12 @@
-// The residual networks against torchvision's: figures by tests/parity/make_resnet.py, of weights and images that both
-// sides take from a formula.
-#include <algorithm>
+// The residual networks against torchvision's: figures by tests/parity/make_resnet.py.
 #include <cmath>
 #include <filesystem>
-#include <set>
 
 #include "framework/artifacts/safetensors.h"
 #include "framework/pipeline/load_weights.h"
 #include "framework/support/error.h"
-#include "framework/support/sha256.h"
 #include "tests/bundled/opened_components.h"
+#include "tests/bundled/sketched_network.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::bundled;
@@ -21,139 +18,30 @@ namespace {
 // More of them wait longer than they compute, where something else runs.
 const bool kHasOneThread = (at::set_num_threads(1), true);
 
-constexpr int64_t kClasses = 5;
-constexpr int64_t kBatch = 4;
-constexpr int64_t kSteps = 5;
-constexpr double kRate = 1e-3;
+constexpr const char* kReference = "resnet.safetensors";
 
 struct Case {
-  std::string name;
-  int64_t depth, channels, size, width;
+  SketchedCase sketched;
+  int64_t depth, width;
   std::string stem;
-  int64_t parameters, buffers;
 };
 
-const Case kCases[] = {{"imagenet18", 18, 3, 20, 64, "imagenet", 62, 60},
-                       {"imagenet50", 50, 3, 40, 8, "imagenet", 161, 159},
-                       {"cifar18", 18, 1, 11, 8, "cifar", 62, 60}};
-
-// scatter(), fill() and make_batch() of make_resnet.py.
-at::Tensor scatter(at::IntArrayRef shape, int64_t salt) {
-  const at::Tensor index = torch::arange(c10::multiply_integers(shape));
-  const at::Tensor numbers = (index * index * 31 + index * 17 + salt * 101).remainder(65521);
-  return (numbers.to(torch::kDouble) / 65521 - 0.5).reshape(shape);
-}
-
-at::Tensor make_values(const NamedTensor& named, int64_t salt) {
-  const at::Tensor& tensor = named.tensor;
-  if (named.name.ends_with("num_batches_tracked")) return torch::full({}, 7);
-  const at::Tensor values = scatter(tensor.sizes(), salt);
-  if (tensor.dim() == 4) {
-    const auto fan_out = static_cast<double>(tensor.size(0) * tensor.size(2) * tensor.size(3));
-    return values * 2 * std::sqrt(6 / fan_out);
-  }
-  if (tensor.dim() == 2) return values * 2 / std::sqrt(static_cast<double>(tensor.size(1)));
-  return named.name.ends_with("weight") || named.name.ends_with("running_var") ? values + 1 : values;
-}
-
-struct Batch {
-  at::Tensor images, labels;
-};
-
-Batch make_batch(const Case& of, int64_t step) {
-  return {scatter({kBatch, of.channels, of.size, of.size}, 1000 + step) * 3,
-          (torch::arange(kBatch) * 3 + step).remainder(kClasses)};
-}
+const Case kCases[] = {{{"imagenet18", {3, 20, 20}}, 18, 64, "imagenet"},
+                       {{"imagenet50", {3, 40, 40}}, 50, 8, "imagenet"},
+                       {{"cifar18", {1, 11, 11}}, 18, 8, "cifar"}};
 
 Model open_resnet(const Case& of) {
-  Model model = open_model(
-      "resnet",
-      {{"depth", of.depth}, {"channels", of.channels}, {"classes", kClasses}, {"stem", of.stem}, {"width", of.width}});
+  Model model = open_model("resnet", {{"depth", of.depth},
+                                      {"channels", of.sketched.image[0]},
+                                      {"classes", kSketchClasses},
+                                      {"stem", of.stem},
+                                      {"width", of.width}});
   model.build();
   return model;
 }
 
-Model make_network(const Case& of, torch::Dtype dtype) {
-  Model model = open_resnet(of);
-  const torch::NoGradGuard no_gradient;
-  for (size_t i = 0; i < model.tensors().size(); ++i) {
-    const NamedTensor& named = model.tensors()[i];
-    const at::Tensor values = make_values(named, static_cast<int64_t>(i));
-    named.tensor.set_data(named.tensor.is_floating_point() ? values.to(dtype) : values);
-  }
-  return model;
-}
-
-// A row for each tensor: its norm and three of its elements.
-at::Tensor sketch(const std::vector<at::Tensor>& tensors) {
-  std::vector<at::Tensor> rows;
-  for (const at::Tensor& tensor : tensors) {
-    const at::Tensor flat = tensor.detach().to(torch::kDouble).flatten();
-    rows.push_back(torch::stack({flat.norm(), flat[0], flat[flat.numel() / 2], flat[-1]}));
-  }
-  return torch::stack(rows);
-}
-
-enum class Which { parameters, buffers };
-
-std::vector<at::Tensor> tensors_of(const Model& model, Which which) {
-  std::vector<at::Tensor> tensors;
-  for (const NamedTensor& named : model.tensors())
-    if (named.trainable == (which == Which::parameters)) tensors.push_back(named.tensor);
-  return tensors;
-}
-
-std::vector<at::Tensor> gradients_of(const Model& model) {
-  std::vector<at::Tensor> gradients;
-  for (const at::Tensor& parameter : tensors_of(model, Which::parameters)) gradients.push_back(parameter.grad());
-  return gradients;
-}
-
-struct Expected {
-  at::Tensor logits, training_logits, gradients, buffers, losses;
-};
-
-Expected read_expected(const Case& wanted) {
-  std::vector<NamedTensor> all;
-  Expected expected;
-  for (const Case& of : kCases) {
-    const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
-      all.push_back({of.name + "." + name, torch::zeros(shape, torch::kDouble), false});
-      return all.back().tensor;
-    };
-    const Expected found = {add("logits", {kBatch, kClasses}), add("training.logits", {kBatch, kClasses}),
-                            add("gradients", {of.parameters, 4}), add("buffers", {of.buffers, 4}),
-                            add("losses", {kSteps})};
-    if (of.name == wanted.name) expected = found;
-  }
-  tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/resnet.safetensors", all);
-  return expected;
-}
-
-// The largest difference of a row, in parts of the largest number that the row should have.
-double distance(const at::Tensor& found, const at::Tensor& expected) {
-  REQUIRE(found.sizes() == expected.sizes());
-  const at::Tensor wanted = expected.reshape({-1, expected.size(-1)});
-  const at::Tensor difference = (found.detach().to(torch::kDouble).reshape_as(wanted) - wanted).abs();
-  return (difference.amax(1) / wanted.abs().amax(1)).max().item<double>();
-}
-
-int64_t count_nodes(const at::Tensor& output, const std::string& name) {
-  std::set<torch::autograd::Node*> seen;
-  std::vector<torch::autograd::Node*> open = {output.grad_fn().get()};
-  int64_t count = 0;
-  while (!open.empty()) {
-    torch::autograd::Node* const node = open.back();
-    open.pop_back();
-    if (!node || !seen.insert(node).second) continue;
-    count += node->name() == name ? 1 : 0;
-    for (const torch::autograd::Edge& edge : node->next_edges()) open.push_back(edge.function.get());
-  }
-  return count;
-}
-
 Model make_small(const tenon::config::Values& changes = {}) {
-  tenon::config::Values params = {{"width", int64_t{4}}, {"classes", kClasses}};
+  tenon::config::Values params = {{"width", int64_t{4}}, {"classes", kSketchClasses}};
   for (const auto& [name, value] : changes) params[name] = value;
   Model model = open_model("resnet", params);
   model.build();
@@ -164,44 +52,18 @@ Model make_small(const tenon::config::Values& changes = {}) {
 
 TEST_CASE("resnet in double precision gives torchvision's logits, gradients, and buffers after some training") {
   for (const Case& of : kCases) {
-    CAPTURE(of.name);
-    const Expected expected = read_expected(of);
-    const Model model = make_network(of, torch::kDouble);
-    {
-      const torch::NoGradGuard no_gradient;
-      CHECK(distance(model.forward({}, {make_batch(of, 0).images})[0], expected.logits) < 1e-9);
-    }
-    std::vector<double> losses;
-    for (int64_t step = 0; step < kSteps; ++step) {
-      const Batch batch = make_batch(of, step);
-      const at::Tensor logits = model.forward({.training = true, .step = step}, {batch.images})[0];
-      const at::Tensor loss = torch::cross_entropy_loss(logits, batch.labels);
-      loss.backward();
-      losses.push_back(loss.item<double>());
-      if (step == 0) {
-        CHECK(distance(logits, expected.training_logits) < 1e-9);
-        CHECK(distance(sketch(gradients_of(model)), expected.gradients) < 1e-9);
-      }
-      const torch::NoGradGuard no_gradient;
-      for (const at::Tensor& parameter : tensors_of(model, Which::parameters)) {
-        parameter.sub_(parameter.grad() * kRate);
-        parameter.mutable_grad().reset();
-      }
-    }
-    CHECK(distance(torch::tensor(losses, torch::kDouble), expected.losses) < 1e-9);
-    CHECK(distance(sketch(tensors_of(model, Which::buffers)), expected.buffers) < 1e-9);
+    CAPTURE(of.sketched.name);
+    const Sketch expected = read_sketch(kReference, of.sketched);
+    const Model model = open_resnet(of);
+    check_evaluation(model, of.sketched, expected);
+    check_training(model, of.sketched, expected);
   }
 }
 
 TEST_CASE("resnet in single precision gives torchvision's logits") {
-  const torch::NoGradGuard no_gradient;
   for (const Case& of : kCases) {
-    CAPTURE(of.name);
-    const Expected expected = read_expected(of);
-    const Model model = make_network(of, torch::kFloat);
-    const at::Tensor images = make_batch(of, 0).images.to(torch::kFloat);
-    CHECK(distance(model.forward({}, {images})[0], expected.logits) < 1e-5);
-    CHECK(distance(model.forward({.training = true}, {images})[0], expected.training_logits) < 1e-5);
+    CAPTURE(of.sketched.name);
+    check_single_precision(open_resnet(of), of.sketched, read_sketch(kReference, of.sketched));
   }
 }
 
@@ -217,24 +79,13 @@ TEST_CASE("resnet has torchvision's tensors at each depth, so that its weights l
     CAPTURE(inventory.depth);
     Model model = open_model("resnet", {{"depth", inventory.depth}});
     model.build();
-    std::set<std::string> lines;
-    int64_t parameters = 0;
-    for (const auto& [name, tensor, trainable] : model.tensors()) {
-      std::string extents;
-      for (const int64_t extent : tensor.sizes()) extents += (extents.empty() ? "" : ", ") + std::to_string(extent);
-      const char* const dtype = tensor.scalar_type() == torch::kInt64 ? " int64 [" : " float32 [";
-      lines.insert(name + dtype + extents + "]\n");
-      parameters += trainable ? tensor.numel() : 0;
-    }
-    CHECK(parameters == inventory.parameters);
-    std::string text;
-    for (const std::string& line : lines) text += line;
-    CHECK(tenon::support::sha256(text) == inventory.digest);
+    check_tensors(model, inventory.parameters, inventory.digest);
   }
 }
 
 TEST_CASE("resnet loads a file of half precision, with a wrapper's prefix, and without the counters of batch norms") {
-  const Model from = make_network(kCases[0], torch::kFloat);
+  const Model from = open_resnet(kCases[0]);
+  fill(from, torch::kFloat);
   std::vector<at::Tensor> halves;  // keeps alive what the views point to
   std::vector<tenon::artifacts::TensorView> views;
   for (const auto& [name, tensor, trainable] : from.tensors()) {
@@ -319,7 +170,7 @@ TEST_CASE("resnet takes images of any size") {
     for (const auto& [height, width] : sizes) {
       const int64_t image_height = height;
       CAPTURE(image_height);
-      CHECK(model.forward({}, {torch::rand({2, 2, height, width})})[0].sizes() == at::IntArrayRef({2, kClasses}));
+      CHECK(model.forward({}, {torch::rand({2, 2, height, width})})[0].sizes() == at::IntArrayRef({2, kSketchClasses}));
     }
   }
 }
