@@ -1,0 +1,250 @@
+// EfficientNet: Tan and Le, "EfficientNet: rethinking model scaling for convolutional neural networks",
+// arXiv:1905.11946. As torchvision has it, under the same names, so that its weights load.
+#include <tenon/checkpointing.hpp>
+#include <tenon/plugin.hpp>
+
+#include <cmath>
+
+#include "plugins/models/stochastic_depth.h"
+
+namespace {
+
+using tenon::Builder;
+using tenon::Frame;
+using tenon::Tensor;
+
+// What B0 is multiplied by, section 3.3 of the paper, and the dropout that goes with it.
+struct Variant {
+  const char* name;
+  double width;  // channels
+  double depth;  // blocks of a stage
+  double dropout;
+  bool has_slow_norms;  // batch normalisation as in the paper; torchvision trained the others with PyTorch's defaults
+};
+
+constexpr Variant kVariants[] = {{"b0", 1.0, 1.0, 0.2, false}, {"b1", 1.0, 1.1, 0.2, false},
+                                 {"b2", 1.1, 1.2, 0.3, false}, {"b3", 1.2, 1.4, 0.3, false},
+                                 {"b4", 1.4, 1.8, 0.4, false}, {"b5", 1.6, 2.2, 0.4, true},
+                                 {"b6", 1.8, 2.6, 0.5, true},  {"b7", 2.0, 3.1, 0.5, true}};
+
+// A row of the paper's Table 1, for B0.
+struct Stage {
+  int64_t expansion, kernel, stride, from, to, blocks;
+};
+
+constexpr Stage kStages[] = {{1, 3, 1, 32, 16, 1},  {6, 3, 2, 16, 24, 2},   {6, 5, 2, 24, 40, 2},  {6, 3, 2, 40, 80, 3},
+                             {6, 5, 1, 80, 112, 3}, {6, 5, 2, 112, 192, 4}, {6, 3, 1, 192, 320, 1}};
+
+// The nearest multiple of 8, but not below 0.9 of what is asked for.
+int64_t round_channels(double channels) {
+  const int64_t rounded = std::max<int64_t>(8, static_cast<int64_t>(channels + 4) / 8 * 8);
+  return static_cast<double>(rounded) < 0.9 * channels ? rounded + 8 : rounded;
+}
+
+// "Delving Deep into Rectifiers", arXiv:1502.01852, by what goes out; a depthwise one counts as if it were dense.
+tenon::Init init_convolution(int64_t to, int64_t kernel) {
+  return tenon::init::normal(0, std::sqrt(2 / static_cast<double>(to * kernel * kernel)));
+}
+
+struct Norm {
+  double momentum, eps;
+};
+
+// A convolution, and the batch normalisation that is its bias.
+class Convolution {
+ public:
+  struct Shape {
+    int64_t from, to, kernel = 1, stride = 1, groups = 1;
+  };
+
+  Convolution(const Builder& builder, const std::string& name, const Shape& shape, const Norm& norm)
+      : convolution_(builder, name + ".0", shape.from, shape.to, shape.kernel,
+                     {shape.stride, shape.kernel / 2, 1, shape.groups, /*has_bias=*/false,
+                      init_convolution(shape.to, shape.kernel)}),
+        norm_(builder, name + ".1", shape.to, norm.momentum, norm.eps) {}
+
+  Tensor operator()(const Tensor& x) const { return norm_(convolution_(x)); }
+
+ private:
+  tenon::Conv2d convolution_;
+  tenon::BatchNorm norm_;
+};
+
+// A convolution of 1 x 1 with a bias, which begins with 0.
+class Pointwise {
+ public:
+  Pointwise(const Builder& builder, const std::string& name, int64_t from, int64_t to)
+      : weight_(builder.parameter(name + ".weight", {to, from, 1, 1}, init_convolution(to, 1))),
+        bias_(builder.parameter(name + ".bias", {to}, tenon::init::constant(0))) {}
+
+  Tensor operator()(const Tensor& x) const {
+    return conv2d(x, x.checked_frame().tensor(weight_), x.checked_frame().tensor(bias_));
+  }
+
+ private:
+  uint64_t weight_, bias_;
+};
+
+// Weighs the channels by what is in all of the image: Hu et al., "Squeeze-and-excitation networks", arXiv:1709.01507.
+class SqueezeExcitation {
+ public:
+  SqueezeExcitation(const Builder& builder, const std::string& name, int64_t channels, int64_t squeezed)
+      : squeeze_(builder, name + ".fc1", channels, squeezed), excite_(builder, name + ".fc2", squeezed, channels) {}
+
+  Tensor operator()(const Tensor& x) const {
+    return sigmoid(excite_(silu(squeeze_(adaptive_avg_pool2d(x, 1, 1))))) * x;
+  }
+
+ private:
+  Pointwise squeeze_, excite_;
+};
+
+// An inverted residual: to more channels, a convolution of each by itself, and back to few. Sandler et al.,
+// "MobileNetV2: inverted residuals and linear bottlenecks", arXiv:1801.04381.
+class Block {
+ public:
+  struct Shape {
+    int64_t expansion, kernel, stride, from, to;
+  };
+
+  Block(const Builder& builder, const std::string& name, const Shape& shape, const Norm& norm, double drop)
+      : is_residual_(shape.stride == 1 && shape.from == shape.to), drop_(drop) {
+    int64_t part = 0;
+    const auto next_name = [&] { return name + ".block." + std::to_string(part++); };
+    const int64_t hidden = round_channels(static_cast<double>(shape.from * shape.expansion));
+    if (hidden != shape.from) expand_.emplace(builder, next_name(), Convolution::Shape{shape.from, hidden}, norm);
+    const Convolution::Shape depthwise{hidden, hidden, shape.kernel, shape.stride, hidden};
+    depthwise_.emplace(builder, next_name(), depthwise, norm);
+    weigh_.emplace(builder, next_name(), hidden, std::max<int64_t>(1, shape.from / 4));
+    project_.emplace(builder, next_name(), Convolution::Shape{hidden, shape.to}, norm);
+  }
+
+  Tensor operator()(const Tensor& x) const {
+    const Tensor hidden = (*weigh_)(silu((*depthwise_)(expand_ ? silu((*expand_)(x)) : x)));
+    const Tensor projected = (*project_)(hidden);
+    if (!is_residual_) return projected;
+    // What batch normalisation gives is kept by nobody, so it need not be copied.
+    tenon::plugins::drop_rows(projected, drop_);
+    return projected += x;
+  }
+
+ private:
+  bool is_residual_;
+  double drop_;
+  std::optional<Convolution> expand_, depthwise_, project_;
+  std::optional<SqueezeExcitation> weigh_;
+};
+
+Variant read_variant(const tenon::Params& params) {
+  Variant variant = *std::find_if(std::begin(kVariants), std::end(kVariants),
+                                  [&](const Variant& known) { return params.text("variant") == known.name; });
+  if (params.number("width") > 0) variant.width = params.number("width");
+  if (params.number("depth") > 0) variant.depth = params.number("depth");
+  if (params.number("dropout") >= 0) variant.dropout = params.number("dropout");
+  return variant;
+}
+
+class EfficientNet final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    std::vector<std::string> names;
+    for (const Variant& variant : kVariants) names.emplace_back(variant.name);
+    return {tenon::param("variant", "b0").choices(names).doc("how large, for images of 224 to 600 pixels"),
+            tenon::param("channels", 3).range("[1, inf)").doc("channels of the image"),
+            tenon::param("classes", 1000).range("[1, inf)").doc("number of classes"),
+            tenon::param("dropout", -1.0)
+                .range("[-1, 1)")
+                .doc("of the features before the classifier; negative: the variant's, 0.2 to 0.5"),
+            tenon::param("stochastic_depth", 0.2)
+                .range("[0, 1)")
+                .doc("probability that a sample goes around a block (arXiv:1603.09382), growing with the block's depth "
+                     "from 0 to nearly this"),
+            tenon::param("width", 0.0)
+                .range("[0, 16]")
+                .doc("channels in parts of b0's, rounded to multiples of 8; 0: the variant's, 1 to 2"),
+            tenon::param("depth", 0.0)
+                .range("[0, 16]")
+                .doc("blocks of each stage in parts of b0's, rounded up; 0: the variant's, 1 to 3.1")};
+  }
+
+  explicit EfficientNet(const tenon::Params& params)
+      : variant_(read_variant(params)),
+        channels_(params.integer("channels")),
+        classes_(params.integer("classes")),
+        stochastic_depth_(params.number("stochastic_depth")) {}
+
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("image", "N," + std::to_string(channels_) + ",H,W", TENON_ANY_FLOAT, "of any size"),
+            tenon::output("logits", "N," + std::to_string(classes_), TENON_ANY_FLOAT)};
+  }
+
+  void build(const Builder& builder) {
+    const Norm norm = variant_.has_slow_norms ? Norm{0.01, 1e-3} : Norm{0.1, 1e-5};
+    const int64_t stem = scale_channels(kStages[0].from);
+    stem_.emplace(builder, "features.0", Convolution::Shape{channels_, stem, 3, 2}, norm);
+    add_blocks(builder, norm);
+    const int64_t last = scale_channels(std::end(kStages)[-1].to);
+    head_.emplace(builder, "features." + std::to_string(std::size(kStages) + 1), Convolution::Shape{last, 4 * last},
+                  norm);
+    const double bound = 1 / std::sqrt(static_cast<double>(classes_));
+    weight_ = builder.parameter("classifier.1.weight", {classes_, 4 * last}, tenon::init::uniform(-bound, bound));
+    bias_ = builder.parameter("classifier.1.bias", {classes_}, tenon::init::constant(0));
+  }
+
+  Tensor forward(const Frame& frame, const tenon::Inputs& inputs) const {
+    Tensor x = tenon::checkpoint(
+        frame, [this](const Frame&, const Tensor& image) { return silu((*stem_)(image)); }, inputs["image"]);
+    for (const Block& block : blocks_) {
+      x = tenon::checkpoint(
+          frame, [&block](const Frame&, const Tensor& given) { return block(given); }, x);
+    }
+    x = tenon::checkpoint(
+        frame, [this](const Frame&, const Tensor& given) { return adaptive_avg_pool2d(silu((*head_)(given)), 1, 1); },
+        x);
+    return linear(dropout(flatten(x, 1), variant_.dropout), frame.tensor(weight_), frame.tensor(bias_));
+  }
+
+ private:
+  int64_t scale_channels(int64_t channels) const {
+    return round_channels(static_cast<double>(channels) * variant_.width);
+  }
+
+  int64_t scale_depth(int64_t blocks) const {
+    return static_cast<int64_t>(std::ceil(static_cast<double>(blocks) * variant_.depth));
+  }
+
+  void add_blocks(const Builder& builder, const Norm& norm) {
+    int64_t count = 0;
+    for (const Stage& stage : kStages) count += scale_depth(stage.blocks);
+    int64_t number = 1;
+    for (const Stage& stage : kStages) {
+      const std::string name = "features." + std::to_string(number++) + ".";
+      const int64_t to = scale_channels(stage.to);
+      Block::Shape shape{stage.expansion, stage.kernel, stage.stride, scale_channels(stage.from), to};
+      for (int64_t i = 0; i < scale_depth(stage.blocks); ++i) {
+        const double drop = stochastic_depth_ * static_cast<double>(blocks_.size()) / static_cast<double>(count);
+        blocks_.emplace_back(builder, name + std::to_string(i), shape, norm, drop);
+        shape.from = to;
+        shape.stride = 1;
+      }
+    }
+  }
+
+  Variant variant_;
+  int64_t channels_;
+  int64_t classes_;
+  double stochastic_depth_;
+  std::optional<Convolution> stem_, head_;
+  std::vector<Block> blocks_;
+  uint64_t weight_ = 0, bias_ = 0;
+};
+
+}  // namespace
+
+TENON_PLUGIN("efficientnet", "0.1.0", "Apache-2.0", "EfficientNets, which classify images.",
+             tenon::model<EfficientNet>("efficientnet",
+                                        "EfficientNet B0 to B7: the class of an image; torchvision's weights load"),
+             tenon::operators({"aten::adaptive_avg_pool2d", "aten::add_.Scalar", "aten::add_.Tensor",
+                               "aten::batch_norm", "aten::conv2d", "aten::dropout", "aten::flatten.using_ints",
+                               "aten::linear", "aten::mul.Tensor", "aten::mul_.Tensor", "aten::new_ones",
+                               "aten::sigmoid", "aten::silu"}))

@@ -1,0 +1,237 @@
+// EfficientNets against torchvision's: figures by tests/parity/make_efficientnet.py.
+#include <torch/script.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "framework/pipeline/load_weights.h"
+#include "framework/pipeline/trace_model.h"
+#include "tests/bundled/opened_components.h"
+#include "tests/bundled/sketched_network.h"
+#include "tests/doctest_with_torch.h"
+
+using namespace tenon::bundled;
+using tenon::config::Values;
+using tenon::plugins::Model;
+using tenon::plugins::NamedTensor;
+
+namespace {
+
+// More of them wait longer than they compute, where something else runs.
+const bool kHasOneThread = (at::set_num_threads(1), true);
+
+constexpr const char* kReference = "efficientnet.safetensors";
+
+struct Case {
+  SketchedCase sketched;
+  std::string variant;
+  double width, depth;
+};
+
+const Case kCases[] = {{{"b0", {3, 37, 37}}, "b0", 0, 0}, {{"b5_narrow", {1, 64, 64}}, "b5", 0.3, 1.4}};
+
+Model open_efficientnet(const Values& changes) {
+  Values params = {{"classes", kSketchClasses}};
+  for (const auto& [name, value] : changes) params[name] = value;
+  Model model = open_model("efficientnet", params);
+  model.build();
+  return model;
+}
+
+Model open_case(const Case& of, Values changes = {}) {
+  changes["variant"] = of.variant;
+  changes["channels"] = of.sketched.image[0];
+  changes["width"] = of.width;
+  changes["depth"] = of.depth;
+  return open_efficientnet(changes);
+}
+
+// Nothing is drawn at random.
+Model open_settled(const Case& of) { return open_case(of, {{"dropout", 0.0}, {"stochastic_depth", 0.0}}); }
+
+const at::Tensor& tensor_of(const Model& model, const std::string& name) {
+  for (const NamedTensor& named : model.tensors())
+    if (named.name == name) return named.tensor;
+  FAIL("no tensor " << name);
+  std::abort();
+}
+
+// A block that is left out for some samples, and the mean that batch normalisation keeps of what comes behind it.
+struct DroppedBlock {
+  std::string name;
+  int64_t number;  // of kBlocks
+  std::string mean_behind;
+};
+
+constexpr int64_t kBlocks = 16;  // of B0
+constexpr int64_t kRows = 256;
+
+struct DroppedRows {
+  at::Tensor logits, mean;
+};
+
+// All blocks with a way around give nothing, but for this one, which gives `value` to all pixels and channels; what is
+// random then reaches logits and means through it alone.
+DroppedRows run_dropped(const DroppedBlock& block, double value, double stochastic_depth) {
+  torch::manual_seed(1);
+  const Model model = open_efficientnet({{"width", 0.25}, {"dropout", 0.0}, {"stochastic_depth", stochastic_depth}});
+  const torch::NoGradGuard no_gradient;
+  for (const NamedTensor& named : model.tensors()) {
+    if (named.tensor.is_floating_point()) named.tensor.set_data(named.tensor.to(torch::kDouble));
+    if (named.name.ends_with(".block.3.1.weight") && named.name.find(".0.block") == std::string::npos)
+      named.tensor.zero_();
+  }
+  tensor_of(model, block.name + ".block.3.1.bias").fill_(value);
+  const at::Tensor images = torch::rand({1, 3, 9, 9}, torch::kDouble).expand({kRows, 3, 9, 9});
+  const at::Tensor logits = model.forward({.training = true}, {images})[0];
+  return {logits, tensor_of(model, block.mean_behind)};
+}
+
+}  // namespace
+
+TEST_CASE("efficientnet in double precision gives torchvision's logits, gradients, and buffers after some training") {
+  for (const Case& of : kCases) {
+    CAPTURE(of.sketched.name);
+    const Sketch expected = read_sketch(kReference, of.sketched);
+    check_evaluation(open_case(of), of.sketched, expected);
+    check_training(open_settled(of), of.sketched, expected);
+  }
+}
+
+TEST_CASE("efficientnet in single precision gives torchvision's logits") {
+  for (const Case& of : kCases) {
+    CAPTURE(of.sketched.name);
+    check_single_precision(open_settled(of), of.sketched, read_sketch(kReference, of.sketched));
+  }
+}
+
+TEST_CASE("efficientnet has torchvision's tensors in each variant, so that its weights load") {
+  struct Inventory {
+    std::string variant;
+    int64_t parameters;
+    std::string digest;
+  };
+  const Inventory inventories[] = {
+#include "tests/parity/reference/efficientnet_tensors.inc"
+  };
+  for (const Inventory& inventory : inventories) {
+    CAPTURE(inventory.variant);
+    Model model = open_model("efficientnet", {{"variant", inventory.variant}});
+    model.build();
+    check_tensors(model, inventory.parameters, inventory.digest);
+  }
+}
+
+TEST_CASE("efficientnet loads what torchvision's network has learnt, from a file of half precision") {
+  const torch::NoGradGuard no_gradient;
+  const Model model = open_efficientnet({{"variant", "b5"}, {"width", 0.25}, {"depth", 0.4}});
+  tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/efficientnet_published.safetensors",
+                                model.tensors());
+  const at::Tensor images = make_images({"published", {3, 40, 40}}, 0).to(torch::kFloat);
+  CHECK(distance(model.forward({}, {images})[0], read_figures(kReference, "published.logits")) < 1e-5);
+}
+
+TEST_CASE("efficientnet begins with torchvision's distributions") {
+  torch::manual_seed(1);
+  Model model = open_model("efficientnet", {{"classes", int64_t{100}}});
+  model.build();
+  for (const NamedTensor& named : model.tensors()) {
+    CAPTURE(named.name);
+    const at::Tensor& tensor = named.tensor;
+    if (tensor.dim() == 4) {
+      const auto fan_out = static_cast<double>(tensor.size(0) * tensor.size(2) * tensor.size(3));
+      const at::Tensor normal = tensor * std::sqrt(fan_out / 2);
+      // Five deviations of what the deviation of so many numbers is.
+      CHECK(std::abs(normal.std().item<double>() - 1) < 5 / std::sqrt(2 * static_cast<double>(tensor.numel())));
+      // A uniform distribution would end at 1.7 deviations.
+      CHECK(normal.abs().max().item<double>() > 2);
+    } else if (named.name == "classifier.1.weight") {
+      CHECK(tensor.abs().max().item<double>() <= 0.1);
+      CHECK(tensor.abs().max().item<double>() > 0.098);
+    } else {
+      const bool is_one = named.name.ends_with(".weight") || named.name.ends_with(".running_var");
+      CHECK(tensor.eq(is_one ? 1 : 0).all().item<bool>());
+    }
+  }
+}
+
+TEST_CASE("efficientnet leaves whole blocks out for some samples, deeper ones more often, and keeps the expectation") {
+  for (const DroppedBlock& block : {DroppedBlock{"features.2.1", 2, "features.3.0.block.0.1.running_mean"},
+                                    DroppedBlock{"features.6.3", 14, "features.7.0.block.0.1.running_mean"}}) {
+    CAPTURE(block.name);
+    const at::Tensor without = run_dropped(block, 0, 0).mean;
+    const at::Tensor whole = run_dropped(block, 1, 0).mean - without;
+    const DroppedRows dropped = run_dropped(block, 1, 0.8);
+    const at::Tensor rest = dropped.mean - without;
+    // What comes behind is linear, so its mean has grown by the mean of the rows' factors.
+    const double mean_factor = (rest.dot(whole) / whole.dot(whole)).item<double>();
+    CHECK(torch::allclose(rest, whole * mean_factor, 1e-9, 1e-12));
+    const double drop = 0.8 * static_cast<double>(block.number) / kBlocks;
+    const double kept = mean_factor * kRows * (1 - drop);
+    CHECK(std::abs(kept - std::round(kept)) < 1e-6);
+    CHECK(std::abs(kept - kRows * (1 - drop)) < 4 * std::sqrt(kRows * drop * (1 - drop)));
+    // Rows that were kept are all alike, and so are the others.
+    const at::Tensor difference = (dropped.logits - dropped.logits[0]).abs().amax(1);
+    const auto alike = difference.lt(1e-9).sum().item<int64_t>();
+    CHECK(alike + difference.gt(1e-6).sum().item<int64_t>() == kRows);
+    CHECK((alike == std::lround(kept) || alike == kRows - std::lround(kept)));
+  }
+}
+
+TEST_CASE("efficientnet drops features before the classifier while it trains, as many as its variant has it") {
+  const torch::NoGradGuard no_gradient;
+  const std::vector<std::pair<Values, double>> drops = {
+      {{}, 0.2}, {{{"variant", "b5"}}, 0.4}, {{{"dropout", 0.75}}, 0.75}};
+  for (const auto& [changes, drop] : drops) {
+    const double probability = drop;  // clang captures no structured binding
+    CAPTURE(probability);
+    std::vector<at::Tensor> features;
+    for (const bool drops_any : {false, true}) {
+      Values params = {{"width", 0.25}, {"depth", 0.4}, {"stochastic_depth", 0.0}, {"classes", int64_t{256}}};
+      for (const auto& [name, value] : changes) params[name] = value;
+      if (!drops_any) params["dropout"] = 0.0;
+      torch::manual_seed(1);
+      const Model model = open_efficientnet(params);
+      const at::Tensor weight = tensor_of(model, "classifier.1.weight");
+      weight.copy_(torch::eye(weight.size(0), weight.size(1)));
+      features.push_back(model.forward({.training = true}, {torch::rand({16, 3, 40, 40})})[0]);
+    }
+    const at::Tensor is_kept = features[1].ne(0);
+    CHECK(torch::allclose(features[1], features[0] / (1 - probability) * is_kept));
+    const double count = static_cast<double>(is_kept.numel());
+    CHECK(std::abs(is_kept.sum().item<double>() - count * (1 - probability)) <
+          5 * std::sqrt(count * probability * (1 - probability)));
+  }
+}
+
+TEST_CASE("efficientnet computes all but its classifier again where activations are not kept, and drops the same") {
+  const at::Tensor images = torch::rand({3, 3, 40, 37});
+  std::vector<std::vector<at::Tensor>> gradients, buffers;
+  for (const bool checkpoints : {false, true}) {
+    torch::manual_seed(5);
+    const Model model = open_efficientnet({{"width", 0.25}, {"stochastic_depth", 0.8}});
+    const at::Tensor logits = model.forward({.training = true, .checkpoints_activations = checkpoints}, {images}).at(0);
+    CHECK(count_nodes(logits, "ConvolutionBackward0") == (checkpoints ? 0 : 81));
+    logits.square().sum().backward();
+    gradients.push_back(gradients_of(model));
+    buffers.push_back(tensors_of(model, Which::buffers));
+  }
+  for (size_t i = 0; i < gradients[0].size(); ++i) CHECK(torch::equal(gradients[0][i], gradients[1][i]));
+  for (size_t i = 0; i < buffers[0].size(); ++i) CHECK(torch::equal(buffers[0][i], buffers[1][i]));
+}
+
+TEST_CASE("efficientnet takes images of any size, and any number of them where it became TorchScript") {
+  const torch::NoGradGuard no_gradient;
+  const Model model = open_efficientnet({{"width", 0.25}, {"channels", int64_t{2}}});
+  std::istringstream bytes(tenon::pipeline::trace_model(model, {{torch::rand({4, 2, 33, 20})}}));
+  torch::jit::Module module = torch::jit::load(bytes);
+  const std::vector<std::pair<int64_t, int64_t>> sizes = {{1, 1}, {7, 2}, {33, 20}};
+  for (const auto& [height, width] : sizes) {
+    const int64_t image_height = height;
+    CAPTURE(image_height);
+    const at::Tensor images = torch::rand({2, 2, height, width});
+    const at::Tensor logits = model.forward({}, {images})[0];
+    CHECK(logits.sizes() == at::IntArrayRef({2, kSketchClasses}));
+    CHECK(torch::allclose(module.forward({images}).toTensor(), logits));
+  }
+}
