@@ -1,0 +1,249 @@
+// Vision transformers: Dosovitskiy et al., "An image is worth 16x16 words: transformers for image recognition at
+// scale", arXiv:2010.11929. As torchvision has them, under the same names, so that its weights load.
+#include <tenon/checkpointing.hpp>
+#include <tenon/plugin.hpp>
+
+#include <cmath>
+
+#include "plugins/models/stochastic_depth.h"
+
+namespace {
+
+using tenon::Builder;
+using tenon::Frame;
+using tenon::Tensor;
+
+// Table 1 of the paper; Ti and S by Steiner et al., "How to train your ViT?", arXiv:2106.10270.
+struct Variant {
+  const char* name;
+  int64_t patch_size, width, depth, heads, mlp_width;
+};
+
+constexpr Variant kVariants[] = {{"ti_16", 16, 192, 12, 3, 768},   {"s_32", 32, 384, 12, 6, 1536},
+                                 {"s_16", 16, 384, 12, 6, 1536},   {"b_32", 32, 768, 12, 12, 3072},
+                                 {"b_16", 16, 768, 12, 12, 3072},  {"l_32", 32, 1024, 24, 16, 4096},
+                                 {"l_16", 16, 1024, 24, 16, 4096}, {"h_14", 14, 1280, 32, 16, 5120}};
+
+constexpr double kEps = 1e-6;  // of layer normalisation
+
+struct Dropout {
+  double values, attention;
+};
+
+// A linear map whose weight begins as X. Glorot and Y. Bengio (2010) have it.
+class Projection {
+ public:
+  // `name`: all of its tensors' names but the last word.
+  Projection(const Builder& builder, const std::string& name, int64_t inputs, int64_t outputs, const tenon::Init& bias,
+             const tenon::Init& weight = tenon::init::xavier_uniform())
+      : weight_(builder.parameter(name + "weight", {outputs, inputs}, weight)),
+        bias_(builder.parameter(name + "bias", {outputs}, bias)) {}
+
+  Tensor operator()(const Tensor& x) const {
+    return linear(x, x.checked_frame().tensor(weight_), x.checked_frame().tensor(bias_));
+  }
+
+ private:
+  uint64_t weight_, bias_;
+};
+
+// torch.nn.MultiheadAttention of a sequence over itself.
+class SelfAttention {
+ public:
+  SelfAttention(const Builder& builder, const std::string& name, const Variant& variant)
+      : heads_(variant.heads),
+        in_(builder, name + ".in_proj_", variant.width, 3 * variant.width, tenon::init::constant(0)),
+        out_(builder, name + ".out_proj.", variant.width, variant.width, tenon::init::constant(0),
+             init_as_linear(variant.width)) {}
+
+  // x: [N, L, width].
+  Tensor operator()(const Tensor& x, double dropout) const {
+    const std::vector<Tensor> parts = chunk(in_(x), 3, 2);
+    const Tensor seen =
+        attention(split(parts[0]), split(parts[1]), split(parts[2]), {}, x.checked_frame().is_training() ? dropout : 0);
+    return out_(flatten(transpose(seen, 1, 2), 2));
+  }
+
+ private:
+  // [N, L, width] as [N, heads, L, width / heads].
+  Tensor split(const Tensor& x) const {
+    const std::vector<int64_t> shape = x.shape();
+    return transpose(reshape(x, {-1, shape[1], heads_, shape[2] / heads_}), 1, 2);
+  }
+
+  // Where torch.nn.MultiheadAttention leaves a weight as torch.nn.Linear has it.
+  static tenon::Init init_as_linear(int64_t inputs) {
+    const double bound = 1 / std::sqrt(static_cast<double>(inputs));
+    return tenon::init::uniform(-bound, bound);
+  }
+
+  int64_t heads_;
+  Projection in_, out_;
+};
+
+class EncoderBlock {
+ public:
+  EncoderBlock(const Builder& builder, const std::string& name, const Variant& variant, const Dropout& dropout,
+               double drop)
+      : dropout_(dropout),
+        drop_(drop),
+        attention_norm_(builder, name + ".ln_1", {variant.width}, kEps),
+        attention_(builder, name + ".self_attention", variant),
+        mlp_norm_(builder, name + ".ln_2", {variant.width}, kEps),
+        widen_(builder, name + ".mlp.0.", variant.width, variant.mlp_width, tenon::init::normal(0, 1e-6)),
+        narrow_(builder, name + ".mlp.3.", variant.mlp_width, variant.width, tenon::init::normal(0, 1e-6)) {}
+
+  Tensor operator()(const Tensor& x) const {
+    const Tensor attended = x + thin_out(attention_(attention_norm_(x), dropout_.attention));
+    const Tensor hidden = dropout(gelu(widen_(mlp_norm_(attended))), dropout_.values);
+    return attended + thin_out(narrow_(hidden));
+  }
+
+ private:
+  Tensor thin_out(const Tensor& branch) const {
+    const Tensor thinned = dropout(branch, dropout_.values);
+    tenon::plugins::drop_rows(thinned, drop_);
+    return thinned;
+  }
+
+  Dropout dropout_;
+  double drop_;
+  tenon::LayerNorm attention_norm_;
+  SelfAttention attention_;
+  tenon::LayerNorm mlp_norm_;
+  Projection widen_, narrow_;
+};
+
+// The size that a parameter gives, or the variant's.
+int64_t read_size(const tenon::Params& params, const char* name, int64_t variant_size) {
+  return params.integer(name) > 0 ? params.integer(name) : variant_size;
+}
+
+Variant read_variant(const tenon::Params& params) {
+  Variant variant = *std::find_if(std::begin(kVariants), std::end(kVariants),
+                                  [&](const Variant& known) { return params.text("variant") == known.name; });
+  variant.patch_size = read_size(params, "patch_size", variant.patch_size);
+  variant.width = read_size(params, "width", variant.width);
+  variant.depth = read_size(params, "depth", variant.depth);
+  variant.heads = read_size(params, "heads", variant.heads);
+  variant.mlp_width = read_size(params, "mlp_width", variant.mlp_width);
+  if (variant.width % variant.heads == 0) return variant;
+  throw tenon::Error(TENON_INVALID_ARGUMENT, "width = " + std::to_string(variant.width) +
+                                                 " with heads = " + std::to_string(variant.heads) +
+                                                 "; expected a width that is a multiple of heads");
+}
+
+int64_t read_image_size(const tenon::Params& params, int64_t patch_size) {
+  const int64_t size = params.integer("image_size");
+  if (size % patch_size == 0) return size;
+  throw tenon::Error(TENON_INVALID_ARGUMENT, "image_size = " + std::to_string(size) + " with patches of " +
+                                                 std::to_string(patch_size) + " pixels; expected a multiple, such as " +
+                                                 std::to_string((size + patch_size - 1) / patch_size * patch_size));
+}
+
+class VisionTransformer final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    std::vector<std::string> names;
+    for (const Variant& variant : kVariants) names.emplace_back(variant.name);
+    return {
+        tenon::param("variant", "b_16").choices(names).doc("how large, and the side of its patches"),
+        tenon::param("image_size", 224).range("[1, inf)").doc("height and width of an image, a multiple of patch_size"),
+        tenon::param("channels", 3).range("[1, inf)").doc("channels of the image"),
+        tenon::param("classes", 1000).range("[1, inf)").doc("number of classes"),
+        tenon::param("patch_size", 0).range("[0, inf)").doc("height and width of a patch; 0: the variant's"),
+        tenon::param("width", 0).range("[0, inf)").doc("values of a patch, a multiple of heads; 0: the variant's"),
+        tenon::param("depth", 0).range("[0, 1024]").doc("blocks of the encoder; 0: the variant's"),
+        tenon::param("heads", 0).range("[0, inf)").doc("of each attention; 0: the variant's"),
+        tenon::param("mlp_width", 0)
+            .range("[0, inf)")
+            .doc("values between the two linear maps of a block; 0: the variant's"),
+        tenon::param("dropout", 0.0).range("[0, 1)").doc("of embeddings and each linear map but those of attention"),
+        tenon::param("attention_dropout", 0.0).range("[0, 1)").doc("of the weights of attention"),
+        tenon::param("stochastic_depth", 0.0)
+            .range("[0, 1)")
+            .doc("probability that a sample goes around a branch (arXiv:1603.09382), growing with the block's depth "
+                 "from 0 to this; torchvision has none")};
+  }
+
+  explicit VisionTransformer(const tenon::Params& params)
+      : variant_(read_variant(params)),
+        image_size_(read_image_size(params, variant_.patch_size)),
+        channels_(params.integer("channels")),
+        classes_(params.integer("classes")),
+        dropout_{params.number("dropout"), params.number("attention_dropout")},
+        stochastic_depth_(params.number("stochastic_depth")) {}
+
+  std::vector<tenon::Port> ports() const {
+    const std::string size = std::to_string(image_size_);
+    return {tenon::input("image", "N," + std::to_string(channels_) + "," + size + "," + size, TENON_ANY_FLOAT),
+            tenon::output("logits", "N," + std::to_string(classes_), TENON_ANY_FLOAT)};
+  }
+
+  void build(const Builder& builder) {
+    class_token_ = builder.parameter("class_token", {1, 1, variant_.width}, tenon::init::constant(0));
+    add_patches(builder);
+    const int64_t side = image_size_ / variant_.patch_size;
+    positions_ =
+        builder.parameter("encoder.pos_embedding", {1, side * side + 1, variant_.width}, tenon::init::normal(0, 0.02));
+    for (int64_t i = 0; i < variant_.depth; ++i) {
+      const double drop =
+          i == 0 ? 0 : stochastic_depth_ * static_cast<double>(i) / static_cast<double>(variant_.depth - 1);
+      blocks_.emplace_back(builder, "encoder.layers.encoder_layer_" + std::to_string(i), variant_, dropout_, drop);
+    }
+    norm_ = tenon::LayerNorm(builder, "encoder.ln", {variant_.width}, kEps);
+    head_.emplace(builder, "heads.head.", variant_.width, classes_, tenon::init::constant(0), tenon::init::constant(0));
+  }
+
+  Tensor forward(const Frame& frame, const tenon::Inputs& inputs) const {
+    Tensor x = tenon::checkpoint(
+        frame, [this](const Frame& within, const Tensor& image) { return embed(within, image); }, inputs["image"]);
+    for (const EncoderBlock& block : blocks_) {
+      x = tenon::checkpoint(
+          frame, [&block](const Frame&, const Tensor& given) { return block(given); }, x);
+    }
+    // Of the other tokens nobody asks how they are normalised.
+    return (*head_)(norm_(select(x, 1, 0)));
+  }
+
+ private:
+  void add_patches(const Builder& builder) {
+    const int64_t fan_in = channels_ * variant_.patch_size * variant_.patch_size;
+    // torchvision cuts the distribution off at +-2, many of these deviations away.
+    patch_weight_ =
+        builder.parameter("conv_proj.weight", {variant_.width, channels_, variant_.patch_size, variant_.patch_size},
+                          tenon::init::normal(0, 1 / std::sqrt(static_cast<double>(fan_in))));
+    patch_bias_ = builder.parameter("conv_proj.bias", {variant_.width}, tenon::init::constant(0));
+  }
+
+  // [N, channels, S, S] to [N, 1 + patches, width], the class token first.
+  Tensor embed(const Frame& frame, const Tensor& image) const {
+    static const tenon::Op expand_as("aten::expand_as");
+    const Tensor grid =
+        conv2d(image, frame.tensor(patch_weight_), frame.tensor(patch_bias_), /*stride=*/variant_.patch_size);
+    const Tensor patches = transpose(flatten(grid, 2), 1, 2);
+    const Tensor class_tokens = frame.call(expand_as, {frame.tensor(class_token_), slice(patches, 1, 0, 1)});
+    return tenon::dropout(tenon::cat({class_tokens, patches}, 1) + frame.tensor(positions_), dropout_.values);
+  }
+
+  Variant variant_;
+  int64_t image_size_;
+  int64_t channels_;
+  int64_t classes_;
+  Dropout dropout_;
+  double stochastic_depth_;
+  uint64_t class_token_ = 0, patch_weight_ = 0, patch_bias_ = 0, positions_ = 0;
+  std::vector<EncoderBlock> blocks_;
+  tenon::LayerNorm norm_;
+  std::optional<Projection> head_;
+};
+
+}  // namespace
+
+TENON_PLUGIN(
+    "vit", "0.1.0", "Apache-2.0", "Vision transformers, which classify images.",
+    tenon::model<VisionTransformer>("vit", "vision transformer: the class of an image; torchvision's weights load"),
+    tenon::operators({"aten::add.Tensor", "aten::cat", "aten::chunk", "aten::conv2d", "aten::dropout",
+                      "aten::expand_as", "aten::flatten.using_ints", "aten::gelu", "aten::layer_norm", "aten::linear",
+                      "aten::mul_.Tensor", "aten::new_ones", "aten::reshape", "aten::scaled_dot_product_attention",
+                      "aten::select.int", "aten::slice.Tensor", "aten::transpose.int"}))

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Compares EfficientNet-B5 and ViT-B/16, in full size and with their own images' size, with torchvision's: random
+weights that torchvision drew, written as safetensors, loaded by the host, which predicts noise. Takes some minutes and
+2 GB; no test runs it.
+
+    python3 check_full_size.py HOST        (torch 2.11, torchvision 0.26 and safetensors; HOST: the built bin/host)
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+import torchvision
+from safetensors.torch import load_file, save_file
+
+IMAGES = 3
+CASES = {"efficientnet_b5": ('use = "efficientnet"\nparams = { variant = "b5" }', 456),
+         "vit_b_16": ('use = "vit"\nparams = { variant = "b_16" }', 224)}
+RUN_FILE = """
+[model]
+{model}
+[data]
+batch_size = {images}
+[data.train]
+use = "arrays"
+params = {{ path = "images.safetensors" }}
+[data.validation]
+use = "arrays"
+params = {{ path = "images.safetensors" }}
+[[loss]]
+use = "cross_entropy"
+[train]
+epochs = 1
+[optimizer]
+use = "sgd"
+lr = 1e-3
+"""
+
+
+def disturb(network):
+    """Moves what begins as zero or one, such as the head of a vision transformer and the statistics of norms."""
+    generator = torch.Generator().manual_seed(2)
+    for name, tensor in network.state_dict().items():
+        if tensor.is_floating_point() and tensor.dim() <= 2:
+            noise = torch.rand(tensor.shape, generator=generator) - 0.5
+            tensor += noise * (0.5 if tensor.dim() == 1 else 0.05)
+
+
+def main(host):
+    for name, (model, size) in CASES.items():
+        torch.manual_seed(1)
+        network = getattr(torchvision.models, name)().eval()
+        with torch.no_grad():
+            disturb(network)
+            images = torch.randn(IMAGES, 3, size, size)
+            logits = network(images)
+            precise = network.double()(images.double())
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            network.float()
+            save_file(network.state_dict(), folder / "weights.safetensors")
+            save_file({"image": images, "label": torch.arange(IMAGES)}, folder / "images.safetensors")
+            (folder / "run.toml").write_text(RUN_FILE.format(model=model, images=IMAGES))
+            subprocess.run([host, "predict", "--config", folder / "run.toml", "--data", "validation", "--checkpoint",
+                            folder / "weights.safetensors", "--output", folder / "logits.safetensors"], check=True)
+            found = load_file(folder / "logits.safetensors")["logits"]
+        scale = precise.abs().max()
+        pairs = {"from torchvision's logits": (found, logits), "from those in double precision": (found, precise),
+                 "torchvision's own from these": (logits, precise)}
+        print(f"{name}, in parts of the largest logit:", "; ".join(
+            f"{what} {((left - right).abs().max() / scale).item():.2g}" for what, (left, right) in pairs.items()))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(sys.argv[1])
