@@ -199,6 +199,8 @@ TEST_CASE("docs/components.md is what host describe prints of the bundled compon
   for (const char* id : {"small_cnn",
                          "mlp",
                          "resnet",
+                         "efficientnet",
+                         "vit",
                          "unet",
                          "siamese_cnn",
                          "seq2seq_transformer",

@@ -14,10 +14,12 @@ import torch
 import torchvision
 from safetensors.torch import load_file, save_file
 
-IMAGES = 3
+IMAGES = 2
 CASES = {"efficientnet_b5": ('use = "efficientnet"\nparams = { variant = "b5" }', 456),
          "vit_b_16": ('use = "vit"\nparams = { variant = "b_16" }', 224)}
 RUN_FILE = """
+[run]
+threads = 1
 [model]
 {model}
 [data]
@@ -48,6 +50,7 @@ def disturb(network):
 
 
 def main(host):
+    torch.set_num_threads(1)
     for name, (model, size) in CASES.items():
         torch.manual_seed(1)
         network = getattr(torchvision.models, name)().eval()
