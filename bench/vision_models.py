@@ -1,14 +1,15 @@
 """What the networks for images cost beside torchvision's, and what activation checkpointing saves of their memory.
 
-    python bench/vision_models.py speed --python PYTHON [--rounds 3] [--steps 4] [--models vit_s_16,vit_b_16,...]
-    python bench/vision_models.py memory [--steps 3] [--models efficientnet_b5,vit_b_16]
+    python bench/vision_models.py speed --python PYTHON [--rounds 3] [--steps 3] [--models vit_s_16,vit_b_16,...]
+    python bench/vision_models.py memory [--steps 3] [--batch N] [--models efficientnet_b5,vit_b_16]
 
 speed: milliseconds a training step on one thread, tied to one core, batches of 4 images of 224 x 224 in memory, in
 turn: `host`, and the same network of torchvision in PyTorch, both with the fused AdamW. PYTHON: an interpreter with
 torch and torchvision. Printed are medians over the rounds, and the median of each round's ratio of host to PyTorch.
 
-memory: the largest resident set of `host` in MiB and its seconds, without and with train.activation_checkpointing, with
-batches so large that activations are most of it, and whether both had the same losses, to the bit.
+memory: the largest resident set of `host` in MiB and its seconds, on one thread, without and with
+train.activation_checkpointing, with batches so large that activations are most of it, and whether both had the same
+losses, to the bit.
 """
 
 import argparse
@@ -118,7 +119,7 @@ def compare_memory(arguments):
     for model in arguments.models.split(","):
         batch = arguments.batch or MEMORY_BATCH[model]
         (lines, whole, seconds), (other_lines, less, other_seconds) = (
-            run_host(arguments.host, model, threads=2, batch=batch, steps=arguments.steps, checkpointing=checkpointing,
+            run_host(arguments.host, model, threads=1, batch=batch, steps=arguments.steps, checkpointing=checkpointing,
                      optimizer="sgd") for checkpointing in ("false", "true"))
         same = [line["train/loss"] for line in lines] == [line["train/loss"] for line in other_lines]
         print(f"{model:<16} batch {batch}: {whole:.0f} MiB in {seconds:.0f} s; with checkpointing {less:.0f} MiB "
