@@ -1,0 +1,180 @@
+// A transformer that continues a text: GPT-2 of A. Radford et al., "Language Models are Unsupervised Multitask
+// Learners", 2019, as nanoGPT has it, with the same names and with weights [outputs, inputs], so that its own load.
+#include <cmath>
+#include <tenon/checkpointing.hpp>
+#include <tenon/plugin.hpp>
+
+#include "plugins/models/token_range.h"
+
+namespace {
+
+using tenon::Builder;
+using tenon::Frame;
+using tenon::Tensor;
+
+struct Sizes {
+  int64_t vocabulary, context, layers, heads, width;
+  double dropout;
+  bool has_bias;
+};
+
+Sizes read_sizes(const tenon::Params& params) {
+  const Sizes sizes = {
+      params.integer("vocabulary_size"), params.integer("context"), params.integer("layers"), params.integer("heads"),
+      params.integer("width"),           params.number("dropout"),  params.boolean("bias")};
+  if (sizes.width % sizes.heads == 0) return sizes;
+  throw tenon::Error(TENON_INVALID_ARGUMENT, "width = " + std::to_string(sizes.width) +
+                                                 " with heads = " + std::to_string(sizes.heads) +
+                                                 "; expected a width that is a multiple of heads");
+}
+
+constexpr double kDeviation = 0.02;  // of initial weights
+
+// A linear map whose weights begin normal, and its biases at 0.
+class Projection {
+ public:
+  Projection(const Builder& builder, const std::string& name, int64_t inputs, int64_t outputs, bool has_bias,
+             double deviation = kDeviation)
+      : weight_(builder.parameter(name + ".weight", {outputs, inputs}, tenon::init::normal(0, deviation))) {
+    if (has_bias) bias_ = builder.parameter(name + ".bias", {outputs}, tenon::init::constant(0));
+  }
+
+  Tensor operator()(const Frame& frame, const Tensor& x) const {
+    return linear(x, frame.tensor(weight_), tenon::detail::tensor_or_none(frame, bias_));
+  }
+
+ private:
+  uint64_t weight_;
+  std::optional<uint64_t> bias_;
+};
+
+class Norm {
+ public:
+  Norm(const Builder& builder, const std::string& name, int64_t width, bool has_bias)
+      : width_(width), weight_(builder.parameter(name + ".weight", {width}, tenon::init::constant(1))) {
+    if (has_bias) bias_ = builder.parameter(name + ".bias", {width}, tenon::init::constant(0));
+  }
+
+  Tensor operator()(const Frame& frame, const Tensor& x) const {
+    return layer_norm(x, {width_}, frame.tensor(weight_), tenon::detail::tensor_or_none(frame, bias_));
+  }
+
+ private:
+  int64_t width_;
+  uint64_t weight_;
+  std::optional<uint64_t> bias_;
+};
+
+// Attention to what stands before, then two linear maps, each added to what it reads through a normalisation.
+class Block {
+ public:
+  Block(const Builder& builder, const std::string& name, const Sizes& sizes)
+      : sizes_(sizes),
+        first_norm_(builder, name + ".ln_1", sizes.width, sizes.has_bias),
+        joint_(builder, name + ".attn.c_attn", sizes.width, 3 * sizes.width, sizes.has_bias),
+        attended_(builder, name + ".attn.c_proj", sizes.width, sizes.width, sizes.has_bias, residual_deviation()),
+        second_norm_(builder, name + ".ln_2", sizes.width, sizes.has_bias),
+        widen_(builder, name + ".mlp.c_fc", sizes.width, 4 * sizes.width, sizes.has_bias),
+        narrow_(builder, name + ".mlp.c_proj", 4 * sizes.width, sizes.width, sizes.has_bias, residual_deviation()) {}
+
+  // x: [N, T, width].
+  Tensor operator()(const Frame& frame, const Tensor& x) const {
+    const Tensor informed = x + attend(frame, first_norm_(frame, x));
+    const Tensor hidden = gelu(widen_(frame, second_norm_(frame, informed)));
+    return informed + dropout(narrow_(frame, hidden), sizes_.dropout);
+  }
+
+ private:
+  // Each layer adds twice to what the last one reads: its variance stays near 1.
+  double residual_deviation() const { return kDeviation / std::sqrt(2.0 * static_cast<double>(sizes_.layers)); }
+
+  Tensor attend(const Frame& frame, const Tensor& x) const {
+    const std::vector<Tensor> parts = chunk(joint_(frame, x), 3, 2);  // query, key, value
+    const Tensor seen = attention(split(parts[0]), split(parts[1]), split(parts[2]), {},
+                                  frame.is_training() ? sizes_.dropout : 0, /*is_causal=*/true);
+    return dropout(attended_(frame, flatten(transpose(seen, 1, 2), 2)), sizes_.dropout);
+  }
+
+  // [N, T, width] as [N, heads, T, width / heads].
+  Tensor split(const Tensor& x) const {
+    const std::vector<int64_t> shape = x.shape();
+    return transpose(reshape(x, {shape[0], shape[1], sizes_.heads, sizes_.width / sizes_.heads}), 1, 2);
+  }
+
+  Sizes sizes_;
+  Norm first_norm_;
+  Projection joint_, attended_;
+  Norm second_norm_;
+  Projection widen_, narrow_;
+};
+
+class Gpt final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {tenon::param("vocabulary_size", 256).range("[2, inf)").doc("tokens are below it"),
+            tenon::param("context", 128).range("[1, inf)").doc("places that have a position: the longest input"),
+            tenon::param("layers", 4).range("[1, 256]").doc("of attention and feed-forward, each"),
+            tenon::param("heads", 4).range("[1, inf)").doc("of each attention"),
+            tenon::param("width", 128).range("[1, inf)").doc("values for each token, a multiple of heads"),
+            tenon::param("dropout", 0.0).range("[0, 1)").doc("of embeddings, attention and what each layer adds"),
+            tenon::param("bias", true).doc("whether linear maps and normalisations have biases, as in GPT-2")};
+  }
+
+  explicit Gpt(const tenon::Params& params) : sizes_(read_sizes(params)) {}
+
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("tokens", "N,T", TENON_DTYPE_BIT(TENON_INT64), "at most context of them"),
+            tenon::output("logits", "N,T," + std::to_string(sizes_.vocabulary), TENON_ANY_FLOAT,
+                          "of the token behind each of tokens")};
+  }
+
+  void build(const Builder& builder) {
+    const auto table = [&](const std::string& name, int64_t rows) {
+      return builder.parameter("transformer." + name + ".weight", {rows, sizes_.width},
+                               tenon::init::normal(0, kDeviation));
+    };
+    tokens_ = table("wte", sizes_.vocabulary);
+    places_ = table("wpe", sizes_.context);
+    for (int64_t i = 0; i < sizes_.layers; ++i) {
+      blocks_.emplace_back(builder, "transformer.h." + std::to_string(i), sizes_);
+    }
+    last_norm_.emplace(builder, "transformer.ln_f", sizes_.width, sizes_.has_bias);
+  }
+
+  Tensor forward(const Frame& frame, const tenon::Inputs& inputs) const {
+    Tensor x = embed(frame, inputs["tokens"]);
+    for (const Block& block : blocks_) {
+      x = tenon::checkpoint(
+          frame, [&block](const Frame& within, const Tensor& given) { return block(within, given); }, x);
+    }
+    return linear((*last_norm_)(frame, x), frame.tensor(tokens_));
+  }
+
+ private:
+  Tensor embed(const Frame& frame, const Tensor& tokens) const {
+    const int64_t length = tokens.shape()[1];
+    if (length > sizes_.context) {
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "tokens has " + std::to_string(length) + " places; expected at most " +
+                                                     std::to_string(sizes_.context) +
+                                                     ", the parameter context; raise it, or give shorter texts");
+    }
+    tenon::models::check_tokens(tokens, "tokens", sizes_.vocabulary);
+    const Tensor places = slice(frame.tensor(places_), 0, 0, length);
+    return dropout(embedding(frame.tensor(tokens_), tokens) + places, sizes_.dropout);
+  }
+
+  Sizes sizes_;
+  uint64_t tokens_ = 0;
+  uint64_t places_ = 0;
+  std::vector<Block> blocks_;
+  std::optional<Norm> last_norm_;
+};
+
+}  // namespace
+
+TENON_PLUGIN("gpt", "0.1.0", "Apache-2.0", "A transformer that continues a text.",
+             tenon::model<Gpt>("gpt", "GPT-2's transformer: the next token behind each; nanoGPT's weights load"),
+             tenon::operators({"aten::add.Tensor", "aten::chunk", "aten::dropout", "aten::embedding",
+                               "aten::flatten.using_ints", "aten::gelu", "aten::layer_norm", "aten::linear",
+                               "aten::reshape", "aten::scaled_dot_product_attention", "aten::slice.Tensor",
+                               "aten::transpose.int"}))

@@ -1,0 +1,241 @@
+// The plugin gpt against the same network in PyTorch: figures by tests/parity/make_gpt.py, of weights and tokens that
+// both sides take from a formula.
+#include <cmath>
+#include <filesystem>
+
+#include "framework/artifacts/safetensors.h"
+#include "framework/pipeline/load_weights.h"
+#include "framework/support/error.h"
+#include "tests/bundled/opened_components.h"
+#include "tests/doctest_with_torch.h"
+
+using namespace tenon::bundled;
+using tenon::config::Values;
+using tenon::plugins::Model;
+using tenon::plugins::NamedTensor;
+
+namespace {
+
+constexpr int64_t kVocabulary = 11;
+constexpr int64_t kSteps = 5;
+constexpr double kRate = 0.1;
+
+struct Case {
+  std::string name;
+  bool has_bias;
+};
+const Case kCases[] = {{"biased", true}, {"unbiased", false}};
+
+Model make_model(const Values& changes = {}) {
+  Values params = {{"vocabulary_size", kVocabulary},
+                   {"context", int64_t{8}},
+                   {"layers", int64_t{2}},
+                   {"heads", int64_t{2}},
+                   {"width", int64_t{8}}};
+  for (const auto& [name, value] : changes) params[name] = value;
+  Model model = open_model("gpt", params);
+  model.build();
+  return model;
+}
+
+// scatter() and make_tokens() of make_gpt.py.
+at::Tensor scatter(at::IntArrayRef shape, int64_t salt) {
+  const at::Tensor index = torch::arange(c10::multiply_integers(shape));
+  const at::Tensor numbers = (index * index * 31 + index * 17 + salt * 101).remainder(65521);
+  return (numbers.to(torch::kDouble) / 65521 - 0.5).reshape(shape);
+}
+
+at::Tensor make_tokens(int64_t step) {
+  const at::Tensor index = torch::arange(16).reshape({2, 8});
+  return (index * index * 5 + index * 3 + step).remainder(kVocabulary);
+}
+
+void fill(const Model& model, torch::Dtype dtype) {
+  const torch::NoGradGuard no_gradient;
+  int64_t salt = 0;
+  for (const NamedTensor& named : model.tensors()) {
+    const bool is_scale = named.name.ends_with("weight") && named.tensor.dim() == 1;
+    named.tensor.set_data((scatter(named.tensor.sizes(), salt++) + (is_scale ? 1 : 0)).to(dtype));
+  }
+}
+
+// The norm and three of the elements.
+at::Tensor sketch(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().to(torch::kDouble).flatten();
+  return torch::stack({flat.norm(), flat[0], flat[flat.numel() / 2], flat[-1]});
+}
+
+struct Expected {
+  at::Tensor logits, losses;
+  std::vector<at::Tensor> gradients;  // in the order of the model's tensors
+};
+
+// Reads by the names of the model's tensors: another one, or one less, is an error.
+Expected read_expected(const std::string& wanted) {
+  std::vector<NamedTensor> all;
+  Expected expected;
+  for (const Case& of : kCases) {
+    const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
+      all.push_back({of.name + "." + name, torch::zeros(shape, torch::kDouble), false});
+      return all.back().tensor;
+    };
+    Expected found = {add("logits", {2, 7, kVocabulary}), add("losses", {kSteps}), {}};
+    for (const NamedTensor& named : make_model({{"bias", of.has_bias}}).tensors())
+      found.gradients.push_back(add("gradient." + named.name, {4}));
+    if (of.name == wanted) expected = found;
+  }
+  tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/gpt.safetensors", all);
+  return expected;
+}
+
+// The largest difference, in parts of the largest number that there should be.
+double distance(const at::Tensor& found, const at::Tensor& expected) {
+  REQUIRE(found.sizes() == expected.sizes());
+  return ((found.detach().to(torch::kDouble) - expected).abs().max() / expected.abs().max()).item<double>();
+}
+
+at::Tensor loss_of(const at::Tensor& logits, const at::Tensor& tokens) {
+  return torch::cross_entropy_loss(logits.flatten(0, 1), tokens.slice(1, 1).flatten());
+}
+
+at::Tensor evaluate(const Model& model, const at::Tensor& tokens) {
+  const torch::NoGradGuard no_gradient;
+  return model.forward({}, {tokens})[0];
+}
+
+}  // namespace
+
+TEST_CASE("gpt in double precision gives PyTorch's logits, gradients and losses of some training") {
+  for (const Case& of : kCases) {
+    CAPTURE(of.name);
+    const Expected expected = read_expected(of.name);
+    const Model model = make_model({{"bias", of.has_bias}});
+    fill(model, torch::kDouble);
+    std::vector<double> losses;
+    for (int64_t step = 0; step < kSteps; ++step) {
+      const at::Tensor tokens = make_tokens(step);
+      const at::Tensor logits = model.forward({.training = true, .step = step}, {tokens.slice(1, 0, 7)})[0];
+      const at::Tensor loss = loss_of(logits, tokens);
+      loss.backward();
+      losses.push_back(loss.item<double>());
+      if (step == 0) {
+        CHECK(distance(logits, expected.logits) < 1e-9);
+        for (size_t i = 0; i < model.tensors().size(); ++i) {
+          CAPTURE(model.tensors()[i].name);
+          CHECK(distance(sketch(model.tensors()[i].tensor.grad()), expected.gradients[i]) < 1e-9);
+        }
+      }
+      const torch::NoGradGuard no_gradient;
+      for (const NamedTensor& named : model.tensors()) {
+        named.tensor.sub_(named.tensor.grad() * kRate);
+        named.tensor.mutable_grad().reset();
+      }
+    }
+    CHECK(distance(torch::tensor(losses, torch::kDouble), expected.losses) < 1e-9);
+  }
+}
+
+TEST_CASE("gpt in single precision gives PyTorch's logits and gradients") {
+  for (const Case& of : kCases) {
+    CAPTURE(of.name);
+    const Expected expected = read_expected(of.name);
+    const Model model = make_model({{"bias", of.has_bias}});
+    fill(model, torch::kFloat);
+    const at::Tensor tokens = make_tokens(0);
+    const at::Tensor logits = model.forward({.training = true}, {tokens.slice(1, 0, 7)})[0];
+    loss_of(logits, tokens).backward();
+    CHECK(distance(logits, expected.logits) < 1e-5);
+    for (size_t i = 0; i < model.tensors().size(); ++i) {
+      CAPTURE(model.tensors()[i].name);
+      CHECK(distance(sketch(model.tensors()[i].tensor.grad()), expected.gradients[i]) < 1e-5);
+    }
+  }
+}
+
+TEST_CASE("no logit of gpt depends on a later token") {
+  const Model model = make_model();
+  fill(model, torch::kFloat);
+  const at::Tensor tokens = make_tokens(0);
+  at::Tensor other = tokens.clone();
+  other.select(1, 4).add_(1).remainder_(kVocabulary);
+  const at::Tensor difference = (evaluate(model, tokens) - evaluate(model, other)).abs().amax(2);
+  CHECK(difference.slice(1, 0, 4).max().item<double>() == 0);
+  CHECK(difference.slice(1, 4).min().item<double>() > 1e-4);
+}
+
+TEST_CASE("nanoGPT's state loads, which has the tied matrix twice") {
+  const Model from = make_model();
+  fill(from, torch::kFloat);
+  std::vector<tenon::artifacts::TensorView> views;
+  const auto add = [&](const std::string& name, const at::Tensor& tensor) {
+    views.push_back({name, TENON_FLOAT32, tensor.sizes().vec(), static_cast<const std::byte*>(tensor.const_data_ptr()),
+                     tensor.nbytes()});
+  };
+  for (const NamedTensor& named : from.tensors()) add("_orig_mod." + named.name, named.tensor);
+  add("_orig_mod.lm_head.weight", from.tensors()[0].tensor);
+  const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "nanogpt.safetensors";
+  tenon::artifacts::write_safetensors(file, views, {}, tenon::support::ErrorKind::checkpoint);
+  const Model to = make_model();
+  CHECK_THROWS_WITH_AS(tenon::pipeline::load_weights(file, to.tensors()), doctest::Contains("lm_head.weight"),
+                       tenon::support::Error);
+  tenon::pipeline::load_weights(file, to.tensors(), tenon::config::WeightsMatch::partial);
+  for (size_t i = 0; i < to.tensors().size(); ++i) {
+    CAPTURE(to.tensors()[i].name);
+    CHECK(torch::equal(to.tensors()[i].tensor, from.tensors()[i].tensor));
+  }
+}
+
+TEST_CASE("gpt begins with GPT-2's distributions") {
+  torch::manual_seed(1);
+  const Model model = make_model({{"vocabulary_size", int64_t{500}}, {"width", int64_t{64}}, {"layers", int64_t{8}}});
+  for (const NamedTensor& named : model.tensors()) {
+    CAPTURE(named.name);
+    if (named.tensor.dim() == 2) {
+      const double deviation = named.name.ends_with("c_proj.weight") ? 0.02 / 4 : 0.02;  // 4: sqrt(2 * 8 layers)
+      CHECK(named.tensor.std().item<double>() == doctest::Approx(deviation).epsilon(0.1));
+      CHECK(named.tensor.abs().max().item<double>() > 2.3 * deviation);  // a uniform distribution ends at 1.7
+    } else {
+      CHECK(named.tensor.eq(named.name.ends_with(".weight") ? 1 : 0).all().item<bool>());
+    }
+  }
+}
+
+TEST_CASE("gpt computes its layers again where activations are not kept, with the same dropout and gradients") {
+  std::vector<std::vector<at::Tensor>> gradients;
+  for (const bool checkpoints : {false, true}) {
+    torch::manual_seed(5);
+    const Model model = make_model({{"dropout", 0.3}});
+    const at::Tensor tokens = make_tokens(0);
+    const at::Tensor logits =
+        model.forward({.training = true, .checkpoints_activations = checkpoints}, {tokens.slice(1, 0, 7)})[0];
+    loss_of(logits, tokens).backward();
+    gradients.emplace_back();
+    for (const NamedTensor& named : model.tensors()) gradients.back().push_back(named.tensor.grad());
+  }
+  for (size_t i = 0; i < gradients[0].size(); ++i) CHECK(torch::equal(gradients[0][i], gradients[1][i]));
+}
+
+TEST_CASE("dropout of gpt is for training alone") {
+  const Model model = make_model({{"dropout", 0.5}});
+  const at::Tensor tokens = make_tokens(0);
+  CHECK(torch::equal(evaluate(model, tokens), evaluate(model, tokens)));
+  const torch::NoGradGuard no_gradient;
+  CHECK_FALSE(
+      torch::equal(model.forward({.training = true}, {tokens})[0], model.forward({.training = true}, {tokens})[0]));
+}
+
+TEST_CASE("gpt refuses what it has no place for, with what to set") {
+  const Model model = make_model();
+  CHECK_THROWS_WITH_AS(evaluate(model, torch::full({1, 3}, 11)),
+                       doctest::Contains("tokens holds the token 11; expected tokens in [0, 11); set "
+                                         "params.vocabulary_size to that of the tokenizer"),
+                       tenon::support::Error);
+  CHECK_THROWS_WITH_AS(evaluate(model, torch::full({1, 3}, -1)), doctest::Contains("the token -1"),
+                       tenon::support::Error);
+  CHECK_THROWS_WITH_AS(evaluate(model, torch::zeros({1, 9}, torch::kInt64)),
+                       doctest::Contains("tokens has 9 places; expected at most 8, the parameter context"),
+                       tenon::support::Error);
+  CHECK_THROWS_WITH_AS(make_model({{"heads", int64_t{3}}}),
+                       doctest::Contains("width = 8 with heads = 3; expected a width that is a multiple of heads"),
+                       tenon::support::Error);
+}
