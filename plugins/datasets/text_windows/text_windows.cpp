@@ -1,0 +1,118 @@
+// A text in windows of tokens, for models that predict the token behind each: language modelling.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tenon/plugin.hpp>
+
+#include "plugins/datasets/text_windows/text_file.h"
+#include "plugins/datasets/text_windows/text_tokens.h"
+#include "plugins/hash_text.h"
+
+namespace text_windows {
+namespace {
+
+constexpr int64_t kIgnored = -100;  // what losses and metrics pass over by default
+
+// The part of so many tokens that `split` means: validation is their end.
+std::pair<size_t, size_t> find_part(size_t count, const tenon::Params& params) {
+  const std::string split = params.text("split");
+  if (split == "all") return {0, count};
+  const double share = params.number("validation_fraction");
+  const auto end = static_cast<size_t>(std::llround(static_cast<double>(count) * (1 - share)));
+  return split == "train" ? std::pair{size_t{0}, end} : std::pair{end, count};
+}
+
+class TextWindows final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    std::vector<tenon::Param> params = {
+        tenon::required<tenon::Path>("path").doc(
+            "text, or a pattern such as texts/*.txt, whose files are read one after the other in the order of their "
+            "names"),
+        tenon::param("context", 128).range("[1, inf)").doc("tokens in a window"),
+        tenon::param("stride", 0)
+            .range("[0, inf)")
+            .doc("tokens from the beginning of a window to that of the next, at most context; 0: context, so that each "
+                 "token is a target once"),
+        tenon::param("split", "all")
+            .choices({"all", "train", "validation"})
+            .doc("which tokens: all, or one of two parts"),
+        tenon::param("validation_fraction", 0.1)
+            .range("(0, 1)")
+            .doc("share of the tokens in the split validation, at the end of the text; the split train has those "
+                 "before")};
+    for (const tenon::Param& param : TextTokens::schema()) params.push_back(param);
+    return params;
+  }
+
+  explicit TextWindows(const tenon::Params& params)
+      : context_(static_cast<size_t>(params.integer("context"))),
+        stride_(static_cast<size_t>(params.integer("stride"))) {
+    if (stride_ == 0) stride_ = context_;
+    if (stride_ > context_) {
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "stride = " + std::to_string(stride_) +
+                                                     " with context = " + std::to_string(context_) +
+                                                     "; expected at most context, or tokens would be left out");
+    }
+    const std::string path = params.path("path");
+    const TextTokens text(read_text(path), params, path);
+    const auto [begin, end] = find_part(text.ids.size(), params);
+    if (end - begin < 2) {
+      throw tenon::DataError(path + ": " + std::to_string(end - begin) + " of its " + std::to_string(text.ids.size()) +
+                             " tokens are in the split \"" + params.text("split") +
+                             "\"; expected 2 at least; change validation_fraction, or give a longer text");
+    }
+    ids_.assign(text.ids.begin() + static_cast<std::ptrdiff_t>(begin),
+                text.ids.begin() + static_cast<std::ptrdiff_t>(end));
+    model_ = text.model;
+    tenon::detail::host->log(
+        TENON_LOG_INFO,
+        tenon::detail::borrow(path + ": " + std::to_string(ids_.size()) + " tokens (split " + params.text("split") +
+                              ") in " + std::to_string(size()) + " windows, a vocabulary of " +
+                              std::to_string(text.vocabulary_size) + " tokens"));
+  }
+
+  std::vector<tenon::Field> fields() const {
+    const auto length = static_cast<int64_t>(context_);
+    return {{"tokens", TENON_INT64, {length}, "a window of the text; behind the end of the text 0"},
+            {"target", TENON_INT64, {length}, "the token behind each of tokens; behind the end of the text -100"}};
+  }
+
+  // As many as it takes to have each token but the first as a target.
+  int64_t size() const {
+    const size_t targets = ids_.size() - 1;
+    return static_cast<int64_t>(targets <= context_ ? 1 : 1 + (targets - context_ + stride_ - 1) / stride_);
+  }
+
+  void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
+    const auto first = ids_.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(sample.index) * stride_);
+    const auto count = std::min(static_cast<std::ptrdiff_t>(context_), ids_.end() - first - 1);
+    const auto put = [&](uint64_t field, auto from, int64_t filling) {
+      int64_t* const slot = sink.slot<int64_t>(field);
+      std::fill(std::copy(from, from + count, slot), slot + context_, filling);
+    };
+    put(0, first, 0);
+    put(1, first + 1, kIgnored);
+  }
+
+  uint64_t fingerprint() const {
+    return plugins::hash_text({reinterpret_cast<const char*>(ids_.data()), ids_.size() * sizeof ids_[0]},
+                              plugins::hash_text(std::to_string(context_) + ' ' + std::to_string(stride_)));
+  }
+
+ private:
+  size_t context_;
+  size_t stride_;
+  std::vector<int32_t> ids_;
+  std::shared_ptr<const std::string> model_;
+};
+
+}  // namespace
+}  // namespace text_windows
+
+TENON_PLUGIN("text_windows", "0.1.0", "Apache-2.0", "A text in windows of tokens.",
+             tenon::dataset<text_windows::TextWindows>(
+                 "text_windows", "windows of a text as bytes, characters or pieces of SentencePiece, and what follows"))

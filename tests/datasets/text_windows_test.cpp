@@ -1,0 +1,175 @@
+// The finished plugin text_windows, as the host sees it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "plugins/text/train_tokenizer.h"
+#include "tests/datasets/opened_dataset.h"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kTextWindows = TENON_BINARY_DIR "/plugins/text_windows.so";
+
+using Ids = std::vector<int64_t>;
+
+std::string write_file(const std::string& name, const std::string& bytes) {
+  const fs::path file = fs::path(TENON_TEST_DIR) / name;
+  fs::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary) << bytes;
+  return file.string();
+}
+
+ParamValues make_params(const std::string& path, const ParamValues& changes = {}) {
+  ParamValues params = {{"path", path},
+                        {"context", int64_t{4}},
+                        {"stride", int64_t{0}},
+                        {"split", "all"},
+                        {"validation_fraction", 0.1},
+                        {"tokens", "bytes"},
+                        {"tokenizer", ""},
+                        {"vocabulary_size", int64_t{100}},
+                        {"model_type", "char"},
+                        {"character_coverage", 1.0}};
+  for (const auto& [name, value] : changes) params[name] = value;
+  return params;
+}
+
+// All tokens in the order of the text, from windows that do not overlap.
+Ids read_tokens(const OpenedDataset& dataset) {
+  Ids ids = {dataset.integers(0, "tokens")[0]};
+  for (int64_t i = 0; i < dataset.size(); ++i)
+    for (const int64_t id : dataset.integers(i, "target"))
+      if (id != -100) ids.push_back(id);
+  return ids;
+}
+
+Ids ids_of(const std::string& bytes) { return Ids(bytes.begin(), bytes.end()); }
+
+// What is said of data or parameters that are no good, without the folder.
+std::string refusal(const std::string& name, const std::string& bytes, const ParamValues& changes = {},
+                    tenon_status status = TENON_BAD_DATA) {
+  const std::string file = write_file(name, bytes);
+  try {
+    const OpenedDataset dataset(kTextWindows, make_params(file, changes));
+  } catch (const Refused& refused) {
+    CHECK(refused.status == status);
+    std::string text = refused.what();
+    for (size_t at = 0; (at = text.find(file)) != std::string::npos;) text.replace(at, file.size(), name);
+    return text;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a window is context tokens and those that follow them, each token but the first a target once") {
+  const std::string file = write_file("ten.txt", "abcdefghij");
+  const OpenedDataset dataset(kTextWindows, make_params(file));
+  CHECK(dataset.describe_fields() == std::vector<std::string>{"tokens int64 4", "target int64 4"});
+  REQUIRE(dataset.size() == 3);
+  CHECK(dataset.integers(0, "tokens") == ids_of("abcd"));
+  CHECK(dataset.integers(0, "target") == ids_of("bcde"));
+  CHECK(dataset.integers(1, "tokens") == ids_of("efgh"));
+  CHECK(dataset.integers(2, "tokens") == Ids{'i', 0, 0, 0});
+  CHECK(dataset.integers(2, "target") == Ids{'j', -100, -100, -100});
+  REQUIRE(OpenedDataset::log().size() == 1);
+  CHECK(OpenedDataset::log()[0] == file + ": 10 tokens (split all) in 3 windows, a vocabulary of 256 tokens");
+}
+
+TEST_CASE("windows cover a text of any length, and no window is without a target") {
+  for (size_t length = 2; length < 20; ++length) {
+    CAPTURE(length);
+    std::string text;
+    for (size_t i = 0; i < length; ++i) text += static_cast<char>('a' + i);
+    const std::string file = write_file("length.txt", text);
+    CHECK(read_tokens(OpenedDataset(kTextWindows, make_params(file))) == ids_of(text));
+    const OpenedDataset overlapping(kTextWindows, make_params(file, {{"stride", int64_t{3}}}));
+    for (int64_t i = 0; i < overlapping.size(); ++i) {
+      const Ids tokens = overlapping.integers(i, "tokens");
+      const Ids target = overlapping.integers(i, "target");
+      CHECK(tokens[0] == 'a' + 3 * i);
+      CHECK(target[0] == tokens[0] + 1);
+      // The last one reaches the end, and no other.
+      const bool has_last = std::find(target.begin(), target.end(), text.back()) != target.end();
+      CHECK(has_last == (i + 1 == overlapping.size()));
+    }
+  }
+}
+
+TEST_CASE("validation is the end of the text, and training all that is before it") {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += static_cast<char>('A' + i % 50);
+  const std::string file = write_file("parts.txt", text);
+  const auto part = [&](const std::string& split) {
+    return read_tokens(
+        OpenedDataset(kTextWindows, make_params(file, {{"split", split}, {"validation_fraction", 0.25}})));
+  };
+  CHECK(part("train") == ids_of(text.substr(0, 150)));
+  CHECK(part("validation") == ids_of(text.substr(150)));
+}
+
+TEST_CASE("characters are numbered by code point, in every split alike") {
+  const std::string text =
+      "b\xC3\xA4\n\xE2\x82\xAC\xF0\x9F\x98\x80z\xC3\xA4"
+      "bz";  // b ä LF euro face z ä b z
+  const std::string file = write_file("characters.txt", text);
+  const OpenedDataset all(kTextWindows, make_params(file, {{"tokens", "characters"}}));
+  CHECK(read_tokens(all) == Ids{1, 3, 0, 4, 5, 2, 3, 1, 2});
+  CHECK(OpenedDataset::log()[0].ends_with("9 tokens (split all) in 2 windows, a vocabulary of 6 tokens"));
+  const OpenedDataset end(
+      kTextWindows,
+      make_params(file, {{"tokens", "characters"}, {"split", "validation"}, {"validation_fraction", 0.33}}));
+  CHECK(read_tokens(end) == Ids{3, 1, 2});
+}
+
+TEST_CASE("pieces are SentencePiece's of each line, with EOS behind it") {
+  const std::string file = write_file("lines.txt", "one tenon\n\n  \ntwo joints\r\none");
+  const ParamValues pieces = {{"tokens", "pieces"}};
+  const Ids ids = read_tokens(OpenedDataset(kTextWindows, make_params(file, pieces)));
+  CHECK(std::count(ids.begin(), ids.end(), 3) == 3);
+  CHECK(ids.back() == 3);
+  // "one" with the space that SentencePiece puts before it, at the beginning and at the end.
+  CHECK(Ids(ids.begin(), ids.begin() + 4) == Ids(ids.end() - 5, ids.end() - 1));
+
+  const auto model = text::train_tokenizer({"one tenon", "two joints\r", "one"}, {100, "char", 1.0}, "lines");
+  const std::string tokenizer = write_file("lines.model", *model);
+  CHECK(read_tokens(OpenedDataset(kTextWindows, make_params(file, {{"tokens", "pieces"}, {"tokenizer", tokenizer}}))) ==
+        ids);
+}
+
+TEST_CASE("a pattern is all files that match, in the order of their names, each on a line of its own") {
+  write_file("many/b.txt", "second");
+  write_file("many/a.txt", "first\n");
+  write_file("many/B.txt", "zeroth");
+  write_file("many/other", "not this");
+  const std::string folder = (fs::path(TENON_TEST_DIR) / "many").string();
+  const OpenedDataset dataset(kTextWindows, make_params(folder + "/*.txt"));
+  CHECK(read_tokens(dataset) == ids_of("zeroth\nfirst\nsecond"));
+}
+
+TEST_CASE("what is wrong with a text or its parameters is said") {
+  CHECK(refusal("empty.txt", "") == "empty.txt: cannot be read, or is empty; expected a text");
+  CHECK(refusal("short.txt", "a") ==
+        "short.txt: 1 of its 1 tokens are in the split \"all\"; expected 2 at least; change validation_fraction, or "
+        "give a longer text");
+  CHECK(refusal("few.txt", "abcdefghij", {{"split", "validation"}})
+            .find("few.txt: 1 of its 10 tokens are in the "
+                  "split \"validation\"") == 0);
+  CHECK(refusal("latin.txt", "a\nb\xE4\n", {{"tokens", "characters"}}) ==
+        "latin.txt: is not UTF-8 at its byte 3, in line 2; convert it to UTF-8, or read it as tokens = \"bytes\"");
+  CHECK(refusal("gap.txt", "abcdef", {{"stride", int64_t{5}}}, TENON_INVALID_ARGUMENT) ==
+        "stride = 5 with context = 4; expected at most context, or tokens would be left out");
+  CHECK(refusal("pieces.txt", "abc def", {{"tokens", "pieces"}, {"tokenizer", "/nowhere"}}) ==
+        "/nowhere: cannot be read, or is empty; expected a model of SentencePiece");
+  try {
+    const OpenedDataset dataset(kTextWindows, make_params("/nowhere/*.txt"));
+    CHECK(false);
+  } catch (const Refused& refused) {
+    CHECK(std::string(refused.what()) ==
+          "/nowhere/*.txt: is no file, and matches none; expected a text, or a pattern such as texts/*.txt");
+  }
+}
