@@ -12,7 +12,7 @@ namespace {
 std::string describe_usage() {
   std::string text = "usage: scripts/example-data KIND DIR\n\nWrites example data into the new folder DIR. KIND is\n";
   for (const example_data::Kind& kind : example_data::all_kinds()) {
-    text += "  " + kind.name + std::string(10 - kind.name.size(), ' ') + kind.doc + '\n';
+    text += "  " + kind.name + std::string(14 - kind.name.size(), ' ') + kind.doc + '\n';
   }
   return text;
 }

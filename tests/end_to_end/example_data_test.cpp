@@ -87,5 +87,5 @@ TEST_CASE("a wrong command line of example-data ends with code 2 and a way out")
   }
   const Outcome help = run_program("example_data", {"--help"});
   CHECK(help.exit_code == 0);
-  CHECK(help.output.find("\n  shapes    pictures with several shapes") != std::string::npos);
+  CHECK(help.output.find("\n  shapes        pictures with several shapes") != std::string::npos);
 }
