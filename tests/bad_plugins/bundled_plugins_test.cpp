@@ -52,6 +52,7 @@ class ExampleData {
     write_text(folder_ / "shard.tar", std::string(bytes.begin(), bytes.end()));
     const std::string header = R"({"x":{"dtype":"F32","shape":[4,1],"data_offsets":[0,16]}})";
     write_text(folder_ / "texts.tsv", "source\ttarget\none\teins\ntwo\tzwei\nthree\tdrei\nfour\tvier\n");
+    write_text(folder_ / "text.txt", "One tenon fits one mortise, and two tenons fit two of them.\n");
     write_text(folder_ / "values.safetensors",
                std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + std::string(16, '?'));
   }
@@ -59,6 +60,7 @@ class ExampleData {
   std::vector<std::string> params_of(const std::string& plugin) const {
     const std::map<std::string, std::string> params = {
         {"arrays", "dataset.arrays={ " + path("values.safetensors")},
+        {"gpt", "model.gpt={ vocabulary_size = 20, context = 16, width = 8, heads = 2, layers = 2"},
         {"idx", "dataset.idx={ images = " + quoted("levels.idx")},
         {"image_csv", "dataset.image_csv={ " + path("table.csv")},
         {"image_folder", "dataset.image_folder={ " + path("images")},
@@ -76,6 +78,7 @@ class ExampleData {
         {"unet", "model.unet={ depth = 1, width = 2"},
         {"tar_shards", "dataset.tar_shards={ " + path("shard.tar")},
         {"text_pairs", "dataset.text_pairs={ " + path("texts.tsv")},
+        {"text_windows", "dataset.text_windows={ " + path("text.txt") + ", context = 8"},
     };
     const std::map<std::string, std::vector<std::string>> metrics_of_classes = {
         {"confusion_metrics", {"confusion_matrix", "dice_score", "iou", "precision_recall_f1"}},
@@ -133,7 +136,7 @@ TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
   verdict("mlp", "model.mlp autocast");
   verdict("small_cnn", "model.small_cnn gradients");
   verdict("seq2seq_transformer", "model.seq2seq_transformer gradients");
-  for (const std::string model : {"resnet", "siamese_cnn", "unet"}) {
+  for (const std::string model : {"gpt", "resnet", "siamese_cnn", "unet"}) {
     verdict(model, "model." + model + " gradients");
     verdict(model, "model." + model + " difference-quotients");
   }
@@ -169,8 +172,8 @@ TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
   verdict("run_guards", "callback.best_checkpoints foreign-state");
   for (const std::string callback : {"throughput", "gradient_statistics", "weight_statistics"})
     verdict("run_statistics", "callback." + callback + " events");
-  for (const std::string dataset :
-       {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation", "tar_shards", "text_pairs"}) {
+  for (const std::string dataset : {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation", "tar_shards",
+                                    "text_pairs", "text_windows"}) {
     verdict(dataset, "dataset." + dataset + " threads");
   }
 }

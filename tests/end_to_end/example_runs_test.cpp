@@ -12,7 +12,7 @@ using namespace tenon::end_to_end;
 
 namespace {
 
-// Twelve steps with batches of four by the run file, with its data in `folder`. Returns the run's folder.
+// Thirty steps with batches of eight by the run file, with its data in `table_or_folder`. Returns the run's folder.
 fs::path train(const std::string& config, const fs::path& table_or_folder) {
   const fs::path output = make_empty_folder("runs_of_" + config);
   const std::string path = ".params.path=\"" + table_or_folder.string() + "\"";
@@ -79,4 +79,14 @@ TEST_CASE("multi_task.toml trains on a class and a number, and weighs their loss
   CHECK(read_last_figure(run, "validation/mae") > 0);
   const double sum = read_last_figure(run, "validation/cross_entropy") + 10 * read_last_figure(run, "validation/mse");
   CHECK(read_last_figure(run, "validation/loss") == doctest::Approx(sum));
+}
+
+TEST_CASE("gpt.toml trains on any text") {
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += "The " + std::to_string(i % 37) + "th tenon fits its mortise.\n";
+  const fs::path file = make_empty_folder("data_of_gpt") / "text.txt";
+  write_file(file, text);
+  const fs::path run = train("gpt", file);
+  check_falling(run);
+  CHECK(read_last_figure(run, "validation/perplexity") < 100);
 }
