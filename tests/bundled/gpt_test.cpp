@@ -80,8 +80,8 @@ Expected read_expected(const std::string& wanted) {
       return all.back().tensor;
     };
     Expected found = {add("logits", {2, 7, kVocabulary}), add("losses", {kSteps}), {}};
-    for (const NamedTensor& named : make_model({{"bias", of.has_bias}}).tensors())
-      found.gradients.push_back(add("gradient." + named.name, {4}));
+    const Model model = make_model({{"bias", of.has_bias}});
+    for (const NamedTensor& named : model.tensors()) found.gradients.push_back(add("gradient." + named.name, {4}));
     if (of.name == wanted) expected = found;
   }
   tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/gpt.safetensors", all);
