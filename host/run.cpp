@@ -210,7 +210,7 @@ int run_plan(const CommandLine& line, const OpenedRun& opened, int64_t attempt, 
   }
   catch_stop_signals();
   if (!is_first) return train_silently(training, resumption, line);
-  RunRecorder recorder(opened.plan, training.monitor, opened.catalogue, opened.device.device, line.arguments,
+  RunRecorder recorder(opened.plan, training, opened.catalogue, opened.device.device, line.arguments,
                        resumption ? &resumption->from : nullptr);
   if (group) group->share("run folder", recorder.folder().string());
   return train_and_record(training, recorder, resumption, line);

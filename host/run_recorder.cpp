@@ -1,21 +1,38 @@
 #include "host/run_recorder.h"
 
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "framework/artifacts/hyperparameters.h"
 #include "framework/config/print_run_plan.h"
+#include "framework/pipeline/figure_directions.h"
+#include "framework/pipeline/model_summary.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/log.h"
 #include "host/read_checkpoint.h"
+#include "host/read_history.h"
 
 namespace tenon::host {
 
 namespace {
 
-artifacts::RunRecord make_record(const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
-                                 std::vector<std::string> command_line, std::chrono::system_clock::time_point start) {
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+artifacts::RunRecord make_record(const pipeline::Training& training, const plugins::Catalogue& catalogue,
+                                 const support::ComputeDevice& device, std::vector<std::string> command_line,
+                                 std::chrono::system_clock::time_point start) {
   artifacts::RunRecord record = artifacts::make_run_record(std::move(command_line), start);
   record.libtorch_version = plugins::torch_build();
   record.device = device;
   for (const auto& plugin : catalogue.plugins())
     record.plugins.push_back({plugin->id, plugin->version, plugin->file, plugin->sha256});
+  record.model_summary = pipeline::summarize_model(training.model);
+  if (training.monitor) record.monitor = training.monitor->figure;
+  record.directions = pipeline::find_directions(training);
   return record;
 }
 
@@ -34,6 +51,7 @@ artifacts::Retention make_retention(int64_t keep, const std::optional<pipeline::
 }
 
 constexpr const char* kHistoryLines = "history.lines";
+constexpr const char* kEventRecords = "tensorboard.records";
 
 artifacts::History open_history(const artifacts::RunFolder& folder, const artifacts::FoundCheckpoint* resumed_from) {
   if (!resumed_from) return {folder.history_jsonl(), folder.history_csv()};
@@ -44,18 +62,69 @@ artifacts::History open_history(const artifacts::RunFolder& folder, const artifa
       folder.history_csv());
 }
 
+std::vector<std::string> name_losses(const config::RunPlan& plan) {
+  std::vector<std::string> names;
+  for (const config::LossPlan& loss : plan.losses) names.push_back(loss.name);
+  return names;
+}
+
+void add_plan(artifacts::TensorboardEvents& events, const std::string& plan_text, int64_t step, artifacts::Moment now) {
+  events.append(artifacts::make_text_event(now, step, "plan", "```toml\n" + plan_text + "```\n"));
+}
+
+// Of a run that had none until now. When its lines were written is not known: they get times that are as far before
+// this moment as the training was.
+void add_history(artifacts::TensorboardEvents& events, const std::vector<artifacts::HistoryLine>& lines,
+                 const std::vector<std::string>& losses, artifacts::Moment now) {
+  for (const artifacts::HistoryLine& line : lines) {
+    const std::chrono::duration<double> before(lines.back().time_s - line.time_s);
+    events.append(line, losses, now - std::chrono::duration_cast<artifacts::Moment::duration>(before));
+  }
+}
+
+artifacts::TensorboardEvents begin_events(const artifacts::RunFolder& folder, const std::string& plan_text,
+                                          artifacts::Moment now) {
+  artifacts::TensorboardEvents events(folder.root, now);
+  add_plan(events, plan_text, 0, now);
+  events.append(artifacts::make_hyperparameters_event(
+      now, artifacts::find_hyperparameters(plan_text, folder.plan_file().string())));
+  return events;
+}
+
+artifacts::TensorboardEvents resume_events(const artifacts::RunFolder& folder, const std::string& plan_text,
+                                           const artifacts::FoundCheckpoint& resumed_from, int64_t lines,
+                                           const std::vector<std::string>& losses, artifacts::Moment now) {
+  const auto& state = resumed_from.manifest.state;
+  const auto records = state.find(kEventRecords);
+  auto events = artifacts::TensorboardEvents::resume(
+      resumed_from.run, records == state.end() ? 0 : static_cast<int64_t>(records->second), folder.root, now);
+  if (!events) {
+    events.emplace(begin_events(folder, plan_text, now));
+    if (lines > 0) add_history(*events, read_history(folder.history_jsonl()), losses, now);
+  } else if (read_text(resumed_from.folder / "plan.toml") != plan_text) {
+    add_plan(*events, plan_text, resumed_from.manifest.step, now);
+  }
+  return std::move(*events);
+}
+
 }  // namespace
 
-RunRecorder::RunRecorder(const config::RunPlan& plan, const std::optional<pipeline::Monitor>& monitor,
+RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& training,
                          const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
                          std::vector<std::string> command_line, const artifacts::FoundCheckpoint* resumed_from)
-    : record_(make_record(catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
+    : record_(make_record(training, catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
       plan_text_(config::print_run_plan(plan)),
       folder_(resumed_from && resumed_from->is_newest ? artifacts::RunFolder{resumed_from->run}
                                                       : artifacts::make_run_folder(plan, record_.start)),
       lock_(artifacts::lock_run_folder(folder_.root)),
       history_(open_history(folder_, resumed_from)),
-      checkpoints_(folder_.checkpoints(), make_retention(plan.checkpoint.keep, monitor), plan.checkpoint.asynchronous) {
+      losses_(name_losses(plan)),
+      checkpoints_(folder_.checkpoints(), make_retention(plan.checkpoint.keep, training.monitor),
+                   plan.checkpoint.asynchronous) {
+  if (plan.log.tensorboard)
+    events_.emplace(resumed_from
+                        ? resume_events(folder_, plan_text_, *resumed_from, history_.lines(), losses_, record_.start)
+                        : begin_events(folder_, plan_text_, record_.start));
   support::open_log_file(folder_.log_file());
   if (resumed_from) {
     record_.resumed_from = resumed_from->folder;
@@ -67,7 +136,9 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const std::optional<pipeli
 void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& state,
                          const std::vector<std::pair<std::string, double>>& figures) {
   checkpoints_.check();
-  history_.append({to_history_event(kind), state.epoch, state.step, state.time_s, figures});
+  const artifacts::HistoryLine line{to_history_event(kind), state.epoch, state.step, state.time_s, figures};
+  history_.append(line);
+  if (events_) events_->append(line, losses_, std::chrono::system_clock::now());
 }
 
 void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
@@ -77,7 +148,10 @@ void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<con
     if (state.validated_step == state.step || !name.starts_with("validation/"))
       contents.figures.emplace_back(name, value);
   contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::print_origin(record_)}};
-  if (!contents.state.empty()) contents.state[kHistoryLines] = static_cast<double>(history_.lines());
+  if (!contents.state.empty()) {
+    contents.state[kHistoryLines] = static_cast<double>(history_.lines());
+    if (events_) contents.state[kEventRecords] = static_cast<double>(events_->records());
+  }
   checkpoints_.save(std::move(contents), tensors, saved);
 }
 
@@ -98,6 +172,7 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
   }
   record_.end = std::chrono::system_clock::now();
   artifacts::write_run_record(folder_.record_file(), record_);
+  if (events_) events_->append(artifacts::make_outcome_event(*record_.end, status));
 }
 
 }  // namespace tenon::host

@@ -1,4 +1,4 @@
-// The run folder as the pipeline's recorder: history, checkpoints, run.json.
+// The run folder as the pipeline's recorder: history, events, checkpoints, run.json.
 #pragma once
 
 #include <chrono>
@@ -11,6 +11,7 @@
 #include "framework/artifacts/history.h"
 #include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/run_record.h"
+#include "framework/artifacts/tensorboard_events.h"
 #include "framework/pipeline/recorder.h"
 #include "framework/pipeline/train.h"
 #include "framework/pipeline/training.h"
@@ -21,12 +22,12 @@ namespace tenon::host {
 
 class RunRecorder final : public pipeline::Recorder {
  public:
-  // `monitor`: Training's. Makes the run's folder and opens its log. A run that goes on from its newest checkpoint does
+  // Makes the run's folder and opens its log. A run that goes on from its newest checkpoint does
   // so in its own folder, from an earlier one in a new folder, which begins with the history until then.
   // `resumed_from`: null, or that checkpoint. Throws Error as the artifacts do.
-  RunRecorder(const config::RunPlan& plan, const std::optional<pipeline::Monitor>& monitor,
-              const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
-              std::vector<std::string> command_line, const artifacts::FoundCheckpoint* resumed_from = nullptr);
+  RunRecorder(const config::RunPlan& plan, const pipeline::Training& training, const plugins::Catalogue& catalogue,
+              const support::ComputeDevice& device, std::vector<std::string> command_line,
+              const artifacts::FoundCheckpoint* resumed_from = nullptr);
 
   void record(pipeline::LineKind kind, const pipeline::RunState& state,
               const std::vector<std::pair<std::string, double>>& figures) override;
@@ -52,6 +53,8 @@ class RunRecorder final : public pipeline::Recorder {
   artifacts::RunFolder folder_;
   support::FileDescriptor lock_;
   artifacts::History history_;
+  std::optional<artifacts::TensorboardEvents> events_;
+  std::vector<std::string> losses_;  // their names
   CheckpointWriter checkpoints_;
 };
 

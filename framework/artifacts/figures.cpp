@@ -28,6 +28,10 @@ double parse_not_finite(std::string_view text) {
   throw std::invalid_argument(print_json_string(text) + "; expected a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
 }
 
+std::string make_utf8(std::string_view text) {
+  return nlohmann::json::parse(print_json_string(text)).get<std::string>();
+}
+
 std::string print_json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

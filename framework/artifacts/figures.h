@@ -19,6 +19,9 @@ std::string print_json_number(double number);  // the same, quoted where JSON ne
 // Reads what print_json_number() wrote between the quotes, of NaN and the infinities. Throws std::invalid_argument.
 double parse_not_finite(std::string_view text);
 
+// The text; what is not UTF-8 becomes U+FFFD.
+std::string make_utf8(std::string_view text);
+
 // A JSON string; what is not UTF-8 becomes U+FFFD.
 std::string print_json_string(std::string_view text);
 

@@ -115,6 +115,15 @@ HistoryLine parse_history_line(std::string_view text) {
   return line;
 }
 
+bool is_mean_over_epoch(HistoryEvent event, std::string_view figure, const std::vector<std::string>& losses) {
+  constexpr std::string_view kTrain = "train/";
+  if (event != HistoryEvent::epoch || !figure.starts_with(kTrain)) return false;
+  figure.remove_prefix(kTrain.size());
+  return figure == "loss" || std::ranges::any_of(losses, [&](const std::string& loss) {
+           return figure == loss || figure.starts_with(loss + ".");
+         });
+}
+
 AppendedFile::AppendedFile(std::filesystem::path path, Opening opening) : path_(std::move(path)) {
   const int creation = opening == Opening::is_new ? O_CREAT | O_EXCL : 0;
   descriptor_ = support::FileDescriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | creation, 0666));

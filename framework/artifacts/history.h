@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/artifacts/figures.h"
@@ -28,6 +29,10 @@ struct HistoryLine {
 std::string print_history_line(const HistoryLine& line);
 // Such a line, without its line break. Throws std::invalid_argument saying what is wrong with it.
 HistoryLine parse_history_line(std::string_view text);
+
+// Whether a figure is a mean over a whole epoch: in an epoch's line those of the losses are, which in a step's line are
+// means since the line before. `losses`: names of the run's losses.
+bool is_mean_over_epoch(HistoryEvent event, std::string_view figure, const std::vector<std::string>& losses);
 
 // A text file that grows by whole pieces: each is one write(2), and one that fails half-way (a full disk) is taken
 // back.

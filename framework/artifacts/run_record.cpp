@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -55,6 +56,21 @@ Json to_json(const std::vector<PluginRecord>& plugins) {
         {{"id", plugin.id}, {"version", plugin.version}, {"file", plugin.file.string()}, {"sha256", plugin.sha256}});
   }
   return list;
+}
+
+Json to_lines(const std::string& text) {
+  Json lines = Json::array();
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// Without those of which neither is better.
+Json describe_directions(const std::map<std::string, int32_t>& directions) {
+  Json known = Json::object();
+  for (const auto& [figure, direction] : directions)
+    if (direction != 0) known[figure] = direction > 0 ? "max" : "min";
+  return known;
 }
 
 }  // namespace
@@ -125,6 +141,9 @@ std::string print_run_record(const RunRecord& record) {
   json["accelerator"] = describe_accelerator(record.device);
   json["machine"] = to_json(record.machine);
   json["plugins"] = to_json(record.plugins);
+  json["model"] = to_lines(record.model_summary);
+  json["monitor"] = text_or_null(record.monitor);
+  json["directions"] = describe_directions(record.directions);
   // Arguments and paths may be any bytes; what is not UTF-8 becomes U+FFFD.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

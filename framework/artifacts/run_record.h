@@ -36,7 +36,10 @@ struct RunRecord {
   Machine machine;
   std::vector<PluginRecord> plugins;
   std::chrono::system_clock::time_point start;
-  std::filesystem::path resumed_from;  // the checkpoint; empty: the run began here
+  std::filesystem::path resumed_from;         // the checkpoint; empty: the run began here
+  std::string model_summary;                  // lines for people; filled by the caller, as are the next two
+  std::string monitor;                        // the figure by which checkpoints are good; empty: none
+  std::map<std::string, int32_t> directions;  // of the figures that the host makes: 1 higher is better, -1 lower, 0
 
   // The end. Until then: running, no reason, no end.
   RunStatus status = RunStatus::running;

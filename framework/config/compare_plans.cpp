@@ -1,34 +1,17 @@
 #include "framework/config/compare_plans.h"
 
-#include <algorithm>
 #include <map>
+#include <utility>
 
-#include "framework/config/toml_tree.h"
+#include "framework/config/flatten_plan.h"
 
 namespace tenon::config {
 
 namespace {
 
-using Values = std::map<std::string, std::string>;
-
-void flatten(const Node& node, const std::string& key, Values& values) {
-  if (const Node::Table* table = node.as_table()) {
-    for (const auto& [name, child] : *table) flatten(child, key.empty() ? name : key + "." + name, values);
-    return;
-  }
-  const Node::Array* array = node.as_array();
-  const bool is_list_of_tables =
-      array && !array->empty() && std::ranges::all_of(*array, [](const Node& child) { return child.as_table(); });
-  if (!is_list_of_tables) {
-    values[key] = describe(node);
-    return;
-  }
-  for (size_t i = 0; i < array->size(); ++i) flatten((*array)[i], key + "[" + std::to_string(i) + "]", values);
-}
-
-Values values_of(const std::string& text, const std::string& source) {
-  Values values;
-  flatten(parse_toml(text, source), "", values);
+std::map<std::string, std::string> values_of(const std::string& text, const std::string& source) {
+  std::map<std::string, std::string> values;
+  for (const auto& [key, node] : flatten_plan(text, source)) values[key] = describe(node);
   return values;
 }
 
@@ -36,7 +19,7 @@ Values values_of(const std::string& text, const std::string& source) {
 
 std::vector<PlanDifference> compare_plans(const std::string& before, const std::string& after,
                                           const std::string& source) {
-  const Values old_values = values_of(before, source), new_values = values_of(after, "the plan");
+  const auto old_values = values_of(before, source), new_values = values_of(after, "the plan");
   std::map<std::string, PlanDifference> differences;
   for (const auto& [key, value] : old_values) {
     const auto now = new_values.find(key);

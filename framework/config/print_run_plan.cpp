@@ -191,6 +191,7 @@ void write_training(PlanWriter& writer, const RunPlan& plan) {
   writer.key("load_best_at_end", plan.checkpoint.load_best_at_end);
   writer.table("log");
   writer.key("every", to_string(plan.log.every));
+  writer.key("tensorboard", plan.log.tensorboard);
 }
 
 }  // namespace

@@ -241,6 +241,7 @@ void read_checkpoint(TableReader table, CheckpointConfig& checkpoint) {
 
 void read_log(TableReader table, LogConfig& log) {
   table.read("every", log.every);
+  table.read("tensorboard", log.tensorboard);
   table.reject_unknown_keys();
 }
 

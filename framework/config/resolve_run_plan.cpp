@@ -279,7 +279,9 @@ std::vector<std::filesystem::path> resolve_all_plugin_paths(const RunConfig& con
   return all;
 }
 
-LogSection resolve_log(const LogConfig& config) { return {config.every.value_or({Period::Unit::steps, 50})}; }
+LogSection resolve_log(const LogConfig& config) {
+  return {config.every.value_or({Period::Unit::steps, 50}), config.tensorboard.value_or(true)};
+}
 
 }  // namespace
 

@@ -148,6 +148,7 @@ struct CheckpointConfig {
 
 struct LogConfig {
   Setting<Period> every;
+  Setting<bool> tensorboard;
 };
 
 struct DistributedConfig {

@@ -222,7 +222,8 @@ struct CheckpointSection {
 };
 
 struct LogSection {
-  Period every;  // default: "50 steps"; a line is always written at an epoch's end
+  Period every;             // default: "50 steps"; a line is always written at an epoch's end
+  bool tensorboard = true;  // the figures also go into an events file
 };
 
 struct RunPlan {

@@ -60,6 +60,17 @@ TEST_CASE("of a CUDA device the record says which one, and by what it is driven"
                                                {"nccl", nullptr}}));
 }
 
+TEST_CASE("the record has the model, what is monitored and which way figures are better") {
+  RunRecord record = make_run_record({"host"}, std::chrono::system_clock::now());
+  record.model_summary = "  module  parameters\n  fc              1,290\n";
+  record.monitor = "validation/accuracy";
+  record.directions = {{"train/learning_rate", 0}, {"train/loss", -1}, {"validation/accuracy", 1}};
+  const auto json = nlohmann::json::parse(print_run_record(record));
+  CHECK(json["model"] == nlohmann::json({"  module  parameters", "  fc              1,290"}));
+  CHECK(json["monitor"] == "validation/accuracy");
+  CHECK(json["directions"] == nlohmann::json({{"train/loss", "min"}, {"validation/accuracy", "max"}}));
+}
+
 TEST_CASE("at its end the record says how the run ended") {
   const Scratch scratch;
   RunRecord record = make_run_record({"host"}, std::chrono::system_clock::now());

@@ -182,7 +182,8 @@ TEST_CASE("a printed plan read from elsewhere is the same plan") {
       {"schedule={use='step', step_size='2 epochs'}"},
       {"schedule={use='warmup_stable_decay', shape='one_minus_sqrt'}"},
       {"schedule={use='reduce_on_plateau', mode='max', threshold_mode='abs'}"},
-      {"validation.every=90 minutes", "checkpoint.every=never", "log.every=0.1 seconds", "checkpoint.keep=1"},
+      {"validation.every=90 minutes", "checkpoint.every=never", "log.every=0.1 seconds", "log.tensorboard=false",
+       "checkpoint.keep=1"},
       {"distributed={processes=3, backend='gloo', interface='eth0', timeout_s=0.5, bucket_mib=8, "
        "first_bucket_mib=0.5}"},
       {"distributed={backend='nccl', compression='fp16', find_unused_parameters=true, synchronize_batch_norm=true}"},
@@ -312,6 +313,7 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "checkpoint.keep_best=2",
        "checkpoint.load_best_at_end=true",
        "log.every=1 step",
+       "log.tensorboard=false",
        "distributed.processes=2",
        "distributed.backend=gloo",
        "distributed.backend=nccl",

@@ -61,6 +61,7 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(plan.checkpoint.keep_best == 1);
   CHECK_FALSE(plan.checkpoint.load_best_at_end);
   CHECK(to_string(plan.log.every) == "50 steps");
+  CHECK(plan.log.tensorboard);
   CHECK(plan.distributed.processes == 1);
   CHECK(plan.distributed.backend == Backend::automatic);
   CHECK(plan.distributed.interface.empty());

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <random>
 
+#include "framework/artifacts/record_framing.h"
+#include "framework/artifacts/tensorboard_events.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;
@@ -86,6 +88,18 @@ std::string columns_of(const fs::path& run) {
   return header;
 }
 
+// What TensorBoard shows, without times.
+std::vector<std::string> events_of(const fs::path& run) {
+  constexpr size_t kWallTime = 9;  // bytes, of the first field
+  std::ifstream stream(tenon::artifacts::find_events_file(run).value(), std::ios::binary);
+  std::vector<std::string> events;
+  while (const auto framed = tenon::artifacts::read_framed_record(stream)) {
+    const std::string_view event = tenon::artifacts::record_data(*framed);
+    if (event.find("_hparams_") == event.npos) events.emplace_back(event.substr(kWallTime));
+  }
+  return events;
+}
+
 void kill_and_resume(const std::string& name, int processes, const std::vector<std::string>& overrides,
                      const std::vector<int>& steps, const fs::path& whole) {
   fs::remove_all(runs_of(name));
@@ -105,6 +119,7 @@ void kill_and_resume(const std::string& name, int processes, const std::vector<s
         read_file(whole / "checkpoints/latest/training.safetensors").size());
   CHECK(read_history_without_times(run) == read_history_without_times(whole));
   CHECK(columns_of(run) == columns_of(whole));
+  CHECK(events_of(run) == events_of(whole));
 }
 
 void check_kills(const std::string& name, int processes, const std::vector<std::string>& overrides, int more) {
