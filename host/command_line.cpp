@@ -28,9 +28,9 @@ std::vector<std::string> option_names(const po::options_description& options) {
   throw Error(ErrorKind::configuration, "command line: " + what + "; expected " + expected + ", see host --help");
 }
 
-const std::vector<std::string> kCommands = {"evaluate",   "predict", "overfit",       "lr-find", "data",
-                                            "pack",       "plugins", "describe",      "note",    "validate",
-                                            "checkpoint", "export",  "verify-resume", "profile", "compare"};
+const std::vector<std::string> kCommands = {"evaluate",      "predict",  "overfit", "lr-find",  "data",       "pack",
+                                            "plugins",       "describe", "note",    "validate", "checkpoint", "export",
+                                            "verify-resume", "profile",  "compare", "runs",     "report"};
 
 // Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
 void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
@@ -310,6 +310,37 @@ CommandLine parse_checkpoint(int argc, const char* const* argv) {
   return line;
 }
 
+// How many arguments from the `first` on stand before the options.
+int count_words(int first, int argc, const char* const* argv) {
+  int words = 0;
+  while (first + words < argc && argv[first + words][0] != '-') ++words;
+  return words;
+}
+
+CommandLine parse_runs(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::list_runs;
+  const int folders = std::min(count_words(2, argc, argv), 1);
+  line.file = folders == 1 ? argv[2] : "runs";
+  const po::variables_map given = parse(argc - 1 - folders, argv + 1 + folders, make_runs_options());
+  if (given.count("sort")) line.sort = given["sort"].as<std::string>();
+  if (given.count("json")) line.format = CommandLine::Format::json;
+  return line;
+}
+
+CommandLine parse_report(int argc, const char* const* argv) {
+  const char* const expected = "host report RUN [RUN ...] [--output FILE]";
+  CommandLine line;
+  line.action = CommandLine::Action::report;
+  const int folders = count_words(2, argc, argv);
+  if (folders == 0) refuse("report has no run", expected);
+  line.runs.assign(argv + 2, argv + 2 + folders);
+  const po::variables_map given = parse(argc - 1 - folders, argv + 1 + folders, make_report_options());
+  if (given.count("output")) line.output = given["output"].as<std::string>();
+  if (folders > 1 && line.output.empty()) refuse("report of several runs has no --output", expected);
+  return line;
+}
+
 CommandLine parse_export(int argc, const char* const* argv) {
   CommandLine line;
   const po::variables_map given =
@@ -421,6 +452,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   }
   if (verb == "checkpoint") return parse_checkpoint(argc, argv);
   if (verb == "export") return parse_export(argc, argv);
+  if (verb == "runs") return parse_runs(argc, argv);
+  if (verb == "report") return parse_report(argc, argv);
   if (verb == "pack") return parse_pack(argc, argv);
   if (verb == "evaluate") return parse_evaluate(argc, argv);
   if (verb == "predict") return parse_predict(argc, argv);

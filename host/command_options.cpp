@@ -198,4 +198,20 @@ po::options_description make_export_options() {
   return options;
 }
 
+po::options_description make_runs_options() {
+  po::options_description options("Options of runs", 100, 60);
+  auto add = options.add_options();
+  add("sort", po::value<std::string>()->value_name("FIGURE"),
+      "the runs with the best of a figure first, such as validation/loss; the newest first without it");
+  add("json", "print JSON");
+  return options;
+}
+
+po::options_description make_report_options() {
+  po::options_description options("Options of report", 100, 60);
+  options.add_options()("output", po::value<std::string>()->value_name("FILE"),
+                        "the page to write; report.html in the folder of a single run without it");
+  return options;
+}
+
 }  // namespace tenon::host

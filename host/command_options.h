@@ -36,5 +36,9 @@ po::options_description make_verify_resume_options();
 po::options_description make_checkpoint_options();
 // Options of `host export`.
 po::options_description make_export_options();
+// Options of `host runs`, which stand after its folder.
+po::options_description make_runs_options();
+// Options of `host report`, which stand after its runs.
+po::options_description make_report_options();
 
 }  // namespace tenon::host

@@ -20,7 +20,9 @@
 #include "host/pack_command.h"
 #include "host/predict_command.h"
 #include "host/profile_command.h"
+#include "host/report_command.h"
 #include "host/run.h"
+#include "host/runs_command.h"
 #include "host/show_checkpoint_command.h"
 #include "host/show_data.h"
 #include "host/show_plugins.h"
@@ -89,6 +91,8 @@ int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::export_weights) return tenon::host::export_weights(line);
   if (line.action == Action::show_checkpoint) return tenon::host::show_checkpoint(line);
   if (line.action == Action::verify_checkpoint) return tenon::host::verify_checkpoints(line);
+  if (line.action == Action::list_runs) return tenon::host::list_runs(line);
+  if (line.action == Action::report) return tenon::host::report(line);
   if (line.action == Action::diff_checkpoints) return tenon::host::diff_checkpoints(line);
   return tenon::host::run(line, {});  // --check
 }

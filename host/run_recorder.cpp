@@ -12,6 +12,7 @@
 #include "framework/support/log.h"
 #include "host/read_checkpoint.h"
 #include "host/read_history.h"
+#include "host/report/report_page.h"
 
 namespace tenon::host {
 
@@ -173,6 +174,12 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
   record_.end = std::chrono::system_clock::now();
   artifacts::write_run_record(folder_.record_file(), record_);
   if (events_) events_->append(artifacts::make_outcome_event(*record_.end, status));
+  // Nothing depends on it, and `host report` makes it again.
+  try {
+    write_report(folder_.root);
+  } catch (const std::exception& error) {
+    support::log_warning(std::string("no report: ") + error.what());
+  }
 }
 
 }  // namespace tenon::host

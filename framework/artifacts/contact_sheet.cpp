@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "framework/artifacts/encode_png.h"
+#include "framework/artifacts/escape_html.h"
 
 namespace tenon::artifacts {
 
@@ -156,20 +157,6 @@ Picture draw_mask(const Picture& picture, const TensorView& mask) {
   return drawn;
 }
 
-std::string escape(const std::string& text) {
-  std::string escaped;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      default: escaped += letter;
-    }
-  }
-  return escaped;
-}
-
 std::string to_base64(const std::vector<std::byte>& bytes) {
   std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // with the terminator that OpenSSL writes
   EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), reinterpret_cast<const unsigned char*>(bytes.data()),
@@ -183,8 +170,8 @@ void write_picture(std::ostream& page, const Picture& picture, const std::string
   const int64_t enlarged = std::max<int64_t>(1, 128 / std::max(picture.width, picture.height));
   std::vector<std::byte> file;
   encode_png(std::as_bytes(std::span(picture.pixels)), picture.height, picture.width, picture.channels, file);
-  page << "<img alt=\"" << escape(name) << "\" title=\"" << escape(name) << "\" width=\"" << picture.width * enlarged
-       << "\" src=\"data:image/png;base64," << to_base64(file) << "\">";
+  page << "<img alt=\"" << escape_html(name) << "\" title=\"" << escape_html(name) << "\" width=\""
+       << picture.width * enlarged << "\" src=\"data:image/png;base64," << to_base64(file) << "\">";
 }
 
 void write_values(std::ostream& text, const TensorView& field) {
@@ -214,10 +201,10 @@ void write_sample(std::ostream& page, const SheetSample& sample, const Ranges& r
       write_picture(page, draw_mask(*first, field), field.name);
       continue;
     }
-    text << "<br>" << escape(field.name) << ": ";
+    text << "<br>" << escape_html(field.name) << ": ";
     write_values(text, field);
   }
-  page << "<figcaption>" << escape(sample.caption) << text.str() << "</figcaption></figure>\n";
+  page << "<figcaption>" << escape_html(sample.caption) << text.str() << "</figcaption></figure>\n";
 }
 
 }  // namespace
@@ -225,15 +212,16 @@ void write_sample(std::ostream& page, const SheetSample& sample, const Ranges& r
 std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples) {
   const Ranges ranges = find_ranges(samples);
   std::ostringstream page;
-  page << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" << escape(title)
+  page << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" << escape_html(title)
        << "</title>\n<style>\nbody { font: 14px sans-serif; margin: 1em; background: #fff; color: #222 }\n"
           "main { display: flex; flex-wrap: wrap; gap: 8px }\n"
           "figure { margin: 0; padding: 6px; border: 1px solid #ccc; max-width: 100% }\n"
           "figcaption { max-width: 24em; overflow-wrap: anywhere }\n"
           "img { image-rendering: pixelated; margin-right: 4px; max-width: 100% }\n</style></head>\n<body><h1>"
-       << escape(title) << "</h1>\n";
+       << escape_html(title) << "</h1>\n";
   for (const auto& [name, range] : ranges)
-    page << "<p>" << escape(name) << ": black is " << range.smallest << ", white is " << range.largest << ".</p>\n";
+    page << "<p>" << escape_html(name) << ": black is " << range.smallest << ", white is " << range.largest
+         << ".</p>\n";
   page << "<main>\n";
   for (const SheetSample& sample : samples) write_sample(page, sample, ranges);
   page << "</main></body></html>\n";

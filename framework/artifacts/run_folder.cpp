@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "framework/artifacts/durable_file.h"
 #include "framework/artifacts/durable_folder.h"
@@ -53,17 +55,26 @@ void write_plan(const RunFolder& folder, const config::RunPlan& plan) {
   write_file_durably(folder.plan_file(), config::print_run_plan(plan), kKind);
 }
 
-// On the folder itself, which needs no further file and is free again when the process ends in any way.
+// On the folder itself, which needs no further file and is free again when the process ends in any way. Who asks
+// whether it is held holds it for a moment.
 support::FileDescriptor lock_run_folder(const std::filesystem::path& root) {
   constexpr auto kCheckpoint = support::ErrorKind::checkpoint;
+  constexpr int kAttempts = 10;
   support::FileDescriptor folder(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.is_open()) throw make_file_error(kCheckpoint, root, "cannot be opened", errno);
-  if (::flock(folder.number(), LOCK_EX | LOCK_NB) == 0) return folder;
-  if (errno == EWOULDBLOCK)
-    throw support::Error(kCheckpoint, root.string() +
-                                          ": another process is training in this folder; expected it to have ended: "
-                                          "wait for it, stop it, or start a run of its own");
-  throw make_file_error(kCheckpoint, root, "cannot be locked", errno);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (::flock(folder.number(), LOCK_EX | LOCK_NB) == 0) return folder;
+    if (errno != EWOULDBLOCK) throw make_file_error(kCheckpoint, root, "cannot be locked", errno);
+  }
+  throw support::Error(kCheckpoint, root.string() +
+                                        ": another process is training in this folder; expected it to have ended: "
+                                        "wait for it, stop it, or start a run of its own");
+}
+
+bool is_run_folder_held(const std::filesystem::path& root) {
+  const support::FileDescriptor folder(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return folder.is_open() && ::flock(folder.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 }  // namespace tenon::artifacts

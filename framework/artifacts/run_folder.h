@@ -18,6 +18,8 @@ struct RunFolder {
   std::filesystem::path log_file() const { return root / "log.txt"; }
   std::filesystem::path history_jsonl() const { return root / "history.jsonl"; }
   std::filesystem::path history_csv() const { return root / "history.csv"; }
+  std::filesystem::path plots() const { return root / "plots"; }
+  std::filesystem::path report_file() const { return root / "report.html"; }
   std::filesystem::path checkpoints() const { return root / "checkpoints"; }
 };
 
@@ -31,5 +33,8 @@ void write_plan(const RunFolder& folder, const config::RunPlan& plan);
 
 // Holds the folder for this process until it is destroyed. Throws Error(checkpoint) if another process holds it.
 support::FileDescriptor lock_run_folder(const std::filesystem::path& root);
+
+// Whether a process holds it.
+bool is_run_folder_held(const std::filesystem::path& root);
 
 }  // namespace tenon::artifacts

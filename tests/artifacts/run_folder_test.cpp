@@ -81,6 +81,19 @@ TEST_CASE("runs of the same second are numbered") {
         std::set<std::string>{"2026-11-21T10-30-05", "2026-11-21T10-30-05-2", "2026-11-21T10-30-05-3"});
 }
 
+TEST_CASE("a folder is held by one process at a time, and others can tell") {
+  const Scratch scratch;
+  CHECK_FALSE(is_run_folder_held(scratch.path()));
+  {
+    const support::FileDescriptor held = lock_run_folder(scratch.path());
+    CHECK(is_run_folder_held(scratch.path()));
+    CHECK(contains(find_error(ErrorKind::checkpoint, [&] { lock_run_folder(scratch.path()); }),
+                   "another process is training in this folder"));
+  }
+  CHECK_FALSE(is_run_folder_held(scratch.path()));
+  CHECK_FALSE(is_run_folder_held(scratch / "nowhere"));
+}
+
 TEST_CASE("a name that leads out of the output folder is refused") {
   const Scratch scratch;
   for (const std::string name : {"", ".", "..", "a/b", "/a"}) {

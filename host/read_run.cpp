@@ -1,0 +1,128 @@
+#include "host/read_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "framework/artifacts/inspect_checkpoint.h"
+#include "framework/artifacts/run_record.h"
+#include "framework/support/error.h"
+#include "host/read_history.h"
+
+namespace tenon::host {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw support::Error(support::ErrorKind::checkpoint, message); }
+
+std::string read_text(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) refuse(file.string() + ": cannot be read; expected a file of a run");
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+Json read_record(const fs::path& file) {
+  Json record = Json::parse(read_text(file), nullptr, /*allow_exceptions=*/false);
+  if (!record.is_object()) refuse(file.string() + ": is no JSON object; expected what a run wrote");
+  return record;
+}
+
+std::vector<artifacts::HistoryLine> read_lines(const fs::path& file) {
+  std::error_code error;
+  if (fs::file_size(file, error) == 0 || error) return {};
+  return read_history(file);
+}
+
+std::string find_state(const std::string& status, const fs::path& folder) {
+  const bool is_running = status == artifacts::to_string(artifacts::RunStatus::running);
+  return is_running && !artifacts::is_run_folder_held(folder) ? "interrupted" : status;
+}
+
+}  // namespace
+
+bool has_run(const fs::path& folder) {
+  return artifacts::is_run_folder(folder) && fs::exists(artifacts::RunFolder{folder}.plan_file());
+}
+
+ReadRun::ReadRun(const fs::path& folder) : folder_{folder} {
+  if (!has_run(folder)) {
+    const char* const found = fs::is_directory(folder) ? ": has no plan.toml and no checkpoints/" : ": is not a folder";
+    refuse(folder.string() + found + "; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05");
+  }
+  record_ = read_record(folder_.record_file());
+  plan_ = read_text(folder_.plan_file());
+  values_ = config::flatten_plan(plan_, folder_.plan_file().string());
+  history_ = read_lines(folder_.history_jsonl());
+  state_ = find_state(text("status"), folder);
+}
+
+std::string ReadRun::name() const {
+  const fs::path path = fs::weakly_canonical(folder_.root);
+  return (path.parent_path().filename() / path.filename()).string();
+}
+
+std::string ReadRun::text(const std::string& key) const {
+  const auto found = record_.find(key);
+  return found != record_.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string ReadRun::model() const {
+  const auto found = values_.find("model.use");
+  return found != values_.end() && found->second.as_string() ? *found->second.as_string() : "";
+}
+
+std::vector<std::string> ReadRun::losses() const {
+  std::vector<std::string> names;
+  for (const auto& [key, node] : values_)
+    if (key.starts_with("loss[") && key.ends_with("].name") && node.as_string()) names.push_back(*node.as_string());
+  return names;
+}
+
+std::string ReadRun::monitor() const { return text("monitor"); }
+
+int64_t ReadRun::planned(const std::string& key) const {
+  const auto found = values_.find(key);
+  const int64_t* const number = found == values_.end() ? nullptr : std::get_if<int64_t>(&found->second.value);
+  return number ? *number : 0;
+}
+
+// A run of an earlier version has not written it down.
+int ReadRun::direction(const std::string& figure) const {
+  if (const auto all = record_.find("directions"); all != record_.end() && all->is_object())
+    if (const auto one = all->find(figure); one != all->end()) return *one == "max" ? 1 : -1;
+  return figure.ends_with("/loss") ? -1 : 0;
+}
+
+std::optional<FigureAt> ReadRun::last(const std::string& figure) const {
+  for (auto line = history_.rbegin(); line != history_.rend(); ++line)
+    for (const auto& [name, value] : line->figures)
+      if (name == figure) return FigureAt{value, line->step};
+  return std::nullopt;
+}
+
+std::optional<FigureAt> ReadRun::best(const std::string& figure) const {
+  const int sign = direction(figure);
+  std::optional<FigureAt> best;
+  if (sign == 0) return best;
+  for (const artifacts::HistoryLine& line : history_)
+    for (const auto& [name, value] : line.figures)
+      if (name == figure && std::isfinite(value) && (!best || sign * value > sign * best->value))
+        best = FigureAt{value, line.step};
+  return best;
+}
+
+std::vector<std::string> ReadRun::figures() const {
+  std::vector<std::string> names;
+  std::set<std::string_view> known;
+  for (const artifacts::HistoryLine& line : history_)
+    for (const auto& [name, value] : line.figures)
+      if (known.insert(name).second) names.push_back(name);
+  return names;
+}
+
+}  // namespace tenon::host

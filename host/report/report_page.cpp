@@ -1,0 +1,323 @@
+#include "host/report/report_page.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <utility>
+
+#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/escape_html.h"
+#include "framework/artifacts/hyperparameters.h"
+#include "framework/artifacts/line_chart.h"
+#include "framework/callbacks/progress.h"
+#include "host/report/findings.h"
+#include "host/report/report_style.h"
+#include "host/report/run_again.h"
+#include "host/report/run_charts.h"
+#include "host/report/stage_times.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+using artifacts::Chart;
+using artifacts::ChartSeries;
+using artifacts::escape_html;
+using artifacts::Hyperparameters;
+using artifacts::print_short_number;
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostCharts = 60;  // on a page; history.csv has all figures
+
+std::string element(const std::string& name, const std::string& attributes, const std::string& content) {
+  return "<" + name + (attributes.empty() ? "" : " " + attributes) + ">" + content + "</" + name + ">";
+}
+
+std::string text_element(const std::string& name, const std::string& attributes, const std::string& text) {
+  return element(name, attributes, escape_html(text));
+}
+
+std::string section(const std::string& heading, const std::string& content) {
+  return element("section", "", "\n" + text_element("h2", "", heading) + "\n" + content) + "\n";
+}
+
+// Terms with what they are; those that nothing is known of are left out.
+std::string print_facts(const std::vector<std::pair<std::string, std::string>>& terms) {
+  std::string text;
+  for (const auto& [term, description] : terms)
+    if (!description.empty())
+      text +=
+          element("li", "", text_element("span", "class=\"quiet\"", term) + text_element("b", "", description)) + "\n";
+  return element("ul", "class=\"facts\"", "\n" + text) + "\n";
+}
+
+std::string describe_place(const ReadRun& run) {
+  const int64_t epochs = run.planned("train.epochs"), steps = run.planned("train.steps");
+  return std::to_string(run.epoch()) + (epochs > 0 ? " of " + std::to_string(epochs) : "") + " epochs, " +
+         print_count(static_cast<uint64_t>(run.step())) +
+         (steps > 0 ? " of " + print_count(static_cast<uint64_t>(steps)) : "") + " steps";
+}
+
+std::string describe_best(const ReadRun& run) {
+  const auto best = run.best(run.monitor());
+  return best ? print_short_number(best->value) + " at step " + std::to_string(best->step) : "";
+}
+
+std::string describe_last(const ReadRun& run, const std::string& figure) {
+  const auto last = run.last(figure);
+  return last ? print_short_number(last->value) : "";
+}
+
+const char* mood_of(const ReadRun& run) {
+  if (run.state() == "finished") return "good";
+  return run.state() == "failed" || run.state() == "interrupted" ? "bad" : "neutral";
+}
+
+std::string print_state(const ReadRun& run) {
+  return text_element("span", std::string("class=\"state ") + mood_of(run) + "\"", run.state());
+}
+
+std::string print_heading(const ReadRun& run) {
+  const std::string end = run.text("end").empty() ? "" : ", ended " + run.text("end");
+  return element("header", "",
+                 "\n" + text_element("h1", "", run.name()) + "\n" +
+                     element("p", "class=\"quiet\"",
+                             print_state(run) + escape_html(", started " + run.text("start") + end)) +
+                     "\n") +
+         "\n" +
+         print_facts({{"model", run.model()},
+                      {"trained for", describe_place(run)},
+                      {"time of training", callbacks::format_duration(run.seconds())},
+                      {"best " + run.monitor(), describe_best(run)},
+                      {"last train/loss", describe_last(run, "train/loss")},
+                      {"last validation/loss", describe_last(run, "validation/loss")},
+                      {"device", run.text("device")}});
+}
+
+std::string print_findings(const ReadRun& run) {
+  std::string text;
+  for (const Finding& finding : find_findings(run)) {
+    const char* const mood = finding.mood == Finding::Mood::good  ? "good"
+                             : finding.mood == Finding::Mood::bad ? "bad"
+                                                                  : "neutral";
+    const size_t end = std::min(finding.answer.find_first_of(":,."), finding.answer.size());
+    text += text_element("dt", "", finding.question) +
+            element("dd", "",
+                    text_element("strong", std::string("class=\"") + mood + "\"", finding.answer.substr(0, end)) +
+                        escape_html(finding.answer.substr(end))) +
+            "\n";
+  }
+  return section("In short", element("dl", "class=\"findings\"", "\n" + text) + "\n");
+}
+
+std::string print_legend(const Chart& chart) {
+  const bool has_best = std::ranges::any_of(chart.series, [](const ChartSeries& one) { return one.best.has_value(); });
+  std::string rows = element("tr", "",
+                             "<th></th><th class=\"number\">last</th>" +
+                                 std::string(has_best ? "<th class=\"number\">best</th><th>at step</th>" : ""));
+  for (const ChartSeries& series : chart.series) {
+    std::string cells = element("td", "", draw_key(series) + escape_html(series.name)) +
+                        text_element("td", "class=\"number\"", print_short_number(series.points.back().y));
+    if (has_best)
+      cells += text_element("td", "class=\"number\"", series.best ? print_short_number(series.best->y) : "") +
+               text_element("td", "", series.best ? print_short_number(series.best->x) : "");
+    rows += "\n" + element("tr", "", cells);
+  }
+  return element("div", "class=\"wide\"", element("table", "class=\"legend\"", "\n" + rows + "\n"));
+}
+
+std::string print_charts(const std::vector<ReadRun>& runs) {
+  const std::vector<Chart> charts = make_charts(runs);
+  std::string text;
+  for (size_t i = 0; i < std::min(charts.size(), kMostCharts); ++i) {
+    const std::string scale = is_logarithmic(charts[i]) ? text_element("span", "class=\"quiet\"", " logarithmic") : "";
+    text += element("figure", "",
+                    "\n" + element("figcaption", "", element("h3", "", escape_html(charts[i].title) + scale)) + "\n" +
+                        draw_chart(charts[i]) + print_legend(charts[i]) + "\n") +
+            "\n";
+  }
+  if (charts.empty()) return section("Curves", text_element("p", "", "The history has no figures yet.") + "\n");
+  const std::string left_out =
+      charts.size() > kMostCharts
+          ? text_element("p", "class=\"quiet\"",
+                         std::to_string(charts.size() - kMostCharts) + " more figures are in history.csv.") +
+                "\n"
+          : "";
+  return section("Curves", element("div", "class=\"charts\"", "\n" + text) + "\n" + left_out);
+}
+
+std::string print_stages(const ReadRun& run) {
+  const std::vector<StageTime> stages = find_stage_times(run.history());
+  double total = 0;
+  for (const StageTime& one : stages) total += one.seconds;
+  if (total <= 0) return "";
+  std::vector<double> shares;
+  std::string rows;
+  for (const StageTime& one : stages) {
+    ChartSeries key;
+    key.colour = shares.size();
+    shares.push_back(one.seconds / total);
+    char seconds[32], percent[32];
+    std::snprintf(seconds, sizeof seconds, "%.1f s", one.seconds);
+    std::snprintf(percent, sizeof percent, "%.1f %%", 100 * shares.back());
+    rows +=
+        element("tr", "",
+                element("td", "", draw_key(key) + escape_html(one.stage)) +
+                    text_element("td", "class=\"number\"", seconds) + text_element("td", "class=\"number\"", percent)) +
+        "\n";
+  }
+  return section(
+      "Where the time went",
+      artifacts::draw_bar(shares) + element("table", "", "\n" + rows) + "\n" +
+          text_element("p", "class=\"quiet\"",
+                       "From the times of the history's lines. Waiting for data is part of the training steps.") +
+          "\n");
+}
+
+std::string print_preformatted(const std::string& text) { return text_element("pre", "", text) + "\n"; }
+
+std::string print_model(const ReadRun& run) {
+  std::string lines;
+  if (const auto model = run.record().find("model"); model != run.record().end() && model->is_array())
+    for (const Json& line : *model) lines += (line.is_string() ? line.get<std::string>() : line.dump()) + "\n";
+  return lines.empty() ? "" : section("Model", print_preformatted(lines));
+}
+
+// Every value of run.json that is one, under the names of the objects around it.
+void flatten(const Json& value, const std::string& key, std::vector<std::pair<std::string, std::string>>& values) {
+  if (value.is_object() || value.is_array()) {
+    for (const auto& [name, child] : value.items()) flatten(child, key.empty() ? name : key + " " + name, values);
+  } else if (!value.is_null()) {
+    values.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+}
+
+// Empty where there is none.
+std::string text_in(const Json& object, const char* key) {
+  if (!object.is_object()) return "";
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string print_environment(const ReadRun& run) {
+  Json shown = run.record();
+  // What stands elsewhere on the page, and what a person does not read.
+  for (const char* const key : {"model", "directions", "monitor", "command_line", "plugins"}) shown.erase(key);
+  std::vector<std::pair<std::string, std::string>> values;
+  flatten(shown, "", values);
+  if (const auto plugins = run.record().find("plugins"); plugins != run.record().end() && plugins->is_array())
+    for (const Json& plugin : *plugins)
+      values.emplace_back(
+          "plugin " + text_in(plugin, "id"),
+          text_in(plugin, "version") + ", " + text_in(plugin, "file") + ", SHA-256 " + text_in(plugin, "sha256"));
+  std::string rows;
+  for (const auto& [key, value] : values)
+    rows += element("tr", "", text_element("th", "", key) + text_element("td", "", value)) + "\n";
+  return section("Environment", element("div", "class=\"wide\"", element("table", "", "\n" + rows)) + "\n");
+}
+
+std::string print_run_again(const ReadRun& run) {
+  return section("Run it again", print_preformatted(describe_run_again(run)));
+}
+
+std::string print_one(const ReadRun& run) {
+  return print_heading(run) + print_findings(run) + print_charts({run}) + print_stages(run) + print_run_again(run) +
+         section("Configuration", print_preformatted(run.plan())) + print_model(run) + print_environment(run);
+}
+
+std::string print_runs_table(const std::vector<ReadRun>& runs) {
+  std::string rows = element("tr", "",
+                             "<th></th><th>run</th><th>state</th><th>model</th><th>trained for</th>"
+                             "<th class=\"number\">time</th><th>best</th><th class=\"number\">train/loss</th>"
+                             "<th class=\"number\">validation/loss</th>");
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const ReadRun& run = runs[i];
+    ChartSeries key;
+    key.colour = i;
+    const std::string best = describe_best(run);
+    rows += "\n" + element("tr", "",
+                           element("td", "", draw_key(key) + std::to_string(i + 1)) +
+                               text_element("td", "", run.name()) + element("td", "", print_state(run)) +
+                               text_element("td", "", run.model()) + text_element("td", "", describe_place(run)) +
+                               text_element("td", "class=\"number\"", callbacks::format_duration(run.seconds())) +
+                               text_element("td", "", best.empty() ? "" : run.monitor() + " " + best) +
+                               text_element("td", "class=\"number\"", describe_last(run, "train/loss")) +
+                               text_element("td", "class=\"number\"", describe_last(run, "validation/loss")));
+  }
+  return element("div", "class=\"wide\"", element("table", "", "\n" + rows + "\n")) + "\n";
+}
+
+// The values of the plans that are not the same in all of them.
+std::string print_differences(const std::vector<ReadRun>& runs) {
+  std::vector<Hyperparameters> all;
+  std::set<std::string> keys;
+  for (const ReadRun& run : runs) {
+    all.push_back(artifacts::find_hyperparameters(run.plan(), run.folder().plan_file().string()));
+    for (const auto& [key, value] : all.back()) keys.insert(key);
+  }
+  std::string rows;
+  for (const std::string& key : keys) {
+    std::set<std::string> different;
+    std::string cells = text_element("th", "", key);
+    for (const Hyperparameters& values : all) {
+      const auto found = values.find(key);
+      const std::string value = found == values.end() ? "not there" : artifacts::print_hyperparameter(found->second);
+      different.insert(value);
+      cells += text_element("td", "", value);
+    }
+    if (different.size() > 1) rows += element("tr", "", cells) + "\n";
+  }
+  if (rows.empty())
+    return section("What differs", text_element("p", "", "Nothing that their figures depend on.") + "\n");
+  std::string heads = "<th></th>";
+  for (size_t i = 0; i < runs.size(); ++i) heads += text_element("th", "", std::to_string(i + 1));
+  return section(
+      "What differs",
+      element("div", "class=\"wide\"", element("table", "", "\n" + element("tr", "", heads) + "\n" + rows)) + "\n");
+}
+
+std::string print_findings_of(const std::vector<ReadRun>& runs) {
+  std::string text;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    std::string items;
+    for (const Finding& finding : find_findings(runs[i]))
+      items += text_element("li", "", finding.question + " " + finding.answer) + "\n";
+    text += element("details", "",
+                    text_element("summary", "", std::to_string(i + 1) + ", " + runs[i].name()) + "\n" +
+                        element("ul", "", "\n" + items)) +
+            "\n";
+  }
+  return section("Each by itself", text);
+}
+
+std::string print_several(const std::vector<ReadRun>& runs) {
+  return element("header", "", "\n" + text_element("h1", "", std::to_string(runs.size()) + " runs") + "\n") + "\n" +
+         print_runs_table(runs) + print_differences(runs) + print_charts(runs) + print_findings_of(runs);
+}
+
+}  // namespace
+
+std::string make_report_page(const std::vector<ReadRun>& runs) {
+  const std::string title = runs.size() == 1 ? runs.front().name() : std::to_string(runs.size()) + " runs";
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +
+         text_element("title", "", title) + "\n<style>\n" + artifacts::chart_style() + kReportStyle +
+         "</style>\n</head>\n<body>\n<main>\n" + (runs.size() == 1 ? print_one(runs.front()) : print_several(runs)) +
+         "</main>\n</body>\n</html>\n";
+}
+
+void write_report(const std::filesystem::path& folder) {
+  constexpr auto kKind = support::ErrorKind::internal;
+  const ReadRun run(folder);
+  const std::filesystem::path plots = run.folder().plots();
+  std::filesystem::remove_all(plots);
+  std::filesystem::create_directory(plots);
+  for (const Chart& chart : make_charts({run}))
+    std::ofstream(plots / (name_chart_file(chart) + ".svg"), std::ios::binary) << draw_chart_file(chart);
+  artifacts::write_file_durably(run.folder().report_file(), make_report_page({run}), kKind);
+}
+
+}  // namespace tenon::host

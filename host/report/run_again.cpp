@@ -1,0 +1,54 @@
+#include "host/report/run_again.h"
+
+#include <filesystem>
+
+namespace tenon::host {
+
+namespace {
+
+// As one word of a shell.
+std::string quote(const std::string& word) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,@%+-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
+}
+
+std::string print_command_line(const ReadRun& run) {
+  std::string text;
+  const auto words = run.record().find("command_line");
+  if (words == run.record().end() || !words->is_array()) return text;
+  for (const auto& word : *words)
+    if (word.is_string()) text += (text.empty() ? "" : " ") + quote(word.get<std::string>());
+  return text;
+}
+
+std::string describe_commit(const ReadRun& run) {
+  const auto git = run.record().find("git");
+  if (git == run.record().end() || !git->is_object()) return "";
+  const auto commit = git->find("commit");
+  if (commit == git->end() || !commit->is_string()) return "";
+  const bool is_dirty = git->contains("dirty") && (*git)["dirty"] == true;
+  return ", at commit " + commit->get<std::string>() + (is_dirty ? " with changes that were not committed" : "");
+}
+
+}  // namespace
+
+std::string describe_run_again(const ReadRun& run) {
+  const std::string host = "host";
+  const std::string folder = std::filesystem::weakly_canonical(run.folder().root).string();
+  const std::string plan = quote(folder + "/plan.toml");
+  std::string text = "# the same run again, from any folder: the plan has every default and absolute paths\n" + host +
+                     " --config " + plan + "\n";
+  if (run.state() != "finished")
+    text += "\n# on from its newest checkpoint\n" + host + " --config " + plan + " --resume " + quote(folder) + "\n";
+  const std::string checkpoint = run.monitor().empty() ? "latest" : "best";
+  text += "\n# the figures of its " + checkpoint + " weights\n" + host + " evaluate --config " + plan +
+          " --checkpoint " + quote(folder + "/checkpoints/" + checkpoint) + "\n";
+  if (const std::string typed = print_command_line(run); !typed.empty())
+    text += "\n# what was typed, in " + run.text("working_directory") + describe_commit(run) + "\n" + typed + "\n";
+  return text;
+}
+
+}  // namespace tenon::host

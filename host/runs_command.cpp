@@ -1,0 +1,202 @@
+#include "host/runs_command.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/figures.h"
+#include "framework/callbacks/progress.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+#include "framework/support/nearest_name.h"
+#include "host/read_run.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+using callbacks::format_figure;
+
+constexpr int kDeepest = 3;  // folders: output_dir, run.name, the run
+constexpr const char* kLosses[] = {"train/loss", "validation/loss"};
+
+void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
+  if (has_run(folder)) return found.push_back(folder);
+  if (depth == kDeepest) return;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied, error))
+    if (entry.is_directory(error) && !entry.path().filename().string().starts_with(".") && !entry.is_symlink())
+      find_runs(entry.path(), depth + 1, found);
+}
+
+// The newest first.
+std::vector<ReadRun> read_runs(const fs::path& folder) {
+  if (!fs::is_directory(folder))
+    throw support::Error(support::ErrorKind::configuration,
+                         "command line: " + folder.string() +
+                             ": is not a folder; expected one with runs in it, such as run.output_dir of a run file");
+  std::vector<fs::path> found;
+  find_runs(folder, 1, found);
+  std::vector<ReadRun> runs;
+  for (const fs::path& one : found) {
+    try {
+      runs.emplace_back(one);
+    } catch (const support::Error& error) {
+      support::log_warning(std::string(error.what()) + "; left out");
+    }
+  }
+  std::ranges::stable_sort(
+      runs, [](const ReadRun& a, const ReadRun& b) { return a.folder().root.filename() > b.folder().root.filename(); });
+  return runs;
+}
+
+std::optional<FigureAt> best_or_last(const ReadRun& run, const std::string& figure) {
+  const auto best = run.best(figure);
+  return best ? best : run.last(figure);
+}
+
+// The best run first, and those without the figure last. Throws Error(configuration) where no run has it.
+void sort_runs(std::vector<ReadRun>& runs, const std::string& figure) {
+  std::set<std::string> known;
+  for (const ReadRun& run : runs)
+    for (const std::string& name : run.figures()) known.insert(name);
+  if (!known.contains(figure))
+    throw support::Error(support::ErrorKind::configuration,
+                         "command line: --sort is \"" + figure + "\", which no run here has" +
+                             support::suggest_name(figure, {known.begin(), known.end()}) +
+                             "; expected a figure of their histories, such as validation/loss");
+  const auto rank = [&](const ReadRun& run) {
+    const auto value = best_or_last(run, figure);
+    if (!value || std::isnan(value->value)) return std::numeric_limits<double>::infinity();
+    return run.direction(figure) > 0 ? -value->value : value->value;
+  };
+  std::ranges::stable_sort(runs, {}, rank);
+}
+
+std::string print_progress(const ReadRun& run) {
+  const int64_t epochs = run.planned("train.epochs"), steps = run.planned("train.steps");
+  if (epochs > 0) return "epoch " + std::to_string(run.epoch()) + "/" + std::to_string(epochs);
+  return "step " + std::to_string(run.step()) + (steps > 0 ? "/" + std::to_string(steps) : "");
+}
+
+std::string print_best(const ReadRun& run, const std::string& figure) {
+  if (figure.empty()) return "";
+  const auto best = best_or_last(run, figure);
+  return best ? figure + " " + format_figure(best->value) + " (step " + std::to_string(best->step) + ")" : "";
+}
+
+std::string print_last(const ReadRun& run, const std::string& figure) {
+  const auto last = run.last(figure);
+  return last ? format_figure(last->value) : "";
+}
+
+// `sort`: the figure in the place of the monitored one; empty: that.
+std::string print_table(const std::vector<ReadRun>& runs, const std::string& sort) {
+  TextTable table(
+      {Align::left, Align::left, Align::left, Align::left, Align::right, Align::left, Align::right, Align::right});
+  table.add({"run", "state", "model", "done", "time", "best", kLosses[0], kLosses[1]});
+  for (const ReadRun& run : runs)
+    table.add({run.name(), run.state(), run.model(), print_progress(run), callbacks::format_duration(run.seconds()),
+               print_best(run, sort.empty() ? run.monitor() : sort), print_last(run, kLosses[0]),
+               print_last(run, kLosses[1])});
+  return table.print("");
+}
+
+// For a terminal that is too narrow for the table.
+std::string print_blocks(const std::vector<ReadRun>& runs, const std::string& sort) {
+  std::string text;
+  for (const ReadRun& run : runs) {
+    text += run.name() + "\n";
+    TextTable table({Align::left, Align::left});
+    table.add({"state", run.state()});
+    table.add({"model", run.model()});
+    table.add({"done", print_progress(run) + " in " + callbacks::format_duration(run.seconds())});
+    table.add({"best", print_best(run, sort.empty() ? run.monitor() : sort)});
+    for (const char* const loss : kLosses) table.add({loss, print_last(run, loss)});
+    text += table.print("  ");
+  }
+  return text;
+}
+
+// Columns; no limit where it is no terminal, unless COLUMNS says so.
+size_t find_width() {
+  if (const char* const columns = std::getenv("COLUMNS"); columns && std::atoi(columns) > 0)
+    return static_cast<size_t>(std::atoi(columns));
+  winsize size{};
+  const bool is_known = ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return is_known && size.ws_col > 0 ? size.ws_col : std::numeric_limits<size_t>::max();
+}
+
+bool fits(const std::string& text, size_t width) {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (end - begin > width) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+Json to_json(double value) { return std::isfinite(value) ? Json(value) : Json(artifacts::print_number(value)); }
+
+Json to_json(const std::optional<FigureAt>& figure) {
+  return figure ? Json{{"value", to_json(figure->value)}, {"step", figure->step}} : Json();
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json to_json(const ReadRun& run) {
+  Json figures = Json::object();
+  for (const std::string& name : run.figures())
+    figures[name] = {{"last", to_json(run.last(name))}, {"best", to_json(run.best(name))}};
+  const int64_t epochs = run.planned("train.epochs"), steps = run.planned("train.steps");
+  return {{"run", run.name()},
+          {"folder", fs::weakly_canonical(run.folder().root).string()},
+          {"state", run.state()},
+          {"reason", text_or_null(run.text("reason"))},
+          {"start", text_or_null(run.text("start"))},
+          {"end", text_or_null(run.text("end"))},
+          {"model", run.model()},
+          {"epoch", run.epoch()},
+          {"epochs", epochs > 0 ? Json(epochs) : Json()},
+          {"step", run.step()},
+          {"steps", steps > 0 ? Json(steps) : Json()},
+          {"time_s", run.seconds()},
+          {"monitor", text_or_null(run.monitor())},
+          {"figures", figures}};
+}
+
+}  // namespace
+
+int list_runs(const CommandLine& line) {
+  std::vector<ReadRun> runs = read_runs(line.file);
+  if (!line.sort.empty()) sort_runs(runs, line.sort);
+  if (line.format == CommandLine::Format::json) {
+    Json all = Json::array();
+    for (const ReadRun& run : runs) all.push_back(to_json(run));
+    std::printf("%s\n", Json{{"runs", all}}.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    return 0;
+  }
+  if (runs.empty()) {
+    std::printf("no runs in %s\n", line.file.c_str());
+    return 0;
+  }
+  const std::string table = print_table(runs, line.sort);
+  std::fputs((fits(table, find_width()) ? table : print_blocks(runs, line.sort)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,137 @@
+#include "framework/artifacts/line_chart.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "framework/artifacts/escape_html.h"
+#include "scratch.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+Chart chart_of(std::vector<ChartPoint> points) {
+  return {"loss", "step", {{.name = "train", .points = std::move(points)}}};
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t times = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++times;
+  return times;
+}
+
+// The places that the first curve goes through.
+std::vector<std::pair<double, double>> read_line(const std::string& svg) {
+  const std::string before = "points=\"";
+  const size_t begin = svg.find(before);
+  REQUIRE(begin != svg.npos);
+  std::istringstream stream(
+      svg.substr(begin + before.size(), svg.find('"', begin + before.size()) - begin - before.size()));
+  std::vector<std::pair<double, double>> places;
+  for (std::string place; stream >> place;)
+    places.emplace_back(std::stod(place), std::stod(place.substr(place.find(',') + 1)));
+  return places;
+}
+
+}  // namespace
+
+TEST_CASE("a curve goes through its points: right is later, up is more") {
+  const auto places = read_line(draw_chart(chart_of({{0, 1}, {10, 3}, {20, 2}})));
+  REQUIRE(places.size() == 3);
+  CHECK(places[1].first == doctest::Approx((places[0].first + places[2].first) / 2));
+  CHECK(places[1].second < places[2].second);
+  CHECK(places[2].second < places[0].second);
+  CHECK(places[2].second == doctest::Approx((places[0].second + places[1].second) / 2).epsilon(0.01));
+}
+
+TEST_CASE("values that are far apart and positive are drawn by their logarithms") {
+  CHECK(is_logarithmic(chart_of({{1, 1e-3}, {2, 1}})));
+  CHECK_FALSE(is_logarithmic(chart_of({{1, 0.1}, {2, 1}})));
+  CHECK_FALSE(is_logarithmic(chart_of({{1, 0}, {2, 1000}})));
+  CHECK_FALSE(is_logarithmic(chart_of({})));
+  const std::string svg = draw_chart(chart_of({{0, 1e-4}, {10, 1e-2}, {20, 1}}));
+  const auto places = read_line(svg);
+  CHECK(places[1].second == doctest::Approx((places[0].second + places[2].second) / 2).epsilon(0.01));
+  for (const char* tick : {">0.0001<", ">0.001<", ">0.01<", ">0.1<", ">1<"}) CHECK_MESSAGE(contains(svg, tick), tick);
+}
+
+TEST_CASE("what is not finite is a gap, and a value between two gaps is a dot") {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  const std::string svg = draw_chart(chart_of({{1, 1}, {2, 2}, {3, nan}, {4, 3}, {5, infinity}, {6, 2}, {7, 1}}));
+  CHECK(count(svg, "<polyline") == 2);
+  CHECK(count(svg, "<circle") == 1);
+  CHECK(contains(svg, "train, step 4: 3"));
+  for (const char* word : {"nan", "inf"}) CHECK_FALSE(contains(svg, word));
+  CHECK_FALSE(contains(draw_chart(chart_of({{1, nan}})), "nan"));
+}
+
+TEST_CASE("a curve of a million points is drawn by few, with its peaks") {
+  std::vector<ChartPoint> points;
+  for (int i = 0; i < 1'000'000; ++i) points.push_back({static_cast<double>(i), i % 2 ? 1.0 : 2.0});
+  points[500'001].y = 5;
+  points[300'000].y = -5;
+  const auto places = read_line(draw_chart(chart_of(points)));
+  CHECK(places.size() < 4000);
+  double highest = 1e9, lowest = 0;
+  for (const auto& [x, y] : places) {
+    highest = std::min(highest, y);
+    lowest = std::max(lowest, y);
+  }
+  const auto few = read_line(draw_chart(chart_of({{0, 2}, {300'000, -5}, {500'001, 5}, {999'999, 1}})));
+  CHECK(highest == doctest::Approx(few[2].second));
+  CHECK(lowest == doctest::Approx(few[1].second));
+}
+
+TEST_CASE("charts of nothing, of one point and of one value have axes") {
+  for (const Chart& chart :
+       {chart_of({}), chart_of({{5, 0.5}}), chart_of({{1, 0}, {2, 0}}), chart_of({{1, -3}, {2, -3}})}) {
+    const std::string svg = draw_chart(chart);
+    CHECK(contains(svg, "class=\"axis\""));
+    CHECK_FALSE(contains(svg, "nan"));
+    CHECK_FALSE(contains(svg, "inf"));
+  }
+}
+
+TEST_CASE("the best value is marked, and named where it is") {
+  Chart chart = chart_of({{1, 3}, {2, 1}, {3, 2}});
+  chart.series[0].best = {2, 1};
+  const std::string svg = draw_chart(chart);
+  CHECK(contains(svg, "class=\"ring c0\""));
+  CHECK(contains(svg, "best of train, step 2: 1"));
+}
+
+TEST_CASE("names of figures are any text, and stay text") {
+  const std::string hostile = "<script>\"a\" & b</script>\x01\xFF";
+  Chart chart{hostile, hostile, {{.name = hostile, .points = {{1, 1}, {2, 2}}, .has_marks = true}}};
+  for (const std::string& svg : {draw_chart(chart), draw_chart_file(chart)}) {
+    CHECK_FALSE(contains(svg, "<script"));
+    CHECK_FALSE(contains(svg, "\x01"));
+    CHECK(contains(svg, "&lt;script&gt;&quot;a&quot; &amp; b&lt;/script&gt;\xEF\xBF\xBD\xEF\xBF\xBD"));
+  }
+}
+
+TEST_CASE("a chart's file has its style, title and legend in it and refers to nothing") {
+  Chart chart = chart_of({{1, 1}, {2, 2}});
+  chart.series.push_back({.name = "validation", .points = {{1, 2}, {2, 1}}, .colour = 1});
+  const std::string svg = draw_chart_file(chart);
+  CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+  for (const char* part : {"<style>", "prefers-color-scheme:dark", ">loss<", ">train<", ">validation<"})
+    CHECK_MESSAGE(contains(svg, part), part);
+  CHECK(count(svg, "http") == 1);
+  CHECK_FALSE(contains(svg, "url("));
+}
+
+TEST_CASE("numbers for people have four digits and no more than they need") {
+  CHECK(print_short_number(0.022361) == "0.02236");
+  CHECK(print_short_number(0.5) == "0.5");
+  CHECK(print_short_number(12345) == "12,345");
+  CHECK(print_short_number(-1234567) == "-1,234,567");
+  CHECK(print_short_number(1e-5) == "1e-05");
+  CHECK(print_short_number(2.5e9) == "2.5e+09");
+  CHECK(print_short_number(NAN) == "NaN");
+}
+
+}  // namespace tenon::artifacts

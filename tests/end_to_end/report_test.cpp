@@ -1,0 +1,249 @@
+// What a run leaves for people: events for TensorBoard, report.html, plots, and the lists of runs.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "framework/artifacts/record_framing.h"
+#include "framework/artifacts/run_folder.h"
+#include "framework/artifacts/tensorboard_events.h"
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+namespace artifacts = tenon::artifacts;
+
+namespace {
+
+constexpr const char* kRunFile = R"([model]
+use = "mlp"
+params = { hidden = [16] }
+[data]
+batch_size = 32
+[data.train]
+use = "digits"
+subset = "20%"
+[data.validation]
+use = "digits"
+params = { split = "test" }
+[[loss]]
+use = "cross_entropy"
+[[metric]]
+use = "accuracy"
+[train]
+epochs = 2
+[log]
+every = "3 steps"
+[checkpoint]
+monitor = "validation/accuracy"
+[optimizer]
+use = "adamw"
+lr = 0.01
+)";
+
+fs::path runs_folder() { return fs::path(TENON_TEST_DIR) / "reported"; }
+
+// Trains, and returns the folder. `overrides`: of --set.
+fs::path train(const std::string& name, const std::vector<std::string>& overrides = {}, int exit_code = 0) {
+  const fs::path file = write_file(fs::path(TENON_TEST_DIR) / "reported.toml", kRunFile);
+  fs::remove_all(runs_folder() / name);
+  std::vector<std::string> arguments{"--config", file.string(),
+                                     "--set",    "run.name=\"" + name + "\"",
+                                     "--set",    "run.output_dir=\"" + runs_folder().string() + "\""};
+  for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
+  const Outcome outcome = run_host(arguments);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == exit_code);
+  return find_run_folder(runs_folder(), name);
+}
+
+// One run that all tests look at.
+const fs::path& example_run() {
+  static const fs::path run = train("example");
+  return run;
+}
+
+std::string render(const std::vector<std::string>& arguments) {
+  const Outcome outcome = run_host(arguments);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  return outcome.output;
+}
+
+void check_refused(const std::vector<std::string>& arguments, int exit_code, const std::string& message) {
+  const Outcome outcome = run_host(arguments);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == exit_code);
+  CHECK(outcome.errors.find(message) != std::string::npos);
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Each start tag of a page or a picture has its end, in order.
+void check_nested(const std::string& text) {
+  std::vector<std::string> open;
+  for (size_t at = text.find('<'); at != text.npos; at = text.find('<', at + 1)) {
+    const std::string tag = text.substr(at + 1, text.find('>', at) - at - 1);
+    const bool is_end = tag.starts_with('/');
+    const std::string name = tag.substr(is_end ? 1 : 0, tag.find_first_of(" \n") - (is_end ? 1 : 0));
+    const bool has_no_end = tag.ends_with('/') || name == "meta" || name.starts_with('!');
+    if (is_end) {
+      REQUIRE(!open.empty());
+      CHECK(open.back() == name);
+      open.pop_back();
+    } else if (!has_no_end) {
+      open.push_back(name);
+    }
+  }
+  CHECK(open.empty());
+}
+
+void check_self_contained(const std::string& page) {
+  for (const char* part : {"<script", "http:", "https:", "src=", "href=", "url(", "@import"})
+    CHECK_MESSAGE(!contains(page, part), part);
+  CHECK(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"));
+  check_nested(page);
+}
+
+}  // namespace
+
+TEST_CASE("the events file has one record for each line of the history with figures") {
+  std::ifstream stream(artifacts::find_events_file(example_run()).value(), std::ios::binary);
+  std::vector<std::string> records;
+  while (const auto framed = artifacts::read_framed_record(stream))
+    records.emplace_back(artifacts::record_data(*framed));
+  std::ifstream history(artifacts::RunFolder{example_run()}.history_jsonl());
+  size_t place = 4;  // after version, session, plan and hyperparameters
+  for (std::string text; std::getline(history, text);) {
+    artifacts::HistoryLine line = artifacts::parse_history_line(text);
+    if (line.figures.empty()) continue;
+    for (auto& [name, value] : line.figures)
+      if (name == "train/loss" && line.event == artifacts::HistoryEvent::epoch) name += "_epoch";
+    REQUIRE(place < records.size());
+    // All but the time.
+    const std::string expected = artifacts::make_scalars_event({}, line.step, line.figures).bytes();
+    CHECK(records[place++].substr(9) == expected.substr(9));
+  }
+  CHECK(place + 1 == records.size());  // how it ended
+  CHECK(contains(records[2], "use = \"mlp\""));
+  CHECK(contains(records[3], "optimizer.lr"));
+  CHECK(contains(records[4], "train/loss"));
+}
+
+TEST_CASE("without log.tensorboard there is no events file, and a run that goes on with it has all curves") {
+  const fs::path run = train("silent", {"log.tensorboard=false", "train.epochs=1"});
+  CHECK_FALSE(artifacts::find_events_file(run));
+  const Outcome resumed = run_host({"--config", (run / "plan.toml").string(), "--resume", run.string(), "--set",
+                                    "log.tensorboard=true", "--set", "train.epochs=2"});
+  CAPTURE(resumed.errors);
+  REQUIRE(resumed.exit_code == 0);
+  std::ifstream stream(artifacts::find_events_file(run).value(), std::ios::binary);
+  size_t scalars = 0;
+  while (const auto framed = artifacts::read_framed_record(stream)) scalars += contains(*framed, "train/loss") ? 1 : 0;
+  size_t lines = 0;
+  std::ifstream history(artifacts::RunFolder{run}.history_jsonl());
+  for (std::string text; std::getline(history, text);) lines += contains(text, "\"train/loss\"") ? 1 : 0;
+  CHECK(lines > 0);
+  CHECK(scalars == lines);
+}
+
+TEST_CASE("report.html needs nothing else and says what the run was") {
+  const std::string page = read_file(example_run() / "report.html");
+  check_self_contained(page);
+  for (const char* part :
+       {"How did it end?", "It finished</strong>, after epoch 2", "Did it converge?", "Did it overfit?",
+        "aria-label=\"loss\"", "aria-label=\"accuracy\"", "aria-label=\"learning_rate\"", "class=\"ring c1\"",
+        "Where the time went", "training steps", "use = &quot;mlp&quot;", "parameters", "machine cpu",
+        "# the same run again", "host --config ", "prefers-color-scheme:dark", "width=device-width"})
+    CHECK_MESSAGE(contains(page, part), part);
+  for (const char* plot : {"loss.svg", "accuracy.svg", "learning_rate.svg"}) {
+    const std::string picture = read_file(example_run() / "plots" / plot);
+    CHECK(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+    check_nested(picture);
+  }
+}
+
+TEST_CASE("host report makes the same page again") {
+  const std::string before = read_file(example_run() / "report.html");
+  fs::remove(example_run() / "report.html");
+  CHECK(render({"report", example_run().string()}) == (example_run() / "report.html").string() + "\n");
+  CHECK(read_file(example_run() / "report.html") == before);
+}
+
+TEST_CASE("host report puts runs side by side, with what differs") {
+  const fs::path other = train("other", {"optimizer.lr=0.001", "model.params.hidden=[8]"});
+  const fs::path file = fs::path(TENON_TEST_DIR) / "both.html";
+  render({"report", example_run().string(), other.string(), "--output", file.string()});
+  const std::string page = read_file(file);
+  check_self_contained(page);
+  for (const char* part : {"<h1>2 runs</h1>", "<th>optimizer.lr</th><td>0.01</td><td>0.001</td>",
+                           "<th>model.params.hidden</th><td>[16]</td><td>[8]</td>", "1, validation", "2, train"})
+    CHECK_MESSAGE(contains(page, part), part);
+  CHECK_FALSE(contains(page, "<th>data.batch_size</th>"));
+}
+
+TEST_CASE("a run that failed has a report with the reason") {
+  const fs::path run = train("failed", {"optimizer.lr=1e30"}, 7);
+  const std::string page = read_file(run / "report.html");
+  check_self_contained(page);
+  CHECK(contains(page, "It failed</strong>, after "));
+}
+
+TEST_CASE("host report refuses what is no run") {
+  check_refused({"report"}, 2, "report has no run; expected host report RUN [RUN ...] [--output FILE]");
+  check_refused({"report", "a", "b"}, 2, "report of several runs has no --output");
+  check_refused({"report", "nowhere"}, 5, "nowhere: is not a folder; expected the folder of a run");
+  check_refused({"report", TENON_TEST_DIR}, 5, "has no plan.toml and no checkpoints/; expected the folder of a run");
+  const fs::path copy = make_empty_folder("damaged_run");
+  fs::copy(example_run(), copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  write_file(copy / "history.jsonl", "{\"event\": \"step\"");
+  check_refused({"report", copy.string()}, 5, "history.jsonl: line 1: ");
+  write_file(copy / "run.json", "[]");
+  check_refused({"report", copy.string()}, 5, "run.json: is no JSON object");
+}
+
+TEST_CASE("host runs lists runs, the newest first or by a figure") {
+  const fs::path folder = make_empty_folder("listed");
+  const auto copy = [&](const std::string& name, const std::string& accuracy, const std::string& status) {
+    const fs::path run = folder / "digits" / name;
+    fs::create_directories(run / "checkpoints");
+    write_file(run / "plan.toml", read_file(example_run() / "plan.toml"));
+    auto record = nlohmann::ordered_json::parse(read_file(example_run() / "run.json"));
+    record["status"] = status;
+    write_file(run / "run.json", record.dump());
+    write_file(run / "history.jsonl",
+               "{\"event\": \"validation\", \"epoch\": 1, \"step\": 9, \"time_s\": 61, \"validation/accuracy\": " +
+                   accuracy + ", \"validation/loss\": 0.5}\n");
+  };
+  copy("2026-11-21T11-30-05", "0.75", "finished");
+  copy("2026-11-21T11-30-07", "0.25", "stopped");
+  copy("2026-11-21T11-30-06", "0.5", "running");
+  const std::string table = render({"runs", folder.string()});
+  const std::regex rows(R"(run +state +model +done +time +best +train/loss +validation/loss
+digits/2026-11-21T11-30-07 +stopped +mlp +epoch 1/2 +1:01 +validation/accuracy 0.25 \(step 9\) +0.5
+digits/2026-11-21T11-30-06 +interrupted .*
+digits/2026-11-21T11-30-05 +finished .*
+)");
+  CAPTURE(table);
+  CHECK(std::regex_match(table, rows));
+  const auto sorted =
+      nlohmann::json::parse(render({"runs", folder.string(), "--sort", "validation/accuracy", "--json"}))["runs"];
+  REQUIRE(sorted.size() == 3);
+  CHECK(sorted[0]["figures"]["validation/accuracy"]["best"] == nlohmann::json({{"value", 0.75}, {"step", 9}}));
+  CHECK(sorted[1]["state"] == "interrupted");
+  CHECK(sorted[2]["epochs"] == 2);
+  CHECK(render({"runs", (folder / "digits").string()}) == table);
+  const std::string narrow = run_host({"runs", folder.string()}, "env COLUMNS=40").output;
+  CHECK(contains(narrow, "digits/2026-11-21T11-30-07\n  state            stopped\n"));
+}
+
+TEST_CASE("host runs says so where nothing is to be listed or a figure is not there") {
+  const fs::path empty = make_empty_folder("no_runs");
+  CHECK(render({"runs", empty.string()}) == "no runs in " + empty.string() + "\n");
+  check_refused({"runs", "nowhere"}, 2, "command line: nowhere: is not a folder; expected one with runs in it");
+  check_refused({"runs", example_run().string(), "--sort", "validation/acuracy"}, 2,
+                "--sort is \"validation/acuracy\", which no run here has; did you mean \"validation/accuracy\"?");
+  check_refused({"runs", "a", "b"}, 2, "the argument \"b\" stands alone");
+  check_refused({"runs", "--jsn"}, 2, "unknown option --jsn; did you mean \"--json\"?");
+}
