@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <set>
 
@@ -89,6 +90,27 @@ int64_t ReadRun::planned(const std::string& key) const {
   const auto found = values_.find(key);
   const int64_t* const number = found == values_.end() ? nullptr : std::get_if<int64_t>(&found->second.value);
   return number ? *number : 0;
+}
+
+std::vector<pipeline::StageSeconds> ReadRun::stages() const {
+  constexpr double kLeast = 0.005;
+  const auto all = record_.find("stages");
+  if (all == record_.end() || !all->is_object()) return {};
+  std::vector<pipeline::StageSeconds> stages;
+  double sum = 0;
+  for (const auto& [name, seconds] : all->items())
+    if (seconds.is_number() && name != "other") stages.push_back({name, seconds.get<double>()});
+  double rest = all->contains("other") && (*all)["other"].is_number() ? (*all)["other"].get<double>() : 0;
+  for (const pipeline::StageSeconds& stage : stages) sum += stage.seconds;
+  sum += rest;
+  std::erase_if(stages, [&](const pipeline::StageSeconds& stage) {
+    const bool is_small = stage.seconds < kLeast * sum;
+    if (is_small) rest += stage.seconds;
+    return is_small;
+  });
+  if (rest > 0) stages.push_back({"other", rest});
+  std::ranges::stable_sort(stages, std::greater(), &pipeline::StageSeconds::seconds);
+  return stages;
 }
 
 // A run of an earlier version has not written it down.

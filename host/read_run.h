@@ -12,6 +12,7 @@
 #include "framework/artifacts/history.h"
 #include "framework/artifacts/run_folder.h"
 #include "framework/config/flatten_plan.h"
+#include "framework/pipeline/stage_times.h"
 
 namespace tenon::host {
 
@@ -40,6 +41,10 @@ class ReadRun {
   std::string model() const;                       // the id of its component
   std::string monitor() const;                     // the figure by which checkpoints are good; empty: none
   int64_t planned(const std::string& key) const;   // "train.epochs": an integer of the plan; 0 where it has none
+
+  // Where the time of the training thread went, the longest first; those below half a percent are among "other". Empty
+  // of a run that has not ended, or whose process was killed.
+  std::vector<pipeline::StageSeconds> stages() const;
 
   int64_t epoch() const { return history_.empty() ? 0 : history_.back().epoch; }
   int64_t step() const { return history_.empty() ? 0 : history_.back().step; }

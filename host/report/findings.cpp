@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <optional>
 #include <utility>
 
 #include "framework/artifacts/line_chart.h"
 #include "framework/callbacks/progress.h"
-#include "host/report/stage_times.h"
 
 namespace tenon::host {
 
@@ -137,17 +135,19 @@ Finding judge_overfitting(const ReadRun& run) {
 
 Finding judge_time(const ReadRun& run) {
   const std::string question = "What took the time?";
-  std::vector<StageTime> stages = find_stage_times(run.history());
+  const std::vector<pipeline::StageSeconds> stages = run.stages();
+  if (stages.empty())
+    return {Mood::neutral, question,
+            "Unknown: a run writes it down when it ends, and this one has not, or was killed."};
   double total = 0;
-  for (const StageTime& one : stages) total += one.seconds;
-  if (total <= 0) return {Mood::neutral, question, "Unknown: no line of the history comes after steps alone."};
-  std::ranges::stable_sort(stages, std::greater(), &StageTime::seconds);
+  for (const pipeline::StageSeconds& one : stages) total += one.seconds;
   std::string text;
-  for (const StageTime& one : stages)
-    if (one.seconds >= 0.005 * total)
-      text += (text.empty() ? "" : ", ") + one.stage + " " + percent(one.seconds / total);
-  return {Mood::neutral, question,
-          "Mostly " + stages.front().stage + ": of " + callbacks::format_duration(total) + ", " + text + "."};
+  for (const pipeline::StageSeconds& one : stages)
+    text += (text.empty() ? "" : ", ") + one.name + " " + percent(one.seconds / total);
+  const std::string advice = pipeline::advise(stages, run.planned("data.workers"));
+  return {advice.empty() ? Mood::neutral : Mood::bad, question,
+          "Mostly " + stages.front().name + ": of " + callbacks::format_duration(total) + ", " + text + "." +
+              (advice.empty() ? "" : " In short, " + advice + ".")};
 }
 
 std::optional<Finding> find_not_finite(const ReadRun& run) {

@@ -16,7 +16,6 @@
 #include "host/report/report_style.h"
 #include "host/report/run_again.h"
 #include "host/report/run_charts.h"
-#include "host/report/stage_times.h"
 #include "host/text_table.h"
 
 namespace tenon::host {
@@ -150,13 +149,13 @@ std::string print_charts(const std::vector<ReadRun>& runs) {
 }
 
 std::string print_stages(const ReadRun& run) {
-  const std::vector<StageTime> stages = find_stage_times(run.history());
+  const std::vector<pipeline::StageSeconds> stages = run.stages();
   double total = 0;
-  for (const StageTime& one : stages) total += one.seconds;
+  for (const pipeline::StageSeconds& one : stages) total += one.seconds;
   if (total <= 0) return "";
   std::vector<double> shares;
   std::string rows;
-  for (const StageTime& one : stages) {
+  for (const pipeline::StageSeconds& one : stages) {
     ChartSeries key;
     key.colour = shares.size();
     shares.push_back(one.seconds / total);
@@ -165,15 +164,14 @@ std::string print_stages(const ReadRun& run) {
     std::snprintf(percent, sizeof percent, "%.1f %%", 100 * shares.back());
     rows +=
         element("tr", "",
-                element("td", "", draw_key(key) + escape_html(one.stage)) +
+                element("td", "", draw_key(key) + escape_html(one.name)) +
                     text_element("td", "class=\"number\"", seconds) + text_element("td", "class=\"number\"", percent)) +
         "\n";
   }
   return section(
       "Where the time went",
       artifacts::draw_bar(shares) + element("table", "", "\n" + rows) + "\n" +
-          text_element("p", "class=\"quiet\"",
-                       "From the times of the history's lines. Waiting for data is part of the training steps.") +
+          text_element("p", "class=\"quiet\"", "Of the training thread of the first process; data is waiting for it.") +
           "\n");
 }
 

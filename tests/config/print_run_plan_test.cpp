@@ -130,6 +130,7 @@ load_best_at_end = false
 
 [log]
 every = "50 steps"
+tensorboard = true
 
 [distributed]
 processes = 1

@@ -1,6 +1,7 @@
 // `host profile` against PyTorch's own counter: figures by tests/parity/make_profile.py.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tests/end_to_end/hosted_run.h"
@@ -11,6 +12,9 @@ using Json = nlohmann::json;
 namespace {
 
 const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
+
+// Larger networks take a while; TENON_PROFILES in the environment has them all.
+constexpr int64_t kMostParameters = 25'000'000;
 
 // Two images of the reference's size, and its network.
 std::vector<std::string> arguments_for(const Json& network) {
@@ -37,6 +41,7 @@ TEST_CASE("parameters, size and FLOPs are those that PyTorch counts") {
     const std::string& name = entry.key();
     const Json& expected = entry.value();
     CAPTURE(name);
+    if (expected["parameters"] > kMostParameters && !std::getenv("TENON_PROFILES")) continue;
     const Outcome outcome = run_host(arguments_for(expected));
     CAPTURE(outcome.errors);
     REQUIRE(outcome.exit_code == 0);

@@ -154,7 +154,7 @@ TEST_CASE("report.html needs nothing else and says what the run was") {
   for (const char* part :
        {"How did it end?", "It finished</strong>, after epoch 2", "Did it converge?", "Did it overfit?",
         "aria-label=\"loss\"", "aria-label=\"accuracy\"", "aria-label=\"learning_rate\"", "class=\"ring c1\"",
-        "Where the time went", "training steps", "use = &quot;mlp&quot;", "parameters", "machine cpu",
+        "Where the time went", "forward", "use = &quot;mlp&quot;", "parameters", "machine cpu",
         "# the same run again", "host --config ", "prefers-color-scheme:dark", "width=device-width"})
     CHECK_MESSAGE(contains(page, part), part);
   for (const char* plot : {"loss.svg", "accuracy.svg", "learning_rate.svg"}) {
@@ -162,6 +162,18 @@ TEST_CASE("report.html needs nothing else and says what the run was") {
     CHECK(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
     check_nested(picture);
   }
+}
+
+TEST_CASE("a run that waited for its data says so, and what to do") {
+  const fs::path run = make_empty_folder("waited");
+  fs::copy(example_run(), run, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  nlohmann::json record = nlohmann::json::parse(read_file(run / "run.json"));
+  record["stages"] = {{"data", 6.0}, {"forward", 3.99}, {"history", 0.01}};
+  write_file(run / "run.json", record.dump());
+  render({"report", run.string()});
+  const std::string page = read_file(run / "report.html");
+  CHECK(contains(page, "Mostly data: of 0:10, data 60 %, forward 40 %, other 0.1 %."));
+  CHECK(contains(page, "training waited for data 60 % of the time: raise data.workers (2)"));
 }
 
 TEST_CASE("host report makes the same page again") {
