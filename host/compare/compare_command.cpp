@@ -20,6 +20,7 @@
 #include "host/compare/comparison_table.h"
 #include "host/compare/variants.h"
 #include "host/open_run.h"
+#include "host/report/report_page.h"
 
 namespace tenon::host {
 
@@ -83,10 +84,7 @@ class Comparison {
   }
 
   int report() const {
-    if (fs::is_directory(output_)) {
-      artifacts::write_file_durably(output_ / "comparison.md", print_markdown(compared_), support::ErrorKind::internal);
-      artifacts::write_file_durably(output_ / "comparison.json", print_json(compared_), support::ErrorKind::internal);
-    }
+    if (fs::is_directory(output_)) write_files();
     if (line_.format == CommandLine::Format::json)
       std::printf("%s", print_json(compared_).c_str());
     else
@@ -99,6 +97,19 @@ class Comparison {
   }
 
  private:
+  void write_files() const {
+    const auto write = [&](const char* name, const std::string& text) {
+      artifacts::write_file_durably(output_ / name, text, support::ErrorKind::internal);
+    };
+    write("comparison.md", print_markdown(compared_));
+    write("comparison.json", print_json(compared_));
+    std::vector<ReadRun> runs;
+    for (const ComparedVariant& compared : compared_)
+      for (const MeasuredRun& run : compared.runs)
+        if (!run.folder.empty()) runs.emplace_back(run.folder);
+    if (!runs.empty()) write("comparison.html", make_report_page(runs));
+  }
+
   void say(const std::string& text) const {
     if (line_.format == CommandLine::Format::json) return;
     std::fputs(text.c_str(), stdout);

@@ -75,6 +75,9 @@ TEST_CASE("the table has the mean over seeds with its spread, and what it cost")
   const std::string table = read_file(output / "comparison.md");
   CHECK(table.starts_with("|  | validation/loss | "));
   CHECK(contains(table, "\n| hidden=[8, 4] | "));
+  const std::string page = read_file(output / "comparison.html");
+  CHECK(contains(page, "<svg"));
+  CHECK(contains(page, "model.params.hidden"));  // what the runs differ in
 }
 
 TEST_CASE("several files and values make all combinations") {

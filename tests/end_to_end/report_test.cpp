@@ -154,8 +154,8 @@ TEST_CASE("report.html needs nothing else and says what the run was") {
   for (const char* part :
        {"How did it end?", "It finished</strong>, after epoch 2", "Did it converge?", "Did it overfit?",
         "aria-label=\"loss\"", "aria-label=\"accuracy\"", "aria-label=\"learning_rate\"", "class=\"ring c1\"",
-        "Where the time went", "forward", "use = &quot;mlp&quot;", "parameters", "machine cpu",
-        "# the same run again", "host --config ", "prefers-color-scheme:dark", "width=device-width"})
+        "Where the time went", "forward", "use = &quot;mlp&quot;", "parameters", "machine cpu", "# the same run again",
+        "host --config ", "prefers-color-scheme:dark", "width=device-width"})
     CHECK_MESSAGE(contains(page, part), part);
   for (const char* plot : {"loss.svg", "accuracy.svg", "learning_rate.svg"}) {
     const std::string picture = read_file(example_run() / "plots" / plot);
@@ -172,7 +172,7 @@ TEST_CASE("a run that waited for its data says so, and what to do") {
   write_file(run / "run.json", record.dump());
   render({"report", run.string()});
   const std::string page = read_file(run / "report.html");
-  CHECK(contains(page, "Mostly data: of 0:10, data 60 %, forward 40 %, other 0.1 %."));
+  CHECK(contains(page, "Mostly data</strong>: of 0:10, data 60 %, forward 40 %, other 0.1 %."));
   CHECK(contains(page, "training waited for data 60 % of the time: raise data.workers (2)"));
 }
 

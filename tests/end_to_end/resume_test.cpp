@@ -88,14 +88,15 @@ std::string columns_of(const fs::path& run) {
   return header;
 }
 
-// What TensorBoard shows, without times.
+// What TensorBoard shows, without times, and without the plan, in which the runs' names differ.
 std::vector<std::string> events_of(const fs::path& run) {
   constexpr size_t kWallTime = 9;  // bytes, of the first field
   std::ifstream stream(tenon::artifacts::find_events_file(run).value(), std::ios::binary);
   std::vector<std::string> events;
   while (const auto framed = tenon::artifacts::read_framed_record(stream)) {
     const std::string_view event = tenon::artifacts::record_data(*framed);
-    if (event.find("_hparams_") == event.npos) events.emplace_back(event.substr(kWallTime));
+    const bool has_plan = event.find("_hparams_") != event.npos || event.find("[run]") != event.npos;
+    if (!has_plan) events.emplace_back(event.substr(kWallTime));
   }
   return events;
 }
