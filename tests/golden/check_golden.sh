@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plugins give the figures that they once gave, bit for bit: check_golden.sh VERSION_FOLDER PLUGINS HOST COMPARE_GOLDEN
+# Plugins give the figures that they once gave, to 12 digits: check_golden.sh VERSION_FOLDER PLUGINS HOST COMPARE_GOLDEN
 # WORK_FOLDER [--update]
 #
 # Trains by VERSION_FOLDER/run.toml with the plugins in PLUGINS and compares history and weights with figures.json, and
