@@ -60,7 +60,7 @@ function(tenon_add_test name)
     add_dependencies(test_${name} ${TEST_NEEDS})
   endif()
   add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${folder})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
 endfunction()
 
 function(tenon_refuse_leftovers function prefix)

@@ -78,7 +78,7 @@ MeasuredRun measure_run(const ChildEnd& end, const fs::path& folder, const Epoch
   if (folder.empty()) return run;
   run.peak_bytes = read_peak(artifacts::RunFolder{folder}.record_file());
   const fs::path file = artifacts::RunFolder{folder}.history_jsonl();
-  if (!fs::exists(file)) return run;
+  if (!fs::exists(file) || fs::file_size(file) == 0) return run;  // it failed before its first line
   const std::vector<artifacts::HistoryLine> history = read_history(file);
   read_lines(history, run);
   run.epochs = static_cast<double>(run.steps) / static_cast<double>(epoch.steps);

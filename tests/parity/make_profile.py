@@ -66,9 +66,6 @@ def make_networks():
     for variant in range(8):
         yield (getattr(torchvision.models, f"efficientnet_b{variant}")(num_classes=CLASSES), "efficientnet",
                {"variant": f"b{variant}", "classes": CLASSES}, (3, 64, 64))
-    for variant, heads, width in (("s_16", 6, 384), ("b_16", 12, 768)):
-        yield (torchvision.models.VisionTransformer(64, 16, 12, heads, width, 4 * width, num_classes=CLASSES), "vit",
-               {"variant": variant, "image_size": 64, "classes": CLASSES}, (3, 64, 64))
     yield (nn.Sequential(nn.Flatten(), nn.Linear(192, 64), nn.ReLU(), nn.Linear(64, CLASSES)), "mlp",
            {"inputs": 192, "hidden": [64], "classes": CLASSES}, (3, 8, 8))
 
