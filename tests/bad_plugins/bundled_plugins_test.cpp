@@ -70,6 +70,9 @@ class ExampleData {
         {"run_guards", "callback.time_limit={ budget = \"1 hour\""},
         {"segmentation", "dataset.segmentation={ " + path("scenes") + ", classes = 8"},
         // As large as by default they would take minutes.
+        {"efficientnet", "model.efficientnet={ width = 0.1, depth = 0.1, classes = 3"},
+        {"vit",
+         "model.vit={ image_size = 8, patch_size = 4, width = 8, depth = 2, heads = 2, mlp_width = 16, classes = 3"},
         {"resnet", "model.resnet={ width = 2, classes = 3"},
         {"seq2seq_transformer",
          "model.seq2seq_transformer={ vocabulary_size = 20, width = 8, heads = 2, encoder_layers = 1, "
