@@ -1,15 +1,16 @@
 #include "framework/pipeline/overfit.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <limits>
 #include <set>
 
+#include "framework/pipeline/first_batch.h"
 #include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/train_step.h"
 #include "framework/support/check.h"
-#include "framework/support/error.h"
 
 namespace tenon::pipeline {
 
@@ -56,16 +57,6 @@ std::vector<std::string> find_constant_outputs(Training& training, const data::B
   for (size_t i = 0; i < flow.outputs.size(); ++i)
     if (is_constant(flow.outputs[i])) names.push_back(training.model.outputs()[i].name);
   return names;
-}
-
-// The same batch each time, and with the same augmentations.
-const data::Batch& read_first_batch(Training& training) {
-  training.train->feed.start(1);
-  const data::Batch* batch = training.train->feed.next();
-  if (!batch || batch->size == 0)
-    throw support::Error(support::ErrorKind::data,
-                         training.plan->data.train.place + ": the first batch has no sample that can be read");
-  return *batch;
 }
 
 }  // namespace

@@ -19,11 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string module_of(const std::string& tensor) {
-  const size_t dot = tensor.rfind('.');
-  return dot == tensor.npos ? "" : tensor.substr(0, dot);
-}
-
 const void* memory_of(const at::Tensor& tensor) {
   return tensor.defined() && tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
 }
@@ -51,6 +46,11 @@ struct Call : at::ObserverContext {
 };
 
 }  // namespace
+
+std::string module_of(const std::string& tensor) {
+  const size_t dot = tensor.rfind('.');
+  return dot == tensor.npos ? "" : tensor.substr(0, dot);
+}
 
 class OperatorLog::Observer {
  public:

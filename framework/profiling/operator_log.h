@@ -11,6 +11,9 @@
 
 namespace tenon::profiling {
 
+// "layer1.0.conv1.weight" as "layer1.0.conv1"; "" of a tensor that stands in no module.
+std::string module_of(const std::string& tensor);
+
 struct LoggedOperator {
   std::string name;
   std::string module;  // "layer1.0.conv1", by the first of its inputs that is a tensor of the model; else ""

@@ -1,13 +1,14 @@
 #include "framework/profiling/profile_model.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 
 #include "framework/pipeline/compute_losses.h"
+#include "framework/pipeline/first_batch.h"
 #include "framework/pipeline/train_step.h"
 #include "framework/profiling/memory_watch.h"
-#include "framework/support/error.h"
 
 namespace tenon::profiling {
 
@@ -15,11 +16,6 @@ namespace {
 
 // Until caches are filled and libraries have chosen their algorithms.
 constexpr int64_t kWarmUp = 3;
-
-std::string module_of(const std::string& tensor) {
-  const size_t dot = tensor.rfind('.');
-  return dot == tensor.npos ? "" : tensor.substr(0, dot);
-}
 
 bool is_within(const std::string& module, const std::string& outer) {
   return outer.empty() || module == outer || module.starts_with(outer + ".");
@@ -60,7 +56,7 @@ class Profiler {
  public:
   explicit Profiler(pipeline::Training& training)
       : training_(training),
-        batch_(read_first_batch(training)),
+        batch_(pipeline::read_first_batch(training)),
         step_(
             training, [](pipeline::Event) {}, [](const pipeline::StepFigures&) {}) {
     training.optimizer->start_epoch(1);
@@ -82,15 +78,6 @@ class Profiler {
   }
 
  private:
-  static const data::Batch& read_first_batch(pipeline::Training& training) {
-    training.train->feed.start(1);
-    const data::Batch* batch = training.train->feed.next();
-    if (!batch || batch->size == 0)
-      throw support::Error(support::ErrorKind::data,
-                           training.plan->data.train.place + ": the first batch has no sample that can be read");
-    return *batch;
-  }
-
   pipeline::Flow make_flow(bool trains) { return training_.train->to_flow(batch_, trains); }
 
   plugins::RunPosition position(bool trains) const {

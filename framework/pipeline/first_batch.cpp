@@ -1,0 +1,16 @@
+#include "framework/pipeline/first_batch.h"
+
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+const data::Batch& read_first_batch(Training& training) {
+  training.train->feed.start(1);
+  const data::Batch* batch = training.train->feed.next();
+  if (!batch || batch->size == 0)
+    throw support::Error(support::ErrorKind::data,
+                         training.plan->data.train.place + ": the first batch has no sample that can be read");
+  return *batch;
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,13 @@
+// The batch that a command on one batch works with.
+#pragma once
+
+#include "framework/data/batch.h"
+#include "framework/pipeline/training.h"
+
+namespace tenon::pipeline {
+
+// Of the first epoch of the training data: the same each time, and with the same augmentations. Valid until the feed
+// gives another. Throws Error(data) where none of its samples can be read.
+const data::Batch& read_first_batch(Training& training);
+
+}  // namespace tenon::pipeline
