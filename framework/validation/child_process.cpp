@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -31,6 +32,7 @@ using support::ErrorKind;
 
 // Shared with the child: what it wrote here outlives it.
 struct Trail {
+  std::atomic<uint32_t> steps;  // how often it was written to
   char function[64];
   char detail[192];
 };
@@ -115,9 +117,12 @@ bool read_some(int file, std::string& text, size_t most) {
   return length > 0 || (length < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-// What is read from the child until it ends; false if that was the time limit.
+// What is read from the child until it ends; false if that was the time limit, which each step of the trail sets anew:
+// what takes long by many calls does not hang, however slow the machine is.
 bool follow(pid_t child, int output, int result, double timeout_s, ChildEnd& end, int& status) {
-  const auto limit = Clock::now() + std::chrono::duration<double>(timeout_s);
+  const auto limit_from_now = [&] { return Clock::now() + std::chrono::duration<double>(timeout_s); };
+  auto limit = limit_from_now();
+  uint32_t steps = trail().steps;
   pollfd files[] = {{output, POLLIN, 0}, {result, POLLIN, 0}};
   const auto read_ready = [&] {
     if ((files[0].revents & (POLLIN | POLLHUP)) != 0 && !read_some(output, end.output, kMostOutput)) files[0].fd = -1;
@@ -128,6 +133,10 @@ bool follow(pid_t child, int output, int result, double timeout_s, ChildEnd& end
     poll(files, 2, closed ? 1 : 20);
     read_ready();
     if (waitpid(child, &status, WNOHANG) == child) break;
+    if (const uint32_t now = trail().steps; now != steps) {
+      steps = now;
+      limit = limit_from_now();
+    }
     if (Clock::now() < limit) continue;
     kill(child, SIGKILL);
     kill(-child, SIGKILL);
@@ -200,6 +209,7 @@ ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s
 void leave_trail(const std::string& function, const std::string& detail) {
   put(trail().function, sizeof trail().function, function);
   put(trail().detail, sizeof trail().detail, detail);
+  ++trail().steps;
 }
 
 void clear_trail() { leave_trail("", ""); }

@@ -17,8 +17,9 @@ struct ChildEnd {
   std::string describe() const;  // "crashed with SIGSEGV in get (sample 3)"
 };
 
-// Runs the body in a forked child with standard input closed, and ends the child and all of its own children after the
-// time limit. REQUIRES: this process has one thread, so that no lock is left taken in the child.
+// Runs the body in a forked child with standard input closed, and ends the child and all of its own children when for
+// the time limit it neither ended nor left or cleared a trail. REQUIRES: this process has one thread, so that no lock
+// is left taken in the child.
 ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s);
 
 // Notes where in the plugin this process is, for ChildEnd::function. Of the main thread.

@@ -1,7 +1,9 @@
 #include "framework/validation/difference_quotient.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <sstream>
@@ -35,11 +37,13 @@ bool agrees(const std::function<at::Tensor()>& function, const at::Tensor& flat,
   return false;
 }
 
-std::set<int64_t> choose_elements(const at::Tensor& gradient) {
-  constexpr int64_t kChosen = 3;
+// Of one variable among so many: the largest slope, and random ones, fewer where there are many variables, since each
+// costs two or more evaluations of the function.
+std::set<int64_t> choose_elements(const at::Tensor& gradient, size_t variables) {
+  const int64_t chosen_at_random = std::clamp<int64_t>(64 / static_cast<int64_t>(variables), 1, 3);
   std::set<int64_t> chosen{gradient.abs().argmax().item<int64_t>()};
-  const at::Tensor random = at::randint(0, gradient.numel(), {kChosen}, at::kLong);
-  for (int64_t i = 0; i < kChosen; ++i) chosen.insert(random[i].item<int64_t>());
+  const at::Tensor random = at::randint(0, gradient.numel(), {chosen_at_random}, at::kLong);
+  for (int64_t i = 0; i < chosen_at_random; ++i) chosen.insert(random[i].item<int64_t>());
   return chosen;
 }
 
@@ -56,7 +60,7 @@ std::string compare_gradients(const std::function<at::Tensor()>& function, const
     const at::Tensor slopes =
         gradient.defined() ? gradient.flatten() : at::zeros({variable.tensor.numel()}, at::kDouble);
     const at::Tensor flat = variable.tensor.detach().view(-1);
-    for (const int64_t index : choose_elements(slopes)) {
+    for (const int64_t index : choose_elements(slopes, variables.size())) {
       const double slope = slopes[index].item<double>();
       double quotient = 0;
       if (agrees(function, flat, index, slope, quotient)) continue;

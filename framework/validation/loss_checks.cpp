@@ -1,6 +1,6 @@
 #include "framework/validation/loss_checks.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 

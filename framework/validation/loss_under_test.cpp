@@ -1,6 +1,7 @@
 #include "framework/validation/loss_under_test.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "framework/plugins/frame.h"
 #include "framework/plugins/tensor_handles.h"

@@ -1,6 +1,6 @@
 #include "framework/validation/metric_under_test.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 #include <set>

@@ -1,6 +1,7 @@
 #include "framework/validation/random_inputs.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <map>
 

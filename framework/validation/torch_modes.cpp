@@ -1,7 +1,7 @@
 #include "framework/validation/torch_modes.h"
 
 #include <ATen/autocast_mode.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace tenon::validation {
 

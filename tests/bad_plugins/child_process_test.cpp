@@ -1,0 +1,42 @@
+// When a check in a process of its own is taken for hung.
+#include "framework/validation/child_process.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+using namespace tenon::validation;
+
+namespace {
+
+void rest(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+
+}  // namespace
+
+TEST_CASE("a check that takes long by many calls does not hang, however long it takes") {
+  const ChildEnd end = run_in_child(
+      [] {
+        for (int call = 0; call < 30; ++call) {
+          leave_trail("forward", "");
+          rest(200);
+        }
+        return std::string("done");
+      },
+      /*timeout_s=*/4);
+  CHECK(end.how == ChildEnd::How::finished);
+  CHECK(end.result == "done");
+}
+
+TEST_CASE("a call that does not return is ended, and named") {
+  const ChildEnd end = run_in_child(
+      [] {
+        leave_trail("forward", "step 3");
+        for (;;) pause();
+        return std::string();
+      },
+      /*timeout_s=*/0.2);
+  CHECK(end.how == ChildEnd::How::timed_out);
+  CHECK(end.describe() == "did not end within the time limit in forward (step 3)");
+}
