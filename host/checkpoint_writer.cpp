@@ -1,6 +1,6 @@
 #include "host/checkpoint_writer.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <chrono>
 #include <utility>

@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto kKind = support::ErrorKind::configuration;
 
-[[noreturn]] void refuse(const std::string& message) { throw support::Error(kKind, "command line: " + message); }
+[[noreturn]] void refuse_export(const std::string& message) { throw support::Error(kKind, "command line: " + message); }
 
 // What floating tensors become; Undefined: as they are.
 at::ScalarType choose_dtype(const CommandLine& line, const config::RunPlan& plan) {
@@ -60,7 +60,8 @@ std::vector<pipeline::ModelInputs> read_inputs(Evaluation& evaluation, size_t mo
 }
 
 int export_torchscript(CommandLine line) {
-  if (!line.dtype.empty()) refuse("--dtype is for .safetensors; TorchScript has the dtypes of the model: leave it out");
+  if (!line.dtype.empty())
+    refuse_export("--dtype is for .safetensors; TorchScript has the dtypes of the model: leave it out");
   // What is traced is the model itself, not how a run computes it.
   for (const char* setting : {"run.device=cpu", "train.precision=fp32", "train.memory_format=contiguous"})
     line.overrides.emplace_back(setting);
@@ -81,9 +82,9 @@ int export_torchscript(CommandLine line) {
 int export_weights(const CommandLine& line) {
   if (line.output.extension() == ".pt") return export_torchscript(line);
   if (line.output.extension() != ".safetensors")
-    refuse("--output is \"" + line.output.string() + "\"; expected a name that ends in .safetensors or .pt");
+    refuse_export("--output is \"" + line.output.string() + "\"; expected a name that ends in .safetensors or .pt");
   if (!line.dataset.empty())
-    refuse("--data is for TorchScript, which is traced on it; weights need none: leave it out");
+    refuse_export("--data is for TorchScript, which is traced on it; weights need none: leave it out");
   return export_safetensors(line);
 }
 

@@ -1,6 +1,6 @@
 #include "host/read_checkpoint.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <utility>
 

@@ -19,17 +19,19 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw support::Error(support::ErrorKind::checkpoint, message); }
+[[noreturn]] void refuse_run(const std::string& message) {
+  throw support::Error(support::ErrorKind::checkpoint, message);
+}
 
-std::string read_text(const fs::path& file) {
+std::string read_run_text(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) refuse(file.string() + ": cannot be read; expected a file of a run");
+  if (!stream) refuse_run(file.string() + ": cannot be read; expected a file of a run");
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 Json read_record(const fs::path& file) {
-  Json record = Json::parse(read_text(file), nullptr, /*allow_exceptions=*/false);
-  if (!record.is_object()) refuse(file.string() + ": is no JSON object; expected what a run wrote");
+  Json record = Json::parse(read_run_text(file), nullptr, /*allow_exceptions=*/false);
+  if (!record.is_object()) refuse_run(file.string() + ": is no JSON object; expected what a run wrote");
   return record;
 }
 
@@ -53,10 +55,10 @@ bool has_run(const fs::path& folder) {
 ReadRun::ReadRun(const fs::path& folder) : folder_{folder} {
   if (!has_run(folder)) {
     const char* const found = fs::is_directory(folder) ? ": has no plan.toml and no checkpoints/" : ": is not a folder";
-    refuse(folder.string() + found + "; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05");
+    refuse_run(folder.string() + found + "; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05");
   }
   record_ = read_record(folder_.record_file());
-  plan_ = read_text(folder_.plan_file());
+  plan_ = read_run_text(folder_.plan_file());
   values_ = config::flatten_plan(plan_, folder_.plan_file().string());
   history_ = read_lines(folder_.history_jsonl());
   state_ = find_state(text("status"), folder);

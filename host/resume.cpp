@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "framework/artifacts/checkpoint.h"
@@ -14,6 +12,7 @@
 #include "framework/pipeline/best_figures.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "framework/support/read_text.h"
 #include "host/read_checkpoint.h"
 
 namespace tenon::host {
@@ -41,11 +40,6 @@ bool begins_with_any(const std::string& key, const std::array<const char*, N>& p
   return std::ranges::any_of(prefixes, [&](const char* prefix) { return key.starts_with(prefix); });
 }
 
-std::string read_text(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 bool is_within_epoch(const pipeline::SavedState& state) {
   return state.count("epoch") > 0 && state.count("is_epoch_complete") == 0;
 }
@@ -53,7 +47,7 @@ bool is_within_epoch(const pipeline::SavedState& state) {
 void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& plan, bool within_epoch) {
   const fs::path file = found.folder / "plan.toml";
   const std::vector<PlanDifference> all =
-      config::compare_plans(read_text(file), config::print_run_plan(plan), file.string());
+      config::compare_plans(support::read_text(file), config::print_run_plan(plan), file.string());
   std::vector<PlanDifference> refused, told;
   for (const PlanDifference& one : all) {
     const bool is_unsound =

@@ -1,7 +1,5 @@
 #include "host/run_recorder.h"
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "framework/artifacts/hyperparameters.h"
@@ -10,6 +8,7 @@
 #include "framework/pipeline/model_summary.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/log.h"
+#include "framework/support/read_text.h"
 #include "host/read_checkpoint.h"
 #include "host/read_history.h"
 #include "host/report/report_page.h"
@@ -17,11 +16,6 @@
 namespace tenon::host {
 
 namespace {
-
-std::string read_text(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 artifacts::RunRecord make_record(const pipeline::Training& training, const plugins::Catalogue& catalogue,
                                  const support::ComputeDevice& device, std::vector<std::string> command_line,
@@ -102,7 +96,7 @@ artifacts::TensorboardEvents resume_events(const artifacts::RunFolder& folder, c
   if (!events) {
     events.emplace(begin_events(folder, plan_text, now));
     if (lines > 0) add_history(*events, read_history(folder.history_jsonl()), losses, now);
-  } else if (read_text(resumed_from.folder / "plan.toml") != plan_text) {
+  } else if (support::read_text(resumed_from.folder / "plan.toml") != plan_text) {
     add_plan(*events, plan_text, resumed_from.manifest.step, now);
   }
   return std::move(*events);
@@ -139,6 +133,7 @@ void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& stat
   checkpoints_.check();
   const artifacts::HistoryLine line{to_history_event(kind), state.epoch, state.step, state.time_s, figures};
   history_.append(line);
+  if (on_line) on_line(line);
   if (events_) events_->append(line, losses_, std::chrono::system_clock::now());
 }
 

@@ -1,7 +1,8 @@
 // doctest for a file that also sees LibTorch, with which it shares the names CHECK and toString.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 // LibTorch's would end the process at the first failure.
 #undef CHECK

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kKind = support::ErrorKind::checkpoint;
+constexpr auto kOfCheckpoints = support::ErrorKind::checkpoint;
 
 // Rather than to fill a disk that others write to as well, and to find out at its end.
 void require_space(const fs::path& folder, const CheckpointContents& contents) {
@@ -38,7 +38,7 @@ void require_space(const fs::path& folder, const CheckpointContents& contents) {
   const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
   if (free >= needed) return;
   constexpr uint64_t kMiB = 1 << 20;
-  throw make_file_error(kKind, folder,
+  throw make_file_error(kOfCheckpoints, folder,
                         "a checkpoint of " + std::to_string(needed / kMiB + 1) + " MiB does not fit into " +
                             std::to_string(free / kMiB) + " MiB that are free",
                         ENOSPC);
@@ -50,7 +50,7 @@ CheckpointStore::CheckpointStore(fs::path folder, Retention retention)
     : folder_(std::move(folder)), retention_(std::move(retention)) {
   TENON_CHECK(retention_.keep >= 1 && retention_.keep_best >= 1,
               "keep is " << retention_.keep << ", keep_best " << retention_.keep_best);
-  remove_leftovers(folder_, kKind);
+  remove_leftovers(folder_, kOfCheckpoints);
   const auto checkpoints = list_checkpoint_folders(folder_);
   if (checkpoints.empty()) return;
   point_at(kLatest, checkpoints.front());
@@ -81,7 +81,7 @@ std::vector<fs::path> CheckpointStore::find_best() const {
 void CheckpointStore::point_at(const char* link, const fs::path& checkpoint) const {
   std::error_code ignored;  // no link is as wrong as one to another
   if (fs::read_symlink(folder_ / link, ignored) != checkpoint.filename())
-    replace_link_durably(folder_ / link, checkpoint.filename(), kKind);
+    replace_link_durably(folder_ / link, checkpoint.filename(), kOfCheckpoints);
 }
 
 fs::path CheckpointStore::write(const CheckpointContents& contents) {
@@ -91,7 +91,7 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   std::error_code ignored;
   if (!can_be_resumed && fs::exists(folder_ / name, ignored)) return folder_ / name;
   require_space(folder_, contents);
-  DurableFolder folder(folder_ / name, kKind);
+  DurableFolder folder(folder_ / name, kOfCheckpoints);
   CheckpointManifest manifest{.epoch = contents.epoch,
                               .step = contents.step,
                               .figures = contents.figures,
@@ -100,13 +100,13 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   const auto write_tensors = [&](const char* file, std::span<const TensorView> tensors) {
     const fs::path path = folder.temporary() / file;
     // By the format Python libraries read them as tensors of PyTorch.
-    std::string digest = write_safetensors(path, tensors, {{"format", "pt"}}, kKind, LastsBy::its_folder);
+    std::string digest = write_safetensors(path, tensors, {{"format", "pt"}}, kOfCheckpoints, LastsBy::its_folder);
     manifest.files.push_back({file, fs::file_size(path), std::move(digest)});
   };
   write_tensors(kModelFile, contents.model);
   if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training);
   const auto write_text = [&folder](const std::string& file, const std::string& text) {
-    write_file_durably(folder.temporary() / file, text, kKind, LastsBy::its_folder);
+    write_file_durably(folder.temporary() / file, text, kOfCheckpoints, LastsBy::its_folder);
   };
   for (const auto& [file, text] : contents.texts) {
     write_text(file, text);
@@ -116,7 +116,7 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   write_text(kManifestFile, text);
   write_text(kManifestDigestFile, print_manifest_digest(text));
   folder.commit();
-  replace_link_durably(folder_ / kLatest, name, kKind);
+  replace_link_durably(folder_ / kLatest, name, kOfCheckpoints);
   const std::vector<fs::path> best = find_best();
   if (!best.empty()) point_at(kBest, best.front());
   if (can_be_resumed) remove_surplus(best);
@@ -128,7 +128,7 @@ void CheckpointStore::remove_surplus(const std::vector<fs::path>& best) const {
   const std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
   for (size_t i = checkpoints.size(); i-- > static_cast<size_t>(retention_.keep);) {
     const fs::path& path = checkpoints[i];
-    if (path != latest && std::ranges::find(best, path) == best.end()) remove_folder_durably(path, kKind);
+    if (path != latest && std::ranges::find(best, path) == best.end()) remove_folder_durably(path, kOfCheckpoints);
   }
 }
 
@@ -136,7 +136,7 @@ std::optional<fs::path> find_linked_checkpoint(const fs::path& folder, const cha
   std::error_code error;
   const fs::path target = fs::read_symlink(folder / link, error);
   if (error == std::errc::no_such_file_or_directory) return std::nullopt;
-  if (error) throw make_file_error(kKind, folder / link, "is not a link to a checkpoint", error.value());
+  if (error) throw make_file_error(kOfCheckpoints, folder / link, "is not a link to a checkpoint", error.value());
   return folder / target;
 }
 

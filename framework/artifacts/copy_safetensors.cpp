@@ -22,14 +22,14 @@ constexpr size_t kPart = 256 << 10;  // bytes that are still in the processor's 
 class Pass {
  public:
   explicit Pass(const std::filesystem::path& file) : file_(file), stream_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (!stream_.is_open()) throw make_file_error(kKind, file_, "cannot be opened", errno);
+    if (!stream_.is_open()) throw make_file_error(kOfCopies, file_, "cannot be opened", errno);
   }
 
   void read(std::span<std::byte> bytes) {
     while (!bytes.empty()) {
       const ssize_t count = ::read(stream_.number(), bytes.data(), std::min(bytes.size(), kPart));
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) throw make_file_error(kKind, file_, "cannot be read", count < 0 ? errno : EIO);
+      if (count <= 0) throw make_file_error(kOfCopies, file_, "cannot be read", count < 0 ? errno : EIO);
       digest_.add(bytes.first(static_cast<size_t>(count)));
       bytes = bytes.subspan(static_cast<size_t>(count));
     }
@@ -38,7 +38,7 @@ class Pass {
   std::string digest() const { return digest_.hexadecimal(); }
 
  private:
-  static constexpr auto kKind = support::ErrorKind::checkpoint;
+  static constexpr auto kOfCopies = support::ErrorKind::checkpoint;
   const std::filesystem::path& file_;
   support::FileDescriptor stream_;
   support::Xxh128 digest_;

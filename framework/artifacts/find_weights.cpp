@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kKind = support::ErrorKind::checkpoint;
+constexpr auto kOfWeights = support::ErrorKind::checkpoint;
 
-[[noreturn]] void refuse(const std::string& message) { throw support::Error(kKind, message); }
+[[noreturn]] void refuse_weights(const std::string& message) { throw support::Error(kOfWeights, message); }
 
 // "2026-11-21T11-30-05-2" as the time and the number among the runs of that second; none for another name.
 std::optional<std::pair<std::string, int>> parse_run_name(const std::string& name) {
@@ -53,9 +53,9 @@ FoundWeights find_linked(const std::string& link, const fs::path& output_dir, co
                             : link == kBest ? "none of the runs has a best checkpoint, which those with "
                                               "checkpoint.monitor have"
                                             : "none of the runs has a checkpoint";
-  refuse((output_dir / name).string() + ": " + found +
-         "; expected one to take weights from: train first, or name a checkpoint or a safetensors file with "
-         "--checkpoint");
+  refuse_weights((output_dir / name).string() + ": " + found +
+                 "; expected one to take weights from: train first, or name a checkpoint or a safetensors file with "
+                 "--checkpoint");
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ std::vector<fs::path> list_runs(const fs::path& output_dir, const std::string& n
     if (const auto when = parse_run_name(entry->path().filename().string()))
       runs.emplace_back(when->first, when->second, entry->path());
   if (error && error != std::errc::no_such_file_or_directory)
-    throw make_file_error(kKind, output_dir / name, "cannot be listed", error.value());
+    throw make_file_error(kOfWeights, output_dir / name, "cannot be listed", error.value());
   std::ranges::sort(runs, std::greater());
   std::vector<fs::path> folders;
   for (auto& [time, number, folder] : runs) folders.push_back(std::move(folder));
@@ -93,10 +93,10 @@ FoundWeights find_weights(const std::string& what, const fs::path& output_dir, c
     if (!fs::is_directory(path / "checkpoints", error)) return open_checkpoint(path);
     if (const auto checkpoint = find_linked_checkpoint(path / "checkpoints", kLatest))
       return open_checkpoint(*checkpoint);
-    refuse(path.string() + ": the run has no checkpoint; expected one: choose another run");
+    refuse_weights(path.string() + ": the run has no checkpoint; expected one: choose another run");
   }
   if (fs::exists(status)) return {.file = path, .checkpoint = {}};
-  refuse(
+  refuse_weights(
       path.string() +
       ": does not exist; expected \"latest\", \"best\", the folder of a checkpoint or of a run, or a safetensors file");
 }

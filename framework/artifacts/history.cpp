@@ -20,7 +20,7 @@ namespace tenon::artifacts {
 
 namespace {
 
-constexpr auto kKind = support::ErrorKind::internal;
+constexpr auto kOfHistory = support::ErrorKind::internal;
 const std::vector<std::string> kFixedColumns = {"event", "epoch", "step", "time_s"};
 
 std::string print_time(double time_s) { return print_json_number(std::round(time_s * 1e6) / 1e6); }
@@ -46,7 +46,7 @@ void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std:
   errno = 0;
   std::ifstream rows(csv, std::ios::binary);
   rows.seekg(static_cast<std::streamoff>(header_bytes));
-  if (!rows) throw make_file_error(kKind, csv, "cannot be read to add a column", errno);
+  if (!rows) throw make_file_error(kOfHistory, csv, "cannot be read to add a column", errno);
   std::string piece;
   for (std::string row; std::getline(rows, row);) {
     piece += row + ending + '\n';
@@ -54,7 +54,7 @@ void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std:
     to.write(piece);
     piece.clear();
   }
-  if (!rows.eof()) throw make_file_error(kKind, csv, "cannot be read to add a column", errno);
+  if (!rows.eof()) throw make_file_error(kOfHistory, csv, "cannot be read to add a column", errno);
   to.write(piece);
 }
 
@@ -127,18 +127,18 @@ bool is_mean_over_epoch(HistoryEvent event, std::string_view figure, const std::
 AppendedFile::AppendedFile(std::filesystem::path path, Opening opening) : path_(std::move(path)) {
   const int creation = opening == Opening::is_new ? O_CREAT | O_EXCL : 0;
   descriptor_ = support::FileDescriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | creation, 0666));
-  if (!descriptor_.is_open()) throw make_file_error(kKind, path_, "cannot be opened", errno);
+  if (!descriptor_.is_open()) throw make_file_error(kOfHistory, path_, "cannot be opened", errno);
 }
 
 void AppendedFile::append(std::string_view text) {
   struct stat before;
-  if (::fstat(descriptor_.number(), &before) != 0) throw make_file_error(kKind, path_, "cannot be written", errno);
+  if (::fstat(descriptor_.number(), &before) != 0) throw make_file_error(kOfHistory, path_, "cannot be written", errno);
   const int error = write_fully(descriptor_.number(), std::as_bytes(std::span(text.data(), text.size())));
   if (error == 0) return;
   if (::ftruncate(descriptor_.number(), before.st_size) != 0) {
-    throw make_file_error(kKind, path_, "cannot be written, and its last line is cut off", error);
+    throw make_file_error(kOfHistory, path_, "cannot be written, and its last line is cut off", error);
   }
-  throw make_file_error(kKind, path_, "cannot be written", error);
+  throw make_file_error(kOfHistory, path_, "cannot be written", error);
 }
 
 History::History(const std::filesystem::path& jsonl, const std::filesystem::path& csv)
@@ -192,7 +192,7 @@ void History::append(const HistoryLine& line) {
 void History::add_columns(size_t first_new) {
   const std::vector<std::string> old_columns(columns_.begin(), columns_.begin() + static_cast<ptrdiff_t>(first_new));
   const std::string empty(columns_.size() - first_new, ',');
-  DurableFile replacement(csv_path_, kKind);
+  DurableFile replacement(csv_path_, kOfHistory);
   replacement.write(print_csv_header(columns_));
   copy_rows(csv_path_, print_csv_header(old_columns).size(), empty, replacement);
   replacement.commit();

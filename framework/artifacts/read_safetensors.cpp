@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little, "tensors are mapped as
 
 namespace {
 
-[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& message) {
+[[noreturn]] void refuse_file(const std::filesystem::path& file, const std::string& message) {
   throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + message);
 }
 
@@ -28,8 +28,8 @@ void check_booleans(const TensorView& tensor, const std::filesystem::path& file)
   const auto* end = tensor.data + tensor.bytes;
   const auto* wrong = std::find_if(tensor.data, end, [](std::byte value) { return value > std::byte{1}; });
   if (wrong == end) return;
-  refuse(file, "tensor " + quote_name(tensor.name) + ": element " + std::to_string(wrong - tensor.data) +
-                   " of type BOOL is " + std::to_string(std::to_integer<int>(*wrong)) + "; expected 0 or 1");
+  refuse_file(file, "tensor " + quote_name(tensor.name) + ": element " + std::to_string(wrong - tensor.data) +
+                        " of type BOOL is " + std::to_string(std::to_integer<int>(*wrong)) + "; expected 0 or 1");
 }
 
 }  // namespace
@@ -45,11 +45,11 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file) {
   if (!descriptor.is_open()) throw make_file_error(kKind, file, "cannot be opened", errno);
   struct stat status;
   if (::fstat(descriptor.number(), &status) != 0) throw make_file_error(kKind, file, "cannot be read", errno);
-  if (!S_ISREG(status.st_mode)) refuse(file, "is not a file; expected a safetensors file");
+  if (!S_ISREG(status.st_mode)) refuse_file(file, "is not a file; expected a safetensors file");
   const auto file_bytes = static_cast<uint64_t>(status.st_size);
   uint64_t header_bytes = 0;
   if (file_bytes < sizeof header_bytes) {
-    refuse(file, "has " + std::to_string(file_bytes) + " bytes; a safetensors file has at least 8");
+    refuse_file(file, "has " + std::to_string(file_bytes) + " bytes; a safetensors file has at least 8");
   }
   void* start = ::mmap(nullptr, file_bytes, PROT_READ, MAP_PRIVATE, descriptor.number(), 0);
   if (start == MAP_FAILED) throw make_file_error(kKind, file, "cannot be mapped into memory", errno);
@@ -58,12 +58,12 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file) {
   std::memcpy(&header_bytes, mapping_.get(), sizeof header_bytes);
   const uint64_t rest = file_bytes - sizeof header_bytes;
   if (header_bytes > kLargestSafetensorsHeader) {
-    refuse(file, "the header's length is " + std::to_string(header_bytes) + " bytes; expected at most " +
-                     std::to_string(kLargestSafetensorsHeader) + "; is this a safetensors file?");
+    refuse_file(file, "the header's length is " + std::to_string(header_bytes) + " bytes; expected at most " +
+                          std::to_string(kLargestSafetensorsHeader) + "; is this a safetensors file?");
   }
   if (header_bytes > rest) {
-    refuse(file, "the header's length is " + std::to_string(header_bytes) + " bytes; the file has only " +
-                     std::to_string(rest) + " after it: it was cut off, or is no safetensors file");
+    refuse_file(file, "the header's length is " + std::to_string(header_bytes) + " bytes; the file has only " +
+                          std::to_string(rest) + " after it: it was cut off, or is no safetensors file");
   }
   const std::byte* data = mapping_.get() + sizeof header_bytes + header_bytes;
   const std::string_view text(reinterpret_cast<const char*>(mapping_.get()) + sizeof header_bytes, header_bytes);

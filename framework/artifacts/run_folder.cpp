@@ -18,24 +18,24 @@ namespace tenon::artifacts {
 
 namespace {
 
-constexpr auto kKind = support::ErrorKind::configuration;
+constexpr auto kOfFolders = support::ErrorKind::configuration;
 
 void check_name(const std::string& name) {
   if (!name.empty() && name != "." && name != ".." &&
       name.find_first_of(std::string_view("/\0", 2)) == std::string::npos) {
     return;
   }
-  throw support::Error(kKind, "run.name is \"" + name + "\"; expected the name of one folder, without /");
+  throw support::Error(kOfFolders, "run.name is \"" + name + "\"; expected the name of one folder, without /");
 }
 
 std::filesystem::path make_folder_of_its_own(const std::filesystem::path& wanted) {
   auto folder = wanted;
   for (int number = 2; ::mkdir(folder.c_str(), 0777) != 0; ++number) {
-    if (errno != EEXIST) throw make_file_error(kKind, folder, "cannot be created", errno);
+    if (errno != EEXIST) throw make_file_error(kOfFolders, folder, "cannot be created", errno);
     folder = wanted;
     folder += "-" + std::to_string(number);
   }
-  sync_path(find_folder_of(folder), kKind);
+  sync_path(find_folder_of(folder), kOfFolders);
   return folder;
 }
 
@@ -44,15 +44,15 @@ std::filesystem::path make_folder_of_its_own(const std::filesystem::path& wanted
 RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock::time_point start) {
   check_name(plan.run.name);
   const auto parent = plan.run.output_dir / plan.run.name;
-  make_folders_durably(parent, kKind);
+  make_folders_durably(parent, kOfFolders);
   const RunFolder folder{make_folder_of_its_own(parent / print_time_for_names(start))};
-  make_folders_durably(folder.checkpoints(), kKind);
+  make_folders_durably(folder.checkpoints(), kOfFolders);
   write_plan(folder, plan);
   return folder;
 }
 
 void write_plan(const RunFolder& folder, const config::RunPlan& plan) {
-  write_file_durably(folder.plan_file(), config::print_run_plan(plan), kKind);
+  write_file_durably(folder.plan_file(), config::print_run_plan(plan), kOfFolders);
 }
 
 // On the folder itself, which needs no further file and is free again when the process ends in any way. Who asks

@@ -14,13 +14,13 @@ namespace tenon::artifacts {
 
 namespace {
 
-using Json = nlohmann::json;
+using HeaderJson = nlohmann::json;
 
 constexpr size_t kMostDimensions = 64;  // as NumPy; also keeps a hostile header from filling the memory
 
 // Takes the header's events one by one. Each value has one place where it may stand, so nothing nests deeper than the
 // format and nothing is kept that is not needed.
-class HeaderReader : public nlohmann::json_sax<Json> {
+class HeaderReader : public nlohmann::json_sax<HeaderJson> {
  public:
   explicit HeaderReader(const std::string& file) : file_(file) {}
   SafetensorsHeader take() { return std::move(header_); }
@@ -132,11 +132,11 @@ class HeaderReader : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  bool parse_error(size_t position, const std::string&, const Json::exception& error) override {
+  bool parse_error(size_t position, const std::string&, const HeaderJson::exception& error) override {
     std::string reason = error.what();
     if (const size_t prefix = reason.find("] "); prefix != std::string::npos) reason.erase(0, prefix + 2);
     fail("the header is not JSON, at byte " + std::to_string(position) + ": " +
-         Json(reason.substr(0, 200)).dump(-1, ' ', false, Json::error_handler_t::replace));
+         HeaderJson(reason.substr(0, 200)).dump(-1, ' ', false, HeaderJson::error_handler_t::replace));
   }
 
  private:
@@ -280,7 +280,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_
   }
   check_header_lengths(text, file);
   HeaderReader reader(file);
-  Json::sax_parse(text.begin(), text.end(), &reader);
+  HeaderJson::sax_parse(text.begin(), text.end(), &reader);
   SafetensorsHeader header = reader.take();
   for (const auto& entry : header.tensors) check_size(entry, file);
   check_cover(header.tensors, data_bytes, file);

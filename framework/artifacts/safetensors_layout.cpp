@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little, "tensors are written a
 
 namespace {
 
-[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& message) {
+[[noreturn]] void refuse_layout(const std::filesystem::path& file, const std::string& message) {
   throw support::Error(support::ErrorKind::internal, file.string() + ": " + message);
 }
 
@@ -25,29 +25,30 @@ std::string to_json(const std::string& text, const std::filesystem::path& file) 
   try {
     return nlohmann::json(text).dump();
   } catch (const nlohmann::json::type_error&) {
-    refuse(file, "the name or metadata " + quote_name(text) + " is not UTF-8");
+    refuse_layout(file, "the name or metadata " + quote_name(text) + " is not UTF-8");
   }
 }
 
 void check_tensors(std::span<const TensorView> tensors, const std::filesystem::path& file) {
   if (tensors.size() > kMostSafetensors) {
-    refuse(file, std::to_string(tensors.size()) + " tensors; a file holds at most " + std::to_string(kMostSafetensors));
+    refuse_layout(
+        file, std::to_string(tensors.size()) + " tensors; a file holds at most " + std::to_string(kMostSafetensors));
   }
   std::unordered_set<std::string_view> names;
   for (const auto& tensor : tensors) {
     const std::string place = "tensor " + quote_name(tensor.name);
     const StoredType* type = find_stored_type(tensor.dtype);
     if (!type) {
-      refuse(file, place + ": its type (" + std::to_string(tensor.dtype) + ") cannot be stored; expected " +
-                       std::string(list_stored_types()) + "; complex tensors are not supported");
+      refuse_layout(file, place + ": its type (" + std::to_string(tensor.dtype) + ") cannot be stored; expected " +
+                              std::string(list_stored_types()) + "; complex tensors are not supported");
     }
     const auto expected = count_bytes(tensor.shape, type->bytes);
     if (expected != tensor.bytes) {
-      refuse(file, place + " has " + std::to_string(tensor.bytes) + " bytes; expected " +
-                       (expected ? std::to_string(*expected) : "a possible shape") + " of its type and shape");
+      refuse_layout(file, place + " has " + std::to_string(tensor.bytes) + " bytes; expected " +
+                              (expected ? std::to_string(*expected) : "a possible shape") + " of its type and shape");
     }
-    if (const auto mistake = find_name_mistake(tensor.name)) refuse(file, place + ": " + *mistake);
-    if (!names.insert(tensor.name).second) refuse(file, place + " is there twice");
+    if (const auto mistake = find_name_mistake(tensor.name)) refuse_layout(file, place + ": " + *mistake);
+    if (!names.insert(tensor.name).second) refuse_layout(file, place + " is there twice");
   }
 }
 
@@ -83,8 +84,8 @@ std::string make_header(std::span<const TensorView> tensors, const std::map<cons
   header += '}';
   header.resize((header.size() + 7) / 8 * 8, ' ');
   if (header.size() > kLargestSafetensorsHeader) {
-    refuse(file, "the header has " + std::to_string(header.size()) + " bytes; the format allows " +
-                     std::to_string(kLargestSafetensorsHeader));
+    refuse_layout(file, "the header has " + std::to_string(header.size()) + " bytes; the format allows " +
+                            std::to_string(kLargestSafetensorsHeader));
   }
   return header;
 }

@@ -1,6 +1,6 @@
 #include "framework/cuda/nccl_maker.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>

@@ -1,6 +1,6 @@
 #include "framework/distributed/gradient_reducer.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "framework/distributed/process_group.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <chrono>

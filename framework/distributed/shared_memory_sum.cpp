@@ -1,7 +1,7 @@
 #include "framework/distributed/shared_memory_sum.h"
 
 #include <ATen/record_function.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cstring>

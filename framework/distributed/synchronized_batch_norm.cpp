@@ -1,8 +1,9 @@
 #include "framework/distributed/synchronized_batch_norm.h"
 
 #include <ATen/ops/batch_norm_native.h>
+#include <torch/autograd.h>
 #include <torch/library.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "framework/support/check.h"
 

@@ -1,6 +1,6 @@
 #include "framework/distributed/watch.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 #include <unistd.h>
 
 #include <torch/csrc/distributed/c10d/Store.hpp>

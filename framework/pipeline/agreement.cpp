@@ -1,6 +1,6 @@
 #include "framework/pipeline/agreement.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <array>
 #include <csignal>

@@ -1,7 +1,7 @@
 #include "framework/pipeline/check_registered.h"
 
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <unordered_set>
 #include <vector>

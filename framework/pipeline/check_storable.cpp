@@ -1,6 +1,6 @@
 #include "framework/pipeline/check_storable.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <sstream>
 

@@ -1,6 +1,6 @@
 #include "framework/pipeline/combine_metrics.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace tenon::pipeline {
 

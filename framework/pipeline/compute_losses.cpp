@@ -1,6 +1,6 @@
 #include "framework/pipeline/compute_losses.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 

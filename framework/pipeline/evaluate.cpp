@@ -1,6 +1,7 @@
 #include "framework/pipeline/evaluate.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <span>
 

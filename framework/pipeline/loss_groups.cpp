@@ -1,6 +1,6 @@
 #include "framework/pipeline/loss_groups.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "framework/pipeline/readback.h"
 #include "framework/support/error.h"

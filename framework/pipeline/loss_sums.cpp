@@ -1,6 +1,6 @@
 #include "framework/pipeline/loss_sums.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>

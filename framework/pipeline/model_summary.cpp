@@ -1,6 +1,6 @@
 #include "framework/pipeline/model_summary.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cstdio>

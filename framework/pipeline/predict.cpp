@@ -1,6 +1,7 @@
 #include "framework/pipeline/predict.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "framework/pipeline/compute_losses.h"
 

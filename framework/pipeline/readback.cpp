@@ -1,7 +1,7 @@
 #include "framework/pipeline/readback.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <utility>
 

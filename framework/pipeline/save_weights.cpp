@@ -1,6 +1,6 @@
 #include "framework/pipeline/save_weights.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 #include "framework/pipeline/stored_tensors.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cstring>
 

@@ -2,7 +2,6 @@
 
 #include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/script.h>
-#include <torch/torch.h>
 
 #include <map>
 #include <sstream>

@@ -1,6 +1,6 @@
 #include "framework/pipeline/train_step.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 #include <limits>

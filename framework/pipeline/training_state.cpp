@@ -1,6 +1,6 @@
 #include "framework/pipeline/training_state.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "framework/plugins/dlpack.h"
 
 #include <ATen/DLConvertor.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "framework/plugins/frame.h"
 #include "framework/plugins/host_table.h"

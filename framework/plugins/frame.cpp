@@ -1,6 +1,6 @@
 #include "framework/plugins/frame.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cstring>
 

@@ -1,6 +1,7 @@
 #include "framework/plugins/gradients.h"
 
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
 
 #include <utility>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "framework/plugins/metric.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 

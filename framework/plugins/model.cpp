@@ -1,6 +1,6 @@
 #include "framework/plugins/model.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "framework/plugins/operator_calls.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <map>

@@ -75,27 +75,27 @@ Json to_json(const PluginDescription& plugin) {
 
 // ---- Reading: a place is "components[2].id"; what is wrong is thrown as std::invalid_argument. ----
 
-[[noreturn]] void refuse(const std::string& place, const std::string& found) {
+[[noreturn]] void refuse_note(const std::string& place, const std::string& found) {
   throw std::invalid_argument(place + " " + found);
 }
 
 const Json& take(const Json& table, const char* key, const std::string& place) {
   const auto found = table.find(key);
-  if (found == table.end()) refuse(place + key, "is missing");
+  if (found == table.end()) refuse_note(place + key, "is missing");
   return *found;
 }
 
 const Json& take_list(const Json& table, const char* key, const std::string& place) {
   const Json& list = take(table, key, place);
-  if (!list.is_array()) refuse(place + key, "is no list");
+  if (!list.is_array()) refuse_note(place + key, "is no list");
   return list;
 }
 
 std::string check_text(const Json& value, const std::string& place) {
-  if (!value.is_string()) refuse(place, "is no text");
+  if (!value.is_string()) refuse_note(place, "is no text");
   const auto& text = value.get_ref<const std::string&>();
-  if (text.size() > kLongestText) refuse(place, "has " + std::to_string(text.size()) + " bytes");
-  if (const auto control = find_control_character(text)) refuse(place, "holds the control character " + *control);
+  if (text.size() > kLongestText) refuse_note(place, "has " + std::to_string(text.size()) + " bytes");
+  if (const auto control = find_control_character(text)) refuse_note(place, "holds the control character " + *control);
   return text;
 }
 
@@ -111,13 +111,13 @@ std::vector<std::string> take_texts(const Json& table, const char* key, const st
 
 std::string take_id(const Json& table, const std::string& place) {
   const std::string id = take_text(table, "id", place);
-  if (!is_id(id)) refuse(place + "id", "is \"" + id + "\", which is no id");
+  if (!is_id(id)) refuse_note(place + "id", "is \"" + id + "\", which is no id");
   return id;
 }
 
 uint32_t take_abi(const Json& table, const char* key) {
   const Json& value = take(table, key, "");
-  if (!value.is_number_unsigned() || value.get<uint64_t>() > UINT32_MAX) refuse(key, "is no version of the ABI");
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > UINT32_MAX) refuse_note(key, "is no version of the ABI");
   return value.get<uint32_t>();
 }
 
@@ -125,18 +125,18 @@ ComponentKind take_kind(const Json& table, const std::string& place) {
   const std::string name = take_text(table, "kind", place);
   for (const ComponentKind kind : kKinds)
     if (name == config::to_string(kind)) return kind;
-  refuse(place + "kind", "is \"" + name + "\", which this host does not know");
+  refuse_note(place + "kind", "is \"" + name + "\", which this host does not know");
 }
 
 ParamType take_type(const Json& table, const std::string& place) {
   const std::string name = take_text(table, "type", place);
   for (const auto& [known, type] : kTypes)
     if (name == known) return type;
-  refuse(place + "type", "is \"" + name + "\", which this host does not know");
+  refuse_note(place + "type", "is \"" + name + "\", which this host does not know");
 }
 
 ParamSchema to_param(const Json& table, const std::string& place) {
-  if (!table.is_object()) refuse(place, "is no table");
+  if (!table.is_object()) refuse_note(place, "is no table");
   const std::string inside = place + ".";
   const std::string name = take_text(table, "name", inside);
   const ParamType type = take_type(table, inside);
@@ -147,27 +147,27 @@ ParamSchema to_param(const Json& table, const std::string& place) {
   try {
     return config::parse_param_schema(name, type, default_toml, range, choices, doc);
   } catch (const std::invalid_argument& mistake) {
-    refuse(place + ":", mistake.what());
+    refuse_note(place + ":", mistake.what());
   }
 }
 
 ComponentSchema to_component(const Json& table, const std::string& place) {
-  if (!table.is_object()) refuse(place, "is no table");
+  if (!table.is_object()) refuse_note(place, "is no table");
   const std::string inside = place + ".";
   ComponentSchema component{take_kind(table, inside), take_id(table, inside), take_text(table, "doc", inside), {}};
   std::set<std::string> names;
   for (const Json& param : take_list(table, "parameters", inside)) {
     const std::string where = inside + "parameters[" + std::to_string(component.params.size()) + "]";
     component.params.push_back(to_param(param, where));
-    if (!names.insert(component.params.back().name).second) refuse(where + ".name", "is there twice");
+    if (!names.insert(component.params.back().name).second) refuse_note(where + ".name", "is there twice");
   }
   return component;
 }
 
 std::optional<PluginDescription> to_description(const Json& note) {
-  if (!note.is_object()) refuse("it", "is no table");
+  if (!note.is_object()) refuse_note("it", "is no table");
   const Json& format = take(note, "format", "");
-  if (!format.is_number_unsigned() || format.get<uint64_t>() == 0) refuse("format", "is no number above 0");
+  if (!format.is_number_unsigned() || format.get<uint64_t>() == 0) refuse_note("format", "is no number above 0");
   if (format.get<uint64_t>() > kFormat) return std::nullopt;
   PluginDescription plugin;
   plugin.id = take_id(note, "");
@@ -183,9 +183,9 @@ std::optional<PluginDescription> to_description(const Json& note) {
     const std::string place = "components[" + std::to_string(plugin.components.size()) + "]";
     plugin.components.push_back(to_component(component, place));
     if (!seen.emplace(plugin.components.back().kind, plugin.components.back().id).second)
-      refuse(place + ".id", "is there twice");
+      refuse_note(place + ".id", "is there twice");
   }
-  if (plugin.components.empty()) refuse("components", "is empty");
+  if (plugin.components.empty()) refuse_note("components", "is empty");
   return plugin;
 }
 

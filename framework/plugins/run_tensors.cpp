@@ -1,6 +1,6 @@
 #include "framework/plugins/run_tensors.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,8 +1,10 @@
 #include "framework/plugins/segments.h"
 
 #include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/functions/utils.h>
-#include <torch/torch.h>
+#include <torch/csrc/autograd/saved_variable.h>
+#include <torch/types.h>
 
 #include <memory>
 #include <span>

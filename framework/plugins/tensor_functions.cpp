@@ -1,6 +1,6 @@
 #include "framework/plugins/tensor_functions.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <tenon/native_torch.h>
 

@@ -1,6 +1,6 @@
 #include "framework/plugins/unboxed_call.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <string>
 

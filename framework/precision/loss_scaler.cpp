@@ -1,6 +1,6 @@
 #include "framework/precision/loss_scaler.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace tenon::precision {
 

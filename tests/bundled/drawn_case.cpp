@@ -1,7 +1,7 @@
 #include "tests/bundled/drawn_case.h"
 
 #include <ATen/Parallel.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "framework/pipeline/load_weights.h"
 

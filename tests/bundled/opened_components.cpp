@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "framework/plugins/catalogue.h"
 #include "framework/plugins/host_table.h"

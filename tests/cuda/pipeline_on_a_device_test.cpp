@@ -1,5 +1,5 @@
 // The whole pipeline on a CUDA device, whose figures and weights are the CPU's.
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 

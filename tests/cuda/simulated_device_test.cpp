@@ -1,6 +1,6 @@
 #include "tests/cuda/simulated_device.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <functional>
 

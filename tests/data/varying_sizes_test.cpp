@@ -15,12 +15,12 @@ using namespace tenon::data;
 
 namespace {
 
-using Batches = std::vector<std::vector<std::string>>;
+using TextBatches = std::vector<std::vector<std::string>>;
 
-Batches read_with(Sizes sizes, int64_t workers, int64_t prefetch, int64_t size, int64_t batch_size) {
+TextBatches read_with(Sizes sizes, int64_t workers, int64_t prefetch, int64_t size, int64_t batch_size) {
   NumberedSamples source(size, sizes);
   Loader loader(source, {.batch_size = batch_size, .workers = workers, .prefetch = prefetch, .seed = 11});
-  Batches batches = read_pass(source, loader, shuffled_order(size, 11, 1), 1);
+  TextBatches batches = read_pass(source, loader, shuffled_order(size, 11, 1), 1);
   for (auto& batch : read_pass(source, loader, shuffled_order(size, 11, 2), 2)) batches.push_back(std::move(batch));
   return batches;
 }
@@ -47,8 +47,8 @@ TEST_CASE("samples of different sizes give the same bytes for any number of work
 
 TEST_CASE("fields of a fixed size are the same beside those that vary") {
   for (const int64_t workers : {0, 2}) {
-    const Batches alone = read_with(Sizes::fixed, workers, 2, 53, 10);
-    const Batches beside = read_with(Sizes::varying, workers, 2, 53, 10);
+    const TextBatches alone = read_with(Sizes::fixed, workers, 2, 53, 10);
+    const TextBatches beside = read_with(Sizes::varying, workers, 2, 53, 10);
     REQUIRE(alone.size() == beside.size());
     for (size_t i = 0; i < alone.size(); ++i) CHECK(alone[i] == std::vector(beside[i].begin(), beside[i].begin() + 3));
   }

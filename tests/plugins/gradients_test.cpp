@@ -1,5 +1,6 @@
 #include "framework/plugins/gradients.h"
 
+#include <torch/autograd.h>
 #include <tenon/plugin.hpp>
 
 #include "framework/plugins/frame.h"

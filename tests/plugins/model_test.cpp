@@ -1,5 +1,7 @@
 #include "framework/plugins/model.h"
 
+#include <torch/nn/init.h>
+
 #include <cmath>
 
 #include "framework/plugins/tensor_functions.h"

@@ -1,6 +1,7 @@
 // Every operator that portable plugins have, through the host's table: the same values and gradients as LibTorch's own,
 // in double precision and under autocast. The arguments of each are such that exchanging two of them shows.
 #include <ATen/autocast_mode.h>
+#include <torch/nn/functional.h>
 
 #include <functional>
 

@@ -1,6 +1,8 @@
 // Counts by hand; those of whole networks against PyTorch's own counter are in tests/end_to_end/profile_test.cpp.
 #include "framework/profiling/operator_macs.h"
 
+#include <torch/nn/functional.h>
+
 #include <functional>
 
 #include "framework/profiling/operator_log.h"

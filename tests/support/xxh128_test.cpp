@@ -9,21 +9,21 @@ namespace tenon::support {
 namespace {
 
 // What `xxhsum -H128` prints.
-constexpr const char* kOfNothing = "99aa06d3014798d86001c324468d497f";
-constexpr const char* kOfAbc = "06b05ab6733a618578af5f94892f3950";
+constexpr const char* kXxhOfNothing = "99aa06d3014798d86001c324468d497f";
+constexpr const char* kXxhOfAbc = "06b05ab6733a618578af5f94892f3950";
 
 }  // namespace
 
 TEST_CASE("bytes have the hashes that xxhsum prints, in one piece or in several") {
-  CHECK(xxh128("") == kOfNothing);
-  CHECK(xxh128("abc") == kOfAbc);
+  CHECK(xxh128("") == kXxhOfNothing);
+  CHECK(xxh128("abc") == kXxhOfAbc);
   Xxh128 in_pieces;
   for (const std::string_view piece : {"a", "", "bc"}) in_pieces.add(std::as_bytes(std::span(piece)));
-  CHECK(in_pieces.hexadecimal() == kOfAbc);
+  CHECK(in_pieces.hexadecimal() == kXxhOfAbc);
 }
 
 TEST_CASE("a file has the XXH128 of its bytes, also when it is longer than one read") {
-  CHECK(read_xxh128(write_file("xxh_empty", "")) == kOfNothing);
+  CHECK(read_xxh128(write_file("xxh_empty", "")) == kXxhOfNothing);
   std::string long_text((3 << 20) + 7, '\0');
   const std::string of_zeros = read_xxh128(write_file("xxh_long", long_text));
   CHECK(of_zeros == xxh128(long_text));
