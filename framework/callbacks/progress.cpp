@@ -103,7 +103,7 @@ void Progress::on_event(Event event, const RunState& state, pipeline::Verdict&) 
     case Event::validation_start: leave_training(state); break;
     case Event::validation_batch_end: draw_validation(state); break;
     case Event::validation_end: training_since_s_ = state.time_s; break;
-    case Event::epoch_end: print_epoch_line(state); break;
+    case Event::epoch_end: print_epoch(state); break;
     default: erase(); break;
   }
 }
@@ -163,25 +163,34 @@ void Progress::draw(const std::string& label, int64_t done, int64_t total, const
 // On a terminal the bar says all this already.
 void Progress::print_log_line(const RunState& state) {
   if (is_terminal_) return;
-  print_line(count_of("step", state.step, state.total_steps) + "  " +
-             count_of("epoch", state.epoch, state.total_epochs) + figures_of(state, "train/") + "  " +
-             with_separators(samples_per_second(state)) + " samples/s");
+  print(count_of("step", state.step, state.total_steps) + "  " + count_of("epoch", state.epoch, state.total_epochs) +
+        figures_of(state, "train/") + "  " + with_separators(samples_per_second(state)) + " samples/s\n");
 }
 
-void Progress::print_epoch_line(const RunState& state) {
+void Progress::print_epoch(const RunState& state) {
   const double left_s = state.time_s / static_cast<double>(std::max<int64_t>(state.step, 1)) *
                         static_cast<double>(state.total_steps - state.step);
-  const auto loss = state.figures.find("train/loss");
-  print_line(count_of("epoch", state.epoch, state.total_epochs) +
-             (loss != state.figures.end() ? "  train/loss " + format_figure(loss->second) : "") +
-             (state.validated_step == state.step ? figures_of(state, "validation/") : "") + "  lr " +
-             format_figure(state.learning_rate) + "  " + with_separators(samples_per_second(state)) + " samples/s  " +
-             format_duration(left_s) + " left");
+  EpochRow row{std::to_string(state.epoch) + "/" + std::to_string(state.total_epochs), {}};
+  if (const auto loss = state.figures.find("train/loss"); loss != state.figures.end())
+    row.cells.push_back({loss->first, format_figure(loss->second)});
+  if (state.validated_step == state.step)
+    for (const auto& [name, value] : state.figures)
+      if (name.starts_with("validation/"))
+        row.cells.push_back({name, format_figure(value), best_.add(name, value, state.directions)});
+  row.cells.push_back({"lr", format_figure(state.learning_rate)});
+  row.cells.push_back({"samples/s", with_separators(samples_per_second(state))});
+  row.cells.push_back({"left", format_duration(left_s)});
+  print(is_terminal_ ? epochs_.add(row, terminal_width(stream_)) : callbacks::print_line(row));
 }
 
-void Progress::print_line(const std::string& line) {
+void Progress::add_earlier(const pipeline::Figures& figures, const std::map<std::string, int32_t>& directions) {
+  for (const auto& [name, value] : figures)
+    if (name.starts_with("validation/")) best_.add(name, value, directions);
+}
+
+void Progress::print(const std::string& lines) {
   erase();
-  std::fprintf(stream_, "%s\n", line.c_str());
+  std::fputs(lines.c_str(), stream_);
   std::fflush(stream_);
 }
 

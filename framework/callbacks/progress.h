@@ -1,10 +1,12 @@
-// What a person sees of a run while it goes: a bar per epoch on a terminal, plain lines elsewhere.
+// What a person sees of a run while it goes: a bar and a table of epochs on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <string>
 
+#include "framework/callbacks/epoch_table.h"
 #include "framework/pipeline/events.h"
 
 namespace tenon::callbacks {
@@ -13,6 +15,9 @@ class Progress final : public pipeline::Observer {
  public:
   // `stream` is drawn on as a terminal if it is one (isatty), with the width it has at that moment.
   explicit Progress(std::FILE* stream);
+
+  // Figures of an earlier part of the run, which later ones must be better than to be marked.
+  void add_earlier(const pipeline::Figures& figures, const std::map<std::string, int32_t>& directions);
 
   bool wants(pipeline::Event event) const override;
   std::string name() const override { return "progress"; }
@@ -26,14 +31,16 @@ class Progress final : public pipeline::Observer {
   void draw_training(const pipeline::RunState& state);
   void draw_validation(const pipeline::RunState& state);
   void print_log_line(const pipeline::RunState& state);
-  void print_epoch_line(const pipeline::RunState& state);
+  void print_epoch(const pipeline::RunState& state);
   bool is_time_to_draw();
   void draw(const std::string& label, int64_t done, int64_t total, const std::string& figures);
-  void print_line(const std::string& line);
+  void print(const std::string& lines);
   void erase();
   double samples_per_second(const pipeline::RunState& state) const;
 
   std::FILE* stream_;
+  BestSoFar best_;
+  EpochTable epochs_;
   bool is_terminal_;
   bool has_unicode_;
   bool is_drawn_ = false;

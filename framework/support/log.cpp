@@ -9,6 +9,9 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/support/error.h"
@@ -46,6 +49,23 @@ class RunLogSink : public spdlog::sinks::base_sink<std::mutex> {
   std::unique_ptr<spdlog::sinks::basic_file_sink_st> file_;
 };
 
+class JsonLines final : public spdlog::formatter {
+ public:
+  explicit JsonLines(std::string process) : process_(std::move(process)) {}
+  void format(const spdlog::details::log_msg& line, spdlog::memory_buf_t& written) override {
+    const auto level = spdlog::level::to_string_view(line.level);
+    nlohmann::ordered_json json{{"level", std::string(level.data(), level.size())},
+                                {"message", std::string(line.payload.data(), line.payload.size())}};
+    if (!process_.empty()) json["process"] = process_;
+    const std::string text = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    written.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonLines>(process_); }
+
+ private:
+  std::string process_;  // empty: there is one
+};
+
 // https://no-color.org: set and not empty means no colours.
 bool is_colour_unwanted() {
   const char* no_color = std::getenv("NO_COLOR");
@@ -55,6 +75,7 @@ bool is_colour_unwanted() {
 struct RunLog {
   std::shared_ptr<RunLogSink> file = std::make_shared<RunLogSink>();
   spdlog::logger logger{"tenon"};
+  TerminalFormat format = TerminalFormat::text;
 
   RunLog() {
     const auto colours = is_colour_unwanted() ? spdlog::color_mode::never : spdlog::color_mode::automatic;
@@ -80,10 +101,20 @@ void log_info(std::string_view message) { run_log().logger.info(message); }
 void log_warning(std::string_view message) { run_log().logger.warn(message); }
 void log_error(std::string_view message) { run_log().logger.error(message); }
 
+void set_terminal_log(TerminalLog log, TerminalFormat format) {
+  spdlog::sink_ptr& terminal = run_log().logger.sinks().front();
+  terminal->set_level(log == TerminalLog::everything ? spdlog::level::debug : spdlog::level::warn);
+  run_log().format = format;
+  if (format == TerminalFormat::json) terminal->set_formatter(std::make_unique<JsonLines>(""));
+}
+
 void say_errors_only(std::string_view name) {
   spdlog::sink_ptr& terminal = run_log().logger.sinks().front();
   terminal->set_level(spdlog::level::err);
-  terminal->set_pattern("%^%l%$: " + std::string(name) + ": %v");
+  if (run_log().format == TerminalFormat::json)
+    terminal->set_formatter(std::make_unique<JsonLines>(std::string(name)));
+  else
+    terminal->set_pattern("%^%l%$: " + std::string(name) + ": %v");
 }
 
 void open_log_file(const std::filesystem::path& file) try {

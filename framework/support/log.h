@@ -12,6 +12,11 @@ void log_info(std::string_view message);
 void log_warning(std::string_view message);
 void log_error(std::string_view message);
 
+// What the terminal shows from here on.
+enum class TerminalLog { warnings, everything };
+enum class TerminalFormat { text, json };  // json: {"level": "warning", "message": "..."}, one on a line
+void set_terminal_log(TerminalLog log, TerminalFormat format);
+
 // From here on the terminal has errors alone, behind `name`: another process speaks for all.
 void say_errors_only(std::string_view name);
 

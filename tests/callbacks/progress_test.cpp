@@ -135,8 +135,40 @@ TEST_CASE("the line of an epoch takes the place of the bar") {
   send(progress, Event::epoch_end, middle_of_training());
   const std::string drawn = terminal.read_all();
   CAPTURE(drawn);
-  CHECK(drawn.starts_with("\r\033[Kepoch 2/3  train/loss 0.5  validation/accuracy 0.975  lr 0.001"));
+  CHECK(drawn.starts_with("\r\033[Kepoch      train/loss    validation/accuracy          lr"));
+  CHECK(drawn.find("\n2/3                0.5                  0.975       0.001") != std::string::npos);
   CHECK(drawn.ends_with("\n"));
+}
+
+TEST_CASE("where the table is too wide an epoch has a line") {
+  Terminal terminal(60);
+  Progress progress(terminal.stream());
+  send(progress, Event::epoch_end, middle_of_training());
+  CHECK(terminal.read_all().starts_with("epoch 2/3  train/loss 0.5  validation/accuracy 0.975  lr 0.001"));
+}
+
+TEST_CASE("the best figures so far are marked") {
+  std::FILE* const file = std::tmpfile();
+  Progress progress(file);
+  RunState state = middle_of_training();
+  state.directions = {{"train/loss", -1}, {"validation/accuracy", 1}, {"validation/loss", -1}};
+  progress.add_earlier({{"validation/loss", 0.3}}, state.directions);
+  const std::vector<std::pair<double, double>> epochs = {
+      {0.4, 0.9}, {0.2, 0.8}, {0.1, 0.8}, {std::numeric_limits<double>::quiet_NaN(), 0.95}};
+  for (const auto& [loss, accuracy] : epochs) {
+    state.figures["validation/loss"] = loss;
+    state.figures["validation/accuracy"] = accuracy;
+    send(progress, Event::epoch_end, state);
+  }
+  std::rewind(file);
+  std::string text(2000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  CAPTURE(text);
+  CHECK(text.find("accuracy 0.9 *  validation/loss 0.4  lr") != std::string::npos);
+  CHECK(text.find("accuracy 0.8  validation/loss 0.2 *  lr") != std::string::npos);
+  CHECK(text.find("accuracy 0.8  validation/loss 0.1 *  lr") != std::string::npos);
+  CHECK(text.find("accuracy 0.95 *  validation/loss nan  lr") != std::string::npos);
 }
 
 TEST_CASE("what is no terminal gets whole lines and no escape sequences") {

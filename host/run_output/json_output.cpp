@@ -1,0 +1,86 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "framework/artifacts/machine.h"
+#include "framework/plugins/model.h"
+#include "host/run_output/run_output.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const std::map<std::string, double>& figures) {
+  Json json = Json::object();
+  // As the history writes them: JSON has no word for NaN and the infinities.
+  for (const auto& [name, value] : figures) json[name] = Json::parse(artifacts::print_json_number(value));
+  return json;
+}
+
+Json describe_start(const Resumption* resumption) {
+  if (!resumption) return nullptr;
+  return {{"checkpoint", resumption->from.folder.string()},
+          {"epoch", resumption->from.manifest.epoch},
+          {"step", resumption->from.manifest.step}};
+}
+
+Json describe_best(const pipeline::RunReport& report, const pipeline::Training& training,
+                   const artifacts::RunFolder& folder) {
+  if (!report.best) return nullptr;
+  return {{"figure", training.monitor->figure},
+          {"value", Json::parse(artifacts::print_json_number(report.best->value))},
+          {"step", report.best->step},
+          {"checkpoint", (folder.checkpoints() / artifacts::kBest).string()}};
+}
+
+// docs/run_file.md describes the lines.
+class JsonOutput final : public RunOutput {
+ public:
+  void open(const pipeline::Training& training, const RunRecorder& recorder, const Resumption* resumption) override {
+    print({{"event", "run"},
+           {"name", training.plan->run.name},
+           {"folder", recorder.folder().string()},
+           {"model", training.model.component().schema.id},
+           {"epochs", training.plan->train.epochs},
+           {"samples", training.train->feed.sampler().size()},
+           {"resumed_from", describe_start(resumption)}});
+  }
+
+  void say(const std::string& sentence) override { print({{"event", "message"}, {"message", sentence}}); }
+
+  void add(const artifacts::HistoryLine& line) override {
+    std::fputs(artifacts::print_history_line(line).c_str(), stdout);
+    std::fflush(stdout);
+  }
+
+  void close(const pipeline::RunReport& report, const pipeline::Training& training,
+             const RunRecorder& recorder) override {
+    std::map<std::string, double> stages;
+    for (const pipeline::StageSeconds& stage : report.stages) stages[stage.name] += stage.seconds;
+    print({{"event", "end"},
+           {"status", report.end == pipeline::RunReport::End::finished ? "finished" : "stopped"},
+           {"reason", report.reason},
+           {"epoch", report.state.epoch},
+           {"step", report.state.step},
+           {"time_s", report.state.time_s},
+           {"figures", to_json(report.state.figures)},
+           {"stages", to_json(stages)},
+           {"host_waits", report.state.host_waits},
+           {"peak_bytes", artifacts::read_peak_memory()},
+           {"checkpoint", recorder.last_checkpoint().string()},
+           {"best", describe_best(report, training, artifacts::RunFolder{recorder.folder()})}});
+  }
+
+ private:
+  static void print(const Json& line) {
+    std::printf("%s\n", line.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    std::fflush(stdout);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<RunOutput> make_json_output() { return std::make_unique<JsonOutput>(); }
+
+}  // namespace tenon::host
