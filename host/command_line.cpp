@@ -9,7 +9,7 @@
 
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
-#include "host/command_options.h"
+#include "host/help/commands.h"
 
 namespace tenon::host {
 
@@ -28,10 +28,6 @@ std::vector<std::string> option_names(const po::options_description& options) {
   throw Error(ErrorKind::configuration, "command line: " + what + "; expected " + expected + ", see host --help");
 }
 
-const std::vector<std::string> kCommands = {"evaluate",      "predict",  "overfit", "lr-find",  "data",       "pack",
-                                            "plugins",       "describe", "note",    "validate", "checkpoint", "export",
-                                            "verify-resume", "profile",  "compare", "runs",     "report"};
-
 // Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
 void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
   const auto& options = parsed.options;
@@ -47,7 +43,7 @@ void refuse_standing_alone(const po::parsed_options& parsed, const po::options_d
   std::string guess;
   if (is_setting || is_file)
     guess = std::string("; did you mean ") + (is_setting ? "--set " : "--config ") + argument + "?";
-  if (const auto command = support::nearest_name(argument, kCommands); command && can_train)
+  if (const auto command = support::nearest_name(argument, command_words()); command && can_train)
     guess = "; did you mean host " + *command + "?";
   refuse("the argument \"" + argument + "\" stands alone" + guess);
 }
@@ -81,9 +77,7 @@ CommandLine parse_show(CommandLine::Action action, int words, int argc, const ch
   CommandLine line;
   line.action = action;
   if (action == CommandLine::Action::describe) line.component = argv[words - 1];
-  po::options_description options = make_show_options();
-  options.add_options()("plugin-dir", po::value<std::vector<std::string>>()->composing());
-  const po::variables_map given = parse(argc - words + 1, argv + words - 1, options);
+  const po::variables_map given = parse(argc - words + 1, argv + words - 1, make_show_options());
   put_plugin_directories(given, line);
   if (given.count("json") && given.count("markdown")) refuse("--json and --markdown are both given; choose one");
   if (given.count("markdown") && action == CommandLine::Action::list_plugins)
@@ -101,10 +95,7 @@ CommandLine parse_note(int argc, const char* const* argv) {
   CommandLine line;
   line.action = CommandLine::Action::note;
   line.file = argv[2];
-  po::options_description options;
-  options.add_options()("objcopy", po::value<std::string>());
-  const po::variables_map given = parse(argc - 2, argv + 2, options);
-  if (given.count("objcopy")) line.objcopy = given["objcopy"].as<std::string>();
+  line.objcopy = parse(argc - 2, argv + 2, make_note_options())["objcopy"].as<std::string>();
   return line;
 }
 
@@ -116,11 +107,10 @@ void put_run_file(const po::variables_map& given, CommandLine& line) {
 }
 
 // What the commands on a run file have in common. `needed`: options besides, which `usage` shows.
-po::variables_map parse_on_run_file(CommandLine::Action action, po::options_description options, int argc,
+po::variables_map parse_on_run_file(CommandLine::Action action, const po::options_description& options, int argc,
                                     const char* const* argv, CommandLine& line,
                                     std::initializer_list<const char*> needed = {}, const std::string& usage = "") {
   line.action = action;
-  add_run_file_options(options);
   po::variables_map given = parse(argc - 1, argv + 1, options);
   for (const char* option : needed)
     if (!given.count(option)) refuse(std::string(argv[1]) + " has no --" + option, usage);
@@ -391,6 +381,16 @@ CommandLine parse_verify_resume(int argc, const char* const* argv) {
   return line;
 }
 
+void put_log(const po::variables_map& given, CommandLine& line) {
+  line.is_quiet = given.count("quiet") != 0;
+  line.is_verbose = given.count("verbose") != 0;
+  if (line.is_quiet && line.is_verbose) refuse("--quiet and --verbose are both given; choose one");
+  const std::string format = given["log-format"].as<std::string>();
+  if (format != "text" && format != "json")
+    refuse("--log-format is \"" + format + "\"" + support::suggest_name(format, {"text", "json"}), "text or json");
+  if (format == "json") line.log_format = CommandLine::Format::json;
+}
+
 // "steps=10..20"
 void put_trace(const po::variables_map& given, CommandLine& line) {
   if (!given.count("trace")) return;
@@ -406,14 +406,49 @@ void put_trace(const po::variables_map& given, CommandLine& line) {
   if (!is_range) refuse("--trace is \"" + text + "\"", "steps=FROM..TO such as steps=10..20, with 1 <= FROM <= TO");
 }
 
+CommandLine parse_schema(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::schema;
+  put_plugin_directories(parse(argc - 1, argv + 1, make_schema_options()), line);
+  return line;
+}
+
+CommandLine parse_completion(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::completion;
+  if (argc < 3 || argv[2][0] == '-') refuse("completion has no shell", "host completion bash, zsh or fish");
+  line.shell = argv[2];
+  parse(argc - 2, argv + 2, make_no_options());
+  return line;
+}
+
+CommandLine parse_manual(int argc, const char* const* argv) {
+  CommandLine line;
+  line.action = CommandLine::Action::manual;
+  parse(argc - 1, argv + 1, make_no_options());
+  return line;
+}
+
+// Before anything is missed: whoever asks for help may have typed half a command. `host help pack` is a way to ask too.
+bool asks_for_help(const std::vector<std::string>& words) {
+  const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
+  return (!words.empty() && words[0] == "help") || std::any_of(words.begin(), words.end(), is_help);
+}
+
+CommandLine help_of(std::vector<std::string> words) {
+  CommandLine line;
+  line.action = CommandLine::Action::help;
+  if (words[0] == "help") words.erase(words.begin());
+  line.helped = std::move(words);
+  return line;
+}
+
 // Without a command: training, or what there is to know before it.
 CommandLine parse_run(int argc, const char* const* argv) {
   const po::variables_map given = parse(argc, argv, make_options());
   CommandLine line;
   line.arguments.assign(argv, argv + argc);
-  if (given.count("help")) {
-    line.action = CommandLine::Action::help;
-  } else if (given.count("version")) {
+  if (given.count("version")) {
     line.action = CommandLine::Action::version;
   } else {
     line.action = given.count("check") ? CommandLine::Action::check : CommandLine::Action::train;
@@ -421,6 +456,7 @@ CommandLine parse_run(int argc, const char* const* argv) {
     line.is_dry_run = given.count("dry-run") != 0;
     if (line.is_dry_run && given.count("check")) refuse("--check and --dry-run are both given; choose one");
     put_short_overrides(given, line);
+    put_log(given, line);
     put_trace(given, line);
     if (given.count("restarts")) line.restarts = given["restarts"].as<int64_t>();
     if (line.restarts < 0) refuse("--restarts is " + std::to_string(line.restarts), "0 or more");
@@ -435,6 +471,8 @@ CommandLine parse_run(int argc, const char* const* argv) {
 }  // namespace
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
+  const std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
+  if (asks_for_help(words)) return help_of(words);
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb == "data") return parse_data(argc, argv);
   if (verb == "plugins") return parse_show(CommandLine::Action::list_plugins, 2, argc, argv);
@@ -462,6 +500,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (verb == "profile") return parse_profile(argc, argv);
   if (verb == "compare") return parse_compare(argc, argv);
   if (verb == "verify-resume") return parse_verify_resume(argc, argv);
+  if (verb == "schema") return parse_schema(argc, argv);
+  if (verb == "completion") return parse_completion(argc, argv);
+  if (verb == "manual") return parse_manual(argc, argv);
   return parse_run(argc, argv);
 }
 

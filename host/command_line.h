@@ -32,6 +32,9 @@ struct CommandLine {
     export_weights,
     list_runs,
     report,
+    schema,
+    completion,
+    manual,
     help,
     version
   } action = Action::train;
@@ -52,18 +55,21 @@ struct CommandLine {
   // Of data, pack, evaluate and predict: "train", "validation", "validation/<name>"; of evaluate empty for all
   // validation data.
   std::string dataset = "train";
-  double seconds = 0;             // of data: how long the loader is timed; 0: not at all
-  double step_ms = 0;             // of data: what the consumer does with a batch
-  int64_t samples = 0;            // of data: on the contact sheet; of overfit: that are trained on; at least 1
-  int64_t steps = 0;              // of overfit: at most; of find_learning_rate: as many; of verify_resume: about
-  double threshold = 0;           // of overfit: of the loss
-  int64_t batch_size = 0;         // of profile; 0: the run file's
-  int64_t repeats = 0;            // of profile, at least 1
-  int64_t depth = 0;              // of profile: parts of a module's name; 0: as many as there is room for
-  double first_rate = 0;          // of find_learning_rate
-  double last_rate = 0;           // of find_learning_rate
-  bool is_dry_run = false;        // of train: one batch of everything, and nothing is kept
-  int64_t first_traced_step = 0;  // of train, from 1; 0: none is
+  double seconds = 0;                // of data: how long the loader is timed; 0: not at all
+  double step_ms = 0;                // of data: what the consumer does with a batch
+  int64_t samples = 0;               // of data: on the contact sheet; of overfit: that are trained on; at least 1
+  int64_t steps = 0;                 // of overfit: at most; of find_learning_rate: as many; of verify_resume: about
+  double threshold = 0;              // of overfit: of the loss
+  int64_t batch_size = 0;            // of profile; 0: the run file's
+  int64_t repeats = 0;               // of profile, at least 1
+  int64_t depth = 0;                 // of profile: parts of a module's name; 0: as many as there is room for
+  double first_rate = 0;             // of find_learning_rate
+  double last_rate = 0;              // of find_learning_rate
+  bool is_quiet = false;             // of train: nothing on standard output
+  bool is_verbose = false;           // of train: what log.txt has, on standard error too
+  Format log_format = Format::text;  // of train: text or json
+  bool is_dry_run = false;           // of train: one batch of everything, and nothing is kept
+  int64_t first_traced_step = 0;     // of train, from 1; 0: none is
   int64_t last_traced_step = 0;
   std::string resume;                          // of train: as find_checkpoint(); empty: a new run
   std::vector<std::filesystem::path> configs;  // of compare, at least one
@@ -87,6 +93,8 @@ struct CommandLine {
   std::vector<std::string> fields;                  // of predict
   std::vector<std::string> apply;                   // of predict: "argmax", "logits=argmax"
   std::vector<std::string> arguments;               // all of them, with the program's name
+  std::vector<std::string> helped;                  // of help: the words of a command, or something else
+  std::string shell;                                // of completion: "bash"
   std::string sort;                                 // of list_runs: a figure; empty: the newest first
   std::vector<std::filesystem::path> runs;          // of report: at least one
 };

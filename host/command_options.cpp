@@ -7,6 +7,23 @@
 namespace tenon::host {
 namespace {
 
+po::options_description empty_options() { return po::options_description("Options", 100, 60); }
+
+void add_plugin_directory_option(po::options_description& options) {
+  options.add_options()("plugin-dir", po::value<std::vector<std::string>>()->value_name("DIR")->composing(),
+                        "look for plugins here first; may be repeated");
+}
+
+po::options_description run_file_options() {
+  po::options_description options = empty_options();
+  auto add = options.add_options();
+  add("config", po::value<std::string>()->value_name("FILE"), "the run file (TOML); see configs/ for examples");
+  add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
+      "override a key of the run file, e.g. --set train.epochs=3; may be repeated");
+  add_plugin_directory_option(options);
+  return options;
+}
+
 void add_checkpoint_option(po::options_description& options) {
   options.add_options()("checkpoint", po::value<std::string>()->value_name("PATH")->default_value("latest"),
                         "the weights: a checkpoint's folder, a run's, a safetensors file, or latest or best, that "
@@ -15,18 +32,8 @@ void add_checkpoint_option(po::options_description& options) {
 
 }  // namespace
 
-void add_run_file_options(po::options_description& options) {
-  auto add = options.add_options();
-  add("config", po::value<std::string>()->value_name("FILE"), "the run file (TOML); see configs/ for examples");
-  add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
-      "override a key of the run file, e.g. --set train.epochs=3; may be repeated");
-  add("plugin-dir", po::value<std::vector<std::string>>()->value_name("DIR")->composing(),
-      "look for plugins here first; may be repeated");
-}
-
 po::options_description make_options() {
-  po::options_description options("Options", 100, 60);
-  add_run_file_options(options);
+  po::options_description options = run_file_options();
   auto add = options.add_options();
   add("check", "check the run file, its components and their connections, print the complete plan, and stop");
   add("limit-batches", po::value<int64_t>()->value_name("N"),
@@ -40,6 +47,10 @@ po::options_description make_options() {
       "where a process is killed, crashes or hangs, start all again from the newest checkpoint, N times at most");
   add("trace", po::value<std::string>()->value_name("steps=FROM..TO"),
       "write what happens when in these steps, the first of which is 1, into trace.json of the run's folder");
+  add("quiet", "print nothing but warnings and errors");
+  add("verbose", "print to standard error what goes into log.txt");
+  add("log-format", po::value<std::string>()->value_name("FORMAT")->default_value("text"),
+      "what is printed: text, or json, an object a line");
   add("dry-run",
       "one step, one batch of each validation and one checkpoint, in a folder that is removed: does it run?");
   add("help,h", "print this and stop");
@@ -48,17 +59,33 @@ po::options_description make_options() {
 }
 
 po::options_description make_show_options() {
-  po::options_description options("Options of plugins and describe", 100, 60);
+  po::options_description options = empty_options();
   auto add = options.add_options();
   add("json", "print JSON");
   add("markdown", "describe: print a section of a Markdown document");
   add("ports", "describe: also ports, fields and figures; loads the plugin and creates the component");
   add("load", "load the plugins, which runs code of theirs, and not read the notes in their files");
+  add_plugin_directory_option(options);
   return options;
 }
 
+po::options_description make_note_options() {
+  po::options_description options = empty_options();
+  options.add_options()("objcopy", po::value<std::string>()->value_name("PROGRAM")->default_value("objcopy"),
+                        "the program that adds a section to the file");
+  return options;
+}
+
+po::options_description make_schema_options() {
+  po::options_description options = empty_options();
+  add_plugin_directory_option(options);
+  return options;
+}
+
+po::options_description make_no_options() { return empty_options(); }
+
 po::options_description make_validate_options() {
-  po::options_description options("Options of validate", 100, 60);
+  po::options_description options = empty_options();
   auto add = options.add_options();
   add("json", "print JSON");
   add("params", po::value<std::vector<std::string>>()->value_name("KIND.ID=TABLE")->composing(),
@@ -66,12 +93,12 @@ po::options_description make_validate_options() {
   add("component", po::value<std::string>()->value_name("KIND.ID"), "make this component's checks only");
   add("check", po::value<std::string>()->value_name("NAME"), "make this check only; docs/validate.md lists them");
   add("seed", po::value<uint64_t>()->value_name("N")->default_value(0), "for the made-up inputs");
-  add("timeout", po::value<double>()->value_name("SECONDS")->default_value(30, "30"), "for each check");
+  add("timeout", po::value<double>()->value_name("SECONDS")->default_value(30, "30"), "for each call of the plugin");
   return options;
 }
 
 po::options_description make_data_options() {
-  po::options_description options("Options of data", 100, 60);
+  po::options_description options = run_file_options();
   auto add = options.add_options();
   add("data", po::value<std::string>()->value_name("NAME")->default_value("train"),
       "which dataset: train, validation, or validation/NAME");
@@ -86,7 +113,7 @@ po::options_description make_data_options() {
 }
 
 po::options_description make_pack_options() {
-  po::options_description options("Options of pack, beside --config, --set and --plugin-dir", 100, 60);
+  po::options_description options = run_file_options();
   auto add = options.add_options();
   add("data", po::value<std::string>()->value_name("NAME"),
       "the dataset of the run file: train, validation or validation/NAME");
@@ -99,7 +126,7 @@ po::options_description make_pack_options() {
 }
 
 po::options_description make_evaluate_options() {
-  po::options_description options("Options of evaluate, beside --config, --set and --plugin-dir", 100, 60);
+  po::options_description options = run_file_options();
   add_checkpoint_option(options);
   auto add = options.add_options();
   add("data", po::value<std::string>()->value_name("NAME"),
@@ -109,7 +136,7 @@ po::options_description make_evaluate_options() {
 }
 
 po::options_description make_predict_options() {
-  po::options_description options("Options of predict, beside --config, --set and --plugin-dir", 100, 60);
+  po::options_description options = run_file_options();
   add_checkpoint_option(options);
   auto add = options.add_options();
   add("data", po::value<std::string>()->value_name("NAME"), "which dataset: train, validation or validation/NAME");
@@ -122,7 +149,7 @@ po::options_description make_predict_options() {
 }
 
 po::options_description make_overfit_options() {
-  po::options_description options("Options of overfit, beside --config, --set and --plugin-dir", 100, 60);
+  po::options_description options = run_file_options();
   auto add = options.add_options();
   add("samples", po::value<int64_t>()->value_name("N")->default_value(10),
       "how many samples are to be learnt by heart");
@@ -133,7 +160,7 @@ po::options_description make_overfit_options() {
 }
 
 po::options_description make_lr_find_options() {
-  po::options_description options("Options of lr-find, beside --config, --set and --plugin-dir", 100, 60);
+  po::options_description options = run_file_options();
   auto add = options.add_options();
   add("from", po::value<double>()->value_name("LR")->default_value(1e-7, "1e-7"), "the first learning rate");
   add("to", po::value<double>()->value_name("LR")->default_value(10, "10"), "the last one");
@@ -143,7 +170,7 @@ po::options_description make_lr_find_options() {
 }
 
 po::options_description make_profile_options() {
-  po::options_description options("Options of profile, beside --config, --set and --plugin-dir", 100, 60);
+  po::options_description options = run_file_options();
   auto add = options.add_options();
   add("batch-size", po::value<int64_t>()->value_name("N"), "samples in the batch; data.batch_size without it");
   add("repeats", po::value<int64_t>()->value_name("N")->default_value(20), "how many steps and evaluations are timed");
@@ -153,7 +180,7 @@ po::options_description make_profile_options() {
 }
 
 po::options_description make_compare_options() {
-  po::options_description options("Options of compare", 100, 60);
+  po::options_description options = empty_options();
   auto add = options.add_options();
   add("vary", po::value<std::vector<std::string>>()->value_name("KEY=VALUE,...")->composing(),
       "run each file with each of these values; may be repeated, for all combinations");
@@ -163,14 +190,13 @@ po::options_description make_compare_options() {
       "the folder for the runs and the table; compare/<time> in run.output_dir without it");
   add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
       "override a key of all run files; may be repeated");
-  add("plugin-dir", po::value<std::vector<std::string>>()->value_name("DIR")->composing(),
-      "look for plugins here first; may be repeated");
+  add_plugin_directory_option(options);
   add("json", "print JSON");
   return options;
 }
 
 po::options_description make_verify_resume_options() {
-  po::options_description options("Options of verify-resume, beside --config, --set and --plugin-dir", 100, 60);
+  po::options_description options = run_file_options();
   auto add = options.add_options();
   add("processes", po::value<int64_t>()->value_name("N"), "with N processes on this machine");
   add("steps", po::value<int64_t>()->value_name("N")->default_value(24), "about how many steps the run in short has");
@@ -181,13 +207,13 @@ po::options_description make_verify_resume_options() {
 }
 
 po::options_description make_checkpoint_options() {
-  po::options_description options("Options of checkpoint", 100, 60);
+  po::options_description options = empty_options();
   options.add_options()("json", "print JSON");
   return options;
 }
 
 po::options_description make_export_options() {
-  po::options_description options("Options of export, beside --config, --set and --plugin-dir", 100, 60);
+  po::options_description options = run_file_options();
   add_checkpoint_option(options);
   auto add = options.add_options();
   add("output", po::value<std::string>()->value_name("FILE"),
@@ -199,7 +225,7 @@ po::options_description make_export_options() {
 }
 
 po::options_description make_runs_options() {
-  po::options_description options("Options of runs", 100, 60);
+  po::options_description options = empty_options();
   auto add = options.add_options();
   add("sort", po::value<std::string>()->value_name("FIGURE"),
       "the runs with the best of a figure first, such as validation/loss; the newest first without it");
@@ -208,7 +234,7 @@ po::options_description make_runs_options() {
 }
 
 po::options_description make_report_options() {
-  po::options_description options("Options of report", 100, 60);
+  po::options_description options = empty_options();
   options.add_options()("output", po::value<std::string>()->value_name("FILE"),
                         "the page to write; report.html in the folder of a single run without it");
   return options;

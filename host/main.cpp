@@ -1,6 +1,7 @@
 // The program `host`. The only place where an error becomes an exit code.
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include <tenon/abi.h>
 
@@ -14,6 +15,9 @@
 #include "host/diff_checkpoints_command.h"
 #include "host/evaluate_command.h"
 #include "host/export_command.h"
+#include "host/help/print_completions.h"
+#include "host/help/print_help.h"
+#include "host/help/print_manual.h"
 #include "host/launch.h"
 #include "host/lr_find_command.h"
 #include "host/overfit_command.h"
@@ -23,11 +27,11 @@
 #include "host/report_command.h"
 #include "host/run.h"
 #include "host/runs_command.h"
+#include "host/schema_command.h"
 #include "host/show_checkpoint_command.h"
 #include "host/show_data.h"
 #include "host/show_plugins.h"
 #include "host/signals.h"
-#include "host/usage.h"
 #include "host/validate_command.h"
 #include "host/verify_checkpoint_command.h"
 #include "host/verify_resume/verify_resume.h"
@@ -39,6 +43,11 @@ using Action = tenon::host::CommandLine::Action;
 
 // Alone, as one of the run's processes, or as their launcher.
 int train(const tenon::host::CommandLine& line) {
+  using tenon::support::TerminalFormat;
+  using tenon::support::TerminalLog;
+  tenon::support::set_terminal_log(
+      line.is_verbose ? TerminalLog::everything : TerminalLog::warnings,
+      line.log_format == tenon::host::CommandLine::Format::json ? TerminalFormat::json : TerminalFormat::text);
   tenon::host::catch_save_signal();
   const tenon::distributed::World world = tenon::distributed::read_world();
   const auto exit_code = tenon::host::launch(line, world);
@@ -61,11 +70,18 @@ const char* name_for_one_process(Action action) {
   }
 }
 
+int put(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
 int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::help) {
-    std::fputs(tenon::host::describe_usage().c_str(), stdout);
-    return 0;
+    const tenon::host::Command* const command = tenon::host::find_command(line.helped);
+    return put(command ? tenon::host::describe_command(*command) : tenon::host::describe_host());
   }
+  if (line.action == Action::completion) return put(tenon::host::print_completions(line.shell));
+  if (line.action == Action::manual) return put(tenon::host::print_manual(TENON_VERSION));
   if (line.action == Action::version) {
     std::printf("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION, tenon::plugins::torch_build().c_str(),
                 tenon::plugins::describe_abi(TENON_ABI_OLDEST).c_str(),
@@ -91,6 +107,7 @@ int act(const tenon::host::CommandLine& line) {
   if (line.action == Action::export_weights) return tenon::host::export_weights(line);
   if (line.action == Action::show_checkpoint) return tenon::host::show_checkpoint(line);
   if (line.action == Action::verify_checkpoint) return tenon::host::verify_checkpoints(line);
+  if (line.action == Action::schema) return tenon::host::print_schema(line);
   if (line.action == Action::list_runs) return tenon::host::list_runs(line);
   if (line.action == Action::report) return tenon::host::report(line);
   if (line.action == Action::diff_checkpoints) return tenon::host::diff_checkpoints(line);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ class RunRecorder final : public pipeline::Recorder {
               const pipeline::RunReport* report = nullptr);
 
   std::filesystem::path folder() const override { return folder_.root; }
+  // Told each line after it was written to the history; empty: nobody.
+  std::function<void(const artifacts::HistoryLine&)> on_line;
   // Waits for the checkpoint that is being written. Throws Error(checkpoint) where it could not be.
   void finish_checkpoint() { checkpoints_.finish(); }
   // That is whole.

@@ -295,4 +295,12 @@ RunConfig read_run_config(const std::filesystem::path& file, const std::vector<s
   return config;
 }
 
+std::vector<AskedKey> list_run_file_keys() {
+  std::vector<AskedKey> asked;
+  Mistakes mistakes;
+  RunConfig config;
+  read_document(TableReader(asked, mistakes), config);
+  return asked;
+}
+
 }  // namespace tenon::config

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/config/run_config.h"
+#include "framework/config/table_reader.h"
 
 namespace tenon::config {
 
@@ -16,5 +17,8 @@ namespace tenon::config {
 // kept, so that the plan of the run names everything that it takes to do the run again.
 RunConfig read_run_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                           const std::vector<std::filesystem::path>& plugin_directories = {});
+
+// Every key that a run file can have, as read_run_config() asks for it. Of validation data it is the one dataset's.
+std::vector<AskedKey> list_run_file_keys();
 
 }  // namespace tenon::config

@@ -1,18 +1,10 @@
 #include "framework/config/resolve_schedule.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 #include "framework/config/resolve_choice.h"
 #include "framework/support/check.h"
 
 namespace tenon::config {
 namespace {
-
-constexpr std::array<std::string_view, 6> kLengths = {"decay", "every", "length", "step_size", "t_0", "warmup"};
-
-bool is_length(const std::string& name) { return std::find(kLengths.begin(), kLengths.end(), name) != kLengths.end(); }
 
 // A length as the schemas know it, which is text: "0.05", "1000 steps".
 std::string write(const ScheduleLength& length) {
@@ -67,7 +59,7 @@ ComponentConfig write_lengths_as_text(ComponentConfig config, Mistakes& mistakes
   if (config.use.value == "step") require_length(config, "step_size", mistakes);
   if (config.use.value == "cosine_restarts") require_length(config, "t_0", mistakes);
   for (auto& [name, node] : config.params) {
-    if (is_length(name)) write_as_text(node, config.path + "." + name, name, mistakes);
+    if (is_schedule_length(name)) write_as_text(node, config.path + "." + name, name, mistakes);
     Node::Array* list = node.as_array();
     if (name != "milestones" || list == nullptr) continue;
     for (size_t i = 0; i < list->size(); ++i)

@@ -35,6 +35,12 @@ std::optional<ScheduleLength> read_schedule_length(const Node& node) {
   return ScheduleLength{Unit::run, *part};
 }
 
+bool is_schedule_length(const std::string& name) {
+  for (const char* const length : {"decay", "every", "length", "step_size", "t_0", "warmup"})
+    if (name == length) return true;
+  return false;
+}
+
 Value to_value(const ScheduleLength& length) {
   switch (length.unit) {
     case Unit::rest: return std::string("rest");

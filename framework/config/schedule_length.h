@@ -19,6 +19,9 @@ struct ScheduleLength {
 // None for anything else.
 std::optional<ScheduleLength> read_schedule_length(const Node& node);
 
+// Whether the key of [schedule] with this name is a length; `milestones` is a list of them.
+bool is_schedule_length(const std::string& name);
+
 // As the run file would write it.
 Value to_value(const ScheduleLength& length);
 

@@ -30,9 +30,18 @@ std::string to_lower(std::string text) {
 TableReader::TableReader(const Node& table, std::string path, Mistakes& mistakes)
     : TableReader(&table, table.place, std::move(path), mistakes) {}
 
-TableReader::TableReader(const Node* table, const Place& place, std::string path, Mistakes& mistakes)
-    : table_(table), place_(place), path_(std::move(path)), mistakes_(mistakes) {
+TableReader::TableReader(std::vector<AskedKey>& asked, Mistakes& mistakes)
+    : TableReader(nullptr, Place{}, "", mistakes, &asked) {}
+
+TableReader::TableReader(const Node* table, const Place& place, std::string path, Mistakes& mistakes,
+                         std::vector<AskedKey>* asked)
+    : table_(table), place_(place), path_(std::move(path)), mistakes_(mistakes), asked_(asked) {
   TENON_CHECK(table == nullptr || table->as_table() != nullptr, path_ << " is not a table");
+}
+
+void TableReader::note(const std::string& key, AskedKey::Form form, const ParamSchema& schema,
+                       const std::string& word) {
+  if (asked_ != nullptr) asked_->push_back({path_of(key), form, schema, word});
 }
 
 const Node::Table& TableReader::entries() const {
@@ -52,6 +61,7 @@ void TableReader::add_mismatch(const std::string& key, const Node& node, const s
 
 template <class T>
 void TableReader::read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema) {
+  note(key, AskedKey::Form::value, schema);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
@@ -88,6 +98,7 @@ void TableReader::read(const std::string& key, Setting<std::vector<std::string>>
 }
 
 void TableReader::read(const std::string& key, Setting<Period>& setting) {
+  note(key, AskedKey::Form::period);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
@@ -99,6 +110,7 @@ void TableReader::read(const std::string& key, Setting<Period>& setting) {
 }
 
 void TableReader::read(const std::string& key, Setting<Subset>& setting) {
+  note(key, AskedKey::Form::subset);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
@@ -108,6 +120,7 @@ void TableReader::read(const std::string& key, Setting<Subset>& setting) {
 }
 
 void TableReader::read(const std::string& key, Setting<DeviceChoice>& setting) {
+  note(key, AskedKey::Form::device);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
@@ -118,11 +131,12 @@ void TableReader::read(const std::string& key, Setting<DeviceChoice>& setting) {
 
 void TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range,
                                int64_t automatic) {
+  const ParamSchema schema = schema_of(ParamType::integer, range);
+  note(key, AskedKey::Form::value_or_word, schema, "auto");
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
   setting.place = node->place;
-  const ParamSchema schema = schema_of(ParamType::integer, range);
   if (node->as_string() != nullptr && *node->as_string() == "auto") {
     setting.value = automatic;
   } else if (auto value = check_value(*node, schema)) {
@@ -133,13 +147,15 @@ void TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting
 }
 
 void TableReader::read_flag_or(const std::string& key, Setting<std::string>& setting, const std::string& word) {
+  const ParamSchema schema = schema_of(ParamType::boolean);
+  note(key, AskedKey::Form::value_or_word, schema, word);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
   setting.place = node->place;
   if (node->as_string() != nullptr && *node->as_string() == word) {
     setting.value = word;
-  } else if (const auto value = check_value(*node, schema_of(ParamType::boolean))) {
+  } else if (const auto value = check_value(*node, schema)) {
     setting.value = std::get<bool>(*value) ? "true" : "false";
   } else {
     add_mismatch(key, *node, "true, false or " + to_toml(word));
@@ -147,6 +163,7 @@ void TableReader::read_flag_or(const std::string& key, Setting<std::string>& set
 }
 
 void TableReader::read_digest(const std::string& key, Setting<std::string>& setting) {
+  note(key, AskedKey::Form::digest);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
@@ -166,13 +183,16 @@ void TableReader::read_digest(const std::string& key, Setting<std::string>& sett
 }
 
 TableReader TableReader::table(const std::string& key) {
+  note(key, AskedKey::Form::table);
   const Node* node = find(key);
   if (node != nullptr && node->as_table() == nullptr) add_mismatch(key, *node, "a table");
   const bool is_table = node != nullptr && node->as_table() != nullptr;
-  return {is_table ? node : nullptr, node != nullptr ? node->place : place_, path_of(key), mistakes_};
+  return {is_table ? node : nullptr, node != nullptr ? node->place : place_, path_of(key), mistakes_, asked_};
 }
 
 std::vector<TableReader> TableReader::tables(const std::string& key) {
+  note(key, AskedKey::Form::tables);
+  if (asked_ != nullptr) return {TableReader(nullptr, place_, path_of(key + "[]"), mistakes_, asked_)};
   const Node* node = find(key);
   if (node == nullptr) return {};
   std::vector<TableReader> readers;
@@ -193,6 +213,7 @@ std::vector<TableReader> TableReader::tables(const std::string& key) {
 }
 
 Node::Table TableReader::take_rest() {
+  if (asked_ != nullptr) asked_->push_back({path_, AskedKey::Form::rest, {}, ""});
   Node::Table rest;
   for (const auto& [key, node] : entries()) {
     if (std::find(known_.begin(), known_.end(), key) == known_.end()) rest.emplace(key, node);
@@ -210,6 +231,7 @@ void TableReader::reject_unknown_keys() const {
 }
 
 std::vector<std::string> TableReader::keys() const {
+  if (asked_ != nullptr) return {"*"};
   std::vector<std::string> keys;
   for (const auto& [key, node] : entries()) keys.push_back(key);
   std::stable_sort(keys.begin(), keys.end(), [this](const std::string& left, const std::string& right) {

@@ -12,12 +12,34 @@
 
 namespace tenon::config {
 
+// A key that a reader was asked for, whether the file has it or not.
+struct AskedKey {
+  enum class Form {
+    value,
+    value_or_word,  // such as "auto"
+    period,
+    subset,
+    device,
+    digest,
+    table,
+    tables,  // [[key]]
+    rest     // whatever else the table has, which the component's or the optimizer's schema knows
+  };
+  std::string path;  // "train.epochs", "loss[].weight"; "*" where any name stands
+  Form form;
+  ParamSchema schema;  // of value and value_or_word
+  std::string word;    // of value_or_word
+};
+
 // Wrong values and unknown keys go to the mistakes; the setting is then unset. Every key that is asked for is a known
 // one, so ask for all of them before reject_unknown_keys().
 class TableReader {
  public:
   // REQUIRES: the node is a table.
   TableReader(const Node& table, std::string path, Mistakes& mistakes);
+  // Of a file that has every table once, all of them empty: notes what it is asked for. What is asked only of tables
+  // with certain keys is asked of these too, by has() and keys().
+  TableReader(std::vector<AskedKey>& asked, Mistakes& mistakes);
 
   // `range` is an interval, see parse_interval.
   void read(const std::string& key, Setting<bool>& setting);
@@ -48,15 +70,19 @@ class TableReader {
 
   void reject_unknown_keys() const;
 
-  bool has(const std::string& key) const { return entries().count(key) > 0; }
-  bool has_table(const std::string& key) const { return has(key) && entries().at(key).as_table() != nullptr; }
+  bool has(const std::string& key) const { return asked_ != nullptr || entries().count(key) > 0; }
+  bool has_table(const std::string& key) const {
+    return has(key) && (asked_ != nullptr || entries().at(key).as_table() != nullptr);
+  }
   std::vector<std::string> keys() const;  // in the order of the file
   const std::string& path() const { return path_; }
   const Place& place() const { return place_; }
 
  private:
-  TableReader(const Node* table, const Place& place, std::string path, Mistakes& mistakes);
+  TableReader(const Node* table, const Place& place, std::string path, Mistakes& mistakes,
+              std::vector<AskedKey>* asked = nullptr);
 
+  void note(const std::string& key, AskedKey::Form form, const ParamSchema& schema = {}, const std::string& word = "");
   const Node::Table& entries() const;
   const Node* find(const std::string& key);
   std::string path_of(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
@@ -68,6 +94,7 @@ class TableReader {
   Place place_;
   std::string path_;
   Mistakes& mistakes_;
+  std::vector<AskedKey>* asked_;  // null: nobody wants to know
   std::vector<std::string> known_;
 };
 

@@ -1,0 +1,86 @@
+#include "host/help/print_help.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace tenon::host {
+namespace {
+
+constexpr size_t kWidth = 100;
+
+// Lines of at most kWidth columns, broken at blanks.
+std::string wrap(const std::string& text) {
+  std::istringstream words(text);
+  std::string wrapped;
+  size_t column = 0;
+  for (std::string word; words >> word;) {
+    const bool fits = column + 1 + word.size() <= kWidth;
+    if (column > 0) wrapped += fits ? " " : "\n";
+    column = column > 0 && fits ? column + 1 + word.size() : word.size();
+    wrapped += word;
+  }
+  return wrapped + "\n";
+}
+
+std::string list_commands() {
+  size_t widest = 0;
+  for (const Command& command : commands()) widest = std::max(widest, command.name.size());
+  std::string text, group = commands().front().group;
+  for (const Command& command : commands()) {
+    if (command.group != group) text += "\n" + command.group + ":\n";
+    group = command.group;
+    if (!command.name.empty())
+      text += "  " + command.name + std::string(widest - command.name.size() + 2, ' ') + command.purpose + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string describe_plugin_search() {
+  return "Plugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH, "
+         "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.";
+}
+
+const std::vector<ExitCode>& exit_codes() {
+  static const std::vector<ExitCode> codes = {
+      {"0", "done"},
+      {"1", "internal error"},
+      {"2", "configuration"},
+      {"3", "plugin"},
+      {"4", "data"},
+      {"5", "checkpoint"},
+      {"6", "another process lost"},
+      {"7", "non-finite loss"},
+      {"8", "overfit did not reach its threshold"},
+      {"9", "checkpoint diff or verify-resume found a difference"},
+      {"128+n", "signal n"},
+  };
+  return codes;
+}
+
+std::string describe_host() {
+  const Command& training = commands().front();
+  std::ostringstream text;
+  text << "Usage: " << usage_of(training) << "\n       host COMMAND ...\n\n"
+       << wrap(training.details + " With a command it does what stands beside it; host COMMAND --help says more.")
+       << list_commands() << "\n"
+       << training.make_options() << "\n"
+       << wrap(describe_plugin_search()) << "\n";
+  std::string codes = "Exit codes:";
+  for (const ExitCode& each : exit_codes()) codes += " " + each.code + " " + each.meaning + ",";
+  codes.back() = '.';
+  text << wrap(codes);
+  return text.str();
+}
+
+std::string describe_command(const Command& command) {
+  std::ostringstream text;
+  text << "Usage: " << usage_of(command) << "\n\n" << wrap(command.details);
+  const po::options_description options = command.make_options();
+  if (!options.options().empty()) text << "\n" << options;
+  text << "\nMore: docs/" << command.page << "\n";
+  return text.str();
+}
+
+}  // namespace tenon::host

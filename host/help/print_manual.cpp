@@ -1,0 +1,59 @@
+#include "host/help/print_manual.h"
+
+#include <sstream>
+
+#include "host/help/print_help.h"
+
+namespace tenon::host {
+namespace {
+
+// Minus signs that can be copied, and no line that begins like a request.
+std::string escape(const std::string& text) {
+  std::string escaped = !text.empty() && (text[0] == '.' || text[0] == '\'') ? "\\&" : "";
+  for (const char letter : text) {
+    if (letter == '-')
+      escaped += "\\-";
+    else if (letter == '\\')
+      escaped += "\\e";
+    else
+      escaped += letter;
+  }
+  return escaped;
+}
+
+void print_options(std::ostream& text, const po::options_description& options) {
+  for (const auto& option : options.options()) {
+    text << ".TP\n.B " << escape("--" + option->long_name());
+    if (option->semantic()->max_tokens() > 0) text << " \\fI" << escape(option->format_parameter()) << "\\fR";
+    text << "\n" << escape(option->description()) << "\n";
+  }
+}
+
+}  // namespace
+
+std::string print_manual(const std::string& version) {
+  const Command& training = commands().front();
+  std::ostringstream text;
+  text << ".TH TENON 1 \"\" \"Tenon " << version << "\" \"User Commands\"\n"
+       << ".SH NAME\ntenon \\- train neural networks from plugins and a run file\n"
+       << ".SH SYNOPSIS\n.B " << escape(usage_of(training)) << "\n.br\n.B host \\fICOMMAND\\fR ...\n"
+       << ".SH DESCRIPTION\n"
+       << escape(training.details) << "\n.PP\n"
+       << escape(describe_plugin_search()) << "\n.SH OPTIONS\n";
+  print_options(text, training.make_options());
+  text << ".SH COMMANDS\n";
+  for (const Command& command : commands()) {
+    if (command.name.empty()) continue;
+    text << ".SS " << escape(usage_of(command)) << "\n" << escape(command.details) << "\n";
+    print_options(text, command.make_options());
+  }
+  text << ".SH EXIT STATUS\n";
+  for (const ExitCode& each : exit_codes()) text << ".TP\n.B " << escape(each.code) << "\n" << each.meaning << "\n";
+  text << ".SH ENVIRONMENT\n"
+       << ".TP\n.B TENON_PLUGIN_PATH\nfolders with plugins, separated by colons\n"
+       << ".TP\n.B NO_COLOR\nset and not empty: no colours\n"
+       << ".TP\n.B OMP_NUM_THREADS\nthreads of each process of a run, where run.threads does not say\n";
+  return text.str();
+}
+
+}  // namespace tenon::host

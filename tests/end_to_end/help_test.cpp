@@ -1,0 +1,139 @@
+// --help of every command, the manual page and the completions of shells, all of which come from one list.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "host/help/commands.h"
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon;
+using end_to_end::Outcome;
+using end_to_end::run_host;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts(1);
+  for (const char letter : text) {
+    if (letter == at)
+      parts.emplace_back();
+    else
+      parts.back() += letter;
+  }
+  return parts;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+// The host's path becomes the shell's $0.
+Outcome run_shell(const std::string& command) { return run_host({}, "sh -c \"" + command + "\""); }
+
+// What bash would offer for the last of these words.
+std::vector<std::string> complete_in_bash(const std::vector<std::string>& words) {
+  const fs::path folder = end_to_end::make_empty_folder("completion");
+  end_to_end::write_file(folder / "run.toml", "");
+  fs::create_directories(folder / "runs");
+  const Outcome completions = run_host({"completion", "bash"});
+  REQUIRE(completions.exit_code == 0);
+  std::string script = completions.output + "cd '" + folder.string() + "'\nCOMP_WORDS=(";
+  for (const std::string& word : words) script += "'" + word + "' ";
+  script += ")\nCOMP_CWORD=" + std::to_string(words.size() - 1) + "\n_tenon_host\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n";
+  const fs::path file = end_to_end::write_file(folder / "script.sh", script);
+  const Outcome outcome = run_shell("bash --norc --noprofile -eu '" + file.string() + "'");
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.errors.empty());
+  std::vector<std::string> offered = split(outcome.output, '\n');
+  while (!offered.empty() && offered.back().empty()) offered.pop_back();
+  return offered;
+}
+
+bool offers(const std::vector<std::string>& words, const std::string& word) {
+  const std::vector<std::string> offered = complete_in_bash(words);
+  return std::find(offered.begin(), offered.end(), word) != offered.end();
+}
+
+bool has_program(const std::string& name) { return run_shell("command -v " + name).exit_code == 0; }
+
+}  // namespace
+
+TEST_CASE("host --help names every command, and each tells its own options") {
+  const Outcome help = run_host({"--help"});
+  REQUIRE(help.exit_code == 0);
+  for (const host::Command& command : host::commands()) {
+    CAPTURE(command.name);
+    CHECK(contains(help.output, command.name + " "));
+    std::vector<std::string> words = split(command.name, ' ');
+    if (command.name.empty()) words.clear();
+    words.push_back("--help");
+    const Outcome own = run_host(words);
+    CHECK(own.exit_code == 0);
+    CHECK(contains(own.output, host::usage_of(command)));
+    for (const auto& option : command.make_options().options()) CHECK(contains(own.output, "--" + option->long_name()));
+    CHECK(fs::exists(fs::path(TENON_SOURCE_DIR) / "docs" / command.page));
+  }
+}
+
+TEST_CASE("help is given to half a command, and by the word help") {
+  CHECK(contains(run_host({"predict", "--data", "train", "--help"}).output, "Usage: host predict"));
+  CHECK(contains(run_host({"help", "checkpoint", "diff"}).output, "Usage: host checkpoint diff A B"));
+  CHECK(contains(run_host({"checkpoint", "-h"}).output, "Usage: host checkpoint show PATH"));
+  CHECK(contains(run_host({"help"}).output, "Usage: host --config FILE"));
+  CHECK(contains(run_host({"nonsense", "--help"}).output, "Usage: host --config FILE"));
+}
+
+TEST_CASE("every command of the list is one that the host takes") {
+  for (const host::Command& command : host::commands()) {
+    if (command.name.empty()) continue;
+    CAPTURE(command.name);
+    std::vector<std::string> words = split(command.name, ' ');
+    words.push_back("--no-such-option");
+    const Outcome outcome = run_host(words);
+    CHECK(outcome.exit_code == 2);
+    CHECK_FALSE(contains(outcome.errors, "stands alone"));
+  }
+}
+
+TEST_CASE("bash completes commands, options and values") {
+  CHECK(complete_in_bash({"host", "ev"}) == std::vector<std::string>{"evaluate"});
+  CHECK(offers({"host", ""}, "checkpoint"));
+  CHECK(complete_in_bash({"host", "--res"}) == std::vector<std::string>{"--resume", "--restarts"});
+  CHECK(offers({"host", "--resume", ""}, "latest"));
+  CHECK(offers({"host", "--resume", ""}, "runs"));
+  CHECK(complete_in_bash({"host", "--config", "ru"}) == std::vector<std::string>{"runs", "run.toml"});
+  CHECK(complete_in_bash({"host", "checkpoint", ""}) == std::vector<std::string>{"show", "verify", "diff"});
+  CHECK(complete_in_bash({"host", "checkpoint", "diff", "--"}) == std::vector<std::string>{"--json"});
+  CHECK(offers({"host", "validate", "ru"}, "run.toml"));
+  CHECK(offers({"host", "validate", "--co"}, "--component"));
+  CHECK(complete_in_bash({"host", "export", "--dtype", "b"}) == std::vector<std::string>{"bf16"});
+  CHECK(complete_in_bash({"host", "completion", "z"}) == std::vector<std::string>{"zsh"});
+}
+
+TEST_CASE("what is printed for zsh, fish and man is of their languages") {
+  const auto check = [](const std::vector<std::string>& arguments, const std::string& program,
+                        const std::string& judge) {
+    CAPTURE(program);
+    const Outcome printed = run_host(arguments);
+    REQUIRE(printed.exit_code == 0);
+    const fs::path file =
+        end_to_end::write_file(end_to_end::make_empty_folder("printed") / arguments.back(), printed.output);
+    if (!has_program(program)) {
+      MESSAGE(program << " is not installed: not judged");
+      return;
+    }
+    const Outcome verdict = run_shell(judge + " '" + file.string() + "'");
+    CAPTURE(verdict.output);
+    CHECK(verdict.exit_code == 0);
+    CHECK(verdict.errors == "");
+  };
+  check({"completion", "zsh"}, "zsh", "zsh -n");
+  check({"completion", "fish"}, "fish", "fish --no-execute");
+  check({"manual"}, "mandoc", "mandoc -T lint -W warning");
+}
+
+TEST_CASE("a shell that is not known is told") {
+  const Outcome outcome = run_host({"completion", "fisch"});
+  CHECK(outcome.exit_code == 2);
+  CHECK(contains(outcome.errors, "completion has no shell \"fisch\"; did you mean \"fish\"?"));
+  CHECK(contains(run_host({"completion"}).errors, "completion has no shell; expected host completion bash"));
+}

@@ -1,0 +1,133 @@
+// The JSON schema of run files, judged by valijson: what the host takes is valid, what it refuses is not.
+#include <toml++/toml.h>
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "framework/config/read_run_config.h"
+#include "tests/end_to_end/hosted_run.h"
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using valijson::adapters::NlohmannJsonAdapter;
+
+namespace {
+
+json schema_of_host() {
+  const auto outcome = tenon::end_to_end::run_host({"schema"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  return json::parse(outcome.output);
+}
+
+json read_toml(const std::string& text) {
+  std::ostringstream written;
+  written << toml::json_formatter(toml::parse(text));
+  return json::parse(written.str());
+}
+
+class Judge {
+ public:
+  Judge() {
+    valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(NlohmannJsonAdapter(text_), schema_);
+  }
+
+  // "" or what is wrong.
+  std::string judge(const json& document) {
+    valijson::Validator validator;
+    valijson::ValidationResults results;
+    if (validator.validate(schema_, NlohmannJsonAdapter(document), &results)) return "";
+    std::string text = "invalid:";
+    valijson::ValidationResults::Error error;
+    while (results.popError(error)) {
+      for (const std::string& place : error.context) text += place;
+      text += " " + error.description + "\n";
+    }
+    return text;
+  }
+
+ private:
+  json text_ = schema_of_host();
+  valijson::Schema schema_;
+};
+
+std::string digits() { return tenon::end_to_end::read_file(fs::path(TENON_SOURCE_DIR) / "configs" / "digits.toml"); }
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  REQUIRE(at != text.npos);
+  return text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("every run file of configs/ is valid") {
+  Judge judge;
+  size_t looked_at = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(TENON_SOURCE_DIR) / "configs")) {
+    if (entry.path().extension() != ".toml") continue;
+    CAPTURE(entry.path().string());
+    CHECK(judge.judge(read_toml(tenon::end_to_end::read_file(entry.path()))) == "");
+    ++looked_at;
+  }
+  CHECK(looked_at >= 10);
+}
+
+TEST_CASE("what the host refuses, editors mark") {
+  Judge judge;
+  REQUIRE(judge.judge(read_toml(digits())) == "");
+  for (const std::string& wrong : {
+           digits() + "\n[tarin]\nepochs = 3\n",                                           // no such table
+           digits() + "\n[validation]\nevery = \"2 epoks\"\n",                             // no such unit
+           digits() + "\n[validation]\nevery = 2\n",                                       // no period
+           digits() + "\n[log]\ntensorboard = \"yes\"\n",                                  // no boolean
+           digits() + "\n[distributed]\nbackend = \"mpi\"\n",                              // none of the choices
+           digits() + "\n[distributed]\nprocesses = 0\n",                                  // out of range
+           digits() + "\n[distributed]\ntimeout_s = 0.0\n",                                // likewise
+           digits() + "\n[[callback]]\nuse = \"early_stoping\"\n",                         // no such component
+           digits() + "\n[[callback]]\nuse = \"early_stopping\"\nparams.patienc = 3\n",    // no such parameter
+           digits() + "\n[[callback]]\nevery = \"1 epoch\"\n",                             // no use
+           replaced(digits(), "use = \"one_cycle\"", "use = \"cosine\"\ngamma = 0.1"),     // another schedule's
+           replaced(digits(), "use = \"one_cycle\"", "use = \"cosine\"\nwarmup = \"3\""),  // no length
+           replaced(digits(), "use = \"one_cycle\"", "use = \"step\""),                    // lacks step_size
+       }) {
+    CAPTURE(wrong);
+    json document;
+    try {
+      document = read_toml(wrong);
+    } catch (const toml::parse_error& error) {
+      FAIL(error.description());
+    }
+    CHECK(judge.judge(document) != "");
+  }
+}
+
+TEST_CASE("a length of a schedule is text or a number") {
+  Judge judge;
+  for (const char* length : {"\"30 epochs\"", "\"rest\"", "500", "0.05", "0"})
+    CHECK(judge.judge(read_toml(
+              replaced(digits(), "use = \"one_cycle\"", std::string("use = \"cosine\"\nwarmup = ") + length))) == "");
+}
+
+TEST_CASE("the reference of run files names every key") {
+  const std::string page = tenon::end_to_end::read_file(fs::path(TENON_SOURCE_DIR) / "docs" / "run_file.md");
+  size_t looked_at = 0;
+  for (const tenon::config::AskedKey& key : tenon::config::list_run_file_keys()) {
+    const std::string name = key.path.substr(key.path.rfind('.') + 1);
+    if (name == "*" || key.form == tenon::config::AskedKey::Form::rest) continue;
+    CAPTURE(key.path);
+    const bool is_table =
+        key.form == tenon::config::AskedKey::Form::table || key.form == tenon::config::AskedKey::Form::tables;
+    const bool is_named = page.find('`' + name + '`') != page.npos || (is_table && page.find(name) != page.npos);
+    CHECK(is_named);
+    ++looked_at;
+  }
+  CHECK(looked_at > 80);
+}
