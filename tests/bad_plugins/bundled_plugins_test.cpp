@@ -74,6 +74,7 @@ class ExampleData {
         {"vit",
          "model.vit={ image_size = 8, patch_size = 4, width = 8, depth = 2, heads = 2, mlp_width = 16, classes = 3"},
         {"resnet", "model.resnet={ width = 2, classes = 3"},
+        {"seq2seq_gru", "model.seq2seq_gru={ vocabulary_size = 20, width = 8, generate = 4"},
         {"seq2seq_transformer",
          "model.seq2seq_transformer={ vocabulary_size = 20, width = 8, heads = 2, encoder_layers = 1, "
          "decoder_layers = 1, feed_forward = 16"},
@@ -139,7 +140,7 @@ TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
   verdict("mlp", "model.mlp autocast");
   verdict("small_cnn", "model.small_cnn gradients");
   verdict("seq2seq_transformer", "model.seq2seq_transformer gradients");
-  for (const std::string model : {"gpt", "resnet", "siamese_cnn", "unet"}) {
+  for (const std::string model : {"gpt", "resnet", "seq2seq_gru", "siamese_cnn", "unet"}) {
     verdict(model, "model." + model + " gradients");
     verdict(model, "model." + model + " difference-quotients");
   }

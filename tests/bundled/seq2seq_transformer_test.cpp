@@ -175,6 +175,35 @@ TEST_CASE("tied embeddings are one matrix, which is saved once") {
         std::vector<std::string>{"source_embedding.weight", "target_embedding.weight", "output.weight"});
 }
 
+TEST_CASE("a transformer generates the likeliest token behind those before it, up to EOS, from the source alone") {
+  const Values generating = {{"generate", int64_t{6}}};
+  const at::Tensor free = [&] {
+    const torch::NoGradGuard no_gradient;
+    return make_model(generating).forward({}, {kSource, kTargetIn})[1];
+  }();
+  REQUIRE(free.sizes() == at::IntArrayRef({2, 6}));
+  // Ends at a token that the first one writes in its third place, or before.
+  const int64_t end = free[0][2].item<int64_t>();
+  Values ending = generating;
+  ending["eos_id"] = end;
+  const Model model = make_model(ending);
+  const torch::NoGradGuard no_gradient;
+  const at::Tensor generated = model.forward({}, {kSource, kTargetIn})[1];
+  at::Tensor expected = torch::zeros({2, 6}, torch::kInt64);
+  for (int64_t sample = 0; sample < 2; ++sample) {
+    std::vector<int64_t> written = {2};
+    while (written.size() <= 6 && (written.size() == 1 || written.back() != end)) {
+      const at::Tensor logits = evaluate(model, kSource.slice(0, sample, sample + 1), tokens({written}));
+      written.push_back(logits[0][-1].argmax().item<int64_t>());
+      expected[sample][static_cast<int64_t>(written.size()) - 2] = written.back();
+    }
+  }
+  CHECK(torch::equal(generated, expected));
+  CHECK(generated[0].slice(0, 3).eq(0).all().item<bool>());
+  CHECK(torch::equal(model.forward({}, {kSource, tokens({{1}, {1}})})[1], generated));
+  CHECK(model.forward({.training = true}, {kSource, kTargetIn})[1].eq(0).all().item<bool>());
+}
+
 TEST_CASE("every weight of a pre-norm transformer gets a gradient") {
   const Model model = make_model({{"tied_embeddings", std::string("none")}, {"dropout", 0.0}});
   model.forward({.training = true}, {kSource, kTargetIn})[0].square().mean().backward();

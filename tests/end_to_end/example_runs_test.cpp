@@ -13,7 +13,7 @@ using namespace tenon::end_to_end;
 namespace {
 
 // Thirty steps with batches of eight by the run file, with its data in `table_or_folder`. Returns the run's folder.
-fs::path train(const std::string& config, const fs::path& table_or_folder) {
+fs::path train(const std::string& config, const fs::path& table_or_folder, const std::vector<std::string>& more = {}) {
   const fs::path output = make_empty_folder("runs_of_" + config);
   const std::string path = ".params.path=\"" + table_or_folder.string() + "\"";
   std::vector<std::string> arguments{"--config", TENON_SOURCE_DIR "/configs/" + config + ".toml"};
@@ -23,6 +23,7 @@ fs::path train(const std::string& config, const fs::path& table_or_folder) {
         std::string("data.limit_batches=30"), std::string("data.validation_limit_batches=2"),
         std::string("log.every=\"1 steps\"")})
     arguments.insert(arguments.end(), {"--set", word});
+  for (const std::string& word : more) arguments.insert(arguments.end(), {"--set", word});
   const Outcome outcome = run_host(arguments);
   CAPTURE(outcome.errors);
   REQUIRE(outcome.exit_code == 0);
@@ -89,4 +90,16 @@ TEST_CASE("gpt.toml trains on any text") {
   const fs::path run = train("gpt", file);
   check_falling(run);
   CHECK(read_last_figure(run, "validation/perplexity") < 100);
+}
+
+TEST_CASE("summarize.toml and summarize_gru.toml train on pairs of texts, and write what ROUGE-L measures") {
+  const fs::path table = make_example_data("dates") / "dates.tsv";
+  for (const std::string config : {"summarize", "summarize_gru"}) {
+    CAPTURE(config);
+    const fs::path run = train(config, table, {"data.validation.params.tokenizer_text=\"" + table.string() + "\""});
+    check_falling(run);
+    const double rouge_l = read_last_figure(run, "validation/rouge_l");
+    CHECK(rouge_l >= 0);
+    CHECK(rouge_l <= 1);
+  }
 }

@@ -204,6 +204,7 @@ TEST_CASE("docs/components.md is what host describe prints of the bundled compon
                          "unet",
                          "siamese_cnn",
                          "seq2seq_transformer",
+                         "seq2seq_gru",
                          "gpt",
                          "digits",
                          "image_folder",

@@ -47,12 +47,21 @@ class Seq2SeqTransformer final : public nn::Module {
         tenon::param("tied_embeddings", "all")
             .choices({"none", "target", "all"})
             .doc("one matrix for the output and the embedding of the target, or of source and target as in the "
-                 "paper")};
+                 "paper"),
+        tenon::param("generate", 0)
+            .range("[0, 4096]")
+            .doc("tokens that are written for each source outside of training, each the likeliest behind those before "
+                 "it: the output generated; 0: no such output"),
+        tenon::param("bos_id", 2).range("[0, inf)").doc("token that generated ones begin behind"),
+        tenon::param("eos_id", 3).range("[0, inf)").doc("token behind which nothing more is generated")};
   }
 
   explicit Seq2SeqTransformer(const tenon::Params& params)
       : vocabulary_size_(params.integer("vocabulary_size")),
         pad_id_(params.integer("pad_id")),
+        generate_(params.integer("generate")),
+        bos_id_(params.integer("bos_id")),
+        eos_id_(params.integer("eos_id")),
         options_(read_layer_options(params)),
         dropout_(options_.dropout) {
     register_module("dropout", dropout_);
@@ -69,33 +78,29 @@ class Seq2SeqTransformer final : public nn::Module {
   }
 
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("source", "N,S", TENON_DTYPE_BIT(TENON_INT64), "tokens to read, padded behind with pad_id"),
-            tenon::input("target_in", "N,T", TENON_DTYPE_BIT(TENON_INT64), "BOS and the tokens written so far"),
-            tenon::output("logits", "N,T," + std::to_string(vocabulary_size_), TENON_ANY_FLOAT,
-                          "of the token behind each of target_in")};
+    std::vector<tenon::Port> ports = {
+        tenon::input("source", "N,S", TENON_DTYPE_BIT(TENON_INT64), "tokens to read, padded behind with pad_id"),
+        tenon::input("target_in", "N,T", TENON_DTYPE_BIT(TENON_INT64), "BOS and the tokens written so far"),
+        tenon::output("logits", "N,T," + std::to_string(vocabulary_size_), TENON_ANY_FLOAT,
+                      "of the token behind each of target_in")};
+    if (generate_ > 0) {
+      ports.push_back(tenon::output("generated", "N," + std::to_string(generate_), TENON_DTYPE_BIT(TENON_INT64),
+                                    "tokens written from source alone, up to EOS, then pad_id; in training pad_id"));
+    }
+    return ports;
   }
 
-  torch::Tensor forward(torch::Tensor source, torch::Tensor target_in) {
+  std::vector<torch::Tensor> forward(torch::Tensor source, torch::Tensor target_in) {
     check_tokens(source, "source");
     check_tokens(target_in, "target_in");
     const seq2seq::Sight sight = find_tokens(source);
-    torch::Tensor encoded = embed(source, source_embedding_);
-    for (const auto& layer : *encoder_) {
-      const auto encode = [layer, sight](const torch::Tensor& given) {
-        return layer->as<seq2seq::EncoderLayer>()->forward(given, sight);
-      };
-      encoded = tenon::checkpoint(encode, encoded);
+    const torch::Tensor encoded = encode(source, sight);
+    std::vector<torch::Tensor> outputs = {score(decode(target_in, encoded, sight))};
+    if (generate_ > 0) {
+      outputs.push_back(is_training() ? torch::full({source.size(0), generate_}, pad_id_, source.options())
+                                      : generate(encoded, sight, source));
     }
-    if (encoder_norm_) encoded = encoder_norm_(encoded);
-    torch::Tensor decoded = embed(target_in, target_embedding_);
-    for (const auto& layer : *decoder_) {
-      const auto decode = [layer, sight](const std::vector<torch::Tensor>& given) {
-        return std::vector<torch::Tensor>{layer->as<seq2seq::DecoderLayer>()->forward(given[0], given[1], sight)};
-      };
-      decoded = tenon::checkpoint(decode, {decoded, encoded}, 1).front();
-    }
-    if (decoder_norm_) decoded = decoder_norm_(decoded);
-    return torch::linear(decoded, output_ ? output_->weight : target_embedding_->weight);
+    return outputs;
   }
 
  private:
@@ -126,6 +131,48 @@ class Seq2SeqTransformer final : public nn::Module {
     }
   }
 
+  torch::Tensor encode(const torch::Tensor& source, const seq2seq::Sight& sight) {
+    torch::Tensor encoded = embed(source, source_embedding_);
+    for (const auto& layer : *encoder_) {
+      const auto pass = [layer, sight](const torch::Tensor& given) {
+        return layer->as<seq2seq::EncoderLayer>()->forward(given, sight);
+      };
+      encoded = tenon::checkpoint(pass, encoded);
+    }
+    return encoder_norm_ ? encoder_norm_(encoded) : encoded;
+  }
+
+  torch::Tensor decode(const torch::Tensor& tokens, const torch::Tensor& encoded, const seq2seq::Sight& sight) {
+    torch::Tensor decoded = embed(tokens, target_embedding_);
+    for (const auto& layer : *decoder_) {
+      const auto pass = [layer, sight](const std::vector<torch::Tensor>& given) {
+        return std::vector<torch::Tensor>{layer->as<seq2seq::DecoderLayer>()->forward(given[0], given[1], sight)};
+      };
+      decoded = tenon::checkpoint(pass, {decoded, encoded}, 1).front();
+    }
+    return decoder_norm_ ? decoder_norm_(decoded) : decoded;
+  }
+
+  torch::Tensor score(const torch::Tensor& decoded) {
+    return torch::linear(decoded, output_ ? output_->weight : target_embedding_->weight);
+  }
+
+  // The likeliest token behind those before it, again and again; what was written is read anew for each.
+  torch::Tensor generate(const torch::Tensor& encoded, const seq2seq::Sight& sight, const torch::Tensor& source) {
+    torch::Tensor written = torch::full({source.size(0), 1 + generate_}, pad_id_, source.options());
+    written.select(1, 0).fill_(bos_id_);
+    torch::Tensor has_ended = torch::zeros_like(written.select(1, 0), torch::kBool);
+    for (int64_t length = 1; length <= generate_; ++length) {
+      const torch::Tensor last = decode(written.slice(1, 0, length), encoded, sight).select(1, -1);
+      const torch::Tensor likeliest = score(last).argmax(1).masked_fill(has_ended, pad_id_);
+      written.select(1, length).copy_(likeliest);
+      has_ended = has_ended.logical_or(likeliest.eq(eos_id_));
+      // Elsewhere looking would wait for the device.
+      if (has_ended.device().is_cpu() && has_ended.all().item<bool>()) break;
+    }
+    return written.slice(1, 1).contiguous();
+  }
+
   torch::Tensor embed(const torch::Tensor& tokens, nn::Embedding& embedding) {
     const torch::Tensor embedded = embedding(tokens) * std::sqrt(static_cast<double>(options_.width));
     return dropout_(embedded + make_positions(tokens.size(1), options_.width, embedded));
@@ -151,6 +198,7 @@ class Seq2SeqTransformer final : public nn::Module {
 
   int64_t vocabulary_size_;
   int64_t pad_id_;
+  int64_t generate_, bos_id_, eos_id_;
   seq2seq::LayerOptions options_;
   nn::Dropout dropout_;
   nn::Embedding source_embedding_ = nullptr, target_embedding_ = nullptr;

@@ -1,0 +1,129 @@
+// Gated recurrent units (K. Cho et al., arXiv:1406.1078) as torch.nn.GRU computes and names them, over sequences that
+// are padded behind.
+#pragma once
+
+#include <tenon/plugin.hpp>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace seq2seq {
+
+using tenon::Frame;
+using tenon::Tensor;
+
+// A layer in one direction.
+class GruLayer {
+ public:
+  // `place`: what torch.nn.GRU appends to the names of its weights: "l0", "l0_reverse".
+  GruLayer(const tenon::Builder& builder, const std::string& name, const std::string& place, int64_t inputs,
+           int64_t width)
+      : width_(width) {
+    const double bound = 1 / std::sqrt(static_cast<double>(width));
+    const auto declare = [&](const char* kind, const std::vector<int64_t>& shape) {
+      weights_.push_back(
+          builder.parameter(name + '.' + kind + '_' + place, shape, tenon::init::uniform(-bound, bound)));
+    };
+    declare("weight_ih", {3 * width, inputs});
+    declare("weight_hh", {3 * width, width});
+    declare("bias_ih", {3 * width});
+    declare("bias_hh", {3 * width});
+  }
+
+  struct Result {
+    Tensor outputs;  // [N, T, width]
+    Tensor state;    // [1, N, width], behind the last place
+  };
+
+  // input: [N, T, inputs]; state: [1, N, width], or empty for zeros.
+  Result operator()(const Frame& frame, const Tensor& input, const Tensor& state = {}) const {
+    static const tenon::Op gru("aten::gru", "input");
+    static const tenon::Op new_zeros("aten::new_zeros");
+    std::vector<Tensor> weights;
+    for (const uint64_t weight : weights_) weights.push_back(frame.tensor(weight));
+    // All of one dtype, also under autocast.
+    const Tensor given = to_dtype(input, weights[0].dtype());
+    const Tensor first = state ? to_dtype(state, weights[0].dtype())
+                               : frame.call(new_zeros, {given, std::vector<int64_t>{1, input.shape()[0], width_}});
+    const std::vector<Tensor> results = frame.call_for(
+        gru, 2,
+        {given, first, weights, /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0.0, frame.is_training(),
+         /*bidirectional=*/false, /*batch_first=*/true});
+    return {results[0], results[1]};
+  }
+
+ private:
+  int64_t width_;
+  std::vector<uint64_t> weights_;
+};
+
+// Where the tokens of sequences are, and where they would be from behind.
+class Places {
+ public:
+  // tokens: [N, S] int64. A sequence of padding alone counts as one token.
+  Places(const Tensor& tokens, int64_t pad_id)
+      : lengths_(clamp_min(sum(ne(tokens, pad_id), {1}, /*keep_dims=*/true), 1)), places_(count_places(tokens)) {
+    reversed_ = where(is_token(), lengths_ - places_ - 1, places_);
+  }
+
+  Tensor is_token() const { return lt(places_, lengths_); }  // [N, S] bool
+
+  // The tokens of each sequence from the last to the first; padding stays behind. values: [N, S, width].
+  Tensor reverse(const Tensor& values) const { return gather(values, 1, widen(reversed_, values)); }
+
+  // Of the last token of each sequence: [N, width].
+  Tensor last(const Tensor& values) const { return squeeze(gather(values, 1, widen(lengths_ - 1, values)), 1); }
+
+ private:
+  static Tensor count_places(const Tensor& tokens) { return cumsum(ones_like(tokens), 1) - 1; }
+
+  static Tensor widen(const Tensor& index, const Tensor& values) {
+    return expand(unsqueeze(index, 2), {-1, -1, values.shape()[2]});
+  }
+
+  Tensor lengths_;  // [N, 1]
+  Tensor places_;   // [N, S]
+  Tensor reversed_;
+};
+
+// Layers of both directions, each of which reads what both of the layer before it gave: torch.nn.GRU with
+// bidirectional = true over packed sequences.
+class BidirectionalGru {
+ public:
+  // width: of both directions together.
+  BidirectionalGru(const tenon::Builder& builder, const std::string& name, int64_t layers, int64_t width,
+                   double dropout)
+      : dropout_(dropout) {
+    for (int64_t i = 0; i < layers; ++i) {
+      const std::string place = "l" + std::to_string(i);
+      layers_.emplace_back(GruLayer(builder, name, place, width, width / 2),
+                           GruLayer(builder, name, place + "_reverse", width, width / 2));
+    }
+  }
+
+  struct Result {
+    Tensor outputs;  // [N, S, width]
+    Tensor last;     // [N, width]: what each direction gave at its end
+  };
+
+  Result operator()(const Frame& frame, const Tensor& input, const Places& places) const {
+    Result result = {input, {}};
+    for (const auto& [forwards, backwards] : layers_) {
+      if (result.last) result.outputs = dropout(result.outputs, dropout_);
+      const Tensor ahead = forwards(frame, result.outputs).outputs;
+      // Padding stands behind in both directions, where no token reads it.
+      const Tensor from_behind = backwards(frame, places.reverse(result.outputs)).outputs;
+      result.outputs = tenon::cat({ahead, places.reverse(from_behind)}, 2);
+      result.last = tenon::cat({places.last(ahead), places.last(from_behind)}, 1);
+    }
+    return result;
+  }
+
+ private:
+  double dropout_;
+  std::vector<std::pair<GruLayer, GruLayer>> layers_;
+};
+
+}  // namespace seq2seq

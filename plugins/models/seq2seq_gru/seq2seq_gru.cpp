@@ -1,0 +1,239 @@
+// A recurrent network that reads one sequence of tokens and writes another, looking at all that it has read: the global
+// attention "general" of M.-T. Luong, H. Pham and C. D. Manning, arXiv:1508.04025, over the encoder of D. Bahdanau,
+// K. Cho and Y. Bengio, arXiv:1409.0473, which reads in both directions.
+#include <tenon/plugin.hpp>
+
+#include <algorithm>
+#include <limits>
+
+#include "plugins/models/seq2seq_gru/gru.h"
+#include "plugins/models/token_range.h"
+
+namespace {
+
+using seq2seq::GruLayer;
+using seq2seq::Places;
+using tenon::Builder;
+using tenon::Frame;
+using tenon::Tensor;
+
+// Tokens as vectors of `width` values. Small in the table and multiplied where they are read, so that both these and
+// the logits of a tied output begin near a variance of 1.
+class TokenTable {
+ public:
+  TokenTable(const Builder& builder, const std::string& name, int64_t entries, int64_t width)
+      : scale_(std::sqrt(static_cast<double>(width))),
+        weight_(builder.parameter(name + ".weight", {entries, width}, tenon::init::normal(0, 1 / scale_))) {}
+
+  Tensor read(const Frame& frame, const Tensor& tokens) const {
+    return embedding(frame.tensor(weight_), tokens) * scale_;
+  }
+  Tensor score(const Frame& frame, const Tensor& vectors) const { return linear(vectors, frame.tensor(weight_)); }
+
+ private:
+  double scale_;
+  uint64_t weight_;
+};
+
+// What the encoder leaves to the decoder.
+struct Memory {
+  Tensor values;    // [N, S, width]
+  Tensor keys;      // [N, S, width], the values as the decoder's states are compared with them
+  Tensor is_token;  // [N, 1, S] bool
+};
+
+class Seq2SeqGru final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    return {tenon::param("vocabulary_size", 8000).range("[2, inf)").doc("tokens of source and target are below it"),
+            tenon::param("pad_id", 0).range("[0, inf)").doc("token of the source that is padding, and not looked at"),
+            tenon::param("width", 256).range("[2, inf)").doc("values of each token and state, an even number"),
+            tenon::param("encoder_layers", 1).range("[1, 8]").doc("layers that read the source in both directions"),
+            tenon::param("decoder_layers", 1).range("[1, 8]").doc("layers that write the target"),
+            tenon::param("dropout", 0.1).range("[0, 1)").doc("of embeddings, between layers and before the output"),
+            tenon::param("tied_embeddings", "all")
+                .choices({"none", "target", "all"})
+                .doc("one matrix for the output and the embedding of the target, or of source and target too"),
+            tenon::param("generate", 0)
+                .range("[0, 4096]")
+                .doc("tokens that are written for each source outside of training, each the likeliest behind those "
+                     "before it: the output generated; 0: no such output"),
+            tenon::param("bos_id", 2).range("[0, inf)").doc("token that generated ones begin behind"),
+            tenon::param("eos_id", 3).range("[0, inf)").doc("token behind which nothing more is generated")};
+  }
+
+  explicit Seq2SeqGru(const tenon::Params& params)
+      : vocabulary_size_(params.integer("vocabulary_size")),
+        pad_id_(params.integer("pad_id")),
+        width_(params.integer("width")),
+        encoder_layers_(params.integer("encoder_layers")),
+        decoder_layers_(params.integer("decoder_layers")),
+        dropout_(params.number("dropout")),
+        tied_(params.text("tied_embeddings")),
+        generate_(params.integer("generate")),
+        bos_id_(params.integer("bos_id")),
+        eos_id_(params.integer("eos_id")) {
+    if (width_ % 2 == 0) return;
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "width = " + std::to_string(width_) +
+                                                   "; expected an even number, half of it for each direction");
+  }
+
+  std::vector<tenon::Port> ports() const {
+    constexpr uint64_t int64 = TENON_DTYPE_BIT(TENON_INT64);
+    std::vector<tenon::Port> ports = {tenon::input("source", "N,S", int64, "tokens to read, padded behind with pad_id"),
+                                      tenon::input("target_in", "N,T", int64, "BOS and the tokens written so far"),
+                                      tenon::output("logits", "N,T," + std::to_string(vocabulary_size_),
+                                                    TENON_ANY_FLOAT, "of the token behind each of target_in")};
+    if (generate_ > 0) {
+      ports.push_back(tenon::output("generated", "N," + std::to_string(generate_), int64,
+                                    "tokens written from source alone, up to EOS, then pad_id; in training pad_id"));
+    }
+    return ports;
+  }
+
+  void build(const Builder& builder) {
+    source_.emplace(builder, tied_ == "all" ? "embedding" : "source_embedding", vocabulary_size_, width_);
+    if (tied_ != "all") target_.emplace(builder, "target_embedding", vocabulary_size_, width_);
+    encoder_.emplace(builder, "encoder", encoder_layers_, width_, dropout_);
+    bridge_ = tenon::Linear(builder, "bridge", width_, decoder_layers_ * width_);
+    for (int64_t i = 0; i < decoder_layers_; ++i) {
+      decoder_.emplace_back(builder, "decoder", "l" + std::to_string(i), width_, width_);
+    }
+    keys_ = tenon::Linear(builder, "attention", width_, width_, /*has_bias=*/false);
+    joined_ = tenon::Linear(builder, "joined", 2 * width_, width_, /*has_bias=*/false);
+    if (tied_ == "none") output_.emplace(builder, "output", vocabulary_size_, width_);
+  }
+
+  std::vector<Tensor> forward(const Frame& frame, const tenon::Inputs& inputs) const {
+    const Tensor source = inputs["source"];
+    const Tensor target_in = inputs["target_in"];
+    tenon::models::check_tokens(source, "source", vocabulary_size_);
+    tenon::models::check_tokens(target_in, "target_in", vocabulary_size_);
+    const auto [memory, first_states] = encode(frame, source);
+    std::vector<Tensor> states = first_states;
+    std::vector<Tensor> outputs = {decode(frame, target_in, memory, states)};
+    if (generate_ > 0) {
+      outputs.push_back(frame.is_training() ? fill(source, pad_id_, generate_)
+                                            : generate(frame, source, memory, first_states));
+    }
+    return outputs;
+  }
+
+ private:
+  const TokenTable& target_table() const { return target_ ? *target_ : *source_; }
+  const TokenTable& output_table() const { return output_ ? *output_ : target_table(); }
+
+  // The memory, and a state for each layer of the decoder.
+  std::pair<Memory, std::vector<Tensor>> encode(const Frame& frame, const Tensor& source) const {
+    const Places places(source, pad_id_);
+    const auto [values, last] = (*encoder_)(frame, dropout(source_->read(frame, source), dropout_), places);
+    std::vector<Tensor> states;
+    const Tensor bridged = tanh(bridge_(last));
+    for (int64_t i = 0; i < decoder_layers_; ++i) {
+      states.push_back(unsqueeze(slice(bridged, 1, i * width_, (i + 1) * width_), 0));
+    }
+    return {{values, keys_(values), unsqueeze(places.is_token(), 1)}, states};
+  }
+
+  // Logits of the tokens behind `tokens`, [N, T]; `states` are what was before them, and then what is behind them.
+  Tensor decode(const Frame& frame, const Tensor& tokens, const Memory& memory, std::vector<Tensor>& states) const {
+    Tensor x = dropout(target_table().read(frame, tokens), dropout_);
+    for (size_t i = 0; i < decoder_.size(); ++i) {
+      if (i > 0) x = dropout(x, dropout_);
+      const GruLayer::Result result = decoder_[i](frame, x, states[i]);
+      x = result.outputs;
+      states[i] = result.state;
+    }
+    return output_table().score(frame, dropout(look_back(x, memory), dropout_));
+  }
+
+  // Luong et al., equations 5, 7 and 8. queries: [N, T, width].
+  Tensor look_back(const Tensor& queries, const Memory& memory) const {
+    const Tensor scores = masked_fill(matmul(queries, transpose(memory.keys, 1, 2)), logical_not(memory.is_token),
+                                      -std::numeric_limits<double>::infinity());
+    const Tensor context = matmul(softmax(scores, 2), memory.values);
+    return tanh(joined_(tenon::cat({context, queries}, 2)));
+  }
+
+  // [N, count] int64 of one token.
+  static Tensor fill(const Tensor& source, int64_t token, int64_t count) {
+    const Tensor column = sum(zeros_like(source), {1}, /*keep_dims=*/true) + token;
+    return contiguous(expand(column, {-1, count}));
+  }
+
+  // The likeliest token behind those before it, again and again.
+  Tensor generate(const Frame& frame, const Tensor& source, const Memory& memory, std::vector<Tensor> states) const {
+    const Tensor padding = fill(source, pad_id_, 1);
+    Tensor token = fill(source, bos_id_, 1);
+    Tensor has_ended = ne(padding, pad_id_);
+    std::vector<Tensor> written;
+    while (static_cast<int64_t>(written.size()) < generate_) {
+      token = where(has_ended, padding, argmax(decode(frame, token, memory, states), 2));
+      has_ended = logical_or(has_ended, eq(token, eos_id_));
+      written.push_back(token);
+      if (have_all_ended(has_ended)) break;
+    }
+    if (const int64_t rest = generate_ - static_cast<int64_t>(written.size()); rest > 0) {
+      written.push_back(fill(source, pad_id_, rest));
+    }
+    return tenon::cat(written, 1);
+  }
+
+  // Only where looking costs no wait for a device; elsewhere all places are gone through.
+  static bool have_all_ended(const Tensor& has_ended) {
+    void* elements = nullptr;
+    if (tenon::detail::host->tensor_data(has_ended.handle(), &elements) != TENON_OK) return false;
+    const auto* const first = static_cast<const bool*>(elements);
+    return std::all_of(first, first + has_ended.numel(), [](bool ended) { return ended; });
+  }
+
+  int64_t vocabulary_size_, pad_id_, width_, encoder_layers_, decoder_layers_;
+  double dropout_;
+  std::string tied_;
+  int64_t generate_, bos_id_, eos_id_;
+  std::optional<TokenTable> source_, target_, output_;
+  std::optional<seq2seq::BidirectionalGru> encoder_;
+  tenon::Linear bridge_, keys_, joined_;
+  std::vector<GruLayer> decoder_;
+};
+
+}  // namespace
+
+TENON_PLUGIN("seq2seq_gru", "0.1.0", "Apache-2.0", "A recurrent network from sequence to sequence.",
+             tenon::model<Seq2SeqGru>("seq2seq_gru",
+                                      "recurrent network with an encoder that reads tokens in both directions and a "
+                                      "decoder that looks back at them and writes others"),
+             tenon::operators({"aten::add.Scalar",
+                               "aten::argmax",
+                               "aten::cat",
+                               "aten::clamp_min",
+                               "aten::contiguous",
+                               "aten::cumsum",
+                               "aten::dropout",
+                               "aten::embedding",
+                               "aten::eq.Scalar",
+                               "aten::expand",
+                               "aten::gather",
+                               "aten::gru.input",
+                               "aten::linear",
+                               "aten::logical_not",
+                               "aten::logical_or",
+                               "aten::lt.Tensor",
+                               "aten::masked_fill.Scalar",
+                               "aten::matmul",
+                               "aten::mul.Scalar",
+                               "aten::ne.Scalar",
+                               "aten::new_zeros",
+                               "aten::ones_like",
+                               "aten::slice.Tensor",
+                               "aten::softmax.int",
+                               "aten::squeeze.dim",
+                               "aten::sub.Scalar",
+                               "aten::sub.Tensor",
+                               "aten::sum.dim_IntList",
+                               "aten::tanh",
+                               "aten::to.dtype",
+                               "aten::transpose.int",
+                               "aten::unsqueeze",
+                               "aten::where.self",
+                               "aten::zeros_like"}))

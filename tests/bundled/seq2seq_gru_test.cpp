@@ -1,0 +1,179 @@
+// The plugin seq2seq_gru against the same network in PyTorch: figures by tests/parity/make_seq2seq_gru.py, of weights
+// that both sides take from a formula.
+#include "framework/pipeline/load_weights.h"
+#include "framework/support/error.h"
+#include "tests/bundled/opened_components.h"
+#include "tests/doctest_with_torch.h"
+
+using namespace tenon::bundled;
+using tenon::config::Values;
+using tenon::plugins::Model;
+using tenon::plugins::NamedTensor;
+
+namespace {
+
+constexpr int64_t kVocabulary = 13;
+constexpr int64_t kGenerate = 6;
+
+at::Tensor tokens(const std::vector<std::vector<int64_t>>& rows) {
+  std::vector<at::Tensor> all;
+  for (const std::vector<int64_t>& row : rows) all.push_back(torch::tensor(row, torch::kInt64));
+  return torch::stack(all);
+}
+
+const at::Tensor kSource = tokens({{5, 6, 7, 8, 3}, {9, 10, 3, 0, 0}, {3, 0, 0, 0, 0}});
+const at::Tensor kTargetIn = tokens({{2, 12, 11, 10}, {2, 4, 0, 0}, {2, 7, 7, 0}});
+const at::Tensor kTarget = tokens({{12, 11, 10, 3}, {4, 3, -100, -100}, {7, 7, 3, -100}});
+
+struct Case {
+  std::string name;
+  int64_t encoder_layers, decoder_layers;
+  std::string tied;
+  int64_t end;
+};
+const Case kCases[] = {{"small", 1, 1, "all", 12}, {"deep", 2, 3, "none", 11}};
+
+Model make_model(const Values& changes = {}) {
+  Values params = {{"vocabulary_size", kVocabulary}, {"width", int64_t{8}}, {"dropout", 0.0}};
+  for (const auto& [name, value] : changes) params[name] = value;
+  Model model = open_model("seq2seq_gru", params);
+  model.build();
+  return model;
+}
+
+// scatter() and salt_of() of make_seq2seq_gru.py.
+at::Tensor scatter(at::IntArrayRef shape, int64_t salt) {
+  const at::Tensor index = torch::arange(c10::multiply_integers(shape));
+  const at::Tensor numbers = (index * index * 31 + index * 17 + salt * 101).remainder(65521);
+  return (numbers.to(torch::kDouble) / 65521 - 0.5).reshape(shape);
+}
+
+int64_t salt_of(const std::string& name) {
+  int64_t sum = 0;
+  for (size_t place = 0; place < name.size(); ++place) sum += static_cast<int64_t>(place + 1) * name[place];
+  return sum % 997;
+}
+
+void fill(const Model& model, torch::Dtype dtype) {
+  const torch::NoGradGuard no_gradient;
+  for (const NamedTensor& named : model.tensors())
+    named.tensor.set_data((scatter(named.tensor.sizes(), salt_of(named.name)) * 2).to(dtype));
+}
+
+Model make_network(const Case& of, torch::Dtype dtype) {
+  Model model = make_model({{"encoder_layers", of.encoder_layers},
+                            {"decoder_layers", of.decoder_layers},
+                            {"tied_embeddings", of.tied},
+                            {"generate", kGenerate},
+                            {"eos_id", of.end}});
+  fill(model, dtype);
+  return model;
+}
+
+// The norm and three of the elements.
+at::Tensor sketch(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().to(torch::kDouble).flatten();
+  return torch::stack({flat.norm(), flat[0], flat[flat.numel() / 2], flat[-1]});
+}
+
+struct Expected {
+  at::Tensor logits, generated;
+  std::vector<at::Tensor> gradients;  // in the order of the model's tensors
+};
+
+// Reads by the names of the model's tensors: another one, or one less, is an error.
+Expected read_expected(const std::string& wanted) {
+  std::vector<NamedTensor> all;
+  Expected expected;
+  for (const Case& of : kCases) {
+    const auto add = [&](const std::string& name, const std::vector<int64_t>& shape, torch::Dtype dtype) {
+      all.push_back({of.name + "." + name, torch::zeros(shape, dtype), false});
+      return all.back().tensor;
+    };
+    Expected found = {
+        add("logits", {3, 4, kVocabulary}, torch::kDouble), add("generated", {3, kGenerate}, torch::kInt64), {}};
+    for (const NamedTensor& named : make_network(of, torch::kFloat).tensors())
+      found.gradients.push_back(add("gradient." + named.name, {4}, torch::kDouble));
+    if (of.name == wanted) expected = found;
+  }
+  tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/seq2seq_gru.safetensors", all);
+  return expected;
+}
+
+// The largest difference, in parts of the largest number that there should be.
+double distance(const at::Tensor& found, const at::Tensor& expected) {
+  REQUIRE(found.sizes() == expected.sizes());
+  return ((found.detach().to(torch::kDouble) - expected).abs().max() / expected.abs().max()).item<double>();
+}
+
+std::vector<at::Tensor> evaluate(const Model& model, const at::Tensor& source, const at::Tensor& target_in) {
+  const torch::NoGradGuard no_gradient;
+  return model.forward({}, {source, target_in});
+}
+
+}  // namespace
+
+TEST_CASE("seq2seq_gru gives the logits, gradients and generated tokens of torch.nn.GRU over packed sequences") {
+  const std::pair<torch::Dtype, double> precisions[] = {{torch::kDouble, 1e-9}, {torch::kFloat, 1e-5}};
+  for (const Case& of : kCases) {
+    for (const auto& [dtype, tolerance] : precisions) {
+      const double most = tolerance;
+      CAPTURE(of.name);
+      CAPTURE(most);
+      const Expected expected = read_expected(of.name);
+      const Model model = make_network(of, dtype);
+      const at::Tensor logits = model.forward({.training = true}, {kSource, kTargetIn})[0];
+      CHECK(distance(logits, expected.logits) < most);
+      torch::cross_entropy_loss(logits.flatten(0, 1), kTarget.flatten()).backward();
+      for (size_t i = 0; i < model.tensors().size(); ++i) {
+        CAPTURE(model.tensors()[i].name);
+        CHECK(distance(sketch(model.tensors()[i].tensor.grad()), expected.gradients[i]) < most);
+      }
+      CHECK(torch::equal(evaluate(model, kSource, kTargetIn)[1], expected.generated));
+    }
+  }
+}
+
+TEST_CASE("what seq2seq_gru generates depends on the source alone, and in training is padding") {
+  const Model model = make_network(kCases[1], torch::kFloat);
+  const at::Tensor generated = evaluate(model, kSource, kTargetIn)[1];
+  CHECK(torch::equal(evaluate(model, kSource, tokens({{2}, {2}, {2}}))[1], generated));
+  CHECK_FALSE(torch::equal(evaluate(model, kSource.flip(0), kTargetIn)[1], generated));
+  CHECK(torch::equal(model.forward({.training = true}, {kSource, kTargetIn})[1],
+                     torch::zeros({3, kGenerate}, torch::kInt64)));
+  CHECK(make_model().forward({}, {kSource, kTargetIn}).size() == 1);
+}
+
+TEST_CASE("padding behind a source changes nothing that seq2seq_gru gives") {
+  const Model model = make_network(kCases[1], torch::kDouble);
+  const std::vector<at::Tensor> with = evaluate(model, tokens({{9, 10, 3, 0, 0}}), tokens({{2, 4}}));
+  const std::vector<at::Tensor> without = evaluate(model, tokens({{9, 10, 3}}), tokens({{2, 4}}));
+  CHECK(torch::allclose(with[0], without[0], 1e-12, 1e-12));
+  CHECK(torch::equal(with[1], without[1]));
+}
+
+TEST_CASE("a source of padding alone gives numbers") {
+  const Model model = make_network(kCases[0], torch::kFloat);
+  CHECK(torch::isfinite(evaluate(model, tokens({{0, 0, 0}}), tokens({{2, 4}}))[0]).all().item<bool>());
+}
+
+TEST_CASE("dropout of seq2seq_gru is for training alone") {
+  const Model model = make_model({{"dropout", 0.5}, {"encoder_layers", int64_t{2}}, {"decoder_layers", int64_t{2}}});
+  CHECK(torch::equal(evaluate(model, kSource, kTargetIn)[0], evaluate(model, kSource, kTargetIn)[0]));
+  const torch::NoGradGuard no_gradient;
+  CHECK_FALSE(torch::equal(model.forward({.training = true}, {kSource, kTargetIn})[0],
+                           model.forward({.training = true}, {kSource, kTargetIn})[0]));
+}
+
+TEST_CASE("seq2seq_gru refuses tokens beyond the vocabulary and an odd width, with what to set") {
+  const Model model = make_model();
+  CHECK_THROWS_WITH_AS(evaluate(model, tokens({{3, 13}}), tokens({{2}})),
+                       doctest::Contains("source holds the token 13; expected tokens in [0, 13); set "
+                                         "params.vocabulary_size to that of the tokenizer"),
+                       tenon::support::Error);
+  CHECK_THROWS_WITH_AS(evaluate(model, tokens({{3}}), tokens({{-100}})),
+                       doctest::Contains("target_in holds the token -100"), tenon::support::Error);
+  CHECK_THROWS_WITH_AS(make_model({{"width", int64_t{7}}}),
+                       doctest::Contains("width = 7; expected an even number, half of it for each direction"),
+                       tenon::support::Error);
+}
