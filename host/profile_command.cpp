@@ -176,7 +176,7 @@ void print_json(const ModelProfile& profile, const OpenedRun& opened) {
 }
 
 // One batch a step, and the training data alone.
-void prepare(config::RunPlan& plan, int64_t batch_size) {
+void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
   if (batch_size > 0) plan.data.batch_size = batch_size;
   plan.data.validation.clear();
   plan.data.later_train.clear();
@@ -191,7 +191,7 @@ void prepare(config::RunPlan& plan, int64_t batch_size) {
 
 int profile(const CommandLine& line) {
   OpenedRun opened = open_run(line, Computes::yes);
-  prepare(opened.plan, line.batch_size);
+  prepare_profile(opened.plan, line.batch_size);
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   const ModelProfile profile = profiling::profile_model(training, line.repeats);
   if (line.format == CommandLine::Format::json)
