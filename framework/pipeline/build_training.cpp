@@ -102,7 +102,10 @@ std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& 
   // Tied weights are one parameter, updated once.
   std::vector<optimization::NamedTensor> parameters = select_tensors(model, /*only_trainable=*/true);
   if (parameters.empty())
-    throw Error(ErrorKind::plugin, plan.model.place + ": " + model.component().describe() + " has nothing to train");
+    throw Error(ErrorKind::plugin, plan.model.place + ": " + model.component().describe() +
+                                       " has nothing to train; expected one trainable parameter or more: declare them "
+                                       "in build, or unfreeze groups of "
+                                       "[[optimizer.group]]");
   return parameters;
 }
 

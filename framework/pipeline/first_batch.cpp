@@ -8,8 +8,9 @@ const data::Batch& read_first_batch(Training& training) {
   training.train->feed.start(1);
   const data::Batch* batch = training.train->feed.next();
   if (!batch || batch->size == 0)
-    throw support::Error(support::ErrorKind::data,
-                         training.plan->data.train.place + ": the first batch has no sample that can be read");
+    throw support::Error(support::ErrorKind::data, training.plan->data.train.place +
+                                                       ": the first batch has no sample that can be read; expected one "
+                                                       "or more; `host data` reads them alone and says why");
   return *batch;
 }
 

@@ -23,10 +23,10 @@ const std::vector<Command>& commands() {
       {"overfit", "", "--config FILE", kBefore, "learn a few samples by heart, or say why it cannot",
        "Trains on a few samples until the loss is below a threshold. Where it stays above, names the tensors without "
        "gradients and the outputs that never change.",
-       "evaluate_and_predict.md", make_overfit_options},
+       "run_file.md", make_overfit_options},
       {"lr-find", "", "--config FILE", kBefore, "look for the learning rates at which the loss falls",
        "Raises the learning rate step by step and shows the loss at each, until it explodes.",
-       "evaluate_and_predict.md", make_lr_find_options},
+       "run_file.md", make_lr_find_options},
       {"profile", "", "--config FILE", kBefore, "count what the model costs in operations, memory and time",
        "Counts parameters, multiplications and memory by module, from the operators that run, and times steps and "
        "evaluations.",
@@ -111,11 +111,13 @@ std::vector<std::string> command_words() {
   return words;
 }
 
+std::vector<Option> options_of(const Command& command) { return command.make_options().options(); }
+
 std::string usage_of(const Command& command) {
   std::string usage = "host";
   for (const std::string& part : {command.name, command.arguments, command.needed})
     if (!part.empty()) usage += " " + part;
-  return command.make_options().options().empty() ? usage : usage + " [options]";
+  return options_of(command).empty() ? usage : usage + " [options]";
 }
 
 }  // namespace tenon::host

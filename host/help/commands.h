@@ -29,6 +29,9 @@ const Command* find_command(const std::vector<std::string>& words);
 // Each first word once, for a person's guess: "evaluate", "checkpoint".
 std::vector<std::string> command_words();
 
+using Option = boost::shared_ptr<po::option_description>;
+std::vector<Option> options_of(const Command& command);
+
 // "host pack --config FILE --data NAME --out DIR [options]"
 std::string usage_of(const Command& command);
 

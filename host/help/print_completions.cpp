@@ -38,8 +38,6 @@ Values values_of(const std::string& option, const std::string& placeholder) {
   return values;
 }
 
-using Option = boost::shared_ptr<po::option_description>;
-
 bool takes_value(const Option& option) { return option->semantic()->max_tokens() > 0; }
 // "FILE" of "FILE (=latest)".
 std::string placeholder_of(const Option& option) {
@@ -83,7 +81,7 @@ std::string print_bash() {
   for (const Command& command : commands()) {
     std::vector<std::string> names;
     std::ostringstream cases;
-    for (const Option& option : command.make_options().options()) {
+    for (const Option& option : options_of(command)) {
       names.push_back("--" + option->long_name());
       if (takes_value(option))
         cases << "        --" << option->long_name() << ") values=\""
@@ -155,7 +153,7 @@ std::string print_zsh() {
           "  case $command in\n";
   for (const Command& command : commands()) {
     text << "    " << quoted(command.name) << ")\n      _arguments";
-    for (const Option& option : command.make_options().options()) {
+    for (const Option& option : options_of(command)) {
       text << " \\\n        '*--" << option->long_name() << (takes_value(option) ? "=[" : "[")
            << escape_for_zsh(option->description()) << "]";
       if (takes_value(option))
@@ -198,7 +196,7 @@ std::string print_fish() {
   }
   text << "complete -c host -n '__tenon_host_is checkpoint' -f -a '" << second_words("checkpoint") << "'\n";
   for (const Command& command : commands())
-    for (const Option& option : command.make_options().options()) {
+    for (const Option& option : options_of(command)) {
       const Values values = values_of(option->long_name(), placeholder_of(option));
       text << "complete -c host -n '__tenon_host_is" << (command.name.empty() ? "" : " " + command.name) << "' -l "
            << option->long_name() << " -d '" << escape_for_fish(option->description()) << "'";

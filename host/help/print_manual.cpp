@@ -21,8 +21,8 @@ std::string escape(const std::string& text) {
   return escaped;
 }
 
-void print_options(std::ostream& text, const po::options_description& options) {
-  for (const auto& option : options.options()) {
+void print_options(std::ostream& text, const Command& command) {
+  for (const Option& option : options_of(command)) {
     text << ".TP\n.B " << escape("--" + option->long_name());
     if (option->semantic()->max_tokens() > 0) text << " \\fI" << escape(option->format_parameter()) << "\\fR";
     text << "\n" << escape(option->description()) << "\n";
@@ -40,12 +40,12 @@ std::string print_manual(const std::string& version) {
        << ".SH DESCRIPTION\n"
        << escape(training.details) << "\n.PP\n"
        << escape(describe_plugin_search()) << "\n.SH OPTIONS\n";
-  print_options(text, training.make_options());
+  print_options(text, training);
   text << ".SH COMMANDS\n";
   for (const Command& command : commands()) {
     if (command.name.empty()) continue;
     text << ".SS " << escape(usage_of(command)) << "\n" << escape(command.details) << "\n";
-    print_options(text, command.make_options());
+    print_options(text, command);
   }
   text << ".SH EXIT STATUS\n";
   for (const ExitCode& each : exit_codes()) text << ".TP\n.B " << escape(each.code) << "\n" << each.meaning << "\n";

@@ -1,4 +1,6 @@
 // The bundled losses against torch.nn.functional's, values and gradients.
+#include <torch/nn/functional.h>
+
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
 

@@ -1,4 +1,6 @@
 // The transformer against LibTorch's own layers, and what its masks are for.
+#include <torch/nn.h>
+
 #include <cmath>
 #include <map>
 

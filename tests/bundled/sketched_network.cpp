@@ -1,5 +1,7 @@
 #include "tests/bundled/sketched_network.h"
 
+#include <torch/csrc/autograd/function.h>
+
 #include <cmath>
 #include <set>
 

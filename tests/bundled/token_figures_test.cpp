@@ -1,5 +1,7 @@
 // The loss and the metrics of sequences, which count tokens: against LibTorch's cross entropy, and against figures that
 // can be counted by hand.
+#include <torch/nn/functional.h>
+
 #include <cmath>
 
 #include "framework/plugins/loss.h"

@@ -69,7 +69,7 @@ TEST_CASE("host --help names every command, and each tells its own options") {
     const Outcome own = run_host(words);
     CHECK(own.exit_code == 0);
     CHECK(contains(own.output, host::usage_of(command)));
-    for (const auto& option : command.make_options().options()) CHECK(contains(own.output, "--" + option->long_name()));
+    for (const host::Option& option : host::options_of(command)) CHECK(contains(own.output, "--" + option->long_name()));
     CHECK(fs::exists(fs::path(TENON_SOURCE_DIR) / "docs" / command.page));
   }
 }
