@@ -41,6 +41,7 @@ class RunRecorder final : public pipeline::Recorder {
               const pipeline::RunReport* report = nullptr);
 
   std::filesystem::path folder() const override { return folder_.root; }
+  int64_t lines() const { return history_.lines(); }
   // Told each line after it was written to the history; empty: nobody.
   std::function<void(const artifacts::HistoryLine&)> on_line;
   // Waits for the checkpoint that is being written. Throws Error(checkpoint) where it could not be.

@@ -25,8 +25,8 @@ const std::vector<Command>& commands() {
        "gradients and the outputs that never change.",
        "run_file.md", make_overfit_options},
       {"lr-find", "", "--config FILE", kBefore, "look for the learning rates at which the loss falls",
-       "Raises the learning rate step by step and shows the loss at each, until it explodes.",
-       "run_file.md", make_lr_find_options},
+       "Raises the learning rate step by step and shows the loss at each, until it explodes.", "run_file.md",
+       make_lr_find_options},
       {"profile", "", "--config FILE", kBefore, "count what the model costs in operations, memory and time",
        "Counts parameters, multiplications and memory by module, from the operators that run, and times steps and "
        "evaluations.",

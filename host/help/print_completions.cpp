@@ -101,8 +101,8 @@ std::string print_bash() {
        << join(command_words())
        << "'\"; fi\n"
           "  [[ -n $values ]] || values=\" -W '$options'\"\n"
-          "  local IFS=$'\\n'\n"
-          "  COMPREPLY=($(eval \"compgen$values -- \\\"\\$word\\\"\"))\n"
+          "  local offered=$(eval \"compgen$values -- \\\"\\$word\\\"\") IFS=$'\\n'\n"
+          "  COMPREPLY=($offered)\n"
           "}\n"
           "complete -o filenames -F _tenon_host host\n";
   return text.str();

@@ -105,6 +105,7 @@ class TextOutput final : public RunOutput {
  private:
   void add_earlier(const pipeline::Training& training, const RunRecorder& recorder) {
     const pipeline::Directions directions = pipeline::find_directions(training);
+    if (recorder.lines() == 0) return;  // it was interrupted before there was a figure
     for (const artifacts::HistoryLine& line : read_history(artifacts::RunFolder{recorder.folder()}.history_jsonl()))
       if (line.event == artifacts::HistoryEvent::validation)
         progress_.add_earlier({line.figures.begin(), line.figures.end()}, directions);

@@ -92,7 +92,8 @@ Expected read_expected(const std::string& wanted) {
     };
     Expected found = {
         add("logits", {3, 4, kVocabulary}, torch::kDouble), add("generated", {3, kGenerate}, torch::kInt64), {}};
-    for (const NamedTensor& named : make_network(of, torch::kFloat).tensors())
+    const Model network = make_network(of, torch::kFloat);
+    for (const NamedTensor& named : network.tensors())
       found.gradients.push_back(add("gradient." + named.name, {4}, torch::kDouble));
     if (of.name == wanted) expected = found;
   }

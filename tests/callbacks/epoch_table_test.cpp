@@ -21,7 +21,7 @@ TEST_CASE("a row without a figure leaves its column empty") {
   EpochTable table;
   table.add({"1/2", {{"train/loss", "0.5"}, {"validation/loss", "0.5"}, {"lr", "1"}}}, 80);
   CHECK(table.add({"2/2", {{"train/loss", "0.4"}, {"lr", "1"}}}, 80) ==
-        "2/2               0.4                             1\n");
+        "2/2               0.4                              1\n");
 }
 
 TEST_CASE("where the terminal is too narrow each row is a line, and the table comes back with its names") {

@@ -136,7 +136,7 @@ TEST_CASE("the line of an epoch takes the place of the bar") {
   const std::string drawn = terminal.read_all();
   CAPTURE(drawn);
   CHECK(drawn.starts_with("\r\033[Kepoch      train/loss    validation/accuracy          lr"));
-  CHECK(drawn.find("\n2/3                0.5                  0.975       0.001") != std::string::npos);
+  CHECK(drawn.find("\n2/3               0.5                  0.975       0.001") != std::string::npos);
   CHECK(drawn.ends_with("\n"));
 }
 

@@ -37,16 +37,6 @@ void check_same_end(const BuiltRun& one, const BuiltRun& other, int64_t after_st
   for (size_t i = 0; i < left.size(); ++i) CHECK(left[i].figures == right[i].figures);
 }
 
-std::string refusal_of(const Setup& setup) {
-  try {
-    const BuiltRun run(setup);
-  } catch (const Error& error) {
-    CHECK(error.kind() == tenon::support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST_CASE("the images of an epoch have the size that is given for it") {

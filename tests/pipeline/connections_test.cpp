@@ -8,16 +8,6 @@ using namespace tenon::pipeline;
 
 namespace {
 
-std::string refusal_of_connections(const Setup& setup) {
-  try {
-    BuiltRun run(setup);
-  } catch (const tenon::support::Error& error) {
-    CHECK(error.kind() == tenon::support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "";
-}
-
 // What is said about an input `odd` of any dtype that looks for its source in numbered samples and in mlp's logits.
 std::string refusal_of_input(const std::string& shape) {
   const BuiltRun run({});
@@ -46,25 +36,25 @@ TEST_CASE("inputs may be named, and then mean the same as found ones") {
 }
 
 TEST_CASE("a port that does not exist is refused with the nearest") {
-  const std::string message = refusal_of_connections({{"loss.0.inputs={logit=\"model.logits\"}"}});
+  const std::string message = refusal_of({{"loss.0.inputs={logit=\"model.logits\"}"}});
   CHECK(message.find("inputs names the port \"logit\"") != std::string::npos);
   CHECK(message.find("did you mean \"logits\"?") != std::string::npos);
 }
 
 TEST_CASE("a source that does not exist is refused with the nearest") {
-  const std::string message = refusal_of_connections({{"loss.0.inputs={logits=\"model.logit\"}"}});
+  const std::string message = refusal_of({{"loss.0.inputs={logits=\"model.logit\"}"}});
   CHECK(message.find("inputs.logits is \"model.logit\", which does not exist; did you mean \"model.logits\"?") !=
         std::string::npos);
 }
 
 TEST_CASE("a source of another dtype is refused with found and expected") {
-  const std::string message = refusal_of_connections({{"loss.0.inputs={target=\"model.logits\"}"}});
+  const std::string message = refusal_of({{"loss.0.inputs={target=\"model.logits\"}"}});
   CHECK(message.find("does not fit its source model.logits") != std::string::npos);
   CHECK(message.find("expected int64") != std::string::npos);
 }
 
 TEST_CASE("a shape that the model does not take is refused before the first step") {
-  const std::string message = refusal_of_connections({{"model={use=\"small_cnn\",params={channels=3}}"}});
+  const std::string message = refusal_of({{"model={use=\"small_cnn\",params={channels=3}}"}});
   CHECK(message.find("is 1, expected 3 as in [N, 3, H, W]") != std::string::npos);
 }
 

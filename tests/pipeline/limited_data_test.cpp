@@ -1,25 +1,10 @@
 // Epochs and validations over a part of the data: [data] limit_batches, and a dataset's subset.
 #include <set>
 
-#include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
-
-namespace {
-
-std::string refusal_of(const Setup& setup) {
-  try {
-    const BuiltRun run(setup);
-  } catch (const tenon::support::Error& error) {
-    CHECK(error.kind() == tenon::support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "accepted";
-}
-
-}  // namespace
 
 TEST_CASE("a limited epoch ends after so many batches, and the run with its epochs") {
   BuiltRun run({{"data.limit_batches=3", "schedule.use=one_cycle"}});

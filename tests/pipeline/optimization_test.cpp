@@ -27,7 +27,7 @@ bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
   return true;
 }
 
-std::string refusal_of_optimization(const Setup& setup) {
+std::string refusal_in_training(const Setup& setup) {
   try {
     BuiltRun run(setup);
     run.train();
@@ -47,7 +47,7 @@ TEST_CASE("reduce_on_plateau is told of each validation, and of each epoch's tra
 }
 
 TEST_CASE("a watched figure that the run does not make is refused with the nearest name") {
-  const std::string message = refusal_of_optimization({{std::string(kPlateau) + ", figure='validation/los'}"}});
+  const std::string message = refusal_in_training({{std::string(kPlateau) + ", figure='validation/los'}"}});
   CHECK(
       message.ends_with("schedule.figure is \"validation/los\", which this run does not make; expected a figure of its "
                         "history; did you mean \"validation/loss\"?"));
@@ -67,7 +67,8 @@ TEST_CASE("parameters that are frozen for an epoch keep their values in it, and 
 }
 
 TEST_CASE("a group that matches no parameter of the model is refused before the run") {
-  const std::string message = refusal_of_optimization({{}, "\n[[optimizer.group]]\nmatch = [\"layer.1.*\"]\nlr_scale = 2\n"});
+  const std::string message =
+      refusal_in_training({{}, "\n[[optimizer.group]]\nmatch = [\"layer.1.*\"]\nlr_scale = 2\n"});
   CHECK(message.find("optimizer.group.0.match has \"layer.1.*\", which matches no parameter") != message.npos);
   CHECK(message.ends_with("did you mean \"layers.1.*\"?"));
 }

@@ -1,24 +1,12 @@
 // [data] sampler: what the dataset knows of its samples reaches the order in which they are read.
 #include <set>
 
-#include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
-using tenon::support::Error;
 
 namespace {
-
-std::string refusal_of(const Setup& setup) {
-  try {
-    const BuiltRun run(setup);
-  } catch (const Error& error) {
-    CHECK(error.kind() == tenon::support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "accepted";
-}
 
 const std::string kTorn = "data.train={use='torn'}";
 

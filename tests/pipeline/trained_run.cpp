@@ -115,4 +115,14 @@ RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal, c
   return pipeline::train(*training, all, recorder, {stop_signal, save_signal}, resumed);
 }
 
+std::string refusal_of(const Setup& setup) {
+  try {
+    const BuiltRun run(setup);
+  } catch (const support::Error& error) {
+    CHECK(error.kind() == support::ErrorKind::configuration);
+    return error.what();
+  }
+  return "accepted";
+}
+
 }  // namespace tenon::pipeline

@@ -57,4 +57,7 @@ struct BuiltRun {
   std::atomic<bool> save_signal{false};
 };
 
+// What the configuration error says that building the run ends with, or "accepted".
+std::string refusal_of(const Setup& setup);
+
 }  // namespace tenon::pipeline
