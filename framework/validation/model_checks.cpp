@@ -168,7 +168,7 @@ void make_double(const ModelUnderTest& model) {
 void check_difference_quotients(Session& session) {
   ModelUnderTest model(session);
   make_ready(model);
-  if (!takes(model.ports().inputs, TENON_FLOAT64) || !takes(model.ports().outputs, TENON_FLOAT64))
+  if (!takes_where_floating(model.ports().inputs, TENON_FLOAT64) || !takes(model.ports().outputs, TENON_FLOAT64))
     throw Skipped("its ports do not all take float64, without which a difference quotient is too coarse");
   make_double(model);
   std::vector<at::Tensor> inputs = model.inputs(3, TENON_FLOAT64);
@@ -201,7 +201,7 @@ void check_difference_quotients(Session& session) {
 void check_autocast(Session& session) {
   ModelUnderTest model(session);
   make_ready(model);
-  if (!takes(model.ports().inputs, TENON_FLOAT32)) throw Skipped("its inputs are not float32");
+  if (!takes_where_floating(model.ports().inputs, TENON_FLOAT32)) throw Skipped("its inputs are not float32");
   const std::vector<at::Tensor> inputs = model.inputs(3, TENON_FLOAT32);
   const Bfloat16Autocast autocast;
   const std::vector<at::Tensor> outputs = model.forward(Mode::training, inputs);

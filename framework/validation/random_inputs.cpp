@@ -3,6 +3,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <map>
 
 #include "framework/plugins/tensor_handles.h"
@@ -98,13 +99,11 @@ std::vector<at::Tensor> make_inputs(const std::vector<Port>& ports, const InputR
 }
 
 bool takes(const std::vector<Port>& ports, int32_t dtype) {
-  bool any = false;
-  for (const Port& port : ports) {
-    if (!is_floating(port)) continue;
-    any = true;
-    if (!allows(port, dtype)) return false;
-  }
-  return any;
+  return std::ranges::any_of(ports, is_floating) && takes_where_floating(ports, dtype);
+}
+
+bool takes_where_floating(const std::vector<Port>& ports, int32_t dtype) {
+  return std::ranges::all_of(ports, [&](const Port& port) { return !is_floating(port) || allows(port, dtype); });
 }
 
 }  // namespace tenon::validation

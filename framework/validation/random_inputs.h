@@ -31,5 +31,7 @@ std::vector<at::Tensor> make_inputs(const std::vector<plugins::Port>& ports, con
 
 // Whether every floating port takes the dtype, and there is one.
 bool takes(const std::vector<plugins::Port>& ports, int32_t dtype);
+// Whether every floating port takes it, also where there is none: tokens go into a network of floats.
+bool takes_where_floating(const std::vector<plugins::Port>& ports, int32_t dtype);
 
 }  // namespace tenon::validation
