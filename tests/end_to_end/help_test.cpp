@@ -99,7 +99,7 @@ TEST_CASE("every command of the list is one that the host takes") {
 TEST_CASE("bash completes commands, options and values") {
   CHECK(complete_in_bash({"host", "ev"}) == std::vector<std::string>{"evaluate"});
   CHECK(offers({"host", ""}, "checkpoint"));
-  CHECK(complete_in_bash({"host", "--res"}) == std::vector<std::string>{"--resume", "--restarts"});
+  CHECK(complete_in_bash({"host", "--res"}) == std::vector<std::string>{"--restarts", "--resume"});
   CHECK(offers({"host", "--resume", ""}, "latest"));
   CHECK(offers({"host", "--resume", ""}, "runs"));
   CHECK(complete_in_bash({"host", "--config", "ru"}) == std::vector<std::string>{"run.toml", "runs"});
