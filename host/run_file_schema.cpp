@@ -30,7 +30,8 @@ Json describe_element(const char* type, const ParamSchema& param) {
   if (!param.range) return schema;
   // JSON has no infinity, and an absent limit says the same.
   const auto limit = [&](double number, const char* key) {
-    if (std::abs(number) <= 1e300) schema[key] = number;
+    if (std::abs(number) > 1e300) return;
+    schema[key] = param.type == ParamType::integer ? Json(static_cast<int64_t>(number)) : Json(number);
   };
   limit(param.range->lower, param.range->lower_closed ? "minimum" : "exclusiveMinimum");
   limit(param.range->upper, param.range->upper_closed ? "maximum" : "exclusiveMaximum");
