@@ -7,6 +7,7 @@
 #include "framework/pipeline/load_weights.h"
 #include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
+#include "tests/bundled/scattered_numbers.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::bundled;
@@ -38,13 +39,6 @@ Model make_model(const Values& changes = {}) {
   return model;
 }
 
-// scatter() and make_tokens() of make_gpt.py.
-at::Tensor scatter(at::IntArrayRef shape, int64_t salt) {
-  const at::Tensor index = torch::arange(c10::multiply_integers(shape));
-  const at::Tensor numbers = (index * index * 31 + index * 17 + salt * 101).remainder(65521);
-  return (numbers.to(torch::kDouble) / 65521 - 0.5).reshape(shape);
-}
-
 at::Tensor make_tokens(int64_t step) {
   const at::Tensor index = torch::arange(16).reshape({2, 8});
   return (index * index * 5 + index * 3 + step).remainder(kVocabulary);
@@ -57,12 +51,6 @@ void fill(const Model& model, torch::Dtype dtype) {
     const bool is_scale = named.name.ends_with("weight") && named.tensor.dim() == 1;
     named.tensor.set_data((scatter(named.tensor.sizes(), salt++) + (is_scale ? 1 : 0)).to(dtype));
   }
-}
-
-// The norm and three of the elements.
-at::Tensor sketch(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.detach().to(torch::kDouble).flatten();
-  return torch::stack({flat.norm(), flat[0], flat[flat.numel() / 2], flat[-1]});
 }
 
 struct Expected {
@@ -86,12 +74,6 @@ Expected read_expected(const std::string& wanted) {
   }
   tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/gpt.safetensors", all);
   return expected;
-}
-
-// The largest difference, in parts of the largest number that there should be.
-double distance(const at::Tensor& found, const at::Tensor& expected) {
-  REQUIRE(found.sizes() == expected.sizes());
-  return ((found.detach().to(torch::kDouble) - expected).abs().max() / expected.abs().max()).item<double>();
 }
 
 at::Tensor loss_of(const at::Tensor& logits, const at::Tensor& tokens) {
@@ -119,10 +101,10 @@ TEST_CASE("gpt in double precision gives PyTorch's logits, gradients and losses 
       loss.backward();
       losses.push_back(loss.item<double>());
       if (step == 0) {
-        CHECK(distance(logits, expected.logits) < 1e-9);
+        CHECK(largest_difference(logits, expected.logits) < 1e-9);
         for (size_t i = 0; i < model.tensors().size(); ++i) {
           CAPTURE(model.tensors()[i].name);
-          CHECK(distance(sketch(model.tensors()[i].tensor.grad()), expected.gradients[i]) < 1e-9);
+          CHECK(largest_difference(sketch(model.tensors()[i].tensor.grad()), expected.gradients[i]) < 1e-9);
         }
       }
       const torch::NoGradGuard no_gradient;
@@ -131,7 +113,7 @@ TEST_CASE("gpt in double precision gives PyTorch's logits, gradients and losses 
         named.tensor.mutable_grad().reset();
       }
     }
-    CHECK(distance(torch::tensor(losses, torch::kDouble), expected.losses) < 1e-9);
+    CHECK(largest_difference(torch::tensor(losses, torch::kDouble), expected.losses) < 1e-9);
   }
 }
 
@@ -144,10 +126,10 @@ TEST_CASE("gpt in single precision gives PyTorch's logits and gradients") {
     const at::Tensor tokens = make_tokens(0);
     const at::Tensor logits = model.forward({.training = true}, {tokens.slice(1, 0, 7)})[0];
     loss_of(logits, tokens).backward();
-    CHECK(distance(logits, expected.logits) < 1e-5);
+    CHECK(largest_difference(logits, expected.logits) < 1e-5);
     for (size_t i = 0; i < model.tensors().size(); ++i) {
       CAPTURE(model.tensors()[i].name);
-      CHECK(distance(sketch(model.tensors()[i].tensor.grad()), expected.gradients[i]) < 1e-5);
+      CHECK(largest_difference(sketch(model.tensors()[i].tensor.grad()), expected.gradients[i]) < 1e-5);
     }
   }
 }

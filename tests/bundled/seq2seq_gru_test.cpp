@@ -3,6 +3,7 @@
 #include "framework/pipeline/load_weights.h"
 #include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
+#include "tests/bundled/scattered_numbers.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::bundled;
@@ -41,13 +42,6 @@ Model make_model(const Values& changes = {}) {
   return model;
 }
 
-// scatter() and salt_of() of make_seq2seq_gru.py.
-at::Tensor scatter(at::IntArrayRef shape, int64_t salt) {
-  const at::Tensor index = torch::arange(c10::multiply_integers(shape));
-  const at::Tensor numbers = (index * index * 31 + index * 17 + salt * 101).remainder(65521);
-  return (numbers.to(torch::kDouble) / 65521 - 0.5).reshape(shape);
-}
-
 int64_t salt_of(const std::string& name) {
   int64_t sum = 0;
   for (size_t place = 0; place < name.size(); ++place) sum += static_cast<int64_t>(place + 1) * name[place];
@@ -68,12 +62,6 @@ Model make_network(const Case& of, torch::Dtype dtype) {
                             {"eos_id", of.end}});
   fill(model, dtype);
   return model;
-}
-
-// The norm and three of the elements.
-at::Tensor sketch(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.detach().to(torch::kDouble).flatten();
-  return torch::stack({flat.norm(), flat[0], flat[flat.numel() / 2], flat[-1]});
 }
 
 struct Expected {
@@ -101,12 +89,6 @@ Expected read_expected(const std::string& wanted) {
   return expected;
 }
 
-// The largest difference, in parts of the largest number that there should be.
-double distance(const at::Tensor& found, const at::Tensor& expected) {
-  REQUIRE(found.sizes() == expected.sizes());
-  return ((found.detach().to(torch::kDouble) - expected).abs().max() / expected.abs().max()).item<double>();
-}
-
 std::vector<at::Tensor> evaluate(const Model& model, const at::Tensor& source, const at::Tensor& target_in) {
   const torch::NoGradGuard no_gradient;
   return model.forward({}, {source, target_in});
@@ -124,11 +106,11 @@ TEST_CASE("seq2seq_gru gives the logits, gradients and generated tokens of torch
       const Expected expected = read_expected(of.name);
       const Model model = make_network(of, dtype);
       const at::Tensor logits = model.forward({.training = true}, {kSource, kTargetIn})[0];
-      CHECK(distance(logits, expected.logits) < most);
+      CHECK(largest_difference(logits, expected.logits) < most);
       torch::cross_entropy_loss(logits.flatten(0, 1), kTarget.flatten()).backward();
       for (size_t i = 0; i < model.tensors().size(); ++i) {
         CAPTURE(model.tensors()[i].name);
-        CHECK(distance(sketch(model.tensors()[i].tensor.grad()), expected.gradients[i]) < most);
+        CHECK(largest_difference(sketch(model.tensors()[i].tensor.grad()), expected.gradients[i]) < most);
       }
       CHECK(torch::equal(evaluate(model, kSource, kTargetIn)[1], expected.generated));
     }

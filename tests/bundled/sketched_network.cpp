@@ -8,6 +8,7 @@
 #include "framework/artifacts/safetensors.h"
 #include "framework/pipeline/stored_tensors.h"
 #include "framework/support/sha256.h"
+#include "tests/bundled/scattered_numbers.h"
 #include "tests/doctest_with_torch.h"
 
 namespace tenon::bundled {
@@ -20,12 +21,6 @@ namespace {
 constexpr int64_t kBatch = 4;
 constexpr int64_t kSteps = 5;
 constexpr double kRate = 1e-3;
-
-at::Tensor scatter(at::IntArrayRef shape, int64_t salt) {
-  const at::Tensor index = torch::arange(c10::multiply_integers(shape));
-  const at::Tensor numbers = (index * index * 31 + index * 17 + salt * 101).remainder(65521);
-  return (numbers.to(torch::kDouble) / 65521 - 0.5).reshape(shape);
-}
 
 at::Tensor make_values(const NamedTensor& named, int64_t salt) {
   const at::Tensor& tensor = named.tensor;
@@ -45,10 +40,7 @@ at::Tensor make_labels(int64_t step) { return (torch::arange(kBatch) * 3 + step)
 at::Tensor sketch(const std::vector<at::Tensor>& tensors) {
   if (tensors.empty()) return torch::zeros({0, 4}, torch::kDouble);
   std::vector<at::Tensor> rows;
-  for (const at::Tensor& tensor : tensors) {
-    const at::Tensor flat = tensor.detach().to(torch::kDouble).flatten();
-    rows.push_back(torch::stack({flat.norm(), flat[0], flat[flat.numel() / 2], flat[-1]}));
-  }
+  for (const at::Tensor& tensor : tensors) rows.push_back(bundled::sketch(tensor));
   return torch::stack(rows);
 }
 
