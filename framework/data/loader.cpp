@@ -25,20 +25,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using support::StreamPurpose;
 
-// How many samples to take at once: so many as are read in some 20 microseconds. Cheap samples then share the cost of
-// the mutex, and expensive ones go out one by one, so that no worker sits on samples which others could be reading.
-class TicketsAtOnce {
- public:
-  int64_t count() const { return count_; }
-  void learn(int64_t taken, Clock::duration spent) {
-    if (taken == count_ && spent < std::chrono::microseconds(10)) count_ = std::min<int64_t>(count_ * 2, 64);
-    if (spent > std::chrono::microseconds(20)) count_ = std::max<int64_t>(count_ / 2, 1);
-  }
-
- private:
-  int64_t count_ = 1;
-};
-
 double to_seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 double seconds_since(Clock::time_point begin) { return to_seconds(Clock::now() - begin); }
 
@@ -61,6 +47,20 @@ class Loader::Implementation {
   LoaderTimes times() const;
 
  private:
+  // How many samples to take at once: so many as are read in some 20 microseconds. Cheap samples then share the cost of
+  // the mutex, and expensive ones go out one by one, so that no worker sits on samples which others could be reading.
+  class TicketsAtOnce {
+   public:
+    int64_t count() const { return count_; }
+    void learn(int64_t taken, Clock::duration spent) {
+      if (taken == count_ && spent < std::chrono::microseconds(10)) count_ = std::min<int64_t>(count_ * 2, 64);
+      if (spent > std::chrono::microseconds(20)) count_ = std::max<int64_t>(count_ / 2, 1);
+    }
+
+   private:
+    int64_t count_ = 1;
+  };
+
   // What a thread keeps between tickets.
   struct Reader {
     uint64_t id;
