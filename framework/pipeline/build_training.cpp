@@ -104,8 +104,7 @@ std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& 
   if (parameters.empty())
     throw Error(ErrorKind::plugin, plan.model.place + ": " + model.component().describe() +
                                        " has nothing to train; expected one trainable parameter or more: declare them "
-                                       "in build, or unfreeze groups of "
-                                       "[[optimizer.group]]");
+                                       "in build, or unfreeze groups of [[optimizer.group]]");
   return parameters;
 }
 

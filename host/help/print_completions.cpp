@@ -58,6 +58,12 @@ std::string second_words(const std::string& first) {
   return join(words);
 }
 
+// What a first word is for; of one that several commands share, what they have in common.
+std::string purpose_of(const std::string& word) {
+  const Command* const command = find_command({word});
+  return command && command->name == word ? command->purpose : "look into checkpoints";
+}
+
 // A pattern of `case` for a command, whose two words stand with a blank between.
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
@@ -74,9 +80,9 @@ std::string print_bash() {
   text << "# Completions of Tenon's host for bash: source <(host completion bash)\n"
           "_tenon_host() {\n"
           "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}\n"
-          "  local values= options= place=2\n"
-          "  if [[ $command == -* || $COMP_CWORD -eq 1 ]]; then command=; place=1; fi\n"
-          "  if [[ $command == checkpoint ]]; then command=\"checkpoint ${COMP_WORDS[2]}\"; place=3; fi\n"
+          "  local values= options=\n"
+          "  if [[ $command == -* || $COMP_CWORD -eq 1 ]]; then command=; fi\n"
+          "  if [[ $command == checkpoint ]]; then command=\"checkpoint ${COMP_WORDS[2]}\"; fi\n"
           "  case $command in\n";
   for (const Command& command : commands()) {
     std::vector<std::string> names;
@@ -91,8 +97,7 @@ std::string print_bash() {
          << "      case $previous in\n"
          << cases.str();
     const std::string arguments = bash_values(values_of("", command.arguments));
-    if (!arguments.empty())
-      text << "        *) [[ $word == -* ]] || options=\"$options\" values=\"" << arguments << "\" ;;\n";
+    if (!arguments.empty()) text << "        *) [[ $word == -* ]] || values=\"" << arguments << "\" ;;\n";
     text << "      esac ;;\n";
   }
   text << "    'checkpoint '*) [[ $COMP_CWORD -eq 2 ]] && values=\" -W '" << second_words("checkpoint") << "'\" ;;\n"
@@ -136,10 +141,9 @@ std::string print_zsh() {
   text << "#compdef host\n# Completions of Tenon's host for zsh, as a file _host in $fpath.\n"
           "_tenon_host() {\n"
           "  local -a commands=(\n";
-  for (const Command& command : commands())
-    if (!command.name.empty() && command.name.find(' ') == command.name.npos)
-      text << "    '" << command.name << ":" << escape_for_zsh(command.purpose) << "'\n";
-  text << "    'checkpoint:look into checkpoints'\n  )\n"
+  for (const std::string& word : command_words())
+    text << "    '" << word << ":" << escape_for_zsh(purpose_of(word)) << "'\n";
+  text << "  )\n"
           "  local command=${words[2]} skipped=1\n"
           "  if [[ $command == -* || $CURRENT -eq 2 ]]; then command=; skipped=0; fi\n"
           "  if [[ $CURRENT -eq 2 && ${words[2]} != -* ]]; then _describe command commands; return; fi\n"
@@ -189,11 +193,9 @@ std::string print_fish() {
          "and return\n"
          "  test (count $argv) -gt 0; and test \"$words[1..(count $argv)]\" = \"$argv\"\n"
          "end\n";
-  for (const std::string& word : command_words()) {
-    const Command* const command = find_command({word});
-    text << "complete -c host -n __fish_use_subcommand -f -a " << word << " -d '"
-         << escape_for_fish(word == command->name ? command->purpose : "look into checkpoints") << "'\n";
-  }
+  for (const std::string& word : command_words())
+    text << "complete -c host -n __fish_use_subcommand -f -a " << word << " -d '" << escape_for_fish(purpose_of(word))
+         << "'\n";
   text << "complete -c host -n '__tenon_host_is checkpoint' -f -a '" << second_words("checkpoint") << "'\n";
   for (const Command& command : commands())
     for (const Option& option : options_of(command)) {

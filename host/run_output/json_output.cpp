@@ -57,7 +57,7 @@ class JsonOutput final : public RunOutput {
   void close(const pipeline::RunReport& report, const pipeline::Training& training,
              const RunRecorder& recorder) override {
     std::map<std::string, double> stages;
-    for (const pipeline::StageSeconds& stage : report.stages) stages[stage.name] += stage.seconds;
+    for (const pipeline::StageSeconds& stage : report.stages) stages[stage.name] = stage.seconds;
     print({{"event", "end"},
            {"status", report.end == pipeline::RunReport::End::finished ? "finished" : "stopped"},
            {"reason", report.reason},
