@@ -319,7 +319,7 @@ CommandLine parse_runs(int argc, const char* const* argv) {
 }
 
 CommandLine parse_report(int argc, const char* const* argv) {
-  const char* const expected = "host report RUN [RUN ...] [--output FILE]";
+  const char* const expected = "host report RUN [RUN ...] [--output FILE] [--png]";
   CommandLine line;
   line.action = CommandLine::Action::report;
   const int folders = count_words(2, argc, argv);
@@ -327,6 +327,10 @@ CommandLine parse_report(int argc, const char* const* argv) {
   line.runs.assign(argv + 2, argv + 2 + folders);
   const po::variables_map given = parse(argc - 1 - folders, argv + 1 + folders, make_report_options());
   if (given.count("output")) line.output = given["output"].as<std::string>();
+  line.png = given.count("png") > 0;
+  if (line.png && !line.output.empty())
+    refuse("report has --png and --output; PNG files are drawn into plots/ of a single run's folder",
+           "host report RUN --png");
   if (folders > 1 && line.output.empty()) refuse("report of several runs has no --output", expected);
   return line;
 }

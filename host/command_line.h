@@ -97,6 +97,7 @@ struct CommandLine {
   std::string shell;                                // of completion: "bash"
   std::string sort;                                 // of list_runs: a figure; empty: the newest first
   std::vector<std::filesystem::path> runs;          // of report: at least one
+  bool png = false;                                 // of report: the curves as PNG too
 };
 
 // Throws Error(configuration) saying what was found and what is expected.

@@ -235,8 +235,10 @@ po::options_description make_runs_options() {
 
 po::options_description make_report_options() {
   po::options_description options = empty_options();
-  options.add_options()("output", po::value<std::string>()->value_name("FILE"),
-                        "the page to write; report.html in the folder of a single run without it");
+  auto add = options.add_options();
+  add("output", po::value<std::string>()->value_name("FILE"),
+      "the page to write; report.html in the folder of a single run without it");
+  add("png", "the curves in plots/ as PNG too, drawn by rsvg-convert");
   return options;
 }
 

@@ -4,13 +4,15 @@
 #include <vector>
 
 #include "framework/artifacts/durable_file.h"
+#include "host/report/png_plots.h"
 #include "host/report/report_page.h"
 
 namespace tenon::host {
 
 int report(const CommandLine& line) {
+  if (line.png) require_png_converter("command line: --png");
   if (line.output.empty()) {
-    write_report(line.runs.front());
+    write_report(line.runs.front(), line.png);
     std::printf("%s\n", artifacts::RunFolder{line.runs.front()}.report_file().c_str());
     return 0;
   }

@@ -10,11 +10,14 @@
 #include "framework/callbacks/make_observers.h"
 #include "framework/config/print_run_plan.h"
 #include "framework/pipeline/model_tensors.h"
+#include "framework/pipeline/score_samples.h"
 #include "framework/pipeline/train.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/histogram_observer.h"
 #include "host/open_run.h"
 #include "host/ranks.h"
+#include "host/report/png_plots.h"
 #include "host/resume.h"
 #include "host/run_output/run_output.h"
 #include "host/run_recorder.h"
@@ -27,14 +30,12 @@ namespace tenon::host {
 
 namespace {
 
-// `shown`: who shows how the run goes, or null.
+// `observers`: those of this process alone, who come before the plan's.
 pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline::Recorder& recorder,
-                                         pipeline::Observer* shown, const std::optional<Resumption>& resumption,
-                                         const CommandLine& line) {
+                                         std::vector<pipeline::Observer*> observers,
+                                         const std::optional<Resumption>& resumption, const CommandLine& line) {
   const pipeline::ModelTensors tensors(training.model);
   const auto callbacks = callbacks::make_observers(training.callbacks, training.plan->callbacks, &tensors);
-  std::vector<pipeline::Observer*> observers;
-  if (shown) observers.push_back(shown);
   for (const auto& callback : callbacks) observers.push_back(callback.get());
   std::optional<TraceObserver> trace;
   if (line.first_traced_step > 0)
@@ -61,17 +62,46 @@ void finish_failed(RunRecorder& recorder, const std::string& reason, int exit_co
   }
 }
 
-void finish_checkpoint(distributed::ProcessGroup* group, RunRecorder& recorder) {
-  const auto finish = [&recorder] { recorder.finish_checkpoint(); };
-  group ? group->let_first_work(finish) : finish();
+// Nothing that the run is for depends on it. A run that a signal ends has no time for it.
+void add_samples(pipeline::Training& training, const pipeline::RunReport& report, RunRecorder& recorder) {
+  constexpr size_t kKept = 6;  // of the best and of the worst
+  const config::RunPlan& plan = *training.plan;
+  if (plan.log.samples == 0 || training.validation.empty() || report.signal != 0) return;
+  const bool has_best = plan.checkpoint.load_best_at_end && report.best;  // in the model, as load_best() left it
+  const optimization::WeightAverage::InPlace averaged(has_best ? nullptr : training.average.get());
+  plugins::RunPosition position;
+  position.step = report.state.step;
+  position.epoch = report.state.epoch;
+  position.seed = plan.run.seed;
+  try {
+    const pipeline::SampleScores scores =
+        pipeline::score_samples(training, *training.validation.front(), position, {plan.log.samples, kKept});
+    recorder.add_samples(scores, has_best ? report.best->step : report.state.step);
+  } catch (const std::exception& error) {
+    support::log_warning(std::string("the report has no samples: ") + error.what());
+  }
+}
+
+void finish_work(pipeline::Training& training, const pipeline::RunReport& report, RunRecorder& recorder) {
+  const auto finish = [&] {
+    recorder.finish_checkpoint();
+    add_samples(training, report, recorder);
+  };
+  training.group ? training.group->let_first_work(finish) : finish();
 }
 
 int train_and_record(pipeline::Training& training, RunRecorder& recorder, RunOutput& output,
                      const std::optional<Resumption>& resumption, const CommandLine& line) {
   output.open(training, recorder, resumption ? &*resumption : nullptr);
   try {
-    const pipeline::RunReport report = train_with_observers(training, recorder, output.observer(), resumption, line);
-    finish_checkpoint(training.group, recorder);
+    HistogramObserver histograms(
+        training.plan->log.histograms, training.model,
+        [&recorder](int64_t step, const auto& found) { recorder.add_histograms(step, found); });
+    std::vector<pipeline::Observer*> observers;
+    if (output.observer()) observers.push_back(output.observer());
+    if (training.plan->log.histograms.unit != config::Period::Unit::never) observers.push_back(&histograms);
+    const pipeline::RunReport report = train_with_observers(training, recorder, std::move(observers), resumption, line);
+    finish_work(training, report, recorder);
     const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
     const bool finished = report.end == pipeline::RunReport::End::finished;
     recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code,
@@ -102,8 +132,8 @@ void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
 // Of a rank that is not the first.
 int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption, const CommandLine& line) {
   SilentRecorder recorder(training.group->share("run folder", ""));
-  const pipeline::RunReport report = train_with_observers(training, recorder, nullptr, resumption, line);
-  training.group->let_first_work([] {});  // rank 0 writes its last checkpoint
+  const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, line);
+  training.group->let_first_work([] {});  // rank 0 writes its last checkpoint, and looks at samples
   return report.signal != 0 ? 128 + report.signal : 0;
 }
 
@@ -129,6 +159,7 @@ int run_plan(const CommandLine& line, RunOutput& output, const OpenedRun& opened
     if (is_first) output.say(describe_nothing_to_do(*resumption));
     return 0;
   }
+  if (is_first && plan.log.png_plots) require_png_converter("log.png_plots");
   catch_stop_signals();
   if (!is_first) return train_silently(training, resumption, line);
   RunRecorder recorder(opened.plan, training, opened.catalogue, opened.device.device, line.arguments,

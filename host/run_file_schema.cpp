@@ -72,7 +72,9 @@ Json describe(const AskedKey& key) {
       return {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
     case AskedKey::Form::tables: break;
   }
-  return {{"type", "array"}, {"items", describe({key.path, AskedKey::Form::table, {}, ""})}};
+  AskedKey item = key;
+  item.form = AskedKey::Form::table;
+  return {{"type", "array"}, {"items", describe(item)}};
 }
 
 // The schema of the table at "data.train" or "loss[]", within the whole one.

@@ -12,6 +12,7 @@
 #include "host/read_checkpoint.h"
 #include "host/read_history.h"
 #include "host/report/report_page.h"
+#include "host/report/saved_samples.h"
 
 namespace tenon::host {
 
@@ -77,6 +78,15 @@ void add_history(artifacts::TensorboardEvents& events, const std::vector<artifac
   }
 }
 
+void add_pictures(artifacts::TensorboardEvents& events, const std::string& group,
+                  const std::vector<SavedSample>& samples, int64_t step) {
+  const auto now = std::chrono::system_clock::now();
+  for (size_t i = 0; i < samples.size(); ++i)
+    for (const artifacts::DrawnPicture& picture : samples[i].drawn.pictures)
+      events.append(
+          artifacts::make_picture_event(now, step, group + std::to_string(i + 1) + "/" + picture.name, picture));
+}
+
 artifacts::TensorboardEvents begin_events(const artifacts::RunFolder& folder, const std::string& plan_text,
                                           artifacts::Moment now) {
   artifacts::TensorboardEvents events(folder.root, now);
@@ -121,6 +131,7 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
                         ? resume_events(folder_, plan_text_, *resumed_from, history_.lines(), losses_, record_.start)
                         : begin_events(folder_, plan_text_, record_.start));
   support::open_log_file(folder_.log_file());
+  has_png_plots_ = plan.log.png_plots;
   if (resumed_from) {
     record_.resumed_from = resumed_from->folder;
     artifacts::write_plan(folder_, plan);
@@ -156,6 +167,19 @@ pipeline::BestCheckpoint RunRecorder::read_best_checkpoint() {
   return host::read_best_checkpoint(folder_.root);
 }
 
+void RunRecorder::add_histograms(int64_t step, const std::vector<artifacts::NamedHistogram>& histograms) {
+  if (events_ && !histograms.empty())
+    events_->append(artifacts::make_histograms_event(std::chrono::system_clock::now(), step, histograms));
+}
+
+void RunRecorder::add_samples(const pipeline::SampleScores& scores, int64_t step) {
+  const SavedSamples samples = draw_scores(scores, step);
+  write_samples(samples, folder_.samples());
+  if (!events_) return;
+  add_pictures(*events_, samples.data + "/worst/", samples.worst, step);
+  add_pictures(*events_, samples.data + "/best/", samples.best, step);
+}
+
 void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
                          const pipeline::RunReport* report) {
   record_.status = status;
@@ -171,7 +195,7 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
   if (events_) events_->append(artifacts::make_outcome_event(*record_.end, status));
   // Nothing depends on it, and `host report` makes it again.
   try {
-    write_report(folder_.root);
+    write_report(folder_.root, has_png_plots_);
   } catch (const std::exception& error) {
     support::log_warning(std::string("no report: ") + error.what());
   }

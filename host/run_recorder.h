@@ -14,6 +14,7 @@
 #include "framework/artifacts/run_record.h"
 #include "framework/artifacts/tensorboard_events.h"
 #include "framework/pipeline/recorder.h"
+#include "framework/pipeline/score_samples.h"
 #include "framework/pipeline/train.h"
 #include "framework/pipeline/training.h"
 #include "framework/plugins/catalogue.h"
@@ -35,6 +36,11 @@ class RunRecorder final : public pipeline::Recorder {
   void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
                        const pipeline::SavedState& saved) override;
   pipeline::BestCheckpoint read_best_checkpoint() override;
+
+  // Into the events file, where there is one.
+  void add_histograms(int64_t step, const std::vector<artifacts::NamedHistogram>& histograms);
+  // The samples that the model does best and worst with the weights of a step: into samples/ and the events file.
+  void add_samples(const pipeline::SampleScores& scores, int64_t step);
 
   // How the run ended, into run.json; and what it took, where that is known.
   void finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
@@ -59,6 +65,7 @@ class RunRecorder final : public pipeline::Recorder {
   artifacts::History history_;
   std::optional<artifacts::TensorboardEvents> events_;
   std::vector<std::string> losses_;  // their names
+  bool has_png_plots_ = false;
   CheckpointWriter checkpoints_;
 };
 

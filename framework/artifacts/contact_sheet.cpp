@@ -1,216 +1,36 @@
 #include "framework/artifacts/contact_sheet.h"
 
-#include <openssl/evp.h>
-#include <tenon/abi.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstring>
 #include <limits>
-#include <map>
-#include <optional>
-#include <span>
 #include <sstream>
 
-#include "framework/artifacts/encode_png.h"
+#include "framework/artifacts/base64.h"
+#include "framework/artifacts/draw_samples.h"
 #include "framework/artifacts/escape_html.h"
 
 namespace tenon::artifacts {
 
 namespace {
 
-struct Picture {
-  int64_t height;
-  int64_t width;
-  int64_t channels;             // 1 (grey) or 3 (red, green, blue)
-  std::vector<uint8_t> pixels;  // height * width * channels, from the top
-};
-
-constexpr size_t kMostValues = 24;  // of a field that is written out
-
-struct Range {
-  double smallest = std::numeric_limits<double>::infinity();
-  double largest = -std::numeric_limits<double>::infinity();
-};
-using Ranges = std::map<std::string, Range>;  // of the fields that are drawn by scaling
-
-template <class T>
-double read_as(const std::byte* data, uint64_t index) {
-  T value;
-  std::memcpy(&value, data + index * sizeof(T), sizeof(T));
-  return static_cast<double>(value);
+void write_picture(std::ostream& page, const DrawnPicture& picture) {
+  const std::string name = escape_html(picture.name);
+  page << "<img alt=\"" << name << "\" title=\"" << name << "\" width=\"" << picture.width * choose_enlargement(picture)
+       << "\" src=\"data:image/png;base64," << to_base64(picture.png) << "\">";
 }
 
-using ReadValue = double (*)(const std::byte* data, uint64_t index);
-
-// Null for types whose values C++20 has no type for.
-ReadValue find_reader(int32_t dtype) {
-  switch (dtype) {
-    case TENON_FLOAT64: return read_as<double>;
-    case TENON_FLOAT32: return read_as<float>;
-    case TENON_INT64: return read_as<int64_t>;
-    case TENON_INT32: return read_as<int32_t>;
-    case TENON_INT16: return read_as<int16_t>;
-    case TENON_INT8: return read_as<int8_t>;
-    case TENON_UINT8: return read_as<uint8_t>;
-    case TENON_BOOL: return read_as<uint8_t>;
-    default: return nullptr;
-  }
-}
-
-bool is_floating(int32_t dtype) { return dtype == TENON_FLOAT32 || dtype == TENON_FLOAT64; }
-
-uint64_t count_values(const TensorView& field) {
-  uint64_t count = 1;
-  for (const int64_t extent : field.shape) count *= static_cast<uint64_t>(extent);
-  return count;
-}
-
-bool has_colours(int64_t channels) { return channels == 1 || channels == 3; }
-
-bool is_byte_image(const TensorView& field) {
-  return field.dtype == TENON_UINT8 && field.shape.size() == 3 && has_colours(field.shape[2]) &&
-         count_values(field) > 0;
-}
-
-bool is_float_image(const TensorView& field) {
-  return is_floating(field.dtype) && field.shape.size() == 3 && has_colours(field.shape[0]) && count_values(field) > 0;
-}
-
-Ranges find_ranges(const std::vector<SheetSample>& samples) {
-  Ranges ranges;
-  for (const SheetSample& sample : samples) {
-    for (const TensorView& field : sample.fields) {
-      if (!is_float_image(field)) continue;
-      Range& range = ranges[field.name];
-      const ReadValue read = find_reader(field.dtype);
-      for (uint64_t i = 0, count = count_values(field); i < count; ++i) {
-        const double value = read(field.data, i);
-        if (!std::isfinite(value)) continue;
-        range.smallest = std::min(range.smallest, value);
-        range.largest = std::max(range.largest, value);
-      }
-    }
-  }
-  return ranges;
-}
-
-Picture draw_bytes(const TensorView& field) {
-  Picture picture{field.shape[0], field.shape[1], field.shape[2], std::vector<uint8_t>(count_values(field))};
-  std::memcpy(picture.pixels.data(), field.data, picture.pixels.size());
-  return picture;
-}
-
-// From planes to pixels. What is not finite is black.
-Picture draw_floats(const TensorView& field, const Range& range) {
-  const int64_t channels = field.shape[0];
-  Picture picture{field.shape[1], field.shape[2], channels, std::vector<uint8_t>(count_values(field))};
-  const ReadValue read = find_reader(field.dtype);
-  const uint64_t plane = static_cast<uint64_t>(picture.height * picture.width);
-  const double scale = range.largest > range.smallest ? 255 / (range.largest - range.smallest) : 0;
-  for (uint64_t i = 0; i < plane; ++i) {
-    for (uint64_t c = 0; c < static_cast<uint64_t>(channels); ++c) {
-      const double value = read(field.data, c * plane + i);
-      const double level = std::isfinite(value) ? (value - range.smallest) * scale : 0;
-      picture.pixels[i * static_cast<uint64_t>(channels) + c] = static_cast<uint8_t>(std::lround(level));
-    }
-  }
-  return picture;
-}
-
-std::optional<Picture> draw(const TensorView& field, const Ranges& ranges) {
-  if (is_byte_image(field)) return draw_bytes(field);
-  if (is_float_image(field)) return draw_floats(field, ranges.at(field.name));
-  return std::nullopt;
-}
-
-bool is_mask_of(const TensorView& field, const Picture& picture) {
-  return find_reader(field.dtype) && !is_floating(field.dtype) && field.shape.size() == 2 &&
-         field.shape[0] == picture.height && field.shape[1] == picture.width;
-}
-
-// Far apart for neighbouring numbers: hues by the golden ratio.
-std::array<double, 3> colour_of(double number) {
-  const double hue = std::fmod(number * 0.618033988749895, 1.0) * 6;
-  const auto ramp = [&](double shift) {
-    const double k = std::fmod(hue + shift, 6.0);
-    return 255 * (1 - std::clamp(std::min(k, 4 - k), 0.0, 1.0));
-  };
-  return {ramp(5), ramp(3), ramp(1)};
-}
-
-Picture draw_mask(const Picture& picture, const TensorView& mask) {
-  Picture drawn{picture.height, picture.width, 3, {}};
-  drawn.pixels.resize(static_cast<size_t>(picture.height * picture.width * 3));
-  const ReadValue read = find_reader(mask.dtype);
-  for (size_t i = 0; i < drawn.pixels.size() / 3; ++i) {
-    const double number = read(mask.data, i);
-    const bool is_ignored = number < 0 || number > 254;
-    const std::array<double, 3> colour = is_ignored ? std::array<double, 3>{255, 255, 255} : colour_of(number);
-    for (size_t c = 0; c < 3; ++c) {
-      const double level = picture.channels == 3 ? picture.pixels[3 * i + c] : picture.pixels[i];
-      const double share = number == 0 ? 0 : is_ignored ? 1 : 0.5;
-      drawn.pixels[3 * i + c] = static_cast<uint8_t>(std::lround(level * (1 - share) + colour[c] * share));
-    }
-  }
-  return drawn;
-}
-
-std::string to_base64(const std::vector<std::byte>& bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // with the terminator that OpenSSL writes
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), reinterpret_cast<const unsigned char*>(bytes.data()),
-                  static_cast<int>(bytes.size()));
-  text.pop_back();
-  return text;
-}
-
-void write_picture(std::ostream& page, const Picture& picture, const std::string& name) {
-  // Small images are enlarged by whole numbers, so that their pixels can be told apart.
-  const int64_t enlarged = std::max<int64_t>(1, 128 / std::max(picture.width, picture.height));
-  std::vector<std::byte> file;
-  encode_png(std::as_bytes(std::span(picture.pixels)), picture.height, picture.width, picture.channels, file);
-  page << "<img alt=\"" << escape_html(name) << "\" title=\"" << escape_html(name) << "\" width=\""
-       << picture.width * enlarged << "\" src=\"data:image/png;base64," << to_base64(file) << "\">";
-}
-
-void write_values(std::ostream& text, const TensorView& field) {
-  const ReadValue read = find_reader(field.dtype);
-  const uint64_t count = count_values(field);
-  if (!read) {
-    text << count << " values";
-    return;
-  }
-  for (uint64_t i = 0; i < std::min<uint64_t>(count, kMostValues); ++i) text << (i ? " " : "") << read(field.data, i);
-  if (count > kMostValues) text << " ... (" << count << " values)";
-}
-
-void write_sample(std::ostream& page, const SheetSample& sample, const Ranges& ranges) {
+void write_sample(std::ostream& page, const std::string& caption, const DrawnSample& sample) {
   page << "<figure>";
-  std::optional<Picture> first;
-  std::ostringstream text;
-  for (const TensorView& field : sample.fields) {
-    if (const std::optional<Picture> picture = draw(field, ranges)) {
-      write_picture(page, *picture, field.name);
-      if (!first) first = picture;
-    }
-  }
-  for (const TensorView& field : sample.fields) {
-    if (is_byte_image(field) || is_float_image(field)) continue;
-    if (first && is_mask_of(field, *first)) {
-      write_picture(page, draw_mask(*first, field), field.name);
-      continue;
-    }
-    text << "<br>" << escape_html(field.name) << ": ";
-    write_values(text, field);
-  }
-  page << "<figcaption>" << escape_html(sample.caption) << text.str() << "</figcaption></figure>\n";
+  for (const DrawnPicture& picture : sample.pictures) write_picture(page, picture);
+  page << "<figcaption>" << escape_html(caption);
+  for (const auto& [name, values] : sample.values) page << "<br>" << escape_html(name) << ": " << values;
+  page << "</figcaption></figure>\n";
 }
 
 }  // namespace
 
 std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples) {
-  const Ranges ranges = find_ranges(samples);
+  std::vector<SampleFields> fields;
+  for (const SheetSample& sample : samples) fields.push_back(sample.fields);
+  const DrawnSamples drawn = draw_samples(fields, std::numeric_limits<int64_t>::max());
   std::ostringstream page;
   page << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" << escape_html(title)
        << "</title>\n<style>\nbody { font: 14px sans-serif; margin: 1em; background: #fff; color: #222 }\n"
@@ -219,11 +39,11 @@ std::string make_contact_sheet(const std::string& title, const std::vector<Sheet
           "figcaption { max-width: 24em; overflow-wrap: anywhere }\n"
           "img { image-rendering: pixelated; margin-right: 4px; max-width: 100% }\n</style></head>\n<body><h1>"
        << escape_html(title) << "</h1>\n";
-  for (const auto& [name, range] : ranges)
+  for (const auto& [name, range] : drawn.ranges)
     page << "<p>" << escape_html(name) << ": black is " << range.smallest << ", white is " << range.largest
          << ".</p>\n";
   page << "<main>\n";
-  for (const SheetSample& sample : samples) write_sample(page, sample, ranges);
+  for (size_t i = 0; i < samples.size(); ++i) write_sample(page, samples[i].caption, drawn.samples[i]);
   page << "</main></body></html>\n";
   return page.str();
 }

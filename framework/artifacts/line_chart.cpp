@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 #include "framework/artifacts/escape_html.h"
 #include "framework/artifacts/figures.h"
@@ -244,6 +245,64 @@ std::string draw_best(const ChartSeries& series, const Picture& picture, const s
          print_short_number(best.y) + "</text>\n";
 }
 
+// Okabe and Ito's colours, for dark paper lighter ones of the same hues.
+constexpr const char* kLight[kChartColours] = {"#0067a8", "#c44900", "#00805c", "#b0578d",
+                                               "#9a6b00", "#2f8fc4", "#5b5b5b", "#7048b8"};
+constexpr const char* kDark[kChartColours] = {"#5cb3f0", "#ff9248", "#3ccf9f", "#e59cc6",
+                                              "#e8c04a", "#8fd3ff", "#b5b5b5", "#b79cf5"};
+using Colours = std::vector<std::pair<std::string, std::string>>;  // a name of the style sheet, and what it stands for
+
+Colours list_colours(Colours colours, const char* const (&lines)[kChartColours]) {
+  for (size_t i = 0; i < kChartColours; ++i) colours.emplace_back("c" + std::to_string(i), lines[i]);
+  return colours;
+}
+
+Colours light_colours() {
+  return list_colours({{"paper", "#fff"}, {"ink", "#1d2127"}, {"faint", "#5c6570"}, {"rule", "#dfe3e8"}}, kLight);
+}
+
+Colours dark_colours() {
+  return list_colours({{"paper", "#15181c"}, {"ink", "#e6e9ed"}, {"faint", "#9aa4b0"}, {"rule", "#2c323a"}}, kDark);
+}
+
+std::string define(const Colours& colours) {
+  std::string text;
+  for (const auto& [name, colour] : colours) text += "--" + name + ":" + colour + ";";
+  return text;
+}
+
+std::string define_colours() {
+  return ":root{color-scheme:light dark;" + define(light_colours()) + "}\n@media(prefers-color-scheme:dark){:root{" +
+         define(dark_colours()) + "}}\n";
+}
+
+std::string rules() {
+  std::string text =
+      ".chart{font:12px system-ui,sans-serif}.chart .paper{fill:var(--paper)}.chart .heading{fill:var(--ink);"
+      "font-size:14px;font-weight:600}.chart .grid{stroke:var(--rule);stroke-width:1}.chart .axis{stroke:var(--faint);"
+      "stroke-width:1}.chart .tick{fill:var(--faint)}.chart .line{fill:none;stroke-width:1.6;stroke-linejoin:round;"
+      "stroke-linecap:round}.chart .dashed{stroke-dasharray:5 4}.chart .faint{stroke-width:1.2;opacity:.5}.chart "
+      ".ring{fill:none;stroke-width:1.6}.chart "
+      ".value{font-weight:600;paint-order:stroke;stroke:var(--paper);stroke-width:3px}\n";
+  for (size_t i = 0; i < kChartColours; ++i) {
+    const std::string number = std::to_string(i);
+    text += ".chart .line.c" + number + ",.chart .ring.c" + number + "{stroke:var(--c" + number + ")}.chart .dot.c" +
+            number + ",.chart .value.c" + number + "{fill:var(--c" + number + ")}\n";
+  }
+  return text;
+}
+
+// For programs that show a file and know no variables: they take the rules with the light colours, and drop the others.
+std::string light_rules() {
+  std::string text = rules();
+  for (const auto& [name, colour] : light_colours()) {
+    const std::string variable = "var(--" + name + ")";
+    for (size_t at = text.find(variable); at != text.npos; at = text.find(variable, at + colour.size()))
+      text.replace(at, variable.size(), colour);
+  }
+  return text;
+}
+
 std::string draw_inside(const Chart& chart) {
   const Picture picture(chart);
   std::string text = picture.draw_axes(chart.x_label);
@@ -288,7 +347,7 @@ std::string draw_chart_file(const Chart& chart) {
   const double above = kTitle + kRow * static_cast<double>(chart.series.size());
   std::string text = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 " + print_number(kWidth) +
                      " " + print_number(kHeight + above) + "\" role=\"img\">\n<title>" + escape_html(chart.title) +
-                     "</title>\n<style>" + chart_style() +
+                     "</title>\n<style>" + light_rules() + chart_style() +
                      "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" +
                      "<text class=\"heading\" x=\"12\" y=\"20\">" + escape_html(chart.title) +
                      (is_logarithmic(chart) ? " (logarithmic)" : "") + "</text>\n";
@@ -303,36 +362,7 @@ std::string draw_chart_file(const Chart& chart) {
   return text + "<g transform=\"translate(0 " + print_number(above) + ")\">\n" + draw_inside(chart) + "</g>\n</svg>\n";
 }
 
-// Okabe and Ito's colours, for dark paper lighter ones of the same hues.
-std::string chart_style() {
-  constexpr const char* kLight[kChartColours] = {"#0067a8", "#c44900", "#00805c", "#b0578d",
-                                                 "#9a6b00", "#2f8fc4", "#5b5b5b", "#7048b8"};
-  constexpr const char* kDark[kChartColours] = {"#5cb3f0", "#ff9248", "#3ccf9f", "#e59cc6",
-                                                "#e8c04a", "#8fd3ff", "#b5b5b5", "#b79cf5"};
-  const auto colours = [](const char* const(&of)[kChartColours]) {
-    std::string text;
-    for (size_t i = 0; i < kChartColours; ++i) text += "--c" + std::to_string(i) + ":" + of[i] + ";";
-    return text;
-  };
-  std::string style = ":root{color-scheme:light dark;--paper:#fff;--ink:#1d2127;--faint:#5c6570;--rule:#dfe3e8;" +
-                      colours(kLight) +
-                      "}\n@media(prefers-color-scheme:dark){:root{--paper:#15181c;--ink:#e6e9ed;--faint:#9aa4b0;"
-                      "--rule:#2c323a;" +
-                      colours(kDark) + "}}\n";
-  style +=
-      ".chart{font:12px system-ui,sans-serif}.chart .paper{fill:var(--paper)}.chart .heading{fill:var(--ink);"
-      "font-size:14px;font-weight:600}.chart .grid{stroke:var(--rule);stroke-width:1}.chart .axis{stroke:var(--faint);"
-      "stroke-width:1}.chart .tick{fill:var(--faint)}.chart .line{fill:none;stroke-width:1.6;stroke-linejoin:round;"
-      "stroke-linecap:round}.chart .dashed{stroke-dasharray:5 4}.chart .faint{stroke-width:1.2;opacity:.5}.chart "
-      ".ring{fill:none;stroke-width:1.6}.chart "
-      ".value{font-weight:600;paint-order:stroke;stroke:var(--paper);stroke-width:3px}\n";
-  for (size_t i = 0; i < kChartColours; ++i) {
-    const std::string number = std::to_string(i);
-    style += ".chart .line.c" + number + ",.chart .ring.c" + number + "{stroke:var(--c" + number + ")}.chart .dot.c" +
-             number + ",.chart .value.c" + number + "{fill:var(--c" + number + ")}\n";
-  }
-  return style;
-}
+std::string chart_style() { return define_colours() + rules(); }
 
 std::string print_short_number(double number) {
   if (!std::isfinite(number)) return print_number(number);

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,12 @@ class ProtobufMessage {
     key(field, WireType::fixed64);
     fixed(std::bit_cast<uint64_t>(value));
     return *this;
+  }
+  // repeated double, packed.
+  ProtobufMessage& reals64(uint32_t field, std::span<const double> values) {
+    ProtobufMessage packed;
+    for (const double value : values) packed.fixed(std::bit_cast<uint64_t>(value));
+    return text(field, packed.bytes_);
   }
   ProtobufMessage& real32(uint32_t field, float value) {  // float
     key(field, WireType::fixed32);

@@ -18,6 +18,7 @@ struct RunFolder {
   std::filesystem::path log_file() const { return root / "log.txt"; }
   std::filesystem::path history_jsonl() const { return root / "history.jsonl"; }
   std::filesystem::path history_csv() const { return root / "history.csv"; }
+  std::filesystem::path samples() const { return root / "samples"; }
   std::filesystem::path plots() const { return root / "plots"; }
   std::filesystem::path report_file() const { return root / "report.html"; }
   std::filesystem::path checkpoints() const { return root / "checkpoints"; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <numeric>
 #include <system_error>
 #include <utility>
 
@@ -34,10 +35,17 @@ namespace source_metadata {
 constexpr uint32_t kWriter = 1;
 }
 namespace summary {
-constexpr uint32_t kValue = 1, kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9;
+constexpr uint32_t kValue = 1, kTag = 1, kSimpleValue = 2, kImage = 4, kHistogram = 5, kTensor = 8, kMetadata = 9;
 constexpr uint32_t kPluginData = 1, kDataClass = 4, kPluginName = 1, kContent = 2;
 constexpr uint64_t kTensorClass = 2;
 }  // namespace summary
+namespace image {
+constexpr uint32_t kHeight = 1, kWidth = 2, kColourSpace = 3, kPng = 4;
+constexpr uint64_t kRgb = 3;
+}  // namespace image
+namespace histogram {
+constexpr uint32_t kSmallest = 1, kLargest = 2, kNumber = 3, kSum = 4, kSumOfSquares = 5, kLimits = 6, kCounts = 7;
+}
 namespace tensor {
 constexpr uint32_t kDtype = 1, kShape = 2, kStringValue = 8, kDim = 2, kSize = 1;
 constexpr uint64_t kFloat = 1, kString = 7;
@@ -193,6 +201,33 @@ ProtobufMessage make_scalars_event(Moment at, int64_t step, const Figures& figur
     all.message(summary::kValue, value);
   }
   return make_event(at, step).message(event::kSummary, all);
+}
+
+ProtobufMessage make_histograms_event(Moment at, int64_t step, const std::vector<NamedHistogram>& histograms) {
+  ProtobufMessage all;
+  for (const auto& [name, one] : histograms) {
+    ProtobufMessage spread, value;
+    spread.real64(histogram::kSmallest, one.smallest)
+        .real64(histogram::kLargest, one.largest)
+        .real64(histogram::kNumber, std::accumulate(one.counts.begin(), one.counts.end(), 0.0))
+        .real64(histogram::kSum, one.sum)
+        .real64(histogram::kSumOfSquares, one.sum_of_squares)
+        .reals64(histogram::kLimits, one.limits)
+        .reals64(histogram::kCounts, one.counts);
+    value.text(summary::kTag, make_utf8(name)).message(summary::kHistogram, spread);
+    all.message(summary::kValue, value);
+  }
+  return make_event(at, step).message(event::kSummary, all);
+}
+
+ProtobufMessage make_picture_event(Moment at, int64_t step, std::string_view tag, const DrawnPicture& picture) {
+  ProtobufMessage drawn, value, all;
+  drawn.integer(image::kHeight, static_cast<uint64_t>(picture.height))
+      .integer(image::kWidth, static_cast<uint64_t>(picture.width))
+      .integer(image::kColourSpace, image::kRgb)
+      .text(image::kPng, {reinterpret_cast<const char*>(picture.png.data()), picture.png.size()});
+  value.text(summary::kTag, make_utf8(tag)).message(summary::kImage, drawn);
+  return make_event(at, step).message(event::kSummary, all.message(summary::kValue, value));
 }
 
 TensorboardEvents::TensorboardEvents(const fs::path& folder, Moment now)

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "framework/artifacts/draw_samples.h"
+#include "framework/artifacts/histogram.h"
 #include "framework/artifacts/history.h"
 #include "framework/artifacts/hyperparameters.h"
 #include "framework/artifacts/protobuf_message.h"
@@ -30,6 +32,10 @@ ProtobufMessage make_text_event(Moment at, int64_t step, std::string_view tag, s
 // Of the HPARAMS page: what the run is with, and when it began; and how it ended.
 ProtobufMessage make_hyperparameters_event(Moment at, const Hyperparameters& values);
 ProtobufMessage make_outcome_event(Moment at, RunStatus status);
+// How values are spread, each under its name.
+ProtobufMessage make_histograms_event(Moment at, int64_t step, const std::vector<NamedHistogram>& histograms);
+// A picture under its tag.
+ProtobufMessage make_picture_event(Moment at, int64_t step, std::string_view tag, const DrawnPicture& picture);
 // All figures of a line in one event, under their names, as float.
 ProtobufMessage make_scalars_event(Moment at, int64_t step, const Figures& figures);
 

@@ -242,6 +242,9 @@ void read_checkpoint(TableReader table, CheckpointConfig& checkpoint) {
 void read_log(TableReader table, LogConfig& log) {
   table.read("every", log.every);
   table.read("tensorboard", log.tensorboard);
+  table.read("histograms", log.histograms);
+  table.read("samples", log.samples, "[0, inf)");
+  table.read("png_plots", log.png_plots);
   table.reject_unknown_keys();
 }
 

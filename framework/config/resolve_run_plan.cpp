@@ -279,8 +279,19 @@ std::vector<std::filesystem::path> resolve_all_plugin_paths(const RunConfig& con
   return all;
 }
 
-LogSection resolve_log(const LogConfig& config) {
-  return {config.every.value_or({Period::Unit::steps, 50}), config.tensorboard.value_or(true)};
+LogSection resolve_log(const LogConfig& config, Mistakes& mistakes) {
+  LogSection log;
+  log.every = config.every.value_or({Period::Unit::steps, 50});
+  log.tensorboard = config.tensorboard.value_or(true);
+  log.histograms = config.histograms.value_or({});
+  log.samples = config.samples.value_or(log.samples);
+  log.png_plots = config.png_plots.value_or(false);
+  if (log.histograms.unit != Period::Unit::never && !log.tensorboard)
+    mistakes.add(config.histograms.place,
+                 "log.histograms is \"" + to_string(log.histograms) +
+                     "\", but there is no events file to write them to; expected log.tensorboard = true, or no "
+                     "log.histograms");
+  return log;
 }
 
 }  // namespace
@@ -317,7 +328,7 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   plan.schedule = resolve_schedule(resolving, plan.optimizer);
   plan.validation = resolve_validation(config, mistakes);
   plan.checkpoint = resolve_checkpoint(config.checkpoint, plan, mistakes);
-  plan.log = resolve_log(config.log);
+  plan.log = resolve_log(config.log, mistakes);
   plan.distributed = resolve_distributed(config.distributed, mistakes);
   mistakes.throw_if_any();
   return plan;

@@ -149,6 +149,9 @@ struct CheckpointConfig {
 struct LogConfig {
   Setting<Period> every;
   Setting<bool> tensorboard;
+  Setting<Period> histograms;
+  Setting<int64_t> samples;
+  Setting<bool> png_plots;
 };
 
 struct DistributedConfig {

@@ -224,6 +224,9 @@ struct CheckpointSection {
 struct LogSection {
   Period every;             // default: "50 steps"; a line is always written at an epoch's end
   bool tensorboard = true;  // the figures also go into an events file
+  Period histograms = {};   // of weights and gradients, into the events file
+  int64_t samples = 512;    // of the first validation, that are looked at for the report; 0: none
+  bool png_plots = false;   // the curves also as PNG
 };
 
 struct RunPlan {

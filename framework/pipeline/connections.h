@@ -42,6 +42,8 @@ class Wiring {
   // 5". Reads the elements of integers.
   std::string describe(const Flow& flow) const;
 
+  const std::vector<Source>& sources() const { return sources_; }
+
  private:
   void check(const std::vector<at::Tensor>& inputs) const;
 

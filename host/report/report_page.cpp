@@ -4,18 +4,22 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "framework/artifacts/durable_file.h"
-#include "framework/artifacts/escape_html.h"
 #include "framework/artifacts/hyperparameters.h"
 #include "framework/artifacts/line_chart.h"
 #include "framework/callbacks/progress.h"
+#include "host/report/file_name.h"
 #include "host/report/findings.h"
+#include "host/report/html_elements.h"
+#include "host/report/png_plots.h"
 #include "host/report/report_style.h"
 #include "host/report/run_again.h"
 #include "host/report/run_charts.h"
+#include "host/report/samples_section.h"
 #include "host/text_table.h"
 
 namespace tenon::host {
@@ -30,18 +34,6 @@ using artifacts::print_short_number;
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostCharts = 60;  // on a page; history.csv has all figures
-
-std::string element(const std::string& name, const std::string& attributes, const std::string& content) {
-  return "<" + name + (attributes.empty() ? "" : " " + attributes) + ">" + content + "</" + name + ">";
-}
-
-std::string text_element(const std::string& name, const std::string& attributes, const std::string& text) {
-  return element(name, attributes, escape_html(text));
-}
-
-std::string section(const std::string& heading, const std::string& content) {
-  return element("section", "", "\n" + text_element("h2", "", heading) + "\n" + content) + "\n";
-}
 
 // Terms with what they are; those that nothing is known of are left out.
 std::string print_facts(const std::vector<std::pair<std::string, std::string>>& terms) {
@@ -96,9 +88,11 @@ std::string print_heading(const ReadRun& run) {
                       {"device", run.text("device")}});
 }
 
-std::string print_findings(const ReadRun& run) {
+std::string print_findings(const ReadRun& run, const std::optional<SavedSamples>& samples) {
+  std::vector<Finding> findings = find_findings(run);
+  if (const auto mistakes = samples ? find_mistakes(*samples) : std::nullopt) findings.push_back(*mistakes);
   std::string text;
-  for (const Finding& finding : find_findings(run)) {
+  for (const Finding& finding : findings) {
     const char* const mood = finding.mood == Finding::Mood::good  ? "good"
                              : finding.mood == Finding::Mood::bad ? "bad"
                                                                   : "neutral";
@@ -222,7 +216,9 @@ std::string print_run_again(const ReadRun& run) {
 }
 
 std::string print_one(const ReadRun& run) {
-  return print_heading(run) + print_findings(run) + print_charts({run}) + print_stages(run) + print_run_again(run) +
+  const std::optional<SavedSamples> samples = read_samples(run.folder().samples());
+  return print_heading(run) + print_findings(run, samples) + print_charts({run}) +
+         (samples ? print_samples_section(*samples) : "") + print_stages(run) + print_run_again(run) +
          section("Configuration", print_preformatted(run.plan())) + print_model(run) + print_environment(run);
 }
 
@@ -307,14 +303,15 @@ std::string make_report_page(const std::vector<ReadRun>& runs) {
          "</main>\n</body>\n</html>\n";
 }
 
-void write_report(const std::filesystem::path& folder) {
+void write_report(const std::filesystem::path& folder, bool has_png_plots) {
   constexpr auto kKind = support::ErrorKind::internal;
   const ReadRun run(folder);
   const std::filesystem::path plots = run.folder().plots();
   std::filesystem::remove_all(plots);
   std::filesystem::create_directory(plots);
   for (const Chart& chart : make_charts({run}))
-    std::ofstream(plots / (name_chart_file(chart) + ".svg"), std::ios::binary) << draw_chart_file(chart);
+    std::ofstream(plots / (make_file_name(chart.title) + ".svg"), std::ios::binary) << draw_chart_file(chart);
+  if (has_png_plots) write_png_plots(plots);
   artifacts::write_file_durably(run.folder().report_file(), make_report_page({run}), kKind);
 }
 

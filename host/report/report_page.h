@@ -12,8 +12,9 @@ namespace tenon::host {
 // narrow screens. REQUIRES: at least one run.
 std::string make_report_page(const std::vector<ReadRun>& runs);
 
-// Writes the page of a run whose files are all there, as report.html into its folder, and its curves into plots/.
+// Writes the page of a run whose files are all there, as report.html into its folder, and its curves into plots/, also
+// as PNG where that is asked for.
 // Throws Error as reading the run and writing files do.
-void write_report(const std::filesystem::path& run);
+void write_report(const std::filesystem::path& run, bool has_png_plots);
 
 }  // namespace tenon::host

@@ -36,6 +36,13 @@ td.number,th.number{text-align:right}
 .wide{overflow-x:auto}
 pre{margin:0;overflow-x:auto;font:13px/1.5 ui-monospace,monospace;
 background:var(--sheet);padding:.9rem 1rem;border-radius:4px}
+section h3{margin:1.5rem 0 .5rem}
+.charts h3{margin:0}
+.chart.confusion .frame{fill:none;stroke:var(--rule)}.chart.confusion .count{fill:var(--ink)}
+.samples{display:flex;flex-wrap:wrap;gap:1rem 1.25rem}
+.samples figure{min-width:8rem;max-width:100%}
+.samples figcaption{width:0;min-width:100%;font-size:.85rem;line-height:1.35;overflow-wrap:anywhere;margin-top:.25rem}
+.samples img{image-rendering:pixelated;max-width:100%;height:auto;margin-right:4px}
 .chart.bar{height:.9rem;margin:.25rem 0 .75rem}
 details{margin:.5rem 0}
 summary{cursor:pointer}

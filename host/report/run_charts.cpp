@@ -1,7 +1,6 @@
 #include "host/report/run_charts.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <utility>
 
@@ -121,13 +120,6 @@ std::vector<Chart> make_charts(const std::vector<ReadRun>& runs) {
   std::vector<Chart> charts;
   for (Group& group : groups) charts.push_back(std::move(group.chart));
   return charts;
-}
-
-std::string name_chart_file(const Chart& chart) {
-  std::string name;
-  for (const char letter : chart.title)
-    name += std::isalnum(static_cast<unsigned char>(letter)) || letter == '-' || letter == '.' ? letter : '_';
-  return name;
 }
 
 }  // namespace tenon::host

@@ -14,7 +14,4 @@ namespace tenon::host {
 // number of their run: "2, validation".
 std::vector<artifacts::Chart> make_charts(const std::vector<ReadRun>& runs);
 
-// The title as the name of a file: letters, digits, dots, hyphens and underscores.
-std::string name_chart_file(const artifacts::Chart& chart);
-
 }  // namespace tenon::host

@@ -76,9 +76,9 @@ std::string describe_difference(const TensorView& a, const TensorView& b) {
          " ulps)";
 }
 
-class Comparison {
+class PairComparison {
  public:
-  Comparison(const fs::path& run, const fs::path& other) : run_{run}, other_{other} {}
+  PairComparison(const fs::path& run, const fs::path& other) : run_{run}, other_{other} {}
 
   RunComparison compare() {
     compare_histories();
@@ -181,6 +181,6 @@ class Comparison {
 
 }  // namespace
 
-RunComparison compare_runs(const fs::path& run, const fs::path& other) { return Comparison(run, other).compare(); }
+RunComparison compare_runs(const fs::path& run, const fs::path& other) { return PairComparison(run, other).compare(); }
 
 }  // namespace tenon::host

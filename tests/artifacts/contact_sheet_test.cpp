@@ -2,31 +2,20 @@
 
 #include <doctest/doctest.h>
 #include <openssl/evp.h>
-#include <png.h>
 #include <tenon/abi.h>
 
 #include <cstring>
 #include <span>
 
 #include "framework/artifacts/encode_png.h"
+#include "tests/artifacts/drawn_fields.h"
 
 using namespace tenon::artifacts;
 
 namespace {
 
-// The pixels of a PNG file.
-std::vector<uint8_t> decode_png(const std::vector<uint8_t>& file, int64_t channels) {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  REQUIRE(png_image_begin_read_from_memory(&image, file.data(), file.size()));
-  image.format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
-  std::vector<uint8_t> pixels(PNG_IMAGE_SIZE(image));
-  REQUIRE(png_image_finish_read(&image, nullptr, pixels.data(), 0, nullptr));
-  return pixels;
-}
-
 // The page's images, by their number.
-std::vector<uint8_t> find_image(const std::string& page, size_t number) {
+std::vector<std::byte> find_image(const std::string& page, size_t number) {
   const std::string mark = "base64,";
   size_t begin = 0;
   for (size_t i = 0; i <= number; ++i) {
@@ -35,9 +24,9 @@ std::vector<uint8_t> find_image(const std::string& page, size_t number) {
     begin += mark.size();
   }
   const std::string text = page.substr(begin, page.find('"', begin) - begin);
-  std::vector<uint8_t> bytes(text.size());
-  REQUIRE(EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(text.data()),
-                          static_cast<int>(text.size())) > 0);
+  std::vector<std::byte> bytes(text.size());
+  REQUIRE(EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                          reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size())) > 0);
   return bytes;
 }
 
@@ -45,11 +34,6 @@ size_t count(const std::string& text, const std::string& part) {
   size_t found = 0;
   for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
   return found;
-}
-
-template <class T>
-TensorView view(const std::string& name, int32_t dtype, std::vector<int64_t> shape, const std::vector<T>& values) {
-  return {name, dtype, std::move(shape), reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof(T)};
 }
 
 }  // namespace
@@ -60,8 +44,7 @@ TEST_CASE("a PNG keeps every pixel") {
     for (int64_t i = 0; i < 35 * channels; ++i) pixels.push_back(static_cast<uint8_t>(37 * i));
     std::vector<std::byte> file;
     encode_png(std::as_bytes(std::span(pixels)), 5, 7, channels, file);
-    const auto* begin = reinterpret_cast<const uint8_t*>(file.data());
-    CHECK(decode_png({begin, begin + file.size()}, channels) == pixels);
+    CHECK(decode_png(file, channels) == pixels);
   }
 }
 

@@ -28,7 +28,7 @@ config::RunPlan make_plan(const std::filesystem::path& output_dir, const std::st
 }
 
 // 2026-11-21T10:30:05Z
-const auto kMoment = std::chrono::system_clock::from_time_t(1795257005);
+const auto kStart = std::chrono::system_clock::from_time_t(1795257005);
 
 class TimeZone {
  public:
@@ -51,18 +51,18 @@ class TimeZone {
 TEST_CASE("times are local and carry their offset") {
   {
     const TimeZone zone("CET-1");
-    CHECK(print_iso_8601(kMoment) == "2026-11-21T11:30:05+01:00");
-    CHECK(print_time_for_names(kMoment) == "2026-11-21T11-30-05");
+    CHECK(print_iso_8601(kStart) == "2026-11-21T11:30:05+01:00");
+    CHECK(print_time_for_names(kStart) == "2026-11-21T11-30-05");
   }
   const TimeZone zone("NST3:30");
-  CHECK(print_iso_8601(kMoment) == "2026-11-21T07:00:05-03:30");
+  CHECK(print_iso_8601(kStart) == "2026-11-21T07:00:05-03:30");
 }
 
 TEST_CASE("a run has a folder of its own with its plan and a place for checkpoints") {
   const TimeZone zone("UTC0");
   const Scratch scratch;
   const auto plan = make_plan(scratch / "out/runs", "digits");
-  const RunFolder folder = make_run_folder(plan, kMoment);
+  const RunFolder folder = make_run_folder(plan, kStart);
   CHECK(folder.root == scratch / "out/runs/digits/2026-11-21T10-30-05");
   CHECK(list_names(folder.root) == std::set<std::string>{"checkpoints", "plan.toml"});
   CHECK(read_all(folder.plan_file()) == config::print_run_plan(plan));
@@ -76,7 +76,7 @@ TEST_CASE("runs of the same second are numbered") {
   const TimeZone zone("UTC0");
   const Scratch scratch;
   const auto plan = make_plan(scratch.path(), "digits");
-  for (int i = 0; i < 3; ++i) make_run_folder(plan, kMoment);
+  for (int i = 0; i < 3; ++i) make_run_folder(plan, kStart);
   CHECK(list_names(scratch / "digits") ==
         std::set<std::string>{"2026-11-21T10-30-05", "2026-11-21T10-30-05-2", "2026-11-21T10-30-05-3"});
 }
@@ -97,7 +97,7 @@ TEST_CASE("a folder is held by one process at a time, and others can tell") {
 TEST_CASE("a name that leads out of the output folder is refused") {
   const Scratch scratch;
   for (const std::string name : {"", ".", "..", "a/b", "/a"}) {
-    const auto make = [&] { make_run_folder(make_plan(scratch.path(), name), kMoment); };
+    const auto make = [&] { make_run_folder(make_plan(scratch.path(), name), kStart); };
     CHECK(contains(find_error(ErrorKind::configuration, make), "run.name is \"" + name + "\"; expected"));
   }
   CHECK(list_names(scratch.path()).empty());
@@ -106,7 +106,7 @@ TEST_CASE("a name that leads out of the output folder is refused") {
 TEST_CASE("an output folder that cannot be is refused with its path") {
   const Scratch scratch;
   write_all(scratch / "file", "");
-  const auto make = [&] { make_run_folder(make_plan(scratch / "file", "digits"), kMoment); };
+  const auto make = [&] { make_run_folder(make_plan(scratch / "file", "digits"), kStart); };
   CHECK(contains(find_error(ErrorKind::configuration, make), "file/digits: cannot be created: Not a directory"));
 }
 

@@ -59,7 +59,11 @@ TEST_CASE("events are the bytes that TensorBoard's own messages and writer give"
       make_scalars_event(kMoment, 1, {{"train/loss", 2.5}}),
       make_scalars_event(
           kMoment, int64_t{1} << 40,
-          {{"train/loss", 0.1}, {"train/learning_rate", 1e-300}, {"a", INFINITY}, {"b", -INFINITY}, {"zero", 0}})};
+          {{"train/loss", 0.1}, {"train/learning_rate", 1e-300}, {"a", INFINITY}, {"b", -INFINITY}, {"zero", 0}}),
+      make_histograms_event(
+          kMoment, 7,
+          {{"weights/a", {-1, 3, 4.5, 12.25, {0, 1.5, 3}, {2, 0, 1}}}, {"gradients/a", {2, 2, 4, 8, {2}, {2}}}}),
+      make_picture_event(kMoment, 7, "validation/worst/1/image", {"image", 2, 200, {std::byte{137}, std::byte{0}}})};
   std::istringstream reference(
       read_all(fs::path(TENON_SOURCE_DIR) / "tests/artifacts/reference/tensorboard_events.hex"));
   for (const ProtobufMessage& event : events) {

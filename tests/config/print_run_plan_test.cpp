@@ -131,6 +131,9 @@ load_best_at_end = false
 [log]
 every = "50 steps"
 tensorboard = true
+histograms = "never"
+samples = 512
+png_plots = false
 
 [distributed]
 processes = 1
@@ -183,6 +186,7 @@ TEST_CASE("a printed plan read from elsewhere is the same plan") {
       {"schedule={use='step', step_size='2 epochs'}"},
       {"schedule={use='warmup_stable_decay', shape='one_minus_sqrt'}"},
       {"schedule={use='reduce_on_plateau', mode='max', threshold_mode='abs'}"},
+      {"log.histograms=20 steps", "log.samples=7", "log.png_plots=true"},
       {"validation.every=90 minutes", "checkpoint.every=never", "log.every=0.1 seconds", "log.tensorboard=false",
        "checkpoint.keep=1"},
       {"distributed={processes=3, backend='gloo', interface='eth0', timeout_s=0.5, bucket_mib=8, "
@@ -315,6 +319,9 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "checkpoint.load_best_at_end=true",
        "log.every=1 step",
        "log.tensorboard=false",
+       "log.histograms=1 epoch",
+       "log.samples=0",
+       "log.png_plots=true",
        "distributed.processes=2",
        "distributed.backend=gloo",
        "distributed.backend=nccl",

@@ -53,6 +53,24 @@ void check_falling(const fs::path& run_folder) {
   CHECK(mean_of(losses.end() - 10, losses.end()) < mean_of(losses.begin(), losses.begin() + 10));
 }
 
+// What the report counts of single samples makes the metric's figures.
+void check_unions(const fs::path& run_folder) {
+  const auto samples = nlohmann::json::parse(read_file(run_folder / "samples" / "samples.json"));
+  double both[4] = {}, either[4] = {};
+  for (const auto& cell : samples["classes"][0]["counts"]) {
+    const size_t target = cell[0], predicted = cell[1];
+    either[target] += cell[2].get<double>();
+    if (target == predicted)
+      both[target] += cell[2].get<double>();
+    else
+      either[predicted] += cell[2].get<double>();
+  }
+  for (size_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    CHECK(both[i] / either[i] == doctest::Approx(read_last_figure(run_folder, "validation/iou_" + std::to_string(i))));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("segmentation.toml trains on the shapes") {
@@ -63,6 +81,7 @@ TEST_CASE("segmentation.toml trains on the shapes") {
     CHECK(value >= 0);
     CHECK(value <= 1);
   }
+  check_unions(run);
 }
 
 TEST_CASE("pairs.toml trains on whether two pictures show the same shape, and how much larger one is") {

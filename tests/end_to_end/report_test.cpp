@@ -87,7 +87,8 @@ void check_nested(const std::string& text) {
     const std::string tag = text.substr(at + 1, text.find('>', at) - at - 1);
     const bool is_end = tag.starts_with('/');
     const std::string name = tag.substr(is_end ? 1 : 0, tag.find_first_of(" \n") - (is_end ? 1 : 0));
-    const bool has_no_end = tag.ends_with('/') || name == "meta" || name.starts_with('!');
+    const bool has_no_end =
+        tag.ends_with('/') || name == "meta" || name == "img" || name == "br" || name.starts_with('!');
     if (is_end) {
       REQUIRE(!open.empty());
       CHECK(open.back() == name);
@@ -99,7 +100,8 @@ void check_nested(const std::string& text) {
   CHECK(open.empty());
 }
 
-void check_self_contained(const std::string& page) {
+void check_self_contained(const std::string& whole_page) {
+  const std::string page = std::regex_replace(whole_page, std::regex(" src=\"data:image/png;base64,[^\"]*\""), "");
   for (const char* part : {"<script", "http:", "https:", "src=", "href=", "url(", "@import"})
     CHECK_MESSAGE(!contains(page, part), part);
   CHECK(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"));
@@ -125,6 +127,12 @@ TEST_CASE("the events file has one record for each line of the history with figu
     const std::string expected = artifacts::make_scalars_event({}, line.step, line.figures).bytes();
     CHECK(records[place++].substr(9) == expected.substr(9));
   }
+  for (const char* group : {"validation/worst/", "validation/best/"})
+    for (int i = 1; i <= 6; ++i) {
+      REQUIRE(place < records.size());
+      CHECK(contains(records[place], group + std::to_string(i) + "/image"));
+      CHECK(contains(records[place++], "\x89PNG"));
+    }
   CHECK(place + 1 == records.size());  // how it ended
   CHECK(contains(records[2], "use = \"mlp\""));
   CHECK(contains(records[3], "optimizer.lr"));
@@ -162,6 +170,87 @@ TEST_CASE("report.html needs nothing else and says what the run was") {
     CHECK(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
     check_nested(picture);
   }
+}
+
+TEST_CASE("report.html shows which samples the model is worst and best at, and which classes it takes for which") {
+  const std::string page = read_file(example_run() / "report.html");
+  for (const char* part : {"What does it get wrong?", "<h2>Single samples</h2>", "<h3>label, as logits has it</h3>",
+                           "aria-label=\"confusion\"", "<h3>Worst samples</h3>", "<h3>Best samples</h3>",
+                           "predicted label: ", "Of all 359 samples of validation"})
+    CHECK_MESSAGE(contains(page, part), part);
+  const auto samples = nlohmann::json::parse(read_file(example_run() / "samples" / "samples.json"));
+  CHECK(samples["scored"] == 359);
+  REQUIRE(samples["worst"].size() == 6);
+  REQUIRE(samples["best"].size() == 6);
+  CHECK(samples["worst"][0]["loss"] > samples["worst"][5]["loss"]);
+  CHECK(samples["worst"][5]["loss"] > samples["best"][5]["loss"]);
+  CHECK(samples["best"][5]["loss"] > samples["best"][0]["loss"]);
+  for (const char* group : {"worst", "best"})
+    for (const auto& sample : samples[group])
+      CHECK(fs::is_regular_file(example_run() / "samples" / sample["pictures"][0]["file"]));
+  // The same share of correct ones as the metric of the last validation says.
+  int64_t all = 0, correct = 0;
+  for (const auto& cell : samples["classes"][0]["counts"]) {
+    all += cell[2].get<int64_t>();
+    correct += cell[0] == cell[1] ? cell[2].get<int64_t>() : 0;
+  }
+  CHECK(all == 359);
+  CHECK(static_cast<double>(correct) / 359 == doctest::Approx(read_last_figure(example_run(), "validation/accuracy")));
+}
+
+TEST_CASE("log.samples says how many samples are looked at, and none is none") {
+  const fs::path some = train("some", {"log.samples=40", "train.epochs=1"});
+  CHECK(contains(read_file(some / "report.html"), "Of the first 40 of 359 samples of validation"));
+  const fs::path none = train("none", {"log.samples=0", "train.epochs=1"});
+  CHECK_FALSE(fs::exists(none / "samples"));
+  CHECK_FALSE(contains(read_file(none / "report.html"), "Single samples"));
+}
+
+TEST_CASE("with load_best_at_end the samples are those of the best weights") {
+  const fs::path run = train("best", {"checkpoint.load_best_at_end=true", "train.epochs=6", "optimizer.lr=0.3"});
+  const auto samples = nlohmann::json::parse(read_file(run / "samples" / "samples.json"));
+  int64_t correct = 0;
+  for (const auto& cell : samples["classes"][0]["counts"]) correct += cell[0] == cell[1] ? cell[2].get<int64_t>() : 0;
+  double best = 0;
+  int64_t best_step = 0;
+  std::ifstream history(run / "history.jsonl");
+  for (std::string text; std::getline(history, text);) {
+    const auto line = nlohmann::json::parse(text);
+    if (line["event"] != "validation" || line["validation/accuracy"] <= best) continue;
+    best = line["validation/accuracy"];
+    best_step = line["step"];
+  }
+  CHECK(samples["step"] == best_step);
+  CHECK(static_cast<double>(correct) / 359 == doctest::Approx(best));
+}
+
+TEST_CASE("log.histograms writes how weights and gradients are spread, into the events file") {
+  const fs::path run = train("spread", {"log.histograms=\"3 steps\"", "train.epochs=1"});
+  std::ifstream stream(artifacts::find_events_file(run).value(), std::ios::binary);
+  size_t found = 0;
+  while (const auto framed = artifacts::read_framed_record(stream)) {
+    if (!contains(*framed, "weights/")) continue;
+    ++found;
+    for (const char* tag : {"weights/layers.0.weight", "gradients/layers.0.weight"})
+      CHECK_MESSAGE(contains(*framed, tag), tag);
+  }
+  CHECK(found == 3);  // of 9 steps
+  check_refused({"--config", (fs::path(TENON_TEST_DIR) / "reported.toml").string(), "--set",
+                 "log.histograms=\"3 steps\"", "--set", "log.tensorboard=false"},
+                2, "log.histograms is \"3 steps\", but there is no events file to write them to");
+}
+
+TEST_CASE("the curves are drawn as PNG where that is asked for, and its program is missed in time") {
+  fs::remove_all(example_run() / "plots");
+  render({"report", example_run().string(), "--png"});
+  for (const char* plot : {"loss", "accuracy"}) {
+    const std::string png = read_file(example_run() / "plots" / (plot + std::string(".png")));
+    CHECK(png.starts_with("\x89PNG"));
+  }
+  const Outcome outcome = run_host({"report", example_run().string(), "--png"}, "env PATH=/nowhere");
+  CHECK(outcome.exit_code == 2);
+  CHECK(contains(outcome.errors, "command line: --png: the program rsvg-convert, which draws PNG files, does not run"));
+  check_refused({"report", example_run().string(), "--png", "--output", "x.html"}, 2, "report has --png and --output");
 }
 
 TEST_CASE("a run that waited for its data says so, and what to do") {
@@ -211,6 +300,9 @@ TEST_CASE("host report refuses what is no run") {
   fs::copy(example_run(), copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   write_file(copy / "history.jsonl", "{\"event\": \"step\"");
   check_refused({"report", copy.string()}, 5, "history.jsonl: line 1: ");
+  write_file(copy / "history.jsonl", read_file(example_run() / "history.jsonl"));
+  write_file(copy / "samples" / "samples.json", "{\"data\": 1}");
+  check_refused({"report", copy.string()}, 5, "samples/samples.json: ");
   write_file(copy / "run.json", "[]");
   check_refused({"report", copy.string()}, 5, "run.json: is no JSON object");
 }

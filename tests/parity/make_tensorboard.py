@@ -6,7 +6,8 @@
 
 The first form is what tests/artifacts/tensorboard_events_test.cpp is compared with, byte by byte: one record a line,
 framed as in the file. The second form fails where a figure of the history is missing in what TensorBoard shows, or
-has another value or step, where steps or times of a curve fall, or where plan and hyperparameters are missing.
+has another value or step, where steps or times of a curve fall, where plan and hyperparameters are missing, where a
+picture is not the file in samples/, or where the bins of a histogram do not add up.
 """
 
 import io
@@ -64,6 +65,22 @@ def scalars(figures):
     )
 
 
+def histograms(spreads):
+    values = []
+    for tag, (smallest, largest, total, squares, limits, counts) in spreads.items():
+        histo = summary_pb2.HistogramProto(
+            min=smallest, max=largest, num=sum(counts), sum=total, sum_squares=squares,
+            bucket_limit=limits, bucket=counts,
+        )
+        values.append(summary_pb2.Summary.Value(tag=tag, histo=histo))
+    return summary_pb2.Summary(value=values)
+
+
+def picture(tag, height, width, png):
+    image = summary_pb2.Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=png)
+    return summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag=tag, image=image)])
+
+
 # What tests/artifacts/tensorboard_events_test.cpp makes, in its order.
 EVENTS = [
     {"file_version": "brain.Event:2", "source_metadata": event_pb2.SourceMetadata(writer="tenon")},
@@ -84,6 +101,13 @@ EVENTS = [
             {"train/loss": 0.1, "train/learning_rate": 1e-300, "a": math.inf, "b": -math.inf, "zero": 0.0}
         ),
     },
+    {
+        "step": 7,
+        "summary": histograms(
+            {"weights/a": (-1, 3, 4.5, 12.25, [0, 1.5, 3], [2, 0, 1]), "gradients/a": (2, 2, 4, 8, [2], [2])}
+        ),
+    },
+    {"step": 7, "summary": picture("validation/worst/1/image", 2, 200, b"\x89\x00")},
 ]
 
 
@@ -129,10 +153,41 @@ def same(shown, number):
     return shown == as_float32(number) or (math.isnan(shown) and math.isnan(number))
 
 
+def check_pictures(run, accumulator):
+    """Each picture of samples/ is shown under its group, place and field. How many there are."""
+    file = run / "samples" / "samples.json"
+    expected = {}
+    if file.exists():
+        samples = json.loads(file.read_text())
+        for group in ("worst", "best"):
+            for place, sample in enumerate(samples[group], 1):
+                for one in sample["pictures"]:
+                    tag = f"{samples['data']}/{group}/{place}/{one['field']}"
+                    expected[tag] = (run / "samples" / one["file"]).read_bytes()
+    assert set(accumulator.Tags()["images"]) == set(expected)
+    for tag, png in expected.items():
+        shown = accumulator.Images(tag)[-1]
+        assert shown.encoded_image_string == png, tag
+    return len(expected)
+
+
+def check_histograms(accumulator):
+    tags = accumulator.Tags()["histograms"]
+    for tag in tags:
+        for event in accumulator.Histograms(tag):
+            value = event.histogram_value
+            assert sum(value.bucket) == value.num > 0, tag
+            assert list(value.bucket_limit) == sorted(value.bucket_limit), tag
+            assert value.bucket_limit[-1] == value.max, tag
+    return len(tags)
+
+
 def check_run(run):
     files = list(run.glob("events.out.tfevents.*"))
     assert len(files) == 1, f"{run} has {len(files)} events files"
-    accumulator = EventAccumulator(str(run), size_guidance={"scalars": 0, "tensors": 0})
+    accumulator = EventAccumulator(
+        str(run), size_guidance={"scalars": 0, "tensors": 0, "images": 0, "histograms": 0}
+    )
     accumulator.Reload()
     tags = accumulator.Tags()
     assert "plan" in tags["tensors"], tags["tensors"]
@@ -153,8 +208,12 @@ def check_run(run):
         assert all(same(event.value, value) for event, (_, value) in zip(shown, figures)), tag
         times = [event.wall_time for event in shown]
         assert times == sorted(times), f"{tag}: wall times fall"
+    pictures, spreads = check_pictures(run, accumulator), check_histograms(accumulator)
     count = sum(len(figures) for figures in expected.values())
-    print(f"{run}: {len(expected)} tags, {count} values, {len(start.hparams)} hyperparameters: as in its history")
+    print(
+        f"{run}: {len(expected)} tags, {count} values, {len(start.hparams)} hyperparameters, {pictures} pictures: as in "
+        f"its files; {spreads} histograms"
+    )
 
 
 if __name__ == "__main__":

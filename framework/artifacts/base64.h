@@ -1,0 +1,13 @@
+// Bytes as text (RFC 4648, section 4), for what is embedded in a page.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace tenon::artifacts {
+
+// REQUIRES: fewer bytes than 1.5 GiB.
+std::string to_base64(std::span<const std::byte> bytes);
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,193 @@
+#include "framework/pipeline/score_samples.h"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "framework/pipeline/compute_losses.h"
+#include "framework/pipeline/predict.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+constexpr int64_t kMostClasses = 1000;             // of which the counts are kept
+constexpr int64_t kMostValues = int64_t{1} << 20;  // of an output that is kept of a sample
+
+// An output that gives the classes of a field.
+struct ClassPair {
+  size_t output;
+  size_t field;
+};
+
+bool gives_classes_of(const at::Tensor& output, const at::Tensor& target) {
+  if (!at::isFloatingType(output.scalar_type()) || !at::isIntegralType(target.scalar_type(), /*includeBool=*/false))
+    return false;
+  if (target.dim() < 1 || output.dim() != target.dim() + 1) return false;
+  if (output.size(1) < 2 || output.size(1) > kMostClasses) return false;
+  std::vector<int64_t> places = output.sizes().vec();
+  places.erase(places.begin() + 1);
+  return target.sizes() == places;
+}
+
+// What losses and metrics are given together.
+std::vector<ClassPair> find_class_pairs(const DataFlow& data, const Flow& flow) {
+  std::vector<ClassPair> pairs;
+  const auto add = [&](const Source& output, const Source& field) {
+    if (output.kind != Source::Kind::output || field.kind != Source::Kind::field) return;
+    if (!gives_classes_of(output.take(flow), field.take(flow))) return;
+    const auto is_known = [&](const ClassPair& pair) {
+      return pair.output == output.index || pair.field == field.index;
+    };
+    if (std::ranges::none_of(pairs, is_known)) pairs.push_back({output.index, field.index});
+  };
+  for (const auto* wirings : {&data.losses, &data.metrics})
+    for (const Wiring& wiring : *wirings)
+      for (const Source& output : wiring.sources())
+        for (const Source& field : wiring.sources()) add(output, field);
+  return pairs;
+}
+
+at::Tensor count_classes(const at::Tensor& predicted, const at::Tensor& target, int64_t classes) {
+  const at::Tensor is_class = target.ge(0).logical_and(target.lt(classes));
+  const at::Tensor cells = target.masked_select(is_class).to(at::kLong) * classes + predicted.masked_select(is_class);
+  return at::bincount(cells, {}, classes * classes).view({classes, classes});
+}
+
+Flow take_row(const Flow& flow, int64_t row) {
+  Flow one;
+  for (const at::Tensor& field : flow.fields) one.fields.push_back(field.narrow(0, row, 1));
+  for (const at::Tensor& output : flow.outputs) one.outputs.push_back(output.narrow(0, row, 1));
+  return one;
+}
+
+class Scoring {
+ public:
+  Scoring(Training& training, DataFlow& data, plugins::RunPosition position, const ScoringLimits& limits)
+      : training_(training), data_(data), position_(position), limits_(limits) {
+    position_.training = false;
+    scores_.data = data.name();
+    scores_.size = data.feed.sampler().size();
+  }
+
+  SampleScores run() {
+    predict(training_, data_, position_, [this](const Prediction& batch) { return take(batch); });
+    keep_apart();
+    for (ClassCounts& one : scores_.classes) one.counts = one.counts.cpu();
+    return std::move(scores_);
+  }
+
+ private:
+  // Whether to go on.
+  bool take(const Prediction& batch) {
+    if (!pairs_) begin(batch.flow);
+    const auto rows = std::min(static_cast<int64_t>(batch.indices.size()), limits_.samples - scores_.scored);
+    std::vector<at::Tensor> predicted;  // of each pair
+    for (size_t i = 0; i < pairs_->size(); ++i) predicted.push_back(count(batch.flow, i, rows));
+    for (int64_t row = 0; row < rows; ++row) score(batch, row, predicted);
+    scores_.scored += rows;
+    return scores_.scored < limits_.samples;
+  }
+
+  void begin(const Flow& flow) {
+    pairs_ = find_class_pairs(data_, flow);
+    for (const ClassPair& pair : *pairs_) {
+      const int64_t classes = flow.outputs[pair.output].size(1);
+      scores_.classes.push_back({training_.model.outputs()[pair.output].name, field_name(pair.field),
+                                 at::zeros({classes, classes}, at::device(training_.device).dtype(at::kLong)),
+                                 flow.fields[pair.field].dim() == 1});
+    }
+  }
+
+  const std::string& field_name(size_t field) const { return data_.transforms.fields()[field].name; }
+
+  // The predicted classes of the rows, which it counts.
+  at::Tensor count(const Flow& flow, size_t pair, int64_t rows) {
+    const at::Tensor output = flow.outputs[(*pairs_)[pair].output].narrow(0, 0, rows);
+    const at::Tensor target = flow.fields[(*pairs_)[pair].field].narrow(0, 0, rows);
+    const at::Tensor predicted = output.argmax(1);
+    scores_.classes[pair].counts += count_classes(predicted, target, output.size(1));
+    return predicted;
+  }
+
+  void score(const Prediction& batch, int64_t row, const std::vector<at::Tensor>& predicted) {
+    const double loss = compute_loss(take_row(batch.flow, row));
+    if (!std::isfinite(loss)) return;
+    ++ranked_;
+    const auto make = [&] {
+      return ScoredSample{batch.indices[static_cast<size_t>(row)], loss, list_values(batch.flow, row, predicted)};
+    };
+    insert(scores_.worst, loss, std::greater<double>(), make);
+    insert(scores_.best, loss, std::less<double>(), make);
+  }
+
+  // NaN where no loss has items in the sample.
+  double compute_loss(const Flow& flow) {
+    const LossReading reading(compute_losses(training_, data_, flow, position_));
+    const std::vector<LossValue> values = reading.read_now(training_.losses, position_);
+    double sum = 0;
+    bool has_items = false;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i].weight == 0) continue;
+      has_items = true;
+      sum += training_.plan->losses[i].weight * values[i].mean;
+    }
+    return has_items ? sum : std::nan("");
+  }
+
+  std::vector<NamedValue> list_values(const Flow& flow, int64_t row, const std::vector<at::Tensor>& predicted) const {
+    std::vector<NamedValue> values;
+    const auto add = [&](const std::string& name, const at::Tensor& batch) {
+      at::Tensor value = batch.select(0, row);
+      if (at::isReducedFloatingType(value.scalar_type())) value = value.to(at::kFloat);
+      values.push_back({name, value.to(at::kCPU, value.scalar_type(), false, /*copy=*/true).contiguous()});
+    };
+    for (size_t i = 0; i < flow.fields.size(); ++i) add(field_name(i), flow.fields[i]);
+    for (size_t i = 0; i < flow.outputs.size(); ++i) {
+      const auto pair = std::ranges::find(*pairs_, i, &ClassPair::output);
+      if (pair != pairs_->end())
+        add("predicted " + field_name(pair->field), predicted[static_cast<size_t>(pair - pairs_->begin())]);
+      else if (flow.outputs[i].select(0, row).numel() <= kMostValues)
+        add(training_.model.outputs()[i].name, flow.outputs[i]);
+    }
+    return values;
+  }
+
+  // Of equal losses the earlier sample comes first.
+  template <class Order, class Make>
+  void insert(std::vector<ScoredSample>& kept, double loss, Order comes_before, const Make& make) const {
+    const auto place =
+        std::ranges::find_if(kept, [&](const ScoredSample& one) { return comes_before(loss, one.loss); });
+    if (place == kept.end() && kept.size() >= limits_.kept) return;
+    kept.insert(place, make());
+    if (kept.size() > limits_.kept) kept.pop_back();
+  }
+
+  // Of few samples none is among both.
+  void keep_apart() {
+    scores_.worst.resize(std::min(scores_.worst.size(), (ranked_ + 1) / 2));
+    scores_.best.resize(std::min(scores_.best.size(), ranked_ / 2));
+  }
+
+  Training& training_;
+  DataFlow& data_;
+  plugins::RunPosition position_;
+  ScoringLimits limits_;
+  std::optional<std::vector<ClassPair>> pairs_;  // known from the first batch on
+  SampleScores scores_;
+  size_t ranked_ = 0;  // samples with a finite loss
+};
+
+}  // namespace
+
+SampleScores score_samples(Training& training, DataFlow& data, const plugins::RunPosition& position,
+                           const ScoringLimits& limits) {
+  const torch::NoGradGuard no_grad;
+  return Scoring(training, data, position, limits).run();
+}
+
+}  // namespace tenon::pipeline

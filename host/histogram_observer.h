@@ -1,0 +1,39 @@
+// log.histograms: how weights and gradients are spread, for TensorBoard.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/histogram.h"
+#include "framework/pipeline/due.h"
+#include "framework/pipeline/events.h"
+#include "framework/plugins/model.h"
+
+namespace tenon::host {
+
+class HistogramObserver final : public pipeline::Observer {
+ public:
+  using Take = std::function<void(int64_t step, const std::vector<artifacts::NamedHistogram>&)>;
+
+  // `take` gets those of a step after it: "gradients/NAME", as the optimizer had them, and "weights/NAME", of each
+  // trainable parameter.
+  HistogramObserver(const config::Period& every, const plugins::Model& model, Take take)
+      : due_(every), model_(model), take_(std::move(take)) {}
+
+  bool wants(pipeline::Event event) const override {
+    return event == pipeline::Event::optimizer_before || event == pipeline::Event::step_end;
+  }
+  std::string name() const override { return "histograms"; }
+  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+
+ private:
+  void add(const char* kind, const std::string& name, const at::Tensor& values);
+
+  pipeline::Due due_;
+  const plugins::Model& model_;
+  Take take_;
+  std::vector<artifacts::NamedHistogram> found_;  // of the step in hand
+};
+
+}  // namespace tenon::host

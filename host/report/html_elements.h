@@ -1,0 +1,22 @@
+// Pieces of a page.
+#pragma once
+
+#include <string>
+
+#include "framework/artifacts/escape_html.h"
+
+namespace tenon::host {
+
+inline std::string element(const std::string& name, const std::string& attributes, const std::string& content) {
+  return "<" + name + (attributes.empty() ? "" : " " + attributes) + ">" + content + "</" + name + ">";
+}
+
+inline std::string text_element(const std::string& name, const std::string& attributes, const std::string& text) {
+  return element(name, attributes, artifacts::escape_html(text));
+}
+
+inline std::string section(const std::string& heading, const std::string& content) {
+  return element("section", "", "\n" + text_element("h2", "", heading) + "\n" + content) + "\n";
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,40 @@
+#include "host/report/png_plots.h"
+
+#include <chrono>
+#include <vector>
+
+#include "framework/artifacts/program_output.h"
+#include "framework/support/error.h"
+
+namespace tenon::host {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr const char* kProgram = "rsvg-convert";
+
+}  // namespace
+
+void require_png_converter(const std::string& asked_by) {
+  if (!artifacts::read_program_output({kProgram, "--version"}, {}, 20s))
+    throw support::Error(support::ErrorKind::configuration,
+                         asked_by +
+                             ": the program rsvg-convert, which draws PNG files, does not run; expected it in "
+                             "PATH: install librsvg2-bin (Debian, Ubuntu) or librsvg2-tools (Fedora), or make do "
+                             "with the SVG files that are always written");
+}
+
+void write_png_plots(const fs::path& folder) {
+  std::vector<fs::path> plots;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".svg") plots.push_back(entry.path());
+  for (const fs::path& plot : plots) {
+    const fs::path png = fs::path(plot).replace_extension(".png");
+    if (!artifacts::read_program_output({kProgram, "--zoom=2", "--output=" + png.string(), plot.string()}, {}, 60s))
+      throw support::Error(support::ErrorKind::internal, png.string() + ": rsvg-convert could not draw it");
+  }
+}
+
+}  // namespace tenon::host

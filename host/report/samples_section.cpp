@@ -1,0 +1,145 @@
+#include "host/report/samples_section.h"
+
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "framework/artifacts/base64.h"
+#include "framework/artifacts/line_chart.h"
+#include "host/report/html_elements.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+using artifacts::Confusion;
+using artifacts::print_short_number;
+
+std::string print_count_of(int64_t count) { return print_count(static_cast<uint64_t>(count)); }
+
+std::string percent(int64_t part, int64_t whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g %%", 100 * static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+// "9 as 8 (3 times), 1 as 7 (2 times)"
+std::string list_mistakes(const Confusion& counts, size_t most) {
+  std::string text;
+  for (const Confusion::Cell& one : counts.find_mistakes(most))
+    text += (text.empty() ? "" : ", ") + std::to_string(one.target) + " as " + std::to_string(one.predicted) + " (" +
+            print_count_of(one.count) + (one.count == 1 ? " time)" : " times)");
+  return text;
+}
+
+// "12 of 360 (3.3 %) wrong; most often 9 as 8 (3 times)"
+std::string describe_mistakes(const SavedConfusion& confusion) {
+  const Confusion& counts = confusion.counts;
+  const int64_t total = counts.total(), wrong = total - counts.correct();
+  const std::string mistakes = list_mistakes(counts, 3);
+  return print_count_of(wrong) + " of " + print_count_of(total) + " (" + percent(wrong, total) + ") wrong" +
+         (mistakes.empty() ? "" : "; most often " + mistakes);
+}
+
+std::string print_unions(const Confusion& counts) {
+  const std::vector<int64_t> targets = counts.by_target();
+  const std::vector<double> unions = counts.intersections_over_unions();
+  const int64_t total = counts.total();
+  std::string rows = element("tr", "",
+                             "<th>class</th><th class=\"number\">intersection over union</th>"
+                             "<th class=\"number\">share of the places</th>");
+  double sum = 0, found = 0;
+  for (size_t i = 0; i < unions.size(); ++i) {
+    if (std::isnan(unions[i])) continue;
+    sum += unions[i];
+    ++found;
+    rows += "\n" + element("tr", "",
+                           text_element("td", "", std::to_string(i)) +
+                               text_element("td", "class=\"number\"", print_short_number(unions[i])) +
+                               text_element("td", "class=\"number\"", percent(targets[i], total)));
+  }
+  rows += "\n" + element("tr", "",
+                         text_element("td", "", "mean") +
+                             text_element("td", "class=\"number\"", print_short_number(sum / found)) +
+                             text_element("td", "", ""));
+  return element("div", "class=\"wide\"", element("table", "", "\n" + rows + "\n")) + "\n";
+}
+
+std::string print_confusion(const SavedConfusion& one) {
+  if (one.counts.total() == 0) return "";
+  const std::string heading = text_element("h3", "", one.target + ", as " + one.output + " has it") + "\n" +
+                              text_element("p", "", describe_mistakes(one) + ".") + "\n";
+  if (!one.is_per_sample) return heading + print_unions(one.counts);
+  if (one.counts.classes <= artifacts::kMostDrawnClasses)
+    return heading + element("figure", "", draw_confusion(one.counts)) + "\n";
+  return heading + text_element("p", "", "The most frequent mistakes: " + list_mistakes(one.counts, 20) + ".") + "\n";
+}
+
+std::string print_picture(const artifacts::DrawnPicture& picture) {
+  const std::string name = artifacts::escape_html(picture.name);
+  const int64_t enlargement = artifacts::choose_enlargement(picture);
+  return "<img alt=\"" + name + "\" title=\"" + name + "\" width=\"" + std::to_string(picture.width * enlargement) +
+         "\" height=\"" + std::to_string(picture.height * enlargement) + "\" src=\"data:image/png;base64," +
+         artifacts::to_base64(picture.png) + "\">";
+}
+
+// "image, mask, predicted mask"
+std::string list_names(const std::vector<artifacts::DrawnPicture>& pictures) {
+  std::string text;
+  for (const artifacts::DrawnPicture& picture : pictures) text += (text.empty() ? "" : ", ") + picture.name;
+  return text;
+}
+
+std::string print_sample(const SavedSample& sample) {
+  std::string pictures,
+      caption = "sample " + std::to_string(sample.index) + ", loss " + print_short_number(sample.loss);
+  for (const artifacts::DrawnPicture& picture : sample.drawn.pictures) pictures += print_picture(picture);
+  caption = artifacts::escape_html(caption);
+  if (sample.drawn.pictures.size() > 1) caption += "<br>" + artifacts::escape_html(list_names(sample.drawn.pictures));
+  for (const auto& [name, values] : sample.drawn.values)
+    caption += "<br>" + artifacts::escape_html(name + ": " + values);
+  return element("figure", "", pictures + element("figcaption", "", caption)) + "\n";
+}
+
+std::string print_group(const std::string& heading, const std::vector<SavedSample>& samples) {
+  if (samples.empty()) return "";
+  std::string figures;
+  for (const SavedSample& sample : samples) figures += print_sample(sample);
+  return text_element("h3", "", heading) + "\n" + element("div", "class=\"samples\"", "\n" + figures) + "\n";
+}
+
+std::string print_ranges(const SavedSamples& samples) {
+  std::string text;
+  for (const auto& [field, range] : samples.ranges)
+    text += " In " + field + " black is " + print_short_number(range.smallest) + ", white " +
+            print_short_number(range.largest) + ".";
+  return text;
+}
+
+}  // namespace
+
+std::optional<Finding> find_mistakes(const SavedSamples& samples) {
+  std::string text;
+  for (const SavedConfusion& one : samples.classes)
+    if (one.counts.total() > 0) text += (text.empty() ? "" : ". ") + one.target + ": " + describe_mistakes(one);
+  if (text.empty()) return std::nullopt;
+  return Finding{Finding::Mood::neutral, "What does it get wrong?", text + "."};
+}
+
+std::string print_samples_section(const SavedSamples& samples) {
+  std::string text;
+  for (const SavedConfusion& one : samples.classes) text += print_confusion(one);
+  text += print_group("Worst samples", samples.worst) + print_group("Best samples", samples.best);
+  const std::string which =
+      samples.scored < samples.size ? "the first " + print_count_of(samples.scored) + " of " : "all ";
+  return section("Single samples",
+                 text +
+                     text_element("p", "class=\"quiet\"",
+                                  "Of " + which + print_count_of(samples.size) + " samples of " + samples.data +
+                                      ", each by the loss of it alone, with the weights of step " +
+                                      std::to_string(samples.step) + "." + print_ranges(samples)) +
+                     "\n");
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,162 @@
+#include "host/report/saved_samples.h"
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "framework/artifacts/durable_file.h"
+#include "framework/pipeline/stored_tensors.h"
+#include "framework/support/error.h"
+#include "framework/support/read_text.h"
+#include "host/report/file_name.h"
+
+namespace tenon::host {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int64_t kLongestSide = 256;  // pixels of a picture
+constexpr const char* kFile = "samples.json";
+
+std::string name_picture(const char* group, size_t place, const std::string& field) {
+  return std::string(group) + "-" + std::to_string(place + 1) + "-" + make_file_name(field) + ".png";
+}
+
+artifacts::Confusion to_confusion(const at::Tensor& counts) {
+  artifacts::Confusion confusion{counts.size(0), {}};
+  const int64_t* const cells = counts.const_data_ptr<int64_t>();
+  for (int64_t i = 0; i < counts.numel(); ++i)
+    if (cells[i] > 0) confusion.cells.push_back({i / confusion.classes, i % confusion.classes, cells[i]});
+  return confusion;
+}
+
+Json to_json(const char* group, const std::vector<SavedSample>& samples) {
+  Json list = Json::array();
+  for (size_t i = 0; i < samples.size(); ++i) {
+    Json pictures = Json::array();
+    for (const artifacts::DrawnPicture& picture : samples[i].drawn.pictures)
+      pictures.push_back({{"field", picture.name},
+                          {"file", name_picture(group, i, picture.name)},
+                          {"height", picture.height},
+                          {"width", picture.width}});
+    Json values = Json::object();
+    for (const auto& [name, text] : samples[i].drawn.values) values[name] = text;
+    list.push_back(
+        {{"index", samples[i].index}, {"loss", samples[i].loss}, {"pictures", pictures}, {"values", values}});
+  }
+  return list;
+}
+
+Json to_json(const SavedConfusion& confusion) {
+  Json cells = Json::array();
+  for (const artifacts::Confusion::Cell& cell : confusion.counts.cells)
+    cells.push_back({cell.target, cell.predicted, cell.count});
+  return {{"output", confusion.output},
+          {"target", confusion.target},
+          {"per_sample", confusion.is_per_sample},
+          {"classes", confusion.counts.classes},
+          {"counts", cells}};
+}
+
+void write_pictures(const char* group, const std::vector<SavedSample>& samples, const fs::path& folder) {
+  for (size_t i = 0; i < samples.size(); ++i)
+    for (const artifacts::DrawnPicture& picture : samples[i].drawn.pictures) {
+      const std::string_view bytes(reinterpret_cast<const char*>(picture.png.data()), picture.png.size());
+      artifacts::write_file_durably(folder / name_picture(group, i, picture.name), bytes, support::ErrorKind::internal,
+                                    artifacts::LastsBy::its_folder);
+    }
+}
+
+std::vector<SavedSample> read_group(const Json& list, const fs::path& folder) {
+  std::vector<SavedSample> samples;
+  for (const Json& one : list) {
+    SavedSample& sample = samples.emplace_back(SavedSample{one.at("index"), one.at("loss"), {}});
+    for (const Json& picture : one.at("pictures")) {
+      // The name alone: nothing outside the folder is read.
+      const std::string png = support::read_text(folder / fs::path(picture.at("file").get<std::string>()).filename());
+      const auto bytes = std::as_bytes(std::span(png));
+      sample.drawn.pictures.push_back(
+          {picture.at("field"), picture.at("height"), picture.at("width"), {bytes.begin(), bytes.end()}});
+    }
+    for (const auto& [name, text] : one.at("values").items()) sample.drawn.values.emplace_back(name, text);
+  }
+  return samples;
+}
+
+SavedConfusion read_confusion(const Json& json) {
+  SavedConfusion read{json.at("output"), json.at("target"), json.at("per_sample"), {json.at("classes"), {}}};
+  for (const Json& cell : json.at("counts")) {
+    const artifacts::Confusion::Cell one{cell.at(0), cell.at(1), cell.at(2)};
+    const auto is_class = [&](int64_t number) { return number >= 0 && number < read.counts.classes; };
+    if (!is_class(one.target) || !is_class(one.predicted) || one.count < 1)
+      throw support::Error(support::ErrorKind::checkpoint, "counts: " + cell.dump() + " is no count of two classes");
+    read.counts.cells.push_back(one);
+  }
+  return read;
+}
+
+SavedSamples parse(const Json& json, const fs::path& folder) {
+  SavedSamples read{json.at("data"), json.at("step"), json.at("scored"), json.at("size"), {}, {}, {}, {}};
+  read.worst = read_group(json.at("worst"), folder);
+  read.best = read_group(json.at("best"), folder);
+  for (const auto& [field, range] : json.at("ranges").items()) read.ranges[field] = {range.at(0), range.at(1)};
+  for (const Json& one : json.at("classes")) read.classes.push_back(read_confusion(one));
+  return read;
+}
+
+}  // namespace
+
+SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step) {
+  std::vector<artifacts::SampleFields> fields;
+  for (const auto* group : {&scores.worst, &scores.best})
+    for (const pipeline::ScoredSample& sample : *group)
+      for (auto* views = &fields.emplace_back(); const pipeline::NamedValue& value : sample.values)
+        views->push_back(pipeline::view_of(value.name, value.value));
+  artifacts::DrawnSamples drawn = artifacts::draw_samples(fields, kLongestSide);
+  SavedSamples saved{scores.data, step, scores.scored, scores.size, {}, {}, std::move(drawn.ranges), {}};
+  auto next = drawn.samples.begin();
+  for (const pipeline::ScoredSample& sample : scores.worst)
+    saved.worst.push_back({sample.index, sample.loss, std::move(*next++)});
+  for (const pipeline::ScoredSample& sample : scores.best)
+    saved.best.push_back({sample.index, sample.loss, std::move(*next++)});
+  for (const pipeline::ClassCounts& one : scores.classes)
+    saved.classes.push_back({one.output, one.target, one.is_per_sample, to_confusion(one.counts)});
+  return saved;
+}
+
+void write_samples(const SavedSamples& samples, const fs::path& folder) {
+  fs::remove_all(folder);
+  fs::create_directory(folder);
+  write_pictures("worst", samples.worst, folder);
+  write_pictures("best", samples.best, folder);
+  Json ranges = Json::object(), classes = Json::array();
+  for (const auto& [field, range] : samples.ranges) ranges[field] = {range.smallest, range.largest};
+  for (const SavedConfusion& one : samples.classes) classes.push_back(to_json(one));
+  const Json json{{"data", samples.data},
+                  {"step", samples.step},
+                  {"scored", samples.scored},
+                  {"size", samples.size},
+                  {"worst", to_json("worst", samples.worst)},
+                  {"best", to_json("best", samples.best)},
+                  {"ranges", ranges},
+                  {"classes", classes}};
+  artifacts::write_file_durably(folder / kFile, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+                                support::ErrorKind::internal);
+}
+
+std::optional<SavedSamples> read_samples(const fs::path& folder) {
+  const fs::path file = folder / kFile;
+  if (!fs::exists(file)) return std::nullopt;
+  try {
+    return parse(Json::parse(support::read_text(file)), folder);
+  } catch (const std::exception& error) {
+    throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + error.what() +
+                                                             "; expected what a run wrote: without the folder the "
+                                                             "report is made without samples");
+  }
+}
+
+}  // namespace tenon::host
