@@ -239,10 +239,11 @@ std::string draw_best(const ChartSeries& series, const Picture& picture, const s
   const std::string colour = "c" + std::to_string(series.colour % kChartColours);
   const double x = picture.x(best.x), y = picture.y(best.y);
   const bool is_at_right = x > 0.75 * kWidth, is_low = y > kHeight - kBottom - 30;
+  const std::string text = " x=\"" + print_place(x + (is_at_right ? 4 : -4)) + "\" y=\"" +
+                           print_place(is_low ? y - 9 : y + 18) + "\" text-anchor=\"" +
+                           (is_at_right ? "end" : "start") + "\">" + print_short_number(best.y) + "</text>\n";
   return draw_dot(best, picture, "4.6", "ring " + colour, "best of " + describe(series, best, x_label)) +
-         "<text class=\"value " + colour + "\" x=\"" + print_place(x + (is_at_right ? 4 : -4)) + "\" y=\"" +
-         print_place(is_low ? y - 9 : y + 18) + "\" text-anchor=\"" + (is_at_right ? "end" : "start") + "\">" +
-         print_short_number(best.y) + "</text>\n";
+         "<text class=\"halo\" aria-hidden=\"true\"" + text + "<text class=\"value " + colour + "\"" + text;
 }
 
 // Okabe and Ito's colours, for dark paper lighter ones of the same hues.
@@ -272,8 +273,8 @@ std::string define(const Colours& colours) {
 }
 
 std::string define_colours() {
-  return ":root{color-scheme:light dark;" + define(light_colours()) + "}\n@media(prefers-color-scheme:dark){:root{" +
-         define(dark_colours()) + "}}\n";
+  return ":root{" + define(light_colours()) + "}\n@media(prefers-color-scheme:dark){:root{" + define(dark_colours()) +
+         "}}\n";
 }
 
 std::string rules() {
@@ -283,7 +284,7 @@ std::string rules() {
       "stroke-width:1}.chart .tick{fill:var(--faint)}.chart .line{fill:none;stroke-width:1.6;stroke-linejoin:round;"
       "stroke-linecap:round}.chart .dashed{stroke-dasharray:5 4}.chart .faint{stroke-width:1.2;opacity:.5}.chart "
       ".ring{fill:none;stroke-width:1.6}.chart "
-      ".value{font-weight:600;paint-order:stroke;stroke:var(--paper);stroke-width:3px}\n";
+      ".value,.chart .halo{font-weight:600}.chart .halo{fill:none;stroke:var(--paper);stroke-width:3px}\n";
   for (size_t i = 0; i < kChartColours; ++i) {
     const std::string number = std::to_string(i);
     text += ".chart .line.c" + number + ",.chart .ring.c" + number + "{stroke:var(--c" + number + ")}.chart .dot.c" +

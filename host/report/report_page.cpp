@@ -297,7 +297,8 @@ std::string print_several(const std::vector<ReadRun>& runs) {
 std::string make_report_page(const std::vector<ReadRun>& runs) {
   const std::string title = runs.size() == 1 ? runs.front().name() : std::to_string(runs.size()) + " runs";
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n" +
          text_element("title", "", title) + "\n<style>\n" + artifacts::chart_style() + kReportStyle +
          "</style>\n</head>\n<body>\n<main>\n" + (runs.size() == 1 ? print_one(runs.front()) : print_several(runs)) +
          "</main>\n</body>\n</html>\n";
