@@ -12,6 +12,7 @@
 #include "framework/support/log.h"
 #include "host/command_line.h"
 #include "host/compare/compare_command.h"
+#include "host/describe_failure.h"
 #include "host/diff_checkpoints_command.h"
 #include "host/evaluate_command.h"
 #include "host/export_command.h"
@@ -121,11 +122,10 @@ int main(int argc, char** argv) {
   try {
     tenon::host::report_crashes();
     exit_code = act(tenon::host::parse_command_line(argc, argv));
-  } catch (const tenon::support::Error& error) {
-    tenon::support::log_error(error.what());
-    exit_code = error.exit_code();
   } catch (const std::exception& error) {
-    tenon::support::log_error(std::string("internal error: ") + error.what());
+    const tenon::host::Failure failure = tenon::host::describe_failure(error);
+    tenon::support::log_error(failure.message);
+    exit_code = failure.exit_code;
   }
   tenon::support::flush_log();
   return exit_code;

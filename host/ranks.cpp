@@ -9,6 +9,7 @@
 #include "framework/cuda/nccl_maker.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/describe_failure.h"
 #include "host/read_checkpoint.h"
 #include "host/signals.h"
 
@@ -64,13 +65,12 @@ std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& 
 pipeline::BestCheckpoint SilentRecorder::read_best_checkpoint() { return host::read_best_checkpoint(folder_); }
 
 void end_rank(distributed::ProcessGroup& group, const std::exception& error) {
-  const auto* of_ours = dynamic_cast<const support::Error*>(&error);
-  const std::string message = of_ours ? error.what() : std::string("internal error: ") + error.what();
-  group.tell_failure(message);
-  support::log_error(message);
+  const Failure failure = describe_failure(error);
+  group.tell_failure(failure.message);
+  support::log_error(failure.message);
   support::flush_log();
   std::fflush(nullptr);
-  _exit(of_ours ? of_ours->exit_code() : static_cast<int>(support::ErrorKind::internal));
+  _exit(failure.exit_code);
 }
 
 }  // namespace tenon::host

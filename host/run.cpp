@@ -14,6 +14,7 @@
 #include "framework/pipeline/train.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/describe_failure.h"
 #include "host/histogram_observer.h"
 #include "host/open_run.h"
 #include "host/ranks.h"
@@ -49,14 +50,14 @@ pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline:
 }
 
 // What ended the run is the error to report, also where the disk that it filled has no room for this.
-void finish_failed(RunRecorder& recorder, const std::string& reason, int exit_code) {
+void finish_failed(RunRecorder& recorder, const Failure& failure) {
   try {
     recorder.finish_checkpoint();
   } catch (const std::exception& error) {
     support::log_warning(error.what());
   }
   try {
-    recorder.finish(artifacts::RunStatus::failed, reason, exit_code);
+    recorder.finish(artifacts::RunStatus::failed, failure.message, failure.exit_code);
   } catch (const std::exception& error) {
     support::log_warning(error.what());
   }
@@ -108,11 +109,8 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, RunOut
                     &report);
     output.close(report, training, recorder);
     return exit_code;
-  } catch (const support::Error& error) {
-    finish_failed(recorder, error.what(), error.exit_code());
-    throw;
   } catch (const std::exception& error) {
-    finish_failed(recorder, error.what(), static_cast<int>(support::ErrorKind::internal));
+    finish_failed(recorder, describe_failure(error));
     throw;
   }
 }

@@ -188,6 +188,10 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
   record_.peak_bytes = artifacts::read_peak_memory();
   if (report) {
     record_.host_waits = report->state.host_waits;
+    if (const auto& first = report->state.first_loss) {
+      record_.first_loss = first->found;
+      record_.uninformed_loss = first->uninformed;
+    }
     for (const pipeline::StageSeconds& stage : report->stages) record_.stages.emplace_back(stage.name, stage.seconds);
   }
   record_.end = std::chrono::system_clock::now();

@@ -96,6 +96,7 @@ bool Progress::wants(Event event) const {
 }
 
 void Progress::on_event(Event event, const RunState& state, pipeline::Verdict&) {
+  if (!has_first_loss_ && state.first_loss) print_first_loss(*state.first_loss);
   switch (event) {
     case Event::epoch_start: start_epoch(state); break;
     case Event::step_end: draw_training(state); break;
@@ -158,6 +159,11 @@ void Progress::draw(const std::string& label, int64_t done, int64_t total, const
   std::fprintf(stream_, "\r\033[K%s", line.c_str());
   std::fflush(stream_);
   is_drawn_ = true;
+}
+
+void Progress::print_first_loss(const pipeline::FirstLoss& loss) {
+  has_first_loss_ = true;
+  print(pipeline::describe(loss) + "\n");
 }
 
 // On a terminal the bar says all this already.

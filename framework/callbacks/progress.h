@@ -30,6 +30,7 @@ class Progress final : public pipeline::Observer {
   void leave_training(const pipeline::RunState& state);
   void draw_training(const pipeline::RunState& state);
   void draw_validation(const pipeline::RunState& state);
+  void print_first_loss(const pipeline::FirstLoss& loss);
   void print_log_line(const pipeline::RunState& state);
   void print_epoch(const pipeline::RunState& state);
   bool is_time_to_draw();
@@ -44,6 +45,7 @@ class Progress final : public pipeline::Observer {
   bool is_terminal_;
   bool has_unicode_;
   bool is_drawn_ = false;
+  bool has_first_loss_ = false;  // it stands there
   std::chrono::steady_clock::time_point last_drawn_{};
   double trained_s_ = 0;  // in this epoch up to training_since_s_; validation is left out
   double training_since_s_ = 0;

@@ -5,8 +5,11 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "framework/pipeline/first_loss.h"
 
 namespace tenon::pipeline {
 
@@ -28,6 +31,7 @@ struct RunState {
   double data_wait_s = 0;                                       // of it, waiting for batches
   double learning_rate = 0;                                     // of the step just done or about to be
   double step_loss = std::numeric_limits<double>::quiet_NaN();  // the sum of losses of the last step done
+  std::optional<FirstLoss> first_loss = {};                     // once it is known; none of a run that goes on
   int64_t host_waits = 0;                                       // so far: times the training waited for the device
   std::string folder;                                           // the run's, absolute; empty where it leaves no files
   std::string error;                                            // what ended it, from run_exception on

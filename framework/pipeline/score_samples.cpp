@@ -125,18 +125,9 @@ class Scoring {
     insert(scores_.best, loss, std::less<double>(), make);
   }
 
-  // NaN where no loss has items in the sample.
   double compute_loss(const Flow& flow) {
     const LossReading reading(compute_losses(training_, data_, flow, position_));
-    const std::vector<LossValue> values = reading.read_now(training_.losses, position_);
-    double sum = 0;
-    bool has_items = false;
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (values[i].weight == 0) continue;
-      has_items = true;
-      sum += training_.plan->losses[i].weight * values[i].mean;
-    }
-    return has_items ? sum : std::nan("");
+    return weigh(training_, reading.read_now(training_.losses, position_));
   }
 
   std::vector<NamedValue> list_values(const Flow& flow, int64_t row, const std::vector<at::Tensor>& predicted) const {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "framework/pipeline/compute_losses.h"
+#include "framework/pipeline/keep_random_state.h"
 #include "framework/precision/autocast.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
@@ -17,20 +18,6 @@ namespace {
 
 // Far above what rounding does to the mean over a batch, far below what a sum that loses its small terms does.
 constexpr double kTolerance = 0.1;
-
-// What a model draws here, it must not lack later.
-class KeepRandomState {
- public:
-  explicit KeepRandomState(const c10::Device& device)
-      : generator_(at::globalContext().defaultGenerator(device)), state_(generator_.get_state()) {}
-  ~KeepRandomState() { generator_.set_state(state_); }
-  KeepRandomState(const KeepRandomState&) = delete;
-  KeepRandomState& operator=(const KeepRandomState&) = delete;
-
- private:
-  at::Generator generator_;
-  at::Tensor state_;
-};
 
 std::vector<LossValue> compute(Training& training, const data::Batch& batch, const plugins::RunPosition& position) {
   DataFlow& data = *training.train;

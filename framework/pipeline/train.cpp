@@ -237,12 +237,18 @@ class Loop {
     loop_.was_skipped = false;
     step_.finish(rates_, with_norm);
     is_updating_ = false;
+    if (step_.first_loss() && !state_.first_loss) take_first_loss(*step_.first_loss());
     if (!loop_.was_skipped) {
       ++state_.step;
       ++state_.step_in_epoch;
       update_average();
     }
     announce(Event::step_end);
+  }
+
+  void take_first_loss(const FirstLoss& loss) {
+    state_.first_loss = loss;
+    support::log_info(describe(loss));
   }
 
   void update_average() {

@@ -11,6 +11,7 @@
 
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_registered.h"
+#include "framework/pipeline/uninformed_losses.h"
 #include "framework/plugins/guard.h"
 #include "framework/plugins/host_table.h"
 #include "framework/support/error.h"
@@ -137,6 +138,7 @@ void TrainStep::add(const data::Batch& batch, plugins::RunPosition position, boo
   stage.next(Stage::losses);
   const std::vector<plugins::Loss::Result> results = compute_losses(training_, data, flow, position);
   readings_.emplace_back(results);
+  if (position_.step == 0 && position_.rank == 0 && !has_looked_at_first_) look_at_first(data, flow, results);
   announce_(Event::loss_end);
   stage.next(Stage::backward);
   if (training_.group) {
@@ -151,6 +153,21 @@ void TrainStep::add(const data::Batch& batch, plugins::RunPosition position, boo
   groups_.add(results, batch.size, [this](const at::Tensor& total, bool keep_graph) { backward(total, keep_graph); });
   if (!goes_back_) join_backward(flow.outputs);
   announce_(Event::backward_end);
+}
+
+void TrainStep::look_at_first(DataFlow& data, const Flow& flow, const std::vector<plugins::Loss::Result>& results) {
+  has_looked_at_first_ = true;
+  const auto uninformed = compute_uninformed_losses(training_, data, flow, position_);
+  if (!uninformed) return;
+  const LossReading found(results), expected(*uninformed);
+  std::vector<at::Tensor> scalars;
+  found.add_scalars_to(scalars);
+  expected.add_scalars_to(scalars);
+  readback_.post(scalars, [this, found, expected, position = position_](const std::vector<double>& given) {
+    std::span<const double> values(given);
+    const double of_batch = weigh(training_, found.read(training_.losses, values, position));
+    first_loss_ = {of_batch, weigh(training_, expected.read(training_.losses, values, position))};
+  });
 }
 
 // In place of a backward, where no loss of the batch has items.

@@ -9,6 +9,7 @@
 #include "framework/distributed/synchronized_batch_norm.h"
 #include "framework/pipeline/compute_losses.h"
 #include "framework/pipeline/events.h"
+#include "framework/pipeline/first_loss.h"
 #include "framework/pipeline/gradients.h"
 #include "framework/pipeline/loss_groups.h"
 #include "framework/pipeline/readback.h"
@@ -58,6 +59,9 @@ class TrainStep {
   // Throws Error(non_finite), here or in a later call, naming the step and the loss or the first parameter.
   void finish(const optimization::StepRates& rates, bool with_norm);
 
+  // Of the first batch of a run that begins; none before it is known, and on other ranks than the first.
+  const std::optional<FirstLoss>& first_loss() const { return first_loss_; }
+
   const Readback& readback() const { return readback_; }
   void drain();  // the readback: the figures of all steps are delivered
 
@@ -68,6 +72,7 @@ class TrainStep {
     distributed::GradientReducer::Buckets buckets;
   };
 
+  void look_at_first(DataFlow& data, const Flow& flow, const std::vector<plugins::Loss::Result>& results);
   void add_to_sums(const std::vector<plugins::Loss::Result>& results);
   void start_sums();
   void take_sums();
@@ -96,6 +101,8 @@ class TrainStep {
   at::Tensor found_;                                                // [] float32: 1 if something is not finite
   const bool may_skip_;
   int64_t skipped_in_a_row_ = 0;
+  bool has_looked_at_first_ = false;
+  std::optional<FirstLoss> first_loss_;
 
   // Of the step in hand.
   plugins::RunPosition position_;

@@ -15,6 +15,7 @@ enum class ErrorKind : int {
   checkpoint = 5,     // a file of weights or of a checkpoint
   rank_lost = 6,      // another rank ended
   non_finite = 7,     // the loss is NaN or infinite
+  out_of_memory = 10  // of the machine or the device; 8 and 9 are what commands find
 };
 
 // The message reads: place, what was found, what was expected, what to do. It is complete; whoever catches it only adds

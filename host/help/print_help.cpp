@@ -54,6 +54,7 @@ const std::vector<ExitCode>& exit_codes() {
       {"7", "non-finite loss"},
       {"8", "overfit did not reach its threshold"},
       {"9", "checkpoint diff or verify-resume found a difference"},
+      {"10", "memory ran out"},
       {"128+n", "signal n"},
   };
   return codes;

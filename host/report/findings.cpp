@@ -72,6 +72,24 @@ std::optional<double> mean_between(const Series& series, double from, double to)
   return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
+std::optional<double> find_number(const ReadRun& run, const char* key) {
+  const auto found = run.record().find(key);
+  return found != run.record().end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+}
+
+std::optional<Finding> judge_beginning(const ReadRun& run) {
+  const auto found = find_number(run, "first_loss"), uninformed = find_number(run, "uninformed_loss");
+  if (!found || !uninformed) return std::nullopt;
+  const pipeline::FirstLoss loss{*found, *uninformed};
+  const std::string numbers = "the loss of the first batch was " + print_short_number(loss.found) +
+                              ", and outputs that are all zero would have had " + print_short_number(loss.uninformed);
+  if (!loss.is_far_above()) return Finding{Mood::good, "Did it begin well?", "Yes: " + numbers + "."};
+  return Finding{Mood::bad, "Did it begin well?",
+                 "No: " + numbers +
+                     ". So far above is worse than knowing nothing: look at how the model is initialised, and at the "
+                     "scale of its inputs and of the targets."};
+}
+
 Finding judge_convergence(const ReadRun& run) {
   const std::string question = "Did it converge?";
   const Series loss = collect_training_loss(run);
@@ -180,6 +198,7 @@ Finding describe_end(const ReadRun& run) {
 
 std::vector<Finding> find_findings(const ReadRun& run) {
   std::vector<Finding> findings{describe_end(run), judge_convergence(run), judge_overfitting(run), judge_time(run)};
+  if (auto beginning = judge_beginning(run)) findings.insert(findings.begin() + 1, std::move(*beginning));
   if (auto not_finite = find_not_finite(run)) findings.push_back(std::move(*not_finite));
   return findings;
 }

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <tuple>
 
 #include "framework/support/sha256.h"
@@ -151,4 +152,15 @@ TEST_CASE("a --plugin-dir that is not there ends with code 3") {
   const Outcome outcome = run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", "nowhere"});
   CHECK(outcome.exit_code == 3);
   CHECK(outcome.errors.find("--plugin-dir: nowhere does not exist") != std::string::npos);
+}
+
+TEST_CASE("where memory runs out the exit code is 10, and the message says what takes less") {
+  const std::filesystem::path output = make_empty_folder("too_large");
+  const Outcome outcome =
+      run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--set", "model.params.hidden=[10000000000]",
+                "--set", "run.output_dir=\"" + output.string() + "\""});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 10);
+  CHECK(outcome.errors.find("error: memory ran out: ") != std::string::npos);
+  CHECK(outcome.errors.find("a lower data.batch_size with train.accumulate raised by as much") != std::string::npos);
 }

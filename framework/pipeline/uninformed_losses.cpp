@@ -1,0 +1,34 @@
+#include "framework/pipeline/uninformed_losses.h"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <string>
+#include <utility>
+
+#include "framework/pipeline/compute_losses.h"
+#include "framework/pipeline/keep_random_state.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+
+namespace tenon::pipeline {
+
+std::optional<std::vector<plugins::Loss::Result>> compute_uninformed_losses(Training& training, DataFlow& data,
+                                                                            const Flow& flow,
+                                                                            plugins::RunPosition position) {
+  const torch::NoGradGuard no_grad;
+  position.training = false;  // which a loss that counts its calls in training does not count
+  const KeepRandomState keep(c10::kCPU);
+  const KeepRandomState keep_on_device(training.device);
+  Flow uninformed{flow.fields, {}};
+  for (const at::Tensor& output : flow.outputs)
+    uninformed.outputs.push_back(at::isFloatingType(output.scalar_type()) ? at::zeros_like(output) : output);
+  try {
+    return compute_losses(training, data, uninformed, position);
+  } catch (const support::Error& error) {
+    support::log_info(std::string("the loss of outputs that are all zero is not known: ") + error.what());
+    return std::nullopt;
+  }
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,50 @@
+// The loss of the first batch beside that of outputs that are all zero.
+#include "framework/pipeline/first_loss.h"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <cmath>
+
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+
+using namespace tenon::pipeline;
+
+TEST_CASE("a model of ten classes that knows nothing has a cross entropy of ln 10") {
+  BuiltRun run({{"train.epochs=1"}});
+  const RunReport report = run.train();
+  REQUIRE(report.state.first_loss.has_value());
+  CHECK(report.state.first_loss->uninformed == doctest::Approx(std::log(10)).epsilon(1e-6));
+  CHECK(report.state.first_loss->found == doctest::Approx(std::log(10)).epsilon(0.2));
+  CHECK_FALSE(report.state.first_loss->is_far_above());
+}
+
+TEST_CASE("what was found is the loss of the first batch") {
+  BuiltRun run({{"train.epochs=1", "log.every=1 step"}});
+  const RunReport report = run.train();
+  CHECK(report.state.first_loss.value().found ==
+        doctest::Approx(run.recorder.of_kind(LineKind::step).front().at("train/loss")).epsilon(1e-6));
+}
+
+TEST_CASE("a model whose outputs are far too large begins far above knowing nothing") {
+  BuiltRun run({{"train.epochs=1"}});
+  {
+    const torch::NoGradGuard no_grad;
+    for (const auto& one : run.training->model.tensors()) at::Tensor(one.tensor).mul_(20);
+  }
+  const RunReport report = run.train();
+  REQUIRE(report.state.first_loss.has_value());
+  CHECK(report.state.first_loss->is_far_above());
+  CHECK(describe(*report.state.first_loss).find("look at how the model is initialised") != std::string::npos);
+}
+
+TEST_CASE("a run that goes on from a checkpoint has no first batch, and looking at one changes nothing") {
+  BuiltRun run({{"train.epochs=2"}});
+  run.train();
+  BuiltRun half({{"train.epochs=2"}});
+  const RunReport report = half.train({}, 0, &run.recorder.checkpoints.front());
+  CHECK_FALSE(report.state.first_loss.has_value());
+  for (const auto& [name, tensor] : run.recorder.weights)
+    CHECK_MESSAGE(at::equal(tensor, half.recorder.weights.at(name)), name);
+}
