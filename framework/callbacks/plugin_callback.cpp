@@ -16,13 +16,7 @@ struct Context {
   pipeline::Verdict& verdict;
 };
 
-tenon_status figure(const tenon_run* run, tenon_string name, double* value) {
-  const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
-  const auto found = state.figures.find(plugins::to_string(name));
-  if (found != state.figures.end() || state.directions.contains(plugins::to_string(name))) {
-    *value = found != state.figures.end() ? found->second : std::numeric_limits<double>::quiet_NaN();
-    return TENON_OK;
-  }
+tenon_status fail_unknown(const pipeline::RunState& state, tenon_string name) {
   std::vector<std::string> known;
   for (const auto& [known_name, known_value] : state.figures) known.push_back(known_name);
   for (const auto& [known_name, direction] : state.directions)
@@ -30,6 +24,24 @@ tenon_status figure(const tenon_run* run, tenon_string name, double* value) {
   const std::string text = "there is no figure \"" + plugins::to_string(name) + "\"" +
                            support::suggest_name(plugins::to_string(name), known);
   return plugins::fail(TENON_NOT_FOUND, text);
+}
+
+tenon_status figure(const tenon_run* run, tenon_string name, double* value) {
+  const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
+  const auto found = state.figures.find(plugins::to_string(name));
+  if (found == state.figures.end() && !state.directions.contains(plugins::to_string(name)))
+    return fail_unknown(state, name);
+  *value = found != state.figures.end() ? found->second : std::numeric_limits<double>::quiet_NaN();
+  return TENON_OK;
+}
+
+tenon_status direction(const tenon_run* run, tenon_string name, int32_t* direction) {
+  const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
+  const auto found = state.directions.find(plugins::to_string(name));
+  if (found == state.directions.end() && !state.figures.contains(plugins::to_string(name)))
+    return fail_unknown(state, name);
+  *direction = found != state.directions.end() ? found->second : 0;
+  return TENON_OK;
 }
 
 tenon_status log_scalar(const tenon_run* run, tenon_string name, double value) {
@@ -58,6 +70,7 @@ void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& s
   plugins::RunView view;
   view.total_epochs = state.total_epochs;
   view.step_in_epoch = state.step_in_epoch;
+  view.direction = direction;
   view.samples_in_epoch = state.samples_in_epoch;
   view.tensors = tensors_;
   tenon_run& run = view.base;

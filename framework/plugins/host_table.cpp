@@ -48,6 +48,7 @@ tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, "this host runs witho
 const void* get_extension(tenon_string id) {
   const std::string text = to_string(id);
   if (text == TENON_RUN_PROGRESS) return &run_progress_extension();
+  if (text == TENON_RUN_FIGURES) return &run_figures_extension();
   return find_extension ? find_extension(text) : nullptr;
 }
 

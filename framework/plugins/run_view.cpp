@@ -24,8 +24,18 @@ tenon_status read(const tenon_run* run, tenon_progress* out) {
 
 constexpr tenon_run_progress kRunProgress{sizeof(tenon_run_progress), read};
 
+tenon_status direction(const tenon_run* run, tenon_string name, int32_t* out) {
+  if (!run || !out) return fail(TENON_INVALID_ARGUMENT, "run-figures: a null run or result");
+  const RunView& view = RunView::of(run);
+  return view.direction ? view.direction(run, name, out)
+                        : fail(TENON_NOT_FOUND, "run-figures: this run has no figures");
+}
+
+constexpr tenon_run_figures kRunFigures{sizeof(tenon_run_figures), direction};
+
 }  // namespace
 
 const tenon_run_progress& run_progress_extension() { return kRunProgress; }
+const tenon_run_figures& run_figures_extension() { return kRunFigures; }
 
 }  // namespace tenon::plugins

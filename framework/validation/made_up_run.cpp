@@ -15,11 +15,24 @@ constexpr int64_t kEpochs = 2;
 constexpr int64_t kSteps = 2;    // of an epoch
 constexpr int64_t kSamples = 8;  // of a step
 
+bool has_figure(const std::string& name) { return name.starts_with("train/") || name.starts_with("validation/"); }
+
+tenon_status fail_without(const std::string& figure) {
+  return plugins::fail(TENON_NOT_FOUND, "there is no figure \"" + figure + "\" in this made-up run");
+}
+
+// Losses are better lower, everything else higher.
+tenon_status give_direction(const tenon_run*, tenon_string name, int32_t* direction) {
+  const std::string text = plugins::to_string(name);
+  if (!has_figure(text)) return fail_without(text);
+  *direction = text.ends_with("loss") ? -1 : 1;
+  return TENON_OK;
+}
+
 // Every figure of the host's has a value, of the seed, its name and the step.
 tenon_status give_figure(const tenon_run* run, tenon_string name, double* value) {
   const std::string text = plugins::to_string(name);
-  if (!text.starts_with("train/") && !text.starts_with("validation/"))
-    return plugins::fail(TENON_NOT_FOUND, "there is no figure \"" + text + "\" in this made-up run");
+  if (!has_figure(text)) return fail_without(text);
   const uint64_t seed = static_cast<const Session*>(run->context)->seed + text.size();
   const uint64_t bits = support::derive_seed(seed, support::StreamPurpose::sample, 2, static_cast<uint64_t>(run->step));
   *value = run->step == 0 ? std::nan("") : static_cast<double>(bits % 1000) / 1000;
@@ -66,6 +79,7 @@ CallbackUnderTest::CallbackUnderTest(Session& session)
   run_.step_loss = give_step_loss;
   view_.total_epochs = kEpochs;
   view_.tensors = tensors_.get();
+  view_.direction = give_direction;
 }
 
 void CallbackUnderTest::read_subscription() {

@@ -3,60 +3,16 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
-
 #include "framework/config/read_run_config.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/end_to_end/judge_run_file.h"
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using valijson::adapters::NlohmannJsonAdapter;
+using tenon::end_to_end::read_toml;
+using tenon::end_to_end::RunFileJudge;
 
 namespace {
-
-json schema_of_host() {
-  const auto outcome = tenon::end_to_end::run_host({"schema"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
-  return json::parse(outcome.output);
-}
-
-json read_toml(const std::string& text) {
-  std::ostringstream written;
-  written << toml::json_formatter(toml::parse(text));
-  return json::parse(written.str());
-}
-
-class Judge {
- public:
-  Judge() {
-    valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(NlohmannJsonAdapter(text_), schema_);
-  }
-
-  // "" or what is wrong.
-  std::string judge(const json& document) {
-    valijson::Validator validator;
-    valijson::ValidationResults results;
-    if (validator.validate(schema_, NlohmannJsonAdapter(document), &results)) return "";
-    std::string text = "invalid:";
-    valijson::ValidationResults::Error error;
-    while (results.popError(error)) {
-      for (const std::string& place : error.context) text += place;
-      text += " " + error.description + "\n";
-    }
-    return text;
-  }
-
- private:
-  json text_ = schema_of_host();
-  valijson::Schema schema_;
-};
 
 std::string digits() { return tenon::end_to_end::read_file(fs::path(TENON_SOURCE_DIR) / "configs" / "digits.toml"); }
 
@@ -69,7 +25,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }  // namespace
 
 TEST_CASE("every run file of configs/ is valid") {
-  Judge judge;
+  RunFileJudge judge;
   size_t looked_at = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(TENON_SOURCE_DIR) / "configs")) {
     if (entry.path().extension() != ".toml") continue;
@@ -81,7 +37,7 @@ TEST_CASE("every run file of configs/ is valid") {
 }
 
 TEST_CASE("what the host refuses, editors mark") {
-  Judge judge;
+  RunFileJudge judge;
   REQUIRE(judge.judge(read_toml(digits())) == "");
   for (const std::string& wrong : {
            digits() + "\n[tarin]\nepochs = 3\n",                                           // no such table
@@ -110,7 +66,7 @@ TEST_CASE("what the host refuses, editors mark") {
 }
 
 TEST_CASE("a length of a schedule is text or a number") {
-  Judge judge;
+  RunFileJudge judge;
   for (const char* length : {"\"30 epochs\"", "\"rest\"", "500", "0.05", "0"})
     CHECK(judge.judge(read_toml(
               replaced(digits(), "use = \"one_cycle\"", std::string("use = \"cosine\"\nwarmup = ") + length))) == "");

@@ -68,3 +68,15 @@ TEST_CASE("the parts of a loss are figures under its name, of the batches that h
   REQUIRE_FALSE(validations.empty());
   CHECK(validations.back().at("validation/two_parts.entropy") > 0);
 }
+
+TEST_CASE("early_stopping knows of itself that a higher accuracy is better") {
+  BuiltRun run(
+      {{"train.epochs=3", "optimizer.lr=0.01"},
+       "[[callback]]\nuse = \"early_stopping\"\nparams = { monitor = \"validation/accuracy\", patience = 1 }\n"});
+  const RunReport report = run.train();
+  const auto validations = run.recorder.of_kind(LineKind::validation);
+  REQUIRE(validations.size() == 3);  // none of them made it stop, since each was better than the one before
+  for (size_t i = 1; i < validations.size(); ++i)
+    CHECK(validations[i].at("validation/accuracy") > validations[i - 1].at("validation/accuracy"));
+  CHECK(report.end == RunReport::End::finished);
+}

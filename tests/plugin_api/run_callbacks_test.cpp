@@ -18,6 +18,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // What a callback sees of the run, and what it left there.
 struct FakeRun {
   std::map<std::string, double> figures;
+  std::map<std::string, int32_t> directions;
   std::map<std::string, double> scalars;  // of the latest event
   double loss = kNaN;
   int64_t samples_in_epoch = 0;
@@ -51,6 +52,15 @@ const tenon_run_progress kProgress = {sizeof kProgress, [](const tenon_run* run,
                                         return TENON_OK;
                                       }};
 
+const tenon_run_figures kFigures = {sizeof kFigures,
+                                    [](const tenon_run* run, tenon_string name, int32_t* direction) -> tenon_status {
+                                      const auto& known = FakeRun::of(run).directions;
+                                      const auto found = known.find(to_text(name));
+                                      if (found == known.end()) return TENON_NOT_FOUND;
+                                      *direction = found->second;
+                                      return TENON_OK;
+                                    }};
+
 // One for all callbacks that live at the moment.
 std::shared_ptr<FakeHost> share_host() {
   static std::weak_ptr<FakeHost> shared;
@@ -69,6 +79,7 @@ class Callback {
     const auto entry = reinterpret_cast<tenon_plugin_open_function>(dlsym(library, TENON_ENTRY_SYMBOL));
     REQUIRE((entry != nullptr));
     host_->extensions[TENON_RUN_PROGRESS] = &kProgress;
+    host_->extensions[TENON_RUN_FIGURES] = &kFigures;
     component_ = &find_component(host_->open(entry), id);
     params_ = {std::move(values)};
     status = table().create(host_->table(), &params_, &self_);
@@ -163,6 +174,13 @@ struct BestCheckpoints : Callback {
                   {"mode", text(mode)},
                   {"top", tenon_int(top)},
                   {"min_delta", tenon_float(min_delta)}}) {}
+
+  // As a run whose figure is better this way begins; `direction`: of the extension.
+  tenon_status set_up(int32_t direction) {
+    run.figures["validation/loss"] = kNaN;
+    run.directions["validation/loss"] = direction;
+    return tell(TENON_RUN_SETUP);
+  }
 
   // For each validation's figure whether it asks for a checkpoint.
   std::vector<bool> saves_at(const std::vector<double>& values) {
@@ -316,6 +334,23 @@ TEST_CASE("nan_guard goes on from its saved state as if it had not stopped") {
     CHECK(second.load(foreign) == TENON_INVALID_ARGUMENT);
   }
   CHECK(NanGuard().load(state) == TENON_INVALID_ARGUMENT);  // it watches another number of figures
+}
+
+TEST_CASE("best_checkpoints asks the run which way the figure is better") {
+  BestCheckpoints larger("auto"), smaller("auto");
+  CHECK(larger.set_up(1) == TENON_OK);
+  CHECK(larger.saves_at({1, 2, 1.5, 3}) == std::vector<bool>{true, true, false, true});
+  CHECK(smaller.set_up(-1) == TENON_OK);
+  CHECK(smaller.saves_at({3, 2, 2.5, 1}) == std::vector<bool>{true, true, false, true});
+}
+
+TEST_CASE("a figure of which nobody says which way it is better wants a mode") {
+  BestCheckpoints callback("auto");
+  CHECK(callback.set_up(0) != TENON_OK);
+  CHECK(callback.failure().find("nobody says whether a smaller or a larger validation/loss is better; expected \"min\" "
+                                "or \"max\"") != std::string::npos);
+  BestCheckpoints told("max");
+  CHECK(told.set_up(0) == TENON_OK);
 }
 
 TEST_CASE("best_checkpoints asks for a checkpoint when the figure is the best so far") {

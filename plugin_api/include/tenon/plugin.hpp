@@ -41,6 +41,7 @@
 #include "model.hpp"
 #include "ops.hpp"
 #include "random.hpp"
+#include "run_figures.hpp"
 #include "run_tensors.hpp"
 
 // Defines the plugin's entry: id, version, SPDX licence, one line of doc, then its components, and perhaps

@@ -16,24 +16,11 @@
 #include <vector>
 
 #include "callback.hpp"
+#include "detail/extension.hpp"
 #include "run_progress.h"
 #include "run_tensors.h"
 
 namespace tenon {
-
-namespace detail {
-
-// A table of the host's by its id. Throws Error(TENON_UNSUPPORTED) where the host does not have it.
-template <class Table>
-const Table& require_extension(const char* id) {
-  const auto* table = static_cast<const Table*>(host->get_extension(borrow(id)));
-  if (!table || table->size < sizeof(Table)) {
-    throw Error(TENON_UNSUPPORTED, std::string("this host offers no ") + id + "; expected a newer one");
-  }
-  return *table;
-}
-
-}  // namespace detail
 
 // How far the run has come within its epoch.
 inline tenon_progress read_progress(const Run& run) {

@@ -16,6 +16,7 @@
 #include "plugin.h"       /* the entry */
 #include "port.h"         /* named inputs and outputs */
 #include "random.h"       /* random numbers of the sample's own */
+#include "run_figures.h"  /* which way figures are better */
 #include "run_progress.h" /* how far a run is within its epoch */
 #include "run_tensors.h"  /* what a run trains, for callbacks */
 #include "sample_order.h" /* lengths and weights of samples */

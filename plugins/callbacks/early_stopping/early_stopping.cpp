@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "plugins/callbacks/state_text.h"
+#include "plugins/callbacks/watched_figure.h"
 
 namespace {
 
@@ -15,25 +16,24 @@ class EarlyStopping final {
  public:
   static std::vector<tenon::Param> schema() {
     return {
-        tenon::param("monitor", "validation/loss").doc("figure that is watched"),
-        tenon::param("mode", "min").choices({"min", "max"}).doc("whether smaller or larger is better"),
+        tenon::param("monitor", "validation/loss").doc("figure that is watched"), WatchedDirection::param(),
         tenon::param("patience", 3).range("[1, inf)").doc("validations without improvement after which the run ends"),
         tenon::param("min_delta", 0.0).range("[0, inf)").doc("smallest change that counts as an improvement")};
   }
 
   explicit EarlyStopping(const tenon::Params& params)
       : monitor_(params.text("monitor")),
-        sign_(params.text("mode") == "max" ? 1 : -1),
+        direction_(params.text("mode")),
         patience_(params.integer("patience")),
         min_delta_(params.number("min_delta")) {}
 
-  // A figure of the host's that will never be there is a misspelt one; others may come from another callback.
-  void on_run_setup(const tenon::Run& run, tenon::Verdict&) const {
-    if (monitor_.rfind("train/", 0) == 0 || monitor_.rfind("validation/", 0) == 0) run.figure(monitor_);
+  void on_run_setup(const tenon::Run& run) {
+    require_figure(run, monitor_);
+    direction_.find(run, monitor_);
   }
 
   void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
-    const double value = run.figure(monitor_);
+    const double value = read_figure(run, monitor_).value_or(std::numeric_limits<double>::quiet_NaN());
     if (is_better(value)) {
       best_ = value;
       validations_since_best_ = 0;
@@ -61,7 +61,7 @@ class EarlyStopping final {
  private:
   // Also the first finite value. NaN is never better.
   bool is_better(double value) const {
-    return std::isnan(best_) ? !std::isnan(value) : sign_ * (value - best_) > min_delta_;
+    return std::isnan(best_) ? !std::isnan(value) : direction_.sign() * (value - best_) > min_delta_;
   }
 
   std::string describe() const {
@@ -74,7 +74,7 @@ class EarlyStopping final {
   }
 
   std::string monitor_;
-  double sign_;  // 1: larger is better, -1: smaller is
+  WatchedDirection direction_;
   int64_t patience_;
   double min_delta_;
   double best_ = std::numeric_limits<double>::quiet_NaN();

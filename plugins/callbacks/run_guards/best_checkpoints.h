@@ -9,14 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "plugins/callbacks/run_guards/watched_figure.h"
 #include "plugins/callbacks/state_text.h"
+#include "plugins/callbacks/watched_figure.h"
 
 class BestCheckpoints final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("monitor", "validation/loss").doc("figure that is watched"),
-            tenon::param("mode", "min").choices({"min", "max"}).doc("whether smaller or larger is better"),
+    return {tenon::param("monitor", "validation/loss").doc("figure that is watched"), WatchedDirection::param(),
             tenon::param("top", 1)
                 .range("[1, 1000]")
                 .doc("a checkpoint is asked for when the figure is among the best "
@@ -29,18 +28,22 @@ class BestCheckpoints final {
 
   explicit BestCheckpoints(const tenon::Params& params)
       : monitor_(params.text("monitor")),
-        sign_(params.text("mode") == "max" ? 1 : -1),
+        direction_(params.text("mode")),
         top_(static_cast<size_t>(params.integer("top"))),
         min_delta_(params.number("min_delta")) {}
 
-  void on_run_setup(const tenon::Run& run) const { require_figure(run, monitor_); }
+  void on_run_setup(const tenon::Run& run) {
+    require_figure(run, monitor_);
+    direction_.find(run, monitor_);
+  }
 
   void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
     const double value = read_figure(run, monitor_).value_or(std::nan(""));
     if (std::isnan(value) || !is_among_best(value)) return;
+    const double sign = direction_.sign();
     // Best first; of equal ones the earlier.
     const auto place =
-        std::upper_bound(best_.begin(), best_.end(), value, [&](double a, double b) { return sign_ * a > sign_ * b; });
+        std::upper_bound(best_.begin(), best_.end(), value, [&](double a, double b) { return sign * a > sign * b; });
     const auto rank = place - best_.begin() + 1;
     best_.insert(place, value);
     if (best_.size() > top_) best_.pop_back();
@@ -65,10 +68,12 @@ class BestCheckpoints final {
   }
 
  private:
-  bool is_among_best(double value) const { return best_.size() < top_ || sign_ * (value - best_.back()) > min_delta_; }
+  bool is_among_best(double value) const {
+    return best_.size() < top_ || direction_.sign() * (value - best_.back()) > min_delta_;
+  }
 
   std::string monitor_;
-  double sign_;  // 1: larger is better, -1: smaller is
+  WatchedDirection direction_;
   size_t top_;
   double min_delta_;
   std::vector<double> best_;  // best first

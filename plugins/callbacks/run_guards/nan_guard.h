@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/callbacks/run_guards/watched_figure.h"
 #include "plugins/callbacks/state_text.h"
+#include "plugins/callbacks/watched_figure.h"
 
 // The latest sound magnitudes of a number, and how many spikes it has had in a row. A spike is NaN, infinite, or larger
 // than `factor` times the median of the window, once that is full; it does not enter the window.

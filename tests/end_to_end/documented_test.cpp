@@ -1,0 +1,164 @@
+// What the documentation shows: its commands run, and its samples of run files are valid.
+#include <toml++/toml.h>
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "tests/end_to_end/hosted_run.h"
+#include "tests/end_to_end/judge_run_file.h"
+
+namespace fs = std::filesystem;
+using namespace tenon::end_to_end;
+using nlohmann::json;
+
+namespace {
+
+struct Block {
+  std::string place;  // "docs/data.md:7"
+  std::string language;
+  std::string text;
+  bool is_file;  // of an example of the repository, which other tests build and run
+};
+
+std::vector<fs::path> list_documents() {
+  std::vector<fs::path> files{fs::path(TENON_SOURCE_DIR) / "README.md"};
+  for (const auto& entry : fs::directory_iterator(fs::path(TENON_SOURCE_DIR) / "docs"))
+    if (entry.path().extension() == ".md") files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<Block> read_blocks(const fs::path& file) {
+  std::vector<Block> blocks;
+  std::istringstream text(read_file(file));
+  std::string line, before;
+  bool is_inside = false;
+  for (int number = 1; std::getline(text, line); ++number) {
+    if (line.starts_with("```")) {
+      is_inside = !is_inside;
+      const std::string place = fs::relative(file, TENON_SOURCE_DIR).string() + ":" + std::to_string(number);
+      if (is_inside) blocks.push_back({place, line.substr(3), "", before.starts_with("<!-- file:")});
+    } else if (is_inside) {
+      blocks.back().text += line + "\n";
+    }
+    before = line;
+  }
+  return blocks;
+}
+
+std::vector<Block> read_all_blocks(const std::set<std::string>& languages) {
+  std::vector<Block> found;
+  for (const fs::path& file : list_documents())
+    for (Block& block : read_blocks(file))
+      if (languages.contains(block.language)) found.push_back(std::move(block));
+  return found;
+}
+
+// A sample has only what it is about. A condition stays as it is: it is not about what must be there.
+json drop_required(json schema) {
+  if (schema.is_object()) schema.erase("required");
+  for (auto& [key, value] : schema.items())
+    if (key != "if" && value.is_structured()) value = drop_required(value);
+  return schema;
+}
+
+// The lines of a block that start the host, a line that goes on in the next joined with it.
+std::vector<std::string> list_commands(const std::string& text) {
+  std::vector<std::string> commands;
+  std::istringstream lines(text);
+  std::string joined;
+  for (std::string line; std::getline(lines, line);) {
+    joined += line.starts_with("$ ") ? line.substr(2) : line;
+    if (joined.ends_with('\\')) {
+      joined.pop_back();
+      continue;
+    }
+    const bool is_usage = joined.find(" [--") != joined.npos;
+    if (joined.starts_with("host ") && !is_usage) commands.push_back(joined);
+    joined.clear();
+  }
+  return commands;
+}
+
+// A folder with everything that the pages name: run files, two runs, two checkpoints.
+class Workplace {
+ public:
+  Workplace() : folder_(make_empty_folder("documented")) {
+    fs::create_directory_symlink(fs::path(TENON_SOURCE_DIR) / "configs", folder_ / "configs");
+    const std::string run_file =
+        std::regex_replace(read_file(fs::path(TENON_SOURCE_DIR) / "configs" / "digits_mlp.toml"),
+                           std::regex("epochs = [0-9]+"), "epochs = 1");
+    for (const char* name : {"run.toml", "a.toml", "b.toml"}) write_file(folder_ / name, run_file);
+    fs::create_directories(folder_ / ".config" / "fish" / "completions");
+    fs::create_directory(folder_ / "functions_of_zsh");
+    for (const std::string run : {"digits", "digits_mlp"}) {
+      REQUIRE(execute("host --config configs/" + run + ".toml --set train.epochs=2") == 0);
+      const fs::path runs = folder_ / "runs" / run;
+      fs::rename(fs::directory_iterator(runs)->path(), runs / "2026-11-21T11-30-05");
+    }
+    std::vector<fs::path> checkpoints;
+    for (const auto& entry : fs::directory_iterator(folder_ / "runs/digits_mlp/2026-11-21T11-30-05/checkpoints"))
+      if (!entry.is_symlink()) checkpoints.push_back(entry.path());
+    std::ranges::sort(checkpoints);
+    REQUIRE(checkpoints.size() >= 2);
+    fs::create_directory_symlink(checkpoints[0], folder_ / "A");
+    fs::create_directory_symlink(checkpoints[1], folder_ / "B");
+  }
+
+  // The exit code. What is printed goes to `printed()`.
+  int execute(const std::string& command) const {
+    const std::string script = "cd '" + folder_.string() +
+                               "' && export HOME=\"$PWD\" PATH='" TENON_BINARY_DIR
+                               "/bin':\"$PATH\" && fpath=(. functions_of_zsh) && { " +
+                               command + "\n} > printed 2>&1";
+    write_file(folder_ / "command.sh", script);
+    const int status = std::system(("bash '" + (folder_ / "command.sh").string() + "'").c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  std::string printed() const { return read_file(folder_ / "printed"); }
+
+ private:
+  fs::path folder_;
+};
+
+int expected_code(const std::string& command) {
+  return command.starts_with("host checkpoint diff A B") ? 9 : 0;  // which differ
+}
+
+}  // namespace
+
+TEST_CASE("every command of the documentation does what it is shown for") {
+  const Workplace workplace;
+  size_t executed = 0;
+  for (const Block& block : read_all_blocks({"sh", "console"}))
+    for (const std::string& command : list_commands(block.text)) {
+      INFO(block.place << ": " << command);
+      const int code = workplace.execute(command);
+      CAPTURE(workplace.printed());
+      CHECK(code == expected_code(command));
+      ++executed;
+    }
+  CHECK(executed >= 25);
+}
+
+TEST_CASE("every sample of a run file is valid as far as it goes") {
+  RunFileJudge judge(drop_required(read_schema_of_host()));
+  REQUIRE(judge.judge(read_toml("[train]\nepoks = 3")) != "");
+  REQUIRE(judge.judge(read_toml("[[callback]]\nuse = \"early_stopping\"\nparams = { patienc = 3 }")) != "");
+  size_t looked_at = 0;
+  for (const Block& block : read_all_blocks({"toml"})) {
+    if (block.is_file) continue;
+    CAPTURE(block.place);
+    CHECK(judge.judge(read_toml(block.text)) == "");
+    ++looked_at;
+  }
+  CHECK(looked_at >= 15);
+}
