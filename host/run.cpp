@@ -75,8 +75,8 @@ void add_samples(pipeline::Training& training, const pipeline::RunReport& report
   position.epoch = report.state.epoch;
   position.seed = plan.run.seed;
   try {
-    const pipeline::SampleScores scores =
-        pipeline::score_samples(training, *training.validation.front(), position, {plan.log.samples, kKept});
+    const pipeline::SampleScores scores = pipeline::score_samples(
+        training, *training.validation.front(), position, {plan.log.samples, kKept}, [] { return stop_signal() == 0; });
     recorder.add_samples(scores, has_best ? report.best->step : report.state.step);
   } catch (const std::exception& error) {
     support::log_warning(std::string("the report has no samples: ") + error.what());

@@ -74,8 +74,8 @@ class Scoring {
     scores_.size = data.feed.sampler().size();
   }
 
-  SampleScores run() {
-    predict(training_, data_, position_, [this](const Prediction& batch) { return take(batch); });
+  SampleScores run(const std::function<bool()>& goes_on) {
+    predict(training_, data_, position_, [&](const Prediction& batch) { return take(batch) && goes_on(); });
     keep_apart();
     for (ClassCounts& one : scores_.classes) one.counts = one.counts.cpu();
     return std::move(scores_);
@@ -176,9 +176,9 @@ class Scoring {
 }  // namespace
 
 SampleScores score_samples(Training& training, DataFlow& data, const plugins::RunPosition& position,
-                           const ScoringLimits& limits) {
+                           const ScoringLimits& limits, const std::function<bool()>& goes_on) {
   const torch::NoGradGuard no_grad;
-  return Scoring(training, data, position, limits).run();
+  return Scoring(training, data, position, limits).run(goes_on);
 }
 
 }  // namespace tenon::pipeline

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,8 +50,10 @@ struct ScoringLimits {
 
 // Runs the model in evaluation mode, without gradients, over the first samples of the data, in the order of a
 // validation. Losses are computed for each sample by itself; samples of which no loss is finite count among neither.
-// Targets that are no class, as labels that are ignored, are left out of the counts.
-SampleScores score_samples(Training& training, DataFlow& data, const plugins::RunPosition& position,
-                           const ScoringLimits& limits);
+// Targets that are no class, as labels that are ignored, are left out of the counts. `goes_on` is asked after
+// each batch.
+SampleScores score_samples(
+    Training& training, DataFlow& data, const plugins::RunPosition& position, const ScoringLimits& limits,
+    const std::function<bool()>& goes_on = [] { return true; });
 
 }  // namespace tenon::pipeline

@@ -92,6 +92,14 @@ TEST_CASE("of few samples none is among the best and among the worst") {
   CHECK(scores.best.back().loss <= scores.worst.back().loss);
 }
 
+TEST_CASE("who has no time left gets what was looked at until then") {
+  BuiltRun run({{"train.epochs=1", "data.validation_batch_size=64"}});
+  const SampleScores scores =
+      score_samples(*run.training, *run.training->validation.front(), {}, {500, 3}, [] { return false; });
+  CHECK(scores.scored == 64);
+  CHECK(scores.worst.size() == 3);
+}
+
 TEST_CASE("a second look finds the same, and leaves the model as it was") {
   BuiltRun run({{"train.epochs=1"}});
   const SampleScores first = score(run, {50, 3}), second = score(run, {50, 3});
