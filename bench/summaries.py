@@ -61,10 +61,9 @@ def read_tensor(path, name):
     return [numbers[i:i + columns].tolist() for i in range(0, len(numbers), columns)]
 
 
-def train_tokenizer(data, params):
-    """As the dataset text_pairs trains one, from both columns of all rows in turn."""
+def train_tokenizer(texts, params):
+    """As the dataset text_pairs trains one; texts: both columns of all rows in turn."""
     import sentencepiece
-    texts = [text for pair in read_pairs(data / "train.tsv") for text in pair]
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts), model_writer=model, model_type=params.get("model_type", "unigram"),
@@ -75,7 +74,7 @@ def train_tokenizer(data, params):
 
 def read_generated(data, run_file, predictions):
     params = tomllib.loads(run_file.read_text())["data"]["train"]["params"]
-    tokenizer = train_tokenizer(data, params)
+    tokenizer = train_tokenizer([text for pair in read_pairs(data / "train.tsv") for text in pair], params)
     texts = []
     for ids in read_tensor(predictions, "generated"):
         if 3 in ids:

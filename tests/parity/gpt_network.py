@@ -1,5 +1,5 @@
 """GPT-2's transformer in PyTorch, written down from Radford et al. 2019, with the names and the orientation of weights
-that nanoGPT has: what make_gpt.py and bench/gpt_pytorch.py compare the plugin gpt with."""
+that nanoGPT has: what make_gpt.py and bench/runs_pytorch.py compare the plugin gpt with."""
 import math
 
 import torch

@@ -1,0 +1,159 @@
+"""The networks of the run files in configs/ in PyTorch, with the plugins' initialisation, for runs_pytorch.py.
+
+`NETWORKS` has them under their ids. Each takes the parameters of `[model]`, and what a batch has under the names of its
+forward function's arguments; it gives its outputs by name.
+"""
+import math
+import pathlib
+import sys
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torchvision.models.efficientnet import EfficientNet, _efficientnet_conf
+
+from pytorch_data import PAD
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/parity"))
+import gpt_network  # noqa: E402
+from make_models import SiameseCnn, UNet, convolutions  # noqa: E402
+
+
+class SmallCnn(nn.Module):
+    def __init__(self, channels=1, classes=10, width=32, stages=1, values=0):
+        super().__init__()
+        layers = convolutions(channels, width, width)
+        for stage in range(stages):
+            layers += [nn.MaxPool2d(2), *convolutions(width << stage, width << (stage + 1))]
+        self.features = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(2), nn.Flatten())
+        size = (width << stages) * 4
+        self.classifier = nn.Linear(size, classes)
+        self.regressor = nn.Linear(size, values) if values else None
+
+    def forward(self, image):
+        features = self.features(image)
+        outputs = {"logits": self.classifier(features)}
+        return outputs if self.regressor is None else {**outputs, "values": self.regressor(features)}
+
+
+class Mlp(nn.Module):
+    def __init__(self, inputs=64, hidden=(128,), classes=10):
+        super().__init__()
+        sizes = [inputs, *hidden, classes]
+        layers = [layer for a, b in zip(sizes, sizes[1:]) for layer in (nn.Linear(a, b), nn.ReLU())]
+        self.layers = nn.Sequential(nn.Flatten(), *layers[:-1])
+
+    def forward(self, image):
+        return {"logits": self.layers(image)}
+
+
+class EfficientNetB0(EfficientNet):
+    def __init__(self, variant="b0", classes=1000, dropout=0.2, stochastic_depth=0.2, width=1.0, depth=1.0):
+        if variant != "b0":
+            raise ValueError(f"variant {variant}; expected b0")
+        stages, last_channels = _efficientnet_conf("efficientnet_b0", width_mult=width, depth_mult=depth)
+        super().__init__(stages, dropout, stochastic_depth, classes, last_channel=last_channels)
+
+    def forward(self, image):
+        return {"logits": super().forward(image)}
+
+
+class Gpt(gpt_network.Gpt):
+    def forward(self, tokens):
+        return {"logits": super().forward(tokens)}
+
+
+class TokenEmbedding(nn.Module):
+    """One matrix for both embeddings and the output, times the root of the width where it embeds."""
+
+    def __init__(self, vocabulary_size, width):
+        super().__init__()
+        self.scale = math.sqrt(width)
+        self.weight = nn.Parameter(torch.randn(vocabulary_size, width) / self.scale)
+
+    def forward(self, tokens):
+        return functional.embedding(tokens, self.weight) * self.scale
+
+    def score(self, vectors):
+        return functional.linear(vectors, self.weight)
+
+
+class Seq2SeqTransformer(nn.Module):
+    """torch.nn.Transformer, normalised first, behind sinusoidal positions."""
+
+    def __init__(self, vocabulary_size, width, heads, encoder_layers, decoder_layers, feed_forward, dropout,
+                 generate=0, longest=256):
+        super().__init__()
+        self.embedding = TokenEmbedding(vocabulary_size, width)
+        self.dropout = nn.Dropout(dropout)
+        self.transformer = nn.Transformer(width, heads, encoder_layers, decoder_layers, feed_forward, dropout,
+                                          batch_first=True, norm_first=True)
+        angles = torch.arange(longest)[:, None] * torch.exp(torch.arange(0, width, 2) * (-math.log(10000) / width))
+        self.register_buffer("positions", torch.stack([angles.sin(), angles.cos()], 2).flatten(1))
+        self.apply(self.initialise)
+
+    @staticmethod
+    def initialise(module):
+        """Glorot and Bengio (2010), query, key and value each by itself; biases 0."""
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.MultiheadAttention):
+            for weight in module.in_proj_weight.chunk(3):
+                nn.init.xavier_uniform_(weight)
+
+    def embed(self, tokens):
+        return self.dropout(self.embedding(tokens) + self.positions[:tokens.shape[1]])
+
+    def forward(self, source, target_in):
+        is_padding = source == PAD
+        is_later = torch.ones(2 * [target_in.shape[1]], dtype=torch.bool).triu(1)
+        decoded = self.transformer(self.embed(source), self.embed(target_in), tgt_mask=is_later, tgt_is_causal=True,
+                                   src_key_padding_mask=is_padding, memory_key_padding_mask=is_padding)
+        return {"logits": self.embedding.score(decoded)}
+
+
+class Seq2SeqGru(nn.Module):
+    """torch.nn.GRU in both directions, and one that looks back at it as Luong et al. do, arXiv:1508.04025."""
+
+    def __init__(self, vocabulary_size, width, dropout, encoder_layers=1, decoder_layers=1, generate=0):
+        if encoder_layers != 1 or decoder_layers != 1:
+            raise ValueError(f"{encoder_layers} and {decoder_layers} layers; expected one of each")
+        super().__init__()
+        self.embedding = TokenEmbedding(vocabulary_size, width)
+        self.dropout = nn.Dropout(dropout)
+        self.encoder = nn.GRU(width, width // 2, batch_first=True, bidirectional=True)
+        self.bridge = nn.Linear(width, width)
+        self.decoder = nn.GRU(width, width, batch_first=True)
+        self.attention = nn.Linear(width, width, bias=False)
+        self.joined = nn.Linear(2 * width, width, bias=False)
+
+    def embed(self, tokens):
+        return self.dropout(self.embedding(tokens))
+
+    def encode(self, source):
+        lengths = (source != PAD).sum(1)
+        packed = nn.utils.rnn.pack_padded_sequence(self.embed(source), lengths, batch_first=True, enforce_sorted=False)
+        outputs, last = self.encoder(packed)
+        values, _ = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+        return values, self.bridge(last.transpose(0, 1).flatten(1)).tanh().unsqueeze(0)
+
+    def forward(self, source, target_in):
+        values, state = self.encode(source)
+        queries, _ = self.decoder(self.embed(target_in), state)
+        scores = queries @ self.attention(values).transpose(1, 2)
+        shares = scores.masked_fill((source == PAD).unsqueeze(1), -math.inf).softmax(2)
+        joined = self.joined(torch.cat([shares @ values, queries], 2)).tanh()
+        return {"logits": self.embedding.score(self.dropout(joined))}
+
+
+NETWORKS = {
+    "efficientnet": EfficientNetB0,
+    "gpt": Gpt,
+    "mlp": Mlp,
+    "seq2seq_gru": Seq2SeqGru,
+    "seq2seq_transformer": Seq2SeqTransformer,
+    "siamese_cnn": SiameseCnn,
+    "small_cnn": SmallCnn,
+    "unet": UNet,
+}

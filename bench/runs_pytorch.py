@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""A run file of configs/ trained by PyTorch: the same network, data, losses, optimizer, schedule, batches and epochs.
+
+    python bench/runs_pytorch.py CONFIG [--seed 0] [--threads 0] [--steps 0]
+
+Needs Python 3.11, torch 2.11, torchvision and, for pairs of texts, sentencepiece 0.2; and the data that CONFIG names,
+which scripts/example-data makes. Whatever is set is read from the run file; what is drawn (weights, the order of
+samples, augmentation, dropout) is drawn by PyTorch, so that a run differs from that of `host` as another seed does.
+Prints the figures of each validation, then the seconds from the first step to the end and how long the process took of
+the processors in all. Of each component there is no more than the run files ask for; ROUGE-L of what a network writes
+is left out.
+"""
+import argparse
+import inspect
+import itertools
+import math
+import pathlib
+import time
+import tomllib
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.utils.data import DataLoader
+
+from pytorch_data import DATASETS, IGNORED
+from pytorch_networks import NETWORKS
+
+
+# A loss gives its mean, and over how many it is.
+
+def cross_entropy(logits, target, **options):
+    return functional.cross_entropy(logits, target, **options), (target != options.get("ignore_index", IGNORED)).sum()
+
+
+def sequence_cross_entropy(logits, target, **options):
+    return cross_entropy(logits.flatten(0, 1), target.flatten(), **options)
+
+
+def bce_with_logits(logits, target):
+    return functional.binary_cross_entropy_with_logits(logits, target.float()), target.numel()
+
+
+def mse(prediction, target):
+    return functional.mse_loss(prediction, target), target.numel()
+
+
+# A metric gives what is added up over the batches, above and below the line, by the figure's name.
+
+def accuracy(logits, target):
+    return {"accuracy": ((logits.argmax(1) == target).sum(), target.numel())}
+
+
+def binary_accuracy(logits, target):
+    return {"binary_accuracy": (((logits > 0) == (target > 0)).sum(), target.numel())}
+
+
+def iou(logits, target, classes, ignore_index):
+    counted = target != ignore_index
+    pairs = target[counted] * classes + logits.argmax(1)[counted]
+    confusion = pairs.bincount(minlength=classes * classes).reshape(classes, classes)
+    return {"iou": (confusion.diag(), confusion.sum(0) + confusion.sum(1) - confusion.diag())}
+
+
+def mae(prediction, target):
+    return {"mae": ((prediction - target).abs().sum(), target.numel())}
+
+
+def token_accuracy(logits, target):
+    is_token = target != IGNORED
+    is_right = logits.argmax(2) == target
+    return {"token_accuracy": ((is_right & is_token).sum(), is_token.sum()),
+            "sequence_accuracy": ((is_right | ~is_token).all(1).sum(), len(target))}
+
+
+def perplexity(logits, target):
+    loss, count = sequence_cross_entropy(logits, target)
+    return {"perplexity": (loss * count, count)}
+
+
+LOSSES = {"bce_with_logits": bce_with_logits, "cross_entropy": cross_entropy, "mse": mse,
+          "sequence_cross_entropy": sequence_cross_entropy}
+METRICS = {"accuracy": accuracy, "binary_accuracy": binary_accuracy, "iou": iou, "mae": mae, "perplexity": perplexity,
+           "token_accuracy": token_accuracy}
+FINISH = {"perplexity": math.exp}  # what is done to the mean over all batches
+LEFT_OUT = {"rouge_l"}
+
+
+class LengthBuckets:
+    """Batches of samples of about the same length, as the sampler length_bucketed has them."""
+
+    PIECE = 100  # batches whose samples are sorted together
+
+    def __init__(self, lengths, batch_size):
+        self.lengths, self.batch_size = lengths, batch_size
+
+    def __len__(self):
+        return -(-len(self.lengths) // self.batch_size)
+
+    def __iter__(self):
+        batches = []
+        for piece in torch.randperm(len(self.lengths)).split(self.PIECE * self.batch_size):
+            batches += piece[self.lengths[piece].argsort()].split(self.batch_size)
+        whole = [batch for batch in batches if len(batch) == self.batch_size]
+        rest = [batch for batch in batches if len(batch) < self.batch_size]
+        return iter([whole[i].tolist() for i in torch.randperm(len(whole))] + [batch.tolist() for batch in rest])
+
+
+class Means:
+    """By name, what was added up above the line over what was below it; of several such fractions their mean."""
+
+    def __init__(self):
+        self.sums = {}
+
+    def add(self, name, above, below):
+        old_above, old_below = self.sums.get(name, (0, 0))
+        self.sums[name] = (old_above + above, old_below + below)
+
+    def means(self):
+        return {name: (above / torch.as_tensor(below)).mean().item() for name, (above, below) in self.sums.items()}
+
+
+def read_run(path):
+    """The run file, with the paths of its data resolved."""
+    run = tomllib.loads(path.read_text())
+    for part in ("train", "validation"):
+        params = run["data"][part]["params"]
+        params.update({key: str(path.parent / params[key]) for key in ("path", "tokenizer_text") if key in params})
+    return run
+
+
+class EarlyStopping:
+    """The callback early_stopping of a run file; without one it never stops."""
+
+    def __init__(self, run):
+        params = next((one["params"] for one in run.get("callback", []) if one["use"] == "early_stopping"), {})
+        self.figure = params.get("monitor", "").removeprefix("validation/")
+        mode = params.get("mode", "min" if self.figure.endswith("loss") else "max")
+        self.sign = 1 if mode == "max" else -1
+        self.patience = params.get("patience", math.inf)
+        self.best, self.best_epoch = math.nan, 0
+
+    def is_over(self, epoch, figures):
+        if self.figure and not self.sign * (figures[self.figure] - self.best) <= 0:
+            self.best, self.best_epoch = figures[self.figure], epoch
+        return epoch - self.best_epoch >= self.patience
+
+    def print_best(self):
+        if self.figure:
+            print(f"best {self.figure} {self.best:.4f}, after epoch {self.best_epoch}")
+
+
+def make_loader(data, part):
+    dataset = DATASETS[data[part]["use"]](data[part]["params"])
+    if part == "validation":
+        return DataLoader(dataset, data["batch_size"], collate_fn=dataset.collate)
+    if data.get("sampler") == "length_bucketed":
+        buckets = LengthBuckets(dataset.lengths(), data["batch_size"])
+        return DataLoader(dataset, batch_sampler=buckets, collate_fn=dataset.collate)
+    return DataLoader(dataset, data["batch_size"], shuffle=True, collate_fn=dataset.collate)
+
+
+def make_optimizer(network, options):
+    """AdamW, its decay for parameters of two dimensions or more."""
+    decayed = [parameter for parameter in network.parameters() if parameter.dim() >= 2]
+    others = [parameter for parameter in network.parameters() if parameter.dim() < 2]
+    return torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": options.get("weight_decay", 0.01)}, {"params": others, "weight_decay": 0}],
+        lr=options["lr"], betas=options.get("betas", (0.9, 0.999)), fused=True)
+
+
+def make_schedule(optimizer, run, steps):
+    return torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, run["optimizer"]["lr"], total_steps=steps, cycle_momentum=False,
+        pct_start=run["schedule"].get("warmup_fraction", 0.3))
+
+
+class Run:
+    def __init__(self, run, steps):
+        self.run = run
+        self.train_data, self.validation_data = make_loader(run["data"], "train"), make_loader(run["data"], "validation")
+        self.network = NETWORKS[run["model"]["use"]](**run["model"].get("params", {}))
+        self.inputs = list(inspect.signature(self.network.forward).parameters)
+        self.accumulate = run["train"].get("accumulate", 1)
+        self.steps_of_epoch = -(-len(self.train_data) // self.accumulate)
+        self.steps = steps or run["train"]["epochs"] * self.steps_of_epoch
+        self.optimizer = make_optimizer(self.network, run["optimizer"])
+        self.schedule = make_schedule(self.optimizer, run, self.steps)
+
+    def apply(self, functions, component, outputs, batch):
+        """The loss or metric `component` of the run file."""
+        sources = component.get("inputs", {})
+        target = sources.get("target", "data." + self.train_data.dataset.target)
+        prediction = next((source for port, source in sources.items() if port != "target"), "model.logits")
+        values = {"model": outputs, "data": batch}
+        arguments = [values[owner][name] for owner, name in (prediction.split("."), target.split("."))]
+        return functions[component["use"]](*arguments, **component.get("params", {}))
+
+    def forward(self, batch):
+        return self.network(**{name: batch[name] for name in self.inputs})
+
+    def losses(self, outputs, batch):
+        """Of each loss of the run file its weight in the sum, its mean and over how many."""
+        return [(loss.get("weight", 1), *self.apply(LOSSES, loss, outputs, batch)) for loss in self.run["loss"]]
+
+    def step(self, batches):
+        """A step with the gradient of the mean over the samples of all batches; gives that mean."""
+        sizes = [len(next(iter(batch.values()))) for batch in batches]
+        total = 0.0
+        for batch, size in zip(batches, sizes):
+            losses = self.losses(self.forward(batch), batch)
+            loss = sum(weight * mean for weight, mean, _ in losses) * (size / sum(sizes))
+            loss.backward()
+            total += loss.item()
+        if "clip_norm" in self.run["train"]:
+            nn.utils.clip_grad_norm_(self.network.parameters(), self.run["train"]["clip_norm"])
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return total
+
+    def train_epoch(self, steps):
+        """The mean loss of so many steps, at most an epoch."""
+        losses, batches = [], []
+        for number, batch in enumerate(self.train_data, 1):
+            batches.append(batch)
+            if len(batches) < self.accumulate and number < len(self.train_data):
+                continue
+            losses.append(self.step(batches))
+            batches = []
+            if self.schedule.last_epoch < self.steps - 1:
+                self.schedule.step()
+            if len(losses) == steps:
+                break
+        return sum(losses) / len(losses)
+
+    @torch.no_grad()
+    def validate(self):
+        """The figures by name, the sum of the losses first."""
+        self.network.eval()
+        metrics = [metric for metric in self.run.get("metric", []) if metric["use"] not in LEFT_OUT]
+        losses, figures = Means(), Means()
+        limit = self.run["data"].get("validation_limit_batches", 0) or len(self.validation_data)
+        for batch in itertools.islice(self.validation_data, limit):
+            outputs = self.forward(batch)
+            for number, (weight, mean, count) in enumerate(self.losses(outputs, batch)):
+                losses.add(number, weight * mean * count, count)
+            for metric in metrics:
+                for name, (above, below) in self.apply(METRICS, metric, outputs, batch).items():
+                    figures.add(name, above, below)
+        self.network.train()
+        return {"loss": sum(losses.means().values()),
+                **{name: FINISH.get(name, float)(mean) for name, mean in figures.means().items()}}
+
+    def train(self):
+        """All epochs, or as many as early stopping lets be; prints the figures of each."""
+        stopping = EarlyStopping(self.run)
+        begin = time.monotonic()
+        for epoch in range(1, math.ceil(self.steps / self.steps_of_epoch) + 1):
+            loss = self.train_epoch(min(self.steps_of_epoch, self.steps - (epoch - 1) * self.steps_of_epoch))
+            figures = self.validate()
+            print(f"epoch {epoch}: train/loss {loss:.4f} "
+                  + " ".join(f"{name} {value:.4f}" for name, value in figures.items()), flush=True)
+            if stopping.is_over(epoch, figures):
+                break
+        stopping.print_best()
+        print(f"{time.monotonic() - begin:.1f} s, {time.process_time():.1f} s of processors in all")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("config", type=pathlib.Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=0, help="0: as many as torch chooses")
+    parser.add_argument("--steps", type=int, default=0, help="in place of the run file's epochs, as --set train.steps=N")
+    arguments = parser.parse_args()
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    torch.manual_seed(arguments.seed)
+    Run(read_run(arguments.config), arguments.steps).train()
+
+
+if __name__ == "__main__":
+    main()
