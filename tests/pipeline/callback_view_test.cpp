@@ -71,7 +71,7 @@ TEST_CASE("the parts of a loss are figures under its name, of the batches that h
 
 TEST_CASE("early_stopping knows of itself that a higher accuracy is better") {
   BuiltRun run(
-      {{"train.epochs=3", "optimizer.lr=0.01"},
+      {{"train.epochs=3", "optimizer={use='adamw', lr=0.01}"},
        "[[callback]]\nuse = \"early_stopping\"\nparams = { monitor = \"validation/accuracy\", patience = 1 }\n"});
   const RunReport report = run.train();
   const auto validations = run.recorder.of_kind(LineKind::validation);
