@@ -28,7 +28,7 @@ StubSchemas::StubSchemas() {
   add(ComponentKind::loss, "cross_entropy", {number("label_smoothing", "0.0", "[0, 1)")});
   add(ComponentKind::metric, "accuracy", {});
   add(ComponentKind::callback, "early_stopping",
-      {choice("monitor", "\"validation/loss\"", {}), choice("mode", "\"min\"", {"min", "max"}),
+      {choice("monitor", "\"validation/loss\"", {}), choice("mode", "\"auto\"", {"auto", "min", "max"}),
        integer("patience", "3", "[1, inf)"), number("min_delta", "0.0", "[0, inf)")});
 }
 

@@ -98,6 +98,8 @@ class Workplace {
     for (const char* name : {"run.toml", "a.toml", "b.toml"}) write_file(folder_ / name, run_file);
     fs::create_directories(folder_ / ".config" / "fish" / "completions");
     fs::create_directory(folder_ / "functions_of_zsh");
+    fs::create_directory(folder_ / "build");
+    fs::create_directory_symlink(TENON_BINARY_DIR, folder_ / "build" / "release");
     for (const std::string run : {"digits", "digits_mlp"}) {
       REQUIRE(execute("host --config configs/" + run + ".toml --set train.epochs=2") == 0);
       const fs::path runs = folder_ / "runs" / run;

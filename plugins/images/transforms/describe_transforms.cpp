@@ -10,6 +10,7 @@ const char* const kIntroduction = R"md(# Image transforms
 Datasets of images take a list of transforms, which are done in this order:
 
 ```toml
+[data.train.params]
 transforms = ["random_resized_crop(224)", "horizontal_flip(p=0.5)", "color_jitter(brightness=0.4, hue=0.1)",
               "normalize()"]
 ```
