@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
+
+#include "framework/artifacts/line_chart.h"
 
 namespace tenon::artifacts {
 
@@ -16,15 +17,9 @@ constexpr double kLeastLabelled = 11;  // below it numbers do not fit beside eac
 constexpr double kLeastCounted = 22;
 constexpr double kMostOpacity = 0.6;  // the counts must stay legible
 
-std::string print_place(double place) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", place);
-  return text;
-}
-
 std::string write_text(const char* classes, double x, double y, const char* anchor, const std::string& words) {
-  return std::string("<text class=\"") + classes + "\" x=\"" + print_place(x) + "\" y=\"" + print_place(y) +
-         "\" text-anchor=\"" + anchor + "\">" + words + "</text>\n";
+  return std::string("<text class=\"") + classes + "\" x=\"" + print_short_number(x) + "\" y=\"" +
+         print_short_number(y) + "\" text-anchor=\"" + anchor + "\">" + words + "</text>\n";
 }
 
 std::vector<int64_t> sum_by(const Confusion& confusion, int64_t Confusion::Cell::*which) {
@@ -74,8 +69,9 @@ std::string draw_confusion(const Confusion& confusion) {
   const double size = kMargin + cell * classes + 2;
   const std::vector<int64_t> targets = confusion.by_target();
   const auto place = [&](int64_t number) { return kMargin + cell * static_cast<double>(number); };
-  std::string text = "<svg class=\"chart confusion\" viewBox=\"0 0 " + print_place(size) + " " + print_place(size) +
-                     "\" style=\"max-width:" + print_place(size) + "px\" role=\"img\" aria-label=\"confusion\">\n";
+  std::string text = "<svg class=\"chart confusion\" viewBox=\"0 0 " + print_short_number(size) + " " +
+                     print_short_number(size) + "\" style=\"max-width:" + print_short_number(size) +
+                     "px\" role=\"img\" aria-label=\"confusion\">\n";
   text += write_text("tick", kMargin + cell * classes / 2, 12, "middle", "predicted");
   text += "<g transform=\"rotate(-90)\">" +
           write_text("tick", -(kMargin + cell * classes / 2), 12, "middle", "target") + "</g>\n";
@@ -84,17 +80,19 @@ std::string draw_confusion(const Confusion& confusion) {
     text += write_text("tick", place(i) + cell / 2, kMargin - 8, "middle", std::to_string(i));
     text += write_text("tick", kMargin - 6, place(i) + cell / 2 + 4, "end", std::to_string(i));
   }
-  text += "<rect class=\"frame\" x=\"" + print_place(kMargin) + "\" y=\"" + print_place(kMargin) + "\" width=\"" +
-          print_place(cell * classes) + "\" height=\"" + print_place(cell * classes) + "\"/>\n";
+  text += "<rect class=\"frame\" x=\"" + print_short_number(kMargin) + "\" y=\"" + print_short_number(kMargin) +
+          "\" width=\"" + print_short_number(cell * classes) + "\" height=\"" + print_short_number(cell * classes) +
+          "\"/>\n";
   for (const Confusion::Cell& one : confusion.cells) {
     const int64_t of = targets[static_cast<size_t>(one.target)];
     const double share = static_cast<double>(one.count) / static_cast<double>(of);
     const std::string colour = one.target == one.predicted ? "c0" : "c1";
-    text += "<rect class=\"dot " + colour + "\" fill-opacity=\"" + print_place(0.06 + (kMostOpacity - 0.06) * share) +
-            "\" x=\"" + print_place(place(one.predicted)) + "\" y=\"" + print_place(place(one.target)) + "\" width=\"" +
-            print_place(cell) + "\" height=\"" + print_place(cell) + "\"><title>class " + std::to_string(one.target) +
-            " as " + std::to_string(one.predicted) + ": " + std::to_string(one.count) + " of " + std::to_string(of) +
-            "</title></rect>\n";
+    text += "<rect class=\"dot " + colour + "\" fill-opacity=\"" +
+            print_short_number(0.06 + (kMostOpacity - 0.06) * share) + "\" x=\"" +
+            print_short_number(place(one.predicted)) + "\" y=\"" + print_short_number(place(one.target)) +
+            "\" width=\"" + print_short_number(cell) + "\" height=\"" + print_short_number(cell) + "\"><title>class " +
+            std::to_string(one.target) + " as " + std::to_string(one.predicted) + ": " + std::to_string(one.count) +
+            " of " + std::to_string(of) + "</title></rect>\n";
     if (cell >= kLeastCounted && one.count < 10000)
       text += write_text("count", place(one.predicted) + cell / 2, place(one.target) + cell / 2 + 4, "middle",
                          std::to_string(one.count));

@@ -3,7 +3,6 @@
 #include <limits>
 #include <sstream>
 
-#include "framework/artifacts/base64.h"
 #include "framework/artifacts/draw_samples.h"
 #include "framework/artifacts/escape_html.h"
 
@@ -11,15 +10,9 @@ namespace tenon::artifacts {
 
 namespace {
 
-void write_picture(std::ostream& page, const DrawnPicture& picture) {
-  const std::string name = escape_html(picture.name);
-  page << "<img alt=\"" << name << "\" title=\"" << name << "\" width=\"" << picture.width * choose_enlargement(picture)
-       << "\" src=\"data:image/png;base64," << to_base64(picture.png) << "\">";
-}
-
 void write_sample(std::ostream& page, const std::string& caption, const DrawnSample& sample) {
   page << "<figure>";
-  for (const DrawnPicture& picture : sample.pictures) write_picture(page, picture);
+  for (const DrawnPicture& picture : sample.pictures) page << embed_picture(picture);
   page << "<figcaption>" << escape_html(caption);
   for (const auto& [name, values] : sample.values) page << "<br>" << escape_html(name) << ": " << values;
   page << "</figcaption></figure>\n";

@@ -11,7 +11,9 @@
 #include <span>
 #include <sstream>
 
+#include "framework/artifacts/base64.h"
 #include "framework/artifacts/encode_png.h"
+#include "framework/artifacts/escape_html.h"
 
 namespace tenon::artifacts {
 
@@ -222,8 +224,11 @@ DrawnSamples draw_samples(const std::vector<SampleFields>& samples, int64_t long
   return drawn;
 }
 
-int64_t choose_enlargement(const DrawnPicture& picture) {
-  return std::max<int64_t>(1, 128 / std::max(picture.width, picture.height));
+std::string embed_picture(const DrawnPicture& picture) {
+  const int64_t enlarged = std::max<int64_t>(1, 128 / std::max(picture.width, picture.height));
+  const std::string name = escape_html(picture.name);
+  return "<img alt=\"" + name + "\" title=\"" + name + "\" width=\"" + std::to_string(picture.width * enlarged) +
+         "\" src=\"data:image/png;base64," + to_base64(picture.png) + "\">";
 }
 
 }  // namespace tenon::artifacts

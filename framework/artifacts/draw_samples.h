@@ -46,7 +46,8 @@ struct DrawnSamples {
 // whole number, each pixel the mean of those that it stands for.
 DrawnSamples draw_samples(const std::vector<SampleFields>& samples, int64_t longest);
 
-// By how much a picture should be enlarged, so that the pixels of a small one can be told apart.
-int64_t choose_enlargement(const DrawnPicture& picture);
+// An <img> element with the file in it. A small picture is enlarged by a whole number, so that its pixels can be told
+// apart.
+std::string embed_picture(const DrawnPicture& picture);
 
 }  // namespace tenon::artifacts

@@ -46,17 +46,6 @@ std::vector<plugins::Loss::Result> compute_losses(Training& training, DataFlow& 
   return results;
 }
 
-double weigh(const Training& training, const std::vector<LossValue>& losses) {
-  double sum = 0;
-  bool has_items = false;
-  for (size_t i = 0; i < losses.size(); ++i) {
-    if (losses[i].weight == 0) continue;
-    has_items = true;
-    sum += training.plan->losses[i].weight * losses[i].mean;
-  }
-  return has_items ? sum : std::nan("");
-}
-
 // Detached, for the numbers may be read long after the graph has done its work.
 LossReading::LossReading(const std::vector<plugins::Loss::Result>& results) {
   results_.reserve(results.size());

@@ -16,9 +16,6 @@ void run_model(Training& training, DataFlow& data, Flow& flow, const plugins::Ru
 std::vector<plugins::Loss::Result> compute_losses(Training& training, DataFlow& data, const Flow& flow,
                                                   const plugins::RunPosition& position);
 
-// The sum of the losses with the plan's weights, of those that have items; NaN where none has.
-double weigh(const Training& training, const std::vector<LossValue>& losses);
-
 // The losses of a batch on their way to the host.
 class LossReading {
  public:

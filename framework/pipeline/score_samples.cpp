@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "framework/pipeline/compute_losses.h"
+#include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/predict.h"
 
 namespace tenon::pipeline {
@@ -68,7 +69,7 @@ Flow take_row(const Flow& flow, int64_t row) {
 class Scoring {
  public:
   Scoring(Training& training, DataFlow& data, plugins::RunPosition position, const ScoringLimits& limits)
-      : training_(training), data_(data), position_(position), limits_(limits) {
+      : training_(training), data_(data), position_(position), limits_(limits), meter_(training.losses) {
     position_.training = false;
     scores_.data = data.name();
     scores_.size = data.feed.sampler().size();
@@ -127,7 +128,9 @@ class Scoring {
 
   double compute_loss(const Flow& flow) {
     const LossReading reading(compute_losses(training_, data_, flow, position_));
-    return weigh(training_, reading.read_now(training_.losses, position_));
+    meter_.reset();
+    meter_.add(reading.read_now(training_.losses, position_));
+    return meter_.total();
   }
 
   std::vector<NamedValue> list_values(const Flow& flow, int64_t row, const std::vector<at::Tensor>& predicted) const {
@@ -168,6 +171,7 @@ class Scoring {
   DataFlow& data_;
   plugins::RunPosition position_;
   ScoringLimits limits_;
+  LossMeter meter_;
   std::optional<std::vector<ClassPair>> pairs_;  // known from the first batch on
   SampleScores scores_;
   size_t ranked_ = 0;  // samples with a finite loss

@@ -11,6 +11,7 @@
 
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_registered.h"
+#include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/uninformed_losses.h"
 #include "framework/plugins/guard.h"
 #include "framework/plugins/host_table.h"
@@ -165,8 +166,13 @@ void TrainStep::look_at_first(DataFlow& data, const Flow& flow, const std::vecto
   expected.add_scalars_to(scalars);
   readback_.post(scalars, [this, found, expected, position = position_](const std::vector<double>& given) {
     std::span<const double> values(given);
-    const double of_batch = weigh(training_, found.read(training_.losses, values, position));
-    first_loss_ = {of_batch, weigh(training_, expected.read(training_.losses, values, position))};
+    const auto read = [&](const LossReading& reading) {
+      LossMeter meter(training_.losses);
+      meter.add(reading.read(training_.losses, values, position));
+      return meter.total();
+    };
+    const double of_batch = read(found);  // whose values come first
+    first_loss_ = {of_batch, read(expected)};
   });
 }
 

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <optional>
 
-#include "framework/artifacts/base64.h"
 #include "framework/artifacts/line_chart.h"
 #include "host/report/html_elements.h"
 #include "host/text_table.h"
@@ -76,14 +75,6 @@ std::string print_confusion(const SavedConfusion& one) {
   return heading + text_element("p", "", "The most frequent mistakes: " + list_mistakes(one.counts, 20) + ".") + "\n";
 }
 
-std::string print_picture(const artifacts::DrawnPicture& picture) {
-  const std::string name = artifacts::escape_html(picture.name);
-  const int64_t enlargement = artifacts::choose_enlargement(picture);
-  return "<img alt=\"" + name + "\" title=\"" + name + "\" width=\"" + std::to_string(picture.width * enlargement) +
-         "\" height=\"" + std::to_string(picture.height * enlargement) + "\" src=\"data:image/png;base64," +
-         artifacts::to_base64(picture.png) + "\">";
-}
-
 // "image, mask, predicted mask"
 std::string list_names(const std::vector<artifacts::DrawnPicture>& pictures) {
   std::string text;
@@ -94,7 +85,7 @@ std::string list_names(const std::vector<artifacts::DrawnPicture>& pictures) {
 std::string print_sample(const SavedSample& sample) {
   std::string pictures,
       caption = "sample " + std::to_string(sample.index) + ", loss " + print_short_number(sample.loss);
-  for (const artifacts::DrawnPicture& picture : sample.drawn.pictures) pictures += print_picture(picture);
+  for (const artifacts::DrawnPicture& picture : sample.drawn.pictures) pictures += artifacts::embed_picture(picture);
   caption = artifacts::escape_html(caption);
   if (sample.drawn.pictures.size() > 1) caption += "<br>" + artifacts::escape_html(list_names(sample.drawn.pictures));
   for (const auto& [name, values] : sample.drawn.values)
