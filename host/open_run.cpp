@@ -6,6 +6,7 @@
 
 #include "framework/config/read_run_config.h"
 #include "framework/config/resolve_run_plan.h"
+#include "framework/config/used_components.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
@@ -24,9 +25,10 @@ OpenedRun open_run(const CommandLine& line, Computes computes, int local_rank) {
   plugins::install_libtorch();
   const auto directories =
       plugins::find_plugin_directories(line.plugin_directories, config::resolve_plugin_paths(config), host);
-  plugins::Catalogue catalogue = plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build(),
+  plugins::Catalogue catalogue = plugins::Catalogue::look(directories, plugins::host_table(), plugins::torch_build(),
                                                           config::resolve_plugin_pins(config));
   config::RunPlan plan = config::resolve_run_plan(config, catalogue);
+  catalogue.open_plugins_of(config::used_components(plan));
   return {std::move(catalogue), std::move(plan), std::move(device)};
 }
 

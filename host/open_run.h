@@ -19,8 +19,8 @@ struct OpenedRun {
 // Whether the command computes on the run's device.
 enum class Computes { no, yes };
 
-// Reads the run file of the command line with its overrides, opens its device, loads the plugins and resolves the plan.
-// Throws Error as read_run_config, open_device, Catalogue::open and resolve_run_plan do.
+// Reads the run file of the command line with its overrides, opens its device, resolves the plan and opens the
+// plugins that it uses. Throws Error as read_run_config, open_device, Catalogue and resolve_run_plan do.
 // `local_rank`: of this process among those that train on this machine.
 OpenedRun open_run(const CommandLine& line, Computes computes, int local_rank = 0);
 

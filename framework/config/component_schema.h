@@ -1,6 +1,7 @@
 // What the configuration knows of a component: its parameters. The catalogue makes these from the plugins' tables.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,13 @@ namespace tenon::config {
 
 enum class ComponentKind { model, dataset, loss, metric, callback };
 const char* to_string(ComponentKind kind);  // "model", ...
+
+struct ComponentName {
+  ComponentKind kind;
+  std::string id;
+
+  auto operator<=>(const ComponentName&) const = default;
+};
 
 enum class ParamType { boolean, integer, floating, string, path, integers, floats, strings };
 const char* to_string(

@@ -1,6 +1,8 @@
 #include "framework/plugins/catalogue.h"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include "framework/plugins/load_plugin.h"
 #include "framework/plugins/plugin_note.h"
@@ -11,6 +13,8 @@ namespace tenon::plugins {
 
 namespace fs = std::filesystem;
 using config::ComponentKind;
+using config::ComponentName;
+using config::ComponentSchema;
 using support::Error;
 using support::ErrorKind;
 
@@ -29,27 +33,63 @@ void require_pinned_files(const std::vector<fs::path>& files, const std::vector<
                                          "); correct the name, or remove it");
 }
 
+// Null where its note has none.
+const ComponentSchema* find_in(const PluginFile& file, const ComponentName& name) {
+  for (const ComponentSchema& schema : file.note->components)
+    if (schema.kind == name.kind && schema.id == name.id) return &schema;
+  return nullptr;
+}
+
 }  // namespace
 
-Catalogue Catalogue::open(const std::vector<fs::path>& directories, const tenon_host& host,
+Catalogue::Catalogue(const std::vector<fs::path>& directories, const tenon_host& host, const std::string& torch_build)
+    : directories_(directories), host_(&host), torch_build_(torch_build) {}
+
+Catalogue Catalogue::look(const std::vector<fs::path>& directories, const tenon_host& host,
                           const std::string& torch_build, const std::vector<config::PluginPin>& pins) {
-  Catalogue catalogue;
-  catalogue.directories_ = directories;
+  Catalogue catalogue(directories, host, torch_build);
   const std::vector<fs::path> files = list_plugin_files(directories);
   require_pinned_files(files, pins, catalogue.describe_search());
   std::vector<PluginFile> inspected;
   for (const fs::path& file : files) inspected.push_back(inspect_plugin_file(file, pins));
-  for (const PluginFile& file : inspected) catalogue.add_file(file, host, torch_build);
+  for (PluginFile& file : inspected) {
+    if (!file.note) {
+      catalogue.open_file(file);
+      continue;
+    }
+    require_fitting(file, *file.note, host, torch_build);
+    for (const ComponentSchema& schema : file.note->components)
+      catalogue.require_new({schema.kind, schema.id}, file.file);
+    catalogue.closed_.push_back(std::move(file));
+  }
+  return catalogue;
+}
+
+void Catalogue::open_plugins_of(const std::vector<ComponentName>& components) {
+  const auto is_used = [&](const PluginFile& file) {
+    return std::ranges::any_of(file.note->components, [&](const ComponentSchema& schema) {
+      return std::ranges::find(components, ComponentName{schema.kind, schema.id}) != components.end();
+    });
+  };
+  std::vector<PluginFile> still_closed, used;
+  for (PluginFile& file : closed_) (is_used(file) ? used : still_closed).push_back(std::move(file));
+  closed_ = std::move(still_closed);
+  for (const PluginFile& file : used) open_file(file);
+}
+
+Catalogue Catalogue::open(const std::vector<fs::path>& directories, const tenon_host& host,
+                          const std::string& torch_build, const std::vector<config::PluginPin>& pins) {
+  Catalogue catalogue = look(directories, host, torch_build, pins);
+  for (const PluginFile& file : std::exchange(catalogue.closed_, {})) catalogue.open_file(file);
   return catalogue;
 }
 
 Catalogue Catalogue::survey(const std::vector<fs::path>& directories, const tenon_host& host,
                             const std::string& torch_build, std::vector<Refusal>& refusals) {
-  Catalogue catalogue;
-  catalogue.directories_ = directories;
+  Catalogue catalogue(directories, host, torch_build);
   for (const fs::path& file : list_plugin_files(directories)) {
     try {
-      catalogue.add_file(inspect_plugin_file(file), host, torch_build);
+      catalogue.open_file(inspect_plugin_file(file));
     } catch (const Error& error) {
       refusals.push_back({file, error.what()});
     }
@@ -57,25 +97,25 @@ Catalogue Catalogue::survey(const std::vector<fs::path>& directories, const teno
   return catalogue;
 }
 
-void Catalogue::add_file(const PluginFile& file, const tenon_host& host, const std::string& torch_build) {
+void Catalogue::open_file(const PluginFile& file) {
   // By its note, a plugin for another LibTorch is refused before it can bring that into this process.
-  if (file.note) require_fitting(file, *file.note, host, torch_build);
-  LoadedPlugin plugin = load_plugin(file, host, torch_build);
+  if (file.note) require_fitting(file, *file.note, *host_, torch_build_);
+  LoadedPlugin plugin = load_plugin(file, *host_, torch_build_);
   if (file.note) require_same(file.file, *file.note, *plugin.info);
   // All of its components or none.
-  for (const Component& component : plugin.components) require_new(component);
+  for (const ComponentSchema& schema : plugin.info->components) require_new({schema.kind, schema.id}, file.file);
   for (Component& component : plugin.components) {
-    const auto key = std::pair(component.schema.kind, component.schema.id);
-    components_.emplace(key, std::move(component));
+    const ComponentName name{component.schema.kind, component.schema.id};
+    components_.emplace(name, std::move(component));
   }
   plugins_.push_back(std::move(plugin.info));
 }
 
-void Catalogue::require_new(const Component& component) const {
-  const auto known = components_.find({component.schema.kind, component.schema.id});
-  if (known != components_.end())
-    throw_in_two_plugins(component.schema.kind, component.schema.id, known->second.plugin->file,
-                         component.plugin->file);
+void Catalogue::require_new(const ComponentName& name, const fs::path& file) const {
+  if (const auto known = components_.find(name); known != components_.end())
+    throw_in_two_plugins(name.kind, name.id, known->second.plugin->file, file);
+  for (const PluginFile& closed : closed_)
+    if (find_in(closed, name)) throw_in_two_plugins(name.kind, name.id, closed.file, file);
 }
 
 const Component& Catalogue::find(ComponentKind kind, const std::string& id) const {
@@ -86,15 +126,22 @@ const Component& Catalogue::find(ComponentKind kind, const std::string& id) cons
   return found->second;
 }
 
-const config::ComponentSchema* Catalogue::find_schema(ComponentKind kind, const std::string& id) const {
-  const auto found = components_.find({kind, id});
-  return found == components_.end() ? nullptr : &found->second.schema;
+const ComponentSchema* Catalogue::find_schema(ComponentKind kind, const std::string& id) const {
+  const ComponentName name{kind, id};
+  if (const auto found = components_.find(name); found != components_.end()) return &found->second.schema;
+  for (const PluginFile& file : closed_)
+    if (const ComponentSchema* schema = find_in(file, name)) return schema;
+  return nullptr;
 }
 
 std::vector<std::string> Catalogue::component_ids(ComponentKind kind) const {
   std::vector<std::string> ids;
-  for (const auto& [key, component] : components_)
-    if (key.first == kind) ids.push_back(key.second);
+  for (const auto& [name, component] : components_)
+    if (name.kind == kind) ids.push_back(name.id);
+  for (const PluginFile& file : closed_)
+    for (const ComponentSchema& schema : file.note->components)
+      if (schema.kind == kind) ids.push_back(schema.id);
+  std::ranges::sort(ids);
   return ids;
 }
 

@@ -7,6 +7,7 @@
 #include "framework/plugins/guard.h"
 #include "framework/plugins/shared_library.h"
 #include "framework/support/error.h"
+#include "framework/support/sha256.h"
 
 #ifndef TENON_VERSION
 #error "TENON_VERSION is defined by the build"
@@ -81,14 +82,14 @@ LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const s
   info.abi = abi;
   info.abi_min = reply.abi_min;
   info.abi_max = reply.abi_max;
-  info.sha256 = file.sha256;
+  info.sha256 = support::read_sha256(file.file);
   require_operators(file.file, info, host);
   require_torch_build_said(file, info);
-  std::set<std::pair<ComponentKind, std::string>> seen;
+  std::set<config::ComponentName> seen;
   for (uint64_t i = 0; i < reply.plugin->component_count; ++i) {
     const Component& component = plugin.components.emplace_back(check_component(info, reply.plugin->components[i]));
     info.components.push_back(component.schema);
-    if (!seen.emplace(component.schema.kind, component.schema.id).second)
+    if (!seen.insert({component.schema.kind, component.schema.id}).second)
       throw Error(ErrorKind::plugin, file.file.string() + ": " + config::to_string(component.schema.kind) + " \"" +
                                          component.schema.id + "\" is in it twice; rename one");
   }

@@ -37,13 +37,15 @@ std::vector<fs::path> list_libraries(const fs::path& directory) {
   return files;
 }
 
-void require_pinned_digest(const fs::path& file, const std::string& sha256,
-                           const std::vector<config::PluginPin>& pins) {
-  for (const config::PluginPin& pin : pins)
-    if (pin.file == file.filename() && pin.sha256 != sha256)
+void require_pinned_digest(const fs::path& file, const std::vector<config::PluginPin>& pins) {
+  for (const config::PluginPin& pin : pins) {
+    if (pin.file != file.filename()) continue;
+    const std::string sha256 = support::read_sha256(file);
+    if (pin.sha256 != sha256)
       throw Error(ErrorKind::plugin, file.string() + ": has the SHA-256 " + sha256 + "; expected " + pin.sha256 +
                                          ", as " + pin.place +
                                          " pins it: bring back that file, or pin the new one if you trust it");
+  }
 }
 
 }  // namespace
@@ -97,8 +99,8 @@ std::string describe_search(const std::vector<fs::path>& directories) {
 
 PluginFile inspect_plugin_file(const fs::path& file, const std::vector<config::PluginPin>& pins, Notes notes) {
   const LibraryFacts facts = inspect_library(file, TENON_ENTRY_SYMBOL);
-  PluginFile inspected{file, support::read_sha256(file), find_libtorch(facts.needed), std::nullopt};
-  require_pinned_digest(file, inspected.sha256, pins);
+  PluginFile inspected{file, find_libtorch(facts.needed), std::nullopt};
+  require_pinned_digest(file, pins);
   if (facts.note && notes == Notes::read) inspected.note = parse_note(file, *facts.note);
   return inspected;
 }

@@ -29,15 +29,14 @@ std::string describe_search(const std::vector<std::filesystem::path>& directorie
 // A file that may be opened.
 struct PluginFile {
   std::filesystem::path file;
-  std::string sha256;
   std::vector<std::string> libtorch;      // the libraries of LibTorch that it links
   std::optional<PluginDescription> note;  // none also if its format is a later one than this host reads
 };
 
 enum class Notes { read, passed_by };
 
-// Looks at the file (inspect_library.h), then at its digest, then at its note. Throws Error(plugin) for a file that is
-// not to be opened, has another digest than the pin of its name, or a damaged note.
+// Looks at the file (inspect_library.h), then at its digest where a pin has its name, then at its note. Throws
+// Error(plugin) for a file that is not to be opened, has another digest than that pin, or a damaged note.
 PluginFile inspect_plugin_file(const std::filesystem::path& file, const std::vector<config::PluginPin>& pins = {},
                                Notes notes = Notes::read);
 

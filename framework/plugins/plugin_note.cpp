@@ -178,11 +178,11 @@ std::optional<PluginDescription> to_description(const Json& note) {
   plugin.operators = take_texts(note, "operators", "");
   plugin.abi_min = take_abi(note, "abi_min");
   plugin.abi_max = take_abi(note, "abi_max");
-  std::set<std::pair<ComponentKind, std::string>> seen;
+  std::set<config::ComponentName> seen;
   for (const Json& component : take_list(note, "components", "")) {
     const std::string place = "components[" + std::to_string(plugin.components.size()) + "]";
     plugin.components.push_back(to_component(component, place));
-    if (!seen.emplace(plugin.components.back().kind, plugin.components.back().id).second)
+    if (!seen.insert({plugin.components.back().kind, plugin.components.back().id}).second)
       refuse_note(place + ".id", "is there twice");
   }
   if (plugin.components.empty()) refuse_note("components", "is empty");

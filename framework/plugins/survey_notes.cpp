@@ -5,17 +5,17 @@
 
 #include "framework/plugins/load_plugin.h"
 #include "framework/support/error.h"
+#include "framework/support/sha256.h"
 
 namespace tenon::plugins {
 
 namespace fs = std::filesystem;
-using config::ComponentKind;
 using config::ComponentSchema;
 
 PluginsFound survey_notes(const std::vector<fs::path>& directories, const tenon_host& host,
                           const std::string& torch_build) {
   PluginsFound found;
-  std::map<std::pair<ComponentKind, std::string>, fs::path> owners;
+  std::map<config::ComponentName, fs::path> owners;
   for (const fs::path& path : list_plugin_files(directories)) {
     try {
       const PluginFile file = inspect_plugin_file(path);
@@ -28,8 +28,8 @@ PluginsFound survey_notes(const std::vector<fs::path>& directories, const tenon_
         if (const auto owner = owners.find({component.kind, component.id}); owner != owners.end())
           throw_in_two_plugins(component.kind, component.id, owner->second, path);
       for (const ComponentSchema& component : file.note->components)
-        owners.emplace(std::pair(component.kind, component.id), path);
-      found.plugins.push_back({*file.note, path, file.sha256, abi});
+        owners.emplace(config::ComponentName{component.kind, component.id}, path);
+      found.plugins.push_back({*file.note, path, support::read_sha256(path), abi});
     } catch (const support::Error& error) {
       found.refusals.push_back({path, error.what()});
     }

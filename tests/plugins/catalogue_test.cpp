@@ -9,7 +9,10 @@
 
 namespace fs = std::filesystem;
 using tenon::config::ComponentKind;
+using tenon::plugins::Catalogue;
 using tenon::plugins::fixture_directory;
+using tenon::plugins::host_table;
+using tenon::plugins::kTorchBuild;
 using tenon::plugins::message_of;
 using tenon::plugins::open_directories;
 using tenon::plugins::open_fixture;
@@ -63,6 +66,37 @@ TEST_CASE("two components of one kind and id are refused with both files") {
   CHECK(message.find("dataset \"digits\" is in two plugins: ") == 0);
   CHECK(message.find("plugins/digits.so") != std::string::npos);
   CHECK(message.find("duplicate_digits.so") != std::string::npos);
+}
+
+TEST_CASE("only the plugins of components that are used are opened") {
+  const fs::path bundled = fs::path(TENON_BINARY_DIR) / "plugins/digits.so";
+  Catalogue catalogue = Catalogue::look({bundled, fixture_directory("counting")}, host_table(), kTorchBuild);
+  CHECK(catalogue.plugins().empty());
+  CHECK(catalogue.component_ids(ComponentKind::dataset) == std::vector<std::string>{"counting", "digits"});
+  const tenon::config::ComponentSchema* const noted = catalogue.find_schema(ComponentKind::dataset, "counting");
+  REQUIRE(noted);
+  const tenon::config::ComponentSchema by_note = *noted;
+  CHECK(message_of([&] { catalogue.find(ComponentKind::dataset, "counting"); }, ErrorKind::plugin)
+            .starts_with("no dataset \"counting\""));
+
+  catalogue.open_plugins_of({{ComponentKind::dataset, "counting"}, {ComponentKind::dataset, "counting"}});
+  REQUIRE(catalogue.plugins().size() == 1);
+  CHECK(catalogue.plugins().front()->id == "counting");
+  CHECK(catalogue.find(ComponentKind::dataset, "counting").schema == by_note);
+  CHECK(catalogue.component_ids(ComponentKind::dataset) == std::vector<std::string>{"counting", "digits"});
+
+  catalogue.open_plugins_of({{ComponentKind::dataset, "digits"}});
+  CHECK(catalogue.plugins().size() == 2);
+}
+
+TEST_CASE("two components of one kind and id are refused by their notes") {
+  const fs::path bundled = fs::path(TENON_BINARY_DIR) / "plugins/digits.so";
+  const std::string message = message_of(
+      [&] {
+        Catalogue::look({bundled, fixture_directory("duplicate_digits")}, host_table(), kTorchBuild);
+      },
+      ErrorKind::plugin);
+  CHECK(message.find("dataset \"digits\" is in two plugins: ") == 0);
 }
 
 TEST_CASE("the same file found twice is one plugin") {

@@ -14,8 +14,10 @@ inline std::filesystem::path fixture_directory(const std::string& name) {
   return std::filesystem::path(TENON_BINARY_DIR) / "tests/fixtures/plugins" / name;
 }
 
+constexpr const char* kTorchBuild = "2.11.0+test,cxx11abi=1";
+
 inline Catalogue open_directories(const std::vector<std::filesystem::path>& directories) {
-  return Catalogue::open(directories, host_table(), "2.11.0+test,cxx11abi=1");
+  return Catalogue::open(directories, host_table(), kTorchBuild);
 }
 
 inline Catalogue open_fixture(const std::string& name) { return open_directories({fixture_directory(name)}); }

@@ -8,6 +8,7 @@ using tenon::config::PluginPin;
 using tenon::plugins::Catalogue;
 using tenon::plugins::fixture_directory;
 using tenon::plugins::host_table;
+using tenon::plugins::kTorchBuild;
 using tenon::plugins::message_of;
 using tenon::support::ErrorKind;
 
@@ -16,7 +17,7 @@ namespace {
 const fs::path kFile = fixture_directory("counting") / "counting.so";
 
 Catalogue open_pinned(const std::vector<fs::path>& directories, const std::vector<PluginPin>& pins) {
-  return Catalogue::open(directories, host_table(), "2.11.0+test,cxx11abi=1", pins);
+  return Catalogue::open(directories, host_table(), kTorchBuild, pins);
 }
 
 }  // namespace
