@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 namespace tenon::pipeline {
 
@@ -16,14 +17,27 @@ bool is_plain(const at::Tensor& gradient) {
   return gradient.is_cpu() && gradient.scalar_type() == at::kFloat && gradient.is_contiguous();
 }
 
-// By the exponent, in integers: the compiler may take many at a time.
-bool has_non_finite(const at::Tensor& gradient) {
+// By the exponent, in integers: the compiler takes as many at a time as the instructions it may use hold.
+[[gnu::always_inline]] inline bool has_full_exponent(std::span<const float> elements) {
   constexpr uint32_t kExponent = 0x7f800000;
-  const float* elements = gradient.const_data_ptr<float>();
   uint32_t found = 0;
-  for (int64_t i = 0, count = gradient.numel(); i < count; ++i)
-    found |= (std::bit_cast<uint32_t>(elements[i]) & kExponent) == kExponent;
+  for (const float element : elements) found |= (std::bit_cast<uint32_t>(element) & kExponent) == kExponent;
   return found != 0;
+}
+
+#ifdef __x86_64__
+[[gnu::target("avx2")]] bool has_full_exponent_avx2(std::span<const float> elements) {
+  return has_full_exponent(elements);
+}
+#endif
+
+bool has_non_finite(const at::Tensor& gradient) {
+  const std::span elements(gradient.const_data_ptr<float>(), static_cast<size_t>(gradient.numel()));
+#ifdef __x86_64__
+  static const bool has_avx2 = __builtin_cpu_supports("avx2");
+  if (has_avx2) return has_full_exponent_avx2(elements);
+#endif
+  return has_full_exponent(elements);
 }
 
 }  // namespace
