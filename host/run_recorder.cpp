@@ -192,6 +192,7 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
       record_.first_loss = first->found;
       record_.uninformed_loss = first->uninformed;
     }
+    record_.memory_format = to_string(report->memory_format);
     for (const pipeline::StageSeconds& stage : report->stages) record_.stages.emplace_back(stage.name, stage.seconds);
   }
   record_.end = std::chrono::system_clock::now();

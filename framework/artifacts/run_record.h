@@ -48,6 +48,7 @@ struct RunRecord {
   std::optional<double> first_loss;       // of the first batch; none of a run that goes on
   std::optional<double> uninformed_loss;  // that it would have if all outputs were zero
   std::optional<int64_t> host_waits;      // times the training waited for the device
+  std::string memory_format;              // that the weights had: "channels_last"; empty: not known yet
   Figures stages;                         // seconds of the training thread, by what it did
   std::optional<int64_t> peak_bytes;      // of memory, of this process
   std::optional<std::chrono::system_clock::time_point> end;

@@ -18,6 +18,7 @@ void write_run(PlanWriter& writer, const RunPlan& plan) {
   else
     writer.key("deterministic", plan.run.deterministic == Determinism::on);
   writer.key("threads", plan.run.threads);
+  writer.key("flush_denormal", plan.run.flush_denormal);
   writer.key("device", to_string(plan.run.device));
   std::vector<std::string> paths;
   for (const auto& path : plan.plugin_paths) paths.push_back(path.string());
@@ -137,7 +138,7 @@ void write_train(PlanWriter& writer, const TrainSection& train) {
   writer.key("clip_value", train.clip_value);
   writer.key("non_finite", train.non_finite == NonFinite::skip ? "skip" : "stop");
   writer.key("max_skipped_steps", train.max_skipped_steps);
-  writer.key("memory_format", train.memory_format == MemoryFormat::channels_last ? "channels_last" : "contiguous");
+  writer.key("memory_format", to_string(train.memory_format));
   if (train.cudnn_benchmark == CudnnBenchmark::automatic)
     writer.key("cudnn_benchmark", "auto");
   else

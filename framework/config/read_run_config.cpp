@@ -60,6 +60,7 @@ void read_run(TableReader table, RunSettings& run) {
   table.read("seed", run.seed, "[0, inf)");
   table.read_flag_or("deterministic", run.deterministic, "warn");
   table.read("threads", run.threads, kThreads);
+  table.read("flush_denormal", run.flush_denormal);
   table.read("device", run.device);
   table.reject_unknown_keys();
 }
@@ -215,7 +216,7 @@ void read_train(TableReader table, TrainConfig& train) {
   table.read("clip_value", train.clip_value, "[0, inf)");
   table.read("non_finite", train.non_finite, {"stop", "skip"});
   table.read("max_skipped_steps", train.max_skipped_steps, "[1, 1e9]");
-  table.read("memory_format", train.memory_format, {"contiguous", "channels_last"});
+  table.read("memory_format", train.memory_format, {"auto", "contiguous", "channels_last"});
   table.read_flag_or("cudnn_benchmark", train.cudnn_benchmark, "auto");
   table.read("activation_checkpointing", train.activation_checkpointing);
   if (table.has("average")) train.average = read_average(table.table("average"));

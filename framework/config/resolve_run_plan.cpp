@@ -37,6 +37,7 @@ RunSection resolve_run(const RunConfig& config, Mistakes& mistakes) {
                       : deterministic == "true" ? Determinism::on
                                                 : Determinism::off;
   run.threads = config.run.threads.value_or(0);
+  run.flush_denormal = config.run.flush_denormal.value_or(false);
   run.device = config.run.device.value_or({});
   run.device_place = to_string(config.run.device.place);
   if (run.output_dir.empty()) mistakes.add(config.run.output_dir.place, "run.output_dir is \"\"; expected a folder");

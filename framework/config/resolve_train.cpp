@@ -18,6 +18,11 @@ bool counts_steps(const Period& period) {
   return period.unit == Period::Unit::steps || period.unit == Period::Unit::epochs;
 }
 
+MemoryFormat to_memory_format(const std::string& text) {
+  if (text == "auto") return MemoryFormat::automatic;
+  return text == "channels_last" ? MemoryFormat::channels_last : MemoryFormat::contiguous;
+}
+
 AveragePlan resolve_average(const AverageConfig& config, Mistakes& mistakes) {
   AveragePlan average{};
   if (!config.use.value) {
@@ -62,6 +67,14 @@ CudnnBenchmark resolve_cudnn_benchmark(const Setting<std::string>& setting, Dete
 
 }  // namespace
 
+std::string to_string(MemoryFormat format) {
+  switch (format) {
+    case MemoryFormat::automatic: return "auto";
+    case MemoryFormat::channels_last: return "channels_last";
+    default: return "contiguous";
+  }
+}
+
 std::string to_string(Precision precision) {
   switch (precision) {
     case Precision::fp32: return "fp32";
@@ -92,8 +105,7 @@ TrainSection resolve_train(const TrainConfig& config, Determinism deterministic,
   train.clip_value = config.clip_value.value_or(0);
   train.non_finite = config.non_finite.value_or("stop") == "skip" ? NonFinite::skip : NonFinite::stop;
   train.max_skipped_steps = config.max_skipped_steps.value_or(10);
-  train.memory_format = config.memory_format.value_or("contiguous") == "channels_last" ? MemoryFormat::channels_last
-                                                                                       : MemoryFormat::contiguous;
+  train.memory_format = to_memory_format(config.memory_format.value_or("contiguous"));
   train.cudnn_benchmark = resolve_cudnn_benchmark(config.cudnn_benchmark, deterministic, mistakes);
   train.activation_checkpointing = config.activation_checkpointing.value_or(false);
   if (config.average) train.average = resolve_average(*config.average, mistakes);

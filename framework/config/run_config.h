@@ -40,6 +40,7 @@ struct RunSettings {
   Setting<int64_t> seed;
   Setting<std::string> deterministic;  // "true", "false" or "warn"
   Setting<int64_t> threads;
+  Setting<bool> flush_denormal;
   Setting<DeviceChoice> device;
 };
 

@@ -42,6 +42,7 @@ struct RunSection {
   uint64_t seed;                     // default: 0
   Determinism deterministic;         // default: off
   int64_t threads;                   // of LibTorch's operators; 0: LibTorch chooses
+  bool flush_denormal = false;       // numbers too small for a full mantissa are zero
   DeviceChoice device = {};          // default: automatic
   std::string device_place = {};     // for messages
 };
@@ -152,7 +153,14 @@ std::string to_string(Precision precision);  // as the run file writes it
 // What becomes of a step whose losses or gradients hold NaN or infinity. Its weights are never touched.
 enum class NonFinite { stop, skip };
 
-enum class MemoryFormat { contiguous, channels_last };
+// How images, and the weights of convolutions, lie in memory.
+enum class MemoryFormat {
+  automatic,  // what is faster on the first batch; contiguous where the run is to be deterministic
+  contiguous,
+  channels_last
+};
+
+std::string to_string(MemoryFormat format);  // as the run file writes it
 
 // Whether cuDNN times its convolutions on the first batch of each shape, and takes the fastest from then on.
 enum class CudnnBenchmark {

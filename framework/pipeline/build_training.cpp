@@ -50,6 +50,10 @@ void choose_cudnn_benchmark(const config::RunPlan& plan, const std::vector<plugi
 }
 
 void prepare_libtorch(const config::RunSection& run) {
+  // Threads take it from the one that starts them: before LibTorch has any.
+  if (!at::globalContext().setFlushDenormal(run.flush_denormal) && run.flush_denormal)
+    throw Error(ErrorKind::configuration,
+                "run.flush_denormal: is true, which this processor cannot do; expected false: leave it out");
   if (run.threads > 0) at::set_num_threads(static_cast<int>(run.threads));
   using config::Determinism;
   at::globalContext().setDeterministicAlgorithms(run.deterministic != Determinism::off,
@@ -204,6 +208,8 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
                     optimization::Schedule::make({}, 0, {1, 1})};
   training.device = device;
   training.precision = plan.train.precision;
+  if (plan.train.memory_format == config::MemoryFormat::channels_last)
+    training.memory_format = config::MemoryFormat::channels_last;
   training.group = group;
   for (const config::LossPlan& loss : plan.losses)
     training.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
@@ -280,14 +286,18 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   training.schedule =
       optimization::Schedule::make(plan.schedule, plan.optimizer.lr, {training.total_steps, training.steps_per_epoch});
   if (plan.train.precision == config::Precision::fp16) training.scaler.emplace(training.device);
-  if (plan.train.average)
-    training.average = std::make_unique<optimization::WeightAverage>(
-        *plan.train.average, select_tensors(training.model, /*only_trainable=*/false));
+  training.average = make_average(plan, training.model);
   const Directions directions = find_directions(training);
   if (const std::string* const watched = training.schedule.watched_figure())
     require_figure(*watched, directions, plan.schedule.place + ": schedule.figure");
   training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
+}
+
+std::unique_ptr<optimization::WeightAverage> make_average(const config::RunPlan& plan, const plugins::Model& model) {
+  if (!plan.train.average) return nullptr;
+  return std::make_unique<optimization::WeightAverage>(*plan.train.average,
+                                                       select_tensors(model, /*only_trainable=*/false));
 }
 
 Training build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue,

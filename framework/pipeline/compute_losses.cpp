@@ -13,9 +13,10 @@ namespace tenon::pipeline {
 namespace {
 
 // The inputs as the weights are kept.
-at::Tensor to_layout(const config::TrainSection& plan, at::Tensor input) {
-  if (plan.precision == config::Precision::bf16_true && input.is_floating_point()) input = input.to(at::kBFloat16);
-  if (plan.memory_format == config::MemoryFormat::channels_last && input.dim() == 4)
+at::Tensor to_layout(const Training& training, at::Tensor input) {
+  const bool is_bf16 = training.plan->train.precision == config::Precision::bf16_true;
+  if (is_bf16 && input.is_floating_point()) input = input.to(at::kBFloat16);
+  if (training.memory_format == config::MemoryFormat::channels_last && input.dim() == 4)
     input = input.contiguous(at::MemoryFormat::ChannelsLast);
   return input;
 }
@@ -25,7 +26,7 @@ at::Tensor to_layout(const config::TrainSection& plan, at::Tensor input) {
 void run_model(Training& training, DataFlow& data, Flow& flow, const plugins::RunPosition& position) {
   const precision::Autocast autocast(training.precision, training.device.type());
   std::vector<at::Tensor> inputs = data.model.front().gather(flow);
-  for (at::Tensor& input : inputs) input = to_layout(training.plan->train, std::move(input));
+  for (at::Tensor& input : inputs) input = to_layout(training, std::move(input));
   flow.outputs = training.model.forward(position, inputs);
 }
 

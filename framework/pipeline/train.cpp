@@ -6,6 +6,7 @@
 #include "framework/pipeline/agreement.h"
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_ranks.h"
+#include "framework/pipeline/choose_memory_format.h"
 #include "framework/pipeline/evaluate.h"
 #include "framework/pipeline/loop_state.h"
 #include "framework/pipeline/self_check.h"
@@ -87,6 +88,7 @@ class Loop {
     report_.state.read_epoch_loss = nullptr;  // it points into this loop
     if (loop_.best && !loop_.best->best().empty()) report_.best = loop_.best->best().front();
     report_.stages = training_.times.list();
+    report_.memory_format = training_.memory_format;
     return std::move(report_);
   }
 
@@ -98,6 +100,7 @@ class Loop {
   }
 
   void begin() {
+    choose_memory_format(training_);
     check_precision(training_);
     if (!training_.plan->validation.at_start) return;
     validate();

@@ -22,6 +22,7 @@ struct RunReport {
   int signal = 0;                         // that asked for the stop; 0: none did
   RunState state;                         // at the end
   std::optional<BestFigures::Best> best;  // of what is monitored
+  config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // that the weights had
 };
 
 // What signals ask for, set by their handlers.

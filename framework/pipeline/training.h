@@ -82,8 +82,9 @@ struct Training {
   std::unique_ptr<optimization::Optimizer> optimizer;
   optimization::Schedule schedule;
   c10::Device device = c10::Device(c10::kCPU);
-  config::Precision precision = config::Precision::fp32;      // that batches are computed in: the plan's
-  std::optional<precision::LossScaler> scaler = {};           // of fp16 alone
+  config::Precision precision = config::Precision::fp32;                  // that batches are computed in: the plan's
+  config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // of the weights, and so of the inputs
+  std::optional<precision::LossScaler> scaler = {};                       // of fp16 alone
   std::unique_ptr<optimization::WeightAverage> average = {};  // null: the weights themselves are evaluated and saved
   std::optional<Monitor> monitor = {};                        // none: the newest checkpoints alone are kept
   size_t readback_lag = 0;                                    // for tests, see Readback
@@ -102,6 +103,9 @@ struct Training {
 // alone. Sets LibTorch's seed, determinism and threads as the plan says. `device`: as cuda::open_device() gave it.
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
                         const support::ComputeDevice& device = {}, distributed::ProcessGroup* group = nullptr);
+
+// Of the tensors of the model as they lie in memory, without any weights yet; null where the plan has no average.
+std::unique_ptr<optimization::WeightAverage> make_average(const config::RunPlan& plan, const plugins::Model& model);
 
 // What evaluate() and predict() need of it: the model, the losses and metrics of the plan, and the validation data. No
 // training data, optimizer or callbacks, which are then null or empty.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "framework/pipeline/choose_memory_format.h"
 #include "framework/pipeline/stored_tensors.h"
 #include "framework/support/error.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr const char* kRandom = "random.cpu";
 constexpr const char* kRandomOfDevice = "random.device";
+constexpr const char* kChannelsLast = "channels_last";
 
 at::Generator generator_of(const c10::Device& device) { return at::globalContext().defaultGenerator(device); }
 
@@ -63,6 +65,7 @@ void save_training(const Training& training, const OwnState& given, SavedState& 
       for (const optimization::NamedTensor& one : training.average->put_by())
         saved.tensors["weights." + one.name] = one.tensor;
   }
+  saved.numbers[kChannelsLast] = training.memory_format == config::MemoryFormat::channels_last;
   OwnState own = given;
   own[kRandom] = to_bytes(generator_of(c10::kCPU).get_state());
   if (!training.device.is_cpu()) own[kRandomOfDevice] = to_bytes(generator_of(training.device).get_state());
@@ -77,6 +80,10 @@ void save_training(const Training& training, const OwnState& given, SavedState& 
 
 OwnState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
                        const SavedState& saved) {
+  // The bits are those of the format that was chosen once.
+  const bool is_open = training.plan->train.memory_format == config::MemoryFormat::automatic;
+  if (is_open && saved.numbers.contains(kChannelsLast) && saved.count(kChannelsLast) != 0)
+    set_memory_format(training, config::MemoryFormat::channels_last);
   {
     if (training.average) training.average->set_count(saved.count("average.count"));
     const optimization::WeightAverage::InPlace averaged(training.average.get());

@@ -31,6 +31,7 @@ TEST_CASE("run.json says what runs, on what and since when") {
   CHECK(json["device"] == "cpu");
   CHECK(json["accelerator"].is_null());
   CHECK(json["host_waits"].is_null());
+  CHECK(json["memory_format"].is_null());
   CHECK(json["peak_bytes"].is_null());
   CHECK(json["stages"].is_null());
   CHECK(json["command_line"] == nlohmann::json({"host", "--config", "a b.toml"}));
@@ -79,6 +80,7 @@ TEST_CASE("at its end the record says how the run ended") {
   record.reason = "the loss is NaN";
   record.exit_code = 7;
   record.host_waits = 12;
+  record.memory_format = "channels_last";
   record.peak_bytes = 1 << 20;
   record.stages = {{"forward", 1.5}, {"callback throughput", 0.25}};
   record.end = record.start + std::chrono::seconds(3);
@@ -88,6 +90,7 @@ TEST_CASE("at its end the record says how the run ended") {
   CHECK(json["reason"] == "the loss is NaN");
   CHECK(json["exit_code"] == 7);
   CHECK(json["host_waits"] == 12);
+  CHECK(json["memory_format"] == "channels_last");
   CHECK(json["peak_bytes"] == 1 << 20);
   CHECK(json["stages"] == nlohmann::json({{"forward", 1.5}, {"callback throughput", 0.25}}));
   CHECK(json["end"].get<std::string>().size() == 25);

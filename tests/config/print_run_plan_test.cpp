@@ -47,6 +47,7 @@ output_dir = )") +
 seed = 0
 deterministic = false
 threads = 0
+flush_denormal = false
 device = "auto"
 
 [plugins]
@@ -286,6 +287,8 @@ TEST_CASE("every key of a run file shows in the printed plan") {
        "train.non_finite=skip",
        "train.max_skipped_steps=1",
        "train.memory_format=channels_last",
+       "train.memory_format=auto",
+       "run.flush_denormal=true",
        "train.cudnn_benchmark=true",
        "train.cudnn_benchmark=false",
        "train.activation_checkpointing=true",

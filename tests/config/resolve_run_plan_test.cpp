@@ -37,6 +37,7 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK_FALSE(plan.train.activation_checkpointing);
   CHECK_FALSE(plan.train.average.has_value());
   CHECK(plan.run.threads == 0);
+  CHECK_FALSE(plan.run.flush_denormal);
   CHECK(plan.plugin_paths.empty());
   CHECK(plan.model.weights.empty());
   CHECK(plan.data.validation_batch_size == 64);
