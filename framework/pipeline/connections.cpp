@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "framework/plugins/dataset.h"
@@ -71,6 +72,7 @@ class Connector {
     std::vector<Source> sources;
     for (const Port& port : inputs_) {
       const Candidate& found = find(port);
+      taken_.emplace(found.name, port.name);
       sources.push_back({found.kind, found.index, found.name});
     }
     return sources;
@@ -130,6 +132,11 @@ class Connector {
       for (const Candidate& candidate : group) {
         plugins::Extents extents = extents_;
         const auto reason = mismatch(candidate, port, extents);
+        // What a prediction is compared with is not that prediction, though it fits.
+        if (const auto taken = taken_.find(candidate.name); !reason && taken != taken_.end()) {
+          reasons += "\n    " + describe(candidate) + " is taken by the input " + taken->second;
+          continue;
+        }
         if (!reason) fitting.push_back(&candidate);
         reasons += "\n    " + describe(candidate) + (reason ? " does not fit: " + *reason : " fits");
       }
@@ -149,6 +156,7 @@ class Connector {
   const config::ComponentPlan& plan_;
   std::vector<std::vector<Candidate>> groups_;
   plugins::Extents extents_;
+  std::map<std::string, std::string> taken_;  // a source's name -> the first input that it was given to
 };
 
 }  // namespace

@@ -8,21 +8,28 @@ using namespace tenon::pipeline;
 
 namespace {
 
-// What is said about an input `odd` of any dtype that looks for its source in numbered samples and in mlp's logits.
-std::string refusal_of_input(const std::string& shape) {
+using tenon::plugins::Port;
+
+Port any_dtype(const char* name, const std::string& shape) {
+  return {name, tenon::plugins::parse_shape(shape), TENON_ANY_DTYPE, ""};
+}
+
+// What is said about inputs that look for their sources in numbered samples and in mlp's logits.
+std::string refusal_of_inputs(const std::vector<Port>& ports) {
   const BuiltRun run({});
   const tenon::config::NamedDataset plan{{"counting", {{"samples", int64_t{4}}}, {}, ""}, "train"};
   const tenon::plugins::Dataset data(run.catalogue->find(tenon::config::ComponentKind::dataset, "counting"), plan);
   const tenon::config::ComponentPlan owner{"odd_loss", {}, {}, "run.toml:3:1"};
-  const tenon::plugins::Port port{"odd", tenon::plugins::parse_shape(shape), TENON_ANY_DTYPE, ""};
   try {
-    connect({port}, "the loss", owner, run.training->model, data.fields());
+    connect(ports, "the loss", owner, run.training->model, data.fields());
   } catch (const tenon::support::Error& error) {
     CHECK(error.kind() == tenon::support::ErrorKind::configuration);
     return error.what();
   }
   return "";
 }
+
+std::string refusal_of_input(const std::string& shape) { return refusal_of_inputs({any_dtype("odd", shape)}); }
 
 }  // namespace
 
@@ -75,4 +82,10 @@ TEST_CASE("an input that fits no source is refused with what was wrong with each
   CHECK(message.find("data.value: float32 [N] does not fit: the shape is [N], expected [N, 3, 3]") !=
         std::string::npos);
   CHECK(message.find("several") == std::string::npos);
+}
+
+TEST_CASE("a source is found for one input of a component alone") {
+  const std::string message = refusal_of_inputs({any_dtype("prediction", "N,10"), any_dtype("target", "N,10")});
+  CHECK(message.starts_with("run.toml:3:1: the loss: the input target: any dtype [N, 10] fits no source:"));
+  CHECK(message.find("[N, 10] is taken by the input prediction") != std::string::npos);
 }
