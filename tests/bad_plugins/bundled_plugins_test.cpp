@@ -52,6 +52,7 @@ class ExampleData {
     write_text(folder_ / "shard.tar", std::string(bytes.begin(), bytes.end()));
     const std::string header = R"({"x":{"dtype":"F32","shape":[4,1],"data_offsets":[0,16]}})";
     write_text(folder_ / "texts.tsv", "source\ttarget\none\teins\ntwo\tzwei\nthree\tdrei\nfour\tvier\n");
+    write_text(folder_ / "numbers.csv", "x,kind,y\n1,a,2\n2,b,4\n3,a,6\n4,b,8\n");
     write_text(folder_ / "text.txt", "One tenon fits one mortise, and two tenons fit two of them.\n");
     write_text(folder_ / "values.safetensors",
                std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + std::string(16, '?'));
@@ -80,6 +81,7 @@ class ExampleData {
          "decoder_layers = 1, feed_forward = 16"},
         {"siamese_cnn", "model.siamese_cnn={ width = 2, values = 1"},
         {"unet", "model.unet={ depth = 1, width = 2"},
+        {"table", "dataset.table={ " + path("numbers.csv") + ", target = \"y\", task = \"regression\""},
         {"tar_shards", "dataset.tar_shards={ " + path("shard.tar")},
         {"text_pairs", "dataset.text_pairs={ " + path("texts.tsv")},
         {"text_windows", "dataset.text_windows={ " + path("text.txt") + ", context = 8"},
@@ -176,8 +178,8 @@ TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
   verdict("run_guards", "callback.best_checkpoints foreign-state");
   for (const std::string callback : {"throughput", "gradient_statistics", "weight_statistics"})
     verdict("run_statistics", "callback." + callback + " events");
-  for (const std::string dataset : {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation", "tar_shards",
-                                    "text_pairs", "text_windows"}) {
+  for (const std::string dataset : {"arrays", "idx", "image_csv", "image_folder", "pairs", "segmentation", "table",
+                                    "tar_shards", "text_pairs", "text_windows"}) {
     verdict(dataset, "dataset." + dataset + " threads");
   }
 }

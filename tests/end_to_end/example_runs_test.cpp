@@ -122,3 +122,25 @@ TEST_CASE("summarize.toml and summarize_gru.toml train on pairs of texts, and wr
     CHECK(rouge_l <= 1);
   }
 }
+
+TEST_CASE("regression.toml trains on a number and tabular.toml on a class of each row of a table") {
+  std::string cars = "mpg,cylinders,displacement,horsepower,weight,acceleration,model_year,origin,car_name\n";
+  std::string wines =
+      "label,alcohol,malic_acid,ash,alcalinity_of_ash,magnesium,total_phenols,flavanoids,nonflavanoid_phenols,"
+      "proanthocyanins,color_intensity,hue,od280_od315,proline\n";
+  for (int i = 0; i < 600; ++i) {
+    cars += std::to_string(10 + i % 20) + ",4,200,90," + std::to_string(4000 - 100 * (i % 20)) + ",15,7" +
+            std::to_string(i % 7) + ',' + std::to_string(i % 3 + 1) + ",car " + std::to_string(i) + '\n';
+    wines += std::to_string(i % 3);
+    for (int j = 0; j < 13; ++j) wines += ',' + std::to_string(i % 3 * j + i * j % 10);
+    wines += '\n';
+  }
+  const fs::path folder = make_empty_folder("tables");
+  const fs::path regression = train("regression", write_file(folder / "cars.csv", cars));
+  check_falling(regression);
+  CHECK(read_last_figure(regression, "validation/rmse") >= read_last_figure(regression, "validation/mae"));
+  CHECK(read_last_figure(regression, "validation/r2") <= 1);
+  const fs::path classification = train("tabular", write_file(folder / "wine.csv", wines));
+  check_falling(classification);
+  CHECK(read_last_figure(classification, "validation/accuracy") > 0.4);
+}

@@ -215,6 +215,7 @@ TEST_CASE("docs/components.md is what host describe prints of the bundled compon
                          "tar_shards",
                          "idx",
                          "arrays",
+                         "table",
                          "synthetic",
                          "text_pairs",
                          "text_windows",

@@ -1,24 +1,28 @@
 #include "plugins/datasets/shared/split.h"
 
+#include <utility>
+
 #include "plugins/datasets/shared/validation_part.h"
 
 namespace datasets {
 
-std::vector<tenon::Param> Split::schema() {
+std::vector<tenon::Param> Split::schema(const std::string& names) {
   return {tenon::param("split", "all")
               .choices({"all", "train", "validation"})
-              .doc("which samples: all, or one of two parts, told apart by the images' relative paths"),
+              .doc("which samples: all, or one of two parts, told apart by " + names),
           tenon::param("validation_fraction", 0.1)
               .range("(0, 1)")
               .doc("share of the samples in the split validation; the split train has the others")};
 }
 
-Split::Split(const tenon::Params& params)
-    : split_(params.text("split")), fraction_(params.number("validation_fraction")) {}
+Split::Split(const tenon::Params& params) : Split(params.text("split"), params.number("validation_fraction")) {}
 
-bool Split::has(const std::string& relative_path) const {
+Split::Split(std::string split, double validation_fraction)
+    : split_(std::move(split)), fraction_(validation_fraction) {}
+
+bool Split::has(const std::string& name) const {
   if (split_ == "all") return true;
-  return is_validation_name(relative_path, fraction_) == (split_ == "validation");
+  return is_validation_name(name, fraction_) == (split_ == "validation");
 }
 
 void Split::check_samples(size_t count, const std::string& place) const {

@@ -35,7 +35,8 @@ void check_names(const std::vector<std::string>& labels, bool has_targets, std::
 
 }  // namespace
 
-std::vector<int64_t> number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes) {
+std::vector<int64_t> number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes,
+                                    const std::string& lister) {
   Numbers known = number_given(classes);
   std::vector<int64_t> numbers;
   for (size_t row = 0; row < csv.rows(); ++row) {
@@ -45,7 +46,7 @@ std::vector<int64_t> number_classes(const Csv& csv, size_t column, const std::ve
     if (found == known.end()) {
       if (!classes.empty()) {
         throw tenon::DataError(csv.place(row, column) + ": \"" + std::string(name) + "\" is none of the " +
-                               std::to_string(classes.size()) + " classes that the parameter \"classes\" lists");
+                               std::to_string(classes.size()) + " classes that " + lister);
       }
       found = known.emplace(name, static_cast<int64_t>(known.size())).first;
     }

@@ -12,8 +12,10 @@
 namespace tables {
 
 // By row the number of the class that the column names: its place in `classes`, or where that is empty, in the order of
-// first appearance. Throws tenon::DataError naming file, line and column: a cell that is empty or not among `classes`.
-std::vector<int64_t> number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes);
+// first appearance. Throws tenon::DataError naming file, line and column: a cell that is empty or not among `classes`,
+// with `lister` as what lists them.
+std::vector<int64_t> number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes,
+                                    const std::string& lister = "the parameter \"classes\" lists");
 
 class TableTargets {
  public:

@@ -1,0 +1,260 @@
+#include "plugins/datasets/table/feature_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <tenon/error.hpp>
+
+namespace table {
+namespace {
+
+using tables::Csv;
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string_view trim(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+bool is_missing(std::string_view cell) {
+  constexpr std::array<std::string_view, 5> kMissing = {"", "?", "NA", "NaN", "nan"};
+  return std::find(kMissing.begin(), kMissing.end(), trim(cell)) != kMissing.end();
+}
+
+// `3,5`, `12 kg` and `2026-05-01` begin so as well: they are rather numbers gone wrong than names.
+bool begins_as_number(std::string_view cell) {
+  const std::string_view text = trim(cell);
+  const size_t begin = text.find_first_not_of("+-.");
+  return begin != std::string_view::npos && text[begin] >= '0' && text[begin] <= '9';
+}
+
+std::optional<double> parse_number(std::string_view cell) {
+  const std::string_view text = trim(cell);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_finite = std::isfinite(static_cast<float>(number));
+  if (error != std::errc() || end != text.data() + text.size() || !is_finite) return std::nullopt;
+  return number;
+}
+
+std::optional<int64_t> parse_integer(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// None where the cell is missing.
+std::optional<double> number_in(const Csv& csv, size_t row, size_t column) {
+  const std::string_view cell = csv.cell(row, column);
+  if (is_missing(cell)) return std::nullopt;
+  if (const std::optional<double> number = parse_number(cell)) return number;
+  throw tenon::DataError(csv.place(row, column) + ": \"" + std::string(cell) +
+                         "\" is no finite number of 32 bits; mend the cell, or name the column in the parameter "
+                         "\"categorical\" or \"ignore\"");
+}
+
+// Whether the column has values, none of which is or was meant to be a number.
+bool holds_names(const Part& part, size_t column) {
+  bool has_value = false;
+  for (const size_t row : part.rows) {
+    const std::string_view cell = part.csv->cell(row, column);
+    if (begins_as_number(cell)) return false;
+    has_value |= !is_missing(cell);
+  }
+  return has_value;
+}
+
+[[noreturn]] void refuse_column(const char* parameter, const std::string& column, const char* why) {
+  throw tenon::Error(TENON_INVALID_ARGUMENT,
+                     std::string("parameter \"") + parameter + "\" names the column \"" + column + "\"" + why);
+}
+
+std::vector<std::string> choose_columns(const Part& part, const tenon::Params& params) {
+  const Csv& csv = *part.csv;
+  const std::string target = params.text("target");
+  const std::vector<std::string> ignored = params.texts("ignore");
+  for (const std::string& name : ignored) csv.column(name, "ignore");
+  const std::vector<std::string> features = params.texts("features");
+  std::vector<std::string> chosen;
+  for (const std::string& name : features) {
+    csv.column(name, "features");
+    if (name == target) refuse_column("features", name, ", which is the target; expected others");
+    if (contains(ignored, name))
+      refuse_column("features", name, ", and so does \"ignore\"; expected it in one of them");
+    if (contains(chosen, name)) refuse_column("features", name, " twice; expected each column once");
+    chosen.push_back(name);
+  }
+  if (!chosen.empty()) return chosen;
+  for (const std::string& name : csv.columns()) {
+    if (name != target && !contains(ignored, name)) chosen.push_back(name);
+  }
+  if (chosen.empty()) {
+    throw tenon::DataError(part.path +
+                           ":1: no column is left beside the target and those of the parameter \"ignore\"; "
+                           "expected one or more features");
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::vector<std::string> sort_names(std::vector<std::string> names) {
+  const bool are_integers =
+      std::all_of(names.begin(), names.end(), [](const std::string& name) { return parse_integer(name).has_value(); });
+  std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    // `1` and `01` are equal as integers, and two names.
+    return are_integers ? std::pair(parse_integer(a), a) < std::pair(parse_integer(b), b) : a < b;
+  });
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Scale measure_scale(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  const double mean = sum / count;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  const double variance = squares / count;
+  const double epsilon = std::numeric_limits<double>::epsilon();
+  const double rounding = count * epsilon * variance + std::pow(count * mean * epsilon, 2);
+  return {mean, variance <= rounding ? 1 : std::sqrt(variance)};
+}
+
+std::vector<tenon::Param> FeatureColumns::schema() {
+  return {
+      tenon::param("features", std::vector<std::string>{})
+          .doc("columns that the model is given, in this order; empty: all but the target and those of ignore"),
+      tenon::param("ignore", std::vector<std::string>{}).doc("columns that are neither features nor the target"),
+      tenon::param("categorical", std::vector<std::string>{})
+          .doc("columns of numbers that are names of categories; a column in which no cell begins as a number is one "
+               "without being named. Each category becomes a feature that is 0 or 1"),
+      tenon::param("max_categories", 100)
+          .range("[1, inf)")
+          .doc("most categories of a column; one with more, such as a name for each row, ends the run"),
+      tenon::param("missing", "error")
+          .choices({"error", "mean"})
+          .doc("what becomes of a cell of numbers that is empty, ?, NA or NaN: an error, or the mean of the rows for "
+               "training"),
+      tenon::param("standardize", true)
+          .doc("whether numbers are brought to mean 0 and standard deviation 1 in the rows for training")};
+}
+
+FeatureColumns::FeatureColumns(const Part& training, const tenon::Params& params)
+    : learned_from_(training.path),
+      fills_missing_(params.text("missing") == "mean"),
+      standardizes_(params.boolean("standardize")),
+      max_categories_(static_cast<size_t>(params.integer("max_categories"))) {
+  const std::vector<std::string> names = choose_columns(training, params);
+  const std::vector<std::string> categorical = params.texts("categorical");
+  for (const std::string& name : categorical) {
+    training.csv->column(name, "categorical");
+    if (!contains(names, name)) refuse_column("categorical", name, ", which is no feature; expected one of them");
+  }
+  for (const std::string& name : names) {
+    columns_.push_back(learn(training, name, contains(categorical, name)));
+    width_ += std::max<size_t>(columns_.back().categories.size(), 1);
+  }
+}
+
+FeatureColumns::Column FeatureColumns::learn(const Part& training, const std::string& name, bool is_categorical) const {
+  const Csv& csv = *training.csv;
+  const size_t column = csv.column(name, "features");
+  const std::string place = training.path + ": column \"" + name + '"';
+  Column learned = {name, {}};
+  if (is_categorical || holds_names(training, column)) {
+    std::vector<std::string> names;
+    for (const size_t row : training.rows) names.emplace_back(csv.cell(row, column));
+    learned.categories = sort_names(std::move(names));
+    if (learned.categories.size() <= max_categories_) return learned;
+    throw tenon::DataError(place + " has " + std::to_string(learned.categories.size()) +
+                           " categories in the rows for training; expected at most " + std::to_string(max_categories_) +
+                           "; name it in the parameter \"ignore\", or raise max_categories");
+  }
+  std::vector<double> numbers;
+  for (const size_t row : training.rows) {
+    if (const std::optional<double> number = number_in(csv, row, column)) numbers.push_back(*number);
+  }
+  if (numbers.empty()) {
+    throw tenon::DataError(place +
+                           " has no value in the rows for training; expected numbers; name it in the "
+                           "parameter \"ignore\"");
+  }
+  const Scale scale = measure_scale(numbers);
+  if (standardizes_) learned.scale = scale;
+  learned.fill = scale.mean;
+  return learned;
+}
+
+FeatureColumns::Features FeatureColumns::encode(const Part& part) const {
+  const std::vector<size_t> places = find_columns(part);
+  Features features;
+  features.numbers.reserve(part.rows.size() * width_);
+  for (const size_t row : part.rows) {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].categories.empty()) {
+        append_number(columns_[i], *part.csv, row, places[i], features);
+      } else {
+        append_categories(columns_[i], part.csv->cell(row, places[i]), features);
+      }
+    }
+  }
+  return features;
+}
+
+std::vector<size_t> FeatureColumns::find_columns(const Part& part) const {
+  const std::vector<std::string>& names = part.csv->columns();
+  std::vector<size_t> places;
+  for (const Column& column : columns_) {
+    const auto found = std::find(names.begin(), names.end(), column.name);
+    if (found == names.end()) {
+      throw tenon::DataError(part.path + ":1: there is no column \"" + column.name + "\", which is a feature of " +
+                             learned_from_ + "; expected all its features");
+    }
+    places.push_back(static_cast<size_t>(found - names.begin()));
+  }
+  return places;
+}
+
+void FeatureColumns::append_categories(const Column& column, std::string_view cell, Features& features) const {
+  for (const std::string& category : column.categories) features.numbers.push_back(category == cell ? 1.0f : 0.0f);
+  features.unknown += !contains(column.categories, cell);
+}
+
+void FeatureColumns::append_number(const Column& column, const Csv& csv, size_t row, size_t place,
+                                   Features& features) const {
+  const std::optional<double> number = number_in(csv, row, place);
+  if (!number && !fills_missing_) {
+    throw tenon::DataError(csv.place(row, place) + ": \"" + std::string(csv.cell(row, place)) +
+                           "\" stands for a missing value; expected a number; remove the row, or set missing = "
+                           "\"mean\" for the mean of the rows for training");
+  }
+  features.filled += !number;
+  features.numbers.push_back(column.scale.apply(number.value_or(column.fill)));
+}
+
+std::string FeatureColumns::describe() const {
+  std::string text = std::to_string(width_) + " features of " + std::to_string(columns_.size()) + " columns";
+  bool is_first = true;
+  for (const Column& column : columns_) {
+    if (column.categories.empty()) continue;
+    text +=
+        (is_first ? "; of categories: " : ", ") + column.name + " (" + std::to_string(column.categories.size()) + ')';
+    is_first = false;
+  }
+  return text;
+}
+
+}  // namespace table

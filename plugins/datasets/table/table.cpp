@@ -1,0 +1,200 @@
+// Rows of a table: numbers and categories from which a number or a class is predicted.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tenon/plugin.hpp>
+
+#include "plugins/datasets/shared/csv.h"
+#include "plugins/datasets/shared/split.h"
+#include "plugins/datasets/shared/table_targets.h"
+#include "plugins/datasets/table/feature_columns.h"
+#include "plugins/hash_text.h"
+
+namespace table {
+namespace {
+
+using datasets::Split;
+using tables::Csv;
+
+Part select_part(const std::string& path, std::shared_ptr<const Csv> csv, const Split& split) {
+  std::vector<size_t> rows;
+  for (size_t row = 0; row < csv->rows(); ++row) {
+    // The whole row is its name, so that rows that are the same never lie in both parts.
+    std::string text;
+    for (size_t column = 0; column < csv->columns().size(); ++column) {
+      text.append(csv->cell(row, column));
+      text += ',';
+    }
+    if (split.has(text)) rows.push_back(row);
+  }
+  split.check_samples(rows.size(), path);
+  return {path, std::move(csv), std::move(rows)};
+}
+
+Part read_part(const tenon::Params& params) {
+  const std::string path = params.path("path");
+  const char separator = tables::separator_named(params.text("separator"));
+  return select_part(path, std::make_shared<const Csv>(path, separator), Split(params));
+}
+
+// The rows that the model learns from, perhaps of the same file.
+Part read_training_part(const tenon::Params& params, const Part& part) {
+  std::string split = params.text("statistics_split");
+  if (split == "as_split") split = params.text("split") == "all" ? "all" : "train";
+  const Split training(std::move(split), params.number("validation_fraction"));
+  const std::string path = params.path("statistics_from");
+  if (path.empty()) return select_part(part.path, part.csv, training);
+  const char separator = tables::separator_named(params.text("separator"));
+  return select_part(path, std::make_shared<const Csv>(path, separator), training);
+}
+
+void check_task(const tenon::Params& params) {
+  const bool is_regression = params.text("task") == "regression";
+  if (is_regression && !params.texts("classes").empty()) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT,
+                       "the parameter \"classes\" is given, and task is \"regression\"; leave out \"classes\", or set "
+                       "task = \"classification\"");
+  }
+  if (!is_regression && params.boolean("standardize_target")) {
+    throw tenon::Error(
+        TENON_INVALID_ARGUMENT,
+        "standardize_target is true, and task is \"classification\", whose targets are no numbers; leave it out, or "
+        "set task = \"regression\"");
+  }
+}
+
+class Table final {
+ public:
+  static std::vector<tenon::Param> schema() {
+    std::vector<tenon::Param> params = {
+        tenon::required<tenon::Path>("path").doc("CSV file (RFC 4180) with a header and a row for each sample"),
+        tenon::param("separator", "comma").choices({"comma", "semicolon", "tab"}).doc("what stands between cells"),
+        tenon::required<std::string>("target").doc("column that is to be predicted"),
+        tenon::required<std::string>("task")
+            .choices({"regression", "classification"})
+            .doc("what the target is: a number, the field target; or the name of a class, the field label"),
+        tenon::param("with_target", true)
+            .doc("whether samples have their target; false: rows whose target is yet to be predicted"),
+        tenon::param("classes", std::vector<std::string>{})
+            .doc("classes in the order of their numbers; empty: those of the whole file, by value where all are "
+                 "integers, else in byte order"),
+    };
+    const std::vector<tenon::Param> of_target = {
+        tenon::param("standardize_target", false)
+            .doc("the same of a regression's target; then losses and metrics are in its standard deviations")};
+    const std::vector<tenon::Param> statistics = {
+        tenon::param("statistics_from", tenon::Path())
+            .doc("table for training, from which columns, categories, classes, means and deviations come; empty: path"),
+        tenon::param("statistics_split", "as_split")
+            .choices({"as_split", "all", "train"})
+            .doc("its rows for training; as_split: all where split is all, else those of the split train")};
+    for (const std::vector<tenon::Param>& more :
+         {FeatureColumns::schema(), of_target, Split::schema("all that stands in their rows"), statistics}) {
+      params.insert(params.end(), more.begin(), more.end());
+    }
+    return params;
+  }
+
+  explicit Table(const tenon::Params& params) {
+    check_task(params);
+    const Part part = read_part(params);
+    const Part training = read_training_part(params, part);
+    training.csv->column(params.text("target"), "target");
+    const FeatureColumns columns(training, params);
+    FeatureColumns::Features features = columns.encode(part);
+    samples_ = part.rows.size();
+    width_ = columns.width();
+    if (params.boolean("with_target")) {
+      if (params.text("task") == "regression") {
+        take_numbers(part, training, params);
+      } else {
+        take_classes(part, training, params);
+      }
+    }
+    log_summary(part, columns, features);
+    features_ = std::move(features.numbers);
+  }
+
+  std::vector<tenon::Field> fields() const {
+    std::vector<tenon::Field> fields = {
+        {"features", TENON_FLOAT32, {static_cast<int64_t>(width_)}, "the columns' numbers and categories"}};
+    if (!targets_.empty()) fields.push_back({"target", TENON_FLOAT32, {1}, "the number to be predicted"});
+    if (!labels_.empty()) fields.push_back({"label", TENON_INT64, {}, "the class, from 0"});
+    return fields;
+  }
+
+  int64_t size() const { return static_cast<int64_t>(samples_); }
+
+  void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
+    const auto row = static_cast<size_t>(sample.index);
+    std::copy_n(&features_[row * width_], width_, sink.slot<float>("features"));
+    if (!targets_.empty()) *sink.slot<float>("target") = targets_[row];
+    if (!labels_.empty()) sink.put("label", labels_[row]);
+  }
+
+  uint64_t fingerprint() const {
+    const auto bytes = [](const auto& numbers) {
+      return std::string_view(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof numbers[0]);
+    };
+    return plugins::hash_text(bytes(labels_),
+                              plugins::hash_text(bytes(targets_), plugins::hash_text(bytes(features_))));
+  }
+
+ private:
+  void take_numbers(const Part& part, const Part& training, const tenon::Params& params) {
+    const std::string target = params.text("target");
+    Scale scale;
+    if (params.boolean("standardize_target")) {
+      const size_t column = training.csv->column(target, "target");
+      std::vector<double> numbers;
+      for (const size_t row : training.rows) numbers.push_back(training.csv->number(row, column));
+      scale = measure_scale(numbers);
+    }
+    const size_t column = part.csv->column(target, "target");
+    for (const size_t row : part.rows) targets_.push_back(scale.apply(part.csv->number(row, column)));
+  }
+
+  void take_classes(const Part& part, const Part& training, const tenon::Params& params) {
+    const std::string target = params.text("target");
+    std::vector<std::string> classes = params.texts("classes");
+    std::string lister = "the parameter \"classes\" lists";
+    if (classes.empty()) {
+      const size_t column = training.csv->column(target, "target");
+      for (size_t row = 0; row < training.csv->rows(); ++row) {
+        // An empty cell is no class, and refused where its row is a sample.
+        if (!training.csv->cell(row, column).empty()) classes.emplace_back(training.csv->cell(row, column));
+      }
+      classes = sort_names(std::move(classes));
+      lister = training.path + " holds; name them all in the parameter \"classes\"";
+    }
+    const size_t column = part.csv->column(target, "target");
+    const std::vector<int64_t> labels = tables::number_classes(*part.csv, column, classes, lister);
+    for (const size_t row : part.rows) labels_.push_back(labels[row]);
+  }
+
+  static void log_summary(const Part& part, const FeatureColumns& columns, const FeatureColumns::Features& features) {
+    std::string line = part.path + ": " + std::to_string(part.rows.size()) + " samples, " + columns.describe();
+    if (features.filled > 0) line += "; " + std::to_string(features.filled) + " missing numbers are means";
+    if (features.unknown > 0) {
+      line += "; " + std::to_string(features.unknown) + " cells are of categories that no row for training has";
+    }
+    tenon::detail::host->log(TENON_LOG_INFO, tenon::detail::borrow(line));
+  }
+
+  size_t samples_ = 0;
+  size_t width_ = 0;
+  std::vector<float> features_;  // [samples, width]
+  std::vector<float> targets_;   // by sample; none in a classification
+  std::vector<int64_t> labels_;  // by sample; none in a regression
+};
+
+}  // namespace
+}  // namespace table
+
+TENON_PLUGIN("table", "0.1.0", "Apache-2.0", "Rows of a table, as numbers to predict from.",
+             tenon::dataset<table::Table>("table",
+                                          "rows of a CSV file: numbers and categories, and a number or a class"))
