@@ -141,6 +141,45 @@ class ImageTable(Samples):
         return {**sample, **{field: self.transforms(sample[field]) for field in self.fields}}
 
 
+def is_number(cell):
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def encode_column(cells, training):
+    """[rows, features]: numbers standardized by those for training, or a feature for each category."""
+    if all(is_number(cell) for cell in training):
+        values = torch.tensor([float(cell) for cell in training], dtype=torch.float64)
+        numbers = torch.tensor([float(cell) for cell in cells], dtype=torch.float64)
+        return ((numbers - values.mean()) / values.std(correction=0)).float()[:, None]
+    return torch.tensor([[float(cell == category) for category in sorted(set(training))] for cell in cells])
+
+
+class Table(Samples):
+    """Complete rows, whose columns of categories hold no numbers but where `categorical` names them."""
+
+    def __init__(self, params):
+        rows = read_rows(params["path"], ",")
+        is_regression = params["task"] == "regression"
+        self.target = "target" if is_regression else "label"
+
+        def select(split):
+            return [row for row in rows
+                    if is_in_split("".join(cell + "," for cell in row.values()), {**params, "split": split})]
+
+        part, training = select(params.get("split", "all")), select("train")
+        mark = {name: "=" for name in params.get("categorical", [])}  # no longer numbers
+        features = torch.cat([
+            encode_column(*([mark.get(name, "") + row[name] for row in some] for some in (part, training)))
+            for name in rows[0] if name != params["target"] and name not in params.get("ignore", [])], dim=1)
+        classes = sorted({row[params["target"]] for row in rows})
+        targets = [torch.tensor([float(row[params["target"]])]) if is_regression else classes.index(row[params["target"]])
+                   for row in part]
+        super().__init__([{"features": one, self.target: target} for one, target in zip(features, targets)])
+
+
 class Segmentation(Samples):
     target = "mask"
 
@@ -209,6 +248,7 @@ DATASETS = {
     "image_folder": ImageFolder,
     "pairs": lambda params: ImageTable(params, {"first": "first", "second": "second"}),
     "segmentation": Segmentation,
+    "table": Table,
     "text_pairs": TextPairs,
     "text_windows": TextWindows,
 }

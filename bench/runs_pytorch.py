@@ -7,8 +7,8 @@ Needs Python 3.11, torch 2.11, torchvision and, for pairs of texts, sentencepiec
 which scripts/example-data makes. Whatever is set is read from the run file; what is drawn (weights, the order of
 samples, augmentation, dropout) is drawn by PyTorch, so that a run differs from that of `host` as another seed does.
 Prints the figures of each validation, then the seconds from the first step to the end and how long the process took of
-the processors in all. Of each component there is no more than the run files ask for; ROUGE-L of what a network writes
-is left out.
+the processors in all. Of each component there is no more than the run files ask for; r2, and ROUGE-L of what a network
+writes, are left out.
 """
 import argparse
 import inspect
@@ -66,6 +66,10 @@ def mae(prediction, target):
     return {"mae": ((prediction - target).abs().sum(), target.numel())}
 
 
+def rmse(prediction, target):
+    return {"rmse": (((prediction - target) ** 2).sum(), target.numel())}
+
+
 def token_accuracy(logits, target):
     is_token = target != IGNORED
     is_right = logits.argmax(2) == target
@@ -80,10 +84,10 @@ def perplexity(logits, target):
 
 LOSSES = {"bce_with_logits": bce_with_logits, "cross_entropy": cross_entropy, "mse": mse,
           "sequence_cross_entropy": sequence_cross_entropy}
-METRICS = {"accuracy": accuracy, "binary_accuracy": binary_accuracy, "iou": iou, "mae": mae, "perplexity": perplexity,
+METRICS = {"accuracy": accuracy, "binary_accuracy": binary_accuracy, "iou": iou, "mae": mae, "perplexity": perplexity, "rmse": rmse,
            "token_accuracy": token_accuracy}
-FINISH = {"perplexity": math.exp}  # what is done to the mean over all batches
-LEFT_OUT = {"rouge_l"}
+FINISH = {"perplexity": math.exp, "rmse": math.sqrt}  # what is done to the mean over all batches
+LEFT_OUT = {"r2", "rouge_l"}
 
 
 class LengthBuckets:
@@ -197,7 +201,8 @@ class Run:
         return functions[component["use"]](*arguments, **component.get("params", {}))
 
     def forward(self, batch):
-        return self.network(**{name: batch[name] for name in self.inputs})
+        """With the fields that have the inputs' names; an input whose name none has takes the first one."""
+        return self.network(**{name: batch.get(name, next(iter(batch.values()))) for name in self.inputs})
 
     def losses(self, outputs, batch):
         """Of each loss of the run file its weight in the sum, its mean and over how many."""
