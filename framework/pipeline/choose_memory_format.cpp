@@ -34,6 +34,7 @@ void wait_for(const c10::Device& device) {
 double time_batch(Training& training, const data::Batch& batch) {
   plugins::RunPosition position;
   position.seed = training.plan->run.seed;
+  position.checkpoints_activations = training.plan->train.activation_checkpointing;  // or it may not fit into memory
   DataFlow& data = *training.train;
   wait_for(training.device);
   const auto begin = std::chrono::steady_clock::now();
