@@ -10,6 +10,7 @@
 #include <string>
 
 #include "framework/pipeline/compute_losses.h"
+#include "framework/pipeline/first_batch.h"
 #include "framework/pipeline/keep_random_state.h"
 #include "framework/support/log.h"
 
@@ -24,6 +25,18 @@ constexpr double kLongEnough = 2.0;  // seconds of a batch, after which one roun
 
 bool has_images(const Training& training) {
   return std::ranges::any_of(training.model.tensors(), [](const auto& named) { return named.tensor.dim() == 4; });
+}
+
+// The average of the weights is then of memory that is no longer theirs: set_memory_format() has to follow.
+void lay_out(Training& training, MemoryFormat format) {
+  const bool is_last = format == MemoryFormat::channels_last;
+  for (const plugins::NamedTensor& named : training.model.tensors()) {
+    if (named.tensor.dim() != 4) continue;
+    at::Tensor tensor = named.tensor;
+    tensor.set_data(
+        tensor.detach().contiguous(is_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous));
+  }
+  training.memory_format = format;
 }
 
 void wait_for(const c10::Device& device) {
@@ -76,16 +89,15 @@ std::optional<FormatTimes> time_memory_formats(Training& training) {
   const KeepRandomState keep(c10::kCPU);  // a model may draw on either
   const KeepRandomState keep_on_device(training.device);
   const MemoryFormat before = training.memory_format;
-  training.train->feed.start(1);
-  const data::Batch* const batch = training.train->feed.next();
-  if (!batch || batch->size == 0) return std::nullopt;
+  const data::Batch* const batch = find_first_batch(training);
+  if (!batch) return std::nullopt;
   FormatTimes least{kNone, kNone};
   for (int round = 0; round < kRounds; ++round) {
     if (round > 1 && least.contiguous > kLongEnough) break;
     FormatTimes times{};
-    set_memory_format(training, MemoryFormat::contiguous);
+    lay_out(training, MemoryFormat::contiguous);
     times.contiguous = time_batch(training, *batch);
-    set_memory_format(training, MemoryFormat::channels_last);
+    lay_out(training, MemoryFormat::channels_last);
     times.channels_last = time_batch(training, *batch);
     if (round == 0) continue;
     least = {std::min(least.contiguous, times.contiguous), std::min(least.channels_last, times.channels_last)};
@@ -95,14 +107,7 @@ std::optional<FormatTimes> time_memory_formats(Training& training) {
 }
 
 void set_memory_format(Training& training, MemoryFormat format) {
-  const bool is_last = format == MemoryFormat::channels_last;
-  for (const plugins::NamedTensor& named : training.model.tensors()) {
-    if (named.tensor.dim() != 4) continue;
-    at::Tensor tensor = named.tensor;
-    tensor.set_data(
-        tensor.detach().contiguous(is_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous));
-  }
-  training.memory_format = format;
+  lay_out(training, format);
   training.average = make_average(*training.plan, training.model);
 }
 

@@ -4,10 +4,15 @@
 
 namespace tenon::pipeline {
 
-const data::Batch& read_first_batch(Training& training) {
+const data::Batch* find_first_batch(Training& training) {
   training.train->feed.start(1);
   const data::Batch* batch = training.train->feed.next();
-  if (!batch || batch->size == 0)
+  return batch && batch->size > 0 ? batch : nullptr;
+}
+
+const data::Batch& read_first_batch(Training& training) {
+  const data::Batch* batch = find_first_batch(training);
+  if (!batch)
     throw support::Error(support::ErrorKind::data, training.plan->data.train.place +
                                                        ": the first batch has no sample that can be read; expected one "
                                                        "or more; `host data` reads them alone and says why");

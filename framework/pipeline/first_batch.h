@@ -1,4 +1,4 @@
-// The batch that a command on one batch works with.
+// The batch that is looked at before a run begins, and that a command on one batch works with.
 #pragma once
 
 #include "framework/data/batch.h"
@@ -7,7 +7,10 @@
 namespace tenon::pipeline {
 
 // Of the first epoch of the training data: the same each time, and with the same augmentations. Valid until the feed
-// gives another. Throws Error(data) where none of its samples can be read.
+// gives another. Null where none of its samples can be read.
+const data::Batch* find_first_batch(Training& training);
+
+// The same for a command that cannot do without. Throws Error(data) where there is none.
 const data::Batch& read_first_batch(Training& training);
 
 }  // namespace tenon::pipeline

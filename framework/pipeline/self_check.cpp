@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "framework/pipeline/compute_losses.h"
+#include "framework/pipeline/first_batch.h"
 #include "framework/pipeline/keep_random_state.h"
 #include "framework/precision/autocast.h"
 #include "framework/support/error.h"
@@ -51,9 +52,8 @@ void check_precision(Training& training) {
   const KeepRandomState keep(c10::kCPU);  // a model may draw on either
   const KeepRandomState keep_on_device(training.device);
   const plugins::RunPosition position{false, 0, 0, 0, 1, training.plan->run.seed};
-  training.train->feed.start(1);
-  const data::Batch* batch = training.train->feed.next();
-  if (!batch || batch->size == 0) return;
+  const data::Batch* batch = find_first_batch(training);
+  if (!batch) return;
   const std::vector<LossValue> low = compute(training, *batch, position);
   config::Precision& precision = training.precision;
   const config::Precision chosen = precision;

@@ -57,6 +57,7 @@ Catalogue Catalogue::look(const std::vector<fs::path>& directories, const tenon_
       catalogue.open_file(file);
       continue;
     }
+    // So that a plugin for another LibTorch is refused before it can bring that into this process.
     require_fitting(file, *file.note, host, torch_build);
     for (const ComponentSchema& schema : file.note->components)
       catalogue.require_new({schema.kind, schema.id}, file.file);
@@ -89,7 +90,9 @@ Catalogue Catalogue::survey(const std::vector<fs::path>& directories, const teno
   Catalogue catalogue(directories, host, torch_build);
   for (const fs::path& file : list_plugin_files(directories)) {
     try {
-      catalogue.open_file(inspect_plugin_file(file));
+      const PluginFile inspected = inspect_plugin_file(file);
+      if (inspected.note) require_fitting(inspected, *inspected.note, host, torch_build);
+      catalogue.open_file(inspected);
     } catch (const Error& error) {
       refusals.push_back({file, error.what()});
     }
@@ -98,8 +101,6 @@ Catalogue Catalogue::survey(const std::vector<fs::path>& directories, const teno
 }
 
 void Catalogue::open_file(const PluginFile& file) {
-  // By its note, a plugin for another LibTorch is refused before it can bring that into this process.
-  if (file.note) require_fitting(file, *file.note, *host_, torch_build_);
   LoadedPlugin plugin = load_plugin(file, *host_, torch_build_);
   if (file.note) require_same(file.file, *file.note, *plugin.info);
   // All of its components or none.

@@ -52,7 +52,7 @@ class Catalogue final : public config::SchemaSource {
  private:
   Catalogue(const std::vector<std::filesystem::path>& directories, const tenon_host& host,
             const std::string& torch_build);
-  void open_file(const PluginFile& file);
+  void open_file(const PluginFile& file);  // one that fits by its note, where it has one
   void require_new(const config::ComponentName& name, const std::filesystem::path& file) const;
 
   std::vector<std::filesystem::path> directories_;
