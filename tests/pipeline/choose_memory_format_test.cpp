@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <torch/types.h>
+#include <torch/utils.h>
 
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
@@ -59,6 +60,20 @@ TEST_CASE("timing the memory formats leaves weights, gradients and random number
     CHECK(torch::equal(named.tensor, before.at(named.name)));
     CHECK(named.tensor.is_contiguous());
     CHECK_FALSE(named.tensor.grad().defined());
+  }
+
+  // The average follows the weights where they lie now.
+  const torch::NoGradGuard no_grad;
+  std::map<std::string, at::Tensor> changed;
+  for (const auto& named : training.model.tensors()) {
+    at::Tensor tensor = named.tensor;
+    if (tensor.is_floating_point()) tensor.add_(1);
+    changed[named.name] = tensor.detach().clone();
+  }
+  training.average->update();
+  for (const auto& one : training.average->put_by()) {
+    INFO(one.name);
+    CHECK(torch::equal(one.tensor, changed.at(one.name)));
   }
 }
 
