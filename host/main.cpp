@@ -36,6 +36,7 @@
 #include "host/validate_command.h"
 #include "host/verify_checkpoint_command.h"
 #include "host/verify_resume/verify_resume.h"
+#include "host/wait_policy.h"
 #include "host/write_note.h"
 
 namespace {
@@ -52,7 +53,9 @@ int train(const tenon::host::CommandLine& line) {
   tenon::host::catch_save_signal();
   const tenon::distributed::World world = tenon::distributed::read_world();
   const auto exit_code = tenon::host::launch(line, world);
-  return exit_code ? *exit_code : tenon::host::run(line, world);
+  if (exit_code) return *exit_code;
+  tenon::support::log_info(tenon::host::describe_wait_policy());
+  return tenon::host::run(line, world);
 }
 
 // The command's name, where in each of several processes it would do the same, or write the same files.
