@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "plugins/images/decode/jpeg_markers.h"
 
@@ -51,6 +52,15 @@ void enlarge_webp(Bytes& file, uint32_t size, bool width) {
   put(file, 21, size, 4, false);
 }
 
+// The first number after the two bytes of the kind.
+void enlarge_pnm(Bytes& file, uint32_t size) {
+  const auto is_digit = [](uint8_t byte) { return byte >= '0' && byte <= '9'; };
+  const auto first = std::find_if(file.begin() + 2, file.end(), is_digit);
+  const auto last = std::find_if_not(first, file.end(), is_digit);
+  const std::string text = std::to_string(size);
+  file.insert(file.erase(first, last), text.begin(), text.end());
+}
+
 void enlarge(DamagedFile& file, std::mt19937& random) {
   const uint32_t sizes[] = {1000, 4000, 9000, 16383, 65535, 1u << 20, 1u << 24, 0x7FFFFFFF, 0xFFFFFFFF, 0};
   const uint32_t size = sizes[pick(random, std::size(sizes))];
@@ -58,6 +68,8 @@ void enlarge(DamagedFile& file, std::mt19937& random) {
   if (file.extension == ".jpg") enlarge_jpeg(file.bytes, size, width);
   if (file.extension == ".tiff") enlarge_tiff(file.bytes, size, width);
   if (file.extension == ".webp") enlarge_webp(file.bytes, size, width);
+  if (file.extension == ".bmp") put(file.bytes, width ? 18 : 22, size, 4, false);
+  if (file.extension[1] == 'p' && file.extension != ".png") enlarge_pnm(file.bytes, size);
   if (file.extension == ".png") {
     put(file.bytes, width ? 16 : 20, size, 4, true);
     put(file.bytes, 29, checksum(file.bytes.data() + 12, 17), 4, true);

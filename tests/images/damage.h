@@ -11,7 +11,7 @@ enum class Damage { flipped_bits, cut, spliced, left_out, repeated, vast_size };
 const char* name_of(Damage damage);
 
 struct DamagedBase {
-  std::string extension;  // ".jpg", ".png", ".webp" or ".tiff"
+  std::string extension;  // ".jpg", ".png", ".webp", ".tiff", ".bmp", ".pbm", ".pgm" or ".ppm"
   std::vector<uint8_t> bytes;
 };
 

@@ -1,16 +1,22 @@
 // Thousands of damaged files, in a process of their own whose memory and time are limited.
 #include <doctest/doctest.h>
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <cstring>
 #include <fstream>
+#include <map>
 #include <new>
+#include <optional>
 #include <random>
+#include <set>
 #include <string>
 
 #include <opencv2/imgcodecs.hpp>
@@ -28,6 +34,7 @@ namespace fs = std::filesystem;
 constexpr int kFiles = 2000;
 constexpr images::Limits kLimits = {.max_pixels = 2'000'000};
 constexpr rlim_t kMemory = 256 << 20;  // beyond what the process has before the first file
+const std::set<std::string> kEndsAreChecked = {".jpg", ".png", ".webp"};
 constexpr rlim_t kSeconds = 240;       // of the processor; far more than needed, and less than for ever
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -52,13 +59,14 @@ struct Report {
 std::vector<DamagedBase> make_bases() {
   std::vector<DamagedBase> bases;
   for (const fs::directory_entry& entry : fs::directory_iterator(TENON_SOURCE_DIR "/tests/images/reference/decode")) {
-    const std::string extension = entry.path().extension();
-    if (extension != ".jpg" && extension != ".png" && extension != ".webp" && extension != ".tiff") continue;
-    bases.push_back({extension, {}});
-    images::read_file(entry.path().string(), bases.back().bytes);
+    const fs::path& path = entry.path();
+    const bool is_expected_result = path.extension() == ".ppm" && path.stem().has_extension();
+    if (is_expected_result) continue;
+    bases.push_back({path.extension(), {}});
+    images::read_file(path.string(), bases.back().bytes);
   }
   std::sort(bases.begin(), bases.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-  for (const char* extension : {".png", ".webp", ".tiff"}) {
+  for (const char* extension : {".png", ".webp", ".tiff", ".bmp", ".ppm"}) {
     bases.push_back({extension, {}});
     if (!cv::imencode(extension, make_photo({200, 150}, 3), bases.back().bytes)) throw std::runtime_error(extension);
   }
@@ -94,11 +102,64 @@ void try_all(const std::vector<DamagedBase>& bases, Report& report) {
     if (report.other_exceptions == 0) {
       std::snprintf(report.last, sizeof report.last, "%s, %s", file.extension.c_str(), name_of(file.damage));
     }
-    // Behind what a TIFF decoder needs, there may be more.
-    const bool is_truncated = file.damage == Damage::cut && file.extension != ".tiff";
+    // A TIFF, a BMP or a text PNM may have bytes after the last that a decoder needs.
+    const bool is_truncated = file.damage == Damage::cut && kEndsAreChecked.contains(file.extension);
     report.truncated += is_truncated;
     try_file(file.bytes, is_truncated, random, decoder, report);
   }
+}
+
+// A decoder, and what memory holds before it decodes: both its own buffers and what malloc returns.
+class Poisoned {
+ public:
+  explicit Poisoned(uint8_t value) : value_(value), poison_(256, 256, CV_8UC3, cv::Scalar::all(value)) {
+    cv::imencode(".png", poison_, png_);
+    cv::imencode(".jpg", poison_, jpeg_);
+  }
+
+  // The pixels, or nothing where the file is refused.
+  std::optional<cv::Mat> decode(const std::vector<uint8_t>& file) {
+    for (const auto& image : {png_, jpeg_}) {
+      images::decode_image(image, images::read_image_info(image, "poison", kLimits), "poison", decoder_);
+    }
+    mallopt(M_PERTURB, value_);  // fills what malloc returns with the complement
+    try {
+      const images::ImageInfo info = images::read_image_info(file, "damaged", kLimits);
+      const cv::Mat pixels = images::decode_image(file, info, "damaged", decoder_).clone();
+      mallopt(M_PERTURB, 0);
+      return pixels;
+    } catch (const tenon::DataError&) {
+      mallopt(M_PERTURB, 0);
+      return std::nullopt;
+    }
+  }
+
+ private:
+  int value_;
+  cv::Mat poison_;
+  std::vector<uint8_t> png_, jpeg_;
+  images::Decoder decoder_;
+};
+
+bool are_equal(const std::optional<cv::Mat>& a, const std::optional<cv::Mat>& b) {
+  if (!a || !b) return !a && !b;
+  return a->size() == b->size() && cv::countNonZero(a->reshape(1) != b->reshape(1)) == 0;
+}
+
+std::vector<uint8_t> encode_photo(const char* extension) {
+  std::vector<uint8_t> bytes;
+  REQUIRE(cv::imencode(extension, make_photo({40, 30}, 3), bytes));
+  return bytes;
+}
+
+std::string refusal_of(const std::vector<uint8_t>& file) {
+  images::Decoder decoder;
+  try {
+    images::decode_image(file, images::read_image_info(file, "photo", kLimits), "photo", decoder);
+  } catch (const tenon::DataError& error) {
+    return error.what();
+  }
+  return "";
 }
 
 void limit(int resource, rlim_t most) {
@@ -147,4 +208,51 @@ TEST_CASE("damaged files are decoded or refused, within limits of memory and tim
   MESSAGE(report.decoded, " decoded, ", report.refused, " refused, ", report.truncated, " of these cut, ",
           usage.ru_maxrss / 1024, " MiB at most");
   munmap(shared, sizeof(Report));
+}
+
+TEST_CASE("a damaged file never shows what memory held before") {
+  images::load_decoders();
+  const std::vector<DamagedBase> bases = make_bases();
+  Poisoned dark(0x11), bright(0xEE);
+  std::mt19937 random(22);
+  std::map<std::string, std::array<int, 2>> counts;  // by extension: refused, decoded
+  for (int i = 0; i < kFiles; ++i) {
+    const DamagedFile file = damage(bases, random);
+    const std::optional<cv::Mat> pixels = dark.decode(file.bytes);
+    CAPTURE(file.extension);
+    CAPTURE(name_of(file.damage));
+    CAPTURE(i);
+    CHECK(are_equal(pixels, bright.decode(file.bytes)));
+    ++counts[file.extension][pixels ? 1 : 0];
+  }
+  for (const auto& [extension, count] : counts) MESSAGE(extension, ": ", count[0], " refused, ", count[1], " decoded");
+}
+
+TEST_CASE("every flipped bit in the checksum of a PNG's header or palette is refused") {
+  images::load_decoders();
+  std::vector<uint8_t> palette;
+  images::read_file(TENON_SOURCE_DIR "/tests/images/reference/decode/palette.png", palette);
+  const auto plte = std::search(palette.begin(), palette.end(), "PLTE", "PLTE" + 4);
+  REQUIRE(plte != palette.end());
+  const auto plte_at = static_cast<size_t>(plte - palette.begin());
+  const size_t entries = size_t{palette[plte_at - 2]} << 8 | palette[plte_at - 1];
+  for (const size_t checksum : {size_t{29}, plte_at + 4 + entries}) {
+    for (size_t bit = 0; bit < 32; ++bit) {
+      std::vector<uint8_t> file = palette;
+      file[checksum + bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+      CAPTURE(checksum);
+      CAPTURE(bit);
+      CHECK(refusal_of(file).find("photo: is damaged") == 0);
+    }
+  }
+}
+
+TEST_CASE("a BMP that was cut, or has an unknown compression, is refused") {
+  images::load_decoders();
+  std::vector<uint8_t> cut = encode_photo(".bmp");
+  cut.resize(cut.size() / 10);
+  CHECK(refusal_of(cut).find("photo: is damaged") == 0);
+  std::vector<uint8_t> compressed = encode_photo(".bmp");
+  compressed[30] = 77;
+  CHECK(refusal_of(compressed).find("photo: is damaged") == 0);
 }

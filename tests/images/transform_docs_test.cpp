@@ -4,13 +4,14 @@
 #include <sstream>
 
 #include "plugins/images/transforms/describe_transforms.h"
+#include "tests/test_folder.h"
 
 TEST_CASE("docs/transforms.md lists the transforms as they are declared") {
   std::ifstream file(TENON_SOURCE_DIR "/docs/transforms.md");
   std::stringstream written;
   written << file.rdbuf();
   const std::string made = images::describe_transforms();
-  const std::string place = TENON_TEST_DIR "/transforms.md";
+  const std::string place = (tenon::test_folder() / "transforms.md").string();
   std::ofstream(place) << made;
   INFO("if the difference is meant, copy " << place << " over docs/transforms.md");
   const bool is_current = written.str() == made;  // not within CHECK, which would print both

@@ -9,7 +9,7 @@ namespace images {
 struct Decoder::Parts {
   JpegDecoder jpeg;
   PixelBuffer pixels;
-  PixelBuffer other;  // what is not yet RGB, then what is turned upright
+  PixelBuffer other;  // inks that are not yet RGB, then what is turned upright
   cv::Mat image;
 };
 
@@ -50,7 +50,7 @@ DecodedWindow decode_jpeg(Bytes file, const ImageInfo& info, const std::string& 
 
 DecodedWindow decode_other(Bytes file, const ImageInfo& info, const std::string& path, cv::Rect window,
                            Decoder::Parts& parts) {
-  const cv::Mat whole = decode_with_opencv(file, info, path, parts.pixels, parts.other);
+  const cv::Mat whole = decode_with_opencv(file, info, path, parts.pixels);
   const Turn to_turn = turn_after_opencv(info);
   const cv::Mat upright = turn(whole(to_stored(window, whole.size(), to_turn)), to_turn, parts.other);
   return {upright, cv::Rect2d(0, 0, window.width, window.height), 8};

@@ -17,9 +17,12 @@ namespace {
 // libopencv_imgcodecs with GDAL and what that needs, some hundred libraries: opening it takes 0.1 s, and 0.5 s after a
 // boot, against 7 ms for the rest of a plugin. So it is not linked, and opened when a dataset is created. ELF has no
 // other way to put off a library; its one function is looked up by its mangled name.
-using Imdecode = cv::Mat (*)(cv::InputArray, int, cv::Mat*);
+//
+// This is the overload that returns an empty image when decoding fails. The one that decodes into a caller's buffer
+// returns that buffer either way, with whatever it held before.
+using Imdecode = cv::Mat (*)(cv::InputArray, int);
 static_assert(std::is_same_v<decltype(static_cast<Imdecode>(&cv::imdecode)), Imdecode>);
-constexpr const char* kImdecodeSymbol = "_ZN2cv8imdecodeERKNS_11_InputArrayEiPNS_3MatE";
+constexpr const char* kImdecodeSymbol = "_ZN2cv8imdecodeERKNS_11_InputArrayEi";
 
 Imdecode find_imdecode() {
   // Never closed: OpenCV keeps state per thread and process.
@@ -56,17 +59,15 @@ Turn turn_after_opencv(const ImageInfo& info) {
   return info.format == Format::tiff ? turn_of(1) : turn_of(info.orientation);
 }
 
-cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels,
-                           PixelBuffer& raw) {
+cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path,
+                           PixelBuffer& pixels) {
   // Left to itself, OpenCV would round 16 bits in some formats, and turn some formats upright.
   const int depth = info.bits == 16 ? CV_16U : CV_8U;
   const int flags = cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION | (info.bits == 16 ? cv::IMREAD_ANYDEPTH : 0);
   const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1, const_cast<uint8_t*>(file.data()));
-  // OpenCV decodes into it where it has the size as stored.
-  cv::Mat decoded = raw.make(swap_if(turn_of(info.orientation).swaps, info.size), CV_MAKETYPE(depth, 3));
   cv::Mat bgr;
   try {
-    bgr = imdecode()(bytes, flags, &decoded);
+    bgr = imdecode()(bytes, flags);
   } catch (const cv::Exception& error) {
     throw tenon::DataError(path + ": is damaged and cannot be decoded: " + error.err +
                            "; fetch the file again or remove it");

@@ -15,8 +15,7 @@ namespace images {
 // and cannot be kept from it.
 Turn turn_after_opencv(const ImageInfo& info);
 
-// As 8-bit RGB in `pixels`, before that turn. `raw` holds what OpenCV gives. Throws tenon::DataError naming `path`.
-cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels,
-                           PixelBuffer& raw);
+// As 8-bit RGB in `pixels`, before that turn. Throws tenon::DataError naming `path`.
+cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels);
 
 }  // namespace images
