@@ -82,13 +82,19 @@ std::vector<std::pair<std::string, std::pair<fs::path, fs::path>>> pair_files(co
   return pairs;
 }
 
+// Damaged numbers are not compared.
+const fs::path& verified(const fs::path& file) {
+  artifacts::verify_checkpoint_file(file);
+  return file;
+}
+
 std::vector<ComparedFile> compare_all(const InspectedFiles& a, const InspectedFiles& b) {
   std::vector<ComparedFile> files;
   for (const auto& [name, paths] : pair_files(a, b)) {
     ComparedFile& file = files.emplace_back();
     file.name = name;
-    if (!paths.first.empty()) file.a.emplace(paths.first);
-    if (!paths.second.empty()) file.b.emplace(paths.second);
+    if (!paths.first.empty()) file.a.emplace(verified(paths.first));
+    if (!paths.second.empty()) file.b.emplace(verified(paths.second));
   }
   for (ComparedFile& file : files) compare(file);
   return files;

@@ -81,4 +81,8 @@ std::string read_checkpoint_digest(const std::filesystem::path& file);
 CheckpointManifest verify_checkpoint(const std::filesystem::path& checkpoint,
                                      const ReadCheckpointFile& read = read_checkpoint_digest);
 
+// Compares one file of a checkpoint, such as model.safetensors, with the manifest in its folder. A file that is in no
+// checkpoint passes. Throws Error(checkpoint) if the file, or the manifest, was damaged or changed. Links are followed.
+void verify_checkpoint_file(const std::filesystem::path& file);
+
 }  // namespace tenon::artifacts

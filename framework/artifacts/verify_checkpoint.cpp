@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <future>
 #include <iterator>
@@ -16,6 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uintmax_t kLargestManifest = 16 << 20;  // bytes
+constexpr const char* kWayOut = "; it was damaged or changed after it was written: use another checkpoint";
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& message) {
   throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + message);
@@ -43,6 +45,26 @@ std::string read_text(const fs::path& file) {
   return text;
 }
 
+CheckpointManifest read_verified_manifest(const fs::path& checkpoint) {
+  const fs::path file = checkpoint / kManifestFile;
+  const std::string text = read_text(file);
+  if (read_text(checkpoint / kManifestDigestFile) != print_manifest_digest(text)) {
+    refuse(file, "its XXH128 is " + support::xxh128(text) + ", which is not what " + kManifestDigestFile +
+                     " next to it says; one of the two was damaged or changed: use another checkpoint");
+  }
+  return parse_checkpoint_manifest(text, file);
+}
+
+void check_size(const fs::path& file, const CheckpointFile& expected) {
+  if (const uintmax_t bytes = check_is_file(file); bytes != expected.bytes)
+    refuse(file, "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes) + kWayOut);
+}
+
+void check_digest(const fs::path& file, const std::string& digest, const CheckpointFile& expected) {
+  if (digest != expected.xxh128)
+    refuse(file, "its XXH128 is " + digest + "; expected " + expected.xxh128 + kWayOut);
+}
+
 }  // namespace
 
 std::string read_checkpoint_digest(const fs::path& file) {
@@ -63,34 +85,37 @@ std::string print_manifest_digest(std::string_view manifest_text) {
 }
 
 CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheckpointFile& read) {
-  constexpr const char* kWayOut = "; it was damaged or changed after it was written: use another checkpoint";
   std::error_code error;
   if (!fs::is_directory(checkpoint, error)) refuse(checkpoint, "is not a folder; expected a checkpoint");
-  const fs::path manifest_file = checkpoint / kManifestFile;
-  const std::string text = read_text(manifest_file);
-  if (read_text(checkpoint / kManifestDigestFile) != print_manifest_digest(text)) {
-    refuse(manifest_file, "its XXH128 is " + support::xxh128(text) + ", which is not what " + kManifestDigestFile +
-                              " beside it says; one of the two was damaged or changed: use another checkpoint");
-  }
-  CheckpointManifest manifest = parse_checkpoint_manifest(text, manifest_file);
+  CheckpointManifest manifest = read_verified_manifest(checkpoint);
   bool has_model = false;
   std::vector<std::future<std::string>> digests;  // side by side, for they are most of the work
   for (const auto& expected : manifest.files) {
     const fs::path file = checkpoint / expected.name;
-    if (const uintmax_t bytes = check_is_file(file); bytes != expected.bytes) {
-      refuse(file, "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes) + kWayOut);
-    }
+    check_size(file, expected);
     const bool is_one_of_few = digests.size() < 8;
     digests.push_back(std::async(is_one_of_few ? std::launch::async : std::launch::deferred, read, file));
     has_model |= expected.name == kModelFile;
   }
   for (size_t i = 0; i < digests.size(); ++i) {
-    const CheckpointFile& expected = manifest.files[i];
-    if (const std::string digest = digests[i].get(); digest != expected.xxh128)
-      refuse(checkpoint / expected.name, "its XXH128 is " + digest + "; expected " + expected.xxh128 + kWayOut);
+    check_digest(checkpoint / manifest.files[i].name, digests[i].get(), manifest.files[i]);
   }
-  if (!has_model) refuse(manifest_file, std::string("does not list ") + kModelFile);
+  if (!has_model) refuse(checkpoint / kManifestFile, std::string("does not list ") + kModelFile);
   return manifest;
+}
+
+void verify_checkpoint_file(const fs::path& file) {
+  std::error_code error;
+  fs::path target = fs::canonical(file, error);
+  if (error) target = file;
+  const fs::path folder = target.parent_path();
+  // Other tools write files of these names too: a checkpoint has both.
+  if (!fs::exists(folder / kManifestFile, error) || !fs::exists(folder / kManifestDigestFile, error)) return;
+  const CheckpointManifest manifest = read_verified_manifest(folder);
+  const auto expected = std::ranges::find(manifest.files, target.filename().string(), &CheckpointFile::name);
+  if (expected == manifest.files.end()) return;
+  check_size(target, *expected);
+  check_digest(target, read_checkpoint_digest(target), *expected);
 }
 
 }  // namespace tenon::artifacts

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/match_weights.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/pipeline/stored_tensors.h"
@@ -116,6 +117,7 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
 
 void load_weights(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                   config::WeightsMatch match) {
+  artifacts::verify_checkpoint_file(path);
   const artifacts::SafetensorsFile file(path);
   const std::vector<artifacts::WantedTensor> wanted = list_wanted(tensors);
   const MatchedWeights matched = artifacts::match_weights(file.tensors(), wanted);

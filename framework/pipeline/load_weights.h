@@ -11,6 +11,7 @@ namespace tenon::pipeline {
 
 // Copies every tensor of the file into the model's of the same name, see artifacts::match_weights() for what counts as
 // that and for dtypes. The log has what became of each tensor.
+// A file of a checkpoint is compared with the checkpoint's manifest first: damaged weights throw Error(checkpoint).
 // Strict: throws Error(checkpoint) naming the file and every tensor that is missing, unexpected, or of another dtype or
 // shape. Partial: loads what fits, and warns of the rest; throws Error(checkpoint) if nothing fits. Where it throws,
 // the model is unchanged.

@@ -154,13 +154,25 @@ TEST_CASE("weights that are damaged, missing or of another model are refused") {
       arguments.insert(arguments.end(), more.begin(), more.end());
       check_refused(name, arguments, 5, message);
     };
-    refused({"--checkpoint", damaged.string()}, "model.safetensors: its XXH128 is ");
+    for (const fs::path& path : {damaged, damaged / "model.safetensors"})
+      refused({"--checkpoint", path.string()}, "model.safetensors: its XXH128 is ");
     refused({"--checkpoint", "nowhere"},
             "nowhere: does not exist; expected \"latest\", \"best\", the folder of a checkpoint");
     refused({"--set", "run.name=other"}, "other: there is no run; expected one to take weights from: train first");
     refused({"--set", "model.params.hidden=[7]"}, "does not fit the model:");
   }
   CHECK_FALSE(fs::exists(fs::path(TENON_TEST_DIR) / "refused.csv"));
+
+  const std::string file = (damaged / "model.safetensors").string();
+  const std::string message = "model.safetensors: its XXH128 is ";
+  check_refused("export", {"--checkpoint", file, "--output", "refused.safetensors"}, 5, message);
+  CHECK_FALSE(fs::exists(fs::path(TENON_TEST_DIR) / "refused.safetensors"));
+  const Outcome diff = run_host({"checkpoint", "diff", file, trained().checkpoint.string()});
+  CHECK(diff.exit_code == 5);
+  CHECK(diff.errors.find(message) != std::string::npos);
+  const Outcome training = run_host(trained().with({"--set", "model.weights=\"" + file + "\""}));
+  CHECK(training.exit_code == 5);
+  CHECK(training.errors.find(message) != std::string::npos);
 }
 
 TEST_CASE("host predict writes each sample once, in the dataset's order, as the weights give it") {

@@ -1,9 +1,17 @@
 #include "framework/pipeline/load_weights.h"
 
+#include <tenon/abi.h>
+
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::pipeline;
 using tenon::config::WeightsMatch;
@@ -12,7 +20,7 @@ using tenon::plugins::NamedTensor;
 namespace {
 
 std::filesystem::path write_file(const std::vector<NamedTensor>& tensors) {
-  std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "weights.safetensors";
+  std::filesystem::path file = tenon::test_folder() / "weights.safetensors";
   std::vector<tenon::artifacts::TensorView> views;
   for (const NamedTensor& named : tensors)
     views.push_back({named.name, tenon::plugins::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
@@ -105,4 +113,39 @@ TEST_CASE("tied weights that the file has once are loaded under both names") {
   load_weights(write_file({{"head.weight", torch::ones({2}), true}}),
                {{"embedding.weight", weight, true}, {"head.weight", weight, true}});
   CHECK(torch::equal(weight, torch::ones({2})));
+}
+
+TEST_CASE("weights of a checkpoint with flipped bits are refused, by file and through a link") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(TENON_TEST_DIR) / "damaged_weights";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const at::Tensor weight = torch::rand({8, 8});
+  const std::vector<tenon::artifacts::TensorView> views{
+      {"a", TENON_FLOAT32, {8, 8}, static_cast<const std::byte*>(weight.const_data_ptr()), weight.nbytes()}};
+  tenon::artifacts::CheckpointStore store(folder, {1});
+  const fs::path file = store.write({1, 3, {}, views}) / tenon::artifacts::kModelFile;
+  const fs::path link = folder / "linked.safetensors";
+  fs::create_symlink(file, link);
+  const std::vector<NamedTensor> model{{"a", torch::zeros({8, 8}), true}};
+
+  std::string whole;
+  std::ifstream stream(file, std::ios::binary);
+  whole.assign(std::istreambuf_iterator<char>(stream), {});
+  std::mt19937_64 random(22);
+  for (int round = 0; round < 200; ++round) {
+    std::string bytes = whole;
+    for (int flips = 0; flips < 2; ++flips) {
+      const uint64_t bit = random() % (8 * bytes.size());
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+    }
+    if (bytes == whole) continue;
+    std::ofstream(file, std::ios::binary) << bytes;
+    for (const WeightsMatch match : {WeightsMatch::strict, WeightsMatch::partial})
+      CHECK(refuse(round % 2 ? file : link, model, match).find("model.safetensors: its XXH128 is ") !=
+            std::string::npos);
+  }
+  std::ofstream(file, std::ios::binary) << whole;
+  load_weights(file, model);
+  CHECK(torch::equal(model[0].tensor, weight));
 }
