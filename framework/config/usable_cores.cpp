@@ -1,14 +1,25 @@
 #include "framework/config/usable_cores.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <fstream>
+#include <limits>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace tenon::config {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 
 int64_t count_affinity() {
   cpu_set_t cores;
@@ -17,33 +28,103 @@ int64_t count_affinity() {
   return static_cast<int64_t>(std::thread::hardware_concurrency());
 }
 
-// The process's place in the one hierarchy of control groups v2: "/user.slice/...". Empty where there is none.
-std::filesystem::path find_control_group() {
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("0::/")) return line.substr(4);
+bool has_cpu(const std::string& controllers) { return ("," + controllers + ",").find(",cpu,") != std::string::npos; }
+
+// A mounted hierarchy of control groups that may limit the time on CPUs.
+struct Hierarchy {
+  bool is_v2 = false;
+  fs::path shown;  // the group whose content is at the mount point; not "/" in containers
+  fs::path mount_point;
+};
+
+// A line of /proc/self/mountinfo, whose fields proc(5) describes.
+std::optional<Hierarchy> parse_mount(const std::string& line) {
+  const size_t separator = line.find(" - ");
+  if (separator == std::string::npos) return std::nullopt;
+  std::istringstream before(line.substr(0, separator));
+  std::istringstream after(line.substr(separator + 3));
+  std::string ignored, shown, mount_point, type, options;
+  before >> ignored >> ignored >> ignored >> shown >> mount_point;
+  after >> type >> ignored >> options;
+  if (type != "cgroup2" && !(type == "cgroup" && has_cpu(options))) return std::nullopt;
+  return Hierarchy{type == "cgroup2", shown, mount_point};
+}
+
+// The process's group in a hierarchy, from /proc/self/cgroup: "0::/user.slice/..." or "3:cpu,cpuacct:/docker/...".
+fs::path find_group(const fs::path& root, bool is_v2) {
+  std::ifstream file(root / "proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (is_v2 ? controllers.empty() : has_cpu(controllers)) return line.substr(second + 1);
+  }
   return {};
+}
+
+// The group's path below the mount point. A group outside of what is mounted is looked for by its whole path.
+fs::path find_below(const fs::path& group, const fs::path& shown) {
+  const fs::path below = group.lexically_relative(shown);
+  return (below.empty() || *below.begin() == ".." ? group : below).relative_path();
+}
+
+double read_quota_v1(const fs::path& group) {
+  double quota = 0, period = 0;
+  const bool is_read =
+      (std::ifstream(group / "cpu.cfs_quota_us") >> quota) && (std::ifstream(group / "cpu.cfs_period_us") >> period);
+  return is_read && quota > 0 && period > 0 ? quota / period : kNoQuota;
+}
+
+// "150000 100000", or "max 100000" for none.
+double read_quota_v2(const fs::path& group) {
+  double quota = 0, period = 0;
+  const bool is_read = static_cast<bool>(std::ifstream(group / "cpu.max") >> quota >> period);
+  return is_read && quota > 0 && period > 0 ? quota / period : kNoQuota;
+}
+
+std::vector<Hierarchy> find_hierarchies(const fs::path& root) {
+  std::vector<Hierarchy> found;
+  std::ifstream file(root / "proc/self/mountinfo");
+  for (std::string line; std::getline(file, line);)
+    if (const auto hierarchy = parse_mount(line)) found.push_back(*hierarchy);
+  return found;
+}
+
+// What srun granted on this machine, else all of its cores.
+int64_t count_cores_of_machine() {
+  const char* const granted = std::getenv("SLURM_CPUS_ON_NODE");
+  const long cores = granted ? std::atol(granted) : 0;
+  return cores > 0 ? cores : std::max(sysconf(_SC_NPROCESSORS_CONF), 1L);
 }
 
 }  // namespace
 
-int64_t read_core_limit(const std::filesystem::path& cpu_max) {
-  std::ifstream file(cpu_max);
-  int64_t quota = 0;
-  int64_t period = 0;
-  if (!(file >> quota >> period) || quota <= 0 || period <= 0) return 0;
-  return quota / period + (quota % period != 0);
+double read_cpu_quota(const fs::path& root) {
+  double least = kNoQuota;
+  for (const Hierarchy& hierarchy : find_hierarchies(root)) {
+    const fs::path top = root / hierarchy.mount_point.relative_path();
+    // The quota of every group that this one is in holds too.
+    for (fs::path group = find_below(find_group(root, hierarchy.is_v2), hierarchy.shown);;
+         group = group.parent_path()) {
+      least = std::min(least, hierarchy.is_v2 ? read_quota_v2(top / group) : read_quota_v1(top / group));
+      if (group.empty()) break;
+    }
+  }
+  return least == kNoQuota ? 0 : least;
 }
 
 int64_t count_usable_cores() {
-  int64_t cores = count_affinity();
-  const std::filesystem::path root = "/sys/fs/cgroup";
-  // The limit of every group that this one is in holds too.
-  for (std::filesystem::path group = find_control_group();; group = group.parent_path()) {
-    if (const int64_t limit = read_core_limit(root / group / "cpu.max"); limit > 0) cores = std::min(cores, limit);
-    if (group.empty()) break;
-  }
-  return std::max<int64_t>(cores, 1);
+  const int64_t cores = count_affinity();
+  const double quota = read_cpu_quota();
+  const double limit = quota > 0 ? std::ceil(quota) : kNoQuota;
+  return std::max<int64_t>(limit < static_cast<double>(cores) ? static_cast<int64_t>(limit) : cores, 1);
+}
+
+int64_t count_usable_cores(int64_t local_processes) {
+  const int64_t cores = count_usable_cores();
+  if (local_processes <= 1) return cores;
+  return std::max<int64_t>(std::min(cores, count_cores_of_machine() / local_processes), 1);
 }
 
 }  // namespace tenon::config

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "framework/config/usable_cores.h"
 #include "framework/pipeline/best_figures.h"
 #include "framework/pipeline/check_storable.h"
 #include "framework/pipeline/figure_directions.h"
@@ -14,6 +15,7 @@
 #include "framework/plugins/tensor_handles.h"
 #include "framework/precision/supported.h"
 #include "framework/support/error.h"
+#include "framework/support/log.h"
 #include "framework/support/philox.h"
 
 namespace tenon::pipeline {
@@ -49,12 +51,27 @@ void choose_cudnn_benchmark(const config::RunPlan& plan, const std::vector<plugi
   at::globalContext().setBenchmarkCuDNN(!varies && plan.run.deterministic == config::Determinism::off);
 }
 
-void prepare_libtorch(const config::RunSection& run) {
+bool is_set(const char* name) {
+  const char* const value = std::getenv(name);
+  return value && *value;
+}
+
+// By default LibTorch takes a thread for each core of the process's affinity. It knows neither of CPU quotas, with which
+// the kernel stops threads in the middle of their work, nor of the run's other processes on this machine.
+void set_operator_threads(int64_t threads, int64_t local_processes) {
+  if (threads > 0) return at::set_num_threads(static_cast<int>(threads));
+  if (is_set("OMP_NUM_THREADS") || is_set("MKL_NUM_THREADS")) return;
+  const int64_t cores = config::count_usable_cores(local_processes);
+  if (cores < at::get_num_threads()) at::set_num_threads(static_cast<int>(cores));
+}
+
+void prepare_libtorch(const config::RunSection& run, int64_t local_processes) {
   // Threads take it from the one that starts them: before LibTorch has any.
   if (!at::globalContext().setFlushDenormal(run.flush_denormal) && run.flush_denormal)
     throw Error(ErrorKind::configuration,
                 "run.flush_denormal: is true, which this processor cannot do; expected false: leave it out");
-  if (run.threads > 0) at::set_num_threads(static_cast<int>(run.threads));
+  set_operator_threads(run.threads, local_processes);
+  support::log_info("LibTorch operators use " + std::to_string(at::get_num_threads()) + " threads");
   using config::Determinism;
   at::globalContext().setDeterministicAlgorithms(run.deterministic != Determinism::off,
                                                  /*warn_only=*/run.deterministic == Determinism::warn);
@@ -186,7 +203,7 @@ void connect_metrics(const Training& training, DataFlow& flow) {
 // Model, losses, metrics and validation data; to train also the optimizer, the callbacks and the training data.
 Training build_components(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
                           const support::ComputeDevice& compute_device, distributed::ProcessGroup* group, bool trains) {
-  prepare_libtorch(plan.run);
+  prepare_libtorch(plan.run, group ? group->world().local_size : 1);
   precision::require_supported(plan.train.precision, compute_device, plan.train.precision_place);
   if (compute_device.is_cuda()) prepare_cuda(plan);
   const c10::Device device = to_device(compute_device);
