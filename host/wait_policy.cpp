@@ -8,8 +8,8 @@
 // other variables in that very array, and the first constructor of the program, which runs after those of the
 // libraries, puts the variables back. Ranks, plugins and their subprocesses see the environment that the user gave.
 //
-// This file belongs to the executable, next to main.cpp: the linker refuses .preinit_array in a shared library, and
-// takes an object of a static library only for a symbol that something needs. main.cpp needs describe_wait_policy().
+// The linker takes this object from the library tenon_host because run_command.cpp calls describe_wait_policy(). It
+// refuses .preinit_array in a shared library.
 #include "host/wait_policy.h"
 
 #include <dlfcn.h>
