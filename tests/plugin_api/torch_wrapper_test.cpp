@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include <tenon/torch.hpp>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/linear.h>
 
 #include "tests/doctest_with_torch.h"
 

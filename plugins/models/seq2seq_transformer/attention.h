@@ -1,7 +1,8 @@
 // Multi-head attention: A. Vaswani et al., Attention Is All You Need, arXiv:1706.03762, section 3.2.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/types.h>
 
 #include <optional>
 

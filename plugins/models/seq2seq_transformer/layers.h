@@ -2,7 +2,11 @@
 // are those of R. Xiong et al., arXiv:2002.04745, which train without a warm-up of the learning rate.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/nn/modules/activation.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
 
 #include <string>
 

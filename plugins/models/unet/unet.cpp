@@ -2,6 +2,10 @@
 // arXiv:1505.04597. Other than there, convolutions are padded, so that the logits have the image's size, and followed
 // by batch normalisation.
 #include <tenon/torch.hpp>
+#include <torch/nn/modules/activation.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/conv.h>
 
 namespace {
 
