@@ -27,7 +27,7 @@ using Json = nlohmann::ordered_json;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-std::string print_shape(const std::vector<int64_t>& shape) {
+std::string print_field_shape(const std::vector<int64_t>& shape) {
   std::string text;
   for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + (extent == -1 ? "?" : std::to_string(extent));
   return "[" + text + "]";
@@ -168,7 +168,7 @@ void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const c
     const std::string bytes = field["bytes"].is_null() ? "" : std::to_string(field["bytes"].get<int64_t>()) + " bytes";
     std::printf("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
                 field["dtype"].get<std::string>().c_str(),
-                print_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
+                print_field_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
   }
   if (timing.is_null()) return;
   const auto figure = [&](const char* name) { return timing[name].get<double>(); };

@@ -45,7 +45,7 @@ class Opened {
   int failure_ = 0;
 };
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& found) {
+[[noreturn]] void refuse_library(const fs::path& file, const std::string& found) {
   throw Error(ErrorKind::plugin, file.string() + ": " + found + "; expected a whole shared library for this machine (" +
                                      this_machine() +
                                      ", 64-bit little-endian ELF): build or copy it again, or move the file out of the "
@@ -73,8 +73,8 @@ void require_no_other_writer(const fs::path& file) {
 
 LibraryFacts inspect_library(const fs::path& file, const std::string& symbol) {
   const Opened opened(file);
-  if (opened.failure() != 0) refuse(file, std::string("cannot be read: ") + std::strerror(opened.failure()));
-  if (!S_ISREG(opened.status().st_mode)) refuse(file, std::string("is ") + describe_kind(opened.status().st_mode));
+  if (opened.failure() != 0) refuse_library(file, std::string("cannot be read: ") + std::strerror(opened.failure()));
+  if (!S_ISREG(opened.status().st_mode)) refuse_library(file, std::string("is ") + describe_kind(opened.status().st_mode));
   LibraryFacts facts;
   bool has_symbol = false;
   try {
@@ -84,7 +84,7 @@ LibraryFacts inspect_library(const fs::path& file, const std::string& symbol) {
     facts.needed = image.needed();
     facts.note = read_note_section(image);
   } catch (const std::invalid_argument& found) {
-    refuse(file, found.what());
+    refuse_library(file, found.what());
   }
   if (!has_symbol) throw_without_symbol(file, symbol);
   return facts;

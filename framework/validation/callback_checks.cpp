@@ -22,7 +22,7 @@ void check_events(Session& session) {
   callback.tell_run();
 }
 
-Check make(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
+Check make_callback_check(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
   return {name, Level::contract, Check::Of::kind, config::ComponentKind::callback, std::move(needs), run};
 }
 
@@ -35,7 +35,7 @@ void use_callback(Session& session) {
 }
 
 std::vector<Check> callback_checks() {
-  return {make("subscribe", {"create"}, check_subscription), make("events", {"subscribe"}, check_events)};
+  return {make_callback_check("subscribe", {"create"}, check_subscription), make_callback_check("events", {"subscribe"}, check_events)};
 }
 
 }  // namespace tenon::validation

@@ -17,13 +17,6 @@ using config::ParamSchema;
 using config::ParamType;
 using config::Value;
 
-// What every table begins with.
-struct AnyTable {
-  uint64_t size;
-  tenon_status (*create)(const tenon_host* host, const tenon_params* params, void** self);
-  void (*destroy)(void* self);
-};
-
 using Instance = Subject<AnyTable>;
 
 void check_create(Session& session) {
@@ -167,15 +160,15 @@ void check_extensions(Session& session) {
               &tenon_sample_weights::weights);
 }
 
-Check make(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
+Check make_create_check(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
   return {name, Level::create, Check::Of::every_component, {}, std::move(needs), run};
 }
 
 }  // namespace
 
 std::vector<Check> create_checks() {
-  return {make("create", {}, check_create), make("create-again", {"create"}, check_create_again),
-          make("odd-params", {"create"}, check_odd_params), make("extensions", {"create"}, check_extensions)};
+  return {make_create_check("create", {}, check_create), make_create_check("create-again", {"create"}, check_create_again),
+          make_create_check("odd-params", {"create"}, check_odd_params), make_create_check("extensions", {"create"}, check_extensions)};
 }
 
 }  // namespace tenon::validation

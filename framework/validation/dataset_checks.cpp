@@ -14,7 +14,7 @@ namespace tenon::validation {
 
 namespace {
 
-std::string describe(const std::vector<DatasetField>& fields) {
+std::string describe_fields(const std::vector<DatasetField>& fields) {
   std::string text;
   for (const DatasetField& field : fields)
     text += (text.empty() ? "" : "; ") + field.name + ": " + plugins::dtype_name(field.dtype) + " " +
@@ -58,8 +58,8 @@ void check_length(Session& session) {
 
 void check_fields(Session& session) {
   DatasetUnderTest dataset(session);
-  const std::string first = describe(dataset.fields());
-  const std::string second = describe(dataset.read_fields());
+  const std::string first = describe_fields(dataset.fields());
+  const std::string second = describe_fields(dataset.read_fields());
   if (first != second) throw Failed("fields gives " + first + ", then " + second + "; expected the same each time");
 }
 
@@ -170,7 +170,7 @@ std::vector<Contents> read_in_order(DatasetUnderTest& dataset) {
   return samples;
 }
 
-void check_repeats(Session& session) {
+void check_dataset_repeats(Session& session) {
   DatasetUnderTest dataset(session);
   const std::vector<Contents> first = read_in_order(dataset);
   const std::vector<Contents> second = read_in_order(dataset);
@@ -264,7 +264,7 @@ void check_fingerprint(Session& session) {
                  " for another instance of the same data; expected equal numbers");
 }
 
-Check make(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
+Check make_dataset_check(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
   return {name, level, Check::Of::kind, config::ComponentKind::dataset, std::move(needs), run};
 }
 
@@ -284,17 +284,17 @@ void use_dataset(Session& session) {
 
 std::vector<Check> dataset_checks() {
   const std::vector<std::string> read{"length", "fields", "workers"};
-  return {make("length", Level::contract, {"create"}, check_length),
-          make("fields", Level::contract, {"length"}, check_fields),
-          make("workers", Level::contract, {"fields"}, check_workers),
-          make("get", Level::contract, read, check_get),
-          make("stays-in-slot", Level::contract, {"get"}, check_stays_in_slot),
-          make("fills-slot", Level::contract, {"get"}, check_fills_slot),
-          make("finite-samples", Level::contract, {"get"}, check_finite_samples),
-          make("fingerprint", Level::contract, {"create"}, check_fingerprint),
-          make("repeats", Level::training, {"get"}, check_repeats),
-          make("any-order", Level::training, {"repeats"}, check_any_order),
-          make("threads", Level::training, {"any-order"}, check_threads)};
+  return {make_dataset_check("length", Level::contract, {"create"}, check_length),
+          make_dataset_check("fields", Level::contract, {"length"}, check_fields),
+          make_dataset_check("workers", Level::contract, {"fields"}, check_workers),
+          make_dataset_check("get", Level::contract, read, check_get),
+          make_dataset_check("stays-in-slot", Level::contract, {"get"}, check_stays_in_slot),
+          make_dataset_check("fills-slot", Level::contract, {"get"}, check_fills_slot),
+          make_dataset_check("finite-samples", Level::contract, {"get"}, check_finite_samples),
+          make_dataset_check("fingerprint", Level::contract, {"create"}, check_fingerprint),
+          make_dataset_check("repeats", Level::training, {"get"}, check_dataset_repeats),
+          make_dataset_check("any-order", Level::training, {"repeats"}, check_any_order),
+          make_dataset_check("threads", Level::training, {"any-order"}, check_threads)};
 }
 
 }  // namespace tenon::validation

@@ -118,22 +118,22 @@ void check_accepted(Session& session) {
   plugins::Catalogue::open({session.file}, watched_host(), plugins::torch_build());
 }
 
-Check make(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
+Check make_load_check(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
   return {name, Level::load, Check::Of::plugin, {}, std::move(needs), run};
 }
 
 }  // namespace
 
 std::vector<Check> load_checks() {
-  return {make("library", {}, check_library),
-          make("entry", {"library"}, check_entry),
-          make("entry-keeps-process", {"entry"}, check_entry_keeps_process),
-          make("sizes", {"entry"}, check_sizes),
-          make("lists", {"sizes"}, check_lists),
-          make("descriptor", {"lists"}, check_descriptor),
-          make("components", {"descriptor"}, check_components),
-          make("operators", {"descriptor"}, check_operators),
-          make("accepted", {"components", "operators"}, check_accepted)};
+  return {make_load_check("library", {}, check_library),
+          make_load_check("entry", {"library"}, check_entry),
+          make_load_check("entry-keeps-process", {"entry"}, check_entry_keeps_process),
+          make_load_check("sizes", {"entry"}, check_sizes),
+          make_load_check("lists", {"sizes"}, check_lists),
+          make_load_check("descriptor", {"lists"}, check_descriptor),
+          make_load_check("components", {"descriptor"}, check_components),
+          make_load_check("operators", {"descriptor"}, check_operators),
+          make_load_check("accepted", {"components", "operators"}, check_accepted)};
 }
 
 }  // namespace tenon::validation

@@ -15,7 +15,7 @@ namespace tenon::validation {
 
 namespace {
 
-void check_ports(Session& session) {
+void check_loss_ports(Session& session) {
   LossUnderTest loss(session);
   const std::string first = describe(plugins::PortList{loss.ports(), {}});
   const std::string second = describe(read_ports(loss.subject()));
@@ -34,7 +34,7 @@ void check_parts(Session& session) {
                    "; expected a scalar");
 }
 
-void check_forward(Session& session) {
+void check_loss_forward(Session& session) {
   LossUnderTest loss(session);
   loss.find_recipe();
   for (const int64_t batch : {2, 3}) loss.forward(loss.inputs(batch));
@@ -81,7 +81,7 @@ void check_weight(Session& session) {
   }
 }
 
-void check_repeats(Session& session) {
+void check_loss_repeats(Session& session) {
   LossUnderTest loss(session);
   loss.find_recipe();
   const std::vector<at::Tensor> inputs = loss.inputs(2);
@@ -94,7 +94,7 @@ void check_repeats(Session& session) {
         "its arguments alone");
 }
 
-void check_gradients(Session& session) {
+void check_loss_gradients(Session& session) {
   LossUnderTest loss(session);
   loss.find_recipe();
   const std::vector<at::Tensor> inputs = loss.inputs(3);
@@ -106,7 +106,7 @@ void check_gradients(Session& session) {
       throw Failed("the gradient with respect to " + loss.ports()[i].name + " is NaN or infinite");
 }
 
-void check_difference_quotients(Session& session) {
+void check_loss_difference_quotients(Session& session) {
   LossUnderTest loss(session);
   loss.find_recipe();
   if (!takes(loss.ports(), TENON_FLOAT64))
@@ -124,7 +124,7 @@ void check_difference_quotients(Session& session) {
   if (!difference.empty()) throw Failed(difference);
 }
 
-void check_autocast(Session& session) {
+void check_loss_autocast(Session& session) {
   LossUnderTest loss(session);
   loss.find_recipe();
   bool tried = false;
@@ -141,7 +141,7 @@ void check_autocast(Session& session) {
   if (!tried) throw Skipped("its inputs are neither float32 nor bfloat16");
 }
 
-Check make(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
+Check make_loss_check(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
   return {name, level, Check::Of::kind, config::ComponentKind::loss, std::move(needs), run};
 }
 
@@ -155,16 +155,16 @@ void use_loss(Session& session) {
 }
 
 std::vector<Check> loss_checks() {
-  return {make("ports", Level::contract, {"create"}, check_ports),
-          make("forward", Level::contract, {"ports"}, check_forward),
-          make("parts", Level::contract, {"forward"}, check_parts),
-          make("scalar-loss", Level::contract, {"forward"}, check_scalar_loss),
-          make("finite-loss", Level::contract, {"scalar-loss"}, check_finite_loss),
-          make("weight", Level::contract, {"forward"}, check_weight),
-          make("repeats", Level::training, {"finite-loss"}, check_repeats),
-          make("gradients", Level::training, {"finite-loss"}, check_gradients),
-          make("difference-quotients", Level::training, {"repeats", "gradients"}, check_difference_quotients),
-          make("autocast", Level::training, {"gradients"}, check_autocast)};
+  return {make_loss_check("ports", Level::contract, {"create"}, check_loss_ports),
+          make_loss_check("forward", Level::contract, {"ports"}, check_loss_forward),
+          make_loss_check("parts", Level::contract, {"forward"}, check_parts),
+          make_loss_check("scalar-loss", Level::contract, {"forward"}, check_scalar_loss),
+          make_loss_check("finite-loss", Level::contract, {"scalar-loss"}, check_finite_loss),
+          make_loss_check("weight", Level::contract, {"forward"}, check_weight),
+          make_loss_check("repeats", Level::training, {"finite-loss"}, check_loss_repeats),
+          make_loss_check("gradients", Level::training, {"finite-loss"}, check_loss_gradients),
+          make_loss_check("difference-quotients", Level::training, {"repeats", "gradients"}, check_loss_difference_quotients),
+          make_loss_check("autocast", Level::training, {"gradients"}, check_loss_autocast)};
 }
 
 }  // namespace tenon::validation

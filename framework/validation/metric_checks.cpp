@@ -11,7 +11,7 @@ namespace tenon::validation {
 
 namespace {
 
-void check_ports(Session& session) {
+void check_metric_ports(Session& session) {
   Subject<tenon_metric> subject(session);
   const std::string first = describe(read_ports(subject));
   const std::string second = describe(read_ports(subject));
@@ -107,7 +107,7 @@ void check_starts_anew(Session& session) {
                 "in a second evaluation of the same data; expected that of the first, since its states were reset: ");
 }
 
-Check make(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
+Check make_metric_check(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
   return {name, level, Check::Of::kind, config::ComponentKind::metric, std::move(needs), run};
 }
 
@@ -123,12 +123,12 @@ void use_metric(Session& session) {
 }
 
 std::vector<Check> metric_checks() {
-  return {make("ports", Level::contract, {"create"}, check_ports),
-          make("states", Level::contract, {"ports"}, check_states),
-          make("figures", Level::contract, {"states"}, check_figures),
-          make("evaluation", Level::contract, {"figures"}, check_evaluation),
-          make("starts-anew", Level::training, {"evaluation"}, check_starts_anew),
-          make("adds-up", Level::training, {"starts-anew"}, check_adds_up)};
+  return {make_metric_check("ports", Level::contract, {"create"}, check_metric_ports),
+          make_metric_check("states", Level::contract, {"ports"}, check_states),
+          make_metric_check("figures", Level::contract, {"states"}, check_figures),
+          make_metric_check("evaluation", Level::contract, {"figures"}, check_evaluation),
+          make_metric_check("starts-anew", Level::training, {"evaluation"}, check_starts_anew),
+          make_metric_check("adds-up", Level::training, {"starts-anew"}, check_adds_up)};
 }
 
 }  // namespace tenon::validation

@@ -24,7 +24,7 @@ void make_ready(ModelUnderTest& model) {
   model.find_recipe();
 }
 
-void check_ports(Session& session) {
+void check_model_ports(Session& session) {
   ModelUnderTest model(session);
   const std::string first = describe(model.ports());
   const std::string second = describe(read_ports(model.subject()));
@@ -36,7 +36,7 @@ void check_build(Session& session) {
   model.build();
 }
 
-void check_forward(Session& session) {
+void check_model_forward(Session& session) {
   ModelUnderTest model(session);
   make_ready(model);
   for (const int64_t batch : {2, 3})
@@ -88,7 +88,7 @@ bool are_equal(const std::vector<at::Tensor>& left, const std::vector<at::Tensor
 }
 
 // With other inputs in between, which it must not remember.
-void check_repeats(Session& session) {
+void check_model_repeats(Session& session) {
   const at::NoGradGuard no_grad;
   ModelUnderTest model(session);
   make_ready(model);
@@ -133,7 +133,7 @@ void check_frame_tensors(Session& session) {
         "ones are spoiled; expected it to compute with frame->tensors, and not with handles that it kept");
 }
 
-void check_gradients(Session& session) {
+void check_model_gradients(Session& session) {
   ModelUnderTest model(session);
   make_ready(model);
   const at::Tensor sum = weigh_outputs(model.forward(Mode::training, model.inputs(3)), session.seed);
@@ -165,7 +165,7 @@ void make_double(const ModelUnderTest& model) {
   }
 }
 
-void check_difference_quotients(Session& session) {
+void check_model_difference_quotients(Session& session) {
   ModelUnderTest model(session);
   make_ready(model);
   if (!takes_where_floating(model.ports().inputs, TENON_FLOAT64) || !takes(model.ports().outputs, TENON_FLOAT64))
@@ -198,7 +198,7 @@ void check_difference_quotients(Session& session) {
   if (!difference.empty()) throw Failed(difference);
 }
 
-void check_autocast(Session& session) {
+void check_model_autocast(Session& session) {
   ModelUnderTest model(session);
   make_ready(model);
   if (!takes_where_floating(model.ports().inputs, TENON_FLOAT32)) throw Skipped("its inputs are not float32");
@@ -213,7 +213,7 @@ void check_autocast(Session& session) {
   if (const at::Tensor sum = weigh_outputs(outputs, session.seed); sum.defined()) sum.backward();
 }
 
-Check make(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
+Check make_model_check(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
   return {name, level, Check::Of::kind, config::ComponentKind::model, std::move(needs), run};
 }
 
@@ -232,16 +232,16 @@ void use_model(Session& session) {
 }
 
 std::vector<Check> model_checks() {
-  return {make("ports", Level::contract, {"create"}, check_ports),
-          make("build", Level::contract, {"ports"}, check_build),
-          make("forward", Level::contract, {"build"}, check_forward),
-          make("outputs", Level::contract, {"forward"}, check_outputs),
-          make("finite-outputs", Level::contract, {"outputs"}, check_finite_outputs),
-          make("repeats", Level::training, {"finite-outputs"}, check_repeats),
-          make("frame-tensors", Level::training, {"repeats"}, check_frame_tensors),
-          make("gradients", Level::training, {"finite-outputs"}, check_gradients),
-          make("difference-quotients", Level::training, {"repeats", "gradients"}, check_difference_quotients),
-          make("autocast", Level::training, {"gradients"}, check_autocast)};
+  return {make_model_check("ports", Level::contract, {"create"}, check_model_ports),
+          make_model_check("build", Level::contract, {"ports"}, check_build),
+          make_model_check("forward", Level::contract, {"build"}, check_model_forward),
+          make_model_check("outputs", Level::contract, {"forward"}, check_outputs),
+          make_model_check("finite-outputs", Level::contract, {"outputs"}, check_finite_outputs),
+          make_model_check("repeats", Level::training, {"finite-outputs"}, check_model_repeats),
+          make_model_check("frame-tensors", Level::training, {"repeats"}, check_frame_tensors),
+          make_model_check("gradients", Level::training, {"finite-outputs"}, check_model_gradients),
+          make_model_check("difference-quotients", Level::training, {"repeats", "gradients"}, check_model_difference_quotients),
+          make_model_check("autocast", Level::training, {"gradients"}, check_model_autocast)};
 }
 
 }  // namespace tenon::validation

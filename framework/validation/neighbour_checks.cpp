@@ -58,13 +58,13 @@ void check_declared_operators(Session& session) {
                  "; expected them in tenon_plugin.operators");
 }
 
-Check make(std::string name, Level level, void (*run)(Session&)) {
+Check make_neighbour_check(std::string name, Level level, void (*run)(Session&)) {
   return {std::move(name), level, Check::Of::every_component, {}, {"usable"}, run};
 }
 
 template <size_t... number>
 void add_settings(std::vector<Check>& checks, std::index_sequence<number...>) {
-  (checks.push_back(make(process_settings()[number].check, Level::contract, check_setting<number>)), ...);
+  (checks.push_back(make_neighbour_check(process_settings()[number].check, Level::contract, check_setting<number>)), ...);
 }
 
 }  // namespace
@@ -87,9 +87,9 @@ std::vector<Check> neighbour_checks() {
   std::vector<Check> checks;
   constexpr size_t kSettings = 8;
   add_settings(checks, std::make_index_sequence<kSettings>());
-  checks.push_back(make("right-thread", Level::contract, check_right_thread));
-  checks.push_back(make("handles", Level::contract, check_handles));
-  checks.push_back(make("declared-operators", Level::contract, check_declared_operators));
+  checks.push_back(make_neighbour_check("right-thread", Level::contract, check_right_thread));
+  checks.push_back(make_neighbour_check("handles", Level::contract, check_handles));
+  checks.push_back(make_neighbour_check("declared-operators", Level::contract, check_declared_operators));
   return checks;
 }
 

@@ -59,14 +59,14 @@ void check_weights(Session& session) {
     throw Failed("weights gives 0 for every sample; expected one above 0");
 }
 
-Check make(const char* name, void (*run)(Session&)) {
+Check make_sample_order_check(const char* name, void (*run)(Session&)) {
   return {name, Level::contract, Check::Of::kind, config::ComponentKind::dataset, {"fields", "extensions"}, run};
 }
 
 }  // namespace
 
 std::vector<Check> sample_order_checks() {
-  return {make("sample-lengths", check_lengths), make("sample-weights", check_weights)};
+  return {make_sample_order_check("sample-lengths", check_lengths), make_sample_order_check("sample-weights", check_weights)};
 }
 
 }  // namespace tenon::validation

@@ -58,6 +58,13 @@ class Session {
   std::vector<std::string> warnings_;
 };
 
+// What the table of every kind of component begins with.
+struct AnyTable {
+  uint64_t size;
+  tenon_status (*create)(const tenon_host* host, const tenon_params* params, void** self);
+  void (*destroy)(void* self);
+};
+
 // An instance of the session's component. Table is tenon_model, tenon_dataset, ...; each begins with create and
 // destroy.
 template <class Table>

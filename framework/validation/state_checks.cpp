@@ -12,13 +12,6 @@ namespace {
 
 constexpr uint64_t kLargestState = uint64_t{1} << 30;
 
-// What every table begins with.
-struct AnyTable {
-  uint64_t size;
-  tenon_status (*create)(const tenon_host* host, const tenon_params* params, void** self);
-  void (*destroy)(void* self);
-};
-
 template <class Table>
 const tenon_saved_state& require_state(Subject<Table>& subject) {
   const auto* state = subject.template extension<tenon_saved_state>(TENON_SAVED_STATE);
@@ -91,15 +84,15 @@ void check_foreign_state(Session& session) {
   }
 }
 
-Check make(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
+Check make_state_check(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
   return {name, Level::training, Check::Of::every_component, {}, std::move(needs), run};
 }
 
 }  // namespace
 
 std::vector<Check> state_checks() {
-  return {make("saved-state", {"extensions", "usable"}, check_saved_state),
-          make("foreign-state", {"saved-state"}, check_foreign_state)};
+  return {make_state_check("saved-state", {"extensions", "usable"}, check_saved_state),
+          make_state_check("foreign-state", {"saved-state"}, check_foreign_state)};
 }
 
 }  // namespace tenon::validation

@@ -9,7 +9,7 @@ namespace tenon::host {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& what, const std::string& expected) {
+[[noreturn]] void refuse_variant(const std::string& what, const std::string& expected) {
   throw support::Error(support::ErrorKind::configuration, "command line: " + what + "; expected " + expected);
 }
 
@@ -74,10 +74,10 @@ std::vector<std::vector<std::string>> combine(const std::vector<std::string>& va
 std::vector<std::string> split_varied(const std::string& text) {
   const size_t equals = text.find('=');
   const std::string expected = "--vary KEY=VALUE,VALUE,... such as train.precision=fp32,bf16";
-  if (equals == text.npos || equals == 0) refuse("--vary is \"" + text + "\"", expected);
+  if (equals == text.npos || equals == 0) refuse_variant("--vary is \"" + text + "\"", expected);
   std::vector<std::string> overrides;
   for (const std::string& value : split_values(text.substr(equals + 1))) {
-    if (value.empty()) refuse("--vary is \"" + text + "\", with a value that is empty", expected);
+    if (value.empty()) refuse_variant("--vary is \"" + text + "\", with a value that is empty", expected);
     overrides.push_back(text.substr(0, equals + 1) + value);
   }
   return overrides;
@@ -93,7 +93,7 @@ std::vector<Variant> list_variants(const std::vector<std::filesystem::path>& con
       for (const std::string& override : overrides) name += (name.empty() ? "" : ", ") + shorten(override);
       if (name.empty()) name = configs[i].stem().string();
       const bool is_known = std::ranges::any_of(variants, [&](const Variant& other) { return other.name == name; });
-      if (is_known) refuse("\"" + name + "\" is to be run twice", "each file and each value once");
+      if (is_known) refuse_variant("\"" + name + "\" is to be run twice", "each file and each value once");
       variants.push_back({name, configs[i], overrides});
     }
   return variants;
