@@ -30,8 +30,10 @@ using namespace std::string_view_literals;
 // The settings of the user that the host leaves alone, the one that decides first.
 constexpr std::array kWaitSettings{"GOMP_SPINCOUNT="sv, "KMP_BLOCKTIME="sv, "KMP_LIBRARY="sv, "OMP_WAIT_POLICY="sv};
 
-// The host's settings. libiomp5 and libomp understand the first one.
-constexpr std::array kHostSettings{"OMP_WAIT_POLICY=passive"};
+// The host's settings, the most important first. libiomp5 and libomp understand the first one alone. libgomp's threads
+// spin for some tens of microseconds before they sleep: most waits are over by then, and a busy machine loses
+// little.
+constexpr std::array kHostSettings{"OMP_WAIT_POLICY=passive", "GOMP_SPINCOUNT=3000"};
 
 // Variables that no library's constructor reads, the least important first: those of shells and logins, of services and
 // containers. The dynamic linker has already read LD_LIBRARY_PATH.
@@ -54,10 +56,9 @@ constexpr std::array kCoverable{"_="sv,
                                 "HOME="sv,
                                 "PATH="sv};
 
-enum class WaitPolicySource { library, user, host };
-
 // Written before any constructor runs, so these must be constants at the start and have no constructors themselves.
-constinit WaitPolicySource wait_policy_source = WaitPolicySource::library;
+constinit bool is_users_choice = false;
+constinit size_t settings_made = 0;  // the first so many of kHostSettings
 constinit std::array<char*, kHostSettings.size()> covered_variables{};
 
 char** find_variable(char** environment, std::string_view name) {
@@ -67,63 +68,46 @@ char** find_variable(char** environment, std::string_view name) {
 }
 
 void choose_wait_policy(int, char**, char** environment) {
-  for (const std::string_view name : kWaitSettings)
-    if (find_variable(environment, name)) {
-      wait_policy_source = WaitPolicySource::user;
-      return;
-    }
-  std::array<char**, kHostSettings.size()> places{};
-  size_t found = 0;
-  for (const std::string_view name : kCoverable)
-    if (char** const place = found < places.size() ? find_variable(environment, name) : nullptr)
-      places[found++] = place;
-  if (found < places.size()) return;
-  for (size_t i = 0; i < places.size(); ++i) {
-    covered_variables[i] = *places[i];
-    *places[i] = const_cast<char*>(kHostSettings[i]);
+  for (const std::string_view name : kWaitSettings) is_users_choice |= find_variable(environment, name) != nullptr;
+  if (is_users_choice) return;
+  for (const std::string_view name : kCoverable) {
+    char** const place = find_variable(environment, name);
+    if (!place) continue;
+    covered_variables[settings_made] = *place;
+    *place = const_cast<char*>(kHostSettings[settings_made]);
+    if (++settings_made == kHostSettings.size()) return;
   }
-  wait_policy_source = WaitPolicySource::host;
 }
 
 [[gnu::used, gnu::section(".preinit_array")]] void (*before_constructors)(int, char**, char**) = choose_wait_policy;
 
 // 101 is the first priority that a program may use.
 [[gnu::constructor(101)]] void restore_environment() {
-  if (wait_policy_source != WaitPolicySource::host) return;
+  if (settings_made == 0) return;
   // libiomp5 and libomp read the environment at the first call.
   using GetMaxThreads = int (*)();
   if (const auto get_max_threads = reinterpret_cast<GetMaxThreads>(dlsym(RTLD_DEFAULT, "omp_get_max_threads")))
     get_max_threads();
-  for (size_t i = 0; i < kHostSettings.size(); ++i)
+  for (size_t i = 0; i < settings_made; ++i)
     for (char** variable = environ; *variable; ++variable)
       if (*variable == kHostSettings[i]) *variable = covered_variables[i];
-}
-
-std::string describe_settings(const auto& settings) {
-  std::string text;
-  for (const std::string_view setting : settings) {
-    if (!text.empty()) text += ", ";
-    text += setting;
-  }
-  return text;
 }
 
 }  // namespace
 
 std::string describe_wait_policy() {
-  switch (wait_policy_source) {
-    case WaitPolicySource::host:
-      return "OpenMP threads wait by the host's default: " + describe_settings(kHostSettings);
-    case WaitPolicySource::user: {
-      std::string text = "OpenMP threads wait as the environment says:";
-      for (const std::string_view name : kWaitSettings)
-        if (char** const variable = find_variable(environ, name)) text += " " + std::string(*variable);
-      return text;
-    }
-    case WaitPolicySource::library: break;
+  if (is_users_choice) {
+    std::string text = "OpenMP threads wait as the environment says:";
+    for (const std::string_view name : kWaitSettings)
+      if (char** const variable = find_variable(environ, name)) text += " " + std::string(*variable);
+    return text;
   }
-  return "OpenMP threads wait by the OpenMP library's default: the environment has no variable that could be replaced "
-         "while the library starts; set OMP_WAIT_POLICY";
+  if (settings_made == 0)
+    return "OpenMP threads wait by the OpenMP library's default: the environment has no variable that could be "
+           "replaced while the library starts; set OMP_WAIT_POLICY";
+  std::string text = "OpenMP threads wait by the host's default:";
+  for (size_t i = 0; i < settings_made; ++i) text += " " + std::string(kHostSettings[i]);
+  return text;
 }
 
 }  // namespace tenon::host
