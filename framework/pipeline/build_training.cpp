@@ -56,8 +56,8 @@ bool is_set(const char* name) {
   return value && *value;
 }
 
-// By default LibTorch takes a thread for each core of the process's affinity. It knows neither of CPU quotas, with which
-// the kernel stops threads in the middle of their work, nor of the run's other processes on this machine.
+// By default LibTorch takes a thread for each core of the process's affinity. It knows neither of CPU quotas, with
+// which the kernel stops threads in the middle of their work, nor of the run's other processes on this machine.
 void set_operator_threads(int64_t threads, int64_t local_processes) {
   if (threads > 0) return at::set_num_threads(static_cast<int>(threads));
   if (is_set("OMP_NUM_THREADS") || is_set("MKL_NUM_THREADS")) return;

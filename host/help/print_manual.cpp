@@ -53,7 +53,8 @@ std::string print_manual(const std::string& version) {
        << ".TP\n.B TENON_PLUGIN_PATH\nfolders with plugins, separated by colons\n"
        << ".TP\n.B NO_COLOR\nset and not empty: no colours\n"
        << ".TP\n.B OMP_NUM_THREADS\nthreads of each process of a run, where run.threads does not say\n"
-       << ".TP\n.B OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME\nhow OpenMP threads wait, in place of the host's choice\n";
+       << ".TP\n.B OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME\nhow OpenMP threads wait, in place of the host's "
+          "choice\n";
   return text.str();
 }
 
