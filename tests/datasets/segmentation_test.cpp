@@ -149,6 +149,27 @@ TEST_CASE("a mask of another size, with colours or damaged is refused by its pat
   CHECK_FALSE(complaint(cut).empty());
 }
 
+TEST_CASE("a flipped bit in the header or the palette of a mask is refused, or changes no number") {
+  const cv::Mat numbers = make_numbers(31, 17);
+  const std::vector<uint8_t> whole = with_palette(encode(".png", numbers), {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}});
+  const size_t header_end = 8 + 12 + 13, palette_end = header_end + 12 + 3 * 3;
+  const fs::path root = make_pair("flipped_mask", numbers, whole);
+  CHECK(mask_of(OpenedDataset(kPlugin, make_params(root)), 0) == to_vector(numbers));
+  int refused = 0;
+  for (size_t bit = 8 * 8; bit < 8 * palette_end; ++bit) {
+    std::vector<uint8_t> mask = whole;
+    mask[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+    write_file(root / "masks" / "street" / "1.png", mask);
+    CAPTURE(bit);
+    // It may turn the palette into a chunk that decoders ignore.
+    const std::string text = refusal(make_params(root));
+    const bool is_refused = text.find((root / "masks" / "street" / "1.png").string() + ": ") == 0;
+    CHECK((is_refused || mask_of(OpenedDataset(kPlugin, make_params(root)), 0) == to_vector(numbers)));
+    refused += is_refused;
+  }
+  CHECK(refused > 350);  // of 368
+}
+
 TEST_CASE("an image without a mask, and a mask without an image, are refused by name") {
   const cv::Mat numbers = make_numbers(9, 9);
   const fs::path root = make_pair("lone", numbers, encode(".png", numbers));

@@ -49,13 +49,20 @@ bool belongs_to_palette(const uint8_t* type) {
 
 // Pixels of a palette image are stored as those of a grey one with as many bits. So the file becomes a grey one by its
 // header, and a decoder gives the indices, where it would have looked up colours, of which several may be equal.
-void make_grey(Bytes file, std::vector<uint8_t>& grey) {
+// Throws tenon::DataError if a chunk that this changes or drops was damaged: the decoder no longer sees its checksum.
+void make_grey(Bytes file, const std::string& path, std::vector<uint8_t>& grey) {
   grey.assign(file.begin(), file.begin() + kSignature);
   size_t at = kSignature;
   while (at + kAroundContent <= file.size()) {
     const size_t length = read_number(&file[at]);
     if (length > file.size() - at - kAroundContent) break;  // the decoder misses the rest
     const size_t end = at + kAroundContent + length;
+    const bool is_header = at == kSignature;
+    if ((is_header || belongs_to_palette(&file[at + 4])) &&
+        crc_of(file.subspan(at + 4, 4 + length)) != read_number(&file[end - 4])) {
+      throw tenon::DataError(path + ": is damaged, the checksum of its " + (is_header ? "header" : "palette") +
+                             " is wrong; fetch the file again or remove it");
+    }
     if (!belongs_to_palette(&file[at + 4]))
       grey.insert(grey.end(), file.begin() + static_cast<ptrdiff_t>(at), file.begin() + static_cast<ptrdiff_t>(end));
     at = end;
@@ -96,7 +103,7 @@ const cv::Mat& read_mask(const std::string& path, const images::Limits& limits, 
   check_kind(info, path);
   Bytes file = buffers.file;
   if (file[kColourType] == kPalette) {
-    make_grey(file, buffers.grey);
+    make_grey(file, path, buffers.grey);
     file = buffers.grey;
   }
   take_numbers(images::decode_image(file, info, path, buffers.decoder), info.bits, buffers.numbers);
