@@ -33,7 +33,7 @@ constexpr std::array kWaitSettings{"GOMP_SPINCOUNT="sv, "KMP_BLOCKTIME="sv, "KMP
 // The host's settings, the most important first. libiomp5 and libomp understand the first one alone. libgomp's threads
 // spin for some tens of microseconds before they sleep: most waits are over by then, and a busy machine loses
 // little.
-constexpr std::array kHostSettings{"OMP_WAIT_POLICY=passive", "GOMP_SPINCOUNT=3000"};
+constexpr std::array kHostSettings{"OMP_WAIT_POLICY=passive", "GOMP_SPINCOUNT=2000"};
 
 // Variables that no library's constructor reads, the least important first: those of shells and logins, of services and
 // containers. The dynamic linker has already read LD_LIBRARY_PATH.

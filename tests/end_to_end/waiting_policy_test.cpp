@@ -35,9 +35,9 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 TEST_CASE("the host chooses how OpenMP threads wait, and says so") {
   const Run run = run_with("host", "");
   CAPTURE(run.openmp);
-  CHECK(has(run.log, "OpenMP threads wait by the host's default: OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=3000"));
+  CHECK(has(run.log, "OpenMP threads wait by the host's default: OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=2000"));
   CHECK(has(run.openmp, "OMP_WAIT_POLICY = 'PASSIVE'"));
-  CHECK(has(run.openmp, "GOMP_SPINCOUNT = '3000'"));
+  CHECK(has(run.openmp, "GOMP_SPINCOUNT = '2000'"));
 }
 
 TEST_CASE("the host leaves OMP_WAIT_POLICY to the user") {
@@ -62,7 +62,7 @@ TEST_CASE("the host leaves the waiting of another OpenMP library to the user") {
 TEST_CASE("an environment without room for the host's choice is left alone, and the log says so") {
   const Run run = run_with("empty", "-i ASAN_OPTIONS=\"$ASAN_OPTIONS\"");
   CHECK(has(run.log, "OpenMP threads wait by the OpenMP library's default"));
-  CHECK_FALSE(has(run.openmp, "GOMP_SPINCOUNT = '3000'"));
+  CHECK_FALSE(has(run.openmp, "GOMP_SPINCOUNT = '2000'"));
 }
 
 TEST_CASE("an environment with room for one setting gets the most important one") {
@@ -75,5 +75,5 @@ TEST_CASE("every rank chooses, and none takes the launcher's choice for the user
   const Run run = run_with("ranks", "", {"--processes", "2", "--set", "data.batch_size=8"});
   CAPTURE(run.openmp);
   CHECK(has(run.log, "OpenMP threads wait by the host's default: "));
-  CHECK(has(run.openmp, "[rank 1]   GOMP_SPINCOUNT = '3000'"));
+  CHECK(has(run.openmp, "[rank 1]   GOMP_SPINCOUNT = '2000'"));
 }
