@@ -1,7 +1,8 @@
 """How long a run takes on a machine that does something else too, by how OpenMP threads wait.
 
     python bench/busy_machine.py [--busy 0,1,2,4] [--pin CORE] [--rounds 5] [--config configs/digits.toml]
-                                 [--also GOMP_SPINCOUNT=10000] [--limit 150] [-- ARGUMENTS OF host]
+                                 [--settings host,passive] [--also GOMP_SPINCOUNT=10000] [--limit 150]
+                                 [-- ARGUMENTS OF host]
 
 Busy loops run next to `host`: as many as --busy says, one number after the other, on the core CORE or on any core. In
 each round `host` runs once with each setting, alternating, so that changes of the machine's speed meet all settings:
@@ -81,12 +82,13 @@ def processor():
 
 
 def report(title, rounds):
+    width = max(map(len, rounds[0]))
     print(title)
-    print(f"  {'setting':<28} {'median':>8} {'min':>8} {'max':>8}   to passive")
+    print(f"  {'setting':<{width}} {'median':>8} {'min':>8} {'max':>8}   to passive")
     for name in rounds[0]:
         seconds = [row[name] for row in rounds]
         ratio = statistics.median(row[name] / row["passive"] for row in rounds) if "passive" in rounds[0] else None
-        print(f"  {name:<28} {statistics.median(seconds):7.2f}s {min(seconds):7.2f}s {max(seconds):7.2f}s"
+        print(f"  {name:<{width}} {statistics.median(seconds):7.2f}s {min(seconds):7.2f}s {max(seconds):7.2f}s"
               + (f"   {ratio:10.2f}" if ratio else ""), flush=True)
 
 
