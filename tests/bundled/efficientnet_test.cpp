@@ -7,6 +7,7 @@
 #include "framework/pipeline/load_weights.h"
 #include "framework/pipeline/trace_model.h"
 #include "tests/bundled/opened_components.h"
+#include "tests/bundled/rounding.h"
 #include "tests/bundled/sketched_network.h"
 #include "tests/doctest_with_torch.h"
 
@@ -61,6 +62,7 @@ struct DroppedBlock {
   std::string name;
   int64_t number;  // of kBlocks
   std::string mean_behind;
+  int normalisations;  // between the block and the logits
 };
 
 constexpr int64_t kBlocks = 16;  // of B0
@@ -70,16 +72,30 @@ struct DroppedRows {
   at::Tensor logits, mean;
 };
 
-// All blocks with a way around give nothing, but for this one, which gives `value` to all pixels and channels; what is
-// random then reaches logits and means through it alone.
+// Rows of one batch may take different code paths, such as vector instructions and the loop for the last rows, and then
+// differ by rounding. A normalisation leaves rounding as large, next to the difference between rows with the block and
+// rows without it. SiLU comes after it and may bring the two closer than its slope brings rounding: with normalised
+// values of -2 and 0.5, where a fifth of the rows lacks the block, to 0.55 of 2.5 at a slope of 0.74. That is 3.4.
+constexpr double kGain = 4;  // of rounding, for each normalisation
+double tolerance_of_logits(const DroppedBlock& block) {
+  return kSpread * kDoubleRoundoff * std::pow(kGain, block.normalisations);
+}
+
+// The block gives `value` to all pixels and channels, so that its output is random because of stochastic depth alone.
+// Blocks before it give zero: all rows reach it with the same bits, whatever code computes them. Blocks after it with a
+// residual connection give zero too, and those without one pass the difference on.
 DroppedRows run_dropped(const DroppedBlock& block, double value, double stochastic_depth) {
   torch::manual_seed(1);
   const Model model = open_efficientnet({{"width", 0.25}, {"dropout", 0.0}, {"stochastic_depth", stochastic_depth}});
   const torch::NoGradGuard no_gradient;
+  bool is_before = true;
   for (const NamedTensor& named : model.tensors()) {
     if (named.tensor.is_floating_point()) named.tensor.set_data(named.tensor.to(torch::kDouble));
-    if (named.name.ends_with(".block.3.1.weight") && named.name.find(".0.block") == std::string::npos)
-      named.tensor.zero_();
+    is_before = is_before && !named.name.starts_with(block.name + ".");
+    const bool is_last_scale =
+        named.name.ends_with(".block.3.1.weight") || named.name == "features.1.0.block.2.1.weight";
+    const bool is_residual = named.name.find(".0.block") == std::string::npos;
+    if (is_last_scale && (is_before || is_residual)) named.tensor.zero_();
   }
   tensor_of(model, block.name + ".block.3.1.bias").fill_(value);
   const at::Tensor images = torch::rand({1, 3, 9, 9}, torch::kDouble).expand({kRows, 3, 9, 9});
@@ -123,12 +139,10 @@ TEST_CASE("efficientnet has torchvision's tensors in each variant, so that its w
 }
 
 TEST_CASE("efficientnet loads what torchvision's network has learnt, from a file of half precision") {
-  const torch::NoGradGuard no_gradient;
   const Model model = open_efficientnet({{"variant", "b5"}, {"width", 0.25}, {"depth", 0.4}});
   tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/efficientnet_published.safetensors",
                                 model.tensors());
-  const at::Tensor images = make_images({"published", {3, 40, 40}}, 0).to(torch::kFloat);
-  CHECK(distance(model.forward({}, {images})[0], read_figures(kReference, "published.logits")) < 1e-5);
+  check_published(model, make_images({"published", {3, 40, 40}}, 0), read_figures(kReference, "published.logits"));
 }
 
 TEST_CASE("efficientnet begins with torchvision's distributions") {
@@ -156,8 +170,8 @@ TEST_CASE("efficientnet begins with torchvision's distributions") {
 }
 
 TEST_CASE("efficientnet leaves whole blocks out for some samples, deeper ones more often, and keeps the expectation") {
-  for (const DroppedBlock& block : {DroppedBlock{"features.2.1", 2, "features.3.0.block.0.1.running_mean"},
-                                    DroppedBlock{"features.6.3", 14, "features.7.0.block.0.1.running_mean"}}) {
+  for (const DroppedBlock& block : {DroppedBlock{"features.3.1", 4, "features.4.0.block.0.1.running_mean", 13},
+                                    DroppedBlock{"features.6.3", 14, "features.7.0.block.0.1.running_mean", 4}}) {
     CAPTURE(block.name);
     const at::Tensor without = run_dropped(block, 0, 0).mean;
     const at::Tensor whole = run_dropped(block, 1, 0).mean - without;
@@ -165,16 +179,19 @@ TEST_CASE("efficientnet leaves whole blocks out for some samples, deeper ones mo
     const at::Tensor rest = dropped.mean - without;
     // What comes behind is linear, so its mean has grown by the mean of the rows' factors.
     const double mean_factor = (rest.dot(whole) / whole.dot(whole)).item<double>();
-    CHECK(torch::allclose(rest, whole * mean_factor, 1e-9, 1e-12));
+    const double of_sums = kSpread * kRows * kDoubleRoundoff;  // means are sums over all rows
+    CHECK(distance(rest.unsqueeze(0), whole.unsqueeze(0) * mean_factor) < of_sums);
     const double drop = 0.8 * static_cast<double>(block.number) / kBlocks;
     const double kept = mean_factor * kRows * (1 - drop);
-    CHECK(std::abs(kept - std::round(kept)) < 1e-6);
+    CHECK(std::abs(kept - std::round(kept)) < kRows * of_sums);
     CHECK(std::abs(kept - kRows * (1 - drop)) < 4 * std::sqrt(kRows * drop * (1 - drop)));
-    // Rows that were kept are all alike, and so are the others.
+    // Rows in which the block was kept differ by rounding from each other, and so do the rows without it.
     const at::Tensor difference = (dropped.logits - dropped.logits[0]).abs().amax(1);
-    const auto alike = difference.lt(1e-9).sum().item<int64_t>();
-    CHECK(alike + difference.gt(1e-6).sum().item<int64_t>() == kRows);
+    const double scale = dropped.logits.abs().max().item<double>();
+    const at::Tensor is_alike = difference.lt(scale * tolerance_of_logits(block));
+    const auto alike = is_alike.sum().item<int64_t>();
     CHECK((alike == std::lround(kept) || alike == kRows - std::lround(kept)));
+    CHECK(difference.masked_select(is_alike.logical_not()).min().item<double>() > scale * 1e-2);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "framework/pipeline/load_weights.h"
 #include "tests/bundled/opened_components.h"
+#include "tests/bundled/rounding.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::bundled;
@@ -10,6 +11,9 @@ using tenon::plugins::Model;
 using tenon::plugins::NamedTensor;
 
 namespace {
+
+// Up to 20 operations follow each other, with sums over 3 x 3 pixels of 8 channels at most.
+constexpr double kTolerance = worst_rounding(kSingleRoundoff, 20, 3 * 3 * 8);
 
 const std::filesystem::path kReference = TENON_SOURCE_DIR "/tests/parity/reference";
 
@@ -30,7 +34,7 @@ void check_example(const Model& model, const std::string& id, const std::vector<
   for (const bool training : {false, true}) {
     for (const at::Tensor& output : model.forward({.training = training}, inputs)) {
       CAPTURE(example[next].name);
-      CHECK(torch::allclose(output, example[next].tensor, 1e-4, 1e-5));
+      CHECK(largest_difference(output, example[next].tensor) < kTolerance);
       ++next;
     }
   }

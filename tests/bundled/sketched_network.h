@@ -32,12 +32,15 @@ at::Tensor make_images(const SketchedCase& of, int64_t step);
 // Gives the model's tensors the values of the formula; floating ones become of this dtype.
 void fill(const plugins::Model& model, at::ScalarType dtype);
 
-// Checks, with doctest, logits of evaluation in double precision.
+// Checks, with doctest, logits of evaluation in double precision. The tolerances are those of rounding.h.
 void check_evaluation(const plugins::Model& model, const SketchedCase& of, const Sketch& expected);
 // Checks some steps of training in double precision: logits, gradients, losses, buffers.
 void check_training(const plugins::Model& model, const SketchedCase& of, const Sketch& expected);
 // Checks logits of evaluation and training in single precision.
 void check_single_precision(const plugins::Model& model, const SketchedCase& of, const Sketch& expected);
+
+// Checks logits of evaluation in single precision with the weights that the model has. Leaves others behind.
+void check_published(const plugins::Model& model, const at::Tensor& images, const at::Tensor& logits);
 
 enum class Which { parameters, buffers };
 std::vector<at::Tensor> tensors_of(const plugins::Model& model, Which which);

@@ -9,6 +9,7 @@
 #include "framework/pipeline/trace_model.h"
 #include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
+#include "tests/bundled/rounding.h"
 #include "tests/bundled/sketched_network.h"
 #include "tests/doctest_with_torch.h"
 
@@ -164,11 +165,9 @@ TEST_CASE("vit has torchvision's tensors in each variant, so that its weights lo
 }
 
 TEST_CASE("vit loads what torchvision's network has learnt, from a file of half precision") {
-  const torch::NoGradGuard no_gradient;
   const Model model = open_vit(kPublished);
   tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/vit_published.safetensors", model.tensors());
-  const at::Tensor images = make_images({"published", {3, 16, 16}}, 0).to(torch::kFloat);
-  CHECK(distance(model.forward({}, {images})[0], read_figures(kReference, "published.logits")) < 1e-5);
+  check_published(model, make_images({"published", {3, 16, 16}}, 0), read_figures(kReference, "published.logits"));
 }
 
 TEST_CASE("vit begins with torchvision's distributions") {
@@ -215,7 +214,10 @@ TEST_CASE("vit drops values where torchvision does, and samples around branches,
   const at::Tensor found = model.forward({.training = true}, {images})[0];
   const Tensors tensors = tensors_by_name(model);
   torch::manual_seed(7);
-  CHECK(distance(found, DroppingReference(tensors)(images)) < 1e-9);
+  const at::Tensor expected = DroppingReference(tensors)(images);
+  torch::manual_seed(7);
+  const double effect = distance(DroppingReference(tensors)(perturbed(images, 0)), expected);
+  CHECK(distance(found, expected) < double_tolerance(effect));
   CHECK(distance(found, model.forward({}, {images})[0]) > 1e-3);
 }
 
@@ -234,8 +236,13 @@ TEST_CASE("vit goes around a branch for whole samples, and keeps the expectation
   scale_last_branch(model, 1);
   torch::manual_seed(1);
   const at::Tensor logits = model.forward({.training = true}, {images})[0];
-  const at::Tensor is_dropped = (logits - without).abs().amax(1).lt(1e-9);
-  const at::Tensor is_kept = (logits - scaled).abs().amax(1).lt(1e-9);
+  // Rows of one batch may take different code paths, and then differ by rounding: far less than a branch does.
+  const double size = scaled.abs().max().item<double>();
+  const double tolerance =
+      size * double_tolerance(distance(model.forward({}, {perturbed(images, 0)})[0], model.forward({}, {images})[0]));
+  CHECK((scaled - without).abs().amax(1).min().item<double>() > size * 1e-3);
+  const at::Tensor is_dropped = (logits - without).abs().amax(1).lt(tolerance);
+  const at::Tensor is_kept = (logits - scaled).abs().amax(1).lt(tolerance);
   CHECK(is_dropped.logical_xor(is_kept).all().item<bool>());
   CHECK(std::abs(is_kept.sum().item<double>() - kRows * (1 - drop)) < 4 * std::sqrt(kRows * drop * (1 - drop)));
 }

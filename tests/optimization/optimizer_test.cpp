@@ -128,7 +128,8 @@ std::vector<std::vector<double>> run_in_double(const Reference& reference, uint6
   const auto perturb = [&](const at::Tensor& tensor) {
     if (seed == 0 || !tensor.defined()) return;
     const at::Tensor flat = tensor.detach().view(-1);
-    for (int64_t i = 0; i < flat.numel(); ++i) flat.data_ptr<double>()[i] *= 1 + (random() % 2 ? 1 : -1) * kPerturbation;
+    for (int64_t i = 0; i < flat.numel(); ++i)
+      flat.data_ptr<double>()[i] *= 1 + (random() % 2 ? 1 : -1) * kPerturbation;
   };
   const std::vector<NamedTensor> parameters = make_parameters(at::kDouble);
   for (const NamedTensor& parameter : parameters) perturb(parameter.tensor);
@@ -151,8 +152,8 @@ std::vector<std::vector<double>> tolerances_of(const Reference& reference) {
     const auto perturbed = run_in_double(reference, seed);
     for (size_t step = 0; step < values.size(); ++step)
       for (size_t i = 0; i < values[step].size(); ++i)
-        sensitivities[step][i] = std::max(sensitivities[step][i],
-                                          std::abs(perturbed[step][i] - values[step][i]) / kPerturbation);
+        sensitivities[step][i] =
+            std::max(sensitivities[step][i], std::abs(perturbed[step][i] - values[step][i]) / kPerturbation);
   }
   std::vector<bool> is_matrix;
   for (const std::vector<int64_t>& shape : kShapes)
@@ -202,7 +203,7 @@ TEST_CASE("the optimizers follow PyTorch's trajectories, also when gradients are
   REQUIRE(kHasOneThread);
   REQUIRE(references().size() == 88);
   for (const Reference& reference : references()) {
-    CAPTURE(reference.name);
+    CAPTURE(std::string(reference.name));
     CAPTURE(reference.dtype);
     CAPTURE(static_cast<int>(reference.gradients));
     const std::vector<NamedTensor> parameters = make_parameters(reference.dtype);
@@ -321,8 +322,8 @@ TEST_CASE("a gradient whose memory has another order reaches the right elements"
       second->step({0.1});
     }
     CHECK(channels_last.is_contiguous(at::MemoryFormat::ChannelsLast));
-    // Vector instructions may round an element other than the loop for the last few does, and the order of memory decides
-    // which one takes it: in each of three steps some operations on numbers below 2, on either side.
+    // Vector instructions may round an element other than the loop for the last few does, and the order of memory
+    // decides which one takes it: in each of three steps some operations on numbers below 2, on either side.
     const double tolerance = 2 * 3 * kOperations * 2 * 0x1p-24;
     CHECK(at::allclose(contiguous, channels_last, 0, tolerance));
     CHECK_FALSE(at::allclose(contiguous, values, 0, 1e-2));
