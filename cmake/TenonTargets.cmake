@@ -49,14 +49,23 @@ function(tenon_add_room name)
   endif()
 endfunction()
 
-# tenon_add_test(NAME [TORCH] [ONE_BY_ONE] SOURCES FILE... [LINKS TARGET...] [NEEDS TARGET...] [DEFINES NAME=VALUE...]):
-# the program test_NAME and the test NAME. NEEDS: built before it, such as the plugins that it loads. The program sees, as text,
-# TENON_SOURCE_DIR, TENON_BINARY_DIR and TENON_TEST_DIR, a folder of its own within the build tree to write to.
+# tenon_add_test(NAME [TORCH] [ONE_BY_ONE] [BY_FILE] [SLOW] [SOAK] SOURCES FILE... [LINKS TARGET...] [NEEDS TARGET...]
+#                [DEFINES NAME=VALUE...] [LABELS LABEL...] [TIMEOUT SECONDS]): the program test_NAME and its tests.
+#
+# CTest knows each test case as NAME.CASE. With BY_FILE or TORCH it knows each source file FILE_test.cpp as NAME.FILE:
+# BY_FILE is for files whose cases share an expensive object, and a program that loads LibTorch needs 0.3 s to start.
+# SOAK: the cases of the test suite "soak", which are skipped otherwise, run as soak.NAME.
+# NEEDS: targets that are built before, such as the plugins that the program loads. Tests have the label `quick`, except
+# those that need the host and those that are SLOW.
+# The program sees TENON_SOURCE_DIR and TENON_BINARY_DIR as text; tests/test_folder.h has the folder to write to.
 function(tenon_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 TEST "TORCH;ONE_BY_ONE" "" "SOURCES;LINKS;NEEDS;DEFINES")
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "TORCH;ONE_BY_ONE;BY_FILE;SLOW;SOAK" "TIMEOUT" "SOURCES;LINKS;NEEDS;DEFINES;LABELS")
   tenon_refuse_leftovers(tenon_add_test TEST)
   if(NOT TARGET tenon_test_main)
-    add_library(tenon_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/doctest_main.cpp)
+    add_library(tenon_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/doctest_main.cpp
+                                       ${PROJECT_SOURCE_DIR}/tests/test_folder.cpp)
+    target_include_directories(tenon_test_main PRIVATE ${PROJECT_SOURCE_DIR})
+    target_compile_definitions(tenon_test_main PRIVATE TENON_BINARY_DIR="${PROJECT_BINARY_DIR}")
     target_link_libraries(tenon_test_main PUBLIC doctest::doctest)
   endif()
   set(folder ${PROJECT_BINARY_DIR}/tests/written/${name})
@@ -77,9 +86,47 @@ function(tenon_add_test name)
   if(TEST_NEEDS)
     add_dependencies(test_${name} ${TEST_NEEDS})
   endif()
-  add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${folder})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 300)
+  endif()
+  if(NOT host IN_LIST TEST_NEEDS AND NOT TEST_SLOW)
+    list(APPEND TEST_LABELS quick)
+  endif()
+  if(TEST_TORCH OR TEST_BY_FILE)
+    tenon_register_files(${name})
+  else()
+    tenon_register_cases(${name})
+  endif()
+  if(TEST_SOAK)
+    add_test(NAME soak.${name} COMMAND test_${name} --test-suite=soak --no-skip)
+    set_tests_properties(soak.${name} PROPERTIES LABELS soak TIMEOUT 14400)
+  endif()
 endfunction()
+
+# A test for each source file with test cases. The filter of a file that has none would match nothing and pass.
+macro(tenon_register_files name)
+  foreach(source IN LISTS TEST_SOURCES)
+    cmake_path(GET source STEM file)
+    if(file MATCHES "^(.*)_test$")
+      set(test ${name}.${CMAKE_MATCH_1})
+      add_test(NAME ${test} COMMAND test_${name} --source-file=*/${file}.cpp)
+      set_tests_properties(${test} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}"
+                                              FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+    endif()
+  endforeach()
+endmacro()
+
+# A test for each case, which doctest lists after each build of the program.
+macro(tenon_register_cases name)
+  include(doctest)
+  doctest_discover_tests(test_${name} TEST_PREFIX ${name}. PROPERTIES TIMEOUT ${TEST_TIMEOUT})
+  # More than one label does not pass through doctest's function, which lists the tests in test_NAME_TESTS.
+  if(TEST_LABELS)
+    set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/test_${name}_labels.cmake)
+    file(WRITE ${labels_file} "set_tests_properties(\${test_${name}_TESTS} PROPERTIES LABELS \"${TEST_LABELS}\")\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
+  endif()
+endmacro()
 
 function(tenon_refuse_leftovers function prefix)
   if(${prefix}_UNPARSED_ARGUMENTS)

@@ -8,6 +8,7 @@
 
 #include "framework/artifacts/checkpoint.h"
 #include "framework/support/error.h"
+#include "tests/test_folder.h"
 
 namespace tenon::artifacts {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path make_empty_folder(const std::string& name) {
-  const fs::path folder = fs::path(TENON_TEST_DIR) / "weights" / name;
+  const fs::path folder = tenon::test_folder() / "weights" / name;
   fs::remove_all(folder);
   fs::create_directories(folder);
   return folder;

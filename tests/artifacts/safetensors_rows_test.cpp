@@ -6,6 +6,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "tests/test_folder.h"
+
 namespace tenon::artifacts {
 namespace {
 
@@ -13,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr auto kKind = support::ErrorKind::configuration;
 
 fs::path make_file(const std::string& name) {
-  const fs::path folder = fs::path(TENON_TEST_DIR) / "rows";
+  const fs::path folder = tenon::test_folder() / "rows";
   fs::create_directories(folder);
   fs::remove(folder / name);
   return folder / name;

@@ -1,31 +1,58 @@
 #include "tests/bad_plugins/validated.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <csignal>
 
-#include "tests/end_to_end/hosted_run.h"
+#include "framework/support/error.h"
+#include "framework/validation/validate.h"
 
 namespace tenon::bad_plugins {
 
-std::vector<std::string> Answer::with(const std::string& verdict) const {
-  std::vector<std::string> names;
-  for (const auto& [name, found] : verdicts)
-    if (found == verdict) names.push_back(name);
-  return names;
-}
+namespace {
 
-Answer validate(const std::string& file, const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{"validate", file, "--json"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const end_to_end::Outcome outcome = end_to_end::run_host(arguments);
-  Answer answer{outcome.exit_code, {}, {}, {}, outcome.output + outcome.errors};
-  const auto all = nlohmann::json::parse(outcome.output, nullptr, /*allow_exceptions=*/false);
-  if (!all.is_object()) return answer;
-  for (const auto& check : all["checks"]) {
-    const std::string name = check["component"].get<std::string>() + " " + check["check"].get<std::string>();
-    answer.verdicts[name] = check["verdict"];
-    answer.reasons[name] = check["reason"];
-    answer.outputs[name] = check["output"];
+// A check that crashes is one of the results. doctest's handlers, which a child process inherits, would report it.
+class DefaultSignalHandlers {
+ public:
+  DefaultSignalHandlers() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], nullptr, &before_[i]);
+    for (const int number : kSignals) std::signal(number, SIG_DFL);
   }
+  ~DefaultSignalHandlers() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  DefaultSignalHandlers(const DefaultSignalHandlers&) = delete;
+  DefaultSignalHandlers& operator=(const DefaultSignalHandlers&) = delete;
+
+ private:
+  static constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTERM, SIGINT};
+  struct sigaction before_[std::size(kSignals)];
+};
+
+}  // namespace
+
+Answer validate(const std::string& file, const Options& options) {
+  const DefaultSignalHandlers handlers;
+  validation::ValidationRequest request{file, 0, {}, options.component, options.check, options.timeout_s};
+  for (const std::string& given : options.params) {
+    const size_t equals = given.find('=');
+    request.params.push_back({given.substr(0, equals), given.substr(equals + 1)});
+  }
+  Answer answer{0, {}, {}, {}, ""};
+  bool is_untried = false;
+  for (const validation::CheckResult& result : validation::validate(request, [](const auto&) {})) {
+    const std::string name = result.component + " " + result.check->name;
+    std::string verdict = validation::to_string(result.verdict);
+    std::ranges::transform(verdict, verdict.begin(), [](unsigned char letter) { return std::tolower(letter); });
+    answer.verdicts[name] = verdict;
+    answer.reasons[name] = result.reason;
+    answer.outputs[name] = result.output;
+    answer.text += name + ": " + verdict + " " + result.reason + "\n" + result.output;
+    if (result.check->name == "create" && result.verdict == validation::Verdict::skipped) is_untried = true;
+  }
+  if (!answer.with("fail").empty())
+    answer.exit_code = static_cast<int>(support::ErrorKind::plugin);
+  else if (is_untried)
+    answer.exit_code = static_cast<int>(support::ErrorKind::configuration);
   return answer;
 }
 

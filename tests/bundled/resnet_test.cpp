@@ -8,6 +8,7 @@
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/sketched_network.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::bundled;
 using tenon::plugins::Model;
@@ -94,7 +95,7 @@ TEST_CASE("resnet loads a file of half precision, with a wrapper's prefix, and w
     views.push_back({"_orig_mod.module." + name, TENON_FLOAT16, half.sizes().vec(),
                      static_cast<const std::byte*>(half.const_data_ptr()), half.nbytes()});
   }
-  const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "resnet18.safetensors";
+  const std::filesystem::path file = tenon::test_folder() / "resnet18.safetensors";
   tenon::artifacts::write_safetensors(file, views, {}, tenon::support::ErrorKind::checkpoint);
   const Model to = open_resnet(kCases[0]);
   tenon::pipeline::load_weights(file, to.tensors());

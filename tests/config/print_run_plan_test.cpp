@@ -8,6 +8,7 @@
 #include "framework/config/resolve_run_plan.h"
 #include "tests/config/run_file.h"
 #include "tests/config/stub_schemas.h"
+#include "tests/test_folder.h"
 
 namespace tenon::config {
 namespace {
@@ -26,7 +27,7 @@ class Elsewhere {
 
 // The plan's text, read as a run file in and from another folder and written again.
 std::string print_again(const std::string& printed) {
-  const auto folder = std::filesystem::path(TENON_TEST_DIR) / "elsewhere";
+  const auto folder = tenon::test_folder() / "elsewhere";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "plan.toml", std::ios::binary) << printed;
   const Elsewhere elsewhere(folder);

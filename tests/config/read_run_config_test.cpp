@@ -4,6 +4,7 @@
 
 #include "framework/support/error.h"
 #include "tests/config/run_file.h"
+#include "tests/test_folder.h"
 
 namespace tenon::config {
 namespace {
@@ -51,7 +52,7 @@ TEST_CASE("a file that cannot be read is named, with the reason") {
     CHECK(std::string(error.what()) ==
           "no/such/run.toml: cannot be read: No such file or directory; expected a run file (TOML)");
   }
-  CHECK_THROWS_AS(read_run_config(TENON_TEST_DIR, {}), support::Error);
+  CHECK_THROWS_AS(read_run_config(tenon::test_folder(), {}), support::Error);
 }
 
 TEST_CASE("all mistakes are listed, in the order of the file") {

@@ -6,11 +6,10 @@
 #include "framework/config/usable_cores.h"
 #include "tests/config/run_file.h"
 #include "tests/config/stub_schemas.h"
+#include "tests/test_folder.h"
 
 namespace tenon::config {
 namespace {
-
-const std::filesystem::path kFolder = TENON_TEST_DIR;
 
 template <class T>
 T param(const ComponentPlan& plan, const std::string& name) {
@@ -97,9 +96,9 @@ TEST_CASE("a callback is told of everything unless its table says less") {
 
 TEST_CASE("the shortest run file keeps what it says") {
   const RunPlan plan = plan_of(kShortRunFile);
-  CHECK(plan.file == kFolder / "digits.toml");
+  CHECK(plan.file == test_folder() / "digits.toml");
   CHECK(plan.model.use == "small_cnn");
-  CHECK(plan.model.place == (kFolder / "digits.toml").string() + ":2:7");
+  CHECK(plan.model.place == (test_folder() / "digits.toml").string() + ":2:7");
   CHECK(plan.data.batch_size == 64);
   CHECK(plan.data.train.name == "train");
   CHECK(plan.data.validation.at(0).name == "validation");
@@ -125,9 +124,9 @@ TEST_CASE("relative paths start from the run file's folder, and output_dir from 
   const RunPlan plan = plan_of(
       kShortRunFile, {"data.train={use='image_folder', params={path='../images'}}", "model.weights=start.safetensors",
                       "plugins.paths=['plugins', '/opt/p']", "run.output_dir=../runs"});
-  CHECK(param<std::string>(plan.data.train, "path") == (kFolder.parent_path() / "images").string());
-  CHECK(plan.model.weights == kFolder / "start.safetensors");
-  CHECK(plan.plugin_paths == std::vector<std::filesystem::path>{kFolder / "plugins", "/opt/p"});
+  CHECK(param<std::string>(plan.data.train, "path") == (test_folder().parent_path() / "images").string());
+  CHECK(plan.model.weights == test_folder() / "start.safetensors");
+  CHECK(plan.plugin_paths == std::vector<std::filesystem::path>{test_folder() / "plugins", "/opt/p"});
   CHECK(plan.run.output_dir == std::filesystem::current_path().parent_path() / "runs");
 }
 
@@ -141,12 +140,12 @@ TEST_CASE("a change of the training data keeps what it does not give") {
   CHECK(first.name == "train");
   CHECK(to_string(first.subset) == "50%");
   CHECK(param<int64_t>(first, "image_size") == 32);
-  CHECK(param<std::string>(first, "path") == (kFolder / "images").string());
+  CHECK(param<std::string>(first, "path") == (test_folder() / "images").string());
   CHECK(first.changed == Values{{"image_size", int64_t{32}}});
   const LaterDataset& second = plan.data.later_train[1];
   CHECK(second.at_epoch == 4);
   CHECK(param<int64_t>(second, "image_size") == 32);
-  CHECK(param<std::string>(second, "path") == (kFolder / "others").string());
+  CHECK(param<std::string>(second, "path") == (test_folder() / "others").string());
 }
 
 TEST_CASE("the plugin directories of the command line come before those of the file, each once") {
@@ -158,7 +157,7 @@ TEST_CASE("the plugin directories of the command line come before those of the f
 
 TEST_CASE("plugin paths are known before there are schemas") {
   const RunConfig config = read_run_config(write_run_file("[plugins]\npaths = [\"a/../b\"]\n"), {});
-  CHECK(resolve_plugin_paths(config) == std::vector<std::filesystem::path>{kFolder / "b"});
+  CHECK(resolve_plugin_paths(config) == std::vector<std::filesystem::path>{test_folder() / "b"});
 }
 
 TEST_CASE("validation has its own batch size, for one dataset or several") {
@@ -199,7 +198,7 @@ TEST_CASE("two losses of one kind need names of their own") {
   CHECK(plan_of(kShortRunFile, {twice[0], "loss.1.name=smooth"}).losses.size() == 2);
 }
 
-TEST_CASE("all mistakes are listed, in the order of the file") {
+TEST_CASE("all mistakes of a plan are listed, in the order of the file") {
   const std::string message = mistake_of(R"([optimizer]
 use = "sgd"
 [model]

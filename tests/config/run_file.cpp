@@ -6,6 +6,7 @@
 #include "framework/config/resolve_run_plan.h"
 #include "framework/support/check.h"
 #include "tests/config/stub_schemas.h"
+#include "tests/test_folder.h"
 
 namespace tenon::config {
 
@@ -37,7 +38,7 @@ std::string short_run_file_with(const std::string& piece, const std::string& rep
 }
 
 std::filesystem::path write_run_file(const std::string& text) {
-  const auto file = std::filesystem::path(TENON_TEST_DIR) / "digits.toml";
+  const auto file = tenon::test_folder() / "digits.toml";
   std::ofstream(file, std::ios::binary) << text;
   return file;
 }
@@ -51,7 +52,7 @@ RunPlan plan_of(const std::string& text, const std::vector<std::string>& overrid
 }
 
 std::string mistake_of(const std::string& text, const std::vector<std::string>& overrides) {
-  const std::string folder = std::string(TENON_TEST_DIR) + "/";
+  const std::string folder = tenon::test_folder().string() + "/";
   try {
     plan_of(text, overrides);
   } catch (const support::Error& error) {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "framework/support/error.h"
+#include "tests/test_folder.h"
 
 namespace tenon::cuda {
 namespace {
@@ -59,7 +60,7 @@ TEST_CASE("more processes than devices are refused, also with \"auto\": ranks on
 }
 
 TEST_CASE("whether there may be devices is seen by the driver's files and CUDA_VISIBLE_DEVICES") {
-  const std::filesystem::path folder = std::filesystem::path(TENON_TEST_DIR) / "dev";
+  const std::filesystem::path folder = tenon::test_folder() / "dev";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   CHECK_FALSE(may_have_devices(folder, nullptr));

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
 
 namespace tenon::end_to_end {
 namespace {
@@ -36,10 +37,10 @@ std::vector<std::string> arguments(const std::string& command, const std::string
 
 TEST_CASE("a run on a device says so, learns, and its weights are evaluated on the device or on the CPU") {
   const std::string host = install_beside_simulated_library();
-  fs::remove_all(fs::path(TENON_TEST_DIR) / "runs");
+  fs::remove_all(tenon::test_folder() / "runs");
   const Outcome outcome = run_program(host, arguments("", "cuda"));
   REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.errors);
-  const fs::path folder = find_run_folder(fs::path(TENON_TEST_DIR) / "runs", "cuda");
+  const fs::path folder = find_run_folder(tenon::test_folder() / "runs", "cuda");
   const auto record = nlohmann::json::parse(read_file(folder / "run.json"));
   CHECK(record["device"] == "cuda:0");
   CHECK(record["accelerator"]["name"] == "a simulated device");
@@ -60,11 +61,11 @@ TEST_CASE("a run on a device says so, learns, and its weights are evaluated on t
 
 TEST_CASE("predictions are written from a device") {
   const std::string host = install_beside_simulated_library();
-  fs::remove_all(fs::path(TENON_TEST_DIR) / "runs");
+  fs::remove_all(tenon::test_folder() / "runs");
   auto training = arguments("", "cuda");
   training.insert(training.end(), {"--limit-batches", "1"});
   REQUIRE(run_program(host, training).exit_code == 0);
-  const fs::path folder = find_run_folder(fs::path(TENON_TEST_DIR) / "runs", "cuda");
+  const fs::path folder = find_run_folder(tenon::test_folder() / "runs", "cuda");
   auto prediction = arguments("predict", "cuda");
   prediction.insert(prediction.end(), {"--checkpoint", (folder / "checkpoints/latest").string(), "--data", "validation",
                                        "--output", "predictions.csv"});

@@ -18,7 +18,7 @@ struct BrokenSample : std::runtime_error {
   int64_t index;
 };
 
-void break_samples(NumberedSamples& source, std::set<int64_t> broken) {
+void throw_at(NumberedSamples& source, std::set<int64_t> broken) {
   source.on_get = [broken = std::move(broken)](const SampleRequest& request) {
     if (broken.count(request.index)) throw BrokenSample(request.index);
   };
@@ -51,10 +51,10 @@ TEST_CASE("an error at any position comes with its batch, and the next pass work
       CAPTURE(workers);
       CAPTURE(broken);
       loader.start({}, 1);  // no worker reads while the source is changed
-      break_samples(source, {broken});
+      throw_at(source, {broken});
       CHECK(read_until_error(loader, sequential_order(23)) == Outcome{broken / 5, broken});
       loader.start({}, 1);
-      break_samples(source, {});
+      throw_at(source, {});
       CHECK(read_until_error(loader, sequential_order(23)) == Outcome{5, -1});
     }
   }
@@ -78,7 +78,7 @@ TEST_CASE("of several errors the first position wins, for any number of workers"
 
 TEST_CASE("a pass that failed stays failed until another is started") {
   NumberedSamples source(4);
-  break_samples(source, {1});
+  throw_at(source, {1});
   for (const int64_t workers : {0, 2}) {
     Loader loader(source, {.batch_size = 2, .workers = workers, .prefetch = 1, .seed = 0});
     loader.start(sequential_order(4), 1);
@@ -99,7 +99,7 @@ TEST_CASE("what is thrown need not be a std::exception") {
 
 TEST_CASE("a loader may be destroyed with an error that nobody asked for") {
   NumberedSamples source(4);
-  break_samples(source, {0});
+  throw_at(source, {0});
   Loader loader(source, {.batch_size = 2, .workers = 2, .prefetch = 1, .seed = 0});
   loader.start(sequential_order(4), 1);
   while (source.samples_read == 0) std::this_thread::yield();

@@ -240,7 +240,7 @@ TEST_CASE("rows whose target is yet to be predicted have features alone") {
   CHECK(refusal(table, {{"with_target", false}}).find(missing) == 0);
 }
 
-TEST_CASE("what is wrong in a table is refused by file, line and column") {
+TEST_CASE("what is wrong in a table of features is refused by file, line and column") {
   CHECK(complaint("x,y\n1,2\n1o,3\n") ==
         "3: column \"x\": \"1o\" is no finite number of 32 bits; mend the cell, or name the column in the parameter "
         "\"categorical\" or \"ignore\"");

@@ -9,6 +9,7 @@
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
 #include "tests/datasets/written_tar.h"
+#include "tests/test_folder.h"
 
 namespace fs = std::filesystem;
 
@@ -38,7 +39,7 @@ TarBytes bytes_of(const std::vector<T>& values) {
 }
 
 fs::path write_shard(const std::string& folder, const WrittenTar& tar, const std::string& name = "a.tar") {
-  const fs::path file = fs::path(TENON_TEST_DIR) / folder / name;
+  const fs::path file = tenon::test_folder() / folder / name;
   write_file(file, tar.bytes());
   return file;
 }

@@ -8,6 +8,7 @@
 
 #include "plugins/text/train_tokenizer.h"
 #include "tests/datasets/opened_dataset.h"
+#include "tests/test_folder.h"
 
 namespace fs = std::filesystem;
 
@@ -36,7 +37,7 @@ constexpr int64_t kBegin = 2;
 constexpr int64_t kEnd = 3;
 
 std::string write_file(const std::string& name, const std::string& bytes) {
-  const fs::path file = fs::path(TENON_TEST_DIR) / name;
+  const fs::path file = tenon::test_folder() / name;
   std::ofstream(file, std::ios::binary) << bytes;
   return file.string();
 }

@@ -7,6 +7,7 @@
 
 #include "plugins/text/train_tokenizer.h"
 #include "tests/datasets/opened_dataset.h"
+#include "tests/test_folder.h"
 
 namespace fs = std::filesystem;
 
@@ -17,7 +18,7 @@ const std::string kTextWindows = TENON_BINARY_DIR "/plugins/text_windows.so";
 using Ids = std::vector<int64_t>;
 
 std::string write_file(const std::string& name, const std::string& bytes) {
-  const fs::path file = fs::path(TENON_TEST_DIR) / name;
+  const fs::path file = tenon::test_folder() / name;
   fs::create_directories(file.parent_path());
   std::ofstream(file, std::ios::binary) << bytes;
   return file.string();
@@ -146,7 +147,7 @@ TEST_CASE("a pattern is all files that match, in the order of their names, each 
   write_file("many/a.txt", "first\n");
   write_file("many/B.txt", "zeroth");
   write_file("many/other", "not this");
-  const std::string folder = (fs::path(TENON_TEST_DIR) / "many").string();
+  const std::string folder = (tenon::test_folder() / "many").string();
   const OpenedDataset dataset(kTextWindows, make_params(folder + "/*.txt"));
   CHECK(read_tokens(dataset) == ids_of("zeroth\nfirst\nsecond"));
 }

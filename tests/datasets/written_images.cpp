@@ -5,8 +5,10 @@
 
 #include <opencv2/imgcodecs.hpp>
 
+#include "tests/test_folder.h"
+
 std::filesystem::path make_empty_folder(const std::string& name) {
-  const std::filesystem::path folder = std::filesystem::path(TENON_TEST_DIR) / name;
+  const std::filesystem::path folder = tenon::test_folder() / name;
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   return folder;

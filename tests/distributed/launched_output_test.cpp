@@ -12,13 +12,14 @@
 #include "framework/distributed/launch_ranks.h"
 #include "framework/distributed/prefixed_lines.h"
 #include "tests/distributed/launched_run.h"
+#include "tests/test_folder.h"
 
 namespace tenon::distributed {
 namespace {
 
 // launched_program under a shell, so that it can be given other outputs: "| head -c 1".
 LaunchedOutcome launch_in_shell(const std::string& arguments, const std::string& rest) {
-  const auto folder = std::filesystem::path(TENON_TEST_DIR) / "in_shell";
+  const auto folder = tenon::test_folder() / "in_shell";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   const std::string command = "cd '" + folder.string() + "' && { '" TENON_LAUNCHED_PROGRAM "' " + arguments +
@@ -94,7 +95,7 @@ TEST_CASE("a reader that goes away ends no process") {
   const LaunchedOutcome outcome = launch_in_shell("2 60 '1=print_lines:1000,touch:written'", "| head -c 1 >output");
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output == "[");
-  CHECK(std::filesystem::exists(std::filesystem::path(TENON_TEST_DIR) / "in_shell/written"));
+  CHECK(std::filesystem::exists(tenon::test_folder() / "in_shell/written"));
 }
 
 TEST_CASE("closed standard streams do not come to be pipes of the launcher") {
@@ -113,7 +114,7 @@ TEST_CASE("a program that a rank leaves behind does not keep the run from ending
 }
 
 TEST_CASE("Ctrl-C reaches each process once") {
-  const auto folder = std::filesystem::path(TENON_TEST_DIR) / "terminal";
+  const auto folder = tenon::test_folder() / "terminal";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   int terminal = -1;

@@ -11,12 +11,14 @@
 #include <iterator>
 #include <sstream>
 
+#include "tests/test_folder.h"
+
 namespace tenon::distributed {
 namespace {
 
 std::filesystem::path make_folder() {
   static int count = 0;
-  const auto folder = std::filesystem::path(TENON_TEST_DIR) / ("launched_" + std::to_string(++count));
+  const auto folder = tenon::test_folder() / ("launched_" + std::to_string(++count));
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   return folder;

@@ -9,6 +9,7 @@
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
 using tenon::artifacts::TensorView;
@@ -52,7 +53,7 @@ void flip_last_bit(const fs::path& file) {
 }
 
 fs::path write_tensors(const std::string& name, const std::vector<TensorView>& views) {
-  const fs::path file = fs::path(TENON_TEST_DIR) / name;
+  const fs::path file = tenon::test_folder() / name;
   tenon::artifacts::write_safetensors(file, views, {{"format", "pt"}}, tenon::support::ErrorKind::checkpoint);
   return file;
 }

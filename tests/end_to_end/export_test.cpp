@@ -7,6 +7,7 @@
 
 #include "framework/artifacts/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
 using tenon::artifacts::SafetensorsFile;
@@ -53,7 +54,7 @@ fs::path export_as(const std::string& name, std::vector<std::string> more = {}) 
 
 void check_refused(std::vector<std::string> more, const std::string& name, const std::string& message,
                    int exit_code = 2) {
-  const fs::path file = fs::path(TENON_TEST_DIR) / name;
+  const fs::path file = tenon::test_folder() / name;
   more.insert(more.end(), {"--output", file.string()});
   const Outcome outcome = run_on_digits("export", more);
   CAPTURE(outcome.errors);
@@ -105,7 +106,7 @@ TEST_CASE("numbers that float16 cannot hold are refused by the tensor's name") {
   std::string bytes = read_file(file);
   const float large = 70000;
   std::memcpy(bytes.data() + bytes.size() - sizeof large, &large, sizeof large);
-  const fs::path changed = write_file(fs::path(TENON_TEST_DIR) / "large.safetensors", bytes);
+  const fs::path changed = write_file(tenon::test_folder() / "large.safetensors", bytes);
   check_refused({"--checkpoint", changed.string(), "--dtype", "fp16"}, "refused.safetensors",
                 "layers.0.bias has numbers that are too large for float16");
 }

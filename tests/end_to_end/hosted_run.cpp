@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/test_folder.h"
+
 namespace tenon::end_to_end {
 
 namespace fs = std::filesystem;
@@ -35,7 +37,7 @@ Outcome run_host(const std::vector<std::string>& arguments, const std::string& p
 }
 
 Outcome run_program(const std::string& name, const std::vector<std::string>& arguments, const std::string& prefix) {
-  const fs::path folder = TENON_TEST_DIR;
+  const fs::path folder = tenon::test_folder();
   std::string command = "cd " + quote(folder.string()) + " && NO_COLOR=1 " + prefix + " " +
                         quote((fs::path(TENON_BINARY_DIR) / "bin" / name).string());
   for (const std::string& argument : arguments) command += " " + quote(argument);
@@ -45,7 +47,7 @@ Outcome run_program(const std::string& name, const std::vector<std::string>& arg
 }
 
 fs::path make_empty_folder(const std::string& name) {
-  const fs::path folder = fs::path(TENON_TEST_DIR) / name;
+  const fs::path folder = tenon::test_folder() / name;
   fs::remove_all(folder);
   fs::create_directories(folder);
   return folder;

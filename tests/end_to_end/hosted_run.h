@@ -13,14 +13,14 @@ struct Outcome {
   std::string errors;
 };
 
-// Runs `host` with these arguments in TENON_TEST_DIR. `prefix` comes before it in the shell's words (`timeout -s INT
-// 2`).
+// Runs `host` with these arguments in the folder of the test case. `prefix` comes before it in the shell's words
+// (`timeout -s INT 2`).
 Outcome run_host(const std::vector<std::string>& arguments, const std::string& prefix = "");
 
 // The same for another program of the build's bin.
 Outcome run_program(const std::string& name, const std::vector<std::string>& arguments, const std::string& prefix = "");
 
-// An empty folder of this name under TENON_TEST_DIR.
+// An empty folder of this name in the folder of the test case.
 std::filesystem::path make_empty_folder(const std::string& name);
 
 // Writes a file, making its folders, and returns its path.

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
 namespace fs = std::filesystem;
@@ -58,18 +59,19 @@ struct Call {
 bool is_behind(const std::string& name) { return name.ends_with("behind"); }
 
 std::vector<std::string> arguments_of(const std::string& name, int processes, const std::string& resume = "") {
-  const fs::path file = write_file(fs::path(TENON_TEST_DIR) / "saving.toml", kRunFile);
-  std::vector<std::string> arguments{"--config",    file.string(),
-                                     "--processes", std::to_string(processes),
-                                     "--set",       "run.name=\"" + name + "\"",
-                                     "--set",       "run.output_dir=\"" TENON_TEST_DIR "/saves\""};
+  const fs::path file = write_file(tenon::test_folder() / "saving.toml", kRunFile);
+  std::vector<std::string> arguments{
+      "--config",    file.string(),
+      "--processes", std::to_string(processes),
+      "--set",       "run.name=\"" + name + "\"",
+      "--set",       "run.output_dir=\"" + (tenon::test_folder() / "saves").string() + "\""};
   arguments.insert(arguments.end(),
                    {"--set", std::string("checkpoint.asynchronous=") + (is_behind(name) ? "true" : "false")});
   if (!resume.empty()) arguments.insert(arguments.end(), {"--resume", resume});
   return arguments;
 }
 
-fs::path runs_of(const std::string& name) { return fs::path(TENON_TEST_DIR) / "saves" / name; }
+fs::path runs_of(const std::string& name) { return tenon::test_folder() / "saves" / name; }
 
 fs::path newest_run_of(const std::string& name) {
   fs::path newest;
@@ -85,7 +87,7 @@ std::string strace(const std::string& how) {
 
 // "4711 write(7</some/checkpoints/file>, ..." of the thread that saves.
 std::vector<Call> find_saving_calls() {
-  std::ifstream trace(fs::path(TENON_TEST_DIR) / "strace.txt");
+  std::ifstream trace(tenon::test_folder() / "strace.txt");
   std::map<std::string, std::map<std::string, int>> counts;  // by thread and name
   std::vector<Call> calls;
   for (std::string line; std::getline(trace, line);) {
@@ -124,95 +126,113 @@ void go_on(const std::string& name, int processes, const std::string& expected) 
   CHECK(read_file(newest_run_of(name) / "checkpoints/latest/model.safetensors") == expected);
 }
 
-int count_random_kills() {
-  const char* const given = std::getenv("TENON_RANDOM_KILLS");
-  return given ? std::atoi(given) : 4;
+// One process saves by itself, two processes leave it to a thread. `stride`: 1 for all calls.
+void check_kills_at_calls(int processes, size_t stride) {
+  CAPTURE(processes);
+  const std::string name = processes == 1 ? "killed" : "killed-behind";
+  const std::string whole = "whole-" + name;
+  fs::remove_all(runs_of(whole));
+  REQUIRE(run_host(arguments_of(whole, processes), strace("")).exit_code == 0);
+  const std::string expected = read_file(newest_run_of(whole) / "checkpoints/latest/model.safetensors");
+  const std::vector<Call> calls = find_saving_calls();
+  CHECK(calls.size() > 50);
+  for (size_t i = 0; i < calls.size(); i += stride) {
+    CAPTURE(calls[i].name);
+    CAPTURE(calls[i].count);
+    fs::remove_all(runs_of(name));
+    const Outcome killed =
+        run_host(arguments_of(name, processes),
+                 strace("-e inject=" + calls[i].name + ":signal=KILL:when=" + std::to_string(calls[i].count)));
+    // Of several processes the call may be another one's than rank 0's.
+    CHECK(killed.exit_code == (processes == 1 || killed.exit_code == 137 ? 137 : 6));
+    go_on(name, processes, expected);
+  }
 }
 
-// TENON_EVERY_CALL=1: all calls; else some of them.
-size_t stride() { return std::getenv("TENON_EVERY_CALL") ? 1 : 29; }
+void check_random_kills(int processes, int count) {
+  std::mt19937 random(static_cast<unsigned>(processes));
+  const std::string name = processes == 1 ? "random" : "random-behind";
+  const std::string whole = "whole-" + name;
+  fs::remove_all(runs_of(whole));
+  const auto begin = std::chrono::steady_clock::now();
+  REQUIRE(run_host(arguments_of(whole, processes)).exit_code == 0);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const std::string expected = read_file(newest_run_of(whole) / "checkpoints/latest/model.safetensors");
+  for (int i = 0; i < count; ++i) {
+    // Most of a run is its beginning, before there is anything to lose.
+    const double moment = seconds * std::uniform_real_distribution<double>(0.4, 1.1)(random);
+    CAPTURE(moment);
+    fs::remove_all(runs_of(name));
+    const Outcome killed = run_host(arguments_of(name, processes), "timeout -s KILL " + std::to_string(moment));
+    CHECK((killed.exit_code == 137 || killed.exit_code == 0));
+    go_on(name, processes, expected);
+  }
+}
+
+// `name`: "failed", or "failed-behind" where a thread saves.
+void check_failing_disk(const std::string& name, size_t stride) {
+  CAPTURE(name);
+  const std::string whole = "whole-" + name;
+  fs::remove_all(runs_of(whole));
+  REQUIRE(run_host(arguments_of(whole, 1), strace("")).exit_code == 0);
+  const std::string expected = read_file(newest_run_of(whole) / "checkpoints/latest/model.safetensors");
+  const std::vector<Call> calls = find_saving_calls();
+  size_t reported = 0, tried = 0;
+  for (size_t i = 0; i < calls.size(); i += stride)
+    for (const std::string reason : {"ENOSPC", "EIO"}) {
+      CAPTURE(calls[i].name);
+      CAPTURE(calls[i].count);
+      CAPTURE(reason);
+      fs::remove_all(runs_of(name));
+      const Outcome failed = run_host(arguments_of(name, 1), strace("-e inject=" + calls[i].name + ":error=" + reason +
+                                                                    ":when=" + std::to_string(calls[i].count)));
+      CAPTURE(failed.errors);
+      ++tried;
+      // What a failed removal leaves does not hurt; anything else is told.
+      const bool was_muted = is_behind(name) && failed.errors.empty();  // the message itself was that write
+      if (failed.exit_code != 0) ++reported;
+      if (failed.exit_code != 0 && !was_muted) {
+        // With a thread of its own the call may be another thread's, and of another file of the run.
+        if (!is_behind(name)) CHECK(failed.exit_code == 5);
+        CHECK(failed.errors.find(is_behind(name) ? "/saves" : "/checkpoints/") != std::string::npos);
+        CHECK(failed.errors.find(reason == "EIO" ? "Input/output error" : "No space left on device") !=
+              std::string::npos);
+      }
+      go_on(name, 1, expected);
+    }
+  CHECK(reported * 2 > tried);
+}
+
+constexpr size_t kSome = 29;  // of a hundred calls or so
+constexpr size_t kAll = 1;
 
 }  // namespace
 
-TEST_CASE("a run may be killed at any call of a save") {
-  for (const int processes : {1, 2}) {
-    CAPTURE(processes);
-    const std::string name = processes == 1 ? "killed" : "killed-behind";
-    const std::string whole = "whole-" + name;
-    fs::remove_all(runs_of(whole));
-    REQUIRE(run_host(arguments_of(whole, processes), strace("")).exit_code == 0);
-    const std::string expected = read_file(newest_run_of(whole) / "checkpoints/latest/model.safetensors");
-    const std::vector<Call> calls = find_saving_calls();
-    CHECK(calls.size() > 50);
-    for (size_t i = 0; i < calls.size(); i += stride()) {
-      CAPTURE(calls[i].name);
-      CAPTURE(calls[i].count);
-      fs::remove_all(runs_of(name));
-      const Outcome killed =
-          run_host(arguments_of(name, processes),
-                   strace("-e inject=" + calls[i].name + ":signal=KILL:when=" + std::to_string(calls[i].count)));
-      // Of several processes the call may be another one's than rank 0's.
-      CHECK(killed.exit_code == (processes == 1 || killed.exit_code == 137 ? 137 : 6));
-      go_on(name, processes, expected);
-    }
-  }
+TEST_CASE("a run may be killed at a call of a save") { check_kills_at_calls(1, kSome); }
+TEST_CASE("a run of several processes may be killed at a call of a save") { check_kills_at_calls(2, kSome); }
+TEST_CASE("a run may be killed at any time") { check_random_kills(1, 2); }
+TEST_CASE("a run of several processes may be killed at any time") { check_random_kills(2, 2); }
+TEST_CASE("a disk may fail or be full at a call of a save") { check_failing_disk("failed", kSome); }
+TEST_CASE("a disk may fail or be full while a thread saves") { check_failing_disk("failed-behind", kSome); }
+
+TEST_SUITE_BEGIN("soak");
+
+TEST_CASE("a run may be killed at every call of a save" * doctest::skip()) {
+  check_kills_at_calls(1, kAll);
+  check_kills_at_calls(2, kAll);
 }
 
 // TENON_RANDOM_KILLS=N: so many.
-TEST_CASE("a run may be killed at any time") {
-  std::mt19937 random(1);
-  for (const int processes : {1, 2}) {
-    const std::string name = processes == 1 ? "random" : "random-behind";
-    const std::string whole = "whole-" + name;
-    fs::remove_all(runs_of(whole));
-    const auto begin = std::chrono::steady_clock::now();
-    REQUIRE(run_host(arguments_of(whole, processes)).exit_code == 0);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const std::string expected = read_file(newest_run_of(whole) / "checkpoints/latest/model.safetensors");
-    for (int i = 0; i < count_random_kills() / 2; ++i) {
-      // Most of a run is its beginning, before there is anything to lose.
-      const double moment = seconds * std::uniform_real_distribution<double>(0.4, 1.1)(random);
-      CAPTURE(moment);
-      fs::remove_all(runs_of(name));
-      const Outcome killed = run_host(arguments_of(name, processes), "timeout -s KILL " + std::to_string(moment));
-      CHECK((killed.exit_code == 137 || killed.exit_code == 0));
-      go_on(name, processes, expected);
-    }
-  }
+TEST_CASE("a run may be killed at many times" * doctest::skip()) {
+  const char* const given = std::getenv("TENON_RANDOM_KILLS");
+  const int count = given ? std::atoi(given) : 100;
+  check_random_kills(1, count / 2);
+  check_random_kills(2, count / 2);
 }
 
-TEST_CASE("a disk may fail or be full at any call of a save") {
-  for (const std::string name : {"failed", "failed-behind"}) {
-    CAPTURE(name);
-    const std::string whole = "whole-" + name;
-    fs::remove_all(runs_of(whole));
-    REQUIRE(run_host(arguments_of(whole, 1), strace("")).exit_code == 0);
-    const std::string expected = read_file(newest_run_of(whole) / "checkpoints/latest/model.safetensors");
-    const std::vector<Call> calls = find_saving_calls();
-    size_t reported = 0, tried = 0;
-    for (size_t i = 0; i < calls.size(); i += stride())
-      for (const std::string reason : {"ENOSPC", "EIO"}) {
-        CAPTURE(calls[i].name);
-        CAPTURE(calls[i].count);
-        CAPTURE(reason);
-        fs::remove_all(runs_of(name));
-        const Outcome failed = run_host(
-            arguments_of(name, 1),
-            strace("-e inject=" + calls[i].name + ":error=" + reason + ":when=" + std::to_string(calls[i].count)));
-        CAPTURE(failed.errors);
-        ++tried;
-        // What a failed removal leaves does not hurt; anything else is told.
-        const bool was_muted = is_behind(name) && failed.errors.empty();  // the message itself was that write
-        if (failed.exit_code != 0) ++reported;
-        if (failed.exit_code != 0 && !was_muted) {
-          // With a thread of its own the call may be another thread's, and of another file of the run.
-          if (!is_behind(name)) CHECK(failed.exit_code == 5);
-          CHECK(failed.errors.find(is_behind(name) ? "/saves" : "/checkpoints/") != std::string::npos);
-          CHECK(failed.errors.find(reason == "EIO" ? "Input/output error" : "No space left on device") !=
-                std::string::npos);
-        }
-        go_on(name, 1, expected);
-      }
-    CHECK(reported * 2 > tried);
-  }
+TEST_CASE("a disk may fail or be full at every call of a save" * doctest::skip()) {
+  check_failing_disk("failed", kAll);
+  check_failing_disk("failed-behind", kAll);
 }
+
+TEST_SUITE_END();

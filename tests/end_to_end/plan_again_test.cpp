@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
 
 namespace fs = std::filesystem;
 using namespace tenon::end_to_end;
@@ -22,9 +23,10 @@ TEST_CASE("plan.toml alone does the same run again from another folder") {
   const fs::path output = make_empty_folder("planned");
   const fs::path plugin = TENON_BINARY_DIR "/tests/fixtures/plugins/portable_cnn";
   // Both relative to the working directory, which is another one the second time.
-  const Outcome first = run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir",
-                                  fs::relative(plugin, TENON_TEST_DIR).string(), "--set", "run.output_dir=planned",
-                                  "--set", "model={use=\"portable_cnn\"}", "--set", "train={steps=2}"});
+  const Outcome first =
+      run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir",
+                fs::relative(plugin, tenon::test_folder()).string(), "--set", "run.output_dir=planned", "--set",
+                "model={use=\"portable_cnn\"}", "--set", "train={steps=2}"});
   CAPTURE(first.errors);
   REQUIRE(first.exit_code == 0);
   const fs::path plan = find_run_folder(output, "digits") / "plan.toml";

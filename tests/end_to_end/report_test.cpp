@@ -9,6 +9,7 @@
 #include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/tensorboard_events.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
 namespace fs = std::filesystem;
@@ -42,11 +43,11 @@ use = "adamw"
 lr = 0.01
 )";
 
-fs::path runs_folder() { return fs::path(TENON_TEST_DIR) / "reported"; }
+fs::path runs_folder() { return tenon::test_folder() / "reported"; }
 
 // Trains, and returns the folder. `overrides`: of --set.
 fs::path train(const std::string& name, const std::vector<std::string>& overrides = {}, int exit_code = 0) {
-  const fs::path file = write_file(fs::path(TENON_TEST_DIR) / "reported.toml", kRunFile);
+  const fs::path file = write_file(tenon::test_folder() / "reported.toml", kRunFile);
   fs::remove_all(runs_folder() / name);
   std::vector<std::string> arguments{"--config", file.string(),
                                      "--set",    "run.name=\"" + name + "\"",
@@ -235,8 +236,8 @@ TEST_CASE("log.histograms writes how weights and gradients are spread, into the 
       CHECK_MESSAGE(contains(*framed, tag), tag);
   }
   CHECK(found == 3);  // of 9 steps
-  check_refused({"--config", (fs::path(TENON_TEST_DIR) / "reported.toml").string(), "--set",
-                 "log.histograms=\"3 steps\"", "--set", "log.tensorboard=false"},
+  check_refused({"--config", (tenon::test_folder() / "reported.toml").string(), "--set", "log.histograms=\"3 steps\"",
+                 "--set", "log.tensorboard=false"},
                 2, "log.histograms is \"3 steps\", but there is no events file to write them to");
 }
 
@@ -274,7 +275,7 @@ TEST_CASE("host report makes the same page again") {
 
 TEST_CASE("host report puts runs side by side, with what differs") {
   const fs::path other = train("other", {"optimizer.lr=0.001", "model.params.hidden=[8]"});
-  const fs::path file = fs::path(TENON_TEST_DIR) / "both.html";
+  const fs::path file = tenon::test_folder() / "both.html";
   render({"report", example_run().string(), other.string(), "--output", file.string()});
   const std::string page = read_file(file);
   check_self_contained(page);
@@ -295,7 +296,8 @@ TEST_CASE("host report refuses what is no run") {
   check_refused({"report"}, 2, "report has no run; expected host report RUN [RUN ...] [--output FILE]");
   check_refused({"report", "a", "b"}, 2, "report of several runs has no --output");
   check_refused({"report", "nowhere"}, 5, "nowhere: is not a folder; expected the folder of a run");
-  check_refused({"report", TENON_TEST_DIR}, 5, "has no plan.toml and no checkpoints/; expected the folder of a run");
+  check_refused({"report", tenon::test_folder().string()}, 5,
+                "has no plan.toml and no checkpoints/; expected the folder of a run");
   const fs::path copy = make_empty_folder("damaged_run");
   fs::copy(example_run(), copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   write_file(copy / "history.jsonl", "{\"event\": \"step\"");

@@ -10,6 +10,7 @@
 #include "framework/artifacts/record_framing.h"
 #include "framework/artifacts/tensorboard_events.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
 namespace fs = std::filesystem;
@@ -58,18 +59,19 @@ const std::vector<std::string> kMixed{"train.precision=\"bf16\"", "train.accumul
 
 std::vector<std::string> arguments_of(const std::string& name, int processes, const std::vector<std::string>& overrides,
                                       const std::string& resume = "") {
-  const fs::path file = write_file(fs::path(TENON_TEST_DIR) / "resumed.toml", kRunFile);
-  std::vector<std::string> arguments{"--config",     file.string(),
-                                     "--processes",  std::to_string(processes),
-                                     "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty",
-                                     "--set",        "run.name=\"" + name + "\"",
-                                     "--set",        "run.output_dir=\"" TENON_TEST_DIR "/resumed\""};
+  const fs::path file = write_file(tenon::test_folder() / "resumed.toml", kRunFile);
+  std::vector<std::string> arguments{
+      "--config",     file.string(),
+      "--processes",  std::to_string(processes),
+      "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty",
+      "--set",        "run.name=\"" + name + "\"",
+      "--set",        "run.output_dir=\"" + (tenon::test_folder() / "resumed").string() + "\""};
   for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
   if (!resume.empty()) arguments.insert(arguments.end(), {"--resume", resume});
   return arguments;
 }
 
-fs::path runs_of(const std::string& name) { return fs::path(TENON_TEST_DIR) / "resumed" / name; }
+fs::path runs_of(const std::string& name) { return tenon::test_folder() / "resumed" / name; }
 
 // The newest: one that was killed before its first checkpoint is not gone on with.
 fs::path run_of(const std::string& name) {
@@ -140,16 +142,27 @@ void check_kills(const std::string& name, int processes, const std::vector<std::
 
 }  // namespace
 
-// TENON_KILLS=N: at so many more steps, for each of them.
 TEST_CASE("a run that is killed and resumed ends with the bytes that it would have had") {
+  check_kills("plain", 1, kPlain, 0);
+}
+
+TEST_CASE("two processes that are killed and resumed end with the bytes that they would have had") {
+  check_kills("plain-2", 2, kPlain, 0);
+}
+
+TEST_CASE("a run with bf16, accumulation and averaged weights resumes to the same bytes") {
+  check_kills("mixed", 1, kMixed, 0);
+  check_kills("mixed-2", 2, kMixed, 0);
+}
+
+// TENON_KILLS=N: at so many more steps, for each of them.
+TEST_CASE("a run may be killed at any step" * doctest::test_suite("soak") * doctest::skip()) {
   const char* const given = std::getenv("TENON_KILLS");
-  const int more = given ? std::atoi(given) : 0;
-  check_kills("plain", 1, kPlain, more);
-  check_kills("plain-2", 2, kPlain, more);
-  check_kills("mixed", 1, kMixed, more);
-  check_kills("mixed-2", 2, kMixed, more);
-  if (more > 0) check_kills("plain-4", 4, kPlain, more);
-  if (more > 0) check_kills("mixed-4", 4, kMixed, more);
+  const int more = given ? std::atoi(given) : 10;
+  for (const int processes : {1, 2, 4}) {
+    check_kills("plain-" + std::to_string(processes), processes, kPlain, more);
+    check_kills("mixed-" + std::to_string(processes), processes, kMixed, more);
+  }
 }
 
 TEST_CASE("after a process was lost all are started again from the newest checkpoint") {
@@ -177,7 +190,7 @@ TEST_CASE("a run that has finished says so, and a new one begins where nothing i
   const Outcome again = run_host(arguments_of("done", 1, {"train.epochs=1"}, "latest"));
   CHECK(again.exit_code == 0);
   CHECK(again.output.find("has finished: step 12 was its last. Nothing is left to do") != std::string::npos);
-  find_run_folder(fs::path(TENON_TEST_DIR) / "resumed", "done");
+  find_run_folder(tenon::test_folder() / "resumed", "done");
   const Outcome longer = run_host(arguments_of("done", 1, {"train.epochs=2"}, "latest"));
   CAPTURE(longer.errors);
   CHECK(longer.exit_code == 0);

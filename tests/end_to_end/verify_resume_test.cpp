@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
 namespace fs = std::filesystem;
@@ -16,7 +17,9 @@ namespace {
 const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
 
 // Where its temporary folders lie.
-fs::path make_temporary() { return make_empty_folder("verify_resume_temporary"); }
+fs::path make_temporary() { return make_empty_folder("temporary"); }
+
+std::string with_temporary() { return "env TMPDIR=" + (tenon::test_folder() / "temporary").string() + " "; }
 
 Outcome verify(const std::vector<std::string>& more, const std::string& prefix = "") {
   std::vector<std::string> arguments{"verify-resume", "--config", kDigits, "--plugin-dir",
@@ -24,7 +27,7 @@ Outcome verify(const std::vector<std::string>& more, const std::string& prefix =
   for (const std::string setting : {"run.threads=1", "data.workers=0", "data.batch_size=16"})
     arguments.insert(arguments.end(), {"--set", setting});
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_host(arguments, "env TMPDIR=" TENON_TEST_DIR "/verify_resume_temporary " + prefix);
+  return run_host(arguments, with_temporary() + prefix);
 }
 
 json verify_as_json(std::vector<std::string> more, int exit_code) {
@@ -181,7 +184,7 @@ TEST_CASE("a request to stop ends its runs too, and nothing is left") {
 
 TEST_CASE("TENON_KILL_AT kills a process of any run where it says") {
   make_temporary();
-  const std::string where = "env TMPDIR=" TENON_TEST_DIR "/verify_resume_temporary ";
+  const std::string where = with_temporary();
   const std::vector<std::string> run{"--config", kDigits, "--dry-run"};
   CHECK(run_host(run, where + "TENON_KILL_AT=1").exit_code == 137);
   CHECK(run_host(run, where + "TENON_KILL_AT=1:0:save").exit_code == 137);

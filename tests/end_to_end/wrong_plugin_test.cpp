@@ -134,7 +134,7 @@ TEST_CASE("a plugin whose digest is not the pinned one ends with code 3 and both
                             ", as --set plugins.sha256 pins it") != std::string::npos);
 }
 
-TEST_CASE("a plugin with its pinned digest is used; a pin of a file that is not there ends with code 3") {
+TEST_CASE("a plugin with its pinned digest is used, and a pin of a file that is not there ends with code 3") {
   const std::string digest = tenon::support::read_sha256(fixture_directory("counting") + "/counting.so");
   const Outcome right =
       train_with("counting", {"--set", "plugins.sha256={\"counting.so\"=\"" + digest + "\"}", "--check"});

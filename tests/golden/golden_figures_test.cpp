@@ -9,6 +9,7 @@
 #include <tenon/abi.h>
 
 #include "framework/artifacts/safetensors.h"
+#include "tests/test_folder.h"
 
 namespace tenon::golden {
 namespace {
@@ -22,7 +23,7 @@ constexpr const char* kHistory =
 
 // A run's folder with this history and the weights {1, 2}.
 fs::path write_run(const std::string& history, double second_weight = 2) {
-  const fs::path folder = fs::path(TENON_TEST_DIR) / "run";
+  const fs::path folder = tenon::test_folder() / "run";
   fs::remove_all(folder);
   fs::create_directories(folder / "checkpoints/latest");
   std::ofstream(folder / "history.jsonl") << history;

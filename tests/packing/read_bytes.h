@@ -6,6 +6,8 @@
 #include <iterator>
 #include <string>
 
+#include "tests/test_folder.h"
+
 inline std::string read_bytes(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -13,7 +15,7 @@ inline std::string read_bytes(const std::filesystem::path& file) {
 
 // A folder of this name that is not there.
 inline std::filesystem::path make_absent_folder(const std::string& name) {
-  const std::filesystem::path folder = std::filesystem::path(TENON_TEST_DIR) / name;
+  const std::filesystem::path folder = tenon::test_folder() / name;
   std::filesystem::remove_all(folder);
   return folder;
 }

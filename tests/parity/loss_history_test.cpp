@@ -8,11 +8,13 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/test_folder.h"
+
 namespace tenon::parity {
 namespace {
 
 std::filesystem::path write(const std::string& name, const std::string& text) {
-  const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / name;
+  const std::filesystem::path file = tenon::test_folder() / name;
   std::ofstream(file) << text;
   return file;
 }

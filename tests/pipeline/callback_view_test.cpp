@@ -6,6 +6,7 @@
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::pipeline;
 
@@ -13,7 +14,7 @@ namespace {
 
 // What the fixture `reporting` wrote of a run of two epochs of four steps.
 std::vector<std::string> report_of(const std::string& fail_at) {
-  const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "report.txt";
+  const std::filesystem::path file = tenon::test_folder() / "report.txt";
   std::filesystem::remove(file);
   BuiltRun run({{},
                 "[[callback]]\nuse = \"reporting\"\nparams = { file = \"" + file.string() + "\", fail_at = " + fail_at +

@@ -8,6 +8,7 @@
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::pipeline;
 
@@ -15,7 +16,7 @@ namespace {
 
 // The names of the events, in order, that a callback plugin was told of.
 std::string events_of(std::vector<std::string> overrides, bool expect_failure = false) {
-  const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "events.txt";
+  const std::filesystem::path file = tenon::test_folder() / "events.txt";
   std::filesystem::remove(file);
   BuiltRun run({std::move(overrides),
                 "[[callback]]\nuse = \"event_recorder\"\nparams = { file = \"" + file.string() + "\" }\n"});

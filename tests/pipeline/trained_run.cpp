@@ -13,6 +13,7 @@
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/tensor_functions.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/test_folder.h"
 
 namespace tenon::pipeline {
 
@@ -95,7 +96,7 @@ std::vector<RecordedLine> MemoryRecorder::of_kind(LineKind kind) const {
 
 BuiltRun::BuiltRun(const Setup& setup, distributed::ProcessGroup* group) {
   // Ranks of a run are processes of the same test.
-  const fs::path folder = fs::path(TENON_TEST_DIR) / std::to_string(getpid());
+  const fs::path folder = tenon::test_folder() / std::to_string(getpid());
   fs::create_directories(folder);
   const fs::path file = folder / "run.toml";
   std::ofstream(file) << kRunFile << setup.more;

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/plugins/fixture_plugins.h"
+#include "tests/test_folder.h"
 
 namespace fs = std::filesystem;
 using tenon::config::ComponentKind;
@@ -105,7 +106,7 @@ TEST_CASE("the same file found twice is one plugin") {
 }
 
 TEST_CASE("a file that is no library is refused before the loader sees it") {
-  const fs::path file = fs::path(TENON_TEST_DIR) / "not_elf.so";
+  const fs::path file = tenon::test_folder() / "not_elf.so";
   std::ofstream(file) << "hello";
   const std::string message = message_of([&] { open_directories({file}); }, ErrorKind::plugin);
   CHECK(message.find("not_elf.so: is no ELF file, it begins with \"hello\"") != std::string::npos);
@@ -117,7 +118,7 @@ TEST_CASE("a library that lacks one of its own is refused with the loader's word
   const size_t name = bytes.find(std::string("libc.so.6", 10));  // with its end, among the names
   REQUIRE(name != bytes.npos);
   bytes.replace(name, 4, "libx");
-  const fs::path file = fs::path(TENON_TEST_DIR) / "lacking.so";
+  const fs::path file = tenon::test_folder() / "lacking.so";
   std::ofstream(file, std::ios::binary) << bytes;
   const std::string message = message_of([&] { open_directories({file}); }, ErrorKind::plugin);
   CAPTURE(message);
@@ -125,7 +126,7 @@ TEST_CASE("a library that lacks one of its own is refused with the loader's word
 }
 
 TEST_CASE("files that do not end in .so are not opened") {
-  const fs::path directory = fs::path(TENON_TEST_DIR) / "notes";
+  const fs::path directory = tenon::test_folder() / "notes";
   fs::create_directories(directory);
   std::ofstream(directory / "README.md") << "hello";
   CHECK(open_directories({directory}).plugins().empty());
@@ -151,7 +152,7 @@ TEST_CASE("a plugin says what it is") {
 }
 
 TEST_CASE("directories are searched in the order of precedence, each once") {
-  const fs::path root = fs::canonical(TENON_TEST_DIR);
+  const fs::path root = fs::canonical(tenon::test_folder());
   for (const char* name :
        {"line", "file", "environment", "prefix/plugins", "prefix/lib/tenon/plugins", "home/.local/lib/tenon/plugins"})
     fs::create_directories(root / name);

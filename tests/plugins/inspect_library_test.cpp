@@ -11,6 +11,7 @@
 #include <random>
 
 #include "tests/plugins/fixture_plugins.h"
+#include "tests/test_folder.h"
 
 namespace fs = std::filesystem;
 using tenon::plugins::fixture_directory;
@@ -31,7 +32,7 @@ std::string read_bytes(const fs::path& file) {
 
 // A file of these bytes in a folder of its own; the only one, written anew each time.
 fs::path write_library(const std::string& bytes) {
-  const fs::path folder = fs::path(TENON_TEST_DIR) / "inspected";
+  const fs::path folder = tenon::test_folder() / "inspected";
   fs::create_directories(folder);
   const fs::path file = folder / "plugin.so";
   fs::remove(file);  // to write over it would make some file systems wait for the disk each time
@@ -226,7 +227,7 @@ TEST_CASE("whatever the bytes are, the answer is yes or an error") {
 }
 
 TEST_CASE("what is not a file is refused, a pipe without waiting for its other end") {
-  const fs::path folder = fs::path(TENON_TEST_DIR) / "not_files";
+  const fs::path folder = tenon::test_folder() / "not_files";
   fs::remove_all(folder);
   fs::create_directories(folder / "directory.so");
   REQUIRE(mkfifo((folder / "pipe.so").c_str(), 0600) == 0);

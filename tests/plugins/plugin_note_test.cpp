@@ -13,6 +13,7 @@
 #include "framework/plugins/inspect_library.h"
 #include "framework/plugins/survey_notes.h"
 #include "tests/plugins/fixture_plugins.h"
+#include "tests/test_folder.h"
 
 namespace fs = std::filesystem;
 using tenon::config::ComponentKind;
@@ -66,7 +67,7 @@ fs::path sound_plugin() { return fixture_directory("counting") / "counting.so"; 
 
 // A plugin of these bytes in a folder of its own, alone there.
 fs::path write_library(const std::string& folder, const std::string& bytes) {
-  const fs::path path = fs::path(TENON_TEST_DIR) / "noted" / folder / "plugin.so";
+  const fs::path path = tenon::test_folder() / "noted" / folder / "plugin.so";
   fs::remove_all(path.parent_path());
   fs::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << bytes;

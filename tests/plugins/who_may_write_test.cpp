@@ -5,6 +5,8 @@
 
 #include <fstream>
 
+#include "tests/test_folder.h"
+
 using tenon::plugins::CurrentUser;
 using tenon::plugins::find_other_writer;
 using tenon::plugins::WriteRights;
@@ -57,7 +59,7 @@ TEST_CASE("what another user owns is refused, whatever its mode, unless it is ro
 }
 
 TEST_CASE("the rights of a file are those that the file system tells") {
-  const auto file = std::filesystem::path(TENON_TEST_DIR) / "rights";
+  const auto file = tenon::test_folder() / "rights";
   std::ofstream(file) << "x";
   REQUIRE(chmod(file.c_str(), 0640) == 0);
   const WriteRights rights = tenon::plugins::read_write_rights(file);

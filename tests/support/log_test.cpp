@@ -15,13 +15,16 @@
 #include <string>
 
 #include "framework/support/error.h"
+#include "tests/test_folder.h"
 
 namespace tenon::support {
 namespace {
 
-const std::filesystem::path kLogFile = std::filesystem::path(TENON_TEST_DIR) / "log.txt";
+std::filesystem::path log_file() { return tenon::test_folder() / "log.txt"; }
 
 enum class Output { terminal, pipe };
+
+constexpr const char* kWrittenFile = "TENON_TEST_LOG_FILE";  // in the environment of the writer
 
 // Replaces this process by the skipped test case below.
 [[noreturn]] void become_writer(const char* no_color) {
@@ -29,6 +32,7 @@ enum class Output { terminal, pipe };
   unsetenv("COLORTERM");
   if (no_color != nullptr) setenv("NO_COLOR", no_color, 1);
   if (no_color == nullptr) unsetenv("NO_COLOR");
+  setenv(kWrittenFile, log_file().c_str(), 1);
   execl("/proc/self/exe", "writer", "--no-skip", "--test-case=writer of lines", "--minimal", "--no-colors", nullptr);
   _exit(127);
 }
@@ -54,7 +58,7 @@ int start_in_terminal(int& output, const char* no_color) {
 
 // What a process that logs writes to its stderr.
 std::string run_writer(Output kind, const char* no_color) {
-  std::filesystem::remove(kLogFile);
+  std::filesystem::remove(log_file());
   int output = -1;
   const int child = kind == Output::pipe ? start_in_pipe(output, no_color) : start_in_terminal(output, no_color);
   REQUIRE(child > 0);
@@ -72,7 +76,7 @@ std::string run_writer(Output kind, const char* no_color) {
 
 std::string read_log_file() {
   std::ostringstream text;
-  text << std::ifstream(kLogFile).rdbuf();
+  text << std::ifstream(log_file()).rdbuf();
   return text.str();
 }
 
@@ -82,7 +86,7 @@ TEST_CASE("writer of lines" * doctest::skip()) {
   log_debug("debugged");
   log_info("before the file");
   log_warning("{} is no format");
-  open_log_file(kLogFile);
+  open_log_file(std::getenv(kWrittenFile));
   log_info("after the file");
   log_error("broken");
   flush_log();
@@ -114,7 +118,7 @@ TEST_CASE("the file gets every line with its time, those from before it was open
 }
 
 TEST_CASE("a log file that cannot be opened is an error with its path") {
-  const auto file = std::filesystem::path(TENON_TEST_DIR) / "abc.txt" / "log.txt";
+  const auto file = tenon::test_folder() / "abc.txt" / "log.txt";
   std::ofstream(file.parent_path()) << "not a folder";
   try {
     open_log_file(file);

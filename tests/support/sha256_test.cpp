@@ -4,6 +4,7 @@
 
 #include "framework/support/error.h"
 #include "tests/support/write_file.h"
+#include "tests/test_folder.h"
 
 namespace tenon::support {
 namespace {
@@ -35,7 +36,7 @@ TEST_CASE("a file that cannot be read is named") {
   } catch (const Error& error) {
     CHECK(std::string(error.what()) == "no/such/file: cannot be read: No such file or directory");
   }
-  CHECK_THROWS_AS(read_sha256(TENON_TEST_DIR), Error);
+  CHECK_THROWS_AS(read_sha256(tenon::test_folder()), Error);
 }
 
 }  // namespace tenon::support

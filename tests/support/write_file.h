@@ -5,10 +5,12 @@
 #include <fstream>
 #include <string>
 
+#include "tests/test_folder.h"
+
 namespace tenon::support {
 
 inline std::filesystem::path write_file(const std::string& name, const std::string& bytes) {
-  const auto file = std::filesystem::path(TENON_TEST_DIR) / name;
+  const auto file = tenon::test_folder() / name;
   std::ofstream(file, std::ios::binary) << bytes;
   return file;
 }

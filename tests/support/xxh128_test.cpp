@@ -4,6 +4,7 @@
 
 #include "framework/support/error.h"
 #include "tests/support/write_file.h"
+#include "tests/test_folder.h"
 
 namespace tenon::support {
 namespace {
@@ -33,7 +34,7 @@ TEST_CASE("a file has the XXH128 of its bytes, also when it is longer than one r
 
 TEST_CASE("a file that cannot be read is named, with the reason") {
   CHECK_THROWS_WITH_AS(read_xxh128("no/such/file"), "no/such/file: cannot be read: No such file or directory", Error);
-  CHECK_THROWS_AS(read_xxh128(TENON_TEST_DIR), Error);
+  CHECK_THROWS_AS(read_xxh128(tenon::test_folder()), Error);
 }
 
 }  // namespace tenon::support

@@ -1,0 +1,73 @@
+// Every file of tests/fixtures/wrong_configs with the bundled plugins, as the host reads and resolves it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/config/read_run_config.h"
+#include "framework/config/resolve_run_plan.h"
+#include "framework/plugins/catalogue.h"
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/tensor_functions.h"
+#include "framework/support/error.h"
+
+namespace fs = std::filesystem;
+using namespace tenon;
+
+namespace {
+
+plugins::Catalogue find_plugins(const std::vector<fs::path>& more, const std::vector<config::PluginPin>& pins) {
+  std::vector<fs::path> directories = more;
+  directories.emplace_back(TENON_BINARY_DIR "/plugins");
+  return plugins::Catalogue::look(directories, plugins::host_table(), plugins::torch_build(), pins);
+}
+
+// The bundled plugins, which are inspected once.
+const plugins::Catalogue& bundled_plugins() {
+  static const plugins::Catalogue found = [] {
+    plugins::install_libtorch();
+    return find_plugins({}, {});
+  }();
+  return found;
+}
+
+void resolve(const fs::path& file) {
+  const config::RunConfig config = config::read_run_config(file, {});
+  const plugins::Catalogue& bundled = bundled_plugins();
+  const std::vector<fs::path> paths = config::resolve_plugin_paths(config);
+  const std::vector<config::PluginPin> pins = config::resolve_plugin_pins(config);
+  if (paths.empty() && pins.empty())
+    config::resolve_run_plan(config, bundled);
+  else
+    config::resolve_run_plan(config, find_plugins(paths, pins));
+}
+
+}  // namespace
+
+TEST_CASE("every wrong run file is refused with the message that it expects") {
+  int count = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(TENON_SOURCE_DIR "/tests/fixtures/wrong_configs")) {
+    if (entry.path().extension() != ".toml") continue;
+    ++count;
+    CAPTURE(entry.path().filename().string());
+    std::string message = "accepted";
+    std::optional<support::ErrorKind> kind;
+    try {
+      resolve(entry.path());
+    } catch (const support::Error& error) {
+      message = error.what();
+      kind = error.kind();
+    }
+    CAPTURE(message);
+    CHECK(kind == support::ErrorKind::configuration);
+    std::ifstream lines(entry.path());
+    const std::string marker = "# expect: ";
+    for (std::string line; std::getline(lines, line) && line.starts_with(marker);)
+      CHECK(message.find(line.substr(marker.size())) != std::string::npos);
+  }
+  CHECK(count >= 40);
+}
