@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
 # Portable plugins give the same weights and figures, bit for bit, whatever compiled them:
-# check_compilers.sh CMAKE BUILD_FOLDER
+# check_compilers.sh BUILD_FOLDER [all]
 #
-# Installs Tenon, builds the same plugins by gcc, clang and, where it is found, clang with libc++, at -O0 and -O3, as
-# C11, C++17 and C++20, and trains each build of them with the installed host. The compilers are called directly, with
-# the headers and nothing else of the installation. Then the same with the plugins of examples/rust.
+# Builds the same plugins with several compilers and trains each build with the host that install_package.sh installed.
+# By default there are three variants: gcc and clang with different optimisation and standards, and clang with libc++
+# where it is found. `all` tries every compiler at -O0 and -O3, as C11 with C++17 and C++20. The compilers are called
+# directly, with the headers and nothing else of the installation. Then the same with the plugins of examples/rust.
 #
 # The datasets compute with doubles in their own code, so that the results are equal only where the compilers keep to
 # IEEE 754: without -march none of them contracts to fused multiply-add on x86-64, and -ffp-contract=off says so for
 # machines on which they would. They all call the same libm.
 set -euo pipefail
-cmake=$1
-tenon_build=$(cd "$2" && pwd)
+tenon_build=$(cd "$1" && pwd)
+matrix=${2:-some}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=$(cd "$here/../.." && pwd)
-work=$tenon_build/tests/written/compilers
+work=$tenon_build/tests/written/compilers.$matrix
 prefix=$work/prefix
 
 for tool in gcc g++ clang clang++ rustc; do
@@ -26,7 +27,7 @@ done
 
 rm -rf "$work"
 mkdir -p "$work/home"
-"$cmake" --install "$tenon_build" --prefix "$prefix" >"$work/install.log"
+cp -al "$tenon_build/tests/written/installed/prefix" "$prefix"
 # What is trained here are the variants: the host must find no other plugin, neither the bundled ones nor the user's.
 rm -r "$prefix/lib/tenon/plugins"
 
@@ -110,24 +111,36 @@ printf '#include <vector>\n' | clang++ -stdlib=libc++ -shared -fPIC -x c++ - -o 
   libcxx=no
 
 printf '%-22s %-18s%-18s%-18s\n' variant spiral two_towers ramp
-for optimisation in -O0 -O3; do
-  for standard in c++17 c++20; do
-    build "gcc$optimisation-$standard" "$optimisation" "$standard" gcc g++
-    try "gcc$optimisation-$standard"
-    build "clang$optimisation-$standard" "$optimisation" "$standard" clang clang++
-    try "clang$optimisation-$standard"
-    if [ "$libcxx" = yes ]; then
-      build "libc++$optimisation-$standard" "$optimisation" "$standard" clang clang++ -stdlib=libc++
-      try "libc++$optimisation-$standard"
-    fi
+# variant COMPILER OPTIMISATION STANDARD: builds and tries it.
+variant() {
+  local name=$1$2-$3
+  case $1 in
+  gcc) build "$name" "$2" "$3" gcc g++ ;;
+  clang) build "$name" "$2" "$3" clang clang++ ;;
+  libc++)
+    if [ "$libcxx" = no ]; then return; fi
+    build "$name" "$2" "$3" clang clang++ -stdlib=libc++
+    ;;
+  esac
+  try "$name"
+}
+
+if [ "$matrix" = all ]; then
+  for optimisation in -O0 -O3; do
+    for standard in c++17 c++20; do
+      for compiler in gcc clang libc++; do variant "$compiler" "$optimisation" "$standard"; done
+    done
   done
-done
+else
+  variant gcc -O3 c++17
+  variant clang -O0 c++20
+  variant libc++ -O3 c++20
+fi
 if [ "$libcxx" = no ]; then printf 'libc++ was not found: clang was tried with libstdc++ alone\n'; fi
 
 # One run with plugins of several compilers in it.
 mkdir "$work/mixed"
-cp "$work"/gcc-O0-c++17/{mlp,accuracy}.so "$work"/gcc-O3-c++20/two_towers.so "$work"/clang-O0-c++20/cross_entropy.so \
-  "$work"/clang-O3-c++17/{spiral,ramp}.so "$work/mixed"
+cp "$work"/gcc-O3-c++17/{mlp,accuracy,two_towers}.so "$work"/clang-O0-c++20/{cross_entropy,spiral,ramp}.so "$work/mixed"
 if [ "$libcxx" = yes ]; then cp "$work/libc++-O3-c++20/accuracy.so" "$work/mixed"; fi
 try mixed
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs Tenon, builds plugins of another project against what was installed, and nothing else, and trains with them:
+# Builds plugins of another project against what install_package.sh installed, and nothing else, and trains with them:
 # check_package.sh CMAKE BUILD_FOLDER LIBTORCH
 set -euo pipefail
 cmake=$1
@@ -7,11 +7,9 @@ tenon_build=$2
 libtorch=$3
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$tenon_build/tests/written/package
-prefix=$work/prefix
+prefix=$tenon_build/tests/written/installed/prefix
 rm -rf "$work"
 mkdir -p "$work"
-
-"$cmake" --install "$tenon_build" --prefix "$prefix" >"$work/install.log"
 
 # A copy, so that nothing can be found by a path into this repository.
 cp -r "$here/plugin" "$work/source"
@@ -39,12 +37,12 @@ for folder in build stripped; do
   done
 done
 
-# Where no host is installed beside the package, plugins are built all the same.
-mv "$prefix/bin/host" "$work/host"
-"$cmake" -S "$work/source" -B "$work/without_host" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DTENON_LIBTORCH="$libtorch" \
-  >"$work/without_host.log"
+# Without a host next to the package, plugins are built too. The prefix is shared: remove the host from a copy of it.
+cp -al "$prefix" "$work/prefix_without_host"
+rm "$work/prefix_without_host/bin/host"
+"$cmake" -S "$work/source" -B "$work/without_host" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix_without_host" \
+  -DTENON_LIBTORCH="$libtorch" >"$work/without_host.log"
 "$cmake" --build "$work/without_host" --target ramp
-mv "$work/host" "$prefix/bin/host"
 grep -q 'plugin ramp gets no note: there is no host beside this package' "$work/without_host.log"
 "$prefix/bin/host" plugins --plugin-dir "$work/without_host" | grep -q "^no note: $work/without_host/ramp.so: run"
 
