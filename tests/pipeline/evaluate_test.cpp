@@ -28,7 +28,9 @@ TEST_CASE("figures do not depend on how the data was cut into batches") {
     CAPTURE(batch_size);
     const auto cut = figures_with_batch(batch_size);
     CHECK(cut.at("validation/accuracy") == whole.at("validation/accuracy"));
-    CHECK(cut.at("validation/loss") == doctest::Approx(whole.at("validation/loss")).epsilon(1e-6));
+    // The loss of a batch is a sum of up to 359 terms in single precision, each of which rounds once. A sample that is
+    // missing or counted twice would change the mean by 1e-4 and more.
+    CHECK(cut.at("validation/loss") == doctest::Approx(whole.at("validation/loss")).epsilon(359 * 0x1p-24));
   }
 }
 

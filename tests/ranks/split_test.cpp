@@ -17,6 +17,9 @@ using tenon::distributed::World;
 
 namespace {
 
+// Of the 359 that are validated, in accuracy.
+constexpr double kOneSample = 1.001 / 359;
+
 const std::string kIgnoring =
     "[[loss]]\nuse = \"cross_entropy\"\nname = \"without_threes\"\nweight = 0.5\nparams = { ignore_index = 3 }\n";
 
@@ -67,8 +70,9 @@ void compare(const std::string& split, const std::string& whole, double limit) {
     CAPTURE(name);
     REQUIRE(of_step == step);
     REQUIRE(of_name == name);
+    // Rounding may decide a sample whose two largest logits are nearly equal.
     if (name.ends_with("accuracy"))
-      CHECK(a == b);
+      CHECK(std::abs(a - b) <= kOneSample);
     else if (!std::isnan(a) || !std::isnan(b))
       CHECK(std::abs(a - b) <= limit * std::max(1e-3, std::abs(a)));
     ++count;
