@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Times what a new user does, in a Debian root that has nothing: bench/first_run.sh ROOT [--with-tests]
+#
+# Makes a minimal Debian bookworm in the new folder ROOT (debootstrap --variant=minbase), clones the commit that is
+# checked out into it, and runs there what the README shows, in its order: scripts/run configs/digits.toml, cmake
+# --install, and the first plugin, built and trained; with --with-tests also scripts/test. Prints for each step the time
+# and the CPU time, which does not depend on what else the machine does.
+#
+# Needs root, debootstrap, and 6 GB in ROOT. The root gets this machine's certificates, name servers and pip settings.
+# Exit codes: 2 wrong arguments, 3 no debootstrap, else that of the first step that failed.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=${1:-}
+with_tests=${2:-}
+if [ -z "$root" ] || [ -e "$root" ] || { [ -n "$with_tests" ] && [ "$with_tests" != --with-tests ]; }; then
+  printf 'usage: bench/first_run.sh ROOT [--with-tests], where ROOT does not exist yet\n' >&2
+  exit 2
+fi
+command -v debootstrap >/dev/null || { printf 'debootstrap is missing: apt-get install debootstrap\n' >&2; exit 3; }
+
+# The mounts below are gone when this process ends.
+if [ -z "${TENON_FIRST_RUN_UNSHARED:-}" ]; then
+  TENON_FIRST_RUN_UNSHARED=1 exec unshare --mount --propagation private bash "$0" "$@"
+fi
+
+debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1 || { cat "$root.log" >&2; exit 3; }
+mkdir -p "$root/etc/ssl/certs" "$root/tenon"
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
+cp /etc/pip.conf "$root/etc/pip.conf" 2>/dev/null || true
+git -C "$here" archive HEAD | tar -x -C "$root/tenon"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount --rbind /sys "$root/sys"
+
+# step NAME COMMAND: within the root, as a login would run it.
+step() {
+  local name=$1 code=0 start end before after
+  start=$(date +%s.%N)
+  before=$(children_cpu)
+  chroot "$root" env -i HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    bash -c "cd /tenon && $2" </dev/null >"$root.out" 2>&1 || code=$?
+  end=$(date +%s.%N)
+  after=$(children_cpu)
+  printf '%-44s %8.0f s %10.0f s\n' "$name" "$(bc_subtract "$end" "$start")" "$(bc_subtract "$after" "$before")"
+  if [ "$code" != 0 ]; then
+    tail -n 60 "$root.out"
+    exit "$code"
+  fi
+}
+
+bc_subtract() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%f", a - b }'; }
+
+# Seconds of all processes that this one has waited for: user and system.
+children_cpu() { awk -v hertz="$(getconf CLK_TCK)" '{ sub(/^.*\) /, ""); print ($14 + $15) / hertz }' "/proc/$$/stat"; }
+
+printf '%s, %s cores, commit %s\n\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" \
+  "$(git -C "$here" rev-parse --short HEAD)"
+printf '%-44s %10s %12s\n' step time 'CPU time'
+step 'scripts/dependencies (downloads)' 'scripts/dependencies'
+step 'scripts/run configs/digits.toml' 'scripts/run configs/digits.toml'
+grep -E 'accuracy' "$root.out" | tail -n 1 || true
+step 'scripts/run again' 'scripts/run configs/digits.toml'
+step 'cmake --install build/release' 'cmake --install build/release --prefix /opt/tenon'
+step 'the first plugin, built' 'mkdir /plugin && cp tests/package/plugin/spiral.* /plugin && cd /plugin &&
+  printf "cmake_minimum_required(VERSION 3.25)\nproject(MyPlugins LANGUAGES C CXX)\nfind_package(Tenon REQUIRED)\ntenon_add_plugin(spiral SOURCES spiral.cpp)\n" >CMakeLists.txt &&
+  cmake -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=/opt/tenon && cmake --build build'
+step 'the first plugin, trained' 'cd /plugin && /opt/tenon/bin/host --config spiral.toml --plugin-dir build'
+if [ -n "$with_tests" ]; then
+  step 'scripts/dependencies --for-tests (downloads)' 'scripts/dependencies --for-tests'
+  step 'scripts/test' 'scripts/test'
+  tail -n 8 "$root.out"
+fi
