@@ -1,5 +1,5 @@
 // EfficientNets against torchvision's: figures by tests/parity/make_efficientnet.py.
-#include <torch/script.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include <cmath>
 #include <sstream>

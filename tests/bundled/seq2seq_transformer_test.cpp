@@ -1,5 +1,7 @@
 // The transformer against LibTorch's own layers, and what its masks are for.
-#include <torch/nn.h>
+#include <torch/nn/modules/activation.h>
+#include <torch/nn/modules/transformer.h>
+#include <torch/nn/modules/transformerlayer.h>
 
 #include <cmath>
 #include <map>

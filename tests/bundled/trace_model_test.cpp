@@ -1,6 +1,6 @@
 #include "framework/pipeline/trace_model.h"
 
-#include <torch/script.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include <sstream>
 

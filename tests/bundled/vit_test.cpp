@@ -1,5 +1,5 @@
 // Vision transformers against torchvision's: figures by tests/parity/make_vit.py.
-#include <torch/script.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include <cmath>
 #include <map>
