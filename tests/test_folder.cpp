@@ -22,15 +22,12 @@ uint32_t hash(std::string_view text) {  // FNV-1a
   return value;
 }
 
-// Short, since the path of a socket has at most 107 bytes; the digits tell apart names that begin alike.
+// Digits alone: the names of cases have words that messages are searched for, and are longer than the path of a socket
+// may be.
 std::string folder_name(const std::string& file, const std::string& case_name) {
-  constexpr size_t kLetters = 24;
-  std::string name = case_name.substr(0, kLetters);
-  for (char& letter : name)
-    if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
   char digits[16];
-  std::snprintf(digits, sizeof digits, "_%08x", hash(fs::path(file).filename().string() + '\n' + case_name));
-  return name + digits;
+  std::snprintf(digits, sizeof digits, "%08x", hash(fs::path(file).filename().string() + '\n' + case_name));
+  return digits;
 }
 
 std::string program_name() {
@@ -54,7 +51,9 @@ struct FolderOfEachCase final : doctest::IReporter {
   void test_run_start() override {}
   void test_run_end(const doctest::TestRunStats&) override {}
   void test_case_reenter(const doctest::TestCaseData&) override {}
-  void test_case_end(const doctest::CurrentTestCaseStats&) override {}
+  void test_case_end(const doctest::CurrentTestCaseStats& ended) override {
+    if (!ended.testCaseSuccess) std::fprintf(stderr, "The test case wrote to %s\n", folder.c_str());
+  }
   void test_case_exception(const doctest::TestCaseException&) override {}
   void subcase_start(const doctest::SubcaseSignature&) override {}
   void subcase_end() override {}

@@ -84,7 +84,8 @@ TEST_CASE("segmentation.toml trains on the shapes") {
   check_unions(run);
 }
 
-TEST_CASE("pairs.toml trains on whether two pictures show the same shape, and how much larger one is") {
+TEST_CASE("pairs.toml trains on whether two pictures show the same shape, and how much larger one is" *
+          doctest::test_suite("soak") * doctest::skip()) {
   const fs::path run = train("pairs", make_example_data("pairs") / "pairs.csv");
   check_falling(run);
   const double accuracy = read_last_figure(run, "validation/binary_accuracy");
@@ -111,7 +112,8 @@ TEST_CASE("gpt.toml trains on any text") {
   CHECK(read_last_figure(run, "validation/perplexity") < 100);
 }
 
-TEST_CASE("summarize.toml and summarize_gru.toml train on pairs of texts, and write what ROUGE-L measures") {
+TEST_CASE("summarize.toml and summarize_gru.toml train on pairs of texts, and write what ROUGE-L measures" *
+          doctest::test_suite("soak") * doctest::skip()) {
   const fs::path table = make_example_data("dates") / "dates.tsv";
   for (const std::string config : {"summarize", "summarize_gru"}) {
     CAPTURE(config);

@@ -1,4 +1,6 @@
 // What makes a run slow is named in its closing summary: a dataset, a callback, a disk that rest where others work.
+// Advice follows after runs of five seconds or more, here the one with a slow disk. tests/pipeline/stage_times_test.cpp
+// has the advice of each kind.
 #include <doctest/doctest.h>
 
 #include "tests/end_to_end/hosted_run.h"
@@ -12,12 +14,12 @@ namespace {
 std::string time_of_run(const std::string& name, const std::vector<std::string>& settings,
                         const std::string& prefix = "") {
   const fs::path output = make_empty_folder("slow_" + name);
-  std::vector<std::string> arguments = {
-      "--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--limit-batches", "6", "--plugin-dir",
-      TENON_BINARY_DIR "/tests/fixtures/plugins/forgetful"};
-  for (const std::string& setting : {"run.output_dir=\"" + output.string() + "\"", std::string("train.epochs=1"),
-                                     std::string("data.batch_size=1"), std::string("data.workers=0"),
-                                     std::string("validation.every=\"never\"")})
+  std::vector<std::string> arguments = {"--config",        TENON_SOURCE_DIR "/configs/digits_mlp.toml",
+                                        "--limit-batches", "6",
+                                        "--plugin-dir",    TENON_BINARY_DIR "/tests/fixtures/plugins/forgetful"};
+  for (const std::string& setting :
+       {"run.output_dir=\"" + output.string() + "\"", std::string("train.epochs=1"), std::string("data.batch_size=1"),
+        std::string("data.workers=0"), std::string("validation.every=\"never\"")})
     arguments.insert(arguments.end(), {"--set", setting});
   for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
   const Outcome outcome = run_host(arguments, prefix);
@@ -31,24 +33,21 @@ std::string time_of_run(const std::string& name, const std::vector<std::string>&
 }  // namespace
 
 TEST_CASE("a slow dataset is called data") {
-  const std::string time =
-      time_of_run("dataset", {"data.train={use=\"tardy\", params={milliseconds=300}}"});
+  const std::string time = time_of_run("dataset", {"data.train={use=\"tardy\", params={milliseconds=300}}"});
   CAPTURE(time);
   CHECK(time.starts_with("time: data "));
-  CHECK(time.find("\ntraining waited for data ") != std::string::npos);
 }
 
 TEST_CASE("a slow callback is called by its name") {
   const std::string time = time_of_run("callback", {"callback=[{use=\"slow\"}]"});
   CAPTURE(time);
   CHECK(time.starts_with("time: callback slow "));
-  CHECK(time.find("\nthe callback slow took ") != std::string::npos);
 }
 
 TEST_CASE("a slow disk is called by what is written to it") {
-  // Each fsync(2) takes 0.3 s more.
+  // Each fsync(2) takes 0.15 s more.
   const std::string time = time_of_run("disk", {"checkpoint.every=\"1 step\"", "checkpoint.asynchronous=false"},
-                                       "strace -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_exit=300000");
+                                       "strace -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_exit=150000");
   CAPTURE(time);
   CHECK(time.starts_with("time: checkpoint "));
   CHECK(time.find("\ntraining waited for checkpoints ") != std::string::npos);
