@@ -7,8 +7,10 @@
 #include "framework/pipeline/load_weights.h"
 #include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
+#include "tests/bundled/rounding.h"
 #include "tests/bundled/scattered_numbers.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::bundled;
 using tenon::config::Values;
@@ -80,6 +82,58 @@ at::Tensor loss_of(const at::Tensor& logits, const at::Tensor& tokens) {
   return torch::cross_entropy_loss(logits.flatten(0, 1), tokens.slice(1, 1).flatten());
 }
 
+void keep(const Model&) {}
+
+// All numbers multiplied by 1 + u or 1 - u.
+void perturb(const Model& model) {
+  int64_t salt = 0;
+  for (const NamedTensor& named : model.tensors()) named.tensor.set_data(perturbed(named.tensor.detach(), salt++));
+}
+
+// Some steps of SGD. The logits and gradients are those of the first, the gradients sketched.
+Expected train(const Case& of, torch::Dtype dtype, void (*change)(const Model&) = keep) {
+  const Model model = make_model({{"bias", of.has_bias}});
+  fill(model, dtype);
+  change(model);
+  Expected trained;
+  std::vector<double> losses;
+  for (int64_t step = 0; step < kSteps; ++step) {
+    const at::Tensor tokens = make_tokens(step);
+    const at::Tensor logits = model.forward({.training = true, .step = step}, {tokens.slice(1, 0, 7)})[0];
+    const at::Tensor loss = loss_of(logits, tokens);
+    loss.backward();
+    losses.push_back(loss.item<double>());
+    if (step == 0) trained.logits = logits.detach().to(torch::kDouble);
+    const torch::NoGradGuard no_gradient;
+    for (const NamedTensor& named : model.tensors()) {
+      if (step == 0) trained.gradients.push_back(sketch(named.tensor.grad()));
+      named.tensor.sub_(named.tensor.grad() * kRate);
+      named.tensor.mutable_grad().reset();
+    }
+  }
+  trained.losses = torch::tensor(losses, torch::kDouble);
+  return trained;
+}
+
+// The largest one of logits, losses and gradients, relative.
+double difference(const Expected& found, const Expected& expected) {
+  double largest =
+      std::max(largest_difference(found.logits, expected.logits), largest_difference(found.losses, expected.losses));
+  for (size_t i = 0; i < expected.gradients.size(); ++i)
+    largest = std::max(largest, largest_difference(found.gradients[i], expected.gradients[i]));
+  return largest;
+}
+
+void check_close(const Expected& found, const Expected& expected, double tolerance) {
+  CHECK(largest_difference(found.logits, expected.logits) < tolerance);
+  CHECK(largest_difference(found.losses, expected.losses) < tolerance);
+  REQUIRE(found.gradients.size() == expected.gradients.size());
+  for (size_t i = 0; i < expected.gradients.size(); ++i) {
+    CAPTURE(i);
+    CHECK(largest_difference(found.gradients[i], expected.gradients[i]) < tolerance);
+  }
+}
+
 at::Tensor evaluate(const Model& model, const at::Tensor& tokens) {
   const torch::NoGradGuard no_gradient;
   return model.forward({}, {tokens})[0];
@@ -87,50 +141,13 @@ at::Tensor evaluate(const Model& model, const at::Tensor& tokens) {
 
 }  // namespace
 
-TEST_CASE("gpt in double precision gives PyTorch's logits, gradients and losses of some training") {
+TEST_CASE("gpt gives PyTorch's logits, gradients and losses of some training, in double and in single precision") {
   for (const Case& of : kCases) {
     CAPTURE(of.name);
     const Expected expected = read_expected(of.name);
-    const Model model = make_model({{"bias", of.has_bias}});
-    fill(model, torch::kDouble);
-    std::vector<double> losses;
-    for (int64_t step = 0; step < kSteps; ++step) {
-      const at::Tensor tokens = make_tokens(step);
-      const at::Tensor logits = model.forward({.training = true, .step = step}, {tokens.slice(1, 0, 7)})[0];
-      const at::Tensor loss = loss_of(logits, tokens);
-      loss.backward();
-      losses.push_back(loss.item<double>());
-      if (step == 0) {
-        CHECK(largest_difference(logits, expected.logits) < 1e-9);
-        for (size_t i = 0; i < model.tensors().size(); ++i) {
-          CAPTURE(model.tensors()[i].name);
-          CHECK(largest_difference(sketch(model.tensors()[i].tensor.grad()), expected.gradients[i]) < 1e-9);
-        }
-      }
-      const torch::NoGradGuard no_gradient;
-      for (const NamedTensor& named : model.tensors()) {
-        named.tensor.sub_(named.tensor.grad() * kRate);
-        named.tensor.mutable_grad().reset();
-      }
-    }
-    CHECK(largest_difference(torch::tensor(losses, torch::kDouble), expected.losses) < 1e-9);
-  }
-}
-
-TEST_CASE("gpt in single precision gives PyTorch's logits and gradients") {
-  for (const Case& of : kCases) {
-    CAPTURE(of.name);
-    const Expected expected = read_expected(of.name);
-    const Model model = make_model({{"bias", of.has_bias}});
-    fill(model, torch::kFloat);
-    const at::Tensor tokens = make_tokens(0);
-    const at::Tensor logits = model.forward({.training = true}, {tokens.slice(1, 0, 7)})[0];
-    loss_of(logits, tokens).backward();
-    CHECK(largest_difference(logits, expected.logits) < 1e-5);
-    for (size_t i = 0; i < model.tensors().size(); ++i) {
-      CAPTURE(model.tensors()[i].name);
-      CHECK(largest_difference(sketch(model.tensors()[i].tensor.grad()), expected.gradients[i]) < 1e-5);
-    }
+    const Expected exact = train(of, torch::kDouble), single = train(of, torch::kFloat);
+    check_close(exact, expected, double_tolerance(difference(single, exact)));
+    check_close(single, expected, single_tolerance(difference(train(of, torch::kDouble, perturb), exact)));
   }
 }
 
@@ -155,7 +172,7 @@ TEST_CASE("nanoGPT's state loads, which has the tied matrix twice") {
   };
   for (const NamedTensor& named : from.tensors()) add("_orig_mod." + named.name, named.tensor);
   add("_orig_mod.lm_head.weight", from.tensors()[0].tensor);
-  const std::filesystem::path file = std::filesystem::path(TENON_TEST_DIR) / "nanogpt.safetensors";
+  const std::filesystem::path file = tenon::test_folder() / "nanogpt.safetensors";
   tenon::artifacts::write_safetensors(file, views, {}, tenon::support::ErrorKind::checkpoint);
   const Model to = make_model();
   CHECK_THROWS_WITH_AS(tenon::pipeline::load_weights(file, to.tensors()), doctest::Contains("lm_head.weight"),
