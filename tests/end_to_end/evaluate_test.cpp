@@ -7,10 +7,12 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 
 #include "framework/artifacts/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
 using tenon::artifacts::SafetensorsFile;
@@ -161,18 +163,48 @@ TEST_CASE("weights that are damaged, missing or of another model are refused") {
     refused({"--set", "run.name=other"}, "other: there is no run; expected one to take weights from: train first");
     refused({"--set", "model.params.hidden=[7]"}, "does not fit the model:");
   }
-  CHECK_FALSE(fs::exists(fs::path(TENON_TEST_DIR) / "refused.csv"));
+  CHECK_FALSE(fs::exists(tenon::test_folder() / "refused.csv"));
 
   const std::string file = (damaged / "model.safetensors").string();
   const std::string message = "model.safetensors: its XXH128 is ";
   check_refused("export", {"--checkpoint", file, "--output", "refused.safetensors"}, 5, message);
-  CHECK_FALSE(fs::exists(fs::path(TENON_TEST_DIR) / "refused.safetensors"));
+  CHECK_FALSE(fs::exists(tenon::test_folder() / "refused.safetensors"));
   const Outcome diff = run_host({"checkpoint", "diff", file, trained().checkpoint.string()});
   CHECK(diff.exit_code == 5);
   CHECK(diff.errors.find(message) != std::string::npos);
   const Outcome training = run_host(trained().with({"--set", "model.weights=\"" + file + "\""}));
   CHECK(training.exit_code == 5);
   CHECK(training.errors.find(message) != std::string::npos);
+}
+
+TEST_CASE("every command refuses weights with two flipped bits" * doctest::test_suite("soak") * doctest::skip()) {
+  const fs::path damaged = make_empty_folder("flipped") / "step-00000030";
+  fs::copy(trained().checkpoint, damaged);
+  const std::string file = (damaged / "model.safetensors").string();
+  const std::string whole = read_file(file);
+  std::mt19937_64 random(22);
+  for (int round = 0; round < 200; ++round) {
+    std::string bytes = whole;
+    for (int flips = 0; flips < 2; ++flips) {
+      const uint64_t bit = random() % (8 * bytes.size());
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+    }
+    if (bytes == whole) continue;
+    write_file(file, bytes);
+    CAPTURE(round);
+    const std::vector<std::vector<std::string>> commands{
+        trained().command("evaluate", {"--checkpoint", file}),
+        trained().command("predict", {"--data", "validation", "--output", "refused.csv", "--checkpoint", file}),
+        trained().command("export", {"--checkpoint", file, "--output", "refused.safetensors"}),
+        {"checkpoint", "diff", file, trained().checkpoint.string()},
+        trained().with({"--set", "model.weights=\"" + file + "\""})};
+    for (const std::vector<std::string>& command : commands) {
+      const Outcome outcome = run_host(command);
+      CAPTURE(command.front());
+      CHECK(outcome.exit_code == 5);
+      CHECK(outcome.errors.find("model.safetensors: its XXH128 is ") != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("host predict writes each sample once, in the dataset's order, as the weights give it") {
@@ -245,7 +277,7 @@ TEST_CASE("wrong arguments of evaluate and predict say what is expected") {
     std::vector<std::string> arguments{"--data", "validation", "--output", "refused.csv"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     check_refused("predict", arguments, 2, message);
-    CHECK_FALSE(fs::exists(fs::path(TENON_TEST_DIR) / "refused.csv"));
+    CHECK_FALSE(fs::exists(tenon::test_folder() / "refused.csv"));
   };
   refused({"--outputs", "logit"}, "--outputs names \"logit\"; did you mean \"logits\"?");
   refused({"--fields", "labels"}, "--fields names \"labels\"; did you mean \"label\"?");
