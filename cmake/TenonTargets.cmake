@@ -50,7 +50,7 @@ function(tenon_add_room name)
 endfunction()
 
 # tenon_add_test(NAME [TORCH] [ONE_BY_ONE] [BY_FILE] [SLOW] [SOAK] SOURCES FILE... [LINKS TARGET...] [NEEDS TARGET...]
-#                [DEFINES NAME=VALUE...] [LABELS LABEL...] [TIMEOUT SECONDS]): the program test_NAME and its tests.
+#                [DEFINES NAME=VALUE...] [LABELS LABEL...]): the program test_NAME and its tests.
 #
 # CTest knows each test case as NAME.CASE. With BY_FILE or TORCH it knows each source file FILE_test.cpp as NAME.FILE:
 # BY_FILE is for files whose cases share an expensive object, and a program that loads LibTorch needs 0.3 s to start.
@@ -59,7 +59,7 @@ endfunction()
 # those that need the host and those that are SLOW.
 # The program sees TENON_SOURCE_DIR and TENON_BINARY_DIR as text; tests/test_folder.h has the folder to write to.
 function(tenon_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 TEST "TORCH;ONE_BY_ONE;BY_FILE;SLOW;SOAK" "TIMEOUT" "SOURCES;LINKS;NEEDS;DEFINES;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "TORCH;ONE_BY_ONE;BY_FILE;SLOW;SOAK" "" "SOURCES;LINKS;NEEDS;DEFINES;LABELS")
   tenon_refuse_leftovers(tenon_add_test TEST)
   if(NOT TARGET tenon_test_main)
     add_library(tenon_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/doctest_main.cpp
@@ -68,8 +68,6 @@ function(tenon_add_test name)
     target_compile_definitions(tenon_test_main PRIVATE TENON_BINARY_DIR="${PROJECT_BINARY_DIR}")
     target_link_libraries(tenon_test_main PUBLIC doctest::doctest)
   endif()
-  set(folder ${PROJECT_BINARY_DIR}/tests/written/${name})
-  file(MAKE_DIRECTORY ${folder})
   add_executable(test_${name} ${TEST_SOURCES})
   if(NOT TEST_ONE_BY_ONE)
     tenon_compile_together(test_${name})
@@ -78,16 +76,13 @@ function(tenon_add_test name)
   target_link_libraries(test_${name} PRIVATE tenon_test_main ${TEST_LINKS})
   target_compile_definitions(
     test_${name} PRIVATE TENON_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TENON_BINARY_DIR="${PROJECT_BINARY_DIR}"
-                         TENON_TEST_DIR="${folder}" ${TEST_DEFINES})
+                         ${TEST_DEFINES})
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
   if(TEST_TORCH)
     tenon_use_torch(test_${name})
   endif()
   if(TEST_NEEDS)
     add_dependencies(test_${name} ${TEST_NEEDS})
-  endif()
-  if(NOT TEST_TIMEOUT)
-    set(TEST_TIMEOUT 300)
   endif()
   if(NOT host IN_LIST TEST_NEEDS AND NOT TEST_SLOW)
     list(APPEND TEST_LABELS quick)
@@ -110,7 +105,7 @@ macro(tenon_register_files name)
     if(file MATCHES "^(.*)_test$")
       set(test ${name}.${CMAKE_MATCH_1})
       add_test(NAME ${test} COMMAND test_${name} --source-file=*/${file}.cpp)
-      set_tests_properties(${test} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}"
+      set_tests_properties(${test} PROPERTIES TIMEOUT 600 LABELS "${TEST_LABELS}"
                                               FAIL_REGULAR_EXPRESSION "test cases: +0 ")
     endif()
   endforeach()
@@ -119,7 +114,7 @@ endmacro()
 # A test for each case, which doctest lists after each build of the program.
 macro(tenon_register_cases name)
   include(doctest)
-  doctest_discover_tests(test_${name} TEST_PREFIX ${name}. PROPERTIES TIMEOUT ${TEST_TIMEOUT})
+  doctest_discover_tests(test_${name} TEST_PREFIX ${name}. PROPERTIES TIMEOUT 600)
   # More than one label does not pass through doctest's function, which lists the tests in test_NAME_TESTS.
   if(TEST_LABELS)
     set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/test_${name}_labels.cmake)

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string>
 
+#include "tests/test_folder.h"
+
 namespace tenon::config {
 namespace {
 
@@ -14,7 +16,7 @@ namespace fs = std::filesystem;
 // A folder that stands for "/".
 class FakeRoot {
  public:
-  FakeRoot() : root_(fs::path(TENON_TEST_DIR) / "fake_root") { fs::remove_all(root_); }
+  FakeRoot() : root_(test_folder() / "fake_root") { fs::remove_all(root_); }
 
   FakeRoot& write(const std::string& file, const std::string& text) {
     fs::create_directories((root_ / file).parent_path());

@@ -117,7 +117,7 @@ TEST_CASE("tied weights that the file has once are loaded under both names") {
 
 TEST_CASE("weights of a checkpoint with flipped bits are refused, by file and through a link") {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(TENON_TEST_DIR) / "damaged_weights";
+  const fs::path folder = tenon::test_folder() / "damaged_weights";
   fs::remove_all(folder);
   fs::create_directories(folder);
   const at::Tensor weight = torch::rand({8, 8});
