@@ -13,6 +13,7 @@
 #   OMP_NUM_THREADS, MKL_NUM_THREADS       threads of an operator
 # A test that sets one of these variables itself keeps its own value. A combination is skipped if the processor lacks
 # the instructions. The output of each combination stays in BUILD_DIR/tests/sweep.
+# Run no other tests of BUILD_DIR at the same time: tests of the same name write to the same folder.
 #
 # Exit codes: 0, 1 when a test failed, 2 for a wrong command line.
 set -euo pipefail
