@@ -6,7 +6,7 @@
 # --install, and the first plugin, built and trained; with --with-tests also scripts/test. Prints for each step the time
 # and the CPU time, which does not depend on what else the machine does.
 #
-# Needs root, debootstrap, and 6 GB in ROOT. The root gets this machine's certificates, name servers and pip settings.
+# Needs root, debootstrap, and 6 GB in ROOT. The root gets this machine's name servers, and pip its certificates.
 # Exit codes: 2 wrong arguments, 3 no debootstrap, else that of the first step that failed.
 set -euo pipefail
 
@@ -25,10 +25,10 @@ if [ -z "${TENON_FIRST_RUN_UNSHARED:-}" ]; then
 fi
 
 debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1 || { cat "$root.log" >&2; exit 3; }
-mkdir -p "$root/etc/ssl/certs" "$root/tenon"
+mkdir -p "$root/etc/ssl" "$root/tenon"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
-cp /etc/pip.conf "$root/etc/pip.conf" 2>/dev/null || true
+# Not in the place of the root's own, which the package ca-certificates writes.
+cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certificates_of_this_machine.crt"
 git -C "$here" archive HEAD | tar -x -C "$root/tenon"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
@@ -39,7 +39,8 @@ step() {
   local name=$1 code=0 start end before after
   start=$(date +%s.%N)
   before=$(children_cpu)
-  chroot "$root" env -i HOME=/root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+  chroot "$root" env -i HOME=/root TERM=dumb PIP_CERT=/etc/ssl/certificates_of_this_machine.crt \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     bash -c "cd /tenon && $2" </dev/null >"$root.out" 2>&1 || code=$?
   end=$(date +%s.%N)
   after=$(children_cpu)
