@@ -66,7 +66,7 @@ step 'scripts/run again' 'scripts/run configs/digits.toml'
 step 'cmake --install build/release' 'cmake --install build/release --prefix /opt/tenon'
 step 'the first plugin, built' 'mkdir /plugin && cp tests/package/plugin/spiral.* /plugin && cd /plugin &&
   printf "cmake_minimum_required(VERSION 3.25)\nproject(MyPlugins LANGUAGES C CXX)\nfind_package(Tenon REQUIRED)\ntenon_add_plugin(spiral SOURCES spiral.cpp)\n" >CMakeLists.txt &&
-  cmake -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=/opt/tenon && cmake --build build'
+  cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=/opt/tenon && cmake --build build'
 step 'the first plugin, trained' 'cd /plugin && /opt/tenon/bin/host --config spiral.toml --plugin-dir build'
 if [ -n "$with_tests" ]; then
   step 'scripts/dependencies --for-tests (downloads)' 'scripts/dependencies --for-tests'
