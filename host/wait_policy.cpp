@@ -35,8 +35,8 @@ constexpr std::array kWaitSettings{"GOMP_SPINCOUNT="sv, "KMP_BLOCKTIME="sv, "KMP
 // little.
 constexpr std::array kHostSettings{"OMP_WAIT_POLICY=passive", "GOMP_SPINCOUNT=2000"};
 
-// Variables that constructors of libraries have no reason to read, the least important first: those of shells and logins, of services and
-// containers. The dynamic linker has already read LD_LIBRARY_PATH.
+// Variables that constructors of libraries have no reason to read, the least important first: those of shells and
+// logins, of services and containers. The dynamic linker has already read LD_LIBRARY_PATH.
 constexpr std::array kCoverable{"_="sv,
                                 "OLDPWD="sv,
                                 "SHLVL="sv,
