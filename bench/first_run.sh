@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Times what a new user does, in a Debian root that has nothing: bench/first_run.sh ROOT [--with-tests]
 #
-# Makes a minimal Debian bookworm in the new folder ROOT (debootstrap --variant=minbase), clones the commit that is
+# Makes a minimal Debian bookworm in the new folder ROOT (debootstrap --variant=minbase), copies the commit that is
 # checked out into it, and runs there what the README shows, in its order: scripts/run configs/digits.toml, cmake
 # --install, and the first plugin, built and trained; with --with-tests also scripts/test. Prints for each step the time
 # and the CPU time, which does not depend on what else the machine does.
@@ -44,14 +44,14 @@ step() {
     bash -c "cd /tenon && $2" </dev/null >"$root.out" 2>&1 || code=$?
   end=$(date +%s.%N)
   after=$(children_cpu)
-  printf '%-44s %8.0f s %10.0f s\n' "$name" "$(bc_subtract "$end" "$start")" "$(bc_subtract "$after" "$before")"
+  printf '%-44s %8.0f s %10.0f s\n' "$name" "$(subtract "$end" "$start")" "$(subtract "$after" "$before")"
   if [ "$code" != 0 ]; then
     tail -n 60 "$root.out"
     exit "$code"
   fi
 }
 
-bc_subtract() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%f", a - b }'; }
+subtract() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%f", a - b }'; }
 
 # Seconds of all processes that this one has waited for: user and system.
 children_cpu() { awk -v hertz="$(getconf CLK_TCK)" '{ sub(/^.*\) /, ""); print ($14 + $15) / hertz }' "/proc/$$/stat"; }
