@@ -1,8 +1,8 @@
-"""What a user would write in Python for configs/digits.toml, timed: python docs/benchmarks/digits_pytorch.py
+"""A timed PyTorch version of configs/digits.toml: python docs/benchmarks/digits_pytorch.py
 
-Needs torch alone. Prints the seconds from the start of the process to its first optimizer step and to its end, and the
-validation accuracy. Network, data, optimizer, schedule and validation after each epoch are those of the run file; data
-comes from a DataLoader without worker processes, which is its fastest setting for samples as small as these.
+Requires only torch. Prints the seconds from the start of the process to its first optimizer step and to its end, and the
+validation accuracy. Network, data, optimizer, schedule and validation after each epoch are those of the run file. The
+DataLoader has no worker processes, which is the fastest setting for such small samples.
 """
 import os
 import pathlib
@@ -17,7 +17,7 @@ EPOCHS, BATCH, LR = 10, 64, 3e-3
 
 
 def seconds_since_start():
-    """Of this process, imports included."""
+    """Seconds since the start of this process, including imports."""
     ticks = float(pathlib.Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
