@@ -1,10 +1,10 @@
-// The loop that a LibTorch user would write by hand, as lean as it gets: a network of 64-128-10, batches that are
-// slices of one tensor in memory, softmax cross entropy, and AdamW in one call of the fused kernel. Prints microseconds
-// a step. The images are like those of the dataset synthetic: a network that has learnt them has units that no longer
-// answer, whose averages in AdamW decay to denormal numbers, and with these the fused kernel takes four times as long.
+// A minimal hand-written LibTorch training loop: a 64-128-10 network, batches that are slices of one tensor in memory,
+// softmax cross entropy, and AdamW in one call of the fused kernel. Prints microseconds per step. The images are like
+// those of the dataset synthetic. A network that has learnt them has inactive units, and the AdamW averages of these
+// units decay to denormal numbers. The fused kernel takes four times as long with denormal numbers.
 //
-//   benchmark_bare_loop STEPS [flush]    "FIRST_STEP" goes to standard error after the first one; with "flush" denormal
-//                                        numbers are zero
+//   benchmark_bare_loop STEPS [flush]    prints "FIRST_STEP" to standard error after the first step; "flush" flushes
+//                                        denormal numbers to zero
 #include <torch/torch.h>
 
 #include <chrono>

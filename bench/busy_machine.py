@@ -1,21 +1,21 @@
-"""How long a run takes on a machine that does something else too, by how OpenMP threads wait.
+"""Measures how long a run takes on a busy machine with different wait policies of OpenMP threads.
 
     python bench/busy_machine.py [--busy 0,1,2,4] [--pin CORE] [--rounds 5] [--config configs/digits.toml]
                                  [--settings host,passive] [--also GOMP_SPINCOUNT=10000] [--limit 150]
                                  [-- ARGUMENTS OF host]
 
-Busy loops run next to `host`: as many as --busy says, one number after the other, on the core CORE or on any core. In
-each round `host` runs once with each setting, alternating, so that changes of the machine's speed meet all settings:
+Busy loops run next to `host`, on the core CORE or on any core. --busy lists their numbers, which are measured one after
+another. In each round `host` runs once with each setting, so that changes of the machine's speed affect all settings:
 
-  host            no variable: the host's choice
+  host            no variable: the host chooses
   passive         OMP_WAIT_POLICY=passive
   active          OMP_WAIT_POLICY=active
-  libgomp         GOMP_SPINCOUNT=300000, which is libgomp's default
+  libgomp         GOMP_SPINCOUNT=300000, the default of libgomp
 
---also adds settings, one or several variables separated by commas. --settings names those to run. Printed are the
-median, smallest and largest seconds of the whole process, and the median of each round's ratio to `passive`. A run that
-takes longer than --limit seconds is stopped and counts as that long. The first line shows the processor and the load
-before the start: time on a machine that is otherwise idle.
+--also adds settings of one or more variables, separated by commas. --settings selects the settings to run. Prints the
+median, minimum and maximum seconds of the whole process, and the median over the rounds of the ratio to `passive`. A
+run that takes longer than --limit seconds is stopped and counts as --limit seconds. The first line shows the processor
+and the load before the start: measure on a machine that is otherwise idle.
 """
 
 import argparse
@@ -36,7 +36,7 @@ SETTINGS = {
     "active": {"OMP_WAIT_POLICY": "active"},
     "libgomp": {"GOMP_SPINCOUNT": "300000"},
 }
-# Ends with its parent, however that ends.
+# The loop ends when its parent ends, even if the parent is killed.
 BUSY_LOOP = """
 import os
 parent = os.getppid()
@@ -94,7 +94,7 @@ def report(title, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--busy", default="0,1,2,4", help="numbers of busy loops")
+    parser.add_argument("--busy", default="0,1,2,4", help="numbers of busy loops, separated by commas")
     parser.add_argument("--pin", type=int, metavar="CORE", help="the core of all busy loops; default: any")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--config", default=str(ROOT / "configs/digits.toml"))

@@ -1,11 +1,11 @@
-// What a checkpoint costs beside safetensors in Python: 100 M parameters in 150 tensors, with AdamW's two states of
-// each, 1.2 GB in all.
+// Measures the cost of a checkpoint, to compare with safetensors in Python: 100 M parameters in 150 tensors and two
+// AdamW states per parameter, 1.2 GB in total.
 //
 //   build/release/bin/benchmark_checkpoint FOLDER [ROUNDS]
 //
-// Prints the seconds for writing (with digests, fsync and the renames), for verifying, and for verifying and reading
-// everything into memory in one pass, each with the files in the page cache. Built with -DTENON_BENCHMARKS=ON;
-// docs/benchmarks/checkpoints.md has the figures, and bench/checkpoint.py is the Python side.
+// Prints the seconds for writing (with digests, fsync and the renames), for verifying, and for verifying and loading in
+// one pass. The files are in the page cache. Build with -DTENON_BENCHMARKS=ON. docs/benchmarks/checkpoints.md has the
+// results. bench/checkpoint.py is the Python counterpart.
 #include <tenon/abi.h>
 
 #include <chrono>
@@ -44,11 +44,11 @@ struct Weights {
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// As a run that goes on does: into memory that is there, with the digests on the way.
+// Loads a checkpoint like a resumed run: into allocated memory, while computing the digests.
 void load(const std::filesystem::path& checkpoint, Weights& model, Weights& training) {
   verify_checkpoint(checkpoint, [&](const std::filesystem::path& file) {
     Weights& weights = file.filename() == kModelFile ? model : training;
-    size_t next = 0;  // all are of one dtype, and so lie in the order in which they were given
+    size_t next = 0;  // all tensors have one dtype, so the file keeps the order in which they were passed
     return copy_safetensors(
         file, [&](const TensorView&) { return reinterpret_cast<std::byte*>(weights.data[next++].data()); });
   });

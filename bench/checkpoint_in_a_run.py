@@ -1,11 +1,11 @@
-"""What saving 1.2 GB every 50 steps costs a run: the same run without checkpoints, with asynchronous and with
-synchronous ones.
+"""Measures what saving 1.2 GB every 50 steps costs a run: the same run without checkpoints, with asynchronous and with
+synchronous checkpoints.
 
     python bench/checkpoint_in_a_run.py FOLDER [ROUNDS]
 
-Trains an MLP of 98 M parameters with AdamW on the bundled digits for 200 steps on the CPU, and prints the seconds of the
-steps after the first ten, with the three saves that come between them. FOLDER takes the runs and is to be on the disk
-that is of interest. Expects build/release.
+Trains an MLP of 98 M parameters with AdamW on the bundled digits for 200 steps on the CPU. Prints the seconds of steps
+11 to 200, which include three saves. FOLDER holds the run folders. Choose it on the disk that you want to measure.
+Needs build/release.
 """
 
 import json

@@ -1,5 +1,6 @@
-// Decoding JPEGs of two common sizes: whole, and the windows of random resized crops to 224 x 224, at full size and
-// scaled by the decoder. The photos are made here: noise whose detail is coarse and fine, about 0.3 bytes a pixel.
+// Measures decoding of JPEGs with two common sizes: full images, and windows of random resized crops to 224 x 224, at
+// full size and scaled by the decoder. The photos are generated: noise with coarse and fine detail, about 0.3 bytes per
+// pixel.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ struct Photo {
   std::vector<cv::Rect> windows;
 };
 
-// Area of 8 to 100 %, ratio of 3/4 to 4/3.
+// Samples a window with an area of 8 to 100 % and an aspect ratio of 3/4 to 4/3.
 cv::Rect pick_window(cv::Size size, std::mt19937& random) {
   std::uniform_real_distribution<double> share(0.08, 1.0);
   std::uniform_real_distribution<double> ratio(std::log(0.75), std::log(4.0 / 3.0));

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Times what a new user does, in a Debian root that has nothing: bench/first_run.sh ROOT [--with-tests]
+# Measures the first steps of a new user in an empty Debian root: bench/first_run.sh ROOT [--with-tests]
 #
-# Makes a minimal Debian bookworm in the new folder ROOT (debootstrap --variant=minbase), copies the commit that is
-# checked out into it, and runs there what the README shows, in its order: scripts/run configs/digits.toml, cmake
-# --install, and the first plugin, built and trained; with --with-tests also scripts/test. Prints for each step the time
-# and the CPU time, which does not depend on what else the machine does.
+# Creates a minimal Debian bookworm in the new folder ROOT (debootstrap --variant=minbase) and copies the checked-out
+# commit into it. Runs there the commands of the README in order: scripts/run configs/digits.toml, cmake --install, and
+# the build and training of the first plugin. --with-tests also runs scripts/test. Prints for each step the elapsed time
+# and the CPU time. The CPU time does not depend on other work of the machine.
 #
-# Needs root, debootstrap, and 6 GB in ROOT. The root gets this machine's name servers, and pip its certificates.
-# Exit codes: 2 wrong arguments, 3 no debootstrap, else that of the first step that failed.
+# Needs root, debootstrap, and 6 GB in ROOT. ROOT gets the name servers of this machine, and pip gets its certificates.
+# Exit codes: 2 wrong arguments, 3 no debootstrap, or that of the first failed step.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -19,7 +19,7 @@ if [ -z "$root" ] || [ -e "$root" ] || { [ -n "$with_tests" ] && [ "$with_tests"
 fi
 command -v debootstrap >/dev/null || { printf 'debootstrap is missing: apt-get install debootstrap\n' >&2; exit 3; }
 
-# The mounts below are gone when this process ends.
+# In a separate mount namespace, the mounts below end with this process.
 if [ -z "${TENON_FIRST_RUN_UNSHARED:-}" ]; then
   TENON_FIRST_RUN_UNSHARED=1 exec unshare --mount --propagation private bash "$0" "$@"
 fi
@@ -27,14 +27,14 @@ fi
 debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1 || { cat "$root.log" >&2; exit 3; }
 mkdir -p "$root/etc/ssl" "$root/tenon"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-# Not in the place of the root's own, which the package ca-certificates writes.
+# Uses another file name: the package ca-certificates writes ca-certificates.crt in the root.
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certificates_of_this_machine.crt"
 git -C "$here" archive HEAD | tar -x -C "$root/tenon"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount --rbind /sys "$root/sys"
 
-# step NAME COMMAND: within the root, as a login would run it.
+# step NAME COMMAND: runs the command in the root with the environment of a login.
 step() {
   local name=$1 code=0 start end before after
   start=$(date +%s.%N)
@@ -53,7 +53,7 @@ step() {
 
 subtract() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%f", a - b }'; }
 
-# Seconds of all processes that this one has waited for: user and system.
+# Prints the CPU seconds (user and system) of all ended child processes.
 children_cpu() { awk -v hertz="$(getconf CLK_TCK)" '{ sub(/^.*\) /, ""); print ($14 + $15) / hertz }' "/proc/$$/stat"; }
 
 printf '%s, %s cores, commit %s\n\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" \
@@ -64,10 +64,10 @@ step 'scripts/run configs/digits.toml' 'scripts/run configs/digits.toml'
 grep -E 'accuracy' "$root.out" | tail -n 1 || true
 step 'scripts/run again' 'scripts/run configs/digits.toml'
 step 'cmake --install build/release' 'cmake --install build/release --prefix /opt/tenon'
-step 'the first plugin, built' 'mkdir /plugin && cp tests/package/plugin/spiral.* /plugin && cd /plugin &&
+step 'build of the first plugin' 'mkdir /plugin && cp tests/package/plugin/spiral.* /plugin && cd /plugin &&
   printf "cmake_minimum_required(VERSION 3.25)\nproject(MyPlugins LANGUAGES C CXX)\nfind_package(Tenon REQUIRED)\ntenon_add_plugin(spiral SOURCES spiral.cpp)\n" >CMakeLists.txt &&
   cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=/opt/tenon && cmake --build build'
-step 'the first plugin, trained' 'cd /plugin && /opt/tenon/bin/host --config spiral.toml --plugin-dir build'
+step 'training of the first plugin' 'cd /plugin && /opt/tenon/bin/host --config spiral.toml --plugin-dir build'
 if [ -n "$with_tests" ]; then
   step 'scripts/dependencies --for-tests (downloads)' 'scripts/dependencies --for-tests'
   step 'scripts/test' 'scripts/test'

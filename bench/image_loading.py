@@ -1,20 +1,21 @@
-"""JPEG files -> random-resized-crop 224 -> horizontal flip -> normalise -> batches of 64 floats, here and elsewhere.
+"""Compares image loading of Tenon with other libraries: JPEG files -> random-resized-crop 224 -> horizontal flip ->
+normalise -> float batches of 64 images.
 
     python bench/image_loading.py --data DIR [--cores 1 2] [--rounds 5] [--seconds 6] [--extra NAME=COMMAND]...
 
-DIR holds folders of JPEG files. Everything is timed in turn, round after round, on the same cores, from the page cache;
-printed are medians of images/s at the consumer, and the ratios of each round's figures to Tenon's, as medians too.
+DIR contains folders of JPEG files. Each round measures all peers one after another, on the same cores, with the files
+in the page cache. Prints the medians of images/s at the consumer, and the medians of the ratios of Tenon to each peer.
 
-tenon, tenon_plain       host data over image_folder, with antialiasing as Pillow does it, and without
-tenon_full               as tenon, but every JPEG decoded in full size
-pil, torchvision         torchvision's v2 transforms with antialiasing, over Pillow and over torchvision.io.decode_jpeg, in a
-                         torch DataLoader
+tenon, tenon_plain       `host data` with image_folder, with antialiasing as in Pillow, and without
+tenon_full               like tenon, but every JPEG is decoded at full size
+pil, torchvision         torchvision's v2 transforms with antialiasing, after Pillow and after
+                         torchvision.io.decode_jpeg, in a torch DataLoader
 cv2                      cv2.imdecode, cv2.resize (bilinear, no antialiasing), numpy, in a torch DataLoader
 dali, dali_plain         NVIDIA DALI on the CPU, with antialiasing and without
 NAME=COMMAND             any program that prints a JSON line with "value"; {set} and {cores} are replaced
 
-What is not installed is left out. Needs the Python packages torch, torchvision and numpy, and for those peers
-opencv-python-headless and nvidia-dali-cuda130.
+A peer that is not installed has the value nan. Needs the Python packages torch, torchvision and numpy; the peers cv2
+and dali need opencv-python-headless and nvidia-dali-cuda130.
 """
 
 import argparse
@@ -60,7 +61,7 @@ def list_files(folder):
 
 
 def time_tenon(peer, folder, arguments):
-    """One class: a link to the folder of files."""
+    """Uses one class, which is a link to the folder of files."""
     with tempfile.TemporaryDirectory() as place:
         (pathlib.Path(place) / "images").mkdir()
         (pathlib.Path(place) / "images/all").symlink_to(pathlib.Path(folder).resolve())
@@ -75,7 +76,7 @@ def time_tenon(peer, folder, arguments):
 
 
 def crop_box(width, height, random):
-    """The place of torchvision's RandomResizedCrop(224)."""
+    """Samples the crop like torchvision's RandomResizedCrop(224)."""
     import math
     for _ in range(10):
         area = width * height * random.uniform(0.08, 1)
@@ -165,7 +166,7 @@ def time_peer(peer, folder, arguments):
     images = next(batches)[0]
     assert tuple(images.shape) == (BATCH, 3, 224, 224) and abs(float(images.mean())) < 1.5
     begin = time.perf_counter()
-    while time.perf_counter() - begin < 2:  # full queues are not to count
+    while time.perf_counter() - begin < 2:  # drains the prefetched batches
         next(batches)
     begin, count = time.perf_counter(), 0
     while time.perf_counter() - begin < arguments.seconds:

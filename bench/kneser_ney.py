@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""How well an n-gram model of characters predicts a text: what a network has to beat. The standard library alone.
+"""Measures how well a character n-gram model predicts a text, as a baseline for networks. Needs only the standard
+library.
 
     python3 bench/kneser_ney.py TEXT [--order 3] [--validation 0.1]
 
-Interpolated Kneser-Ney (S. Chen and J. Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling",
-1999, section 3): counts of the highest order, numbers of contexts below it, and at the bottom all characters of the
-text alike. The discount of each order is chosen on the last tenth of the training part, from counts of the rest of it;
-then all of that part is counted. The parts are those of the dataset text_windows with tokens = "characters": validation
-is the end of the text, and its every character but the first is predicted. Prints nats a character, and their
-exponential, the perplexity.
+The model is interpolated Kneser-Ney (S. Chen and J. Goodman, "An Empirical Study of Smoothing Techniques for Language
+Modeling", 1999, section 3). It uses counts for the highest order, numbers of contexts for lower orders, and a uniform
+distribution over all characters for order 0. The discount of each order is chosen on the last tenth of the training
+part, with counts of the other nine tenths. The final counts use the whole training part. The split is that of the
+dataset text_windows with tokens = "characters": validation is the end of the text. The model predicts each of its
+characters except the first. Prints nats per character, and their exponential, the perplexity.
 """
 import argparse
 import math
@@ -47,7 +48,7 @@ class KneserNey:
         return probability
 
     def nats(self, text):
-        """The mean over all characters but the first."""
+        """Returns the mean over all characters except the first."""
         order = self.order
         total = sum(-math.log(self.probability(text[max(0, i - order + 1):i], text[i])) for i in range(1, len(text)))
         return total / (len(text) - 1)
@@ -64,7 +65,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text", type=pathlib.Path)
     parser.add_argument("--order", type=int, default=3)
-    parser.add_argument("--validation", type=float, default=0.1, help="share of the text at its end")
+    parser.add_argument("--validation", type=float, default=0.1, help="fraction of the text, at its end")
     arguments = parser.parse_args()
     text = arguments.text.read_bytes().decode("utf-8")
     end = math.floor(len(text) * (1 - arguments.validation) + 0.5)
@@ -76,7 +77,7 @@ def main():
     model = KneserNey(train, arguments.order, characters)
     model.discounts = chosen.discounts
     nats = model.nats(validation)
-    print(f"{len(train)} characters to count, {len(validation)} to predict, {characters} different ones")
+    print(f"{len(train)} training characters, {len(validation)} to predict, {characters} distinct")
     print(f"order {arguments.order}, discounts {model.discounts[1:]}: {nats:.4f} nats, perplexity {math.exp(nats):.3f}")
 
 

@@ -1,10 +1,12 @@
-"""Samples that need no decoding, from a file in the page cache into batches, beside a bare memcpy of the same bytes.
+"""Compares loading of samples without decoding, from a file in the page cache into batches, with a memcpy of the same
+bytes.
 
     python bench/memory_loading.py [--rounds 7] [--seconds 3] [--samples 2000]
 
-Timed in turn on one core: `host data` over the dataset arrays (images of 224 x 224 x 3 bytes, shuffled, batches of 64), and
-memcpy from the mapped file into three batches in turn: of the same samples, shuffled (ctypes.memmove, one call each), and
-of whole batches in the file's order (numpy.copyto). Printed are medians of GB/s, and of the ratios of each round. Needs numpy.
+Each round measures on one core, one after another: `host data` with the dataset arrays (images of 224 x 224 x 3 bytes,
+shuffled, batches of 64), and two memcpy loops from the mapped file into three alternating batches. One loop copies the
+same shuffled samples (ctypes.memmove, one call per sample), the other copies whole batches in file order
+(numpy.copyto). Prints the medians of GB/s, and the medians over the rounds of the ratios. Needs numpy.
 """
 
 import argparse

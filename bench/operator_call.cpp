@@ -1,5 +1,5 @@
-// What a portable plugin pays to call an operator through the host's table, beside the direct call in C++. Tensors of a
-// few elements, so that the time is the call's own.
+// Compares an operator call of a portable plugin through the host's table with a direct call in C++. The tensors have
+// few elements, so that call overhead dominates the time.
 #include <benchmark/benchmark.h>
 #include <torch/torch.h>
 
@@ -38,7 +38,7 @@ tenon_tensor* through_layer_norm(tenon_calls* calls, const Inputs& in) {
   return tenon_layer_norm(calls, to_handle(in.x), shape, 1, to_handle(in.bias), to_handle(in.bias), 1e-5);
 }
 
-constexpr int kCallsInFrame = 20;  // about a small model's
+constexpr int kCallsInFrame = 20;  // about as many as in a small model
 
 template <at::Tensor (*Call)(const Inputs&)>
 void direct(benchmark::State& state) {
@@ -64,7 +64,7 @@ void through_table(benchmark::State& state) {
     Frame frame({}, none);
     tenon_calls calls = tenon_begin(&ops, frame.get());
     for (int i = 0; i < kCallsInFrame; ++i) benchmark::DoNotOptimize(Call(&calls, inputs));
-    if (calls.status != TENON_OK) state.SkipWithError("the host refused the call");
+    if (calls.status != TENON_OK) state.SkipWithError("the host rejected the call");
   }
   state.SetItemsProcessed(state.iterations() * kCallsInFrame);
 }

@@ -1,9 +1,10 @@
-// Whether gradients travel while backward is still at work: two processes, an MLP of 11 M parameters, and a timeline.
+// Measures the overlap of gradient all-reduce and backward: two processes, an MLP of 11 M parameters, and a timeline.
 //
 //   build/release/bin/benchmark_overlap TIMELINE.json
 //
-// Writes the operators and collectives of rank 0's last step in the format of chrome://tracing and ui.perfetto.dev, and
-// prints how much of the all-reduce's time lies within backward's operators. Built with -DTENON_BENCHMARKS=ON.
+// Writes the operators and collectives of the last step of rank 0 in the format of chrome://tracing and
+// ui.perfetto.dev. Prints the fraction of the all-reduce time that overlaps with the operators of backward. Build with
+// -DTENON_BENCHMARKS=ON.
 #include <ATen/record_function.h>
 #include <sys/wait.h>
 #include <torch/torch.h>
@@ -77,7 +78,7 @@ void run_rank(const World& world, const char* timeline) {
       if (step == 9) at::addGlobalCallback(at::RecordFunctionCallback(begin, end).needsIds(true));
       const double begin_us = now_us();
       total.backward();
-      if (step == 9) intervals.push_back({"backward, as the training thread sees it", 0, begin_us, now_us()});
+      if (step == 9) intervals.push_back({"backward (training thread)", 0, begin_us, now_us()});
       reducer.finish_backward(nullptr);
     }
   }
@@ -101,10 +102,10 @@ void run_rank(const World& world, const char* timeline) {
     if (!is_collective(interval)) continue;
     all += interval.end_us - interval.begin_us;
     within += std::max(0.0, std::min(interval.end_us, last_operator_us) - interval.begin_us);
-    std::printf("all-reduce from %8.0f to %8.0f us; backward's last operator ends at %8.0f us\n", interval.begin_us,
+    std::printf("all-reduce from %8.0f to %8.0f us; the last backward operator ends at %8.0f us\n", interval.begin_us,
                 interval.end_us, last_operator_us);
   }
-  std::printf("%.0f %% of the all-reduce's time lies within backward\n", all > 0 ? within / all * 100 : 0);
+  std::printf("%.0f %% of the all-reduce time overlaps with backward\n", all > 0 ? within / all * 100 : 0);
   std::ofstream(timeline) << nlohmann::json{{"traceEvents", events}};
 }
 

@@ -1,7 +1,7 @@
-"""The datasets of the run files in configs/ for PyTorch: the same samples in the same parts, in the same order.
+"""PyTorch versions of the datasets of the run files in configs/: the same samples, splits and order.
 
-Each is a torch.utils.data.Dataset over dictionaries, made from the parameters of `[data.train]` or `[data.validation]`
-with paths resolved; images and texts are read once, when it is made. `DATASETS` has them under their ids.
+Each is a torch.utils.data.Dataset of dictionaries. Its constructor takes the parameters of `[data.train]` or
+`[data.validation]` with resolved paths, and reads all images and texts. `DATASETS` maps component ids to them.
 """
 import ast
 import csv
@@ -24,7 +24,7 @@ PAD, BOS, EOS = 0, 2, 3
 
 
 def hash_text(text):
-    """FNV-1a, 64 bits."""
+    """Returns the 64-bit FNV-1a hash."""
     number = 0xCBF29CE484222325
     for byte in text.encode():
         number = (number ^ byte) * 0x100000001B3 % 2**64
@@ -32,7 +32,7 @@ def hash_text(text):
 
 
 def draw_uniform(seed):
-    """The first number in [0, 1) of tenon::Random(seed): Philox-4x32-10 of Salmon et al., SC 2011."""
+    """Returns the first number in [0, 1) of tenon::Random(seed): Philox-4x32-10 of Salmon et al., SC 2011."""
     key, counter = [seed % 2**32, seed >> 32], [0, 0, 0, 0]
     for _ in range(10):
         high0, low0 = divmod(0xD2511F53 * counter[0], 2**32)
@@ -43,7 +43,7 @@ def draw_uniform(seed):
 
 
 def is_in_split(name, params):
-    """Whether the sample of that name is in the part that `split` says."""
+    """Returns whether the sample with this name is in the split of `params`."""
     split = params.get("split", "all")
     is_validation = draw_uniform(hash_text(name)) < params.get("validation_fraction", 0.1)
     return split == "all" or is_validation == (split == "validation")
@@ -60,7 +60,7 @@ TRANSFORMS = {"center_crop": v2.CenterCrop, "horizontal_flip": v2.RandomHorizont
 
 
 def make_transforms(texts):
-    """Of calls such as "random_resized_crop(64, scale=(0.5, 1))"."""
+    """Parses calls such as "random_resized_crop(64, scale=(0.5, 1))"."""
     steps = []
     for text in texts:
         call = ast.parse(text, mode="eval").body
@@ -85,9 +85,9 @@ def read_rows(path, separator):
 
 
 class Samples(Dataset):
-    """Samples in a list, from which `__getitem__` makes what a batch has."""
+    """Base class for a list of samples. Subclasses override `__getitem__` to transform a sample."""
 
-    target = "label"  # the field that losses and metrics take where the run file names none
+    target = "label"  # the default target field of losses and metrics
     collate = staticmethod(default_collate)
 
     def __init__(self, samples):
@@ -123,10 +123,10 @@ class ImageFolder(Samples):
 
 
 class ImageTable(Samples):
-    """image_csv and pairs: columns of images, a column of classes, and columns of numbers."""
+    """The datasets image_csv and pairs: image columns, a class column, and number columns."""
 
     def __init__(self, params, fields):
-        """fields: of the images, and the columns with their paths."""
+        """fields: maps each image field to the column with its paths."""
         path = pathlib.Path(params["path"])
         self.fields, self.transforms = list(fields), make_transforms(params["transforms"])
         first_column = next(iter(fields.values()))
@@ -149,7 +149,7 @@ def is_number(cell):
 
 
 def encode_column(cells, training):
-    """[rows, features]: numbers standardized by those for training, or a feature for each category."""
+    """Returns [rows, features]: numbers standardized with the training values, or one-hot categories."""
     if all(is_number(cell) for cell in training):
         values = torch.tensor([float(cell) for cell in training], dtype=torch.float64)
         numbers = torch.tensor([float(cell) for cell in cells], dtype=torch.float64)
@@ -158,7 +158,7 @@ def encode_column(cells, training):
 
 
 class Table(Samples):
-    """Complete rows, whose columns of categories hold no numbers but where `categorical` names them."""
+    """A table without missing values. Columns of categories contain no numbers, unless `categorical` names them."""
 
     def __init__(self, params):
         rows = read_rows(params["path"], ",")
@@ -170,7 +170,7 @@ class Table(Samples):
                     if is_in_split("".join(cell + "," for cell in row.values()), {**params, "split": split})]
 
         part, training = select(params.get("split", "all")), select("train")
-        mark = {name: "=" for name in params.get("categorical", [])}  # no longer numbers
+        mark = {name: "=" for name in params.get("categorical", [])}  # the prefix makes cells non-numeric
         features = torch.cat([
             encode_column(*([mark.get(name, "") + row[name] for row in some] for some in (part, training)))
             for name in rows[0] if name != params["target"] and name not in params.get("ignore", [])], dim=1)

@@ -1,7 +1,7 @@
-"""The networks of the run files in configs/ in PyTorch, with the plugins' initialisation, for runs_pytorch.py.
+"""PyTorch versions of the networks of the run files in configs/, with the initialisation of the plugins.
 
-`NETWORKS` has them under their ids. Each takes the parameters of `[model]`, and what a batch has under the names of its
-forward function's arguments; it gives its outputs by name.
+`NETWORKS` maps component ids to them, for runs_pytorch.py. The constructor takes the parameters of `[model]`. The
+arguments of `forward` have the names of batch fields, and it returns a dictionary of outputs.
 """
 import math
 import pathlib
@@ -64,7 +64,7 @@ class Gpt(gpt_network.Gpt):
 
 
 class TokenEmbedding(nn.Module):
-    """One matrix for both embeddings and the output, times the root of the width where it embeds."""
+    """One shared matrix for both embeddings and the output. Embeddings are scaled by the square root of the width."""
 
     def __init__(self, vocabulary_size, width):
         super().__init__()
@@ -79,7 +79,7 @@ class TokenEmbedding(nn.Module):
 
 
 class Seq2SeqTransformer(nn.Module):
-    """torch.nn.Transformer, normalised first, behind sinusoidal positions."""
+    """torch.nn.Transformer with pre-norm and sinusoidal positions."""
 
     def __init__(self, vocabulary_size, width, heads, encoder_layers, decoder_layers, feed_forward, dropout,
                  generate=0, longest=256):
@@ -94,7 +94,7 @@ class Seq2SeqTransformer(nn.Module):
 
     @staticmethod
     def initialise(module):
-        """Glorot and Bengio (2010), query, key and value each by itself; biases 0."""
+        """Initialises weights as in Glorot and Bengio (2010), separately for query, key and value, and biases to 0."""
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             nn.init.zeros_(module.bias)
@@ -114,7 +114,7 @@ class Seq2SeqTransformer(nn.Module):
 
 
 class Seq2SeqGru(nn.Module):
-    """torch.nn.GRU in both directions, and one that looks back at it as Luong et al. do, arXiv:1508.04025."""
+    """A bidirectional torch.nn.GRU encoder and a GRU decoder with the attention of Luong et al., arXiv:1508.04025."""
 
     def __init__(self, vocabulary_size, width, dropout, encoder_layers=1, decoder_layers=1, generate=0):
         if encoder_layers != 1 or decoder_layers != 1:

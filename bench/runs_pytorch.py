@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""A run file of configs/ trained by PyTorch: the same network, data, losses, optimizer, schedule, batches and epochs.
+"""Trains a run file of configs/ with PyTorch: the same network, data, losses, optimizer, schedule, batches and epochs.
 
     python bench/runs_pytorch.py CONFIG [--seed 0] [--threads 0] [--steps 0]
 
-Needs Python 3.11, torch 2.11, torchvision and, for pairs of texts, sentencepiece 0.2; and the data that CONFIG names,
-which scripts/example-data makes. Whatever is set is read from the run file; what is drawn (weights, the order of
-samples, augmentation, dropout) is drawn by PyTorch, so that a run differs from that of `host` as another seed does.
-Prints the figures of each validation, then the seconds from the first step to the end and how long the process took of
-the processors in all. Of each component there is no more than the run files ask for; r2, and ROUGE-L of what a network
-writes, are left out.
+Needs Python 3.11, torch 2.11, torchvision and, for text pairs, sentencepiece 0.2. Also needs the data that CONFIG
+names, which scripts/example-data creates. All settings are read from the run file. Weights, the order of samples,
+augmentation and dropout are sampled by PyTorch, so a run differs from that of `host` like a run with another seed.
+Prints the metrics of each validation, then the seconds from the first step to the end and the CPU seconds of the
+process. Components support only the parameters that the run files use. The metrics r2 and rouge_l are left out.
 """
 import argparse
 import inspect
@@ -27,7 +26,7 @@ from pytorch_data import DATASETS, IGNORED
 from pytorch_networks import NETWORKS
 
 
-# A loss gives its mean, and over how many it is.
+# A loss returns its mean and the number of elements in the mean.
 
 def cross_entropy(logits, target, **options):
     return functional.cross_entropy(logits, target, **options), (target != options.get("ignore_index", IGNORED)).sum()
@@ -45,7 +44,7 @@ def mse(prediction, target):
     return functional.mse_loss(prediction, target), target.numel()
 
 
-# A metric gives what is added up over the batches, above and below the line, by the figure's name.
+# A metric returns a numerator and a denominator per metric name. Both are summed over the batches.
 
 def accuracy(logits, target):
     return {"accuracy": ((logits.argmax(1) == target).sum(), target.numel())}
@@ -86,14 +85,14 @@ LOSSES = {"bce_with_logits": bce_with_logits, "cross_entropy": cross_entropy, "m
           "sequence_cross_entropy": sequence_cross_entropy}
 METRICS = {"accuracy": accuracy, "binary_accuracy": binary_accuracy, "iou": iou, "mae": mae, "perplexity": perplexity, "rmse": rmse,
            "token_accuracy": token_accuracy}
-FINISH = {"perplexity": math.exp, "rmse": math.sqrt}  # what is done to the mean over all batches
+FINISH = {"perplexity": math.exp, "rmse": math.sqrt}  # applied to the mean over all batches
 LEFT_OUT = {"r2", "rouge_l"}
 
 
 class LengthBuckets:
-    """Batches of samples of about the same length, as the sampler length_bucketed has them."""
+    """Batches of samples with similar lengths, like the sampler length_bucketed."""
 
-    PIECE = 100  # batches whose samples are sorted together
+    PIECE = 100  # number of batches with samples that are sorted together
 
     def __init__(self, lengths, batch_size):
         self.lengths, self.batch_size = lengths, batch_size
@@ -111,7 +110,7 @@ class LengthBuckets:
 
 
 class Means:
-    """By name, what was added up above the line over what was below it; of several such fractions their mean."""
+    """Divides the summed numerators by the summed denominators, by name. Averages several such fractions."""
 
     def __init__(self):
         self.sums = {}
@@ -125,7 +124,7 @@ class Means:
 
 
 def read_run(path):
-    """The run file, with the paths of its data resolved."""
+    """Returns the run file with resolved paths of its data."""
     run = tomllib.loads(path.read_text())
     for part in ("train", "validation"):
         params = run["data"][part]["params"]
@@ -134,7 +133,7 @@ def read_run(path):
 
 
 class EarlyStopping:
-    """The callback early_stopping of a run file; without one it never stops."""
+    """The callback early_stopping of a run file. Without this callback the run never stops early."""
 
     def __init__(self, run):
         params = next((one["params"] for one in run.get("callback", []) if one["use"] == "early_stopping"), {})
@@ -165,7 +164,7 @@ def make_loader(data, part):
 
 
 def make_optimizer(network, options):
-    """AdamW, its decay for parameters of two dimensions or more."""
+    """Returns AdamW with weight decay only for parameters with two or more dimensions."""
     decayed = [parameter for parameter in network.parameters() if parameter.dim() >= 2]
     others = [parameter for parameter in network.parameters() if parameter.dim() < 2]
     return torch.optim.AdamW(
@@ -192,7 +191,7 @@ class Run:
         self.schedule = make_schedule(self.optimizer, run, self.steps)
 
     def apply(self, functions, component, outputs, batch):
-        """The loss or metric `component` of the run file."""
+        """Computes the loss or metric `component` of the run file."""
         sources = component.get("inputs", {})
         target = sources.get("target", "data." + self.train_data.dataset.target)
         prediction = next((source for port, source in sources.items() if port != "target"), "model.logits")
@@ -201,15 +200,15 @@ class Run:
         return functions[component["use"]](*arguments, **component.get("params", {}))
 
     def forward(self, batch):
-        """With the fields that have the inputs' names; an input whose name none has takes the first one."""
+        """Connects each input to the field with its name, or to the first field if there is none."""
         return self.network(**{name: batch.get(name, next(iter(batch.values()))) for name in self.inputs})
 
     def losses(self, outputs, batch):
-        """Of each loss of the run file its weight in the sum, its mean and over how many."""
+        """Returns for each loss of the run file its weight in the sum, its mean and the number of elements."""
         return [(loss.get("weight", 1), *self.apply(LOSSES, loss, outputs, batch)) for loss in self.run["loss"]]
 
     def step(self, batches):
-        """A step with the gradient of the mean over the samples of all batches; gives that mean."""
+        """Runs a step with the gradient of the mean over the samples of all batches. Returns that mean."""
         sizes = [len(next(iter(batch.values()))) for batch in batches]
         total = 0.0
         for batch, size in zip(batches, sizes):
@@ -224,7 +223,7 @@ class Run:
         return total
 
     def train_epoch(self, steps):
-        """The mean loss of so many steps, at most an epoch."""
+        """Runs `steps` steps, at most one epoch. Returns their mean loss."""
         losses, batches = [], []
         for number, batch in enumerate(self.train_data, 1):
             batches.append(batch)
@@ -240,7 +239,7 @@ class Run:
 
     @torch.no_grad()
     def validate(self):
-        """The figures by name, the sum of the losses first."""
+        """Returns the metrics by name, with the sum of the losses first."""
         self.network.eval()
         metrics = [metric for metric in self.run.get("metric", []) if metric["use"] not in LEFT_OUT]
         losses, figures = Means(), Means()
@@ -257,7 +256,7 @@ class Run:
                 **{name: FINISH.get(name, float)(mean) for name, mean in figures.means().items()}}
 
     def train(self):
-        """All epochs, or as many as early stopping lets be; prints the figures of each."""
+        """Trains all epochs, or until early stopping. Prints the metrics of each epoch."""
         stopping = EarlyStopping(self.run)
         begin = time.monotonic()
         for epoch in range(1, math.ceil(self.steps / self.steps_of_epoch) + 1):
@@ -268,15 +267,15 @@ class Run:
             if stopping.is_over(epoch, figures):
                 break
         stopping.print_best()
-        print(f"{time.monotonic() - begin:.1f} s, {time.process_time():.1f} s of processors in all")
+        print(f"{time.monotonic() - begin:.1f} s, {time.process_time():.1f} s of CPU time")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=0, help="0: as many as torch chooses")
-    parser.add_argument("--steps", type=int, default=0, help="in place of the run file's epochs, as --set train.steps=N")
+    parser.add_argument("--threads", type=int, default=0, help="number of threads; 0: PyTorch's default")
+    parser.add_argument("--steps", type=int, default=0, help="overrides the epochs, like --set train.steps=N")
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)

@@ -1,12 +1,13 @@
-"""What training on several processes costs on one machine, beside PyTorch's DistributedDataParallel.
+"""Compares training on several processes of one machine with PyTorch's DistributedDataParallel.
 
     python bench/several_processes.py --python PYTHON [--rounds 5] [--steps 40] [--processes 2]
 
-Timed in turn, in milliseconds a step, each process with one thread and batches of 16 of its own, over gloo on loopback:
-`host` on one process, `host --processes 2`, and the same networks in PyTorch with DistributedDataParallel and the fused
-AdamW, on one process and on two. Networks: an MLP of 11.0 M parameters, whose gradients are most of the work, and ResNet-18
-on images of 32 x 32. Input is synthetic and in memory. PYTHON: an interpreter with torch and torchvision. Printed are medians
-over the rounds, and the median of each round's ratio of host to PyTorch.
+Each round measures, one after another, in milliseconds per step: `host` on one process, `host --processes 2`, and the
+same networks in PyTorch with DistributedDataParallel and the fused AdamW, on one process and on two. Each process has
+one thread and a batch size of 16, and communicates over gloo on loopback. The networks are an MLP of 11.0 M parameters,
+with gradients that dominate the work, and ResNet-18 on images of 32 x 32. Input is synthetic and in memory. PYTHON is
+an interpreter with torch and torchvision. Prints the medians over the rounds, and the median over the rounds of the
+ratio of host to PyTorch.
 """
 
 import argparse
@@ -103,7 +104,7 @@ def time_host(host, network, processes, steps):
 
 
 def time_pytorch(python, script, network, processes, steps):
-    # A port of its own, for one that has just been left may be held for a while.
+    # Each run uses a new port, because the system may hold a recently closed port for a while.
     port = str(20000 + os.getpid() % 5000 + len(os.listdir(script.parent)) * 17)
     (script.parent / f"port{port}").touch()
     command = [python, script, network, str(processes), str(steps), str(WARMUP), port]

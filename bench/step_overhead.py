@@ -1,14 +1,17 @@
-"""What the pipeline costs beside a loop written by hand: a small network, where every microsecond shows.
+"""Compares the pipeline's time per step with a hand-written loop, on a small network where overhead dominates.
 
     python bench/step_overhead.py [--rounds 5] [--steps 20000] [--python PYTHON] [--flush-denormal]
 
-Timed in turn on one core (the process is tied to it), in microseconds a step: `host` with a run file (shuffled batches of
-32 from the dataset synthetic, read by the training thread; log lines, progress, checks for NaN and all), and the loop of
-bench/bare_loop.cpp (slices of a tensor, the fused AdamW, nothing else). Both train a network of 64-128-10 with softmax cross
-entropy, with decay of all parameters. Then, in milliseconds, process start to the end of the first step. --python names an interpreter with torch, and adds
-PyTorch's loop with its DataLoader. --flush-denormal turns denormal numbers into zeros in all of them, which otherwise make
-a step of a network that has learnt its data take longer by luck. Printed are medians, the median of each round's ratio
-to the bare loop, and the ratio of the best rounds.
+Each round measures, one after another, in microseconds per step on one pinned core: `host` with a run file, and the
+loop of bench/bare_loop.cpp. `host` trains with shuffled batches of 32 from the dataset synthetic, read by the training
+thread, and with its defaults: log lines, progress, NaN checks. The bare loop uses slices of a tensor and the fused
+AdamW, nothing else. Both train a 64-128-10 network with softmax cross entropy and weight decay of all parameters. Then
+measures the milliseconds from process start to the end of the first step.
+
+--python names an interpreter with torch and adds a PyTorch loop with a DataLoader. --flush-denormal flushes denormal
+numbers to zero in all of them. Otherwise the time per step of a network that has learnt its data varies with the number
+of denormals. Prints the medians, the median over the rounds of the ratio to the bare loop, and the ratio of the fastest
+rounds.
 """
 
 import argparse
@@ -103,7 +106,7 @@ def first_step_of_command(command):
 
 
 def first_step_of_host(host):
-    """Until the first step's line is in the history, which is looked for all the while on another core."""
+    """Measures until the history contains the line of the first step. Polls for it on another core."""
     with tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
         process = run_host(host, folder, 1)
@@ -127,7 +130,7 @@ def report(title, unit, rounds):
         values = [row[name] for row in rounds]
         ratio = statistics.median(row[name] / row["bare loop"] for row in rounds)
         best = min(values) / min(row["bare loop"] for row in rounds)
-        print(f"  {name:<12} {statistics.median(values):9.1f} {unit}   {ratio:5.3f} of the bare loop; the best ones {best:5.3f}")
+        print(f"  {name:<12} {statistics.median(values):9.1f} {unit}   {ratio:5.3f} of bare loop; fastest {best:5.3f}")
 
 
 def main():
@@ -161,7 +164,7 @@ def main():
             row = {name: first_step_of_command(command) for name, command in commands.items()}
             row["host"] = first_step_of_host(host)
             first.append(row)
-    report("a step", "us", steps)
+    report("time per step", "us", steps)
     report("process start to the end of the first step", "ms", first)
 
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""How near generated synopses are to those that people wrote, beside the first words of the descriptions.
+"""Measures the ROUGE-L of generated synopses, compared with a baseline: the first words of the descriptions.
 
     python3 bench/summaries.py DATA [--config RUN.toml --predictions FILE] [--examples 10]
 
-DATA: the folder that `scripts/example-data descriptions` wrote. FILE: what `host predict --config RUN.toml --data
-validation --outputs generated --output FILE.safetensors` wrote; needs Python's package sentencepiece (0.2.0), which
-trains the very tokenizer that the run had. ROUGE-L (C.-Y. Lin, "ROUGE: A Package for Automatic Evaluation of
-Summaries", 2004): F1 of the longest common subsequence of words, small letters and digits as the package rouge-score
-takes them without stemming, mean over the pairs of validation.tsv. The baseline is the first k words of a description,
-k the best on every tenth row of train.tsv.
+DATA is the folder that `scripts/example-data descriptions` wrote. FILE is the output of `host predict --config RUN.toml
+--data validation --outputs generated --output FILE.safetensors`. It needs the Python package sentencepiece (0.2.0),
+which trains the same tokenizer as the run. ROUGE-L (C.-Y. Lin, "ROUGE: A Package for Automatic Evaluation of
+Summaries", 2004) is the F1 of the longest common subsequence of words, averaged over the pairs of validation.tsv. Words
+are runs of lower-case letters and digits, as in the package rouge-score without stemming. The baseline is the first k
+words of a description, with the k that is best on every tenth row of train.tsv.
 """
 import argparse
 import array
@@ -30,7 +30,7 @@ def split_words(text):
 
 
 def rouge_l(predicted, target):
-    """F1, of lists of words."""
+    """Returns the F1 score of two lists of words."""
     lengths = [0] * (len(target) + 1)
     for word in predicted:
         diagonal = 0
@@ -51,7 +51,7 @@ def first_words(text, count):
 
 
 def read_tensor(path, name):
-    """The rows of an int64 tensor [rows, columns] of a safetensors file."""
+    """Returns the rows of an int64 tensor [rows, columns] of a safetensors file."""
     content = path.read_bytes()
     (size,) = struct.unpack("<Q", content[:8])
     entry = json.loads(content[8:8 + size])[name]
@@ -62,7 +62,7 @@ def read_tensor(path, name):
 
 
 def train_tokenizer(texts, params):
-    """As the dataset text_pairs trains one; texts: both columns of all rows in turn."""
+    """Trains a tokenizer like the dataset text_pairs. texts: both columns of each row, alternating."""
     import sentencepiece
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -104,7 +104,7 @@ def main():
     print(f"generated: ROUGE-L {score:.4f}")
     every = max(1, len(validation) // max(1, arguments.examples))
     for i in range(0, len(validation), every)[:arguments.examples]:
-        print(f"\n{validation[i][0][:300]}\n  people:    {validation[i][1]}\n  generated: {generated[i]}")
+        print(f"\n{validation[i][0][:300]}\n  reference: {validation[i][1]}\n  generated: {generated[i]}")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,16 @@
-"""What the networks for images cost beside torchvision's, and what activation checkpointing saves of their memory.
+"""Compares the speed of image networks with torchvision, and measures the memory saved by activation checkpointing.
 
     python bench/vision_models.py speed --python PYTHON [--rounds 3] [--steps 3] [--models vit_s_16,vit_b_16,...]
     python bench/vision_models.py memory [--steps 3] [--batch N] [--models efficientnet_b5,vit_b_16]
 
-speed: milliseconds a training step on one thread, tied to one core, batches of 4 images of 224 x 224 in memory, in
-turn: `host`, and the same network of torchvision in PyTorch, both with the fused AdamW. PYTHON: an interpreter with
-torch and torchvision. Printed are medians over the rounds, and the median of each round's ratio of host to PyTorch.
+speed: measures milliseconds per training step of `host`, and of the same torchvision network in PyTorch, one after
+another. Both use the fused AdamW, one thread on one pinned core, and batches of 4 images of 224 x 224 in memory. PYTHON
+is an interpreter with torch and torchvision. Prints the medians over the rounds, and the median over the rounds of the
+ratio of host to PyTorch.
 
-memory: the largest resident set of `host` in MiB and its seconds, on one thread, without and with
-train.activation_checkpointing, with batches so large that activations are most of it, and whether both had the same
-losses, to the bit.
+memory: measures the peak resident set of `host` in MiB and its seconds, on one thread, without and with
+train.activation_checkpointing. Batches are so large that activations dominate the memory. Also prints whether both runs
+had bit-identical losses.
 """
 
 import argparse
@@ -76,7 +77,7 @@ print((time.perf_counter() - begin) / steps * 1e3)
 
 
 def run_host(host, model, **settings):
-    """The lines of the steps in the history, the largest resident set in MiB, and the seconds of the process."""
+    """Returns the step lines of the history, the peak resident set in MiB, and the seconds of the process."""
     with tempfile.TemporaryDirectory() as folder:
         run_file = pathlib.Path(folder) / "run.toml"
         run_file.write_text(RUN_FILE.format(model=MODELS[model], **settings))
@@ -124,7 +125,7 @@ def compare_memory(arguments):
         same = [line["train/loss"] for line in lines] == [line["train/loss"] for line in other_lines]
         print(f"{model:<16} batch {batch}: {whole:.0f} MiB in {seconds:.0f} s; with checkpointing {less:.0f} MiB "
               f"({(1 - less / whole) * 100:.0f} % less) in {other_seconds:.0f} s; "
-              f"losses {'the same' if same else 'DIFFER'}", flush=True)
+              f"losses {'are equal' if same else 'DIFFER'}", flush=True)
 
 
 def main():
@@ -134,7 +135,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--models", default="efficientnet_b5,vit_b_16")
-    parser.add_argument("--batch", type=int, help="for memory, in place of the model's own")
+    parser.add_argument("--batch", type=int, help="for memory: batch size; default: depends on the model")
     parser.add_argument("--build", default=str(ROOT / "build/release"))
     arguments = parser.parse_args()
     arguments.host = f"{arguments.build}/bin/host"

@@ -1,6 +1,6 @@
-// What is always on of a run's watching costs a step: the times of the stages, the progress bar and the history with
-// its events file. Everything that train() does of these for each step, around work that takes a given time; measured
-// is what is not the work.
+// Measures the cost per step of the monitoring that is always on: stage times, the progress bar, and the history with
+// its events file. Runs the monitoring calls of train() for each step around a workload of a given duration. Reports
+// the time without the workload.
 #include <benchmark/benchmark.h>
 #include <pty.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ using tenon::pipeline::InStage;
 using tenon::pipeline::Stage;
 using Clock = std::chrono::steady_clock;
 
-// A terminal whose other end is read as fast as it is written to.
+// A pseudo-terminal with a thread that reads everything written to it.
 class Terminal {
  public:
   Terminal() {
@@ -72,7 +72,7 @@ class WatchedRun {
   }
   ~WatchedRun() { std::filesystem::remove_all(folder_); }
 
-  // Gives the seconds that were not the work's.
+  // Returns the seconds without the workload.
   double step(std::chrono::microseconds length) {
     const auto begin = Clock::now();
     { const InStage stage(times_, Stage::data); }
@@ -149,7 +149,7 @@ void in_a_file(benchmark::State& state) {
   std::fclose(file);
 }
 
-// Microseconds of work a step; a line of the history every 50 steps.
+// Each argument is the workload in microseconds per step. The history gets a line every 50 steps.
 BENCHMARK(on_a_terminal)->Arg(100)->Arg(5000)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(5000);
 BENCHMARK(in_a_file)->Arg(100)->Arg(5000)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(5000);
 

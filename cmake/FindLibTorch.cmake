@@ -1,22 +1,22 @@
-# LibTorch::LibTorch: libtorch_cpu and libc10 of one LibTorch build, without the CUDA compiler that TorchConfig.cmake
-# asks for.
+# Defines the target LibTorch::LibTorch: libtorch_cpu and libc10 of one LibTorch build. Does not need the CUDA compiler
+# that TorchConfig.cmake requires.
 #
-# Looked for in this order, the first one found being the one that counts:
+# Searches these locations in order. The first match is used:
 #   1. TENON_LIBTORCH (cache or environment): an unpacked archive of LibTorch, or the folder of the Python package torch
-#   2. where scripts/dependencies puts the pinned one: ${TENON_CACHE}, else ${XDG_CACHE_HOME}/tenon, else ~/.cache/tenon
+#   2. the cache of scripts/dependencies: ${TENON_CACHE}, else ${XDG_CACHE_HOME}/tenon, else ~/.cache/tenon
 #   3. the package torch of the Python that CMake finds
-# TENON_LIBTORCH_VERSION (major.minor) is the version that 2 and 3 must have. The person who names a folder may choose
-# another one, from 2.11 on.
+# Locations 2 and 3 must have the version TENON_LIBTORCH_VERSION (major.minor). TENON_LIBTORCH may name any version from
+# 2.11.
 #
-# Sets LibTorch_ROOT_FOUND, LibTorch_VERSION ("2.11.0") and LibTorch_BUILD ("2.11.0+cu130,cxx11abi=1"), which also is the
-# definition TENON_TORCH_BUILD of whatever links the target.
-set(TENON_LIBTORCH "" CACHE PATH "A LibTorch to use in place of the pinned one")
+# Sets LibTorch_ROOT_FOUND, LibTorch_VERSION ("2.11.0") and LibTorch_BUILD ("2.11.0+cu130,cxx11abi=1"). Targets that
+# link LibTorch::LibTorch get LibTorch_BUILD as the definition TENON_TORCH_BUILD.
+set(TENON_LIBTORCH "" CACHE PATH "A LibTorch to use instead of the pinned one")
 set(TENON_LIBTORCH_VERSION 2.11 CACHE STRING "The LibTorch version to build with, major.minor")
 mark_as_advanced(TENON_LIBTORCH_VERSION)
 set(TENON_LIBTORCH_OLDEST 2.11)
 set(TENON_LIBTORCH_NEWEST_TRIED 2.15)
 
-# The folder with include/ and lib/ at or in `folder`, or "".
+# Sets `result` to the folder with include/ and lib/: `folder` or a folder in it, or "" if there is none.
 function(tenon_libtorch_root folder result)
   foreach(root ${folder} ${folder}/torch ${folder}/libtorch)
     if(EXISTS ${root}/lib/libtorch_cpu.so AND EXISTS ${root}/include/torch/csrc/api/include/torch/torch.h)
@@ -28,7 +28,8 @@ function(tenon_libtorch_root folder result)
   set(${result} "" PARENT_SCOPE)
 endfunction()
 
-# "2.11.0" and "2.11.0+cu130" of the LibTorch at `root`. A wheel says the second in version.py, an archive in build-version.
+# Sets `version` ("2.11.0") and `full` ("2.11.0+cu130") for the LibTorch at `root`. A wheel stores the full version in
+# version.py, an archive in build-version.
 function(tenon_libtorch_versions root version full)
   set(header ${root}/include/torch/headeronly/version.h)
   if(NOT EXISTS ${header})
@@ -66,7 +67,7 @@ function(tenon_libtorch_cache_folder result)
   set(${result} ${cache} PARENT_SCOPE)
 endfunction()
 
-# The folder of the Python package torch, found without importing it.
+# Sets `result` to the folder of the Python package torch. Does not import the package.
 function(tenon_libtorch_of_python result)
   set(${result} "" PARENT_SCOPE)
   find_program(TENON_PYTHON NAMES python3 python)
@@ -81,7 +82,7 @@ function(tenon_libtorch_of_python result)
   set(${result} "${folder}" PARENT_SCOPE)
 endfunction()
 
-# Sets LibTorch_ROOT_FOUND, or LibTorch_REASON: place, found, expected, what to do.
+# Sets LibTorch_ROOT_FOUND, or LibTorch_REASON: the location, the value found, the value expected and the fix.
 function(tenon_find_libtorch)
   set(given "${TENON_LIBTORCH}")
   if(given STREQUAL "")
@@ -92,22 +93,22 @@ function(tenon_find_libtorch)
     tenon_libtorch_root("${given}" root)
     if(root STREQUAL "")
       string(CONCAT reason "TENON_LIBTORCH=${given}: no lib/libtorch_cpu.so with include/torch there; expected an unpacked "
-                    "LibTorch archive or the folder of the Python package torch; correct the path or leave it out")
+                    "LibTorch archive or the folder of the Python package torch; fix the path or leave it out")
       set(LibTorch_REASON "${reason}" PARENT_SCOPE)
       return()
     endif()
     tenon_libtorch_versions(${root} version full)
     if(version STREQUAL "" OR version VERSION_LESS TENON_LIBTORCH_OLDEST)
       string(CONCAT reason "TENON_LIBTORCH=${given}: LibTorch \"${full}\"; expected ${TENON_LIBTORCH_OLDEST} or newer; "
-                    "name another folder, or leave it out and run scripts/dependencies")
+                    "set another folder, or leave it out and run scripts/dependencies")
       set(LibTorch_REASON "${reason}" PARENT_SCOPE)
       return()
     endif()
     string(REGEX MATCH "^[0-9]+\\.[0-9]+" minor ${version})
     if(minor VERSION_GREATER TENON_LIBTORCH_NEWEST_TRIED)
-      message(WARNING "LibTorch ${full} is newer than ${TENON_LIBTORCH_NEWEST_TRIED}, the newest that was tried")
+      message(WARNING "LibTorch ${full} is newer than ${TENON_LIBTORCH_NEWEST_TRIED}, the newest tested version")
     elseif(NOT minor VERSION_EQUAL TENON_LIBTORCH_VERSION)
-      message(STATUS "LibTorch ${full} from TENON_LIBTORCH, in place of ${TENON_LIBTORCH_VERSION}")
+      message(STATUS "LibTorch ${full} from TENON_LIBTORCH, instead of ${TENON_LIBTORCH_VERSION}")
     endif()
     set(LibTorch_ROOT_FOUND ${root} PARENT_SCOPE)
     return()
@@ -130,15 +131,15 @@ function(tenon_find_libtorch)
     endif()
   endforeach()
   string(CONCAT reason "LibTorch found: ${seen}; expected ${TENON_LIBTORCH_VERSION} in ${cache} or in Python; run "
-                "scripts/dependencies, or pass -DTENON_LIBTORCH=DIR for ${TENON_LIBTORCH_OLDEST} to "
-                "${TENON_LIBTORCH_NEWEST_TRIED} of your own")
+                "scripts/dependencies, or pass -DTENON_LIBTORCH=DIR for another LibTorch from ${TENON_LIBTORCH_OLDEST} "
+                "to ${TENON_LIBTORCH_NEWEST_TRIED}")
   set(LibTorch_REASON "${reason}" PARENT_SCOPE)
 endfunction()
 
 tenon_find_libtorch()
 if(LibTorch_ROOT_FOUND)
   tenon_libtorch_versions(${LibTorch_ROOT_FOUND} LibTorch_VERSION full)
-  # Every LibTorch from 2.7 on is built with the C++11 ABI of libstdc++.
+  # LibTorch 2.7 and later are built with the C++11 ABI of libstdc++.
   set(LibTorch_BUILD "${full},cxx11abi=1")
   if(NOT TARGET LibTorch::LibTorch)
     set(root ${LibTorch_ROOT_FOUND})
@@ -154,7 +155,7 @@ if(LibTorch_ROOT_FOUND)
       LibTorch::LibTorch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO _GLIBCXX_USE_CXX11_ABI=1
                                    "TENON_TORCH_BUILD=\"${LibTorch_BUILD}\"")
     target_link_libraries(LibTorch::LibTorch INTERFACE LibTorch::c10)
-    # libtorch_cpu of a CUDA build names CUDA libraries that a machine without a GPU does not have.
+    # libtorch_cpu of a CUDA build references CUDA libraries that a machine without a GPU lacks.
     target_link_options(LibTorch::LibTorch INTERFACE -Wl,--unresolved-symbols=ignore-in-shared-libs)
   endif()
 endif()

@@ -1,10 +1,10 @@
-# LibTorch::Cuda: libtorch_cuda and libc10_cuda of the LibTorch that FindLibTorch found, and the CUDA headers that theirs
-# include. Nothing is compiled for a device, so no CUDA compiler is asked for.
+# Defines the target LibTorch::Cuda: libtorch_cuda and libc10_cuda of the LibTorch that FindLibTorch found, and the CUDA
+# headers that its headers include. No code is compiled for a device, so no CUDA compiler is needed.
 #
-# Headers are looked for beside the wheel (its nvidia packages have them), in CUDA_HOME, and in /usr/local/cuda. The
-# libraries that LibTorch's own need, cuDNN and the like, are needed to run alone.
+# Searches the headers next to the wheel (its nvidia packages have them), in CUDA_HOME, and in /usr/local/cuda. Other
+# libraries that LibTorch needs, such as cuDNN, are only needed at run time.
 #
-# Sets LibTorchCuda_MISSING: what was not found.
+# Sets LibTorchCuda_MISSING to the list of missing parts.
 set(LibTorchCuda_MISSING "")
 set(LibTorchCuda_INCLUDE_DIRS "")
 foreach(library torch_cuda c10_cuda)
@@ -25,7 +25,7 @@ foreach(header cuda_runtime_api.h cublas_v2.h cusparse.h cusolverDn.h nccl.h)
 endforeach()
 list(REMOVE_DUPLICATES LibTorchCuda_INCLUDE_DIRS)
 
-# CUDA's major version is part of what the libraries are called, and of LibTorch's build: "+cu130".
+# The CUDA major version is part of the library names, and of the LibTorch build: "+cu130".
 set(LibTorchCuda_VERSION "")
 if(TENON_CUDA_cuda_runtime_api_h)
   file(STRINGS ${TENON_CUDA_cuda_runtime_api_h}/cuda_runtime_api.h line REGEX "#define CUDART_VERSION +[0-9]+")
@@ -33,7 +33,7 @@ if(TENON_CUDA_cuda_runtime_api_h)
 endif()
 if(LibTorch_BUILD MATCHES "\\+cu([0-9]+)[0-9]," AND LibTorchCuda_VERSION AND NOT CMAKE_MATCH_1 EQUAL LibTorchCuda_VERSION)
   list(APPEND LibTorchCuda_MISSING
-       "headers of CUDA ${CMAKE_MATCH_1} (those in ${TENON_CUDA_cuda_runtime_api_h} are of ${LibTorchCuda_VERSION})")
+       "headers of CUDA ${CMAKE_MATCH_1} (found CUDA ${LibTorchCuda_VERSION} in ${TENON_CUDA_cuda_runtime_api_h})")
 endif()
 
 if(NOT LibTorchCuda_MISSING AND NOT TARGET LibTorch::Cuda)

@@ -1,7 +1,7 @@
-# The three parts of OpenCV that image datasets use, as targets opencv_core, opencv_imgproc and opencv_imgcodecs.
+# Defines the targets opencv_core, opencv_imgproc and opencv_imgcodecs: the parts of OpenCV that image datasets use.
 #
-# OpenCV's own package is asked first. Distributions ship it with the whole of OpenCV only, so the parts are otherwise
-# looked for one by one.
+# Tries OpenCV's CMake package first. Distributions ship it only with all of OpenCV, so the parts are otherwise searched
+# one by one.
 find_package(OpenCV 4 QUIET CONFIG COMPONENTS core imgproc imgcodecs)
 set(OpenCVImages_FOUND TRUE)
 set(OpenCVImages_MISSING "")

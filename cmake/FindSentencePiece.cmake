@@ -1,10 +1,11 @@
-# The sources of SentencePiece, which plugins/text builds: SentencePiece_SOURCES, the folder with src/ and third_party/.
+# Finds the sources of SentencePiece, which plugins/text builds. Sets SentencePiece_SOURCES to the folder with src/ and
+# third_party/.
 #
-# Sources, because a shared library of it cannot live in one process with LibTorch: both have a global variable
-# FLAGS_minloglevel, of different types, and the one that is loaded later is constructed over the other's memory.
+# A shared library of SentencePiece cannot be loaded into one process with LibTorch: both define a global variable
+# FLAGS_minloglevel with different types, and the library that is loaded later constructs it over the other's memory.
 #
-# Looked for in TENON_SENTENCEPIECE (cache or environment), then where scripts/dependencies puts them.
-set(TENON_SENTENCEPIECE "" CACHE PATH "The folder of SentencePiece's sources to use in place of the pinned one")
+# Searches TENON_SENTENCEPIECE (cache or environment), then the cache of scripts/dependencies.
+set(TENON_SENTENCEPIECE "" CACHE PATH "The folder of SentencePiece's sources to use instead of the pinned one")
 file(STRINGS ${PROJECT_SOURCE_DIR}/scripts/sentencepiece.txt line REGEX "^sentencepiece==")
 string(REGEX REPLACE "^sentencepiece==([0-9.]+).*" "\\1" SentencePiece_PINNED "${line}")
 
@@ -21,7 +22,7 @@ if(EXISTS ${folder}/src/sentencepiece_processor.h)
   file(STRINGS ${folder}/VERSION.txt SentencePiece_VERSION LIMIT_COUNT 1)
 elseif(SentencePiece_FIND_REQUIRED)
   message(FATAL_ERROR "SentencePiece: no src/sentencepiece_processor.h in ${folder}; expected its sources there; run "
-                      "scripts/dependencies, or set TENON_SENTENCEPIECE to the folder of your own")
+                      "scripts/dependencies, or set TENON_SENTENCEPIECE to your copy")
 endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(

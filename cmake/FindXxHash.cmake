@@ -1,4 +1,4 @@
-# xxHash as the target xxHash::xxhash. Its package of most distributions has no CMake files.
+# Defines the target xxHash::xxhash. The package of most distributions has no CMake files.
 find_path(XXHASH_INCLUDE_DIR xxhash.h)
 find_library(XXHASH_LIBRARY NAMES libxxhash.a xxhash)
 mark_as_advanced(XXHASH_INCLUDE_DIR XXHASH_LIBRARY)

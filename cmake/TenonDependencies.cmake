@@ -1,4 +1,4 @@
-# The libraries that rooms and plugins link, found once.
+# Finds the libraries that modules and plugins link.
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(XxHash REQUIRED)

@@ -1,8 +1,8 @@
-# How rooms and tests are declared. Plugins: plugin_api/cmake/TenonAddPlugin.cmake.
+# Functions that declare modules and tests. plugin_api/cmake/TenonAddPlugin.cmake declares plugins.
 
-# Makes the precompiled LibTorch headers that all of this tree shares: tensors, operators and their gradients. Not
-# <torch/torch.h>: GCC instantiates the templates that a precompiled header is left with anew in each file, and those of
-# torch::nn cost every one of them 8 s.
+# Builds the precompiled LibTorch headers that all targets share: tensors, operators and their gradients.
+# <torch/torch.h> is not among them: GCC instantiates the pending templates of a precompiled header again in each file,
+# and those of torch::nn cost 8 s per file.
 function(tenon_precompile_torch)
   add_library(tenon_torch_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/torch_pch.cpp)
   target_link_libraries(tenon_torch_pch PRIVATE LibTorch::LibTorch)
@@ -10,31 +10,32 @@ function(tenon_precompile_torch)
   tenon_cache_precompiled(tenon_torch_pch)
 endfunction()
 
-# tenon_use_torch(TARGET): links LibTorch and compiles through the precompiled headers.
+# tenon_use_torch(TARGET): links LibTorch and uses the precompiled headers.
 function(tenon_use_torch target)
   target_link_libraries(${target} PUBLIC LibTorch::LibTorch)
   target_precompile_headers(${target} REUSE_FROM tenon_torch_pch)
   tenon_cache_precompiled(${target})
 endfunction()
 
-# ccache keeps what goes through a precompiled header only with these.
+# ccache only caches files that use a precompiled header with these options.
 function(tenon_cache_precompiled target)
   target_compile_options(
     ${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>
                       $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:Clang>>:SHELL:-Xclang -fno-pch-timestamp>)
 endfunction()
 
-# The compiler reads the same headers for every file, which takes longer than most files themselves: sixteen at a time, a
-# clean build takes a quarter of the time. Names that two files of a target have in their anonymous namespaces then
-# collide, which the compiler reports. ONE_BY_ONE is for targets in which that is the rule.
-option(TENON_COMPILE_TOGETHER "Compile several files of a target at a time" ON)
+# Reading the headers takes longer than compiling most files. With 16 files per compilation, a clean build takes a
+# quarter of the time. Equal names in the anonymous namespaces of two files of a target then collide, which the compiler
+# reports. ONE_BY_ONE is for targets with many such names.
+option(TENON_COMPILE_TOGETHER "Compile several files of a target together (unity build)" ON)
 function(tenon_compile_together target)
   if(TENON_COMPILE_TOGETHER)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   endif()
 endfunction()
 
-# tenon_add_room(NAME [TORCH] [ONE_BY_ONE] SOURCES FILE... [LINKS TARGET...]): the static library tenon_NAME.
+# tenon_add_room(NAME [TORCH] [ONE_BY_ONE] SOURCES FILE... [LINKS TARGET...]): adds the module NAME,
+# which is the static library tenon_NAME.
 function(tenon_add_room name)
   cmake_parse_arguments(PARSE_ARGV 1 ROOM "TORCH;ONE_BY_ONE" "" "SOURCES;LINKS")
   tenon_refuse_leftovers(tenon_add_room ROOM)
@@ -50,14 +51,14 @@ function(tenon_add_room name)
 endfunction()
 
 # tenon_add_test(NAME [TORCH] [ONE_BY_ONE] [BY_FILE] [SLOW] [SOAK] SOURCES FILE... [LINKS TARGET...] [NEEDS TARGET...]
-#                [DEFINES NAME=VALUE...] [LABELS LABEL...]): the program test_NAME and its tests.
+#                [DEFINES NAME=VALUE...] [LABELS LABEL...]): adds the program test_NAME and its tests.
 #
-# CTest knows each test case as NAME.CASE. With BY_FILE or TORCH it knows each source file FILE_test.cpp as NAME.FILE:
-# BY_FILE is for files whose cases share an expensive object, and a program that loads LibTorch needs 0.3 s to start.
-# SOAK: the cases of the test suite "soak", which are skipped otherwise, run as soak.NAME.
-# NEEDS: targets that are built before, such as the plugins that the program loads. Tests have the label `quick`, except
+# Each test case is a CTest test NAME.CASE. With BY_FILE or TORCH each source file FILE_test.cpp is a test NAME.FILE:
+# BY_FILE is for files with cases that share an expensive object, and a program with LibTorch takes 0.3 s to start.
+# SOAK: also adds the test soak.NAME with the cases of the test suite "soak", which are otherwise skipped.
+# NEEDS: targets that are built first, such as the plugins that the program loads. Tests have the label `quick`, except
 # those that need the host and those that are SLOW.
-# The program sees TENON_SOURCE_DIR and TENON_BINARY_DIR as text; tests/test_folder.h has the folder to write to.
+# TENON_SOURCE_DIR and TENON_BINARY_DIR are string macros in the program. tests/test_folder.h has the output folder.
 function(tenon_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 TEST "TORCH;ONE_BY_ONE;BY_FILE;SLOW;SOAK" "" "SOURCES;LINKS;NEEDS;DEFINES;LABELS")
   tenon_refuse_leftovers(tenon_add_test TEST)
@@ -98,7 +99,7 @@ function(tenon_add_test name)
   endif()
 endfunction()
 
-# A test for each source file with test cases. The filter of a file that has none would match nothing and pass.
+# Adds a test for each source file with test cases. The filter for a file without cases would match nothing and pass.
 macro(tenon_register_files name)
   foreach(source IN LISTS TEST_SOURCES)
     cmake_path(GET source STEM file)
@@ -111,11 +112,11 @@ macro(tenon_register_files name)
   endforeach()
 endmacro()
 
-# A test for each case, which doctest lists after each build of the program.
+# Adds a test for each case. doctest lists the cases after each build of the program.
 macro(tenon_register_cases name)
   include(doctest)
   doctest_discover_tests(test_${name} TEST_PREFIX ${name}. PROPERTIES TIMEOUT 600)
-  # More than one label does not pass through doctest's function, which lists the tests in test_NAME_TESTS.
+  # doctest_discover_tests cannot pass more than one label, but it lists the tests in test_NAME_TESTS.
   if(TEST_LABELS)
     set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/test_${name}_labels.cmake)
     file(WRITE ${labels_file} "set_tests_properties(\${test_${name}_TESTS} PROPERTIES LABELS \"${TEST_LABELS}\")\n")
@@ -128,12 +129,12 @@ function(tenon_refuse_leftovers function prefix)
     message(FATAL_ERROR "${function}: unknown argument ${${prefix}_UNPARSED_ARGUMENTS}")
   endif()
   if(NOT ${prefix}_SOURCES)
-    message(FATAL_ERROR "${function}: SOURCES is empty; name the files")
+    message(FATAL_ERROR "${function}: SOURCES is empty; expected at least one file")
   endif()
 endfunction()
 
-# Sets `host` to the program that writes the note of the plugin, and has the plugin linked after it. Named by its target,
-# the host would be linked before the plugin's sources are compiled.
+# Sets `host` to the program that writes the note of the plugin, and makes the plugin link after it. A dependency on the
+# target would link the host before the plugin's sources are compiled.
 function(tenon_link_after_host name host)
   if(NOT CMAKE_GENERATOR MATCHES "Ninja" OR CMAKE_CROSSCOMPILING)
     set(${host} $<TARGET_FILE:Tenon::host> PARENT_SCOPE)
@@ -143,7 +144,8 @@ function(tenon_link_after_host name host)
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/host/linked)
 endfunction()
 
-# Bundled plugins go where the host looks, plugins/ of the build tree; those of tests stay in their own folders.
+# Puts bundled plugins into plugins/ in the build tree, where the host searches. Plugins of tests stay in the folder of
+# their CMakeLists.txt.
 function(tenon_place_bundled_plugin name)
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE place)
   if(place MATCHES "^plugins/")

@@ -1,4 +1,4 @@
-# The language, the warnings and the tools of every target in this tree.
+# Sets the language, the warnings and the tools of all targets.
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_C_EXTENSIONS OFF)
@@ -15,18 +15,18 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
 endif()
 
-# Every object is compiled with the same flags: one precompiled header serves rooms, programs and plugins alike. That is
-# why executables get -fPIC too, which CMake would turn into -fPIE, and the compiler would then set the header aside.
+# All objects are compiled with the same flags, because modules, programs and plugins share one precompiled header.
+# Executables therefore also get -fPIC. CMake would use -fPIE, and the compiler would then ignore the header.
 add_compile_options(
   -Wall
   -Wextra
   -fPIC
-  # Messages name files from the repository's root.
+  # Messages contain file names relative to the repository's root.
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
   # Unique symbols would keep a plugin in memory and merge its statics with those of other plugins.
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fno-gnu-unique>)
 
-# GCC 12 sees overlapping copies and overflows in std::string where there are none (its bug 105651).
+# GCC 12 reports false positives in std::string: overlapping copies and overflows (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
 endif()
@@ -40,7 +40,7 @@ endif()
 find_program(TENON_CCACHE ccache)
 mark_as_advanced(TENON_CCACHE)
 if(TENON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Without these two ccache passes every file that uses a precompiled header by.
+  # Without these two settings ccache does not cache files that use a precompiled header.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TENON_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})

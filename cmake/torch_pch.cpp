@@ -1,1 +1,1 @@
-// Nothing but the precompiled header that every LibTorch source of this tree shares: see tenon_use_torch.
+// This file is empty. Its target builds the precompiled header that all LibTorch sources share: see tenon_use_torch.

@@ -1,4 +1,4 @@
-// What the commands of `host checkpoint` look at.
+// The files that the `host checkpoint` commands inspect.
 #pragma once
 
 #include <filesystem>
@@ -11,20 +11,20 @@
 
 namespace tenon::host {
 
-// A checkpoint's folder, or a safetensors file alone.
+// A checkpoint folder or a single safetensors file.
 struct InspectedFiles {
-  std::filesystem::path path;                             // the folder, or the file
-  std::optional<artifacts::CheckpointManifest> manifest;  // of a checkpoint; its digests are not looked at
+  std::filesystem::path path;                             // folder or file
+  std::optional<artifacts::CheckpointManifest> manifest;  // only for a checkpoint; its digests are not verified
   std::vector<std::filesystem::path> tensor_files;        // the safetensors files, in the manifest's order
 };
 
-// What --path names, see artifacts::find_inspected(). Throws Error(checkpoint).
+// Finds the files of a path, see artifacts::find_inspected(). Throws Error(checkpoint).
 InspectedFiles find_files(const std::filesystem::path& path);
 
-// "checkpoint runs/.../step-00000230 (epoch 10, step 230)" or "file a.safetensors".
+// Returns "checkpoint runs/.../step-00000230 (epoch 10, step 230)" or "file a.safetensors".
 std::string describe(const InspectedFiles& files);
 
-// "[64, 3, 7, 7]".
+// Prints a shape as "[64, 3, 7, 7]".
 std::string print_shape(const artifacts::TensorView& tensor);
 
 }  // namespace tenon::host

@@ -17,7 +17,7 @@ CheckpointWriter::~CheckpointWriter() {
   if (writing_.valid()) writing_.wait();
 }
 
-// Where nobody changes the tensor meanwhile and it is in the host's memory, as it is.
+// A synchronous writer does not copy a contiguous tensor in host memory: no thread changes it during the write.
 artifacts::TensorView CheckpointWriter::copy(const std::string& name, const at::Tensor& tensor, Tensors& copies) {
   const at::NoGradGuard no_grad;
   at::Tensor& kept = copies[name];

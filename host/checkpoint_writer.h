@@ -1,4 +1,4 @@
-// Writes a run's checkpoints, behind the training thread where it may.
+// Writes the checkpoints of a run, on a separate thread if this is enabled.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,23 @@ namespace tenon::host {
 
 class CheckpointWriter {
  public:
-  // As CheckpointStore. `asynchronous`: save() returns when it has copies of everything, and a thread writes them.
+  // `folder` and `retention`: see CheckpointStore. `asynchronous`: save() copies the tensors and returns, and a
+  // separate thread writes them.
   CheckpointWriter(std::filesystem::path folder, artifacts::Retention retention, bool asynchronous);
-  // Waits for what is being written; see finish().
+  // Waits for the current write; see finish().
   ~CheckpointWriter();
 
-  // `contents` without its tensors. One is written at a time: waits for the one before. Throws Error(checkpoint) as
-  // CheckpointStore::write() does, for the one before too.
+  // `contents`: without tensors. Only one checkpoint is written at a time, so this waits for the previous one. Throws
+  // Error(checkpoint) as CheckpointStore::write() does, also for the previous checkpoint.
   void save(artifacts::CheckpointContents contents, std::span<const plugins::NamedTensor> model,
             const pipeline::SavedState& saved);
 
-  // Throws what ended the one before, if that is known by now.
+  // Throws the error of the previous write, if it has already failed.
   void check();
-  // Waits until it is.
+  // Waits for the current write. Throws its error.
   void finish();
 
-  const std::filesystem::path& last() const { return last_; }  // that is whole; empty: none yet
+  const std::filesystem::path& last() const { return last_; }  // last complete checkpoint; empty: none yet
 
  private:
   using Tensors = std::map<std::string, at::Tensor>;
@@ -41,10 +42,10 @@ class CheckpointWriter {
 
   artifacts::CheckpointStore store_;
   bool asynchronous_;
-  // What is being written, or was: the memory serves again.
+  // Copies of the tensors of the current or previous write. Their memory is reused.
   Tensors model_, training_;
   std::vector<artifacts::TensorView> model_views_, training_views_;
-  std::future<std::filesystem::path> writing_;  // invalid: nothing is
+  std::future<std::filesystem::path> writing_;  // invalid: no write is in progress
   std::filesystem::path last_;
 };
 

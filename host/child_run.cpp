@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// One request often arrives twice: timeout(1) and shells signal the process and then its whole group.
+// A stop request often arrives twice: timeout(1) and shells signal the process and then its whole group.
 constexpr std::chrono::milliseconds kSameRequest{1000};
 
 constexpr size_t kMostErrors = 64 << 10;
@@ -48,12 +48,12 @@ class ChildRun {
   }
 
  private:
-  // Until it writes or ends, or a signal comes.
+  // Waits until the child writes or ends, or a signal arrives.
   void wait() {
     std::array<pollfd, 3> files{{{signals_.descriptor(), POLLIN, 0},
                                  {process_.output.number(), POLLIN, 0},
                                  {process_.errors.number(), POLLIN, 0}}};
-    // A SIGCHLD that went to an older handler of this process costs a second, no more.
+    // If an older handler of this process receives the SIGCHLD, the delay is at most one second.
     poll(files.data(), files.size(), 1000);
   }
 

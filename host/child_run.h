@@ -1,4 +1,4 @@
-// A run of this very program in a process of its own.
+// Runs this program in a child process.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 namespace tenon::host {
 
 struct ChildEnd {
-  int exit_code = 0;   // where no signal ended it
-  int signal = 0;      // that ended it; 0: none did
-  std::string errors;  // the end of what it wrote to standard error
-  int asked = 0;       // the signal by which this process was asked to stop meanwhile; 0: it was not
+  int exit_code = 0;   // valid if no signal ended the child
+  int signal = 0;      // signal that ended the child; 0: none
+  std::string errors;  // the end of its standard error
+  int asked = 0;       // signal that requested this process to stop in the meantime; 0: none
 };
 
-// Starts it with nothing to read, `settings` ("NAME=value") over the environment, and waits for its end; its output is
-// dropped. `arguments`: with the program's name first. A request to stop is passed on, another one a second or more
-// later ends it at once, and so does the end of this process. Throws Error(internal) where it cannot be started.
-// REQUIRES: the caller is the main thread.
+// Starts the child with empty standard input and waits for its end. `settings` ("NAME=value") override the environment.
+// Standard output is discarded. `arguments`: the program's name comes first. A stop request is forwarded to the child.
+// A second request at least one second later kills the child, and so does the end of this process. Throws
+// Error(internal) if the child cannot be started. REQUIRES: the caller is the main thread.
 ChildEnd run_child(const std::vector<std::string>& arguments, const std::vector<std::string>& settings,
                    distributed::SignalInbox& signals);
 

@@ -28,7 +28,7 @@ std::vector<std::string> option_names(const po::options_description& options) {
   throw Error(ErrorKind::configuration, "command line: " + what + "; expected " + expected + ", see host --help");
 }
 
-// Every argument belongs to an option. `train.epochs=3` lacks its --set, a file its --config.
+// Refuses an argument without an option. For `train.epochs=3` it suggests --set, for a file --config.
 void refuse_standing_alone(const po::parsed_options& parsed, const po::options_description& known) {
   const auto& options = parsed.options;
   const auto alone =
@@ -45,13 +45,13 @@ void refuse_standing_alone(const po::parsed_options& parsed, const po::options_d
     guess = std::string("; did you mean ") + (is_setting ? "--set " : "--config ") + argument + "?";
   if (const auto command = support::nearest_name(argument, command_words()); command && can_train)
     guess = "; did you mean host " + *command + "?";
-  refuse("the argument \"" + argument + "\" stands alone" + guess);
+  refuse("unexpected argument \"" + argument + "\"" + guess);
 }
 
 po::variables_map parse(int argc, const char* const* argv, const po::options_description& options) {
   po::variables_map given;
   try {
-    // No guessing: an abbreviation that works today could mean another option tomorrow.
+    // Abbreviations are not accepted: a later version could give them another meaning.
     const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
     const auto parsed = po::command_line_parser(argc, argv).options(options).style(style).run();
     refuse_standing_alone(parsed, options);
@@ -72,7 +72,7 @@ void put_plugin_directories(const po::variables_map& given, CommandLine& line) {
     line.plugin_directories.emplace_back(directory);
 }
 
-// `words`: how many stand before the options.
+// `words`: the number of words before the options.
 CommandLine parse_show(CommandLine::Action action, int words, int argc, const char* const* argv) {
   CommandLine line;
   line.action = action;
@@ -106,7 +106,7 @@ void put_run_file(const po::variables_map& given, CommandLine& line) {
   put_plugin_directories(given, line);
 }
 
-// What the commands on a run file have in common. `needed`: options besides, which `usage` shows.
+// Parses the options that all commands with a run file share. `needed`: other required options, which `usage` shows.
 po::variables_map parse_on_run_file(CommandLine::Action action, const po::options_description& options, int argc,
                                     const char* const* argv, CommandLine& line,
                                     std::initializer_list<const char*> needed = {}, const std::string& usage = "") {
@@ -149,7 +149,7 @@ CommandLine parse_validate(int argc, const char* const* argv) {
   return line;
 }
 
-// `256MiB` as bytes.
+// Parses a size in bytes, such as `256MiB`.
 uint64_t parse_size(const std::string& option, const std::string& text) {
   const std::pair<const char*, uint64_t> units[] = {{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"", 1}};
   uint64_t number = 0;
@@ -188,7 +188,7 @@ CommandLine parse_evaluate(int argc, const char* const* argv) {
   return line;
 }
 
-// "logits,values" as a list, "none" as an empty one.
+// Splits "logits,values" into a list. "none" gives an empty list.
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
   if (text == "none") return parts;
@@ -286,7 +286,7 @@ CommandLine parse_checkpoint(int argc, const char* const* argv) {
   else if (word == "diff")
     line.action = CommandLine::Action::diff_checkpoints;
   else if (word.empty())
-    refuse("checkpoint does not say what to do", expected);
+    refuse("checkpoint has no command", expected);
   else
     refuse("checkpoint " + word + " is not a command" + support::suggest_name(word, words), expected);
   const int paths = word == "diff" ? 2 : 1;
@@ -300,7 +300,7 @@ CommandLine parse_checkpoint(int argc, const char* const* argv) {
   return line;
 }
 
-// How many arguments from the `first` on stand before the options.
+// Counts the arguments before the options, starting at the `first`.
 int count_words(int first, int argc, const char* const* argv) {
   int words = 0;
   while (first + words < argc && argv[first + words][0] != '-') ++words;
@@ -329,7 +329,7 @@ CommandLine parse_report(int argc, const char* const* argv) {
   if (given.count("output")) line.output = given["output"].as<std::string>();
   line.png = given.count("png") > 0;
   if (line.png && !line.output.empty())
-    refuse("report has --png and --output; PNG files are drawn into plots/ of a single run's folder",
+    refuse("report has --png and --output; PNG files are written to plots/ in the folder of a single run",
            "host report RUN --png");
   if (folders > 1 && line.output.empty()) refuse("report of several runs has no --output", expected);
   return line;
@@ -359,7 +359,7 @@ void put_processes(const po::variables_map& given, CommandLine& line) {
   line.overrides.push_back("distributed.processes=" + std::to_string(line.processes));
 }
 
-// --limit-batches and --processes are overrides in short.
+// --limit-batches and --processes are short for overrides.
 void put_short_overrides(const po::variables_map& given, CommandLine& line) {
   if (given.count("limit-batches")) {
     const int64_t limit = given["limit-batches"].as<int64_t>();
@@ -395,7 +395,7 @@ void put_log(const po::variables_map& given, CommandLine& line) {
   if (format == "json") line.log_format = CommandLine::Format::json;
 }
 
-// "steps=10..20"
+// Parses "steps=10..20".
 void put_trace(const po::variables_map& given, CommandLine& line) {
   if (!given.count("trace")) return;
   const std::string text = given["trace"].as<std::string>();
@@ -433,7 +433,7 @@ CommandLine parse_manual(int argc, const char* const* argv) {
   return line;
 }
 
-// Before anything is missed: whoever asks for help may have typed half a command. `host help pack` is a way to ask too.
+// This comes before the check for required options: the command may be incomplete. `host help pack` shows help too.
 bool asks_for_help(const std::vector<std::string>& words) {
   const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
   return (!words.empty() && words[0] == "help") || std::any_of(words.begin(), words.end(), is_help);
@@ -447,7 +447,7 @@ CommandLine help_of(std::vector<std::string> words) {
   return line;
 }
 
-// Without a command: training, or what there is to know before it.
+// Parses `host` without a command: training, --check or --version.
 CommandLine parse_run(int argc, const char* const* argv) {
   const po::variables_map given = parse(argc, argv, make_options());
   CommandLine line;
@@ -467,7 +467,7 @@ CommandLine parse_run(int argc, const char* const* argv) {
     if (given.count("resume")) line.resume = given["resume"].as<std::string>();
     if (given.count("resume") && line.resume.empty()) refuse("--resume is empty", "auto, latest, best, or a folder");
     if (!line.resume.empty() && line.is_dry_run)
-      refuse("--resume and --dry-run are both given, and a dry run leaves nothing; choose one");
+      refuse("--resume and --dry-run are both given, and a dry run keeps no files; choose one");
   }
   return line;
 }

@@ -1,4 +1,4 @@
-// What was typed, and nothing about training.
+// The parsed command line.
 #pragma once
 
 #include <cstdint>
@@ -40,67 +40,67 @@ struct CommandLine {
   } action = Action::train;
   enum class Format { text, markdown, json };
   std::filesystem::path config;
-  std::vector<std::string> overrides;  // of --set, in order
+  std::vector<std::string> overrides;  // --set, in order
   std::vector<std::filesystem::path> plugin_directories;
-  std::string component;  // of describe; of validate, whose checks: "model.mlp"
-  bool load = false;      // of list_plugins and describe: look into the plugins, not at their notes
-  bool ports = false;     // of describe
-  // Of note and validate; of data, where the contact sheet goes, or empty; of the commands of checkpoint what to look
-  // at; of list_runs where to look.
+  std::string component;  // describe: the component; validate: check only this component, "model.mlp"
+  bool load = false;      // list_plugins and describe: load the plugins instead of reading their notes
+  bool ports = false;     // describe
+  // note and validate: the plugin file. data: the page for the samples, or empty. checkpoint commands: the inspected
+  // path. list_runs: the folder with the runs.
   std::filesystem::path file;
-  std::filesystem::path other_file;  // of diff_checkpoints: what the first one is compared with
-  std::string objcopy = "objcopy";   // of note
-  // Of data, list_plugins, describe, validate, verify_resume, list_runs and the commands of checkpoint.
+  std::filesystem::path other_file;  // diff_checkpoints: the second checkpoint
+  std::string objcopy = "objcopy";   // note
+  // data, list_plugins, describe, validate, verify_resume, list_runs and the checkpoint commands: the output format.
   Format format = Format::text;
-  // Of data, pack, evaluate and predict: "train", "validation", "validation/<name>"; of evaluate empty for all
+  // data, pack, evaluate and predict: "train", "validation", "validation/<name>". evaluate: empty selects all
   // validation data.
   std::string dataset = "train";
-  double seconds = 0;                // of data: how long the loader is timed; 0: not at all
-  double step_ms = 0;                // of data: what the consumer does with a batch
-  int64_t samples = 0;               // of data: on the contact sheet; of overfit: that are trained on; at least 1
-  int64_t steps = 0;                 // of overfit: at most; of find_learning_rate: as many; of verify_resume: about
-  double threshold = 0;              // of overfit: of the loss
-  int64_t batch_size = 0;            // of profile; 0: the run file's
-  int64_t repeats = 0;               // of profile, at least 1
-  int64_t depth = 0;                 // of profile: parts of a module's name; 0: as many as there is room for
-  double first_rate = 0;             // of find_learning_rate
-  double last_rate = 0;              // of find_learning_rate
-  bool is_quiet = false;             // of train: nothing on standard output
-  bool is_verbose = false;           // of train: what log.txt has, on standard error too
-  Format log_format = Format::text;  // of train: text or json
-  bool is_dry_run = false;           // of train: one batch of everything, and nothing is kept
-  int64_t first_traced_step = 0;     // of train, from 1; 0: none is
+  double seconds = 0;                // data: how long to time the loader; 0: no timing
+  double step_ms = 0;                // data: how long the consumer sleeps for each batch
+  int64_t samples = 0;               // data: samples on the page; overfit: training samples; at least 1
+  int64_t steps = 0;                 // overfit: maximum; find_learning_rate: exact number; verify_resume: approximate
+  double threshold = 0;              // overfit: threshold of the loss
+  int64_t batch_size = 0;            // profile; 0: the batch size of the run file
+  int64_t repeats = 0;               // profile; at least 1
+  int64_t depth = 0;                 // profile: parts of a module's name; 0: as many as fit
+  double first_rate = 0;             // find_learning_rate
+  double last_rate = 0;              // find_learning_rate
+  bool is_quiet = false;             // train: no standard output
+  bool is_verbose = false;           // train: log.txt is also written to standard error
+  Format log_format = Format::text;  // train: text or json
+  bool is_dry_run = false;           // train: one batch of each dataset; nothing is kept
+  int64_t first_traced_step = 0;     // train: counted from 1; 0: no trace
   int64_t last_traced_step = 0;
-  std::string resume;                          // of train: as find_checkpoint(); empty: a new run
-  std::vector<std::filesystem::path> configs;  // of compare, at least one
-  std::vector<std::string> varied;             // of compare: "train.precision=fp32,bf16"
-  int64_t seeds = 0;                           // of compare: runs of each variant, at least 1
-  int64_t restarts = 0;                        // of train: after a process was lost, at most
-  int64_t processes = 0;  // of train and verify_resume: --processes, which is among the overrides too; 0: not given
-  std::vector<std::string> params;    // of validate: "model.mlp={ hidden = [64] }"
-  std::string check;                  // of validate
-  uint64_t seed = 0;                  // of validate; of verify_resume: of the kills
-  int64_t kills = 0;                  // of verify_resume, in one run; at least 1
-  double timeout_s = 0;               // of validate, of each check
-  std::filesystem::path output;       // of pack: the folder of the shards; of compare: that of the runs, or empty; of
-                                      // predict, export and report: the file
-  std::string dtype;                  // of export: "fp32", "fp16", "bf16"; empty: as the model has it
-  uint64_t shard_bytes = 0;           // of pack; 0: any
-  int64_t shard_samples = 0;          // of pack; 0: any
-  bool shuffle = false;               // of pack
-  std::string checkpoint = "latest";  // of evaluate, predict and export: that, or a folder or file of weights
-  std::optional<std::vector<std::string>> outputs;  // of predict; unset: all
-  std::vector<std::string> fields;                  // of predict
-  std::vector<std::string> apply;                   // of predict: "argmax", "logits=argmax"
-  std::vector<std::string> arguments;               // all of them, with the program's name
-  std::vector<std::string> helped;                  // of help: the words of a command, or something else
-  std::string shell;                                // of completion: "bash"
-  std::string sort;                                 // of list_runs: a figure; empty: the newest first
-  std::vector<std::filesystem::path> runs;          // of report: at least one
-  bool png = false;                                 // of report: the curves as PNG too
+  std::string resume;                          // train: argument of find_checkpoint(); empty: a new run
+  std::vector<std::filesystem::path> configs;  // compare; at least one
+  std::vector<std::string> varied;             // compare: "train.precision=fp32,bf16"
+  int64_t seeds = 0;                           // compare: runs of each variant; at least 1
+  int64_t restarts = 0;                        // train: maximum number of restarts after a lost process
+  int64_t processes = 0;  // train and verify_resume: --processes, which is also added to the overrides; 0: not given
+  std::vector<std::string> params;    // validate: "model.mlp={ hidden = [64] }"
+  std::string check;                  // validate
+  uint64_t seed = 0;                  // validate; verify_resume: seed of the kills
+  int64_t kills = 0;                  // verify_resume: kills of one run; at least 1
+  double timeout_s = 0;               // validate: time limit for each call of the plugin
+  std::filesystem::path output;       // pack: folder of the shards; compare: folder of the runs, or empty; predict,
+                                      // export and report: the file
+  std::string dtype;                  // export: "fp32", "fp16", "bf16"; empty: the dtypes of the model
+  uint64_t shard_bytes = 0;           // pack; 0: no limit
+  int64_t shard_samples = 0;          // pack; 0: no limit
+  bool shuffle = false;               // pack
+  std::string checkpoint = "latest";  // evaluate, predict and export: "latest", "best", a folder or a weights file
+  std::optional<std::vector<std::string>> outputs;  // predict; unset: all
+  std::vector<std::string> fields;                  // predict
+  std::vector<std::string> apply;                   // predict: "argmax", "logits=argmax"
+  std::vector<std::string> arguments;               // the whole command line with the program name
+  std::vector<std::string> helped;                  // help: words of a command, or any other words
+  std::string shell;                                // completion: "bash"
+  std::string sort;                                 // list_runs: a metric; empty: newest first
+  std::vector<std::filesystem::path> runs;          // report; at least one
+  bool png = false;                                 // report: the curves are also written as PNG
 };
 
-// Throws Error(configuration) saying what was found and what is expected.
+// Throws Error(configuration) with the value found and the value expected.
 CommandLine parse_command_line(int argc, const char* const* argv);
 
 }  // namespace tenon::host

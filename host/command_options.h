@@ -1,4 +1,4 @@
-// The options of each command, with what --help says of them. The only door to Boost.Program_options.
+// The options of each command with their help texts. Only this header includes Boost.Program_options.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -7,10 +7,10 @@ namespace tenon::host {
 
 namespace po = boost::program_options;
 
-// Of `host` without a command.
+// The options of `host` without a command.
 po::options_description make_options();
 
-// Of the command of that name: all of those that it takes.
+// All options of the command in the function's name.
 po::options_description make_data_options();
 po::options_description make_overfit_options();
 po::options_description make_lr_find_options();
@@ -24,7 +24,7 @@ po::options_description make_runs_options();
 po::options_description make_report_options();
 po::options_description make_compare_options();
 po::options_description make_verify_resume_options();
-po::options_description make_show_options();  // of plugins and describe
+po::options_description make_show_options();  // for plugins and describe
 po::options_description make_validate_options();
 po::options_description make_note_options();
 po::options_description make_schema_options();

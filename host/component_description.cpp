@@ -25,7 +25,7 @@ std::vector<DescribedPort> describe_all(const std::vector<plugins::Port>& ports)
   return described;
 }
 
-// The component's defaults as a plan; false if a parameter has none.
+// Fills the plan with the component's defaults. Returns false if a parameter has no default.
 bool fill_defaults(const config::ComponentSchema& schema, config::ComponentPlan& plan, std::string& missing) {
   plan.use = schema.id;
   plan.place = "host describe";
@@ -75,7 +75,7 @@ std::string default_of(const config::ParamSchema& param) {
   return param.default_value ? config::to_toml(*param.default_value) : "";
 }
 
-// "in [1, inf)", "one of "a", "b"", or "".
+// Returns "in [1, inf)", "one of "a", "b"", or "".
 std::string limits_of(const config::ParamSchema& param) {
   if (!param.choices.empty()) {
     std::string text = "one of ";
@@ -98,7 +98,7 @@ std::string print_ports(const char* title, const std::vector<DescribedPort>& por
   return text;
 }
 
-// A `|` would end the cell.
+// Escapes `|`, which would end the cell.
 std::string cell(std::string text) {
   for (size_t i = 0; (i = text.find('|', i)) != text.npos; i += 2) text.insert(i, "\\");
   return text;
@@ -162,7 +162,7 @@ ComponentPorts ask_ports(const plugins::Component& component) {
   config::ComponentPlan plan;
   std::string missing;
   if (!fill_defaults(component.schema, plan, missing)) {
-    ports.not_created = "the rest is known once these have a value: " + missing;
+    ports.not_created = "the rest is known only with values for: " + missing;
     return ports;
   }
   try {
@@ -175,17 +175,17 @@ ComponentPorts ask_ports(const plugins::Component& component) {
 
 namespace {
 
-// What comes after the parameters.
+// Prints the part after the parameters.
 std::string print_rest(const ComponentDescription& description) {
   if (!description.ports) {
     if (description.schema->kind == ComponentKind::callback) return "";
-    return "\nports, fields and figures: host describe " + description.schema->id +
-           " --ports, which runs code of the plugin\n";
+    return "\ninputs, outputs, fields and metric values: host describe " + description.schema->id +
+           " --ports (runs code of the plugin)\n";
   }
   const ComponentPorts& ports = *description.ports;
   std::string text = print_ports("inputs", ports.inputs) + print_ports("outputs", ports.outputs) +
                      print_ports("fields of a sample", ports.fields);
-  if (!ports.figures.empty()) text += "\nfigures\n";
+  if (!ports.figures.empty()) text += "\nmetric values\n";
   for (const std::string& figure : ports.figures) text += "  " + figure + "\n";
   if (!ports.not_created.empty()) text += "\n" + ports.not_created + "\n";
   return text;
@@ -223,14 +223,14 @@ std::string print_markdown(const ComponentDescription& description) {
   text += print_port_table("input", ports.inputs) + print_port_table("output", ports.outputs) +
           print_port_table("field", ports.fields);
   for (const std::string& figure : ports.figures)
-    text += (figure == ports.figures.front() ? "\nFigures: " : ", ") + figure;
+    text += (figure == ports.figures.front() ? "\nMetric values: " : ", ") + figure;
   return ports.figures.empty() ? text : text + ".\n";
 }
 
 std::string print_json(const std::vector<ComponentDescription>& descriptions) {
   Json list = Json::array();
   for (const ComponentDescription& description : descriptions) list.push_back(to_json(description));
-  // A text of the plugin's that is not UTF-8 must not keep the rest from being printed.
+  // A plugin text that is not UTF-8 must not prevent the output of the rest.
   return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,5 +1,5 @@
-// What can be said of a component without a run: its plugin, its parameters and, where it is created from its defaults,
-// its ports, fields and figures.
+// Describes a component without a run: its plugin and parameters. If the component can be created from its defaults,
+// the description includes its inputs, outputs, fields and metric values.
 #pragma once
 
 #include <optional>
@@ -17,25 +17,25 @@ struct DescribedPort {
   std::string doc;
 };
 
-// What only the created component can say.
+// Properties that are known only after the component is created.
 struct ComponentPorts {
-  std::string not_created;  // why nothing is known; empty: the lists below are complete
+  std::string not_created;  // reason why nothing is known; empty: the lists below are complete
   std::vector<DescribedPort> inputs;
   std::vector<DescribedPort> outputs;
-  std::vector<DescribedPort> fields;  // of a dataset
-  std::vector<std::string> figures;   // of a metric
+  std::vector<DescribedPort> fields;  // only for a dataset
+  std::vector<std::string> figures;   // values of a metric
 };
 
 struct ComponentDescription {
   const plugins::PluginInfo* plugin;
   const config::ComponentSchema* schema;
-  std::optional<ComponentPorts> ports;  // none: it was not asked, which would have run the plugin
+  std::optional<ComponentPorts> ports;  // none: not requested, so the plugin was not run
 };
 
-// Creates the component from the defaults of its schema and asks it. Never throws for what the plugin does.
+// Creates the component from the defaults of its schema and queries its ports. Never throws for plugin errors.
 ComponentPorts ask_ports(const plugins::Component& component);
 
-// As a person reads it, as a section of a Markdown document, and as JSON; each ends with a line break.
+// Print text for the terminal, a section of a Markdown document, and JSON. Each ends with a line break.
 std::string print_text(const ComponentDescription& description);
 std::string print_markdown(const ComponentDescription& description);
 std::string print_json(const std::vector<ComponentDescription>& descriptions);

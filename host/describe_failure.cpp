@@ -13,7 +13,7 @@ namespace {
 using support::Error;
 using support::ErrorKind;
 
-// LibTorch's allocators, whose exceptions come through plugins as texts.
+// Recognises errors of LibTorch's allocators. Plugins pass them on as text.
 bool is_of_allocator(const std::string& message) {
   constexpr std::array kSigns{"can't allocate memory", "not enough memory", "out of memory", "std::bad_alloc"};
   return std::ranges::any_of(kSigns, [&](const char* sign) { return message.find(sign) != message.npos; });
@@ -28,9 +28,10 @@ Failure describe_failure(const std::exception& exception) {
   const std::string text = exception.what();
   const bool is_from_plugin = ours && ours->kind() == ErrorKind::plugin;
   if (dynamic_cast<const std::bad_alloc*>(&exception) || ((!ours || is_from_plugin) && is_of_allocator(text)))
-    return {"memory ran out: " + first_line_of(text) +
-                "; what takes less: a lower data.batch_size with train.accumulate raised by as much, "
-                "train.activation_checkpointing = true, train.precision = \"bf16\" on a device, a smaller model",
+    return {"out of memory: " + first_line_of(text) +
+                "; to save memory, lower data.batch_size and raise train.accumulate by the same factor, set "
+                "train.activation_checkpointing = true, set train.precision = \"bf16\" on a device, or use a smaller "
+                "model",
             static_cast<int>(ErrorKind::out_of_memory)};
   if (ours) return {text, ours->exit_code()};
   return {"internal error: " + text, static_cast<int>(ErrorKind::internal)};

@@ -1,4 +1,4 @@
-// What an exception means to the user: a message and an exit code.
+// Converts an exception to a message and an exit code.
 #pragma once
 
 #include <exception>
@@ -11,8 +11,8 @@ struct Failure {
   int exit_code;
 };
 
-// An Error says both itself. Where memory ran out, whoever noticed it, the message says what takes less. Anything else
-// is a mistake of ours.
+// An Error has both. If an allocation failed, in the host, LibTorch or a plugin, the message suggests settings that use
+// less memory. Any other exception is an internal error.
 Failure describe_failure(const std::exception& exception);
 
 }  // namespace tenon::host

@@ -27,12 +27,12 @@ using artifacts::SafetensorsFile;
 using artifacts::TensorDifference;
 using artifacts::TensorView;
 
-// A tensor that is not the same on both sides.
+// A tensor that differs between the two sides.
 struct DifferentTensor {
   std::string name;
   const TensorView* a;                         // null: only in b
   const TensorView* b;                         // null: only in a
-  std::optional<TensorDifference> difference;  // where the shapes are the same
+  std::optional<TensorDifference> difference;  // only if dtype and shape are the same
 };
 
 struct ComparedFile {
@@ -65,7 +65,7 @@ fs::path weights_of(const InspectedFiles& files) {
   return files.manifest ? files.path / artifacts::kModelFile : files.path;
 }
 
-// Name, file of a, file of b; an empty path where one side has none.
+// Returns name, file of a and file of b. The path is empty if one side has no such file.
 std::vector<std::pair<std::string, std::pair<fs::path, fs::path>>> pair_files(const InspectedFiles& a,
                                                                               const InspectedFiles& b) {
   if (!a.manifest || !b.manifest) return {{weights_of(a).filename().string(), {weights_of(a), weights_of(b)}}};
@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, std::pair<fs::path, fs::path>>> pair_files(co
   return pairs;
 }
 
-// Damaged numbers are not compared.
+// Verifies the digests first: values of a damaged checkpoint are not compared.
 const fs::path& verified(const fs::path& file) {
   artifacts::verify_checkpoint_file(file);
   return file;
@@ -129,7 +129,7 @@ void print_text(const ComparedFile& file) {
     only_a += !tensor.b ? 1 : 0;
     only_b += !tensor.a ? 1 : 0;
   }
-  std::printf("%s: %zu tensors are the same, %zu differ, %zu only in A, %zu only in B\n", file.name.c_str(), file.equal,
+  std::printf("%s: %zu tensors are equal, %zu differ, %zu only in A, %zu only in B\n", file.name.c_str(), file.equal,
               file.different.size() - only_a - only_b, only_a, only_b);
   if (file.different.empty()) return;
   using Align = TextTable::Align;

@@ -1,4 +1,4 @@
-// `host checkpoint diff A B`: which tensors of two checkpoints or files are not the same, and by how much.
+// `host checkpoint diff A B`: compares the tensors of two checkpoints or files.
 #pragma once
 
 #include "host/command_line.h"
@@ -7,8 +7,8 @@ namespace tenon::host {
 
 inline constexpr int kTensorsDiffer = 9;  // exit code
 
-// Prints, and returns 0 if both have the same tensors, bit for bit, and kTensorsDiffer otherwise. Of two checkpoints
-// all safetensors files are compared; of a checkpoint and a file the weights. Throws Error(checkpoint).
+// Prints the differences. Returns 0 if all tensors are equal bit for bit, and kTensorsDiffer otherwise. For two
+// checkpoints it compares all safetensors files, for a checkpoint and a file the weights. Throws Error(checkpoint).
 int diff_checkpoints(const CommandLine& line);
 
 }  // namespace tenon::host

@@ -23,7 +23,7 @@ struct EvaluatedSet {
   pipeline::NamedFigures figures;
 };
 
-// As history.jsonl writes them: the same figure is the same text.
+// Uses the number format of history.jsonl, so that equal values are equal texts.
 Json to_json(const pipeline::NamedFigures& figures) {
   Json json = Json::object();
   for (const auto& [name, value] : figures) json[name] = Json::parse(artifacts::print_json_number(value));

@@ -1,4 +1,4 @@
-// `host evaluate`: the figures of trained weights on the data of a run file, as the run itself computes them.
+// `host evaluate`: computes the losses and metrics of trained weights in the same way as the run.
 #pragma once
 
 #include "host/command_line.h"

@@ -23,7 +23,7 @@ constexpr auto kKind = support::ErrorKind::configuration;
 
 [[noreturn]] void refuse_export(const std::string& message) { throw support::Error(kKind, "command line: " + message); }
 
-// What floating tensors become; Undefined: as they are.
+// Returns the dtype of exported floating-point tensors. Undefined: unchanged.
 at::ScalarType choose_dtype(const CommandLine& line, const config::RunPlan& plan) {
   if (line.dtype == "fp16") return at::kHalf;
   if (line.dtype == "bf16") return at::kBFloat16;
@@ -31,7 +31,7 @@ at::ScalarType choose_dtype(const CommandLine& line, const config::RunPlan& plan
   return plan.train.precision == config::Precision::bf16_true ? at::kBFloat16 : at::ScalarType::Undefined;
 }
 
-// Needs no data: only the model is built.
+// Builds only the model. Data is not needed.
 int export_safetensors(const CommandLine& line) {
   const OpenedRun opened = open_run(line, Computes::no);
   const config::RunPlan& plan = opened.plan;
@@ -45,7 +45,7 @@ int export_safetensors(const CommandLine& line) {
   return 0;
 }
 
-// The inputs of the first batches, at most `most` of them.
+// Reads the model inputs of the first batches, at most `most` batches.
 std::vector<pipeline::ModelInputs> read_inputs(Evaluation& evaluation, size_t most) {
   std::vector<pipeline::ModelInputs> batches;
   pipeline::DataFlow& data = *evaluation.training().validation.front();
@@ -55,14 +55,14 @@ std::vector<pipeline::ModelInputs> read_inputs(Evaluation& evaluation, size_t mo
     return batches.size() < most;
   });
   if (batches.empty())
-    throw support::Error(support::ErrorKind::data, data.name() + ": has no sample to trace the model on");
+    throw support::Error(support::ErrorKind::data, data.name() + ": has no sample for tracing the model");
   return batches;
 }
 
 int export_torchscript(CommandLine line) {
   if (!line.dtype.empty())
-    refuse_export("--dtype is for .safetensors; TorchScript has the dtypes of the model: leave it out");
-  // What is traced is the model itself, not how a run computes it.
+    refuse_export("--dtype works only for .safetensors; TorchScript keeps the dtypes of the model: omit it");
+  // The trace records the model alone, without the device, precision and memory format of the run.
   for (const char* setting : {"run.device=cpu", "train.precision=fp32", "train.memory_format=contiguous"})
     line.overrides.emplace_back(setting);
   constexpr size_t kBatches = 2;
@@ -70,7 +70,7 @@ int export_torchscript(CommandLine line) {
   const std::vector<pipeline::ModelInputs> batches = read_inputs(evaluation, kBatches);
   const std::string file = pipeline::trace_model(evaluation.training().model, batches);
   artifacts::write_file_durably(line.output, file, kKind);
-  std::printf("weights %s\n%s: TorchScript, traced on %lld samples of %s; gives what the model gives\n",
+  std::printf("weights %s\n%s: TorchScript, traced on %lld samples of %s; outputs verified against the model\n",
               evaluation.describe_weights().c_str(), line.output.c_str(),
               static_cast<long long>(batches.front().front().size(0)),
               evaluation.training().validation.front()->name().c_str());
@@ -84,7 +84,7 @@ int export_weights(const CommandLine& line) {
   if (line.output.extension() != ".safetensors")
     refuse_export("--output is \"" + line.output.string() + "\"; expected a name that ends in .safetensors or .pt");
   if (!line.dataset.empty())
-    refuse_export("--data is for TorchScript, which is traced on it; weights need none: leave it out");
+    refuse_export("--data works only for TorchScript, which is traced with it; weights need no data: omit it");
   return export_safetensors(line);
 }
 

@@ -1,4 +1,4 @@
-// log.histograms: how weights and gradients are spread, for TensorBoard.
+// log.histograms: histograms of weights and gradients for TensorBoard.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ class HistogramObserver final : public pipeline::Observer {
  public:
   using Take = std::function<void(int64_t step, const std::vector<artifacts::NamedHistogram>&)>;
 
-  // `take` gets those of a step after it: "gradients/NAME", as the optimizer had them, and "weights/NAME", of each
-  // trainable parameter.
+  // `take` is called after a due step with the histograms of each trainable parameter: "gradients/NAME", the gradient
+  // that the optimizer used, and "weights/NAME".
   HistogramObserver(const config::Period& every, const plugins::Model& model, Take take)
       : due_(every), model_(model), take_(std::move(take)) {}
 
@@ -33,7 +33,7 @@ class HistogramObserver final : public pipeline::Observer {
   pipeline::Due due_;
   const plugins::Model& model_;
   Take take_;
-  std::vector<artifacts::NamedHistogram> found_;  // of the step in hand
+  std::vector<artifacts::NamedHistogram> found_;  // of the current step
 };
 
 }  // namespace tenon::host

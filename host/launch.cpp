@@ -21,12 +21,12 @@ using support::ErrorKind;
 
 const char* name_of(World::Launcher launcher) {
   switch (launcher) {
-    case World::Launcher::none: return "nobody";
+    case World::Launcher::none: return "no launcher";
     case World::Launcher::tenon: return "host";
     case World::Launcher::torchrun: return "torchrun";
     case World::Launcher::slurm: return "srun";
   }
-  return "nobody";
+  return "no launcher";
 }
 
 void refuse_second_launcher(const CommandLine& line, const World& world) {
@@ -36,10 +36,10 @@ void refuse_second_launcher(const CommandLine& line, const World& world) {
   throw Error(ErrorKind::configuration, "command line: --processes is " + std::to_string(line.processes) + ", and " +
                                             name_of(world.launcher) + " has started " + std::to_string(world.size) +
                                             " already (its variables are in the environment); "
-                                            "expected one of them: leave --processes out");
+                                            "expected one launcher: omit --processes");
 }
 
-// Where nobody has said how many threads the operators have, the processes share the cores.
+// If neither the run file nor the environment sets the number of threads, the processes share the cores.
 int64_t share_threads(const config::RunConfig& config, int64_t processes) {
   const char* const given = std::getenv("OMP_NUM_THREADS");
   if (config.run.threads.value_or(0) > 0 || (given && *given)) return 0;
@@ -51,7 +51,7 @@ int64_t share_threads(const config::RunConfig& config, int64_t processes) {
 std::optional<int> launch(const CommandLine& line, const World& world) {
   refuse_second_launcher(line, world);
   if (world.launcher != World::Launcher::none) {
-    // What plugins print into the launcher's pipe comes out line by line, as on a terminal.
+    // Plugin output to the launcher's pipe is line-buffered, as on a terminal.
     if (world.launcher == World::Launcher::tenon && !world.is_first()) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     return std::nullopt;
   }
@@ -65,19 +65,20 @@ std::optional<int> launch(const CommandLine& line, const World& world) {
   for (;; ++request.attempt) {
     const distributed::LaunchReport report = distributed::launch_ranks(request);
     if (!report.message.empty()) support::log_error(report.message);
-    // What a plugin or a run file does wrong it would do again.
+    // Only a lost process is restarted. Errors in a plugin or run file would recur.
     const bool was_lost = report.exit_code == static_cast<int>(ErrorKind::rank_lost);
     if (!was_lost || request.attempt == line.restarts) return report.exit_code;
     support::log_warning("restart " + std::to_string(request.attempt + 1) + " of " + std::to_string(line.restarts) +
-                         ": the run goes on from its newest checkpoint");
+                         ": the run resumes from its newest checkpoint");
   }
 }
 
 void require_one_process(const std::string& command, const World& world) {
   if (world.size == 1) return;
-  throw Error(ErrorKind::configuration, "environment: host " + command + " is one of " + std::to_string(world.size) +
-                                            " processes that " + name_of(world.launcher) +
-                                            " has started; expected one process: only training runs on several");
+  throw Error(ErrorKind::configuration,
+              "environment: host " + command + " is one of " + std::to_string(world.size) + " processes that " +
+                  name_of(world.launcher) +
+                  " has started; expected one process: only training supports several processes");
 }
 
 }  // namespace tenon::host

@@ -1,4 +1,4 @@
-// Whether this process is a run, one of the processes of a run, or starts those.
+// Decides whether this process trains alone, trains as a rank, or launches the ranks.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace tenon::host {
 
-// Starts the processes where training is to have several (distributed.processes) and nobody else has started them, and
-// returns the exit code of the run when all have ended. Nothing where this process is to train: alone, or as a rank.
-// Throws Error(configuration) for a wrong environment, or for --processes where another launcher was at work.
+// Launches the ranks if distributed.processes requests several processes and no other launcher has started them.
+// Returns the exit code of the run after all have ended. Returns nothing if this process trains, alone or as a rank.
+// Throws Error(configuration) for an invalid environment, or if --processes is given under another launcher.
 std::optional<int> launch(const CommandLine& line, const distributed::World& world);
 
-// Throws Error(configuration) where this is one of several processes: a command that is no training would do the same
-// in each, and write the same files.
+// Throws Error(configuration) if this is one of several processes: a command other than training would do the same work
+// in each process and write the same files.
 void require_one_process(const std::string& command, const distributed::World& world);
 
 }  // namespace tenon::host

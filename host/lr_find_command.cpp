@@ -14,7 +14,7 @@ namespace tenon::host {
 
 namespace {
 
-constexpr size_t kRows = 25;  // of the printed table
+constexpr size_t kRows = 25;  // rows of the printed table
 constexpr int kBarWidth = 40;
 
 void print_json(const pipeline::LearningRateSearch& search) {
@@ -28,7 +28,7 @@ void print_json(const pipeline::LearningRateSearch& search) {
 
 void print_text(const pipeline::LearningRateSearch& search) {
   if (search.trials.empty()) {
-    std::printf("no step was finite\n");
+    std::printf("no step had a finite loss\n");
     return;
   }
   double highest = search.trials.front().smoothed;
@@ -40,11 +40,11 @@ void print_text(const pipeline::LearningRateSearch& search) {
     const int length = static_cast<int>(kBarWidth * std::clamp(trial.smoothed / highest, 0.0, 1.0));
     std::printf("%12.3g  %12.4g  %s\n", trial.learning_rate, trial.smoothed, std::string(length, '#').c_str());
   }
-  if (search.diverged) std::printf("here the loss grew without end\n");
+  if (search.diverged) std::printf("the loss diverged here\n");
   if (search.suggestion)
     std::printf("the loss falls fastest at optimizer.lr = %.2g\n", *search.suggestion);
   else
-    std::printf("the loss fell at no learning rate; host overfit says more\n");
+    std::printf("the loss fell at no learning rate; run host overfit to find out why\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The program `host`. The only place where an error becomes an exit code.
+// The program `host`. Only this file converts errors to exit codes.
 #include <exception>
 
 #include "framework/support/error.h"

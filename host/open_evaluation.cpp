@@ -9,13 +9,13 @@ namespace tenon::host {
 
 namespace {
 
-// The data becomes validation data, whatever it was: read once, in its own order.
+// The chosen data becomes validation data: it is read once, without shuffling.
 void choose_data(config::RunPlan& plan, const std::string& name) {
   if (!name.empty()) {
     plan.data.validation = std::vector<config::NamedDataset>{find_dataset(plan, name)};
   } else if (plan.data.validation.empty()) {
     throw support::Error(support::ErrorKind::configuration,
-                         plan.file.string() + ": there is no [data.validation]; expected one, or --data train");
+                         plan.file.string() + ": has no [data.validation]; expected one, or --data train");
   }
 }
 
@@ -33,7 +33,7 @@ OpenedRun open_for(const CommandLine& line, Evaluation::Of of) {
 artifacts::FoundWeights find_weights_for(const CommandLine& line, config::RunPlan& plan) {
   artifacts::FoundWeights weights = artifacts::find_weights(line.checkpoint, plan.run.output_dir, plan.run.name);
   plan.model.weights = weights.file;
-  // What a run may start from is its own affair; these are to be all of the model's.
+  // model.weights_match applies only to the initial weights of a run. Here all tensors of the model must match.
   plan.model.weights_match = config::WeightsMatch::strict;
   return weights;
 }

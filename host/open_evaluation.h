@@ -1,4 +1,4 @@
-// What `host evaluate` and `host predict` begin with: the run file, trained weights, and what is to be computed.
+// The common start of `host evaluate` and `host predict`: the run file, trained weights and data.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace tenon::host {
 
-// Parts of a run file for a pass over data, without what trains. Not movable: parts point to each other.
+// The parts of a run that evaluate data, without those that train. Not movable: the parts point to each other.
 class Evaluation {
  public:
   enum class Of {
-    figures,  // losses and metrics, over the data as a run validates it
-    outputs   // of the model alone, over all samples
+    figures,  // losses and metrics on the data, as in validation
+    outputs   // model outputs for all samples
   };
 
-  // The data is that of --data, or, where there is none, all validation data. Throws Error as open_run, find_weights
-  // and build_evaluation do.
+  // Uses the data of --data, by default all validation data. Throws Error as open_run, find_weights and
+  // build_evaluation do.
   Evaluation(const CommandLine& line, Of of);
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
@@ -27,9 +27,9 @@ class Evaluation {
   const config::RunPlan& plan() const { return run_.plan; }
   const artifacts::FoundWeights& weights() const { return weights_; }
   pipeline::Training& training() { return training_; }
-  // Where the run stood that the weights are from.
+  // The position of the run when the weights were saved.
   plugins::RunPosition position() const;
-  // "runs/digits/.../step-00000230 (epoch 10, step 230)", or the file.
+  // Returns "runs/digits/.../step-00000230 (epoch 10, step 230)", or the file name.
   std::string describe_weights() const;
 
  private:

@@ -17,7 +17,7 @@ namespace tenon::host {
 OpenedRun open_run(const CommandLine& line, Computes computes, int local_rank) {
   const config::RunConfig config = config::read_run_config(line.config, line.overrides, line.plugin_directories);
   const std::filesystem::path host = std::filesystem::read_symlink("/proc/self/exe");
-  // Before the plugins, of which one may ask LibTorch for CUDA.
+  // The device is opened before the plugins: a plugin may query LibTorch for CUDA.
   cuda::OpenedDevice device;
   if (computes == Computes::yes)
     device = cuda::open_device(config.run.device.value_or({}), local_rank, cuda::device_library_of(host),

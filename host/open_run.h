@@ -1,4 +1,4 @@
-// What every command on a run file begins with: the file, the plugins it names, and the plan.
+// The common start of all commands with a run file: the file, its plugins and the plan.
 #pragma once
 
 #include <string>
@@ -19,12 +19,12 @@ struct OpenedRun {
 // Whether the command computes on the run's device.
 enum class Computes { no, yes };
 
-// Reads the run file of the command line with its overrides, opens its device, resolves the plan and opens the
+// Reads the run file of the command line with its overrides, opens the device, resolves the plan and opens the
 // plugins that it uses. Throws Error as read_run_config, open_device, Catalogue and resolve_run_plan do.
-// `local_rank`: of this process among those that train on this machine.
+// `local_rank`: rank of this process on this machine.
 OpenedRun open_run(const CommandLine& line, Computes computes, int local_rank = 0);
 
-// The dataset of the plan that --data names: "train", "validation", "validation/<name>". Throws Error(configuration).
+// Finds the dataset for --data: "train", "validation" or "validation/<name>". Throws Error(configuration).
 const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name);
 
 }  // namespace tenon::host

@@ -15,7 +15,7 @@ namespace {
 constexpr int kNotReached = 8;
 constexpr size_t kMostNames = 20;
 
-// One batch of the first samples, in steps that differ in nothing.
+// Trains on one batch of the first samples, with identical steps.
 void prepare(config::RunPlan& plan, int64_t samples) {
   plan.data.batch_size = samples;
   plan.data.limit_batches = 1;
@@ -36,20 +36,19 @@ void print_names(const char* title, const std::vector<std::string>& names) {
 }
 
 void explain(const pipeline::OverfitReport& report, double learning_rate) {
-  print_names("the gradient of these parameters is zero in every step: nothing of what they do reaches the loss",
+  print_names("the gradient of these parameters is zero in every step: they do not affect the loss",
               report.without_gradient);
-  print_names("these outputs are the same for all samples: what tells the samples apart does not reach them",
-              report.constant_outputs);
+  print_names("these outputs are the same for all samples: they do not depend on the inputs", report.constant_outputs);
   if (!report.without_gradient.empty() || !report.constant_outputs.empty()) return;
   const std::string rate = artifacts::print_number(learning_rate);
   if (report.last_loss > report.first_loss)
-    std::printf("the loss has grown: lower optimizer.lr (%s)\n", rate.c_str());
+    std::printf("the loss increased: lower optimizer.lr (%s)\n", rate.c_str());
   else if (report.last_loss > 2 * report.lowest_loss)
-    std::printf("the loss goes up and down: lower optimizer.lr (%s)\n", rate.c_str());
+    std::printf("the loss oscillates: lower optimizer.lr (%s)\n", rate.c_str());
   else if (report.last_loss > 0.9 * report.first_loss)
     std::printf(
-        "the loss hardly falls: raise optimizer.lr (%s), or look whether samples that look alike have different "
-        "targets (host data)\n",
+        "the loss hardly falls: raise optimizer.lr (%s), or check with host data whether similar samples have "
+        "different targets\n",
         rate.c_str());
   else
     std::printf("the loss falls: try more --steps, less weight decay and dropout, or a larger optimizer.lr (%s)\n",

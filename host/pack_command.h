@@ -1,4 +1,4 @@
-// `host pack`.
+// `host pack`: writes a dataset as tar shards.
 #pragma once
 
 #include "host/command_line.h"

@@ -24,7 +24,7 @@ void write(const pipeline::Prediction& prediction, const std::vector<PredictionC
                                             {samples},
                                             reinterpret_cast<const std::byte*>(prediction.indices.data()),
                                             prediction.indices.size_bytes()}};
-  std::vector<at::Tensor> tensors;  // keeps alive what the views point to
+  std::vector<at::Tensor> tensors;  // keeps the memory of the views alive
   for (const PredictionColumn& column : columns)
     views.push_back(pipeline::view_of(column.name, tensors.emplace_back(column.read(prediction.flow))));
   file.append(views);

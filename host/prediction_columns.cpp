@@ -44,9 +44,9 @@ std::string print(Apply apply) {
   return "";
 }
 
-// `argmax` or `logits=argmax`.
+// A parsed `argmax` or `logits=argmax`.
 struct Application {
-  size_t output;  // its place in the list of chosen ones
+  size_t output;  // index in the list of chosen outputs
   Apply function;
 };
 
@@ -56,7 +56,7 @@ Application parse_application(const std::string& text, const std::vector<std::st
   if (equals != text.npos)
     return {find(text.substr(0, equals), chosen, "--apply", "an output that is written"), function};
   if (chosen.size() != 1)
-    refuse("--apply " + text + " is for one output, and " + std::to_string(chosen.size()) +
+    refuse("--apply " + text + " needs exactly one output, but " + std::to_string(chosen.size()) +
            " are written; expected --apply OUTPUT=" + text);
   return {0, function};
 }
@@ -108,8 +108,8 @@ std::vector<PredictionColumn> choose_columns(const CommandLine& line, const plug
   std::vector<std::string> names{"index"};
   for (const PredictionColumn& column : columns) {
     if (std::ranges::find(names, column.name) != names.end())
-      refuse("the name \"" + column.name + "\" is written twice; expected each once" +
-             (column.name == "index" ? ", and index for the sample's number" : ": choose with --outputs and --fields"));
+      refuse("the name \"" + column.name + "\" occurs twice; expected unique names" +
+             (column.name == "index" ? ", and index is the sample's number" : ": choose with --outputs and --fields"));
     names.push_back(column.name);
   }
   return columns;

@@ -1,4 +1,4 @@
-// What of a batch `host predict` writes: outputs of the model, perhaps with a function applied, and fields.
+// The columns that `host predict` writes: model outputs, optionally with a function applied, and dataset fields.
 #pragma once
 
 #include <string>
@@ -16,16 +16,16 @@ struct PredictionColumn {
 
   std::string name;  // "logits", "logits.softmax", "label"
   pipeline::Source::Kind kind;
-  size_t index;  // among the model's outputs, or the fields
+  size_t index;  // index of the model output or field
   Apply apply = Apply::nothing;
 
-  // [N, ...], contiguous on the CPU; half precision has become float32. softmax and argmax run over dimension 1, the
-  // classes. Throws Error(configuration) where the function does not fit the output.
+  // Returns [N, ...], contiguous on the CPU. Half precision is converted to float32. softmax and argmax reduce over
+  // dimension 1, the classes. Throws Error(configuration) if the function does not fit the output.
   at::Tensor read(const pipeline::Flow& flow) const;
 };
 
-// The columns that --outputs, --fields and --apply of the command line ask for; all outputs where it names none. Throws
-// Error(configuration) for a name that does not exist or comes twice, and a function that belongs to no output.
+// Returns the columns for --outputs, --fields and --apply. The default is all outputs. Throws Error(configuration) for
+// an unknown or repeated name, and for a function without an output.
 std::vector<PredictionColumn> choose_columns(const CommandLine& line, const plugins::Model& model,
                                              const std::vector<plugins::SampleField>& fields);
 

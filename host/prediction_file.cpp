@@ -32,13 +32,13 @@ constexpr auto kKind = ErrorKind::configuration;
 
 std::vector<int64_t> row_shape(const TensorView& tensor) { return {tensor.shape.begin() + 1, tensor.shape.end()}; }
 
-// Rows have one shape throughout. `before`: of the first batch.
+// All rows must have the same shape. `before`: the row shape of the first batch.
 void require_same_rows(const fs::path& path, const TensorView& tensor, const std::vector<int64_t>& before) {
   if (row_shape(tensor) == before) return;
   refuse(path, tensor.name + " varies: a sample's is " + to_string(plugins::exact_shape(row_shape(tensor))) +
                    " here and was " + to_string(plugins::exact_shape(before)) +
-                   " before; expected one shape for all samples: leave it out with --outputs or --fields, have the "
-                   "dataset give all samples one size, or write a table of what does not vary, such as --apply argmax");
+                   " before; expected one shape for all samples: omit it with --outputs or --fields, let the dataset "
+                   "resize all samples, or reduce it to a fixed shape, for example with --apply argmax");
 }
 
 class SafetensorsPredictions final : public PredictionFile {
@@ -61,7 +61,7 @@ class SafetensorsPredictions final : public PredictionFile {
     for (const TensorView& tensor : tensors) {
       if (!artifacts::find_stored_type(tensor.dtype))
         refuse(path_, tensor.name + " is " + std::string(plugins::dtype_name(tensor.dtype)) +
-                          ", which safetensors files do not hold; expected real numbers: leave it out");
+                          ", which safetensors does not support; expected real numbers: omit it");
       rows.push_back({tensor.name, tensor.dtype, row_shape(tensor)});
       row_shapes_.push_back(row_shape(tensor));
     }
@@ -81,7 +81,7 @@ T read(const std::byte* data) {
   return value;
 }
 
-// The shortest text that reads back to the same bits.
+// Prints the shortest text that parses to the same bits.
 template <class T>
 void print(std::string& text, T value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -111,7 +111,7 @@ void print_element(std::string& text, int32_t dtype, const std::byte* data) {
   }
 }
 
-// RFC 4180.
+// Quotes a CSV field (RFC 4180).
 std::string quote_for_csv(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
   std::string quoted = "\"";
@@ -119,7 +119,7 @@ std::string quote_for_csv(const std::string& text) {
   return quoted + '"';
 }
 
-// A line for each sample. A vector has a column for each of its elements, `logits.0`, `logits.1`, ...
+// Writes one line per sample. Each element of a vector has a column: `logits.0`, `logits.1`, ...
 class CsvPredictions final : public PredictionFile {
  public:
   explicit CsvPredictions(fs::path path) : path_(path), file_(std::move(path), kKind) {}
@@ -138,7 +138,7 @@ class CsvPredictions final : public PredictionFile {
   void commit() override { file_.commit(); }
 
  private:
-  static constexpr int64_t kMostColumns = 4096;  // of a vector
+  static constexpr int64_t kMostColumns = 4096;  // maximum length of a vector
 
   std::string start(std::span<const TensorView> tensors) {
     std::string header;
@@ -148,11 +148,11 @@ class CsvPredictions final : public PredictionFile {
       if (shape.size() > 1 || (shape.size() == 1 && shape[0] > kMostColumns))
         refuse(path_, tensor.name + " of a sample is " + to_string(plugins::exact_shape(shape)) +
                           "; expected a number, or a vector of up to " + std::to_string(kMostColumns) +
-                          ", in a table: write a .safetensors file, or choose others with --outputs and --fields");
+                          ", in a CSV file: write a .safetensors file, or choose others with --outputs and --fields");
       if (tensor.dtype == TENON_COMPLEX64 || tensor.dtype == TENON_COMPLEX128 || tensor.dtype == TENON_FLOAT16 ||
           tensor.dtype == TENON_BFLOAT16)
         refuse(path_, tensor.name + " is " + std::string(plugins::dtype_name(tensor.dtype)) +
-                          "; expected integers, booleans, float32 or float64 in a table: leave it out, or write a "
+                          "; expected integers, booleans, float32 or float64 in a CSV file: omit it, or write a "
                           ".safetensors file");
       if (shape.empty()) header += quote_for_csv(tensor.name) + ',';
       for (int64_t k = 0; !shape.empty() && k < shape[0]; ++k)

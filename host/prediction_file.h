@@ -1,4 +1,4 @@
-// The file that predictions go to, written as they come.
+// The output file of `host predict`, written batch by batch.
 #pragma once
 
 #include <filesystem>
@@ -13,16 +13,16 @@ class PredictionFile {
  public:
   virtual ~PredictionFile() = default;
 
-  // The rows of one batch: tensors with the batch's samples as their first dimension, the same names and dtypes each
-  // time. Throws Error(configuration) naming the tensor whose shape the format has no room for, or that had another
-  // shape before.
+  // Appends the rows of one batch. The first dimension of each tensor is the sample. Names and dtypes must be the same
+  // in each call. Throws Error(configuration) with the tensor's name if the format does not support its shape or the
+  // shape changes.
   virtual void append(std::span<const artifacts::TensorView> tensors) = 0;
 
-  // Puts the file under its name, durably. Without it, what was there stays.
+  // Renames the file to its final name, durably. Without this call an existing file stays unchanged.
   virtual void commit() = 0;
 
-  // By the name's end, .csv or .safetensors. `most_rows`: how many will come at most. Throws Error(configuration) for
-  // another end, and where the file cannot be made.
+  // Chooses the format from the suffix, .csv or .safetensors. `most_rows`: maximum number of rows. Throws
+  // Error(configuration) for another suffix, or if the file cannot be created.
   static std::unique_ptr<PredictionFile> make(const std::filesystem::path& path, int64_t most_rows);
 };
 

@@ -24,7 +24,7 @@ using profiling::ModuleProfile;
 constexpr size_t kMostRows = 24;
 constexpr size_t kDeepest = 16;
 
-// 1814073344 as "1.814 G".
+// Prints 1814073344 as "1.814 G".
 std::string print_scaled(double number) {
   constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
   size_t unit = 0;
@@ -49,7 +49,7 @@ std::string print_share(double part, double whole) {
   return text;
 }
 
-// With `depth`, or by as many parts of their names as the terminal has room for.
+// Groups modules by `depth`, or by as many parts of their names as the maximum number of rows allows.
 std::vector<ModuleProfile> choose_rows(const ModelProfile& profile, int64_t depth) {
   if (depth > 0) return profiling::group_modules(profile.modules, static_cast<size_t>(depth));
   size_t parts = kDeepest;
@@ -81,13 +81,13 @@ void print_counts(const ModelProfile& profile) {
     table.add({what, print_scaled(of_batch / static_cast<double>(profile.batch_size)), print_scaled(of_batch)});
   };
   const auto forward = static_cast<double>(profile.total.macs);
-  table.add({"", "a sample", "a batch"});
+  table.add({"", "per sample", "per batch"});
   add("MACs forward", forward);
   add("FLOPs forward", 2 * forward);
   add("FLOPs of a training step", 2 * static_cast<double>(profile.step_macs));
   std::printf("%s\n", table.print("  ").c_str());
   for (const std::string& name : profile.uncounted)
-    std::printf("  what %s takes cannot be counted, and is not in these numbers\n", name.c_str());
+    std::printf("  the cost of %s is unknown and not included\n", name.c_str());
 }
 
 void print_memory(const ModelProfile& profile) {
@@ -96,10 +96,10 @@ void print_memory(const ModelProfile& profile) {
     table.add({what, print_bytes(static_cast<uint64_t>(std::max<int64_t>(bytes, 0)))});
   };
   add("weights", profile.total.bytes);
-  add("optimizer's state and gradients between steps", profile.state_bytes);
-  add("kept for backward", profile.kept_for_backward);
-  add("most in training, all together", profile.total.bytes + profile.state_bytes + profile.step_peak_bytes);
-  add("most in evaluation, with the weights", profile.total.bytes + profile.evaluation_peak_bytes);
+  add("optimizer state and gradients between steps", profile.state_bytes);
+  add("saved for backward", profile.kept_for_backward);
+  add("peak in training, total", profile.total.bytes + profile.state_bytes + profile.step_peak_bytes);
+  add("peak in evaluation, with the weights", profile.total.bytes + profile.evaluation_peak_bytes);
   std::printf("%s\n", table.print("  ").c_str());
 }
 
@@ -175,7 +175,7 @@ void print_json(const ModelProfile& profile, const OpenedRun& opened) {
   std::printf("%s\n", json.dump(2).c_str());
 }
 
-// One batch a step, and the training data alone.
+// Prepares the plan for one batch per step and only training data.
 void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
   if (batch_size > 0) plan.data.batch_size = batch_size;
   plan.data.validation.clear();

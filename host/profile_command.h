@@ -1,4 +1,4 @@
-// `host profile`: what the model of a run file costs, in parameters, operations, memory and time.
+// `host profile`: measures the parameters, operations, memory and time of a model.
 #pragma once
 
 #include "host/command_line.h"

@@ -17,7 +17,7 @@ namespace tenon::host {
 
 namespace {
 
-// What each machine may have in a place of its own is left out.
+// Prints the plan without output and plugin paths, which may differ between machines.
 std::string describe_plan(config::RunPlan plan) {
   plan.run.output_dir.clear();
   plan.plugin_paths.clear();
@@ -34,7 +34,7 @@ std::string describe_plugins(const plugins::Catalogue& catalogue) {
   return text;
 }
 
-// By NCCL between CUDA devices, unless the run file wants gloo.
+// Chooses NCCL for CUDA devices, unless the run file requests gloo.
 distributed::ProcessGroup::MakeBackend choose_backend(const OpenedRun& opened) {
   const config::Backend wanted = opened.plan.distributed.backend;
   const cuda::DeviceLibrary* library = opened.device.library;

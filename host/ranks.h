@@ -1,4 +1,4 @@
-// A run as one of several processes.
+// Joining a run as one of several processes.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@
 
 namespace tenon::host {
 
-// Meets the other ranks, and makes sure that all run the same plan with the same plugins; null where there are none.
-// From here on this rank's terminal has errors alone, unless it is rank 0. Throws Error(configuration).
+// Connects to the other ranks and verifies that all run the same plan with the same plugins. Returns null for a run
+// with one process. After this call, ranks other than 0 print only errors. Throws Error(configuration).
 std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRun& opened);
 
-// The others are told why this rank ends, and then it ends, with the exit code of the error: nothing that still waits
-// for them is waited for.
+// Reports the error to the other ranks and ends this rank with the exit code of the error. It does not wait for pending
+// operations with other ranks.
 [[noreturn]] void end_rank(distributed::ProcessGroup& group, const std::exception& error);
 
-// Of a rank that is not the first: the files are rank 0's.
+// The recorder of all ranks except rank 0. It writes nothing: only rank 0 writes files.
 class SilentRecorder final : public pipeline::Recorder {
  public:
   explicit SilentRecorder(std::filesystem::path folder) : folder_(std::move(folder)) {}

@@ -19,7 +19,7 @@ artifacts::ReadCheckpointFile CheckpointReader::reading() {
   };
 }
 
-// A file that was damaged is told of by its digest, wherever in it the damage is.
+// Parse errors are kept for later: the digest reports a damaged file first, wherever the damage is.
 std::string CheckpointReader::read(const std::filesystem::path& file, Tensors& read) {
   read = {};
   try {

@@ -1,4 +1,4 @@
-// What the files of a checkpoint hold, in memory.
+// Reads the tensors of a checkpoint into memory.
 #pragma once
 
 #include <exception>
@@ -12,14 +12,14 @@
 
 namespace tenon::host {
 
-// Takes the tensors of a checkpoint along while it is verified, so that its files are read once.
+// Reads the tensors of a checkpoint during its verification, so that each file is read only once.
 class CheckpointReader {
  public:
-  // For artifacts::verify_checkpoint(), which this must outlive.
+  // Returns the callback for artifacts::verify_checkpoint(). The reader must outlive that call.
   artifacts::ReadCheckpointFile reading();
 
-  // Of the last checkpoint that was read. Throws Error(checkpoint) where a file is as it was written, and yet none that
-  // can be read.
+  // Return the tensors of the last checkpoint read. Throw Error(checkpoint) if a file matches its digest but cannot be
+  // parsed.
   std::vector<optimization::NamedTensor> take_model() { return take(model_); }
   std::vector<optimization::NamedTensor> take_training() { return take(training_); }
 
@@ -31,10 +31,10 @@ class CheckpointReader {
   static std::string read(const std::filesystem::path& file, Tensors& tensors);
   static std::vector<optimization::NamedTensor> take(Tensors& tensors);
 
-  Tensors model_, training_;  // each read by one thread
+  Tensors model_, training_;  // each is written by one thread
 };
 
-// The one that `best` of a run's folder points at, verified. Throws Error(checkpoint).
+// Reads and verifies the checkpoint that the link `best` of a run folder points to. Throws Error(checkpoint).
 pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run);
 
 }  // namespace tenon::host

@@ -1,4 +1,4 @@
-// The lines of a run's history.jsonl.
+// Reads history.jsonl of a run.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace tenon::host {
 
-// Throws Error(checkpoint) with the file and the line that is none.
+// Throws Error(checkpoint) with the file and the number of the invalid line.
 std::vector<artifacts::HistoryLine> read_history(const std::filesystem::path& file);
 
 }  // namespace tenon::host

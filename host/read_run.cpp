@@ -31,7 +31,7 @@ std::string read_run_text(const fs::path& file) {
 
 Json read_record(const fs::path& file) {
   Json record = Json::parse(read_run_text(file), nullptr, /*allow_exceptions=*/false);
-  if (!record.is_object()) refuse_run(file.string() + ": is no JSON object; expected what a run wrote");
+  if (!record.is_object()) refuse_run(file.string() + ": is not a JSON object; expected a file written by a run");
   return record;
 }
 
@@ -115,7 +115,7 @@ std::vector<pipeline::StageSeconds> ReadRun::stages() const {
   return stages;
 }
 
-// A run of an earlier version has not written it down.
+// Runs of earlier versions did not record the direction.
 int ReadRun::direction(const std::string& figure) const {
   if (const auto all = record_.find("directions"); all != record_.end() && all->is_object())
     if (const auto one = all->find(figure); one != all->end()) return *one == "max" ? 1 : -1;

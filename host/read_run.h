@@ -1,4 +1,4 @@
-// What a run has left in its folder, as far as it can be read.
+// Reads the files of a run folder.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct FigureAt {
 
 class ReadRun {
  public:
-  // Throws Error(checkpoint) with the file and the place if the folder is no run's, or if a file of it is damaged. One
-  // that has not begun to train has no history.
+  // Throws Error(checkpoint) with the file and the location if the folder is not a run folder or a file is damaged. A
+  // run that has not started training has an empty history.
   explicit ReadRun(const std::filesystem::path& folder);
 
   const artifacts::RunFolder& folder() const { return folder_; }
@@ -32,41 +32,41 @@ class ReadRun {
   const std::string& plan() const { return plan_; }                 // plan.toml
   const std::vector<artifacts::HistoryLine>& history() const { return history_; }
 
-  // "finished", "stopped", "failed", "running"; or "interrupted", where it says that it is running and no process
+  // "finished", "stopped", "failed" or "running". "interrupted" if run.json has the status running but no process
   // trains in the folder.
   const std::string& state() const { return state_; }
-  std::string name() const;                        // run.name, and the folder's name: digits/2026-11-21T11-30-05
-  std::string text(const std::string& key) const;  // of run.json; empty where it has none
-  std::vector<std::string> losses() const;         // their names
-  std::string model() const;                       // the id of its component
-  std::string monitor() const;                     // the figure by which checkpoints are good; empty: none
-  int64_t planned(const std::string& key) const;   // "train.epochs": an integer of the plan; 0 where it has none
+  std::string name() const;                        // run.name and the folder name: digits/2026-11-21T11-30-05
+  std::string text(const std::string& key) const;  // text in run.json; empty if missing
+  std::vector<std::string> losses() const;         // names of the losses
+  std::string model() const;                       // id of the model component
+  std::string monitor() const;                     // monitored metric; empty: none
+  int64_t planned(const std::string& key) const;   // integer of the plan, such as "train.epochs"; 0 if missing
 
-  // Where the time of the training thread went, the longest first; those below half a percent are among "other". Empty
-  // of a run that has not ended, or whose process was killed.
+  // Time of the training thread by stage, longest first. Stages below half a percent are summed up as "other". Empty if
+  // the run has not ended or its process was killed.
   std::vector<pipeline::StageSeconds> stages() const;
 
   int64_t epoch() const { return history_.empty() ? 0 : history_.back().epoch; }
   int64_t step() const { return history_.empty() ? 0 : history_.back().step; }
-  double seconds() const { return history_.empty() ? 0 : history_.back().time_s; }  // of training
+  double seconds() const { return history_.empty() ? 0 : history_.back().time_s; }  // training time
 
-  // 1: higher is better, -1: lower, 0: neither, or not known.
+  // Returns 1 if higher is better, -1 if lower is better, 0 if neither or unknown.
   int direction(const std::string& figure) const;
   std::optional<FigureAt> last(const std::string& figure) const;
-  // The first of the best by direction(), without what is not finite; none where neither is better.
+  // Returns the first best finite value by direction(), or nothing if the direction is 0.
   std::optional<FigureAt> best(const std::string& figure) const;
-  std::vector<std::string> figures() const;  // all names, in the order in which they came
+  std::vector<std::string> figures() const;  // all names in order of first appearance
 
  private:
   artifacts::RunFolder folder_;
   nlohmann::ordered_json record_;
   std::string plan_;
-  std::map<std::string, config::Node> values_;  // of the plan
+  std::map<std::string, config::Node> values_;  // values of the plan
   std::vector<artifacts::HistoryLine> history_;
   std::string state_;
 };
 
-// Whether it is the folder of a run: it has a plan and checkpoints.
+// Returns whether the folder is a run folder: it has a plan and checkpoints.
 bool has_run(const std::filesystem::path& folder);
 
 }  // namespace tenon::host

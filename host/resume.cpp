@@ -24,15 +24,15 @@ using support::ErrorKind;
 
 namespace {
 
-// What the state of a run is of: with another one it would be read into the wrong places.
+// These settings determine the layout of the saved state. They cannot change when a run resumes.
 constexpr std::array kNeverChanged{"model.use",     "model.params",    "loss[",
                                    "callback[",     "optimizer.use",   "optimizer.group",
                                    "train.average", "train.precision", "schedule.use"};
-// What says which samples are left of an epoch: it may change between two epochs.
+// These settings determine the remaining samples of an epoch. They may change only between epochs.
 constexpr std::array kUnchangedWithinEpoch{"data.train.",  "data.batch_size",  "data.shuffle",
                                            "data.sampler", "data.subset_seed", "data.limit_batches",
                                            "run.seed",     "train.accumulate"};
-// Where things are and who is told, which no result depends on.
+// Results do not depend on these settings: locations and logging.
 constexpr std::array kOfNoAccount{"run.name", "run.output_dir", "plugins.", "model.weights", "log.", "checkpoint."};
 
 template <size_t N>
@@ -60,10 +60,10 @@ void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& 
   if (!refused.empty())
     throw Error(ErrorKind::checkpoint,
                 found.folder.string() + ": was written with another run file:" + config::describe(refused) +
-                    "\nexpected these as they were" +
+                    "\nexpected these values unchanged" +
                     (within_epoch ? ", in the middle of epoch " + std::to_string(found.manifest.epoch) : "") +
-                    ": put them back, or begin a run with the weights alone by model.weights");
-  if (!told.empty()) support::log_warning("the run goes on with another run file:" + config::describe(told));
+                    ": restore them, or start a new run from the weights with model.weights");
+  if (!told.empty()) support::log_warning("the run resumes with another run file:" + config::describe(told));
 }
 
 void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedState& state, int64_t size,
@@ -75,8 +75,8 @@ void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedS
   if (within_epoch)
     throw Error(ErrorKind::checkpoint, found.folder.string() + ": " + what + ", and is in the middle of epoch " +
                                            std::to_string(found.manifest.epoch) +
-                                           "; expected as many, or a checkpoint of an epoch's end");
-  support::log_warning(what + ": its figures will not be the same to the bit");
+                                           "; expected the same number, or a checkpoint at the end of an epoch");
+  support::log_warning(what + ": its metrics will not be the same bit for bit");
 }
 
 void check_plugins(const artifacts::FoundCheckpoint& found, const plugins::Catalogue& catalogue) {
@@ -85,7 +85,7 @@ void check_plugins(const artifacts::FoundCheckpoint& found, const plugins::Catal
     const auto known = before.find(plugin->id);
     if (known != before.end() && known->second != plugin->sha256)
       support::log_warning("the plugin " + plugin->id + " (" + plugin->file.string() +
-                           ") is another file than when the checkpoint was written");
+                           ") has changed since the checkpoint was written");
   }
 }
 
@@ -115,7 +115,7 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
   resumption.checkpoint = {reader.take_model(), {resumption.from.manifest.state, {}}};
   for (optimization::NamedTensor& one : reader.take_training())
     resumption.checkpoint.state.tensors[one.name] = std::move(one.tensor);
-  // The run's new folder has none of the checkpoints that were the best.
+  // The new run folder has no copies of the previous best checkpoints.
   if (!resumption.from.is_newest) pipeline::BestFigures::forget(resumption.checkpoint.state);
   const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
   check_plan(resumption.from, plan, within_epoch);
@@ -125,7 +125,7 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
 }
 
 bool is_finished(const Resumption& resumption, const pipeline::Training& training) {
-  // One that was killed after its last checkpoint has still to be brought to its end.
+  // A run that was killed after its last checkpoint has not finished: its end must still be recorded.
   const artifacts::RunFolder run{resumption.from.run};
   if (artifacts::read_run_status(run.record_file()) != artifacts::RunStatus::finished) return false;
   const pipeline::SavedState& state = resumption.checkpoint.state;

@@ -1,4 +1,4 @@
-// --resume: which checkpoint a run goes on from, and whether it may.
+// --resume: finds the checkpoint and verifies that the run can resume from it.
 #pragma once
 
 #include <optional>
@@ -13,18 +13,17 @@ namespace tenon::host {
 
 struct Resumption {
   artifacts::FoundCheckpoint from;
-  pipeline::Checkpoint checkpoint;  // what it holds
+  pipeline::Checkpoint checkpoint;  // contents of `from`
 };
 
-// `what`: as find_checkpoint(), or empty for a new run. A run that is started again, of which this is the `attempt`
-// from 1 on, goes on from the newest checkpoint that it has left, if any. With several ranks rank 0 chooses, and each
-// reads the files itself. Nothing if the run begins anew. What differs from the plan that the checkpoint was written
-// with is logged. Throws Error(checkpoint) as find_checkpoint() does, and where the run cannot go on with the plan,
-// saying what differs.
+// `what`: see find_checkpoint(); empty for a new run. `attempt`: number of restarts so far. From 1 on, the run resumes
+// from its newest checkpoint, if there is one. With several ranks, rank 0 chooses the checkpoint and each rank reads
+// the files. Returns nothing if a new run starts. Logs the differences from the plan of the checkpoint. Throws
+// Error(checkpoint) as find_checkpoint() does, and with the differences if the run cannot resume with the plan.
 std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRun& opened,
                                           distributed::ProcessGroup* group);
 
-// Whether the run that the checkpoint is of has nothing left to do.
+// Returns whether the run of the checkpoint has already finished.
 bool is_finished(const Resumption& resumption, const pipeline::Training& training);
 
 }  // namespace tenon::host

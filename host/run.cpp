@@ -31,7 +31,7 @@ namespace tenon::host {
 
 namespace {
 
-// `observers`: those of this process alone, who come before the plan's.
+// `observers`: the observers of this process. They are called before the callbacks of the plan.
 pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline::Recorder& recorder,
                                          std::vector<pipeline::Observer*> observers,
                                          const std::optional<Resumption>& resumption, const CommandLine& line) {
@@ -41,7 +41,7 @@ pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline:
   std::optional<TraceObserver> trace;
   if (line.first_traced_step > 0)
     observers.push_back(&trace.emplace(line.first_traced_step, line.last_traced_step, training.device));
-  // A run that was started again is let live.
+  // A restarted run is not killed again.
   std::optional<KillObserver> kill;
   if (const auto at = read_kill_at(); at && distributed::read_world().attempt == 0)
     observers.push_back(&kill.emplace(*at));
@@ -49,7 +49,7 @@ pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline:
                          resumption ? &resumption->checkpoint : nullptr);
 }
 
-// What ended the run is the error to report, also where the disk that it filled has no room for this.
+// Errors here are only logged, for example on a full disk: the error that ended the run must be reported.
 void finish_failed(RunRecorder& recorder, const Failure& failure) {
   try {
     recorder.finish_checkpoint();
@@ -63,12 +63,13 @@ void finish_failed(RunRecorder& recorder, const Failure& failure) {
   }
 }
 
-// Nothing that the run is for depends on it. A run that a signal ends has no time for it.
+// Errors are only logged, because no result depends on these samples. A run that a signal stopped skips them.
 void add_samples(pipeline::Training& training, const pipeline::RunReport& report, RunRecorder& recorder) {
-  constexpr size_t kKept = 6;  // of the best and of the worst
+  constexpr size_t kKept = 6;  // number of best and of worst samples
   const config::RunPlan& plan = *training.plan;
   if (plan.log.samples == 0 || training.validation.empty() || report.signal != 0) return;
-  const bool has_best = plan.checkpoint.load_best_at_end && report.best;  // in the model, as load_best() left it
+  const bool has_best =
+      plan.checkpoint.load_best_at_end && report.best;  // load_best() has put these weights into the model
   const optimization::WeightAverage::InPlace averaged(has_best ? nullptr : training.average.get());
   plugins::RunPosition position;
   position.step = report.state.step;
@@ -115,7 +116,7 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, RunOut
   }
 }
 
-// One of everything: a step, a batch of each validation, a checkpoint.
+// Shortens the plan to one step, one batch of each validation and one checkpoint.
 void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
   const config::Period each_step{config::Period::Unit::steps, 1};
   plan.run.output_dir = output_dir;
@@ -127,24 +128,24 @@ void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
   plan.checkpoint.every = plan.log.every = each_step;
 }
 
-// Of a rank that is not the first.
+// Trains on a rank other than 0, without output.
 int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption, const CommandLine& line) {
   SilentRecorder recorder(training.group->share("run folder", ""));
   const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, line);
-  training.group->let_first_work([] {});  // rank 0 writes its last checkpoint, and looks at samples
+  training.group->let_first_work([] {});  // rank 0 writes its last checkpoint and evaluates samples
   return report.signal != 0 ? 128 + report.signal : 0;
 }
 
 std::string describe_nothing_to_do(const Resumption& resumption) {
   return resumption.from.run.string() + " has finished: step " + std::to_string(resumption.from.manifest.step) +
-         " was its last. Nothing is left to do; a larger train.epochs or train.steps would train on";
+         " was its last step. To continue training, raise train.epochs or train.steps";
 }
 
 int run_plan(const CommandLine& line, RunOutput& output, const OpenedRun& opened, int64_t attempt,
              distributed::ProcessGroup* group) {
   const std::optional<Resumption> resumption = find_resumption(line.resume, attempt, opened, group);
   config::RunPlan plan = opened.plan;
-  if (resumption) plan.model.weights.clear();  // the checkpoint has those that count, and the file may be gone
+  if (resumption) plan.model.weights.clear();  // the checkpoint has the weights, and the file may be missing
   pipeline::Training training = pipeline::build_training(plan, opened.catalogue, opened.device.device, group);
   if (line.action == CommandLine::Action::check) {
     std::fputs(config::print_run_plan(opened.plan).c_str(), stdout);
@@ -173,14 +174,14 @@ int run_dry(const CommandLine& line, RunOutput& output, OpenedRun& opened, int64
   shorten(opened.plan, folder.path());
   const int exit_code = run_plan(line, output, opened, attempt, group);
   if (exit_code == 0 && (!group || group->world().is_first()))
-    output.say("dry run: one step, its validation and a checkpoint went well; nothing of it is kept");
+    output.say("dry run: one step, its validation and a checkpoint succeeded; no files were kept");
   return exit_code;
 }
 
 }  // namespace
 
 int run(const CommandLine& line, const distributed::World& world) {
-  read_kill_at();  // refused before anything is done
+  read_kill_at();  // report an invalid value before any work
   OpenedRun opened = open_run(line, Computes::yes, static_cast<int>(world.local_rank));
   const auto group = join_ranks(world, opened);
   const std::unique_ptr<RunOutput> output = make_run_output(line);

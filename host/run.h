@@ -1,4 +1,4 @@
-// `host --config run.toml`: from the run file to the trained weights.
+// `host --config run.toml`: trains the model of a run file.
 #pragma once
 
 #include "framework/distributed/world.h"
@@ -6,8 +6,8 @@
 
 namespace tenon::host {
 
-// `world`: this process's place among those of the run. Returns the exit code of a run that ended in order: 0, or 128 +
-// n after signal n. Throws support::Error otherwise, after run.json has it.
+// `world`: rank and size of the run. Returns 0, or 128 + n after signal n. Otherwise throws support::Error, after the
+// error was written to run.json.
 int run(const CommandLine& line, const distributed::World& world);
 
 }  // namespace tenon::host

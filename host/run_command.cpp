@@ -43,7 +43,7 @@ namespace {
 
 using Action = CommandLine::Action;
 
-// Alone, as one of the run's processes, or as their launcher.
+// Trains as a single process or as a rank, or launches the ranks.
 int train(const CommandLine& line) {
   using support::TerminalFormat;
   using support::TerminalLog;
@@ -58,7 +58,7 @@ int train(const CommandLine& line) {
   return run(line, world);
 }
 
-// The command's name, where in each of several processes it would do the same, or write the same files.
+// Returns the name of a command that must run in one process. Several would do the same work or write the same files.
 const char* name_for_one_process(Action action) {
   switch (action) {
     case Action::pack: return "pack";

@@ -22,12 +22,12 @@ Json to_json(const config::Value& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
-// Of one element, also of a list's.
+// Describes one value or one list element.
 Json describe_element(const char* type, const ParamSchema& param) {
   Json schema{{"type", type}};
   if (!param.choices.empty()) schema["enum"] = param.choices;
   if (!param.range) return schema;
-  // JSON has no infinity, and an absent limit says the same.
+  // JSON has no infinity. An absent limit means the same.
   const auto limit = [&](double number, const char* key) {
     if (std::abs(number) > 1e300) return;
     schema[key] = param.type == ParamType::integer ? Json(static_cast<int64_t>(number)) : Json(number);
@@ -77,7 +77,7 @@ Json describe(const AskedKey& key) {
   return {{"type", "array"}, {"items", describe(item)}};
 }
 
-// The schema of the table at "data.train" or "loss[]", within the whole one.
+// Finds the schema of a table such as "data.train" or "loss[]" in the complete schema.
 Json& find_table(Json& schema, const std::string& path) {
   Json* found = &schema;
   for (size_t start = 0; start < path.size();) {
@@ -109,7 +109,7 @@ Json describe_params(const std::vector<ParamSchema>& params) {
   return properties;
 }
 
-// Lengths are text to the schemas of schedules, and numbers too to who writes a run file.
+// The schemas of schedules declare lengths as text. Run files may also give numbers.
 Json describe_schedule_params(const std::vector<ParamSchema>& params) {
   const Json length{{"anyOf",
                      {text_like("^(rest|[0-9.]+(e[0-9]+)? (epoch|step)s?)$"),
@@ -137,7 +137,7 @@ Json where_use_is(const std::string& id, Json then) {
   return {{"if", {{"properties", {{"use", {{"const", id}}}}}, {"required", {"use"}}}}, {"then", std::move(then)}};
 }
 
-// The components of a kind may stand at `path`, their parameters in a table of their own.
+// Allows the components of a kind at `path`, with their parameters in a separate table.
 void put_components(Json& schema, const std::string& path, ComponentKind kind,
                     const std::vector<config::ComponentSchema>& components) {
   Json ids = Json::array(), cases = Json::array();
@@ -155,12 +155,13 @@ void put_components(Json& schema, const std::string& path, ComponentKind kind,
   }
   Json& table = find_table(schema, path);
   table["required"] = {"use"};
-  if (ids.empty()) return;  // plugins of that kind are elsewhere: anything may be meant
+  if (ids.empty()) return;  // no plugins of that kind were found: accept any id
   table["properties"]["use"]["oneOf"] = std::move(ids);
   table["allOf"] = std::move(cases);
 }
 
-// What is built in stands at `path`, its parameters beside `use`. `unnamed`: what it is without one; empty: a mistake.
+// Allows built-in choices at `path`, with their parameters next to `use`. `unnamed`: the choice without `use`; empty:
+// `use` is required.
 void put_choices(Json& schema, const std::string& path, const std::vector<config::BuiltInSchema>& choices,
                  const std::string& unnamed, Json (*describe_them)(const std::vector<ParamSchema>&)) {
   Json& table = find_table(schema, path);
@@ -202,7 +203,7 @@ Json make_run_file_schema(const std::vector<config::ComponentSchema>& components
   put_choices(schema, "optimizer", config::optimizer_schemas(), "", describe_params);
   put_choices(schema, "schedule", config::schedule_schemas(), "constant", describe_schedule_params);
   put_choices(schema, "data.batch_transform[]", config::batch_transform_schemas(), "", describe_params);
-  // One dataset, or a table of named ones.
+  // Validation data is one dataset or a table of named datasets.
   Json& validation = find_table(schema, "data")["properties"]["validation"];
   const Json dataset = validation;
   validation = {{"if", {{"required", {"use"}}}},

@@ -1,4 +1,4 @@
-// A run file's keys and the parameters of components as a JSON schema, by which editors complete and check.
+// A JSON schema of run files and component parameters, for completion and checks in editors.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,7 +8,7 @@
 
 namespace tenon::host {
 
-// JSON Schema, draft 7, which is what editors of TOML read: https://json-schema.org/draft-07
+// Uses JSON Schema draft 7, which TOML editors support: https://json-schema.org/draft-07
 nlohmann::ordered_json make_run_file_schema(const std::vector<config::ComponentSchema>& components);
 
 }  // namespace tenon::host

@@ -68,8 +68,8 @@ void add_plan(artifacts::TensorboardEvents& events, const std::string& plan_text
   events.append(artifacts::make_text_event(now, step, "plan", "```toml\n" + plan_text + "```\n"));
 }
 
-// Of a run that had none until now. When its lines were written is not known: they get times that are as far before
-// this moment as the training was.
+// Adds the history of a run without an events file. The times of its lines are not known. They are reconstructed by
+// counting the training time back from now.
 void add_history(artifacts::TensorboardEvents& events, const std::vector<artifacts::HistoryLine>& lines,
                  const std::vector<std::string>& losses, artifacts::Moment now) {
   for (const artifacts::HistoryLine& line : lines) {
@@ -198,7 +198,7 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
   record_.end = std::chrono::system_clock::now();
   artifacts::write_run_record(folder_.record_file(), record_);
   if (events_) events_->append(artifacts::make_outcome_event(*record_.end, status));
-  // Nothing depends on it, and `host report` makes it again.
+  // Errors are only logged: `host report` can write the report again.
   try {
     write_report(folder_.root, has_png_plots_);
   } catch (const std::exception& error) {

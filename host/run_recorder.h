@@ -1,4 +1,4 @@
-// The run folder as the pipeline's recorder: history, events, checkpoints, run.json.
+// The pipeline's recorder that writes the run folder: history, events, checkpoints, run.json.
 #pragma once
 
 #include <chrono>
@@ -24,9 +24,9 @@ namespace tenon::host {
 
 class RunRecorder final : public pipeline::Recorder {
  public:
-  // Makes the run's folder and opens its log. A run that goes on from its newest checkpoint does
-  // so in its own folder, from an earlier one in a new folder, which begins with the history until then.
-  // `resumed_from`: null, or that checkpoint. Throws Error as the artifacts do.
+  // Creates the run folder and opens its log. A run that resumes from its newest checkpoint keeps its folder. A run
+  // that resumes from an earlier checkpoint gets a new folder with a copy of the history up to that checkpoint.
+  // `resumed_from`: the checkpoint, or null. Throws Error as the artifacts do.
   RunRecorder(const config::RunPlan& plan, const pipeline::Training& training, const plugins::Catalogue& catalogue,
               const support::ComputeDevice& device, std::vector<std::string> command_line,
               const artifacts::FoundCheckpoint* resumed_from = nullptr);
@@ -37,22 +37,22 @@ class RunRecorder final : public pipeline::Recorder {
                        const pipeline::SavedState& saved) override;
   pipeline::BestCheckpoint read_best_checkpoint() override;
 
-  // Into the events file, where there is one.
+  // Writes the histograms to the events file, if there is one.
   void add_histograms(int64_t step, const std::vector<artifacts::NamedHistogram>& histograms);
-  // The samples that the model does best and worst with the weights of a step: into samples/ and the events file.
+  // Writes the best and worst samples with the weights of a step to samples/ and the events file.
   void add_samples(const pipeline::SampleScores& scores, int64_t step);
 
-  // How the run ended, into run.json; and what it took, where that is known.
+  // Writes the end of the run to run.json, with its times and memory if `report` is given.
   void finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
               const pipeline::RunReport* report = nullptr);
 
   std::filesystem::path folder() const override { return folder_.root; }
   int64_t lines() const { return history_.lines(); }
-  // Told each line after it was written to the history; empty: nobody.
+  // Called with each line after it was written to the history. May be empty.
   std::function<void(const artifacts::HistoryLine&)> on_line;
-  // Waits for the checkpoint that is being written. Throws Error(checkpoint) where it could not be.
+  // Waits for the checkpoint that is being written. Throws Error(checkpoint) if the write failed.
   void finish_checkpoint() { checkpoints_.finish(); }
-  // That is whole.
+  // The last complete checkpoint.
   const std::filesystem::path& last_checkpoint() const {
     return checkpoints_.last().empty() ? record_.resumed_from : checkpoints_.last();
   }
@@ -64,7 +64,7 @@ class RunRecorder final : public pipeline::Recorder {
   support::FileDescriptor lock_;
   artifacts::History history_;
   std::optional<artifacts::TensorboardEvents> events_;
-  std::vector<std::string> losses_;  // their names
+  std::vector<std::string> losses_;  // names of the losses
   bool has_png_plots_ = false;
   CheckpointWriter checkpoints_;
 };

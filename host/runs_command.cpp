@@ -31,7 +31,7 @@ using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 using callbacks::format_figure;
 
-constexpr int kDeepest = 3;  // folders: output_dir, run.name, the run
+constexpr int kDeepest = 3;  // levels of folders: output_dir, run.name, run
 constexpr const char* kLosses[] = {"train/loss", "validation/loss"};
 
 void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
@@ -43,12 +43,12 @@ void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) 
       find_runs(entry.path(), depth + 1, found);
 }
 
-// The newest first.
+// Reads the runs, newest first.
 std::vector<ReadRun> read_runs(const fs::path& folder) {
   if (!fs::is_directory(folder))
     throw support::Error(support::ErrorKind::configuration,
                          "command line: " + folder.string() +
-                             ": is not a folder; expected one with runs in it, such as run.output_dir of a run file");
+                             ": is not a folder; expected a folder with runs, such as run.output_dir of a run file");
   std::vector<fs::path> found;
   find_runs(folder, 1, found);
   std::vector<ReadRun> runs;
@@ -56,7 +56,7 @@ std::vector<ReadRun> read_runs(const fs::path& folder) {
     try {
       runs.emplace_back(one);
     } catch (const support::Error& error) {
-      support::log_warning(std::string(error.what()) + "; left out");
+      support::log_warning(std::string(error.what()) + "; skipped");
     }
   }
   std::ranges::stable_sort(
@@ -69,16 +69,16 @@ std::optional<FigureAt> best_or_last(const ReadRun& run, const std::string& figu
   return best ? best : run.last(figure);
 }
 
-// The best run first, and those without the figure last. Throws Error(configuration) where no run has it.
+// Sorts the best run first and runs without the metric last. Throws Error(configuration) if no run has the metric.
 void sort_runs(std::vector<ReadRun>& runs, const std::string& figure) {
   std::set<std::string> known;
   for (const ReadRun& run : runs)
     for (const std::string& name : run.figures()) known.insert(name);
   if (!known.contains(figure))
     throw support::Error(support::ErrorKind::configuration,
-                         "command line: --sort is \"" + figure + "\", which no run here has" +
+                         "command line: --sort is \"" + figure + "\", but no run has this metric" +
                              support::suggest_name(figure, {known.begin(), known.end()}) +
-                             "; expected a figure of their histories, such as validation/loss");
+                             "; expected a metric of their histories, such as validation/loss");
   const auto rank = [&](const ReadRun& run) {
     const auto value = best_or_last(run, figure);
     if (!value || std::isnan(value->value)) return std::numeric_limits<double>::infinity();
@@ -104,7 +104,7 @@ std::string print_last(const ReadRun& run, const std::string& figure) {
   return last ? format_figure(last->value) : "";
 }
 
-// `sort`: the figure in the place of the monitored one; empty: that.
+// `sort`: the metric to show; empty: the monitored metric.
 std::string print_table(const std::vector<ReadRun>& runs, const std::string& sort) {
   TextTable table(
       {Align::left, Align::left, Align::left, Align::left, Align::right, Align::left, Align::right, Align::right});
@@ -116,7 +116,7 @@ std::string print_table(const std::vector<ReadRun>& runs, const std::string& sor
   return table.print("");
 }
 
-// For a terminal that is too narrow for the table.
+// Prints one block per run for a terminal that is too narrow for the table.
 std::string print_blocks(const std::vector<ReadRun>& runs, const std::string& sort) {
   std::string text;
   for (const ReadRun& run : runs) {
@@ -132,7 +132,7 @@ std::string print_blocks(const std::vector<ReadRun>& runs, const std::string& so
   return text;
 }
 
-// Columns; no limit where it is no terminal, unless COLUMNS says so.
+// Returns the number of columns from COLUMNS or the terminal. Without both there is no limit.
 size_t find_width() {
   if (const char* const columns = std::getenv("COLUMNS"); columns && std::atoi(columns) > 0)
     return static_cast<size_t>(std::atoi(columns));

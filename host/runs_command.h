@@ -1,12 +1,12 @@
-// `host runs`: the runs in a folder, one beside the other.
+// `host runs`: lists the runs in a folder.
 #pragma once
 
 #include "host/command_line.h"
 
 namespace tenon::host {
 
-// Throws Error(configuration) where the folder is none, or no run has the figure to sort by. What cannot be read of a
-// run is logged, and the run left out.
+// Throws Error(configuration) if the folder does not exist or no run has the metric to sort by. Runs that cannot be
+// read are logged and skipped.
 int list_runs(const CommandLine& line);
 
 }  // namespace tenon::host

@@ -1,4 +1,4 @@
-// `host schema`: what a run file may say, for editors.
+// `host schema`: prints a JSON schema of run files for editors.
 #pragma once
 
 #include "host/command_line.h"

@@ -20,7 +20,7 @@ using Align = TextTable::Align;
 using artifacts::SafetensorsFile;
 using artifacts::TensorView;
 
-// The manifest as it is: it may have more than this command knows of.
+// Returns the complete manifest, including keys unknown to this command.
 Json read_whole_manifest(const InspectedFiles& files) { return Json::parse(artifacts::read_manifest_text(files.path)); }
 
 void print_manifest(const InspectedFiles& files) {
@@ -30,8 +30,8 @@ void print_manifest(const InspectedFiles& files) {
     if (key != "files" && key != "figures" && key != "state")
       table.add({key, value.is_string() ? value.get<std::string>() : value.dump()});
   const size_t numbers = files.manifest->state.size();
-  table.add({"state", numbers == 0 ? "none: a run cannot go on from it"
-                                   : std::to_string(numbers) + " numbers; a run can go on from it"});
+  table.add({"state", numbers == 0 ? "none: a run cannot resume from it"
+                                   : std::to_string(numbers) + " numbers; a run can resume from it"});
   for (const auto& [name, value] : files.manifest->figures) table.add({name, artifacts::print_number(value)});
   for (const artifacts::CheckpointFile& file : files.manifest->files)
     table.add({file.name, print_bytes(file.bytes) + ", xxh128 " + file.xxh128});

@@ -1,12 +1,13 @@
-// `host checkpoint show PATH`: the manifest and every tensor of a checkpoint, or those of a safetensors file.
+// `host checkpoint show PATH`: prints the manifest and the tensors of a checkpoint, or the tensors of a safetensors
+// file.
 #pragma once
 
 #include "host/command_line.h"
 
 namespace tenon::host {
 
-// Prints, and returns 0. The digests are not looked at, so that a damaged checkpoint can be shown as far as it can be
-// read. Throws Error(checkpoint).
+// Returns 0. Does not verify the digests, so that the readable parts of a damaged checkpoint are shown. Throws
+// Error(checkpoint).
 int show_checkpoint(const CommandLine& line);
 
 }  // namespace tenon::host

@@ -43,7 +43,7 @@ Json describe_fields(const plugins::Dataset& dataset) {
   return fields;
 }
 
-// Sample i of a batch, as views into it.
+// Returns views of sample i of a batch.
 std::vector<artifacts::TensorView> view_sample(const plugins::Dataset& dataset, const data::Batch& batch, int64_t i) {
   std::vector<artifacts::TensorView> views;
   for (size_t k = 0; k < batch.fields.size(); ++k) {
@@ -56,14 +56,14 @@ std::vector<artifacts::TensorView> view_sample(const plugins::Dataset& dataset, 
   return views;
 }
 
-// The first samples of a pass as a page.
+// Renders the first samples of an epoch as a page.
 class Sheet {
  public:
   explicit Sheet(int64_t most) : most_(static_cast<size_t>(most)) {}
 
   bool is_full() const { return samples_.size() >= most_; }
 
-  // `order`: of the pass; `first`: the place in it where the batch begins.
+  // `order`: the sample order of the epoch; `first`: the position of the batch in it.
   void add(const plugins::Dataset& dataset, const data::Batch& batch, const std::vector<int64_t>& order, size_t first) {
     size_t place = first;
     auto skipped = batch.skipped.begin();
@@ -78,7 +78,7 @@ class Sheet {
   size_t size() const { return samples_.size(); }
 
  private:
-  // The batch's memory is used again: the page is made from copies.
+  // Copies the sample, because the loader reuses the memory of the batch.
   void keep(artifacts::SheetSample& sample) {
     for (artifacts::TensorView& field : sample.fields) {
       copies_.emplace_back(field.data, field.data + field.bytes);
@@ -92,7 +92,7 @@ class Sheet {
 };
 
 struct Timing {
-  double first_batch_s = 0;  // from the start of the threads on
+  double first_batch_s = 0;  // includes the start of the threads
   double seconds = 0;
   int64_t samples = 0;
   int64_t batches = 0;
@@ -110,7 +110,7 @@ int64_t count_bytes(const plugins::Dataset& dataset, const data::Batch& batch) {
   return bytes;
 }
 
-// Epoch after epoch until the time is over, which begins with the second batch: the first one waits for the threads.
+// Reads epochs until the time is over. Timing begins with the second batch: the first one waits for the threads.
 Timing time_loader(data::Feed& feed, double seconds, double step_s) {
   Timing timing;
   auto begin = Clock::now();
@@ -172,14 +172,14 @@ void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const c
   }
   if (timing.is_null()) return;
   const auto figure = [&](const char* name) { return timing[name].get<double>(); };
-  std::printf("loader alone, %lld workers, %lld batches ahead, %.1f s after a first batch that took %.2f s\n",
+  std::printf("loader only, %lld workers, %lld batches prefetched, %.1f s; the first batch took %.2f s before that\n",
               static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), figure("seconds"),
               figure("first_batch_s"));
-  std::printf("  %.1f samples/s, %.1f MB/s, %.3g ms a batch\n", figure("samples_per_s"), figure("bytes_per_s") / 1e6,
+  std::printf("  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n", figure("samples_per_s"), figure("bytes_per_s") / 1e6,
               1e3 * figure("seconds") / std::max(figure("batches"), 1.0));
-  std::printf("  a sample takes %.3g ms to read and %.3g ms to pad", figure("read_ms_per_sample"),
+  std::printf("  %.3g ms to read and %.3g ms to pad per sample", figure("read_ms_per_sample"),
               figure("complete_ms_per_sample"));
-  if (timing.contains("busy_share")) std::printf("; workers are busy %.0f %% of the time", 100 * figure("busy_share"));
+  if (timing.contains("busy_share")) std::printf("; workers busy %.0f %% of the time", 100 * figure("busy_share"));
   std::printf("\n  the consumer waits %.0f %% of the time\n", 100 * figure("wait_share"));
 }
 
@@ -222,7 +222,7 @@ int show_data(const CommandLine& line) {
     std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   } else {
     print_text(feed.dataset(), feed, run.plan.data, fields, figures);
-    if (!line.file.empty()) std::printf("samples drawn in %s\n", line.file.c_str());
+    if (!line.file.empty()) std::printf("samples rendered to %s\n", line.file.c_str());
   }
   return stop_signal() != 0 ? 128 + stop_signal() : 0;
 }

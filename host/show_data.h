@@ -1,13 +1,13 @@
-// host data: what a dataset of a run gives, and how fast.
+// host data: shows the samples of a dataset and times its loader.
 #pragma once
 
 #include "host/command_line.h"
 
 namespace tenon::host {
 
-// Prints the fields and the first batch of one dataset of the run file, reads it for the time asked for with nothing
-// else going on, and prints the rate and where the time went; writes a contact sheet if asked to. Returns the exit
-// code.
+// Prints the fields and the first batch of one dataset of the run file. Reads the dataset for line.seconds without a
+// model and prints the throughput and the times of the loader. Writes a page with samples if line.file is set. Returns
+// the exit code.
 int show_data(const CommandLine& line);
 
 }  // namespace tenon::host

@@ -27,7 +27,7 @@ std::vector<fs::path> find_directories(const CommandLine& line) {
   return plugins::find_plugin_directories(line.plugin_directories, {}, fs::read_symlink("/proc/self/exe"));
 }
 
-// By the notes alone; with --load by loading what is there, which `loaded` then holds.
+// Reads only the notes. With --load it loads the plugins into `loaded`.
 PluginsFound survey(const CommandLine& line, const std::vector<fs::path>& directories,
                     std::optional<Catalogue>& loaded) {
   plugins::install_libtorch();
@@ -46,7 +46,7 @@ void print_as_text(const PluginsFound& found, const std::vector<fs::path>& direc
       std::printf("  %-8s %-16s %s\n", config::to_string(component.kind), component.id.c_str(), component.doc.c_str());
   }
   for (const fs::path& file : found.without_note)
-    std::printf("no note: %s: run `host note %s`, or `host plugins --load`; both run code of it\n", file.c_str(),
+    std::printf("no note: %s: run `host note %s` or `host plugins --load`; both run its code\n", file.c_str(),
                 file.c_str());
   for (const plugins::Refusal& refusal : found.refusals) std::printf("refused: %s\n", refusal.reason.c_str());
   std::printf("%zu plugins, ", found.plugins.size());
@@ -77,7 +77,7 @@ void print_as_json(const PluginsFound& found) {
   std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
-// The components of that id, by kind; they point into `found`. Throws Error(configuration) if there is none.
+// Returns the components with that id, by kind. They point into `found`. Throws Error(configuration) if there is none.
 std::vector<ComponentDescription> find_components(const PluginsFound& found, const std::string& id,
                                                   const std::vector<fs::path>& directories) {
   std::vector<ComponentDescription> descriptions;
@@ -90,18 +90,18 @@ std::vector<ComponentDescription> find_components(const PluginsFound& found, con
   if (descriptions.empty()) {
     std::string hidden;
     if (!found.without_note.empty())
-      hidden = "; files without a note, which --load looks into: " + std::to_string(found.without_note.size());
+      hidden = "; files without a note, which --load reads: " + std::to_string(found.without_note.size());
     throw support::Error(support::ErrorKind::configuration,
                          "command line: there is no component \"" + id + "\"" + support::suggest_name(id, known) +
                              " (" + plugins::describe_search(directories) +
-                             "); host plugins lists what is there and what was refused" + hidden);
+                             "); host plugins lists all components and refused files" + hidden);
   }
   std::stable_sort(descriptions.begin(), descriptions.end(),
                    [](const auto& left, const auto& right) { return left.schema->kind < right.schema->kind; });
   return descriptions;
 }
 
-// Loads the plugins of these components, and no others, unless `loaded` has them already.
+// Loads only the plugins of these components, unless `loaded` already has them.
 void ask_all(std::vector<ComponentDescription>& descriptions, std::optional<Catalogue>& loaded) {
   if (!loaded) {
     std::vector<fs::path> files;

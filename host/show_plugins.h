@@ -1,17 +1,17 @@
-// `host plugins` and `host describe ID`: what is there, before anybody writes a run file.
+// `host plugins` and `host describe ID`: list and describe the available plugins and components.
 #pragma once
 
 #include "host/command_line.h"
 
 namespace tenon::host {
 
-// Prints every plugin file that a run would open, with its components, or why it is refused: by the notes in the files,
-// so that no code of them runs, or with --load by loading them. Gives the exit code: that of a plugin error if one is
-// refused.
+// Prints every plugin file that a run would open, with its components or the reason for its refusal. Reads the notes in
+// the files, so that no plugin code runs. With --load it loads the plugins. Returns the exit code: that of a plugin
+// error if a file is refused.
 int list_plugins(const CommandLine& line);
 
-// Prints the components of that id, of whatever kind, with their ports if --ports asks for them, for which their
-// plugins are loaded. Throws Error(configuration) if there is none.
+// Prints the components of all kinds with that id. --ports adds their ports, for which their plugins are loaded. Throws
+// Error(configuration) if there is none.
 int describe(const CommandLine& line);
 
 }  // namespace tenon::host

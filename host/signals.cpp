@@ -31,7 +31,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only
 
 void note_save(int) { save_is_asked = true; }
 
-// When the first request came, in milliseconds; 0: none did.
+// Time of the first stop request in milliseconds; 0: none.
 std::atomic<int64_t> stop_asked_ms{0};
 static_assert(std::atomic<int64_t>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
@@ -41,11 +41,11 @@ int64_t now_ms() {
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000 + 1;  // never 0
 }
 
-// One request often arrives twice: timeout(1) and shells signal the process and then its whole group.
+// A stop request often arrives twice: timeout(1) and shells signal the process and then its whole group.
 constexpr int64_t kSameRequestMs = 1000;
 
 void note_stop(int signal) {
-  // Time and all in one exchange: the second signal may be handled on another thread while the first one still is.
+  // A single exchange is needed: another thread may handle the second signal at the same time as the first one.
   const int64_t now = now_ms();
   int64_t asked = 0;
   if (stop_asked_ms.compare_exchange_strong(asked, now)) {
@@ -57,10 +57,9 @@ void note_stop(int signal) {
   raise(signal);
 }
 
-// Only what a signal handler may call: write(2), and reads of strings that do not change after the catalogue was
-// opened.
+// Uses only what a signal handler may call: write(2), and strings that do not change after the catalogue was opened.
 void print(const char* text) {
-  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // nobody left to tell
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // no output left
 }
 
 void print(int64_t number) {
@@ -73,7 +72,7 @@ void print(int64_t number) {
   print(first);
 }
 
-// "plugins/digits.so, dataset digits, function get, train sample 17"
+// Prints "plugins/digits.so, dataset digits, function get, train sample 17".
 void print(const plugins::Breadcrumb& place) {
   print(place.component->plugin->file.c_str());
   print(", ");
@@ -90,7 +89,7 @@ void print(const plugins::Breadcrumb& place) {
   }
 }
 
-// A plugin that calls exit() would end the run as if it had succeeded.
+// Reports exit() in a plugin. Without this handler the run would appear to have succeeded.
 void report_exit() {
   const plugins::Breadcrumb& place = plugins::breadcrumb();
   if (!place.component && !place.file) return;
@@ -99,7 +98,7 @@ void report_exit() {
     print(place);
   else
     print(place.file);
-  print("; a plugin returns a status and never ends the process\n");
+  print("; a plugin must return a status and never end the process\n");
   _exit(static_cast<int>(support::ErrorKind::plugin));
 }
 
@@ -119,8 +118,8 @@ void report_crash(int signal) {
     print(" in plugin ");
     print(place.file);
     print(
-        ", while it was opened: its entry, or what that says of the plugin, such as a list that is shorter than its "
-        "count"
+        " while it was opened: check its entry function and the tables that it returns, such as a list that is shorter "
+        "than its count"
         "\n");
   } else {
     print(" outside of any plugin's function\n");
@@ -129,7 +128,7 @@ void report_crash(int signal) {
   raise(signal);
 }
 
-// Only the main thread itself may look at its breadcrumb, so it is interrupted for a moment.
+// Only the main thread can read its breadcrumb. A signal interrupts it for a moment.
 std::atomic<const plugins::Breadcrumb*> seen_place{nullptr};
 
 void look_at_place(int) {
@@ -144,7 +143,7 @@ std::string describe_main_thread() {
   const int signal = SIGRTMIN + 1;
   handle(signal, look_at_place);
   seen_place = nullptr;
-  // The first thread of a process has its number.
+  // The thread id of the main thread is the process id.
   syscall(SYS_tgkill, getpid(), getpid(), signal);
   const plugins::Breadcrumb* place = nullptr;
   for (int tries = 0; tries < 100 && !place; ++tries) {
@@ -152,7 +151,7 @@ std::string describe_main_thread() {
     place = seen_place.load(std::memory_order_acquire);
   }
   if (!place) return "stopped, or in a system call that does not return";
-  if (!place->component) return place->file ? std::string("opening ") + place->file : "at work outside of any plugin";
+  if (!place->component) return place->file ? std::string("opening ") + place->file : "busy outside of any plugin";
   std::string text = "in " + place->component->describe() + ", function " + place->function;
   if (place->at.unit) text += ", " + place->at();
   return text;
@@ -160,11 +159,11 @@ std::string describe_main_thread() {
 
 void catch_stop_signals() {
   for (const int signal : {SIGINT, SIGTERM}) handle(signal, note_stop);
-  // The terminal went away. Under nohup it is ignored, and stays so.
+  // SIGHUP: the terminal was closed. Under nohup the signal stays ignored.
   struct sigaction inherited {};
   sigaction(SIGHUP, nullptr, &inherited);
   if (inherited.sa_handler != SIG_IGN) handle(SIGHUP, note_stop);
-  // A reader of the output that left, or a limit on file sizes, is no reason to lose the run: write() reports both.
+  // A closed output or a limit on file sizes must not end the run: write() reports both.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }
 
@@ -176,7 +175,7 @@ std::atomic<bool>& save_signal() { return save_is_asked; }
 
 void report_crashes() {
   std::atexit(report_exit);
-  // A stack of its own, for a crash by stack overflow on the main thread.
+  // The handler has a separate stack, for a stack overflow on the main thread.
   static char stack[64 * 1024];
   stack_t alternative{};
   alternative.ss_sp = stack;

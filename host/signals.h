@@ -1,4 +1,4 @@
-// Signals: a request to stop or to save is noted and obeyed in good order; a crash says whose code was running.
+// Signals: stop and save requests set flags that the training loop reads; crashes report which plugin code was running.
 #pragma once
 
 #include <atomic>
@@ -6,21 +6,21 @@
 
 namespace tenon::host {
 
-// From here on SIGINT, SIGTERM and SIGHUP set the number below; another one a second later or more ends the process at
-// once. SIGPIPE and SIGXFSZ are ignored.
+// After this call SIGINT, SIGTERM and SIGHUP set the number below. Another one at least one second later ends the
+// process immediately. SIGPIPE and SIGXFSZ are ignored.
 void catch_stop_signals();
-const std::atomic<int>& stop_signal();  // 0: none arrived
+const std::atomic<int>& stop_signal();  // 0: no signal arrived
 
-// From here on SIGUSR1, which would end the process, sets the flag below.
+// After this call SIGUSR1 sets the flag below. Without it the signal would end the process.
 void catch_save_signal();
 std::atomic<bool>& save_signal();
 
-// What the main thread is doing, "in plugins/x.so, model x, function forward, step 3": for messages about a process
-// that does not come. [any thread but the main one]
+// Describes what the main thread is doing: "in plugins/x.so, model x, function forward, step 3". Used in messages about
+// a rank that does not reach a collective. [any thread except the main thread]
 std::string describe_main_thread();
 
-// From here on SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT print the plugin, component and function that this thread
-// was in, before the process ends by that very signal.
+// After this call SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT print the plugin, component and function of this thread.
+// Then the signal ends the process.
 void report_crashes();
 
 }  // namespace tenon::host

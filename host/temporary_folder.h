@@ -1,4 +1,4 @@
-// A folder of this process's own.
+// A temporary folder.
 #pragma once
 
 #include <cerrno>
@@ -12,7 +12,8 @@
 
 namespace tenon::host {
 
-// Made where the system has such folders, and removed with all that is in it when this goes, unless it was kept.
+// Creates a folder in the system's temporary directory. The destructor removes it with its contents, unless keep() was
+// called.
 class TemporaryFolder {
  public:
   // Throws Error(internal) with the path and the reason.

@@ -9,7 +9,7 @@ namespace tenon::host {
 
 namespace {
 
-// Code points of UTF-8, one column each.
+// Counts UTF-8 code points. Each takes one column.
 size_t width_of(const std::string& text) {
   return static_cast<size_t>(
       std::ranges::count_if(text, [](char letter) { return (static_cast<unsigned char>(letter) & 0xC0) != 0x80; }));

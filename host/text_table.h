@@ -1,4 +1,4 @@
-// Rows of words, as columns for the terminal.
+// A text table for the terminal.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class TextTable {
   // REQUIRES: as many cells as columns.
   void add(std::vector<std::string> cells);
 
-  // Each row on a line behind `margin`, the columns two blanks apart; without blanks at the ends of lines.
+  // Prints each row on a line after `margin`. Columns are two blanks apart. Lines have no trailing blanks.
   std::string print(const std::string& margin) const;
 
  private:
@@ -25,10 +25,10 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// 1234567 as "1,234,567".
+// Prints 1234567 as "1,234,567".
 std::string print_count(uint64_t number);
 
-// "176.1 KiB".
+// Prints a size as "176.1 KiB".
 std::string print_bytes(uint64_t bytes);
 
 }  // namespace tenon::host

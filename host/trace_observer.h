@@ -1,4 +1,4 @@
-// `--trace steps=10..20`: a timeline of these steps, in the run's folder.
+// `--trace steps=10..20`: writes a timeline of these steps to the run folder.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tenon::host {
 
-// Writes trace.json, or trace.rank<N>.json where that is not rank 0, when the last of the steps is done, or the run is.
+// Writes trace.json, or trace.rank<N>.json on ranks other than 0, after the last of the steps or at the end of the run.
 class TraceObserver final : public pipeline::Observer {
  public:
   // REQUIRES: 1 <= first <= last.
@@ -30,7 +30,7 @@ class TraceObserver final : public pipeline::Observer {
   int64_t last_;
   c10::Device device_;
   bool is_over_ = false;
-  std::unique_ptr<profiling::OperatorTrace> operators_;  // while it traces
+  std::unique_ptr<profiling::OperatorTrace> operators_;  // set while tracing
 };
 
 }  // namespace tenon::host

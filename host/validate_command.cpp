@@ -27,8 +27,8 @@ validation::ValidationRequest make_request(const CommandLine& line) {
   for (const std::string& given : line.params) {
     const size_t equals = given.find('=');
     if (equals == std::string::npos)
-      throw Error(ErrorKind::configuration,
-                  "command line: --params " + given + " has no table; expected such as 'model.mlp={ hidden = [64] }'");
+      throw Error(ErrorKind::configuration, "command line: --params " + given +
+                                                " has no table; expected, for example, 'model.mlp={ hidden = [64] }'");
     request.params.push_back({given.substr(0, equals), given.substr(equals + 1)});
   }
   return request;
@@ -40,7 +40,7 @@ std::string quote(const std::string& text) {
   return quoted + "'";
 }
 
-// The command that makes this check again, and no other.
+// Returns the command that repeats only this check.
 std::string describe_repeat(const CheckResult& result, const CommandLine& line) {
   std::string command = "host validate " + line.file.string() + " --check " + result.check->name + " --component " +
                         result.component + " --seed " + std::to_string(line.seed);
@@ -59,16 +59,16 @@ void print_indented(const std::string& text, const char* margin) {
   for (std::string line; std::getline(lines, line);) std::printf("%s%s\n", margin, line.c_str());
 }
 
-// A table without its reasons, which are longer than a line.
+// Prints one row of a table, then the reasons, which are longer than a line.
 void print_result(const CheckResult& result, const CommandLine& line) {
   std::printf("  %-24s %-9s %-22s %s\n", result.component.c_str(), to_string(result.check->level),
               result.check->name.c_str(), to_string(result.verdict));
   if (!result.reason.empty()) print_indented(result.reason, "      ");
   if (!result.output.empty()) {
-    std::printf("      it printed:\n");
+    std::printf("      output:\n");
     print_indented(result.output, "        ");
   }
-  if (result.verdict == Verdict::fail) std::printf("      again: %s\n", describe_repeat(result, line).c_str());
+  if (result.verdict == Verdict::fail) std::printf("      repeat: %s\n", describe_repeat(result, line).c_str());
   std::fflush(stdout);
 }
 
@@ -78,7 +78,7 @@ void print_summary(const std::vector<CheckResult>& results) {
               count(results, Verdict::skipped));
 }
 
-// Components of which nothing was tried, since they could not be created without being given parameters.
+// Returns the components without any check. They could not be created without parameters.
 std::vector<std::string> find_untried(const std::vector<CheckResult>& results) {
   std::vector<std::string> untried;
   for (const CheckResult& result : results)
@@ -121,7 +121,7 @@ int validate(const CommandLine& line) {
   });
   if (results.empty())
     throw Error(ErrorKind::configuration, "command line: " + line.component + " has no check " + line.check +
-                                              "; host validate FILE without --check prints those that it has");
+                                              "; run host validate FILE without --check to list its checks");
   if (as_json)
     print_as_json(results, line);
   else
@@ -131,10 +131,9 @@ int validate(const CommandLine& line) {
   if (untried.empty()) return 0;
   std::string names;
   for (const std::string& name : untried) names += (names.empty() ? "" : ", ") + name;
-  throw Error(ErrorKind::configuration,
-              "command line: nothing of " + names +
-                  " was tried: a parameter without a default is missing; expected --params '" + untried.front() +
-                  "={ ... }'");
+  throw Error(ErrorKind::configuration, "command line: no check of " + names +
+                                            " was run: a parameter without a default is missing; expected --params '" +
+                                            untried.front() + "={ ... }'");
 }
 
 }  // namespace tenon::host

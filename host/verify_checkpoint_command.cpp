@@ -26,28 +26,28 @@ struct VerifiedFile {
   std::string name;
   uint64_t bytes;
   std::string xxh128;
-  std::optional<std::string> damage;  // none: it is whole
+  std::optional<std::string> damage;  // none: the file is intact
 };
 
-// A checkpoint's folder, or a safetensors file alone.
+// A checkpoint folder or a single safetensors file.
 struct Verified {
   fs::path path;
-  std::optional<artifacts::CheckpointManifest> manifest;  // of a checkpoint, where it can be read
+  std::optional<artifacts::CheckpointManifest> manifest;  // only for a checkpoint with a readable manifest
   std::vector<VerifiedFile> files;
-  std::optional<std::string> damage;  // the first, in words; none: all is whole
+  std::optional<std::string> damage;  // message about the first damage; none: all files are intact
   bool is_checkpoint = true;
-  std::optional<fs::path> fallback;  // of a damaged checkpoint
+  std::optional<fs::path> fallback;  // another intact checkpoint
 };
 
-// Throws Error(checkpoint).
+// Throws Error(checkpoint) if the file cannot be read.
 void check_readable(const fs::path& file) { const artifacts::SafetensorsFile readable(file); }
 
-// Each file by itself, which verify_checkpoint(), stopping at the first that is damaged, does not tell.
+// Checks each file. verify_checkpoint() stops at the first damaged file.
 void look_at_files(Verified& verified) {
   try {
     verified.manifest = artifacts::read_manifest(verified.path);
   } catch (const Error&) {
-    return;  // is the damage
+    return;  // the unreadable manifest is the damage
   }
   for (const artifacts::CheckpointFile& file : verified.manifest->files)
     verified.files.push_back({file.name, file.bytes, file.xxh128, artifacts::find_damage(verified.path, file)});
@@ -70,7 +70,7 @@ Verified verify_folder(const fs::path& checkpoint) {
   return verified;
 }
 
-// Alone it has no digest; as a file of a checkpoint it has.
+// A file of a checkpoint has a digest. A single file has none.
 Verified verify_file(const fs::path& file) {
   const fs::path folder = fs::absolute(file).parent_path();
   if (fs::exists(folder / "manifest.json")) return verify_folder(folder);
@@ -94,9 +94,8 @@ std::vector<Verified> verify_all(const fs::path& path) {
 }
 
 std::string describe_way_out(const Verified& verified) {
-  if (verified.fallback)
-    return "\nthe newest other checkpoint of the run that is whole: " + verified.fallback->string();
-  return verified.is_checkpoint ? "\nno other checkpoint of the run is whole" : "";
+  if (verified.fallback) return "\nnewest other intact checkpoint of the run: " + verified.fallback->string();
+  return verified.is_checkpoint ? "\nno other checkpoint of the run is intact" : "";
 }
 
 void print_text(const Verified& verified) {
@@ -104,13 +103,13 @@ void print_text(const Verified& verified) {
   if (verified.manifest)
     std::printf(" (epoch %lld, step %lld)", static_cast<long long>(verified.manifest->epoch),
                 static_cast<long long>(verified.manifest->step));
-  std::printf("  %s\n", verified.damage ? "DAMAGED" : "whole");
+  std::printf("  %s\n", verified.damage ? "DAMAGED" : "intact");
   using Align = TextTable::Align;
   TextTable table({Align::left, Align::right, Align::left});
   for (const VerifiedFile& file : verified.files)
     table.add({file.name, print_bytes(file.bytes),
                file.damage           ? "DAMAGED: " + *file.damage
-               : file.xxh128.empty() ? "can be read; a file alone has no digest to compare with"
+               : file.xxh128.empty() ? "readable; a single file has no digest to compare with"
                                      : "xxh128 " + file.xxh128});
   std::fputs(table.print("  ").c_str(), stdout);
 }
@@ -151,7 +150,7 @@ int verify_checkpoints(const CommandLine& line) {
     if (verified.damage) damage += (damage.empty() ? "" : "\n") + *verified.damage + describe_way_out(verified);
   if (const fs::path link = line.file / "checkpoints/latest"; artifacts::is_run_folder(line.file) && !fs::exists(link))
     damage +=
-        (damage.empty() ? "" : "\n") + link.string() + ": leads nowhere; expected a link to the newest checkpoint";
+        (damage.empty() ? "" : "\n") + link.string() + ": is a broken link; expected a link to the newest checkpoint";
   if (!damage.empty()) throw Error(ErrorKind::checkpoint, damage);
   return 0;
 }

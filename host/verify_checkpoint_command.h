@@ -1,13 +1,13 @@
-// `host checkpoint verify PATH`: is a checkpoint what was written?
+// `host checkpoint verify PATH`: checks a checkpoint for damage.
 #pragma once
 
 #include "host/command_line.h"
 
 namespace tenon::host {
 
-// Compares a checkpoint, or each one of a run, with its digests, and reads a safetensors file as a run would. Returns 0
-// if all is whole; otherwise prints what is and throws Error(checkpoint) naming the damaged file and the checkpoint to
-// use in its place.
+// Compares a checkpoint, or all checkpoints of a run, with the stored digests, and reads the safetensors files as a run
+// does. Prints the state of each file. Returns 0 if all files are intact. Otherwise throws Error(checkpoint) with the
+// damaged file and the checkpoint to use instead.
 int verify_checkpoints(const CommandLine& line);
 
 }  // namespace tenon::host

@@ -1,15 +1,14 @@
 // libgomp, the OpenMP library of LibTorch's wheels, reads the environment once, in a constructor that runs before
-// main() and before the constructors of this program. By default its threads spin at each barrier for milliseconds: on
-// a machine that does something else too, they spin for a thread that the kernel has not scheduled
-// (docs/decisions/0019-waiting-policy.md).
+// main() and before the constructors of this program. By default its threads spin at each barrier for milliseconds. On
+// a busy machine they spin for a thread that the kernel has not scheduled (docs/decisions/0019-waiting-policy.md).
 //
 // A function of .preinit_array runs before the constructors of all libraries. It cannot call setenv(): the C library's
-// own constructor runs later and takes the environment that the kernel passed. So it puts the settings in the place of
-// other variables in that very array, and the first constructor of the program, which runs after those of the
-// libraries, puts the variables back. Ranks, plugins and their subprocesses see the environment that the user gave.
+// constructor runs later and takes the environment that the kernel passed. The function therefore replaces other
+// variables in that array by the settings. The first constructor of the program runs after those of the libraries and
+// restores the variables. Ranks, plugins and their subprocesses see the environment of the user.
 //
-// The linker takes this object from the library tenon_host because run_command.cpp calls describe_wait_policy(). It
-// refuses .preinit_array in a shared library.
+// The linker takes this object file from the library tenon_host because run_command.cpp calls describe_wait_policy().
+// It refuses .preinit_array in a shared library.
 #include "host/wait_policy.h"
 
 #include <dlfcn.h>
@@ -27,16 +26,15 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// The settings of the user that the host leaves alone, the one that decides first.
+// User settings that the host does not override, in order of precedence.
 constexpr std::array kWaitSettings{"GOMP_SPINCOUNT="sv, "KMP_BLOCKTIME="sv, "KMP_LIBRARY="sv, "OMP_WAIT_POLICY="sv};
 
-// The host's settings, the most important first. libiomp5 and libomp understand the first one alone. libgomp's threads
-// spin for some tens of microseconds before they sleep: most waits are over by then, and a busy machine loses
-// little.
+// The host's settings, the most important first. libiomp5 and libomp understand only the first one. libgomp's threads
+// spin for some tens of microseconds before they sleep. Most waits are shorter, and a busy machine loses little.
 constexpr std::array kHostSettings{"OMP_WAIT_POLICY=passive", "GOMP_SPINCOUNT=2000"};
 
-// Variables that constructors of libraries have no reason to read, the least important first: those of shells and
-// logins, of services and containers. The dynamic linker has already read LD_LIBRARY_PATH.
+// Variables that constructors of libraries do not need, the least important first: those of shells, logins, services
+// and containers. The dynamic linker has already read LD_LIBRARY_PATH.
 constexpr std::array kCoverable{"_="sv,
                                 "OLDPWD="sv,
                                 "SHLVL="sv,
@@ -56,9 +54,9 @@ constexpr std::array kCoverable{"_="sv,
                                 "HOME="sv,
                                 "PATH="sv};
 
-// Written before any constructor runs, so these must be constants at the start and have no constructors themselves.
+// These are written before any constructor runs, so they need constant initialisation and no constructors.
 constinit bool is_users_choice = false;
-constinit size_t settings_made = 0;  // the first so many of kHostSettings
+constinit size_t settings_made = 0;  // number of applied kHostSettings
 constinit std::array<char*, kHostSettings.size()> covered_variables{};
 
 char** find_variable(char** environment, std::string_view name) {
@@ -97,15 +95,15 @@ void choose_wait_policy(int, char**, char** environment) {
 
 std::string describe_wait_policy() {
   if (is_users_choice) {
-    std::string text = "OpenMP threads wait as the environment says:";
+    std::string text = "OpenMP wait policy from the environment:";
     for (const std::string_view name : kWaitSettings)
       if (char** const variable = find_variable(environ, name)) text += " " + std::string(*variable);
     return text;
   }
   if (settings_made == 0)
-    return "OpenMP threads wait by the OpenMP library's default: the environment has no variable that could be "
-           "replaced while the library starts; set OMP_WAIT_POLICY";
-  std::string text = "OpenMP threads wait by the host's default:";
+    return "OpenMP wait policy is the default of the OpenMP library: the environment has no variable that the host can "
+           "replace while the library starts; set OMP_WAIT_POLICY";
+  std::string text = "OpenMP wait policy from the host:";
   for (size_t i = 0; i < settings_made; ++i) text += " " + std::string(kHostSettings[i]);
   return text;
 }

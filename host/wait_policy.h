@@ -1,11 +1,11 @@
-// How OpenMP threads wait for each other: the host's default, chosen before the OpenMP library reads the environment.
+// The wait policy of OpenMP threads. The host sets its default before the OpenMP library reads the environment.
 #pragma once
 
 #include <string>
 
 namespace tenon::host {
 
-// The wait policy that the OpenMP library read when the process started, and what set it: one line for the log.
+// Returns one log line with the wait policy that the OpenMP library read at the start, and where it was set.
 std::string describe_wait_policy();
 
 }  // namespace tenon::host

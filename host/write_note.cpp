@@ -28,8 +28,8 @@ using support::ErrorKind;
 
 namespace {
 
-// A file beside the plugin, gone with this object unless it was moved. It has no name that ends in .so: who lists the
-// directory meanwhile does not take it for a plugin.
+// A temporary file next to the plugin. The destructor removes it unless it was moved. Its name does not end in .so, so
+// that it is not mistaken for a plugin.
 class Beside {
  public:
   Beside(const fs::path& plugin, const std::string& what)
@@ -47,10 +47,10 @@ class Beside {
 };
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& what) {
-  throw Error(ErrorKind::plugin, file.string() + ": the note could not be written: " + what);
+  throw Error(ErrorKind::plugin, file.string() + ": cannot write the note: " + what);
 }
 
-// Its own messages go where the host's go.
+// The program's messages go to the host's standard output and error.
 void run_program(const fs::path& file, const std::vector<std::string>& command) {
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -61,12 +61,12 @@ void run_program(const fs::path& file, const std::vector<std::string>& command) 
                      "; expected the objcopy of binutils: install binutils, or name one with --objcopy PROGRAM");
   int status = 0;
   while (waitpid(process, &status, 0) < 0)
-    if (errno != EINTR) refuse(file, command[0] + " was lost: " + std::strerror(errno));
+    if (errno != EINTR) refuse(file, command[0] + " failed in waitpid: " + std::strerror(errno));
   if (status != 0)
     refuse(file, command[0] + " failed; expected it to add a section to the file (its message is above)");
 }
 
-// What the plugin's tables say. An older note in the file is not looked at, and may be of another build.
+// Reads the plugin's tables. An older note in the file is ignored, because it may be from another build.
 plugins::PluginDescription ask_plugin(const fs::path& file) {
   const plugins::LoadedPlugin plugin = plugins::load_plugin(
       plugins::inspect_plugin_file(file, {}, plugins::Notes::passed_by), plugins::host_table(), plugins::torch_build());
@@ -79,12 +79,12 @@ int write_note(const CommandLine& line) {
   plugins::install_libtorch();
   std::error_code missing;
   fs::path file = fs::canonical(line.file, missing);
-  if (missing) file = line.file;  // refused below, in the words for a file that cannot be read
+  if (missing) file = line.file;  // reported below as a file that cannot be read
   std::string note;
   try {
     note = plugins::make_note(ask_plugin(file));
   } catch (const std::invalid_argument& mistake) {
-    refuse(file, std::string(mistake.what()) + "; expected texts that a terminal can show: correct the plugin");
+    refuse(file, std::string(mistake.what()) + "; expected printable texts: fix the plugin");
   }
   const Beside section(file, "note");
   const Beside noted(file, "noted");
@@ -93,10 +93,10 @@ int write_note(const CommandLine& line) {
   run_program(file, {line.objcopy, "--remove-section", plugins::kNoteSection, "--add-section",
                      plugins::kNoteSection + ("=" + section.path().string()), file.string(), noted.path().string()});
   if (!fs::exists(noted.path()) || plugins::inspect_library(noted.path(), TENON_ENTRY_SYMBOL).note != note)
-    refuse(file, line.objcopy + " left no file with the note; expected the objcopy of binutils");
+    refuse(file, line.objcopy + " wrote no file with the note; expected the objcopy of binutils");
   std::error_code failed;
   fs::rename(noted.path(), file, failed);
-  if (failed) refuse(file, "it cannot be replaced: " + failed.message());
+  if (failed) refuse(file, "cannot replace the file: " + failed.message());
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// What to say of a target that is no class.
+// The error for a target that is not a class.
 #pragma once
 
 #include <tenon/error.hpp>

@@ -1,11 +1,12 @@
-// doctest for a file that also sees LibTorch, with which it shares the names CHECK and toString.
+// Includes doctest together with LibTorch. Both define the names CHECK and toString.
 #pragma once
 
 #include <torch/types.h>
 #include <torch/utils.h>
 
-// LibTorch's would end the process at the first failure.
+// LibTorch's CHECK would end the process at the first failure.
 #undef CHECK
-// c10::toString(ScalarType) gives a char pointer, found before doctest's own: turn it into a doctest::String once more.
+// c10::toString(ScalarType) is found before doctest's toString and returns a char pointer. This macro converts the
+// result to a doctest::String.
 #define DOCTEST_CONFIG_DOUBLE_STRINGIFY
 #include <doctest/doctest.h>

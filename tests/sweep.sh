@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Runs the numerical tests under the vector instructions and thread counts of other machines.
+# Runs the numerical tests with the vector instructions and thread counts of other machines.
 #
 #   tests/sweep.sh BUILD_DIR [arguments of ctest, such as -R bundled]
 #
 # The tests are those with the label `numerical`. Each combination below runs all of them and prints one line; the last
 # line has the totals. A combination limits what the libraries choose by the processor:
-#   ATEN_CPU_CAPABILITY                    LibTorch's own kernels: default (SSE2), avx2 or avx512
+#   ATEN_CPU_CAPABILITY                    kernels of LibTorch: default (SSE2), avx2 or avx512
 #   ONEDNN_MAX_CPU_ISA                     convolutions and products of oneDNN
 #   MKL_CBWR                               products of MKL
 #   OPENCV_CPU_DISABLE, JSIMD_FORCESSE2    resizing and decoding of images
-#   GLIBC_TUNABLES                         exp, sin and the like
+#   GLIBC_TUNABLES                         exp, sin and other math functions
 #   OMP_NUM_THREADS, MKL_NUM_THREADS       threads of an operator
-# A test that sets one of these variables itself keeps its own value. A combination is skipped if the processor lacks
-# the instructions. The output of each combination stays in BUILD_DIR/tests/sweep.
+# A test that sets one of these variables overrides the value of the combination. A combination is skipped if the
+# processor lacks the instructions. The output of each combination stays in BUILD_DIR/tests/sweep.
 # Run no other tests of BUILD_DIR at the same time: tests of the same name write to the same folder.
 #
 # Exit codes: 0, 1 when a test failed, 2 for a wrong command line.
@@ -25,7 +25,7 @@ fi
 build=$(cd "$1" && pwd)
 shift
 
-# Name, instructions that the processor needs (- for none), and variables.
+# Each combination has a name, the instructions that the processor needs (- for none), and variables.
 oldest='ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_CBWR=COMPATIBLE JSIMD_FORCESSE2=1'
 oldest+=' OPENCV_CPU_DISABLE=SSE4.2,AVX,FP16,AVX2,FMA3,AVX512-SKX GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F'
 combinations=(
@@ -43,9 +43,9 @@ combinations=(
   'avx2-threads-4 avx2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_CBWR=AVX2 OMP_NUM_THREADS=4 MKL_NUM_THREADS=4'
 )
 
-# Settings of the shell would apply to the combinations that do not name them.
+# Unset the shell's values: they would apply to the combinations that do not set these variables.
 unset ATEN_CPU_CAPABILITY ONEDNN_MAX_CPU_ISA MKL_CBWR OPENCV_CPU_DISABLE JSIMD_FORCESSE2 GLIBC_TUNABLES
-# Tests that run at the same time share the cores.
+# Concurrent tests share the cores, so waiting threads must not spin.
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 
 logs=$build/tests/sweep
@@ -65,7 +65,7 @@ for combination in "${combinations[@]}"; do
   log=$logs/$name.log
   start=$SECONDS
   status=0
-  # The variables are words without spaces.
+  # The values contain no spaces, so word splitting is safe.
   # shellcheck disable=SC2086
   env $variables ctest --test-dir "$build" -L '^numerical$' --no-tests=error --output-on-failure \
     --parallel "$(nproc)" "$@" >"$log" 2>&1 || status=$?

@@ -22,8 +22,7 @@ uint32_t hash(std::string_view text) {  // FNV-1a
   return value;
 }
 
-// Digits alone: the names of cases have words that messages are searched for, and are longer than the path of a socket
-// may be.
+// Uses only digits. Case names contain words that tests search for in messages, and they are too long for socket paths.
 std::string folder_name(const std::string& file, const std::string& case_name) {
   char digits[16];
   std::snprintf(digits, sizeof digits, "%08x", hash(fs::path(file).filename().string() + '\n' + case_name));

@@ -1,4 +1,4 @@
-//! A dataset: points of a square, and whether each lies within the disc in its middle.
+//! A dataset: random points in a square. The label is 1 for points within the central disc.
 
 use crate::tenon::*;
 use std::ffi::c_void;
@@ -46,7 +46,7 @@ unsafe extern "C" fn fields(_object: *mut c_void, out: *mut *const &'static Fiel
     OK
 }
 
-/// Called from several threads at once. Randomness comes from the sample's seed and nothing else, so that any number of
+/// Called on several threads concurrently. The sample's seed is the only source of randomness, so that any number of
 /// threads gives the same points.
 unsafe extern "C" fn get(
     _object: *mut c_void,
@@ -59,7 +59,7 @@ unsafe extern "C" fn get(
         let point = slot::<f32>(sink, 0, &[2])?;
         point[0] = coordinate(&mut state);
         point[1] = coordinate(&mut state);
-        let within = point[0] * point[0] + point[1] * point[1] < 0.64; // half of the square
+        let within = point[0] * point[0] + point[1] * point[1] < 0.64; // the disc covers half of the square
         slot::<i64>(sink, 1, &[])?[0] = within as i64;
         Ok(())
     })
@@ -108,7 +108,7 @@ pub static COMPONENT: Component = Component {
     kind: DATASET,
     reserved: 0,
     id: text("disc"),
-    doc: text("points of a square, within a disc or not"),
+    doc: text("random points in a square, labelled by whether they are within a disc"),
     params: &PARAMS as *const _,
     param_count: PARAMS.len() as u64,
     table: &TABLE as *const Dataset as *const c_void,

@@ -1,4 +1,4 @@
-//! A plugin in Rust: what it says of itself, and the one function that it exports.
+//! A plugin in Rust: its description, and the one function that it exports.
 
 mod disc;
 mod mlp;
@@ -22,7 +22,7 @@ static PLUGIN: Plugin = Plugin {
 };
 
 /// # Safety
-/// Called by the host, once, with its offer and a reply to fill in.
+/// The host calls this function once, with a valid offer and a reply to fill in.
 #[no_mangle]
 pub unsafe extern "C" fn tenon_plugin_open(offer: *const Offer, reply: *mut Reply) -> Status {
     set_host((*offer).host);

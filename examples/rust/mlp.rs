@@ -1,4 +1,4 @@
-//! A portable model: linear layers with ReLU between them, computed by the host's own operators.
+//! A portable model: linear layers with ReLU between them, computed with the host's operators.
 
 use crate::tenon::*;
 use std::ffi::c_void;
@@ -6,7 +6,7 @@ use std::ffi::c_void;
 struct Layer {
     inputs: i64,
     outputs: i64,
-    weight: usize, // within the frame
+    weight: usize, // index in the frame's tensors
     bias: usize,
 }
 
@@ -19,14 +19,14 @@ struct Operators {
 struct Mlp {
     layers: Vec<Layer>,
     operators: Operators,
-    // The host borrows the ports while the model lives. What a Vec or String holds does not move with it.
+    // The host borrows the ports while the model exists. Moving a Vec or String does not move its content.
     ports: Vec<*const Port>,
     _input: Box<Port>,
     _output: Box<Port>,
     _logits_shape: String,
 }
 
-// ---- Making one -----------------------------------------------------------------------------------------------------
+// ---- Construction ---------------------------------------------------------------------------------------------------
 
 fn port(direction: u32, name: &'static str, shape: &str) -> Box<Port> {
     Box::new(Port {
@@ -77,7 +77,7 @@ unsafe extern "C" fn ports(object: *mut c_void, out: *mut *const *const Port, co
     OK
 }
 
-/// Declares a tensor, filled as torch.nn.Linear fills it: uniform within 1 / sqrt(inputs). Gives its index.
+/// Declares a tensor with the initialisation of torch.nn.Linear: uniform within 1 / sqrt(inputs). Returns its index.
 fn declare(builder: *const Builder, name: &str, shape: &[i64], inputs: i64) -> Result<usize, Error> {
     let bound = 1.0 / (inputs as f64).sqrt();
     let declaration = Declaration {
@@ -108,9 +108,9 @@ unsafe extern "C" fn build(object: *mut c_void, builder: *const Builder) -> Stat
     })
 }
 
-// ---- Using it -------------------------------------------------------------------------------------------------------
+// ---- Forward --------------------------------------------------------------------------------------------------------
 
-/// Depends on its arguments and the frame's tensors alone: the host may run it again, or with other weights.
+/// Depends only on its arguments and the frame's tensors: the host may run it again, or with other weights.
 fn compute(
     mlp: &Mlp,
     frame: *const Frame,
@@ -144,14 +144,14 @@ unsafe extern "C" fn forward(
     output_count: u64,
 ) -> Status {
     guard(|| {
-        assert_eq!((input_count, output_count), (1, 1)); // a panic, too, ends as a message
+        assert_eq!((input_count, output_count), (1, 1)); // `guard` turns a panic into an error message, too
         let weights = std::slice::from_raw_parts((*frame).tensors, (*frame).tensor_count as usize);
         *outputs = compute(&*object.cast::<Mlp>(), frame, weights, *inputs)?;
         Ok(())
     })
 }
 
-// ---- What the model says of itself ----------------------------------------------------------------------------------
+// ---- Description ----------------------------------------------------------------------------------------------------
 
 static TABLE: Model = Model { size: size_of::<Model>(), create, destroy: destroy::<Mlp>, ports, build, forward };
 
@@ -170,7 +170,7 @@ const fn whole_numbers(name: &'static str, kind: u32, default: &'static str, doc
 }
 static INPUTS: Param = whole_numbers("inputs", PARAM_INT, "64", "values in a sample, flattened");
 static HIDDEN: Param =
-    whole_numbers("hidden", PARAM_INTS, "[128]", "width of each hidden layer; none for a linear model");
+    whole_numbers("hidden", PARAM_INTS, "[128]", "width of each hidden layer; empty for a linear model");
 static CLASSES: Param = whole_numbers("classes", PARAM_INT, "10", "number of classes");
 static PARAMS: [&Param; 3] = [&INPUTS, &HIDDEN, &CLASSES];
 

@@ -1,6 +1,6 @@
-//! The plugin contract in Rust: what the C headers in `include/tenon` declare, as far as a dataset and a model need it.
-//! Names and order of fields are those of the headers, which also say what each is for. Copy this file as it is.
-#![allow(dead_code)] // the whole of each struct must be here, whatever this plugin reads of it
+//! The plugin contract in Rust: the declarations of the C headers in `include/tenon` that a dataset and a model need.
+//! Fields have the names and the order of the headers, which also document them. Copy this file unchanged.
+#![allow(dead_code)] // each struct must be complete, even if this plugin does not read all fields
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -19,7 +19,7 @@ pub const INT64: i32 = 5;
 pub const FLOAT32: i32 = 8;
 pub const ANY_FLOAT: u64 = 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9;
 
-/// UTF-8 with a length, borrowed.
+/// Borrowed UTF-8 text with a length.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Text {
@@ -62,7 +62,7 @@ impl Value {
     }
 }
 
-// What the host keeps to itself: handles to them only.
+// Opaque types of the host. Plugins only use pointers to them.
 #[repr(C)]
 pub struct Tensor([u8; 0]);
 #[repr(C)]
@@ -91,7 +91,7 @@ pub struct Param {
 pub const MODEL: u32 = 1;
 pub const DATASET: u32 = 2;
 
-/// Arrays of pointers are arrays of references here, which are the same in memory and may be statics.
+/// Arrays of pointers are arrays of references here. They have the same memory layout and may be statics.
 #[repr(C)]
 pub struct Component {
     pub size: u64,
@@ -227,7 +227,7 @@ pub struct Sink {
     pub slot: unsafe extern "C" fn(*const Sink, u64, *const i64, u32, *mut *mut c_void) -> Status,
 }
 
-/// A function that may be absent is an Option: None is the null pointer.
+/// An optional function is an Option: None is the null pointer.
 #[repr(C)]
 pub struct Dataset {
     pub size: u64,
@@ -292,39 +292,39 @@ pub struct Model {
         unsafe extern "C" fn(*mut c_void, *const Frame, *const *mut Tensor, u64, *mut *mut Tensor, u64) -> Status,
 }
 
-/// `size` as its author knows the struct.
+/// The value for a struct's field `size`: the size of this declaration of the struct.
 pub const fn size_of<T>() -> u64 {
     std::mem::size_of::<T>() as u64
 }
 
-// SAFETY: the pointers in them lead to statics, which nobody writes to.
+// SAFETY: their pointers point to statics, which are never written to.
 unsafe impl Sync for Param {}
 unsafe impl Sync for Component {}
 unsafe impl Sync for Plugin {}
 unsafe impl Sync for Field {}
 
-// ---- A thin layer over it -------------------------------------------------------------------------------------------
+// ---- Convenience functions ------------------------------------------------------------------------------------------
 
 static HOST: AtomicPtr<Host> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Called once, when the plugin is opened.
+/// Stores the host's table. Call it once, when the plugin is opened.
 ///
 /// # Safety
-/// The host's table is valid until the process ends.
+/// The host's table must be valid until the process ends.
 pub unsafe fn set_host(host: *const Host) {
     HOST.store(host as *mut Host, Ordering::Release);
 }
 
 pub fn host() -> &'static Host {
-    // SAFETY: set_host came first, and the table outlives every call.
+    // SAFETY: set_host was called before, and the table outlives every call.
     unsafe { &*HOST.load(Ordering::Acquire) }
 }
 
-/// Why a function stops.
+/// The reason why a function failed.
 pub enum Error {
-    /// The host said no to a call, and knows why.
+    /// A host call failed. The host already has the error message.
     Host(Status),
-    /// Something the host does not know yet.
+    /// The plugin found an error. The host does not have the message yet.
     Here(String),
 }
 
@@ -334,7 +334,7 @@ impl From<String> for Error {
     }
 }
 
-/// The host's status as a Result, for `?`.
+/// Converts a status of the host to a Result, for `?`.
 pub fn check(status: Status) -> Result<(), Error> {
     if status == OK {
         Ok(())
@@ -343,8 +343,8 @@ pub fn check(status: Status) -> Result<(), Error> {
     }
 }
 
-/// Runs the body of a function that the host calls. An error or a panic becomes a status and its text: unwinding must
-/// not reach the host, whose language does not know it.
+/// Runs the body of a function that the host calls. Converts an error or a panic to a status and a message: a panic
+/// must not unwind into the host, which is not written in Rust.
 pub fn guard(body: impl FnOnce() -> Result<(), Error>) -> Status {
     let message = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return OK,
@@ -363,13 +363,13 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
     }
 }
 
-/// Gives `self` to the host, which gives it back to `destroy`.
+/// Transfers ownership of `object` to the host, which later passes it to `destroy`.
 pub fn give<T>(object: T, out: *mut *mut c_void) {
     unsafe { *out = Box::into_raw(Box::new(object)).cast() }
 }
 
 /// # Safety
-/// `object` came from `give` with the same type, and is not used again.
+/// `object` must come from `give` with the same type, and must not be used again.
 pub unsafe extern "C" fn destroy<T>(object: *mut c_void) {
     let object = Box::from_raw(object.cast::<T>());
     guard(|| {
@@ -378,7 +378,7 @@ pub unsafe extern "C" fn destroy<T>(object: *mut c_void) {
     });
 }
 
-/// A parameter of the schema; `n` elements lie behind it if it is a list.
+/// Returns a parameter of the schema. A list points to `n` elements.
 pub fn param(params: *const Params, name: &str) -> Result<Value, Error> {
     let mut value = Value::NONE;
     check(unsafe { (host().param)(params, text(name), &mut value) })?;
@@ -389,7 +389,7 @@ pub fn int_param(params: *const Params, name: &str) -> Result<i64, Error> {
     Ok(unsafe { param(params, name)?.content.i })
 }
 
-/// An empty list may come as a null pointer, from which no slice can be made.
+/// Returns a list of integers. An empty list may have a null pointer, which is not valid for a slice.
 pub fn ints_param(params: *const Params, name: &str) -> Result<Vec<i64>, Error> {
     let list = param(params, name)?;
     if list.n == 0 {
@@ -398,21 +398,21 @@ pub fn ints_param(params: *const Params, name: &str) -> Result<Vec<i64>, Error> 
     Ok(unsafe { std::slice::from_raw_parts(list.content.p.cast::<i64>(), list.n as usize) }.to_vec())
 }
 
-/// An ATen operator by its name and overload.
+/// Finds an ATen operator by its name and overload.
 pub fn op(name: &str, overload: &str) -> Result<*const Op, Error> {
     let mut found = std::ptr::null();
     check(unsafe { (host().op)(text(name), text(overload), &mut found) })?;
     Ok(found)
 }
 
-/// Calls an operator that gives one tensor, which belongs to the frame. Autograd sees the call.
+/// Calls an operator that returns one tensor, which the frame owns. Autograd records the call.
 pub fn call(frame: *const Frame, op: *const Op, args: &[Value]) -> Result<*mut Tensor, Error> {
     let mut result = Value::NONE;
     check(unsafe { (host().call)(frame, op, args.as_ptr(), args.len() as u64, std::ptr::null(), 0, &mut result, 1) })?;
     Ok(unsafe { result.content.p } as *mut Tensor)
 }
 
-/// The shape of a tensor.
+/// Returns the shape of a tensor.
 pub fn shape(tensor: *const Tensor) -> Result<Vec<i64>, Error> {
     let mut info: TensorInfo = unsafe { std::mem::zeroed() };
     info.size = size_of::<TensorInfo>();
@@ -423,10 +423,11 @@ pub fn shape(tensor: *const Tensor) -> Result<Vec<i64>, Error> {
     Ok(unsafe { std::slice::from_raw_parts(info.shape, info.rank as usize) }.to_vec())
 }
 
-/// The memory of a field of the sample, in the batch itself: `shape` elements of the field's dtype, which is T.
+/// Returns the memory of a field of the sample, directly in the batch: `shape` elements of the field's dtype.
 ///
 /// # Safety
-/// T is the Rust type of the field's dtype. The memory is not cleared; no other slice of it is alive.
+/// T must be the Rust type of the field's dtype, and no other slice of this memory may exist. The memory is not
+/// initialised.
 pub unsafe fn slot<'a, T>(sink: *const Sink, field: u64, shape: &[i64]) -> Result<&'a mut [T], Error> {
     let mut memory = std::ptr::null_mut();
     check(((*sink).slot)(sink, field, shape.as_ptr(), shape.len() as u32, &mut memory))?;

@@ -1,4 +1,4 @@
-// Bytes as text (RFC 4648, section 4), for what is embedded in a page.
+// Encodes bytes as base64 (RFC 4648, section 4), to embed them in a page.
 #pragma once
 
 #include <cstddef>

@@ -28,19 +28,19 @@ namespace {
 
 constexpr auto kOfCheckpoints = support::ErrorKind::checkpoint;
 
-// Rather than to fill a disk that others write to as well, and to find out at its end.
+// Checks the free space first, so that a checkpoint does not fill a shared disk before it fails.
 void require_space(const fs::path& folder, const CheckpointContents& contents) {
   uint64_t needed = 0;
   for (const std::span<const TensorView> tensors : {contents.model, contents.training})
     for (const TensorView& tensor : tensors) needed += tensor.bytes;
   struct statvfs disk;
-  if (::statvfs(folder.c_str(), &disk) != 0) return;  // writing will tell
+  if (::statvfs(folder.c_str(), &disk) != 0) return;  // the write reports the error
   const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
   if (free >= needed) return;
   constexpr uint64_t kMiB = 1 << 20;
   throw make_file_error(kOfCheckpoints, folder,
                         "a checkpoint of " + std::to_string(needed / kMiB + 1) + " MiB does not fit into " +
-                            std::to_string(free / kMiB) + " MiB that are free",
+                            std::to_string(free / kMiB) + " MiB of free space",
                         ENOSPC);
 }
 
@@ -57,7 +57,7 @@ CheckpointStore::CheckpointStore(fs::path folder, Retention retention)
   if (const auto best = find_best(); !best.empty()) point_at(kBest, best.front());
 }
 
-// The best first, an earlier one before another that is as good. One whose manifest cannot be read is none of them.
+// Returns the best checkpoints, best first. Of equally good ones the earlier comes first. Skips unreadable manifests.
 std::vector<fs::path> CheckpointStore::find_best() const {
   if (retention_.figure.empty()) return {};
   std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
@@ -79,7 +79,7 @@ std::vector<fs::path> CheckpointStore::find_best() const {
 }
 
 void CheckpointStore::point_at(const char* link, const fs::path& checkpoint) const {
-  std::error_code ignored;  // no link is as wrong as one to another
+  std::error_code ignored;  // a missing link is handled like a wrong one
   if (fs::read_symlink(folder_ / link, ignored) != checkpoint.filename())
     replace_link_durably(folder_ / link, checkpoint.filename(), kOfCheckpoints);
 }
@@ -99,7 +99,7 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
                               .state = contents.state};
   const auto write_tensors = [&](const char* file, std::span<const TensorView> tensors) {
     const fs::path path = folder.temporary() / file;
-    // By the format Python libraries read them as tensors of PyTorch.
+    // The format "pt" lets Python libraries read the file as PyTorch tensors.
     std::string digest = write_safetensors(path, tensors, {{"format", "pt"}}, kOfCheckpoints, LastsBy::its_folder);
     manifest.files.push_back({file, fs::file_size(path), std::move(digest)});
   };

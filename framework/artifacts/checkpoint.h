@@ -1,9 +1,9 @@
-// Checkpoints of a run: checkpoints/step-00000120/ with model.safetensors, training.safetensors (what the run needs
-// beside the weights to go on), the texts that the run adds (plan.toml, origin.json), manifest.json and manifest.xxh128
-// (what `xxhsum` prints for the manifest, so that damage to the manifest itself shows), and the links `latest` and
-// `best`.
+// Checkpoints of a run. A folder such as checkpoints/step-00000120/ contains model.safetensors, training.safetensors
+// (the training state without the weights, needed to resume), text files of the run (plan.toml, origin.json),
+// manifest.json and manifest.xxh128. The latter is the output of `xxhsum` for the manifest, so that damage to the
+// manifest is detected. The links `latest` and `best` point to checkpoints.
 //
-// A folder under such a name is complete: it was written under a temporary name, fsync-ed, and renamed.
+// A folder with such a name is complete: it was written under a temporary name, fsync-ed, and renamed.
 #pragma once
 
 #include <cstdint>
@@ -27,33 +27,32 @@ inline constexpr const char* kTrainingFile = "training.safetensors";
 struct CheckpointContents {
   int64_t epoch;
   int64_t step;
-  Figures figures;                    // the latest ones
-  std::span<const TensorView> model;  // parameters and buffers, by PyTorch's names, in the model's order
-  // What the run goes on from. Empty, both: it cannot, and only the weights are of use.
+  Figures figures;                    // the latest metrics
+  std::span<const TensorView> model;  // parameters and buffers, with PyTorch's names, in the model's order
+  // The training state. If both are empty, the checkpoint contains only weights, and a run cannot resume from it.
   std::span<const TensorView> training = {};
   std::map<std::string, double> state = {};
-  std::map<std::string, std::string> texts = {};  // further files by name
+  std::map<std::string, std::string> texts = {};  // additional files by name
 };
 
-// Which checkpoints stay.
+// Which checkpoints to keep.
 struct Retention {
-  int64_t keep;             // of the newest
-  std::string figure = {};  // and those that are best in this one of their figures; empty: none
+  int64_t keep;             // number of newest checkpoints to keep
+  std::string figure = {};  // metric that selects the best checkpoints to keep; empty: none
   bool is_larger_better = false;
   int64_t keep_best = 1;
 };
 
-// The only writer of a run's checkpoints/. Functions throw Error(checkpoint) with the path and the reason.
+// The only writer of the checkpoints/ of a run. Functions throw Error(checkpoint) with the path and the reason.
 class CheckpointStore {
  public:
-  // Takes over the folder, which must exist, removes what an earlier crash left half-written, and points `latest` at
-  // the newest and `best` at the best. REQUIRES: keep >= 1, keep_best >= 1.
+  // Opens an existing folder. Removes incomplete files of an earlier crash, and points `latest` to the newest and
+  // `best` to the best checkpoint. REQUIRES: keep >= 1, keep_best >= 1.
   CheckpointStore(std::filesystem::path folder, Retention retention);
 
-  // Writes a checkpoint, points `latest` at it, and `best` if it is that, and only then removes those that need not
-  // stay. One of the same step is replaced. Contents that are equal give equal bytes. Returns the checkpoint's folder.
-  // If it throws, the checkpoints there were are intact. One of weights alone takes no other's place: nothing is
-  // replaced or removed.
+  // Writes a checkpoint, updates the links `latest` and `best`, and then removes surplus checkpoints. Replaces a
+  // checkpoint of the same step. Equal contents give equal bytes. Returns the checkpoint folder. If it throws, the
+  // earlier checkpoints are intact. A checkpoint with only weights never replaces or removes another one.
   std::filesystem::path write(const CheckpointContents& contents);
 
  private:
@@ -68,21 +67,21 @@ class CheckpointStore {
 inline constexpr const char* kLatest = "latest";
 inline constexpr const char* kBest = "best";
 
-// What the link `latest` or `best` in a run's checkpoints/ points at; none if there is no such link.
+// Returns the target of the link `latest` or `best` in the checkpoints/ of a run. None if there is no such link.
 std::optional<std::filesystem::path> find_linked_checkpoint(const std::filesystem::path& folder, const char* link);
 
-// Reads a file of a checkpoint, for whatever is in it, and returns its XXH128. Called on several threads.
+// Reads a file of a checkpoint and returns its XXH128. The function is called on several threads.
 using ReadCheckpointFile = std::function<std::string(const std::filesystem::path& file)>;
-// For that alone. Throws Error(checkpoint) if it cannot be read.
+// Only computes the digest. Throws Error(checkpoint) if the file cannot be read.
 std::string read_checkpoint_digest(const std::filesystem::path& file);
 
-// Compares every file with the manifest's size and XXH128. Throws Error(checkpoint) naming the file that is missing or
-// differs; returns the manifest. What `read` makes of the files may be used if it returns.
+// Compares every file with its size and XXH128 in the manifest. Returns the manifest. Throws Error(checkpoint) that
+// names the missing or different file. The caller may use the results of `read` only if this function returns.
 CheckpointManifest verify_checkpoint(const std::filesystem::path& checkpoint,
                                      const ReadCheckpointFile& read = read_checkpoint_digest);
 
-// Compares one file of a checkpoint, such as model.safetensors, with the manifest in its folder. A file that is in no
-// checkpoint passes. Throws Error(checkpoint) if the file, or the manifest, was damaged or changed. Links are followed.
+// Compares one file of a checkpoint, such as model.safetensors, with the manifest in its folder. A file outside of a
+// checkpoint passes. Throws Error(checkpoint) if the file or the manifest was damaged or changed. Follows links.
 void verify_checkpoint_file(const std::filesystem::path& file);
 
 }  // namespace tenon::artifacts

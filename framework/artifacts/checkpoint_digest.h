@@ -1,5 +1,5 @@
-// How the files of a checkpoint vouch for one another: the manifest holds the digests of all others, manifest.xxh128
-// that of the manifest.
+// Digests of the files of a checkpoint. The manifest contains the digests of all other files, and manifest.xxh128
+// contains the digest of the manifest.
 #pragma once
 
 #include <filesystem>
@@ -13,10 +13,10 @@ namespace tenon::artifacts {
 inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr const char* kManifestDigestFile = "manifest.xxh128";
 
-// Name, size and XXH128 of a file. Throws Error(checkpoint) if it is no file or cannot be read.
+// Returns name, size and XXH128 of a file. Throws Error(checkpoint) if it is not a file or cannot be read.
 CheckpointFile describe_checkpoint_file(const std::filesystem::path& file);
 
-// manifest.xxh128 for a manifest of this text: what `xxhsum -c` verifies.
+// Returns the content of manifest.xxh128 for this manifest text. `xxhsum -c` verifies it.
 std::string print_manifest_digest(std::string_view manifest_text);
 
 }  // namespace tenon::artifacts

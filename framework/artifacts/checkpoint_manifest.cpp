@@ -22,9 +22,9 @@ constexpr int kDeepest = 4;
 }
 
 Json parse_strictly(std::string_view text, const std::filesystem::path& file) {
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  std::vector<std::set<std::string>> keys;  // keys of the open objects
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > kDeepest) refuse(file, "nests deeper than a manifest does");
+    if (depth > kDeepest) refuse(file, "nests deeper than a manifest can");
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
@@ -68,7 +68,7 @@ CheckpointFile read_file_entry(const Json& entry, const std::filesystem::path& f
   const bool is_plain = !result.name.empty() && result.name[0] != '.' &&
                         result.name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
   if (!is_plain)
-    refuse(file, "names the file " + quote_name(result.name) + "; expected one within the checkpoint's folder");
+    refuse(file, "names the file " + quote_name(result.name) + "; expected a file within the checkpoint folder");
   const bool is_digest =
       result.xxh128.size() == 32 && result.xxh128.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!is_digest)
@@ -81,11 +81,11 @@ double read_figure(const std::string& name, const Json& value, const std::filesy
   try {
     return parse_not_finite(value.is_string() ? value.get<std::string>() : std::string(value.type_name()));
   } catch (const std::invalid_argument& error) {
-    refuse(file, "the figure " + quote_name(name) + " is " + error.what());
+    refuse(file, "the metric " + quote_name(name) + " is " + error.what());
   }
 }
 
-// An object within the manifest: pairs of a name and a number.
+// Prints an object of the manifest: pairs of a name and a number.
 template <class Numbers>
 std::string print_numbers(const Numbers& numbers) {
   std::string text = "{";

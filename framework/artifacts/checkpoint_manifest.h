@@ -1,4 +1,4 @@
-// manifest.json of a checkpoint: where the run stood, and the size and digest of every file.
+// manifest.json of a checkpoint: the position of the run, and the size and digest of every file.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace tenon::artifacts {
 
 struct CheckpointFile {
-  std::string name;  // within the checkpoint's folder
+  std::string name;  // within the checkpoint folder
   uint64_t bytes;
   std::string xxh128;  // 32 lower-case hexadecimal digits
 };
@@ -21,16 +21,16 @@ struct CheckpointFile {
 struct CheckpointManifest {
   int64_t epoch;
   int64_t step;
-  Figures figures;  // the latest ones at the time
+  Figures figures;  // the latest metrics at that time
   std::vector<CheckpointFile> files;
-  std::map<std::string, double> state = {};  // what a run goes on from, beside the tensors; empty: it cannot
+  std::map<std::string, double> state = {};  // training state besides the tensors; empty: a run cannot resume
 };
 
-// The same manifest always gives the same bytes.
+// Equal manifests give equal bytes.
 std::string print_checkpoint_manifest(const CheckpointManifest& manifest);
 
-// The figures come back sorted by name. `file` is for messages. Throws Error(checkpoint): not JSON, a key twice,
-// missing or of the wrong type, a format version that this Tenon does not know, a file name that leads out of the
+// Returns the metrics sorted by name. `file` is for messages. Throws Error(checkpoint) if the text is not JSON, if a
+// key is duplicate, missing or of the wrong type, if the format version is unknown, or if a file name points out of the
 // folder.
 CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::filesystem::path& file);
 

@@ -14,7 +14,7 @@ namespace tenon::artifacts {
 
 namespace {
 
-// Of every stored dtype each value is one of these exactly: the significand has 64 bits.
+// Represents every value of every stored dtype exactly, because the significand has 64 bits.
 using Number = long double;
 static_assert(std::numeric_limits<Number>::digits >= 64, "int64 and its differences must fit");
 
@@ -25,7 +25,7 @@ T read(const std::byte* place) {
   return value;
 }
 
-// A float whose exponent and fraction are in `bits`, as IEEE 754 has them.
+// Decodes a float from the exponent and fraction in `bits`, as in IEEE 754.
 Number decode(uint16_t bits, int exponent_bits, int fraction_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const int exponent = (bits >> fraction_bits) & ((1 << exponent_bits) - 1);
@@ -54,7 +54,7 @@ Number read_number(int32_t dtype, const std::byte* place) {
   }
 }
 
-// The place of a float among all of its dtype, so that neighbours are 1 apart and the two zeros are 0 apart.
+// Returns the position of a float among all floats of its dtype. Neighbours are 1 apart, and the two zeros are 0 apart.
 int64_t rank(const std::byte* place, uint64_t bytes) {
   uint64_t bits = 0;
   std::memcpy(&bits, place, bytes);
@@ -77,7 +77,7 @@ Number find_distance(Number a, Number b) {
 }  // namespace
 
 TensorDifference compare_tensors(const TensorView& a, const TensorView& b) {
-  TENON_CHECK(a.shape == b.shape, a.name << " and " << b.name << " have other shapes");
+  TENON_CHECK(a.shape == b.shape, a.name << " and " << b.name << " have different shapes");
   const uint64_t a_step = find_stored_type(a.dtype)->bytes, b_step = find_stored_type(b.dtype)->bytes;
   const bool is_same_type = a.dtype == b.dtype;
   TensorDifference difference;

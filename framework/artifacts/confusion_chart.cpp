@@ -10,10 +10,10 @@ namespace tenon::artifacts {
 
 namespace {
 
-constexpr double kMostWidth = 440;  // of the picture: that of a chart
-constexpr double kMargin = 44;      // at the left and above, for the names of the axes and the classes
+constexpr double kMostWidth = 440;  // width of the image, equal to that of a chart
+constexpr double kMargin = 44;      // space on the left and above for the labels of axes and classes
 constexpr double kMostCell = 30;
-constexpr double kLeastLabelled = 11;  // below it numbers do not fit beside each other
+constexpr double kLeastLabelled = 11;  // the labels of smaller cells would overlap
 constexpr double kLeastCounted = 22;
 constexpr double kMostOpacity = 0.6;  // the counts must stay legible
 

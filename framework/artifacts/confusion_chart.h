@@ -1,4 +1,4 @@
-// Which class was taken for which, as a picture in SVG for a page whose style sheet has chart_style().
+// A confusion matrix, rendered as SVG for a page with chart_style() in its style sheet.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ struct Confusion {
     int64_t count;  // above 0
   };
   int64_t classes;
-  std::vector<Cell> cells;  // those that are not 0
+  std::vector<Cell> cells;  // cells with a count above 0
 
   int64_t total() const;
   int64_t correct() const;
-  std::vector<int64_t> by_target() const;     // [classes]: how often each was the target
+  std::vector<int64_t> by_target() const;     // [classes]: number of samples with this target
   std::vector<int64_t> by_predicted() const;  // [classes]
-  // The most frequent mistakes, at most so many.
+  // Returns the most frequent confusions, at most `most`.
   std::vector<Cell> find_mistakes(size_t most) const;
-  // Of each class: how often it was both, over how often it was either; NaN for a class that is in neither. The Jaccard
-  // index, "intersection over union" of masks.
+  // Returns the Jaccard index of each class, "intersection over union" for masks. NaN for a class without targets and
+  // predictions.
   std::vector<double> intersections_over_unions() const;
 };
 
 inline constexpr int64_t kMostDrawnClasses = 100;
 
-// An <svg> element, a square a class: rows are targets, columns predictions, and the darker a cell the larger its share
-// of the row. With the counts in it where there is room for them. REQUIRES: at most kMostDrawnClasses classes.
+// Returns an <svg> element. Rows are targets, columns are predictions. A darker cell has a larger share of its row.
+// Cells contain their counts if there is room. REQUIRES: at most kMostDrawnClasses classes.
 std::string draw_confusion(const Confusion& confusion);
 
 }  // namespace tenon::artifacts

@@ -1,4 +1,4 @@
-// A page that shows samples as a model would get them: one HTML file with everything inside.
+// A self-contained HTML page that shows samples in the form in which a model receives them.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace tenon::artifacts {
 
 struct SheetSample {
   std::string caption;             // "sample 17"
-  std::vector<TensorView> fields;  // of this sample alone, without the batch's extent; all samples have the same ones
+  std::vector<TensorView> fields;  // without the batch dimension; the same fields in all samples
 };
 
-// Drawn as draw_samples() does; the page says what is black and white in fields that are scaled.
+// Renders the samples with draw_samples(). The page shows the values of black and white for scaled fields.
 std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples);
 
 }  // namespace tenon::artifacts

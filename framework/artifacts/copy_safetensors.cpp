@@ -17,7 +17,7 @@ namespace tenon::artifacts {
 
 namespace {
 
-constexpr size_t kPart = 256 << 10;  // bytes that are still in the processor's cache when the digest reads them
+constexpr size_t kPart = 256 << 10;  // in bytes; a part stays in the CPU cache until the digest reads it
 
 class Pass {
  public:
@@ -52,7 +52,7 @@ std::string copy_safetensors(const std::filesystem::path& file,
   std::vector<const TensorView*> order;
   for (const TensorView& tensor : mapped.tensors()) order.push_back(&tensor);
   std::ranges::stable_sort(order, {}, [](const TensorView* tensor) { return std::pair(tensor->data, tensor->bytes); });
-  // The tensors follow the header without gaps: all other bytes are the header's.
+  // The tensors follow the header without gaps, so all other bytes belong to the header.
   uint64_t head = std::filesystem::file_size(file);
   for (const TensorView* tensor : order) head -= tensor->bytes;
   std::vector<std::byte> header(head);

@@ -1,4 +1,4 @@
-// The tensors of a file and the file's digest, in one pass over its bytes.
+// Copies the tensors of a file and computes the digest of the file in one pass.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace tenon::artifacts {
 
-// Reads each tensor to where `place` says, which is called once for each and gives memory for its bytes, and returns
-// the XXH128 of the whole file. Throws Error(checkpoint) as SafetensorsFile does, or if the file cannot be read.
+// Calls `place` once for each tensor, copies the tensor to the returned memory, and returns the XXH128 of the whole
+// file. Throws Error(checkpoint) as SafetensorsFile does, or if the file cannot be read.
 std::string copy_safetensors(const std::filesystem::path& file,
                              const std::function<std::byte*(const TensorView& tensor)>& place);
 

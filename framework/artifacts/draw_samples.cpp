@@ -23,10 +23,10 @@ struct Picture {
   int64_t height;
   int64_t width;
   int64_t channels;             // 1 (grey) or 3 (red, green, blue)
-  std::vector<uint8_t> pixels;  // height * width * channels, from the top
+  std::vector<uint8_t> pixels;  // height * width * channels, top row first
 };
 
-constexpr size_t kMostValues = 24;  // of a field that is written out
+constexpr size_t kMostValues = 24;  // maximum number of values of a field shown as text
 
 using Ranges = std::map<std::string, GreyRange>;
 
@@ -41,7 +41,7 @@ double read_as(const std::byte* data, uint64_t index) {
 
 using ReadValue = double (*)(const std::byte* data, uint64_t index);
 
-// Null for types whose values C++20 has no type for.
+// Null for dtypes without a C++20 type.
 ReadValue find_reader(int32_t dtype) {
   switch (dtype) {
     case TENON_FLOAT64: return read_as<double>;
@@ -99,7 +99,7 @@ Picture draw_bytes(const TensorView& field) {
   return picture;
 }
 
-// From planes to pixels. What is not finite is black.
+// Converts planes to pixels. Values that are not finite are black.
 Picture draw_floats(const TensorView& field, const GreyRange& range) {
   const int64_t channels = field.shape[0];
   Picture picture{field.shape[1], field.shape[2], channels, std::vector<uint8_t>(count_values(field))};
@@ -127,7 +127,7 @@ bool is_mask_of(const TensorView& field, const Picture& picture) {
          field.shape[0] == picture.height && field.shape[1] == picture.width;
 }
 
-// Far apart for neighbouring numbers: hues by the golden ratio.
+// Spaces hues by the golden ratio, so that the colours of neighbouring numbers differ clearly.
 std::array<double, 3> colour_of(double number) {
   const double hue = std::fmod(number * 0.618033988749895, 1.0) * 6;
   const auto ramp = [&](double shift) {
@@ -154,7 +154,7 @@ Picture draw_mask(const Picture& picture, const TensorView& mask) {
   return drawn;
 }
 
-// The mean of each square of `factor` pixels; what is left over at the right and below is cut off.
+// Averages squares of `factor` x `factor` pixels. Cuts off the remainder on the right and at the bottom.
 Picture shrink(const Picture& picture, int64_t factor) {
   Picture small{picture.height / factor, picture.width / factor, picture.channels, {}};
   small.pixels.reserve(static_cast<size_t>(small.height * small.width * small.channels));
@@ -196,7 +196,7 @@ std::string print_values(const TensorView& field) {
   return text.str();
 }
 
-// Images first, for masks are drawn into the first of them.
+// Renders images first, because masks are rendered over the first image.
 DrawnSample draw_sample(const SampleFields& fields, const Ranges& ranges, int64_t longest) {
   DrawnSample drawn;
   std::optional<Picture> first;

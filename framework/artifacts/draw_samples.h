@@ -1,4 +1,4 @@
-// Samples as people see them: their images as PNG, everything else written out.
+// Renders samples for display: images as PNG, all other fields as text.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace tenon::artifacts {
 
-// The fields of one sample alone, without the batch's extent.
+// The fields of one sample, without the batch dimension.
 using SampleFields = std::vector<TensorView>;
 
 struct DrawnPicture {
-  std::string name;  // of the field
-  int64_t height;    // pixels of the file
+  std::string name;  // name of the field
+  int64_t height;    // in pixels
   int64_t width;
   std::vector<std::byte> png;
 };
 
 struct DrawnSample {
   std::vector<DrawnPicture> pictures;
-  std::vector<std::pair<std::string, std::string>> values;  // a field, and the first of its values: "label", "3"
+  std::vector<std::pair<std::string, std::string>> values;  // a field and its first values: "label", "3"
 };
 
-// What is black and what is white in the pictures of a field.
+// The values of black and white in the images of a field.
 struct GreyRange {
   double smallest;
   double largest;
@@ -35,19 +35,23 @@ struct GreyRange {
 
 struct DrawnSamples {
   std::vector<DrawnSample> samples;
-  std::map<std::string, GreyRange> ranges;  // of the fields that are scaled
+  std::map<std::string, GreyRange> ranges;  // ranges of the scaled fields, by field
 };
 
-// What is drawn as an image: uint8 [height, width, 1 or 3] as it is; floats [1 or 3, height, width], scaled so that the
-// field's smallest value in all samples is black and its largest white. Integers [height, width] are a mask of classes
-// where an image of that size is in the sample, and are drawn into a copy of it: class 0 leaves the image as it is,
-// each other class has a colour of its own, and what is below 0 or above 254, as labels that are ignored are, is white.
-// Other fields are written out: the first of their values. `longest`: pixels of a side; larger images are shrunk by a
-// whole number, each pixel the mean of those that it stands for.
+// Renders the fields of samples:
+// - uint8 [height, width, 1 or 3] is an image, unchanged.
+// - Floats [1 or 3, height, width] are an image. It is scaled so that the smallest value of the field in all samples is
+//   black and the largest is white.
+// - Integers [height, width] are a segmentation mask if the sample has an image of that size. The mask is rendered over
+//   a copy of the image: class 0 is transparent, and each other class has a separate colour. Values below 0 or above
+//   254, such as ignored labels, are white.
+// - Other fields are text: their first values.
+// `longest` is the maximum number of pixels of a side. Larger images are shrunk by an integer factor, and each pixel is
+// the mean of the pixels that it replaces.
 DrawnSamples draw_samples(const std::vector<SampleFields>& samples, int64_t longest);
 
-// An <img> element with the file in it. A small picture is enlarged by a whole number, so that its pixels can be told
-// apart.
+// Returns an <img> element with the embedded file. A small image is enlarged by an integer factor, so that its pixels
+// are visible.
 std::string embed_picture(const DrawnPicture& picture);
 
 }  // namespace tenon::artifacts

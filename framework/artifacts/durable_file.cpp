@@ -17,9 +17,10 @@ namespace tenon::artifacts {
 
 namespace {
 
-constexpr size_t kLargestPiece = size_t{1} << 30;  // Linux takes a little less than 2 GiB at once
+constexpr size_t kLargestPiece = size_t{1} << 30;  // Linux writes a little less than 2 GiB per call
 
-// fsync(2), 0 or the errno. EIO is final: the kernel has dropped the pages, a second call would report success.
+// Calls fsync(2). Returns 0 or the errno. EIO is final: the kernel has dropped the pages, and a second call would
+// report success.
 int sync_descriptor(int descriptor) {
   while (::fsync(descriptor) != 0) {
     if (errno != EINTR) return errno;
@@ -44,7 +45,7 @@ void sync_path(const std::filesystem::path& path, support::ErrorKind kind) {
   support::FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!descriptor.is_open()) throw make_file_error(kind, path, "cannot be opened to sync it", errno);
   const int error = sync_descriptor(descriptor.number());
-  // EINVAL: a file system that cannot sync a folder and has nothing to do.
+  // EINVAL: the file system cannot sync a folder and does not need to.
   if (error != 0 && error != EINVAL) throw make_file_error(kind, path, "cannot be synced to disk", error);
 }
 
@@ -70,7 +71,7 @@ DurableFile::DurableFile(std::filesystem::path path, support::ErrorKind kind, La
   do {
     temporary_ = is_named ? path_ : make_temporary_path(path_);
     descriptor_ = support::FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    // EEXIST: left by a crashed process that had our number.
+    // EEXIST: a leftover of a crashed process with the same PID.
   } while (!descriptor_.is_open() && ((errno == EEXIST && !is_named) || errno == EINTR));
   if (!descriptor_.is_open()) throw make_file_error(kind_, path_, "cannot be created", errno);
 }
@@ -126,7 +127,7 @@ void DurableFile::commit() {
     return;
   }
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    throw make_file_error(kind_, path_, "cannot be put under its name", errno);
+    throw make_file_error(kind_, path_, "cannot be renamed to its final name", errno);
   }
   temporary_.clear();
   sync_path(find_folder_of(path_), kind_);

@@ -1,6 +1,6 @@
-// Files that are there whole or not at all: written under a temporary name in the same folder, fsync-ed, renamed, and
-// the folder fsync-ed. Killed at any moment, the earlier file (or none) is found under the name, or the new one, never
-// half.
+// Atomic, durable file writes. A file is written under a temporary name in the same folder, fsync-ed and renamed, and
+// the folder is fsync-ed. If the process is killed at any moment, the name has the earlier file (or none) or the
+// complete new file.
 #pragma once
 
 #include <cstddef>
@@ -14,27 +14,27 @@
 
 namespace tenon::artifacts {
 
-// Whose commit() makes a file last: its own, or that of the DurableFolder it lies in, which syncs all files at once.
+// Which commit() makes a file durable: that of the file, or that of its DurableFolder, which syncs all files at once.
 enum class LastsBy { itself, its_folder };
 
-// Every function throws Error of the kind given, with the path and the system's reason; the temporary is then removed
-// and what was under the name before is untouched.
+// Every function throws an Error of the given kind, with the path and the reason of the system. The temporary file is
+// then removed, and an earlier file with the final name is unchanged.
 class DurableFile {
  public:
-  // Opens the temporary file beside `path`, whose folder must exist. Within a durable folder, which is temporary
-  // itself, the file has its name at once.
+  // Opens a temporary file next to `path`. The folder must exist. In a durable folder, which is itself temporary, the
+  // file has its final name from the start.
   DurableFile(std::filesystem::path path, support::ErrorKind kind, LastsBy lasts_by = LastsBy::itself);
   DurableFile(const DurableFile&) = delete;
   DurableFile& operator=(const DurableFile&) = delete;
-  ~DurableFile();  // without commit(): removes the temporary
+  ~DurableFile();  // removes the temporary file, unless committed
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  // For a file that is not written from its beginning to its end. REQUIRES: what read_at() asks for was written.
+  // Random access. REQUIRES: read_at() only reads bytes that were written.
   void write_at(uint64_t offset, std::span<const std::byte> bytes);
   void read_at(uint64_t offset, std::span<std::byte> bytes) const;
   void resize(uint64_t bytes);
-  // Puts the file under its name. Once it returns, the file survives a power cut.
+  // Renames the file to its final name. After commit() returns, the file survives a power cut.
   void commit();
 
  private:
@@ -48,17 +48,17 @@ class DurableFile {
 void write_file_durably(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind,
                         LastsBy lasts_by = LastsBy::itself);
 
-// Writes all of it, whatever pieces the system takes it in. 0, or the errno that ended it.
+// Writes all bytes, if necessary with several system calls. Returns 0 or an errno.
 int write_fully(int descriptor, std::span<const std::byte> bytes);
 
-// Makes what was written to a file, or a folder's names, survive a power cut.
+// Syncs a file or the entries of a folder, so that they survive a power cut.
 void sync_path(const std::filesystem::path& path, support::ErrorKind kind);
 
-// `.NAME.tmp-PID-N` beside `path`: a name that nobody else uses at the moment.
+// Returns `.NAME.tmp-PID-N` next to `path`, a name that no other process uses at the moment.
 std::filesystem::path make_temporary_path(const std::filesystem::path& path);
 bool is_temporary_name(std::string_view name);
 
-// The folder that holds `path`; "." for a bare name.
+// Returns the folder of `path`, or "." for a bare name.
 std::filesystem::path find_folder_of(const std::filesystem::path& path);
 
 }  // namespace tenon::artifacts

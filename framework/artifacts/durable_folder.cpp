@@ -61,9 +61,10 @@ void DurableFolder::commit() {
     sync_path(find_folder_of(path_), kind_);
     return;
   }
-  if (errno != ENOTEMPTY && errno != EEXIST) throw make_file_error(kind_, path_, "cannot be put under its name", errno);
+  if (errno != ENOTEMPTY && errno != EEXIST)
+    throw make_file_error(kind_, path_, "cannot be renamed to its final name", errno);
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) != 0) {
-    throw make_file_error(kind_, path_, "is there already and cannot be exchanged for the new one on this file system",
+    throw make_file_error(kind_, path_, "already exists and cannot be exchanged for the new one on this file system",
                           errno);
   }
   sync_path(find_folder_of(path_), kind_);
@@ -99,7 +100,7 @@ void replace_link_durably(const fs::path& link, const fs::path& target, support:
   if (::rename(temporary.c_str(), link.c_str()) != 0) {
     const int error = errno;
     ::unlink(temporary.c_str());
-    throw make_file_error(kind, link, "cannot be put under its name", error);
+    throw make_file_error(kind, link, "cannot be renamed to its final name", error);
   }
   sync_path(find_folder_of(link), kind);
 }
@@ -107,7 +108,7 @@ void replace_link_durably(const fs::path& link, const fs::path& target, support:
 void remove_folder_durably(const fs::path& path, support::ErrorKind kind) {
   const fs::path temporary = make_temporary_path(path);
   if (::rename(path.c_str(), temporary.c_str()) != 0) throw make_file_error(kind, path, "cannot be removed", errno);
-  // Before its files go, so that a power cut cannot bring the name back with half of them.
+  // The sync precedes the removal of the files, so that a power cut cannot restore the name with half of them.
   sync_path(find_folder_of(path), kind);
   remove_tree(temporary, kind);
 }

@@ -1,4 +1,4 @@
-// Folders that are there whole or not at all, and the small changes around them: see durable_file.h for the promise.
+// Atomic, durable creation of folders and related operations, with the guarantees of durable_file.h.
 #pragma once
 
 #include <filesystem>
@@ -7,22 +7,22 @@
 
 namespace tenon::artifacts {
 
-// A folder filled under a temporary name. Functions throw Error of the kind given, with the path and the system's
-// reason.
+// A folder that is filled under a temporary name. Functions throw an Error of the given kind, with the path and the
+// reason of the system.
 class DurableFolder {
  public:
-  // Makes the temporary folder beside `path`, whose own parent must exist.
+  // Creates the temporary folder next to `path`. The parent folder must exist.
   DurableFolder(std::filesystem::path path, support::ErrorKind kind);
   DurableFolder(const DurableFolder&) = delete;
   DurableFolder& operator=(const DurableFolder&) = delete;
-  ~DurableFolder();  // without commit(): removes the temporary folder with what is in it
+  ~DurableFolder();  // removes the temporary folder and its content, unless committed
 
-  // Where the files are to be written until commit().
+  // The folder for the files until commit().
   const std::filesystem::path& temporary() const { return temporary_; }
 
-  // Syncs every file in it and puts the folder under its name. A folder of that name is exchanged for the new one in
-  // one step and then removed; where the file system cannot exchange (NFS), that is an error and the earlier folder
-  // stays.
+  // Syncs every file and renames the folder to its final name. An existing folder is exchanged for the new one in one
+  // step and then removed. If the file system cannot exchange folders (NFS), commit() fails and the earlier folder is
+  // unchanged.
   void commit();
 
  private:
@@ -31,17 +31,17 @@ class DurableFolder {
   support::ErrorKind kind_;
 };
 
-// Makes the folder and those above it that are missing, durably. An existing one is no error.
+// Creates the folder and its missing parents durably. An existing folder is not an error.
 void make_folders_durably(const std::filesystem::path& path, support::ErrorKind kind);
 
-// Makes a symbolic link, or replaces the one there, in one step.
+// Creates or replaces a symbolic link in one step.
 void replace_link_durably(const std::filesystem::path& link, const std::filesystem::path& target,
                           support::ErrorKind kind);
 
-// Removes a folder so that a crash leaves it whole or leaves nothing under its name.
+// Removes a folder atomically: after a crash, the name has the complete folder or nothing.
 void remove_folder_durably(const std::filesystem::path& path, support::ErrorKind kind);
 
-// Removes what crashed processes left in the folder under temporary names. REQUIRES: nobody is writing to it.
+// Removes temporary files of crashed processes from the folder. REQUIRES: no process writes to the folder.
 void remove_leftovers(const std::filesystem::path& folder, support::ErrorKind kind);
 
 }  // namespace tenon::artifacts

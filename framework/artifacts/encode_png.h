@@ -1,4 +1,4 @@
-// The only door to libpng.
+// PNG encoder. No other file uses libpng.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace tenon::artifacts {
 
-// pixels: [height, width, channels] with 1 (grey) or 3 (red, green and blue). `file` becomes a PNG that has exactly
-// these. Throws Error(data): an image without pixels, or with more than libpng takes along a side (1,000,000).
+// Encodes pixels [height, width, channels], with 1 (grey) or 3 (red, green, blue) channels, losslessly into `file`.
+// Throws Error(data) if the image has no pixels, or a side longer than the limit of libpng (1,000,000 pixels).
 void encode_png(std::span<const std::byte> pixels, int64_t height, int64_t width, int64_t channels,
                 std::vector<std::byte>& file);
 

@@ -1,4 +1,4 @@
-// Any text as content or attribute of HTML and SVG.
+// Escapes any text as content or attribute of HTML and SVG.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace tenon::artifacts {
 
-// Control characters but for tabs and line breaks, which neither format allows, and what is not UTF-8 become U+FFFD.
+// Invalid UTF-8 and control characters other than tabs and line breaks become U+FFFD, because neither format allows
+// them.
 std::string escape_html(std::string_view text);
 
 }  // namespace tenon::artifacts

@@ -1,4 +1,4 @@
-// Named numbers of a run, `part/figure` -> value, and how files write them.
+// Metrics of a run, `part/metric` -> value, and their text format in files.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@ namespace tenon::artifacts {
 
 using Figures = std::vector<std::pair<std::string, double>>;  // in the order in which files show them
 
-// The shortest text that reads back to the same bits: `0.31`, `1e-05`. NaN and infinities, for which JSON has no
-// number, are `NaN`, `Infinity` and `-Infinity`: as JSON strings ("NaN") they stay apart from a figure that is missing,
-// and Python's float() and JavaScript's Number() read them.
+// Returns the shortest text that is read back with the same bits: `0.31`, `1e-05`. NaN and infinities are `NaN`,
+// `Infinity` and `-Infinity`, because JSON has no number for them. As JSON strings ("NaN") they differ from a missing
+// metric, and Python's float() and JavaScript's Number() can read them.
 std::string print_number(double number);
-std::string print_json_number(double number);  // the same, quoted where JSON needs it
+std::string print_json_number(double number);  // the same, quoted if JSON requires it
 
-// Reads what print_json_number() wrote between the quotes, of NaN and the infinities. Throws std::invalid_argument.
+// Parses the text of NaN or an infinity from print_json_number(), without the quotes. Throws std::invalid_argument.
 double parse_not_finite(std::string_view text);
 
-// The text; what is not UTF-8 becomes U+FFFD.
+// Returns the text with invalid UTF-8 replaced by U+FFFD.
 std::string make_utf8(std::string_view text);
 
-// A JSON string; what is not UTF-8 becomes U+FFFD.
+// Returns a JSON string. Invalid UTF-8 becomes U+FFFD.
 std::string print_json_string(std::string_view text);
 
 }  // namespace tenon::artifacts

@@ -11,12 +11,12 @@ namespace {
 const char* find_way_out(int error) {
   switch (error) {
     case ENOSPC:
-    case EDQUOT: return "; free some space, or choose another run.output_dir (of host pack: another --out)";
+    case EDQUOT: return "; free some space, or choose another run.output_dir (for host pack: another --out)";
     case EACCES:
     case EPERM:
-    case EROFS: return "; choose a run.output_dir (of host pack: an --out) that this user may write to";
-    case EFBIG: return "; the file would pass the file size limit of the process (ulimit -f) or of the file system";
-    case EIO: return "; the disk or its driver reports a fault: see the kernel's log";
+    case EROFS: return "; choose a writable run.output_dir (for host pack: a writable --out)";
+    case EFBIG: return "; the file would exceed the file size limit of the process (ulimit -f) or of the file system";
+    case EIO: return "; the disk or its driver reports a fault: check the kernel log";
     case EMFILE:
     case ENFILE: return "; raise the limit of open files (ulimit -n)";
     case ENAMETOOLONG: return "; choose a shorter run.name or run.output_dir";

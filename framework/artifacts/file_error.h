@@ -1,4 +1,4 @@
-// A failed system call in words for the user.
+// Error messages for failed system calls.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace tenon::artifacts {
 
-// `runs/a/history.jsonl: cannot be written: No space left on device; free some space, or choose another
-// run.output_dir`. `error` is an errno; `what` says what was tried, as the rest of a sentence about the path.
+// Example: `runs/a/history.jsonl: cannot be written: No space left on device; free some space, or choose another
+// run.output_dir`. `error` is an errno. `what` continues a sentence that starts with the path.
 support::Error make_file_error(support::ErrorKind kind, const std::filesystem::path& path, std::string_view what,
                                int error);
 

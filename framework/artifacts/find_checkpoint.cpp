@@ -24,14 +24,14 @@ fs::path canonical_or_same(const fs::path& path) {
   return error ? path : canonical;
 }
 
-// Nothing, and a warning, where a run cannot go on from it.
+// Returns none and logs a warning if a run cannot resume from the checkpoint.
 std::optional<CheckpointManifest> open_or_pass_over(const fs::path& checkpoint, const ReadCheckpointFile& read) {
   try {
     CheckpointManifest manifest = verify_checkpoint(checkpoint, read);
     if (!manifest.state.empty()) return manifest;
-    support::log_warning(checkpoint.string() + " has weights alone, and a run cannot go on from it: passed over");
+    support::log_warning(checkpoint.string() + " contains only weights, so a run cannot resume from it; skipped");
   } catch (const support::Error& damage) {
-    support::log_warning(std::string(damage.what()) + "; passed over");
+    support::log_warning(std::string(damage.what()) + "; skipped");
   }
   return std::nullopt;
 }
@@ -44,7 +44,7 @@ std::optional<FoundCheckpoint> newest_of(const fs::path& run, const ReadCheckpoi
   return std::nullopt;
 }
 
-// Of a checkpoint that is known to be whole, and is not verified again.
+// REQUIRES: the checkpoint is intact. It is not verified again.
 bool is_newest(const fs::path& checkpoint) {
   for (const fs::path& other : list_checkpoint_folders(checkpoint.parent_path())) {
     if (other == checkpoint) return true;
@@ -53,10 +53,10 @@ bool is_newest(const fs::path& checkpoint) {
   return false;
 }
 
-// With another one of the same run, if that is whole.
+// Names another intact checkpoint of the same run, if there is one.
 [[noreturn]] void refuse_with_way_out(const fs::path& checkpoint, const std::string& reason) {
   const auto other = find_fallback(checkpoint);
-  refuse(reason + (other ? "; " + other->string() + " is whole" : ""));
+  refuse(reason + (other ? "; " + other->string() + " is intact" : ""));
 }
 
 FoundCheckpoint open_named(const fs::path& path, const ReadCheckpointFile& read) {
@@ -69,8 +69,8 @@ FoundCheckpoint open_named(const fs::path& path, const ReadCheckpointFile& read)
   }
   if (manifest.state.empty())
     refuse_with_way_out(checkpoint, checkpoint.string() +
-                                        ": has weights alone; expected a checkpoint that a run can go on from: begin a "
-                                        "run with these weights by model.weights, or take another");
+                                        ": contains only weights; expected a checkpoint with training state: start a "
+                                        "new run from these weights with model.weights, or choose another checkpoint");
   return {checkpoint.parent_path().parent_path(), checkpoint, std::move(manifest), is_newest(checkpoint)};
 }
 
@@ -80,22 +80,21 @@ std::optional<FoundCheckpoint> find_automatically(const fs::path& output_dir, co
   if (runs.empty() || read_run_status(RunFolder{runs.front()}.record_file()) == RunStatus::finished)
     return std::nullopt;
   auto found = newest_of(runs.front(), read);
-  if (!found) support::log_warning(runs.front().string() + " has left no checkpoint to go on from: a new run begins");
+  if (!found) support::log_warning(runs.front().string() + " has no checkpoint to resume from; starting a new run");
   return found;
 }
 
 FoundCheckpoint find_latest(const fs::path& output_dir, const std::string& name, const ReadCheckpointFile& read) {
   for (const fs::path& run : list_runs(output_dir, name))
     if (auto found = newest_of(run, read)) return *found;
-  refuse((output_dir / name).string() +
-         ": there is no run with a checkpoint to go on from; expected one: leave --resume out to begin");
+  refuse((output_dir / name).string() + ": no run has a checkpoint to resume from; remove --resume to start a new run");
 }
 
 FoundCheckpoint find_best(const fs::path& output_dir, const std::string& name, const ReadCheckpointFile& read) {
   if (const auto checkpoint = find_linked_in_runs(kBest, output_dir, name)) return open_named(*checkpoint, read);
   refuse((output_dir / name).string() +
-         ": there is no run with a best checkpoint, which those with checkpoint.monitor have; expected one: "
-         "--resume latest goes on from the newest");
+         ": no run has a best checkpoint, because that requires checkpoint.monitor; use --resume latest to resume from "
+         "the newest checkpoint");
 }
 
 }  // namespace
@@ -111,7 +110,7 @@ std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const fs
            ": is not a folder; expected \"auto\", \"latest\", \"best\", or the folder of a checkpoint or of a run");
   if (!is_run_folder(what)) return open_named(what, read);
   if (auto found = newest_of(what, read)) return found;
-  refuse(what + ": the run has no checkpoint to go on from; expected one: choose another run");
+  refuse(what + ": the run has no checkpoint to resume from; choose another run");
 }
 
 }  // namespace tenon::artifacts

@@ -1,4 +1,4 @@
-// The checkpoint that a run goes on from.
+// Finds the checkpoint to resume a run from.
 #pragma once
 
 #include <filesystem>
@@ -11,22 +11,22 @@
 namespace tenon::artifacts {
 
 struct FoundCheckpoint {
-  std::filesystem::path run;     // the folder of the run that wrote it
-  std::filesystem::path folder;  // its own, found whole
+  std::filesystem::path run;     // folder of the run that wrote the checkpoint
+  std::filesystem::path folder;  // checkpoint folder; its files are verified
   CheckpointManifest manifest;
-  bool is_newest;  // of the run's checkpoints that can be resumed
+  bool is_newest;  // whether it is the newest checkpoint of the run that can be resumed
 };
 
 // `what` is
-//   "auto"    the newest run of this name, unless it has finished: nothing then, nor where there is no run yet, nor
-//             where it has left no checkpoint
-//   "latest"  the newest run of this name that has a checkpoint
-//   "best"    the best checkpoint of the newest run of this name that has one
-//   a path    a checkpoint's folder; or a run's, whose newest counts
-// Of a run, checkpoints that are damaged are passed over with a warning, and so are those that have weights alone. One
-// that is named is refused where it is damaged. Throws Error(checkpoint) saying what was found, what is expected, and
-// which other checkpoint of the run is whole.
-// `read`: as of verify_checkpoint(), of each checkpoint that may be it, of which the last is.
+//   "auto"    the newest checkpoint of the newest run with this name; none if that run has finished or has no
+//             checkpoint, or if there is no run
+//   "latest"  the newest checkpoint of the newest run with this name that has one
+//   "best"    the best checkpoint of the newest run with this name that has one
+//   a path    the folder of a checkpoint, or of a run for its newest checkpoint
+// Damaged checkpoints of a run, and those that contain only weights, are skipped with a warning. A damaged checkpoint
+// that the caller names is an error. Throws Error(checkpoint) with what was found, what was expected, and another
+// intact checkpoint of the run. `read` is passed to verify_checkpoint() for each candidate. The last candidate is the
+// result.
 std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const std::filesystem::path& output_dir,
                                                const std::string& name, const ReadCheckpointFile& read);
 

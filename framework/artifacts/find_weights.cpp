@@ -21,7 +21,7 @@ constexpr auto kOfWeights = support::ErrorKind::checkpoint;
 
 [[noreturn]] void refuse_weights(const std::string& message) { throw support::Error(kOfWeights, message); }
 
-// "2026-11-21T11-30-05-2" as the time and the number among the runs of that second; none for another name.
+// Parses "2026-11-21T11-30-05-2" into the time and the number among the runs of that second. None for any other name.
 std::optional<std::pair<std::string, int>> parse_run_name(const std::string& name) {
   constexpr std::string_view kForm = "0000-00-00T00-00-00";
   if (name.size() < kForm.size()) return std::nullopt;
@@ -49,13 +49,12 @@ FoundWeights open_checkpoint(const fs::path& folder) {
 
 FoundWeights find_linked(const std::string& link, const fs::path& output_dir, const std::string& name) {
   if (const auto checkpoint = find_linked_in_runs(link, output_dir, name)) return open_checkpoint(*checkpoint);
-  const std::string found = list_runs(output_dir, name).empty() ? "there is no run"
-                            : link == kBest ? "none of the runs has a best checkpoint, which those with "
-                                              "checkpoint.monitor have"
+  const std::string found = list_runs(output_dir, name).empty() ? "no run found"
+                            : link == kBest ? "none of the runs has a best checkpoint, because that "
+                                              "requires checkpoint.monitor"
                                             : "none of the runs has a checkpoint";
   refuse_weights((output_dir / name).string() + ": " + found +
-                 "; expected one to take weights from: train first, or name a checkpoint or a safetensors file with "
-                 "--checkpoint");
+                 "; train first, or pass a checkpoint or a safetensors file with --checkpoint");
 }
 
 }  // namespace
@@ -93,7 +92,7 @@ FoundWeights find_weights(const std::string& what, const fs::path& output_dir, c
     if (!fs::is_directory(path / "checkpoints", error)) return open_checkpoint(path);
     if (const auto checkpoint = find_linked_checkpoint(path / "checkpoints", kLatest))
       return open_checkpoint(*checkpoint);
-    refuse_weights(path.string() + ": the run has no checkpoint; expected one: choose another run");
+    refuse_weights(path.string() + ": the run has no checkpoint; choose another run");
   }
   if (fs::exists(status)) return {.file = path, .checkpoint = {}};
   refuse_weights(

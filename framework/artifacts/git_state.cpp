@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::milliseconds kTimeout{5000};
 
 std::optional<std::string> ask_git(const std::filesystem::path& directory, const std::vector<std::string>& question) {
-  // core.fsmonitor may name a program that a repository from elsewhere brought along.
+  // core.fsmonitor may name a program of an untrusted repository.
   std::vector<std::string> command = {"git", "-c", "core.fsmonitor=false", "-C", directory.string()};
   command.insert(command.end(), question.begin(), question.end());
   return read_program_output(command, {"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"}, kTimeout);

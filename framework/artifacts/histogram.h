@@ -1,4 +1,4 @@
-// How the values of a tensor are spread.
+// A histogram of the values of a tensor.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Histogram {
   double sum;
   double sum_of_squares;
   std::vector<double> limits;  // the upper end of each bin, ascending
-  std::vector<double> counts;  // of each bin
+  std::vector<double> counts;  // number of values in each bin
 };
 
 struct NamedHistogram {

@@ -25,7 +25,7 @@ const std::vector<std::string> kFixedColumns = {"event", "epoch", "step", "time_
 
 std::string print_time(double time_s) { return print_json_number(std::round(time_s * 1e6) / 1e6); }
 
-// RFC 4180, with the line breaks of this system.
+// Quotes as in RFC 4180, with the line breaks of this system.
 std::string quote_for_csv(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -39,10 +39,10 @@ std::string print_csv_header(const std::vector<std::string>& columns) {
   return header + '\n';
 }
 
-// Writes each row of a CSV file with `ending` behind it. The header, of so many bytes, may hold line breaks (a figure's
-// name is any text); rows are numbers and have none.
+// Writes each row of a CSV file followed by `ending`. The header has `header_bytes` bytes and may contain line breaks,
+// because the name of a metric is any text. Rows are numbers without line breaks.
 void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std::string& ending, DurableFile& to) {
-  constexpr size_t kPiece = size_t{1} << 16;  // bytes a write, about
+  constexpr size_t kPiece = size_t{1} << 16;  // approximate bytes per write
   errno = 0;
   std::ifstream rows(csv, std::ios::binary);
   rows.seekg(static_cast<std::streamoff>(header_bytes));
@@ -61,8 +61,7 @@ void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std:
 void check_names(const Figures& figures) {
   std::set<std::string_view> names(kFixedColumns.begin(), kFixedColumns.end());
   for (const auto& [name, value] : figures) {
-    TENON_CHECK(names.insert(name).second,
-                "the figure " << name << " is there twice or has the name of a fixed column");
+    TENON_CHECK(names.insert(name).second, "the metric " << name << " occurs twice or has the name of a fixed column");
   }
 }
 
@@ -100,7 +99,7 @@ HistoryLine parse_history_line(std::string_view text) {
       line.event = one;
       is_known = true;
     }
-    if (!is_known) throw std::invalid_argument("the event is " + event);
+    if (!is_known) throw std::invalid_argument("unknown event " + event);
     line.epoch = json.at("epoch").get<int64_t>();
     line.step = json.at("step").get<int64_t>();
     line.time_s = json.at("time_s").get<double>();
@@ -136,7 +135,7 @@ void AppendedFile::append(std::string_view text) {
   const int error = write_fully(descriptor_.number(), std::as_bytes(std::span(text.data(), text.size())));
   if (error == 0) return;
   if (::ftruncate(descriptor_.number(), before.st_size) != 0) {
-    throw make_file_error(kOfHistory, path_, "cannot be written, and its last line is cut off", error);
+    throw make_file_error(kOfHistory, path_, "cannot be written, and its last line is truncated", error);
   }
   throw make_file_error(kOfHistory, path_, "cannot be written", error);
 }
@@ -149,7 +148,7 @@ History::History(const std::filesystem::path& jsonl, const std::filesystem::path
   csv_.append(print_csv_header(columns_));
 }
 
-// Under other names first, so that a crash in between leaves what was there.
+// Writes to other names first, so that a crash leaves the earlier files intact.
 History History::resume(const std::filesystem::path& from, int64_t lines, const std::filesystem::path& jsonl,
                         const std::filesystem::path& csv) {
   const auto while_written = [](std::filesystem::path path) {
@@ -167,7 +166,7 @@ History History::resume(const std::filesystem::path& from, int64_t lines, const 
     } catch (const std::invalid_argument& error) {
       throw support::Error(support::ErrorKind::checkpoint,
                            from.string() + ", line " + std::to_string(history.lines() + 1) + ": " + error.what() +
-                               "; expected a line of a history: mend or remove the file");
+                               "; expected a history line: fix or remove the file");
     }
   }
   std::filesystem::rename(new_csv, csv);
@@ -188,7 +187,7 @@ void History::append(const HistoryLine& line) {
   csv_.append(print_row(line) + '\n');
 }
 
-// Rows written from here on have all columns; those before are read from the file and get the missing ones, empty.
+// New rows have all columns. Earlier rows are read from the file and get empty values in the new columns.
 void History::add_columns(size_t first_new) {
   const std::vector<std::string> old_columns(columns_.begin(), columns_.begin() + static_cast<ptrdiff_t>(first_new));
   const std::string empty(columns_.size() - first_new, ',');

@@ -1,4 +1,4 @@
-// history.jsonl and history.csv: the figures of a run as it goes.
+// history.jsonl and history.csv: the metrics during a run.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,20 @@ struct HistoryLine {
   int64_t epoch;
   int64_t step;
   double time_s;    // since the run started; written to the microsecond
-  Figures figures;  // each name once, and none of event, epoch, step, time_s
+  Figures figures;  // unique names, other than event, epoch, step and time_s
 };
 
-// One JSON object a line, keys in the order event, epoch, step, time_s, then the figures as given; numbers as
-// print_json_number() writes them. Ends with a line break.
+// Returns one JSON object and a line break. The keys are event, epoch, step, time_s, and then the metrics in the given
+// order. Numbers have the format of print_json_number().
 std::string print_history_line(const HistoryLine& line);
-// Such a line, without its line break. Throws std::invalid_argument saying what is wrong with it.
+// Parses such a line without its line break. Throws std::invalid_argument that describes the error.
 HistoryLine parse_history_line(std::string_view text);
 
-// Whether a figure is a mean over a whole epoch: in an epoch's line those of the losses are, which in a step's line are
-// means since the line before. `losses`: names of the run's losses.
+// Whether a metric is a mean over a whole epoch. This holds for the losses in the line of an epoch. In the line of a
+// step they are means since the previous line. `losses` are the names of the losses of the run.
 bool is_mean_over_epoch(HistoryEvent event, std::string_view figure, const std::vector<std::string>& losses);
 
-// A text file that grows by whole pieces: each is one write(2), and one that fails half-way (a full disk) is taken
-// back.
+// A text file for appending. Each piece is one write(2). A partial write, such as on a full disk, is undone.
 class AppendedFile {
  public:
   enum class Opening { is_new, is_there };
@@ -47,16 +46,16 @@ class AppendedFile {
   support::FileDescriptor descriptor_;
 };
 
-// Writes both files line by line, so that a killed run has whole lines. A figure that the CSV has no column for yet
-// gets one at the right end: the file is then replaced, in one step, by one where the earlier rows leave it empty. The
-// bytes depend on the lines alone. No line is kept in memory: a run may write millions.
+// Writes both files line by line, so that a killed run has complete lines. A new metric adds a column at the right end
+// of the CSV file. The file is then replaced in one step, with empty values in the earlier rows. The bytes depend only
+// on the lines. Lines are not kept in memory, because a run may write millions.
 class History {
  public:
-  // Throws Error(internal) with the path and the reason, also if one of the files exists already.
+  // Throws Error(internal) with the path and the reason, also if one of the files already exists.
   History(const std::filesystem::path& jsonl, const std::filesystem::path& csv);
 
-  // Goes on after the first `lines` of another history.jsonl, or of the same one: the files, if they are there, are
-  // replaced. Throws Error(checkpoint) for a line that is none.
+  // Resumes after the first `lines` lines of another or the same history.jsonl. Existing files are replaced. Throws
+  // Error(checkpoint) for an invalid line.
   static History resume(const std::filesystem::path& from, int64_t lines, const std::filesystem::path& jsonl,
                         const std::filesystem::path& csv);
 
@@ -72,7 +71,7 @@ class History {
   AppendedFile jsonl_;
   AppendedFile csv_;
   std::vector<std::string> columns_;
-  std::map<std::string, size_t> places_;  // of the figures in columns_
+  std::map<std::string, size_t> places_;  // index of each metric in columns_
 };
 
 }  // namespace tenon::artifacts

@@ -1,4 +1,4 @@
-// What of a plan its figures depend on, for tables that set runs side by side.
+// The hyperparameters of a plan, for tables that compare runs.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@ namespace tenon::artifacts {
 using Hyperparameter = std::variant<bool, double, std::string>;
 using Hyperparameters = std::map<std::string, Hyperparameter>;  // by key: "optimizer.lr", "loss[0].weight"
 
-// All values of a plan.toml, but for those that only say where things are and who is told. A list is text. Throws
-// Error(configuration) with `source`, for messages, if the text is not TOML.
+// Returns all values of a plan.toml, except those about locations and output. A list becomes text. Throws
+// Error(configuration) that names `source` if the text is not TOML.
 Hyperparameters find_hyperparameters(const std::string& plan, const std::string& source);
 
-// As a run file writes it; texts without quotes.
+// The run file syntax, with strings unquoted.
 std::string print_hyperparameter(const Hyperparameter& value);
 
 }  // namespace tenon::artifacts

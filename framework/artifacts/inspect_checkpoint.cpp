@@ -78,7 +78,7 @@ fs::path find_inspected(const fs::path& path) {
   const fs::path target = fs::canonical(latest, error);
   if (!error) return target;
   const std::vector<fs::path> all = list_checkpoint_folders(path / "checkpoints");
-  if (all.empty()) refuse(path, "the run has no checkpoint; expected one: choose another run");
+  if (all.empty()) refuse(path, "the run has no checkpoint; choose another run");
   return all.front();
 }
 
@@ -88,8 +88,7 @@ std::string read_manifest_text(const fs::path& checkpoint) {
   std::error_code error;
   const fs::file_status status = fs::status(file, error);
   if (!fs::exists(status))
-    refuse(file,
-           "is missing; expected the folder of a checkpoint, which has one, that of a run, or a safetensors file");
+    refuse(file, "is missing; expected the folder of a checkpoint or of a run, or a safetensors file");
   if (!fs::is_regular_file(status)) refuse(file, "is not a file");
   if (const uintmax_t bytes = fs::file_size(file, error); error || bytes > kLargest)
     refuse(file, error ? error.message()

@@ -1,4 +1,4 @@
-// A checkpoint, or weights, as somebody finds them on the disk: perhaps damaged.
+// Inspection of checkpoints and weights on disk, which may be damaged.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,29 @@
 
 namespace tenon::artifacts {
 
-// "step-00000120", and back; none for any other name.
+// Converts a step to a folder name such as "step-00000120", and back. None for any other name.
 std::string name_checkpoint_folder(int64_t step);
 std::optional<int64_t> parse_checkpoint_folder(const std::string& name);
 
-// Checkpoints of a run, by the names of the folders in its checkpoints/: the newest first. None where there is no such
-// folder.
+// Returns the checkpoints of a run, newest first, by the names of the folders in its checkpoints/. Empty if there is no
+// such folder.
 std::vector<std::filesystem::path> list_checkpoint_folders(const std::filesystem::path& checkpoints);
 
-// `path` itself, where it is the folder of a checkpoint or a file; of a run's folder the newest checkpoint: what
-// `latest` names, and without that link the one of the highest step. Throws Error(checkpoint) if there is nothing.
+// Returns `path` if it is a file or a checkpoint folder. For a run folder returns the newest checkpoint: the target of
+// `latest` or, without that link, the checkpoint with the highest step. Throws Error(checkpoint) if there is none.
 std::filesystem::path find_inspected(const std::filesystem::path& path);
 
-// Whether `path` is a run's folder: it has checkpoints/.
+// Whether `path` is a run folder, which contains checkpoints/.
 bool is_run_folder(const std::filesystem::path& path);
 
-// manifest.json of a checkpoint's folder, without a look at the digests. Throws Error(checkpoint).
+// Reads manifest.json of a checkpoint folder without checking digests. Throws Error(checkpoint).
 std::string read_manifest_text(const std::filesystem::path& checkpoint);
 CheckpointManifest read_manifest(const std::filesystem::path& checkpoint);
 
-// The newest checkpoint beside this one that verify_checkpoint() finds whole.
+// Returns the newest other checkpoint of the same run that passes verify_checkpoint().
 std::optional<std::filesystem::path> find_fallback(const std::filesystem::path& checkpoint);
 
-// What is the matter with a file of a checkpoint, as the rest of a sentence; none: it is as the manifest says.
+// Describes the damage of a checkpoint file, as the rest of a sentence. None if the file matches the manifest.
 std::optional<std::string> find_damage(const std::filesystem::path& checkpoint, const CheckpointFile& expected);
 
 }  // namespace tenon::artifacts

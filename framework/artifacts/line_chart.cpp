@@ -13,11 +13,11 @@ namespace tenon::artifacts {
 
 namespace {
 
-constexpr double kWidth = 440, kHeight = 230;           // of the picture, in its own units, which text is measured in
-constexpr double kTop = 12, kRight = 20, kBottom = 34;  // around the curves
-constexpr double kLetter = 6.7;                         // width of a digit, about
+constexpr double kWidth = 440, kHeight = 230;           // of the image, in the units of text sizes
+constexpr double kTop = 12, kRight = 20, kBottom = 34;  // margins around the curves
+constexpr double kLetter = 6.7;                         // approximate width of a digit
 constexpr size_t kMostMarks = 60;
-constexpr double kLogarithmicFrom = 200;  // largest over smallest value
+constexpr double kLogarithmicFrom = 200;  // ratio of the largest to the smallest value
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -37,7 +37,7 @@ std::string print_place(double value) {
   return text;
 }
 
-// 1, 2 or 5 times a power of ten: about `count` of them fit into the range.
+// Returns 1, 2 or 5 times a power of ten, so that about `count` ticks fit into the range.
 double find_tick_distance(const Range& range, double count) {
   const double rough = (range.high - range.low) / count;
   const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -54,7 +54,7 @@ std::vector<double> find_linear_ticks(const Range& range, double count) {
   return ticks;
 }
 
-// Powers of ten, every one, or every second or third where they are many.
+// Returns every power of ten, or every second or third if there are many.
 std::vector<double> find_logarithmic_ticks(const Range& range) {
   const double first = std::ceil(range.low - 1e-9), last = std::floor(range.high + 1e-9);
   const double step = std::max(1.0, std::ceil((last - first) / 6));
@@ -63,7 +63,7 @@ std::vector<double> find_logarithmic_ticks(const Range& range) {
   return ticks;
 }
 
-// A place on one axis of the picture.
+// Maps values to positions on one axis of the image.
 class Axis {
  public:
   Axis(Range range, double from, double to) : range_(range), from_(from), to_(to) {}
@@ -92,7 +92,7 @@ Range find_y_range(const Chart& chart) {
   return range;
 }
 
-// With some room above and below. From zero on where that is near.
+// Adds some space above and below. Extends the range to zero if zero is near.
 Range widen(Range range) {
   if (range.is_empty()) return {0, 1};
   if (range.low == range.high) {
@@ -104,7 +104,7 @@ Range widen(Range range) {
   return {begins_at_zero ? 0 : range.low - room, range.high + room};
 }
 
-// Of the values or their logarithms.
+// Plots values or their logarithms.
 class Picture {
  public:
   explicit Picture(const Chart& chart)
@@ -161,8 +161,8 @@ class Picture {
   Axis x_, y_;
 };
 
-// Of the points in each half unit of the picture's width the first, the lowest, the highest and the last: a line
-// through them covers what a line through all would.
+// Keeps the first, lowest, highest and last point of each half unit of the image width. A line through these points
+// covers the same area as a line through all points.
 std::vector<ChartPoint> thin_out(const std::vector<ChartPoint>& points, const Picture& picture) {
   std::vector<ChartPoint> kept;
   for (size_t begin = 0; begin < points.size();) {
@@ -181,7 +181,7 @@ std::vector<ChartPoint> thin_out(const std::vector<ChartPoint>& points, const Pi
   return kept;
 }
 
-// Each stretch without a gap.
+// Splits the points into stretches without gaps.
 std::vector<std::vector<ChartPoint>> split_at_gaps(const std::vector<ChartPoint>& points, const Picture& picture) {
   std::vector<std::vector<ChartPoint>> stretches(1);
   for (const ChartPoint& point : points) {
@@ -232,7 +232,7 @@ std::string draw_series(const ChartSeries& series, const Picture& picture, const
   return text;
 }
 
-// A ring with its value, on the side where there is room.
+// Renders a ring and its value, on the side with enough room.
 std::string draw_best(const ChartSeries& series, const Picture& picture, const std::string& x_label) {
   if (!series.best || !picture.shows(*series.best)) return "";
   const ChartPoint& best = *series.best;
@@ -246,12 +246,12 @@ std::string draw_best(const ChartSeries& series, const Picture& picture, const s
          "<text class=\"halo\" aria-hidden=\"true\"" + text + "<text class=\"value " + colour + "\"" + text;
 }
 
-// Okabe and Ito's colours, for dark paper lighter ones of the same hues.
+// The colours of Okabe and Ito, with lighter ones of the same hues for dark backgrounds.
 constexpr const char* kLight[kChartColours] = {"#0067a8", "#c44900", "#00805c", "#b0578d",
                                                "#9a6b00", "#2f8fc4", "#5b5b5b", "#7048b8"};
 constexpr const char* kDark[kChartColours] = {"#5cb3f0", "#ff9248", "#3ccf9f", "#e59cc6",
                                               "#e8c04a", "#8fd3ff", "#b5b5b5", "#b79cf5"};
-using Colours = std::vector<std::pair<std::string, std::string>>;  // a name of the style sheet, and what it stands for
+using Colours = std::vector<std::pair<std::string, std::string>>;  // name and value of a style sheet variable
 
 Colours list_colours(Colours colours, const char* const (&lines)[kChartColours]) {
   for (size_t i = 0; i < kChartColours; ++i) colours.emplace_back("c" + std::to_string(i), lines[i]);
@@ -293,7 +293,7 @@ std::string rules() {
   return text;
 }
 
-// For programs that show a file and know no variables: they take the rules with the light colours, and drop the others.
+// Rules for viewers without support for CSS variables: they use the light colours and ignore the other rules.
 std::string light_rules() {
   std::string text = rules();
   for (const auto& [name, colour] : light_colours()) {

@@ -1,4 +1,4 @@
-// Moments as text, in the local time zone.
+// Formats times in the local time zone.
 #pragma once
 
 #include <chrono>

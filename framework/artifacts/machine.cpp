@@ -12,7 +12,7 @@ namespace tenon::artifacts {
 
 namespace {
 
-// The rest of the first line that starts with `key`, after `separator`, blanks and quotes taken off both ends.
+// Returns the rest of the first line that starts with `key`, after `separator`, with blanks and quotes stripped.
 std::string find_value(const char* file, std::string_view key, char separator) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {

@@ -11,7 +11,7 @@ namespace {
 
 using Places = std::map<std::string_view, size_t>;
 
-// What the name stands for, shortest strip first; none: for nothing that the model has.
+// Finds the tensor for a name and removes as few prefixes as possible. None if the model has no such tensor.
 std::optional<size_t> find_place(std::string_view name, const Places& places) {
   constexpr std::string_view kPrefixes[] = {"module.", "_orig_mod."};
   for (;;) {
@@ -28,7 +28,7 @@ WeightFate judge(const TensorView& stored, const WantedTensor& wanted) {
   return stored.dtype == wanted.dtype || converts ? WeightFate::loaded : WeightFate::other_dtype;
 }
 
-// torch.nn.BatchNorm2d has it since version 2 of its state, and takes a state without it for one of version 1.
+// torch.nn.BatchNorm2d has this buffer since version 2 of its state and treats a state without it as version 1.
 bool is_older_batch_norm(const WantedTensor& wanted, const Places& places, std::span<const WeightMatch> matches) {
   constexpr std::string_view kCounter = "num_batches_tracked";
   if (!wanted.name.ends_with(kCounter) || !wanted.shape.empty()) return false;
@@ -57,7 +57,7 @@ MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const
     places.emplace(wanted[i].name, i);
     matched.matches.push_back({i, nullptr, WeightFate::missing});
   }
-  // A tensor goes to the one that has exactly its name, whatever the file also has behind prefixes.
+  // An exact name has precedence over names with prefixes in the file.
   for (const TensorView& tensor : stored)
     if (const auto place = places.find(tensor.name); place != places.end())
       matched.matches[place->second].stored = &tensor;

@@ -1,4 +1,4 @@
-// Which tensor of a file goes into which tensor of a model, by PyTorch's names.
+// Matches the tensors of a file with the tensors of a model by PyTorch's names.
 #pragma once
 
 #include <cstddef>
@@ -11,41 +11,41 @@
 
 namespace tenon::artifacts {
 
-// A tensor that a model has.
+// A tensor of a model.
 struct WantedTensor {
   std::string name;
   int32_t dtype;  // TENON_FLOAT32, ...
   std::vector<int64_t> shape;
-  size_t first_place;  // of the tensor among those wanted under its first name: its own, unless it has several
+  // The index of this tensor under its first name among the requested tensors.
+  size_t first_place;
 };
 
 enum class WeightFate {
-  loaded,       // from `stored`, converted where the dtypes are two floating ones
-  other_name,   // not in the file, but the same tensor is loaded under another name: tied weights, stored once
-  older_batch,  // num_batches_tracked, which files from before PyTorch 0.4.1 lack; the model keeps its own
+  loaded,       // from `stored`, with a conversion between floating-point dtypes
+  other_name,   // not in the file, but the tensor is loaded under another name: tied weights, stored once
+  older_batch,  // num_batches_tracked, missing in files of PyTorch before 0.4.1; the model keeps its value
   missing,      // not in the file
-  other_shape,  // `stored` has another one
-  other_dtype   // one of the two is an integer or boolean, and the other is not the same
+  other_shape,  // `stored` has another shape
+  other_dtype   // one of the two dtypes is integer or boolean, and they differ
 };
 
 struct WeightMatch {
-  size_t wanted;             // place among those wanted
-  const TensorView* stored;  // null: the file has none
+  size_t wanted;             // index among the requested tensors
+  const TensorView* stored;  // null: not in the file
   WeightFate fate;
 };
 
 struct MatchedWeights {
-  std::vector<WeightMatch> matches;  // one for each wanted tensor, in order
+  std::vector<WeightMatch> matches;  // one for each requested tensor, in order
   std::vector<const TensorView*> unexpected;
 
-  bool is_complete() const;  // nothing is missing, unexpected or of another shape or dtype
+  bool is_complete() const;  // no tensor is missing, unexpected or of another shape or dtype
   size_t count(WeightFate fate) const;
 };
 
-// A name in the file stands for the tensor of that name; where there is none, for what is left of it without the
-// prefixes `module.` (DistributedDataParallel, AveragedModel) and `_orig_mod.` (torch.compile), in any order and
-// number. As torch.nn.Module.load_state_dict does, floating dtypes are converted into each other; of integers and
-// booleans the dtype must be the same.
+// A name in the file matches the tensor with that name. If there is none, the prefixes `module.`
+// (DistributedDataParallel, AveragedModel) and `_orig_mod.` (torch.compile) are removed, in any order and number. Like
+// torch.nn.Module.load_state_dict, it converts between floating-point dtypes. Integer and boolean dtypes must be equal.
 MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const WantedTensor> wanted);
 
 }  // namespace tenon::artifacts

@@ -40,8 +40,8 @@ std::vector<char*> make_pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// The process, or -1. It gets a group of its own, so that whatever it starts can be ended with it, and default signals,
-// which the host may have blocked or ignored.
+// Returns the process, or -1. It gets a new process group, so that its child processes can be killed with it. It also
+// gets default signal handling, because the host may have blocked or ignored signals.
 pid_t start_program(const std::vector<std::string>& command, const std::vector<std::string>& settings, int output) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -69,8 +69,8 @@ pid_t start_program(const std::vector<std::string>& command, const std::vector<s
   return error == 0 ? process : -1;
 }
 
-// Reads to the end; false if that does not come in time. Beyond the limit it reads on without keeping, so that the
-// program is not blocked.
+// Reads to the end of the output. False on a timeout. Output beyond the limit is read and discarded, so that the
+// program does not block.
 bool read_until(Clock::time_point deadline, int input, std::string& text) {
   constexpr size_t kLimit = 64 << 10;
   std::array<char, 4096> piece;
@@ -88,7 +88,7 @@ bool read_until(Clock::time_point deadline, int input, std::string& text) {
   }
 }
 
-// True if the process ended by itself with status 0 in time. One that did not end is killed; either way it is reaped.
+// Returns true if the process exited with status 0 before the deadline. Otherwise it is killed. It is always reaped.
 bool end_well(pid_t process, Clock::time_point deadline) {
   int status = 0;
   for (;;) {

@@ -1,4 +1,4 @@
-// Runs a program for its answer.
+// Runs a program and reads its output.
 #pragma once
 
 #include <chrono>
@@ -8,9 +8,9 @@
 
 namespace tenon::artifacts {
 
-// The first 64 KiB of what the program writes to its standard output, found by PATH, with nothing to read, its standard
-// error discarded, `settings` ("NAME=value") in place of those of the environment. None if it cannot be started, does
-// not end with status 0, or not within the time (it is then killed).
+// Runs a program in PATH and returns the first 64 KiB of its standard output. Its standard input is empty, and its
+// standard error is discarded. `settings` ("NAME=value") override the environment. None if the program cannot be
+// started, does not exit with status 0, or exceeds the timeout. In the last case it is killed.
 std::optional<std::string> read_program_output(const std::vector<std::string>& command,
                                                const std::vector<std::string>& settings,
                                                std::chrono::milliseconds timeout);

@@ -1,4 +1,4 @@
-// Messages of Protocol Buffers, as bytes: https://protobuf.dev/programming-guides/encoding.
+// Encodes Protocol Buffers messages: https://protobuf.dev/programming-guides/encoding.
 #pragma once
 
 #include <bit>
@@ -9,11 +9,10 @@
 
 namespace tenon::artifacts {
 
-// Fields in the order in which they are added. Each is written, also where its value is the default one, which proto3
-// leaves out unless the field is of a oneof.
+// Writes fields in the order of the calls. Default values are written too. proto3 omits them outside of a oneof.
 class ProtobufMessage {
  public:
-  // int64 (not negative), enum and bool.
+  // Adds an int64 (not negative), enum or bool.
   ProtobufMessage& integer(uint32_t field, uint64_t value) {
     key(field, WireType::varint);
     varint(value);
@@ -24,7 +23,7 @@ class ProtobufMessage {
     fixed(std::bit_cast<uint64_t>(value));
     return *this;
   }
-  // repeated double, packed.
+  // Adds a packed repeated double.
   ProtobufMessage& reals64(uint32_t field, std::span<const double> values) {
     ProtobufMessage packed;
     for (const double value : values) packed.fixed(std::bit_cast<uint64_t>(value));
@@ -35,7 +34,7 @@ class ProtobufMessage {
     fixed(std::bit_cast<uint32_t>(value));
     return *this;
   }
-  // string, which REQUIRES UTF-8, and bytes.
+  // Adds a string, which REQUIRES UTF-8, or bytes.
   ProtobufMessage& text(uint32_t field, std::string_view value) {
     key(field, WireType::length_delimited);
     varint(value.size());

@@ -23,7 +23,7 @@ namespace {
   throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + message);
 }
 
-// Any other byte in a C++ bool is undefined behaviour for whoever reads it.
+// Reading any other byte as a C++ bool is undefined behaviour.
 void check_booleans(const TensorView& tensor, const std::filesystem::path& file) {
   const auto* end = tensor.data + tensor.bytes;
   const auto* wrong = std::find_if(tensor.data, end, [](std::byte value) { return value > std::byte{1}; });
@@ -63,7 +63,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file) {
   }
   if (header_bytes > rest) {
     refuse_file(file, "the header's length is " + std::to_string(header_bytes) + " bytes; the file has only " +
-                          std::to_string(rest) + " after it: it was cut off, or is no safetensors file");
+                          std::to_string(rest) + " after it: it was truncated, or is not a safetensors file");
   }
   const std::byte* data = mapping_.get() + sizeof header_bytes + header_bytes;
   const std::string_view text(reinterpret_cast<const char*>(mapping_.get()) + sizeof header_bytes, header_bytes);

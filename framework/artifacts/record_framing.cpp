@@ -11,14 +11,14 @@ namespace {
 
 constexpr size_t kHeader = sizeof(uint64_t) + sizeof(uint32_t);
 constexpr size_t kFooter = sizeof(uint32_t);
-constexpr uint64_t kLongest = uint64_t{1} << 30;  // no event is: memory for more is never asked for
+constexpr uint64_t kLongest = uint64_t{1} << 30;  // events are shorter; longer records are never allocated
 
 template <class Integer>
 void append_little_endian(std::string& bytes, Integer value) {
   for (unsigned byte = 0; byte < sizeof value; ++byte) bytes += static_cast<char>(value >> 8 * byte & 0xFF);
 }
 
-// A CRC of data that holds CRCs is weak, so those that are stored are changed.
+// A CRC over data that contains CRCs is weak, so stored CRCs are masked.
 uint32_t masked_crc32c(std::string_view data) {
   const uint32_t crc = support::crc32c(std::as_bytes(std::span(data)));
   return (crc >> 15 | crc << 17) + 0xA282EAD8;

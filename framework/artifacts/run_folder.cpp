@@ -25,7 +25,7 @@ void check_name(const std::string& name) {
       name.find_first_of(std::string_view("/\0", 2)) == std::string::npos) {
     return;
   }
-  throw support::Error(kOfFolders, "run.name is \"" + name + "\"; expected the name of one folder, without /");
+  throw support::Error(kOfFolders, "run.name is \"" + name + "\"; expected a folder name without slashes");
 }
 
 std::filesystem::path make_folder_of_its_own(const std::filesystem::path& wanted) {
@@ -55,8 +55,8 @@ void write_plan(const RunFolder& folder, const config::RunPlan& plan) {
   write_file_durably(folder.plan_file(), config::print_run_plan(plan), kOfFolders);
 }
 
-// On the folder itself, which needs no further file and is free again when the process ends in any way. Who asks
-// whether it is held holds it for a moment.
+// Locks the folder itself. That needs no further file, and the end of the process always releases the lock.
+// is_run_folder_held() holds the lock for a moment.
 support::FileDescriptor lock_run_folder(const std::filesystem::path& root) {
   constexpr auto kCheckpoint = support::ErrorKind::checkpoint;
   constexpr int kAttempts = 10;
@@ -68,8 +68,8 @@ support::FileDescriptor lock_run_folder(const std::filesystem::path& root) {
     if (errno != EWOULDBLOCK) throw make_file_error(kCheckpoint, root, "cannot be locked", errno);
   }
   throw support::Error(kCheckpoint, root.string() +
-                                        ": another process is training in this folder; expected it to have ended: "
-                                        "wait for it, stop it, or start a run of its own");
+                                        ": another process is training in this folder; wait until it ends, stop "
+                                        "it, or start a new run");
 }
 
 bool is_run_folder_held(const std::filesystem::path& root) {

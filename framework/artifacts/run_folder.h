@@ -1,4 +1,4 @@
-// Where a run's files are: <output_dir>/<name>/<time>/.
+// The run folder: <output_dir>/<name>/<time>/.
 #pragma once
 
 #include <chrono>
@@ -24,18 +24,19 @@ struct RunFolder {
   std::filesystem::path checkpoints() const { return root / "checkpoints"; }
 };
 
-// Makes a folder of its own for this run, named after the local time (2026-11-21T11-30-05; runs of the same second get
-// -2, -3, ...), with checkpoints/ and plan.toml in it. Throws Error(configuration) if run.name is no folder's name or
-// the folder cannot be written.
+// Creates a new run folder with checkpoints/ and plan.toml. Its name is the local time (2026-11-21T11-30-05). Further
+// runs of the same second get the suffix -2, -3, and so on. Throws Error(configuration) if run.name is not a valid
+// folder name or the folder cannot be written.
 RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock::time_point start);
 
-// Writes plan.toml anew, for a run that goes on in its folder.
+// Rewrites plan.toml, for a run that resumes in its folder.
 void write_plan(const RunFolder& folder, const config::RunPlan& plan);
 
-// Holds the folder for this process until it is destroyed. Throws Error(checkpoint) if another process holds it.
+// Locks the folder for this process until the result is destroyed. Throws Error(checkpoint) if another process has
+// locked it.
 support::FileDescriptor lock_run_folder(const std::filesystem::path& root);
 
-// Whether a process holds it.
+// Whether a process has locked the folder.
 bool is_run_folder_held(const std::filesystem::path& root);
 
 }  // namespace tenon::artifacts

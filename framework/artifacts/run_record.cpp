@@ -38,7 +38,7 @@ Json to_json(const Machine& machine) {
           {"os", text_or_null(machine.os)}};
 }
 
-// None of the CPU, which stands under "machine".
+// Null for the CPU, which is described under "machine".
 Json describe_accelerator(const support::ComputeDevice& device) {
   if (!device.is_cuda()) return {};
   const std::string capability =
@@ -65,7 +65,7 @@ Json to_lines(const std::string& text) {
   return lines;
 }
 
-// Without those of which neither is better.
+// Omits metrics without a better direction.
 Json describe_directions(const std::map<std::string, int32_t>& directions) {
   Json known = Json::object();
   for (const auto& [figure, direction] : directions)
@@ -90,7 +90,7 @@ RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::sy
   record.tenon_version = TENON_VERSION;
   record.compiler = describe_compiler();
   record.command_line = std::move(command_line);
-  std::error_code ignored;  // a working directory that was deleted has no name
+  std::error_code ignored;  // a deleted working directory has no path
   record.working_directory = std::filesystem::current_path(ignored);
   record.git = read_git_state(".");
   record.machine = read_machine();
@@ -147,7 +147,7 @@ std::string print_run_record(const RunRecord& record) {
   json["model"] = to_lines(record.model_summary);
   json["monitor"] = text_or_null(record.monitor);
   json["directions"] = describe_directions(record.directions);
-  // Arguments and paths may be any bytes; what is not UTF-8 becomes U+FFFD.
+  // Arguments and paths may contain any bytes. Invalid UTF-8 becomes U+FFFD.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// run.json: what ran, with what, on what, and how it ended.
+// run.json: versions, command line, device, machine, plugins and outcome of a run.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ const char* to_string(RunStatus status);  // "running", ...
 struct RunRecord {
   std::string tenon_version;
   std::string compiler;          // "gcc 12.2.0"
-  std::string libtorch_version;  // filled by the caller, as are device and plugins
+  std::string libtorch_version;  // set by the caller, as are device and plugins
   support::ComputeDevice device;
   std::vector<std::string> command_line;
   std::filesystem::path working_directory;
@@ -36,39 +36,41 @@ struct RunRecord {
   Machine machine;
   std::vector<PluginRecord> plugins;
   std::chrono::system_clock::time_point start;
-  std::filesystem::path resumed_from;         // the checkpoint; empty: the run began here
-  std::string model_summary;                  // lines for people; filled by the caller, as are the next two
-  std::string monitor;                        // the figure by which checkpoints are good; empty: none
-  std::map<std::string, int32_t> directions;  // of the figures that the host makes: 1 higher is better, -1 lower, 0
+  std::filesystem::path resumed_from;         // checkpoint of a resumed run; empty: a new run
+  std::string model_summary;                  // text for display; set by the caller, as are the next two
+  std::string monitor;                        // monitored metric of the best checkpoints; empty: none
+  std::map<std::string, int32_t> directions;  // by host metric: 1 if higher is better, -1 if lower, 0 if neither
 
-  // The end. Until then: running, no reason, no end.
+  // Outcome. While the run is running, `reason` and `end` are empty.
   RunStatus status = RunStatus::running;
-  std::string reason;  // "": nothing to say
+  std::string reason;  // "": no reason
   std::optional<int> exit_code;
-  std::optional<double> first_loss;       // of the first batch; none of a run that goes on
-  std::optional<double> uninformed_loss;  // that it would have if all outputs were zero
-  std::optional<int64_t> host_waits;      // times the training waited for the device
-  std::string memory_format;              // that the weights had: "channels_last"; empty: not known yet
-  Figures stages;                         // seconds of the training thread, by what it did
-  std::optional<int64_t> peak_bytes;      // of memory, of this process
+  std::optional<double> first_loss;       // loss of the first batch; none for a resumed run
+  std::optional<double> uninformed_loss;  // loss of the first batch with zero outputs
+  std::optional<int64_t> host_waits;      // number of synchronisations with the device
+  std::string memory_format;              // memory format of the weights: "channels_last"; empty: unknown so far
+  Figures stages;                         // seconds of the training thread, by stage
+  std::optional<int64_t> peak_bytes;      // peak memory of this process
   std::optional<std::chrono::system_clock::time_point> end;
 };
 
-// What can be known when a run starts: fills in everything but what the comments above leave to the caller.
+// Creates the record at the start of a run. Sets all fields except those that the comments above assign to the caller.
 RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start);
 
-// The status in a run.json; none where the file is missing or is none.
+// Reads the status in a run.json. None if the file is missing or invalid.
 std::optional<RunStatus> read_run_status(const std::filesystem::path& file);
 
-// What ran, without when and where, for a checkpoint: `tenon`, `libtorch`, `git` and `plugins`, as run.json has them.
+// Prints the origin of a checkpoint, without time and machine: `tenon`, `libtorch`, `git` and `plugins`, as in
+// run.json.
 std::string print_origin(const RunRecord& record);
-// The SHA-256 of each plugin by its id, as print_origin() or print_run_record() wrote it; empty if the file is neither.
+// Reads the SHA-256 of each plugin, by plugin id, from a file of print_origin() or print_run_record(). Empty for any
+// other file.
 std::map<std::string, std::string> read_plugin_digests(const std::filesystem::path& file);
 
-// As JSON, the keys always in the same order; null for what is not known.
+// Prints JSON with a fixed order of keys. Unknown values are null.
 std::string print_run_record(const RunRecord& record);
 
-// Writes it durably, in place of the earlier one. Throws Error(internal) with the path and the reason.
+// Writes the file durably and replaces an earlier one. Throws Error(internal) with the path and the reason.
 void write_run_record(const std::filesystem::path& file, const RunRecord& record);
 
 }  // namespace tenon::artifacts

@@ -1,5 +1,5 @@
-// Files of named tensors that Python reads and writes too (github.com/huggingface/safetensors): eight bytes with the
-// length of a JSON header, the header (name -> dtype, shape, data_offsets; `__metadata__`), the tensors without gaps.
+// Safetensors files (github.com/huggingface/safetensors): eight bytes with the length of a JSON header, the header
+// (name -> dtype, shape, data_offsets; `__metadata__`), and the tensors without gaps.
 #pragma once
 
 #include <filesystem>
@@ -18,23 +18,24 @@ namespace tenon::artifacts {
 
 using Metadata = std::map<std::string, std::string>;
 
-// Writes the file durably (see durable_file.h), each tensor from where it lies. The header keeps the order given; the
-// data lies by falling size of the elements, so that every tensor is aligned to its elements in the file and in memory.
-// Throws Error(internal) for a tensor that cannot be stored (a complex or unknown type, a size that is not the shape's,
-// a name twice or not UTF-8) and Error(kind) if the file cannot be written. Returns the XXH128 of what was written.
+// Writes the file durably (see durable_file.h), without copies of the tensors. The header keeps the given order. The
+// data is ordered by descending element size, so that every tensor is aligned to its elements in the file and in
+// memory. Throws Error(internal) for a tensor that cannot be stored: a complex or unknown dtype, a size that does not
+// match the shape, or a name that is duplicate or not UTF-8. Throws Error(kind) if the file cannot be written. Returns
+// the XXH128 of the file.
 std::string write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
                               const Metadata& metadata, support::ErrorKind kind, LastsBy lasts_by = LastsBy::itself);
 
-// A file mapped into memory. The views point into it and live as long as this object; nobody may shorten the file
-// meanwhile. Tensors written by others may be less aligned than their elements: copy them with memcpy.
+// A memory-mapped file. The views point into the mapping and are valid as long as this object. No process may truncate
+// the file meanwhile. Tensors of other writers may be unaligned: copy them with memcpy.
 class SafetensorsFile {
  public:
-  // Throws Error(checkpoint) naming the file, the tensor, what was found and what was expected, if the file cannot be
-  // read or anything in it contradicts the format. What it accepts can be used without a further check.
+  // Throws Error(checkpoint) if the file cannot be read or violates the format. The message names the file, the tensor,
+  // what was found and what was expected. Accepted tensors need no further checks.
   explicit SafetensorsFile(const std::filesystem::path& file);
 
-  const std::vector<TensorView>& tensors() const { return tensors_; }  // in the header's order
-  const TensorView* find(std::string_view name) const;                 // null: not there
+  const std::vector<TensorView>& tensors() const { return tensors_; }  // in the order of the header
+  const TensorView* find(std::string_view name) const;                 // null: no such tensor
   const Metadata& metadata() const { return metadata_; }
 
  private:

@@ -16,10 +16,10 @@ namespace {
 
 using HeaderJson = nlohmann::json;
 
-constexpr size_t kMostDimensions = 64;  // as NumPy; also keeps a hostile header from filling the memory
+constexpr size_t kMostDimensions = 64;  // as in NumPy; also stops a hostile header from filling memory
 
-// Takes the header's events one by one. Each value has one place where it may stand, so nothing nests deeper than the
-// format and nothing is kept that is not needed.
+// Processes the parser events of the header one by one. Each value is accepted at one position only, so nothing nests
+// deeper than the format and nothing unneeded is stored.
 class HeaderReader : public nlohmann::json_sax<HeaderJson> {
  public:
   explicit HeaderReader(const std::string& file) : file_(file) {}
@@ -27,7 +27,7 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
 
   bool null() override { refuse("null"); }
   bool boolean(bool value) override { refuse(value ? "true" : "false"); }
-  bool number_integer(number_integer_t value) override { refuse(std::to_string(value)); }  // only negative ones
+  bool number_integer(number_integer_t value) override { refuse(std::to_string(value)); }  // negative numbers only
   bool number_float(number_float_t, const string_t& text) override { refuse(text.substr(0, 40)); }
   bool binary(binary_t&) override { refuse("binary data"); }
 
@@ -140,7 +140,7 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
   }
 
  private:
-  // What may come next.
+  // The expected next element.
   enum class At {
     start,
     header,
@@ -181,7 +181,7 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
   }
 
   void start_member(const std::string& key) {
-    if (!names_.insert(key).second) fail("the name " + quote_name(key) + " is there twice");
+    if (!names_.insert(key).second) fail("the name " + quote_name(key) + " occurs twice");
     if (key == kMetadataKey) {
       at_ = At::metadata_start;
       return;
@@ -239,7 +239,7 @@ void check_size(const SafetensorsEntry& entry, const std::string& file) {
   }
 }
 
-// Laid side by side from 0, in any order, the tensors must meet exactly and end with the file.
+// The tensors, in any order, must cover the data from byte 0 to the end of the file without gaps or overlaps.
 void check_cover(const std::vector<SafetensorsEntry>& tensors, uint64_t data_bytes, const std::string& file) {
   std::vector<const SafetensorsEntry*> in_place;
   for (const auto& entry : tensors) in_place.push_back(&entry);
@@ -273,7 +273,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_
     throw support::Error(support::ErrorKind::checkpoint,
                          file + ": the header does not start with {; is this a safetensors file?");
   }
-  // The parser takes a zero byte for the end of the text and would not see what follows.
+  // The parser treats a zero byte as the end of the text and would ignore the rest.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     throw support::Error(support::ErrorKind::checkpoint,
                          file + ": the header is not JSON, at byte " + std::to_string(zero + 1) + ": a zero byte");

@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file, read with the suspicion that a file from elsewhere deserves.
+// Parser for the JSON header of a safetensors file. The file is untrusted.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct SafetensorsEntry {
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> tensors;  // in the header's order
+  std::vector<SafetensorsEntry> tensors;  // in the order of the header
   std::map<std::string, std::string> metadata;
 };
 
-// `data_bytes` is what the file holds after the header; `file` is for messages. Throws Error(checkpoint) unless the
-// text is JSON of the right form without duplicate names, every type is known, every shape's bytes are those of its
-// offsets, the tensors cover the data without gap or overlap, and safetensors_limits.h is kept.
+// `data_bytes` is the number of bytes after the header. `file` is for messages. Throws Error(checkpoint) unless all of
+// these hold: the text is JSON of the right form without duplicate names, every dtype is known, the offsets match the
+// shapes, the tensors cover the data without gaps or overlaps, and the limits of safetensors_limits.h are kept.
 SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes, const std::string& file);
 
 }  // namespace tenon::artifacts

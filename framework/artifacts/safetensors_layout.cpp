@@ -48,7 +48,7 @@ void check_tensors(std::span<const TensorView> tensors, const std::filesystem::p
                               (expected ? std::to_string(*expected) : "a possible shape") + " of its type and shape");
     }
     if (const auto mistake = find_name_mistake(tensor.name)) refuse_layout(file, place + ": " + *mistake);
-    if (!names.insert(tensor.name).second) refuse_layout(file, place + " is there twice");
+    if (!names.insert(tensor.name).second) refuse_layout(file, place + " occurs twice");
   }
 }
 

@@ -1,4 +1,4 @@
-// Where everything lies in a safetensors file that is to be written.
+// The layout of a safetensors file to write.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 namespace tenon::artifacts {
 
 struct SafetensorsLayout {
-  std::string head;                      // what comes before the data: the header behind its length
-  std::vector<const TensorView*> order;  // in which the data follow, without gaps: by falling size of the elements
-  uint64_t data_bytes = 0;               // all of them together
+  std::string head;                      // the bytes before the data: the length of the header and the header
+  std::vector<const TensorView*> order;  // order of the data, without gaps: descending element size
+  uint64_t data_bytes = 0;               // of all tensors
 };
 
-// Throws Error(internal) as write_safetensors() does. `file` is for messages; the tensors' data is not looked at.
+// Throws Error(internal) as write_safetensors() does. `file` is for messages. Does not read the data of the tensors.
 SafetensorsLayout lay_out_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
                                       const Metadata& metadata);
 

@@ -27,7 +27,7 @@ Letter classify(char letter) {
   }
 }
 
-// Where the text that begins behind the quotation mark at `start` ends: at the next one that is not escaped.
+// Returns the end of the string that starts after the quotation mark at `start`: the next unescaped quotation mark.
 size_t find_end_of_text(std::string_view text, size_t start) {
   size_t end = start + 1;
   while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;

@@ -1,5 +1,5 @@
-// How much a safetensors file may hold, beside what the format says: far more than models have. A hostile header of a
-// hundred megabytes is not to become gigabytes of memory.
+// Limits of safetensors files in addition to those of the format, far above the needs of models. They keep a hostile
+// header of a hundred megabytes from using gigabytes of memory.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace tenon::artifacts {
 
-inline constexpr size_t kMostSafetensors = 1 << 18;      // tensors; also members of the metadata
-inline constexpr size_t kLongestTensorName = 1 << 20;    // bytes; also of a key of the metadata
-inline constexpr size_t kLongestMetadataText = 1 << 24;  // bytes; also of blanks in a row
+inline constexpr size_t kMostSafetensors = 1 << 18;      // number of tensors; also number of metadata entries
+inline constexpr size_t kLongestTensorName = 1 << 20;    // bytes; also for a metadata key
+inline constexpr size_t kLongestMetadataText = 1 << 24;  // bytes; also for consecutive blanks
 
-// The JSON parser keeps what it is reading several times over, and writes it into its messages: no text, number or
-// stretch of blanks may be as long as the header. Counts the header's bytes, escapes included. Throws
-// Error(checkpoint); `file` is for messages. Does not ask whether it is JSON.
+// Checks the lengths of all strings, numbers and runs of blanks, because the JSON parser keeps several copies of the
+// current token and includes it in messages. Lengths are in bytes of the header, including escapes. Throws
+// Error(checkpoint). `file` is for messages. Does not check that the text is JSON.
 void check_header_lengths(std::string_view text, const std::string& file);
 
 }  // namespace tenon::artifacts

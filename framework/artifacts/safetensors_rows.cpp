@@ -12,7 +12,7 @@ namespace tenon::artifacts {
 
 namespace {
 
-// Spaces behind the header are part of the format: the data begin where room was left for the longest one.
+// The format allows spaces after the header. The data starts after the space reserved for the longest header.
 std::string pad_head(const std::string& head, uint64_t bytes) {
   constexpr uint64_t kLength = 8;
   const auto length = std::bit_cast<std::array<char, kLength>>(bytes - kLength);
@@ -31,15 +31,15 @@ SafetensorsRows::SafetensorsRows(std::filesystem::path file, std::vector<RowTens
       most_rows_(most_rows),
       file_(std::move(file), kind) {
   TENON_CHECK(most_rows >= 0, "most_rows is " << most_rows);
-  // No number of fewer rows has more digits.
+  // Fewer rows never need more digits, so this header is the longest.
   head_bytes_ = lay_out_safetensors(path_, views(most_rows), metadata_).head.size();
   const std::vector<uint64_t> begins = find_begins(most_rows);
   for (size_t i = 0; i < tensors_.size(); ++i)
     parts_.push_back({*count_bytes(tensors_[i].row_shape, find_stored_type(tensors_[i].dtype)->bytes), begins[i]});
 }
 
-// The tensors with so many rows, as the layout wants to know them. What cannot be stored has 0 bytes here, and the
-// layout says why.
+// Returns the tensors with this number of rows, for the layout. Tensors that cannot be stored have 0 bytes here, and
+// the layout reports the reason.
 std::vector<TensorView> SafetensorsRows::views(int64_t rows) const {
   std::vector<TensorView> views;
   for (const RowTensor& tensor : tensors_) {
@@ -82,7 +82,8 @@ void SafetensorsRows::commit() {
                 tensors_[i].name << " has " << parts_[i].written << " bytes for " << rows << " rows");
   const std::vector<TensorView> all = views(rows);
   const SafetensorsLayout layout = lay_out_safetensors(path_, all, metadata_);
-  // With fewer rows than there was room for, the data move together; in their order none overwrites another.
+  // If there are fewer rows than reserved, the data of the tensors moves together. In this order no move overwrites
+  // other data.
   const std::vector<uint64_t> begins = find_begins(rows);
   for (const TensorView* tensor : layout.order) {
     const auto i = static_cast<size_t>(tensor - all.data());

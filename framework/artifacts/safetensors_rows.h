@@ -1,4 +1,4 @@
-// A safetensors file that is written row by row, so that tensors larger than memory fit: predictions of a data set.
+// Writes a safetensors file row by row, for tensors larger than memory, such as the predictions for a dataset.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +16,27 @@ namespace tenon::artifacts {
 struct RowTensor {
   std::string name;
   int32_t dtype;                   // TENON_FLOAT32, ...
-  std::vector<int64_t> row_shape;  // of one row: the tensor is [rows, row_shape...]
+  std::vector<int64_t> row_shape;  // shape of one row; the tensor is [rows, row_shape...]
 };
 
-// The file is there, durably, once commit() returns; before, and without it, what was under the name stays.
+// The file exists durably after commit() returns. Until that point, and without commit(), an earlier file is unchanged.
 class SafetensorsRows {
  public:
-  // Room is kept for `most_rows` of each tensor. Throws Error(internal) for tensors that cannot be stored and
-  // Error(kind) if the file cannot be written, as do the functions.
+  // Reserves space for `most_rows` rows of each tensor. The constructor and the functions throw Error(internal) for
+  // tensors that cannot be stored, and Error(kind) if the file cannot be written.
   SafetensorsRows(std::filesystem::path file, std::vector<RowTensor> tensors, int64_t most_rows, Metadata metadata,
                   support::ErrorKind kind);
 
-  // The next rows of a tensor. REQUIRES: whole rows, most_rows in all at most.
+  // Appends rows to a tensor. REQUIRES: complete rows, at most most_rows in total.
   void append(size_t tensor, std::span<const std::byte> rows);
 
-  // REQUIRES: every tensor has got the same number of rows, most_rows or fewer.
+  // REQUIRES: all tensors have the same number of rows, at most most_rows.
   void commit();
 
  private:
   struct Part {
     uint64_t row_bytes;
-    uint64_t begin;  // of its room in the file
+    uint64_t begin;  // start of its reserved space in the file
     uint64_t written = 0;
   };
 
@@ -49,7 +49,7 @@ class SafetensorsRows {
   Metadata metadata_;
   int64_t most_rows_;
   uint64_t head_bytes_ = 0;
-  std::vector<Part> parts_;  // of tensors_
+  std::vector<Part> parts_;  // one per tensor of tensors_
   DurableFile file_;
 };
 

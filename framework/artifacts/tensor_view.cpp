@@ -51,7 +51,7 @@ std::optional<uint64_t> count_bytes(const std::vector<int64_t>& shape, uint64_t 
 }
 
 std::optional<std::string> find_name_mistake(std::string_view name) {
-  if (name == kMetadataKey) return "the format keeps this name for itself";
+  if (name == kMetadataKey) return "the format reserves this name";
   if (name.size() > kLongestTensorName) {
     return "the name has " + std::to_string(name.size()) + " bytes; a file holds at most " +
            std::to_string(kLongestTensorName);

@@ -22,8 +22,8 @@ constexpr std::string_view kPrefix = "events.out.tfevents.";
 constexpr size_t kSecondsDigits = 10;
 constexpr const char* kBegun = "events.begun";
 
-// The numbers of the fields, as event.proto, summary.proto, tensor.proto, struct.proto and the HParams plugin's
-// plugin_data.proto and api.proto have them.
+// The field numbers of event.proto, summary.proto, tensor.proto and struct.proto, and of plugin_data.proto and
+// api.proto of the HParams plugin.
 namespace event {
 constexpr uint32_t kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7, kSourceMetadata = 10;
 }
@@ -58,7 +58,7 @@ constexpr uint32_t kNumber = 2, kText = 3, kTruth = 4;
 constexpr uint64_t kSuccess = 1, kFailure = 2, kRunning = 3;
 }  // namespace hparams
 
-// A double has no room for all nanoseconds since 1970, but for whole seconds and a part of one.
+// A double cannot represent all nanoseconds since 1970, so the seconds and their fraction are added separately.
 double to_seconds(Moment moment) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(moment);
   return static_cast<double>(whole.time_since_epoch().count()) + std::chrono::duration<double>(moment - whole).count();
@@ -71,7 +71,7 @@ ProtobufMessage make_event(Moment at, int64_t step = 0) {
   return message;
 }
 
-// What a plugin of TensorBoard reads: `content` is a message of the plugin's own.
+// Metadata for a TensorBoard plugin. `content` is a message that the plugin defines.
 ProtobufMessage make_metadata(std::string_view plugin, const ProtobufMessage* content) {
   ProtobufMessage data;
   data.text(summary::kPluginName, plugin);
@@ -88,7 +88,7 @@ ProtobufMessage make_tensor_summary(std::string_view tag, const ProtobufMessage&
   return all.message(summary::kValue, value);
 }
 
-// [size] of a dtype; an extent of 0 is proto3's default and left out.
+// A vector [size] of a dtype. A size of 0 is the proto3 default and omitted.
 ProtobufMessage make_vector(uint64_t dtype, uint64_t size) {
   ProtobufMessage dim, shape, vector;
   if (size != 0) dim.integer(tensor::kSize, size);
@@ -126,7 +126,7 @@ int64_t parse_seconds(const fs::path& file) {
   return seconds;
 }
 
-// TensorBoard takes the files of a folder in the order of their names, and one that is running looks for later ones.
+// TensorBoard reads the files of a folder in the order of their names. While running, it looks for later names.
 fs::path name_events_file(const fs::path& folder, Moment now) {
   int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
   for (const fs::path& file : list_events_files(folder)) seconds = std::max(seconds, parse_seconds(file) + 1);
@@ -137,15 +137,15 @@ fs::path name_events_file(const fs::path& folder, Moment now) {
                    std::to_string(::getpid()));
 }
 
-// Where a file is begun, under a name that TensorBoard does not look at.
+// Returns the path for a new file, under a name that TensorBoard ignores, and removes a leftover file there.
 fs::path make_empty_place(const fs::path& folder) {
   const fs::path place = folder / kBegun;
-  std::error_code ignored;  // left by a process that was killed
+  std::error_code ignored;  // leftover of a killed process
   fs::remove(place, ignored);
   return place;
 }
 
-// Then those that it takes the place of are removed, so that a run that is killed in between has one of them.
+// Renames the new file first and then removes the files that it replaces, so that a killed run always has one of them.
 void put_in_place(const fs::path& folder, Moment now) {
   const std::vector<fs::path> earlier = list_events_files(folder);
   fs::rename(folder / kBegun, name_events_file(folder, now));
@@ -239,7 +239,7 @@ TensorboardEvents::TensorboardEvents(const fs::path& folder, Moment now)
 
 std::optional<TensorboardEvents> TensorboardEvents::resume(const fs::path& from, int64_t records,
                                                            const fs::path& folder, Moment now) {
-  constexpr size_t kPiece = size_t{1} << 16;  // bytes a write, about
+  constexpr size_t kPiece = size_t{1} << 16;  // approximate bytes per write
   const auto earlier = find_events_file(from);
   if (!earlier || records < 1) return std::nullopt;
   std::ifstream stream(*earlier, std::ios::binary);

@@ -1,4 +1,4 @@
-// The events file of a run, which TensorBoard reads: its figures as curves, its plan as text and as hyperparameters.
+// The TensorBoard events file of a run: metrics as scalars, and the plan as text and hyperparameters.
 #pragma once
 
 #include <chrono>
@@ -21,37 +21,37 @@ namespace tenon::artifacts {
 
 using Moment = std::chrono::system_clock::time_point;
 
-// Event messages (tensorboard/compat/proto/event.proto). Every `at` is the event's wall time.
+// Event messages (tensorboard/compat/proto/event.proto). `at` is the wall time of the event.
 
-// The first of a file: its version, which tells TensorBoard how to read it.
+// The first event of a file: the file version, which TensorBoard requires.
 ProtobufMessage make_version_event(Moment at);
-// Tells a TensorBoard that has loaded earlier files of the run to forget their figures: this file has them.
+// Makes TensorBoard discard the metrics of earlier files of the run, because this file contains them.
 ProtobufMessage make_session_start_event(Moment at);
-// A text, as Markdown.
+// A text in Markdown.
 ProtobufMessage make_text_event(Moment at, int64_t step, std::string_view tag, std::string_view text);
-// Of the HPARAMS page: what the run is with, and when it began; and how it ended.
+// For the HPARAMS page: the hyperparameters and start time of the run, and its outcome.
 ProtobufMessage make_hyperparameters_event(Moment at, const Hyperparameters& values);
 ProtobufMessage make_outcome_event(Moment at, RunStatus status);
-// How values are spread, each under its name.
+// Histograms by name.
 ProtobufMessage make_histograms_event(Moment at, int64_t step, const std::vector<NamedHistogram>& histograms);
-// A picture under its tag.
+// An image with a tag.
 ProtobufMessage make_picture_event(Moment at, int64_t step, std::string_view tag, const DrawnPicture& picture);
-// All figures of a line in one event, under their names, as float.
+// All metrics of a line in one event, by name, as float.
 ProtobufMessage make_scalars_event(Moment at, int64_t step, const Figures& figures);
 
-// Writes whole records, each by one write(2): a killed run's file has them all. Every member that writes throws
-// Error(internal) with the path and the reason.
+// Writes complete records, each with one write(2), so that the file of a killed run has all records. All members that
+// write throw Error(internal) with the path and the reason.
 class TensorboardEvents {
  public:
-  // Begins a file in the run's folder, in the place of one that is there.
+  // Creates a file in the run folder and replaces an existing one.
   TensorboardEvents(const std::filesystem::path& folder, Moment now);
-  // Begins one with the first `records` records of the one in the folder `from`, which may be the same folder. None if
-  // there are not so many whole ones.
+  // Creates a file with the first `records` records of the file in the folder `from`, which may be the same folder.
+  // None if that file has fewer complete records.
   static std::optional<TensorboardEvents> resume(const std::filesystem::path& from, int64_t records,
                                                  const std::filesystem::path& folder, Moment now);
 
-  // `losses`: names of the run's losses. The mean of a loss over an epoch is another figure than that since the last
-  // line, so that its tag has `_epoch` behind it; any other tag is the figure's name.
+  // `losses` are the names of the losses of the run. The tag of the mean of a loss over an epoch has the suffix
+  // `_epoch`, because it differs from the mean since the last line. Every other tag is the name of the metric.
   void append(const HistoryLine& line, const std::vector<std::string>& losses, Moment at);
   void append(const ProtobufMessage& event);
 
@@ -64,7 +64,7 @@ class TensorboardEvents {
   int64_t records_ = 0;
 };
 
-// The newest in a run's folder; none where there is none.
+// Returns the newest events file in a run folder. None if there is none.
 std::optional<std::filesystem::path> find_events_file(const std::filesystem::path& folder);
 
 }  // namespace tenon::artifacts

@@ -23,7 +23,7 @@ constexpr const char* kWayOut = "; it was damaged or changed after it was writte
   throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + message);
 }
 
-// Its size in bytes.
+// Returns the size of the file in bytes.
 uintmax_t check_is_file(const fs::path& file) {
   std::error_code error;
   const auto status = fs::status(file, error);
@@ -49,8 +49,8 @@ CheckpointManifest read_verified_manifest(const fs::path& checkpoint) {
   const fs::path file = checkpoint / kManifestFile;
   const std::string text = read_text(file);
   if (read_text(checkpoint / kManifestDigestFile) != print_manifest_digest(text)) {
-    refuse(file, "its XXH128 is " + support::xxh128(text) + ", which is not what " + kManifestDigestFile +
-                     " next to it says; one of the two was damaged or changed: use another checkpoint");
+    refuse(file, "its XXH128 is " + support::xxh128(text) + ", which differs from " + kManifestDigestFile +
+                     "; one of the two files was damaged or changed: use another checkpoint");
   }
   return parse_checkpoint_manifest(text, file);
 }
@@ -61,8 +61,7 @@ void check_size(const fs::path& file, const CheckpointFile& expected) {
 }
 
 void check_digest(const fs::path& file, const std::string& digest, const CheckpointFile& expected) {
-  if (digest != expected.xxh128)
-    refuse(file, "its XXH128 is " + digest + "; expected " + expected.xxh128 + kWayOut);
+  if (digest != expected.xxh128) refuse(file, "its XXH128 is " + digest + "; expected " + expected.xxh128 + kWayOut);
 }
 
 }  // namespace
@@ -89,7 +88,7 @@ CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheck
   if (!fs::is_directory(checkpoint, error)) refuse(checkpoint, "is not a folder; expected a checkpoint");
   CheckpointManifest manifest = read_verified_manifest(checkpoint);
   bool has_model = false;
-  std::vector<std::future<std::string>> digests;  // side by side, for they are most of the work
+  std::vector<std::future<std::string>> digests;  // computed in parallel, because they are most of the work
   for (const auto& expected : manifest.files) {
     const fs::path file = checkpoint / expected.name;
     check_size(file, expected);
@@ -109,7 +108,7 @@ void verify_checkpoint_file(const fs::path& file) {
   fs::path target = fs::canonical(file, error);
   if (error) target = file;
   const fs::path folder = target.parent_path();
-  // Other tools write files of these names too: a checkpoint has both.
+  // Other tools use these file names too, but a checkpoint has both files.
   if (!fs::exists(folder / kManifestFile, error) || !fs::exists(folder / kManifestDigestFile, error)) return;
   const CheckpointManifest manifest = read_verified_manifest(folder);
   const auto expected = std::ranges::find(manifest.files, target.filename().string(), &CheckpointFile::name);

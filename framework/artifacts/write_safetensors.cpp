@@ -14,7 +14,7 @@ std::string write_safetensors(const std::filesystem::path& file, std::span<const
   DurableFile out(file, kind, lasts_by);
   support::Xxh128 digest;
   const auto write = [&](std::span<const std::byte> bytes) {
-    constexpr size_t kPart = 1 << 20;  // still in the processor's cache when the digest reads it
+    constexpr size_t kPart = 1 << 20;  // a part stays in the CPU cache until the digest reads it
     for (; !bytes.empty(); bytes = bytes.subspan(std::min(kPart, bytes.size()))) {
       const auto part = bytes.first(std::min(kPart, bytes.size()));
       out.write(part);

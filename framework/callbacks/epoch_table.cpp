@@ -36,7 +36,7 @@ bool BestSoFar::add(const std::string& figure, double value, const std::map<std:
 }
 
 void EpochTable::make_room(const EpochRow& row) {
-  auto next = columns_.begin();  // where a cell goes that has no column yet: behind the one before it
+  auto next = columns_.begin();  // position for a cell without a column: after the previous cell's
   for (const EpochRow::Cell& cell : row.cells) {
     const size_t needed = std::max({kNarrowest, cell.name.size(), cell.text.size()});
     auto column = std::ranges::find(columns_, cell.name, &std::pair<std::string, size_t>::first);
@@ -75,7 +75,7 @@ size_t EpochTable::width() const {
 std::string print_line(const EpochRow& row) {
   std::string line = "epoch " + row.epoch;
   for (const EpochRow::Cell& cell : row.cells) {
-    // Speed and what is left read better behind the number.
+    // Speed and remaining time read better after the number.
     const bool is_unit = cell.name == "samples/s" || cell.name == "left";
     line += "  " + (is_unit ? cell.text + " " + cell.name : cell.name + " " + cell.text) + (cell.is_best ? kBest : "");
   }

@@ -1,4 +1,4 @@
-// What is left on the terminal of each epoch: a row of a table with the best figures marked, or a line where the table is
+// Prints one line per epoch on the terminal: a table row with the best metrics marked, or plain text if the table is
 // too wide.
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace tenon::callbacks {
 
-// Which figures are the best of those that were seen so far, as their directions say what is better.
+// Tracks the best value of each metric so far, according to its direction.
 class BestSoFar {
  public:
-  // Whether the value is better than all before it. A first one is, NaN never.
+  // Whether the value is better than all previous ones. The first value is; NaN never is.
   bool add(const std::string& figure, double value, const std::map<std::string, int32_t>& directions);
 
  private:
@@ -34,16 +34,16 @@ struct EpochRow {
 
 class EpochTable {
  public:
-  // The row, below the names of the columns where they are not those of the row before, in lines of at most `width`
-  // columns, each with a line break; or as print_line() where that is too little. ASCII alone.
+  // Returns the row as lines of at most `width` columns, each with a line break. The column names are printed above it
+  // if they have changed since the previous row. If the table does not fit, returns print_line(). ASCII only.
   std::string add(const EpochRow& row, size_t width);
 
  private:
   void make_room(const EpochRow& row);
   size_t width() const;
 
-  std::vector<std::pair<std::string, size_t>> columns_;  // name and width, without epoch
-  bool has_names_ = false;                               // they stand above the last row
+  std::vector<std::pair<std::string, size_t>> columns_;  // name and width, without the epoch column
+  bool has_names_ = false;                               // the last row was printed below its column names
 };
 
 // "epoch 2/3  train/loss 0.25  validation/accuracy 0.975 *  lr 0.001", with a line break.

@@ -49,13 +49,13 @@ bool Filtered::passes(Event event, const RunState& state) {
   return memory_.decision;
 }
 
-// Its own memory, and then the observer's state.
+// The filter's state, followed by the observer's.
 std::string Filtered::save_state() const {
   return std::string(reinterpret_cast<const char*>(&memory_), sizeof memory_) + observer_->save_state();
 }
 
 void Filtered::load_state(const std::string& bytes) {
-  static_assert(std::is_trivially_copyable_v<Memory> && sizeof(Memory) == 40, "its bytes have no gaps");
+  static_assert(std::is_trivially_copyable_v<Memory> && sizeof(Memory) == 40, "has no padding");
   if (bytes.size() < sizeof memory_)
     throw support::Error(support::ErrorKind::checkpoint, "the state of a callback has " + std::to_string(bytes.size()) +
                                                              " bytes; expected at least " +

@@ -1,4 +1,4 @@
-// An observer that is told of a part of the events: `every`, `after`, `once` and `priority` of a [[callback]].
+// An observer that receives some of the events: `every`, `after`, `once` and `priority` of a [[callback]].
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace tenon::callbacks {
 
-// Events belong to steps: those from batch_fetched to optimizer_after to the step that is being done, those between
-// steps (step_end, validations, checkpoints, epochs) to the last one that was done. A step passes as a whole or not at
-// all, so that whoever watches several events of it sees all of them.
+// Each event belongs to a step. Events from batch_fetched to optimizer_after belong to the current step. Events between
+// steps (step_end, validations, checkpoints, epochs) belong to the last completed one. The filter passes all events of
+// a step or none, so an observer that subscribes to several events of a step sees all of them.
 //
 // Events of the run itself (run_setup, run_start, checkpoint_loaded, stop_requested, run_end, run_exception,
 // run_teardown) always pass.
@@ -27,7 +27,7 @@ class Filtered final : public pipeline::Observer {
   int32_t priority() const override { return filter_.priority.value_or(observer_->priority()); }
   void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
   std::string save_state() const override;
-  // Throws Error(checkpoint) for bytes that save_state() did not give.
+  // Throws Error(checkpoint) for bytes that save_state() did not return.
   void load_state(const std::string& bytes) override;
 
  private:
@@ -37,12 +37,12 @@ class Filtered final : public pipeline::Observer {
     bool operator==(const Moment&) const = default;
   };
 
-  // What it remembers of earlier events.
+  // The filter's state between events.
   struct Memory {
     Moment decided_for{-1, -1};
-    double counted_from_s = 0;  // of an `every` in time
-    int64_t decision = 0;       // whether that moment passes
-    int64_t has_passed = 0;     // whether any has
+    double counted_from_s = 0;  // for an `every` in time units
+    int64_t decision = 0;       // whether the events of decided_for pass
+    int64_t has_passed = 0;     // whether any events have passed
   };
 
   bool passes(pipeline::Event event, const pipeline::RunState& state);

@@ -1,4 +1,4 @@
-// The callbacks of a run file as observers of the run.
+// Creates the observers for the callbacks of a run file.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace tenon::callbacks {
 
-// One for each callback, with the filter of its plan. REQUIRES: plans[i] is that of callbacks[i]. Callbacks and tensors
-// must outlive the observers; `tensors` may be null, see PluginCallback.
+// One observer per callback, with the filter of its plan. REQUIRES: plans[i] belongs to callbacks[i]. Callbacks and
+// tensors must outlive the observers; `tensors` may be null, see PluginCallback.
 std::vector<std::unique_ptr<pipeline::Observer>> make_observers(const std::vector<plugins::Callback>& callbacks,
                                                                 const std::vector<config::CallbackPlan>& plans,
                                                                 const plugins::TrainedTensors* tensors);

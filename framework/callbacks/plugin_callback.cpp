@@ -10,7 +10,7 @@ namespace tenon::callbacks {
 
 namespace {
 
-// What tenon_run.context points to.
+// The object that tenon_run.context points to.
 struct Context {
   const pipeline::RunState& state;
   pipeline::Verdict& verdict;
@@ -21,7 +21,7 @@ tenon_status fail_unknown(const pipeline::RunState& state, tenon_string name) {
   for (const auto& [known_name, known_value] : state.figures) known.push_back(known_name);
   for (const auto& [known_name, direction] : state.directions)
     if (!state.figures.contains(known_name)) known.push_back(known_name);
-  const std::string text = "there is no figure \"" + plugins::to_string(name) + "\"" +
+  const std::string text = "there is no metric \"" + plugins::to_string(name) + "\"" +
                            support::suggest_name(plugins::to_string(name), known);
   return plugins::fail(TENON_NOT_FOUND, text);
 }
@@ -50,12 +50,12 @@ tenon_status log_scalar(const tenon_run* run, tenon_string name, double value) {
   if (is_key || text.starts_with("train/") || text.starts_with("validation/"))
     return plugins::fail(TENON_INVALID_ARGUMENT,
                          "log_scalar: the name \"" + text +
-                             "\" is the host's own in the history; expected another, such as \"my_callback/norm\"");
+                             "\" is reserved in the history; expected another name, such as \"my_callback/norm\"");
   static_cast<Context*>(run->context)->verdict.scalars[text] = value;
   return TENON_OK;
 }
 
-// Losses are read as they come, so that none is late.
+// Delivers the losses that have arrived, so that none is late.
 tenon_status step_loss(const tenon_run* run, uint32_t, double* loss, int64_t* step) {
   const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
   *loss = state.step_loss;

@@ -1,4 +1,4 @@
-// A callback of a plugin as an observer of the run.
+// Adapts a plugin's callback to an observer of the run.
 #pragma once
 
 #include "framework/pipeline/events.h"
@@ -9,14 +9,14 @@ namespace tenon::callbacks {
 
 class PluginCallback final : public pipeline::Observer {
  public:
-  // Both must outlive this. `tensors`: what the run trains, for callbacks that look at it; null: nothing.
+  // Both must outlive this object. `tensors`: the trainable tensors, for callbacks that read them; null: none.
   explicit PluginCallback(const plugins::Callback& callback, const plugins::TrainedTensors* tensors = nullptr)
       : callback_(callback), tensors_(tensors) {}
 
   bool wants(pipeline::Event event) const override { return callback_.wants(static_cast<uint32_t>(event)); }
   std::string name() const override { return "callback " + callback_.component().schema.id; }
   int32_t priority() const override { return callback_.priority(); }
-  // Throws Error(plugin) as the plugin fails.
+  // Throws Error(plugin) if the plugin fails.
   void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
   std::string save_state() const override { return callback_.save_state(); }
   void load_state(const std::string& bytes) override { callback_.load_state(bytes); }

@@ -45,7 +45,7 @@ std::string count_of(const char* what, int64_t done, int64_t total) {
   return std::string(what) + " " + std::to_string(done) + "/" + std::to_string(total);
 }
 
-// "  validation/loss 0.08  validation/accuracy 0.977", of the latest figures that begin with the prefix.
+// "  validation/loss 0.08  validation/accuracy 0.977": the latest metrics with names that start with the prefix.
 std::string figures_of(const RunState& state, const std::string& prefix) {
   std::string text;
   for (const auto& [name, value] : state.figures)
@@ -53,7 +53,7 @@ std::string figures_of(const RunState& state, const std::string& prefix) {
   return text;
 }
 
-// "  data 12 %", of the time that training waited for batches; "" where that is next to nothing.
+// "  data 12 %": the share of time that training waited for batches; "" if it is small.
 std::string data_share_of(const RunState& state) {
   const double share = state.time_s > 0 ? state.data_wait_s / state.time_s : 0;
   return share < 0.05 ? "" : "  data " + std::to_string(std::llround(100 * share)) + " %";
@@ -147,7 +147,7 @@ void Progress::draw_validation(const RunState& state) {
 
 void Progress::draw(const std::string& label, int64_t done, int64_t total, const std::string& figures) {
   const size_t width = terminal_width(stream_);
-  // All text is ASCII, so its bytes are columns. One column stays free, or some terminals would wrap.
+  // All text is ASCII, so bytes equal columns. One column stays free because some terminals would wrap.
   const std::string tail = " " + std::to_string(done) + "/" + std::to_string(total) + figures;
   const size_t text_width = label.size() + tail.size() + 2;
   const size_t bar_width = width > text_width + 5 ? std::min<size_t>(30, width - text_width) : 0;
@@ -166,7 +166,7 @@ void Progress::print_first_loss(const pipeline::FirstLoss& loss) {
   print(pipeline::describe(loss) + "\n");
 }
 
-// On a terminal the bar says all this already.
+// On a terminal the bar already shows all this.
 void Progress::print_log_line(const RunState& state) {
   if (is_terminal_) return;
   print(count_of("step", state.step, state.total_steps) + "  " + count_of("epoch", state.epoch, state.total_epochs) +

@@ -1,4 +1,4 @@
-// What a person sees of a run while it goes: a bar and a table of epochs on a terminal, plain lines elsewhere.
+// Shows the progress of a run: a bar and a table of epochs on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <chrono>
@@ -13,15 +13,15 @@ namespace tenon::callbacks {
 
 class Progress final : public pipeline::Observer {
  public:
-  // `stream` is drawn on as a terminal if it is one (isatty), with the width it has at that moment.
+  // If `stream` is a terminal (isatty), draws a bar with the terminal's current width.
   explicit Progress(std::FILE* stream);
 
-  // Figures of an earlier part of the run, which later ones must be better than to be marked.
+  // Adds metrics of an earlier part of the run. Later values are only marked as best if they are better.
   void add_earlier(const pipeline::Figures& figures, const std::map<std::string, int32_t>& directions);
 
   bool wants(pipeline::Event event) const override;
   std::string name() const override { return "progress"; }
-  // After the callbacks of plugins, so that what they change is shown.
+  // After the callbacks of plugins, so that their changes are shown.
   int32_t priority() const override { return 1000; }
   void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
 
@@ -45,15 +45,15 @@ class Progress final : public pipeline::Observer {
   bool is_terminal_;
   bool has_unicode_;
   bool is_drawn_ = false;
-  bool has_first_loss_ = false;  // it stands there
+  bool has_first_loss_ = false;  // it was printed
   std::chrono::steady_clock::time_point last_drawn_{};
-  double trained_s_ = 0;  // in this epoch up to training_since_s_; validation is left out
+  double trained_s_ = 0;  // in this epoch up to training_since_s_, without validation
   double training_since_s_ = 0;
 };
 
 // "0:07", "12:40", "3:05:00".
 std::string format_duration(double seconds);
-// Four significant digits, as short as they get: "0.3121", "1.234e-05", "97.5".
+// Four significant digits in the shortest form: "0.3121", "1.234e-05", "97.5".
 std::string format_figure(double value);
 
 }  // namespace tenon::callbacks

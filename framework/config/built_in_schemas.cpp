@@ -9,23 +9,23 @@ ParamSchema field(const std::string& name, const std::string& doc) {
 
 std::vector<ParamSchema> normalize_params() {
   return {parse_param_schema("field", ParamType::string, "\"image\"", "", {},
-                             "The field, bytes [height, width, channels]."),
+                             "The field to normalise: bytes of shape [height, width, channels]."),
           parse_param_schema("mean", ParamType::floats, "[0.485, 0.456, 0.406]", "", {},
-                             "Of each channel, or of all, of values in [0, 1]."),
-          parse_param_schema("std", ParamType::floats, "[0.229, 0.224, 0.225]", "(0, inf)", {}, "Likewise.")};
+                             "Mean of each channel, or one for all channels, for values in [0, 1]."),
+          parse_param_schema("std", ParamType::floats, "[0.229, 0.224, 0.225]", "(0, inf)", {},
+                             "Standard deviation of each channel, or one for all channels, for values in [0, 1].")};
 }
 
 std::vector<ParamSchema> mix_params() {
-  return {field("image", "The field that is mixed, floats [..., height, width]."),
+  return {field("image", "The field to mix: floats of shape [..., height, width]."),
           field("label", "The field with the class of each sample."),
           parse_param_schema("target", ParamType::string, "\"mixed_label\"", "", {},
-                             "The field that is added, the probability of each class."),
-          parse_param_schema("classes", ParamType::integer, "", "[1, 1048576]", {}, "How many classes there are."),
+                             "Name of the added field with the probability of each class."),
+          parse_param_schema("classes", ParamType::integer, "", "[1, 1048576]", {}, "Number of classes."),
           parse_param_schema("methods", ParamType::strings, "[\"mix_up\", \"cut_mix\"]", "", {"mix_up", "cut_mix"},
-                             "What is done to a batch; of two, one or the other by chance."),
-          number_param("alpha", "1.0", "(0, inf)",
-                       "Both parameters of the beta distribution that the share is drawn from."),
-          number_param("p", "1.0", "[0, 1]", "How likely a batch is mixed.")};
+                             "Methods to apply. With two, one of them is sampled for each batch."),
+          number_param("alpha", "1.0", "(0, inf)", "Both parameters of the beta distribution of the mixing ratio."),
+          number_param("p", "1.0", "[0, 1]", "Probability that a batch is mixed.")};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The keys beside `use` in [optimizer], [schedule] and [[data.batch_transform]]: what is built in has schemas too.
+// Schemas of the built-in optimizers, schedules and batch transforms: the keys next to `use` in [optimizer], [schedule]
+// and [[data.batch_transform]].
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 namespace tenon::config {
 
 struct BuiltInSchema {
-  std::string id;  // what `use` says
+  std::string id;  // the value of `use`
   std::vector<ParamSchema> params;
 };
 

@@ -56,7 +56,7 @@ std::optional<Value> read_as(const Node& node, ParamType type) {
   return std::nullopt;
 }
 
-// Whether one number or string is among those the schema allows.
+// Checks whether the schema allows a number or string.
 struct Allowed {
   const ParamSchema& schema;
 
@@ -79,7 +79,7 @@ std::string write(double number) {
   return std::string(digits.data(), end);
 }
 
-// " of at least 1", " above 0", " in [0, 1)"; "" where everything goes.
+// Examples: " of at least 1", " above 0", " in [0, 1)". Empty if any value is allowed.
 std::string describe_range(const ParamSchema& schema) {
   if (!schema.range) return "";
   const Interval& range = *schema.range;

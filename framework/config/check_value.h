@@ -1,4 +1,4 @@
-// Whether a value of the run file is what a schema asks for, and what a schema asks for in words.
+// Checks a value of the run file against a schema and describes the expected value.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,14 @@
 
 namespace tenon::config {
 
-// The value in the schema's type; none if its type, range or choices do not fit. An integer also serves as a number.
+// Returns the value in the schema's type. None if the type, range or choices do not match. An integer is also accepted
+// as a number.
 std::optional<Value> check_value(const Node& node, const ParamSchema& schema);
 
-// "a number above 0", "an integer of at least 1", `"train" or "test"`, "a list of numbers, each in [0, 1)".
+// Examples: "a number above 0", "an integer of at least 1", `"train" or "test"`, "a list of numbers, each in [0, 1)".
 std::string describe_expected(const ParamSchema& schema);
 
-// `fast; expected a number above 0`, with the nearest of the choices.
+// Example: `fast; expected a number above 0`. Suggests the nearest of the choices.
 std::string describe_mismatch(const Node& node, const ParamSchema& schema);
 
 }  // namespace tenon::config

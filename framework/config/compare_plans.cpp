@@ -34,7 +34,7 @@ std::vector<PlanDifference> compare_plans(const std::string& before, const std::
 }
 
 std::string describe(const std::vector<PlanDifference>& differences) {
-  const auto shown = [](const std::string& value) { return value.empty() ? std::string("not there") : value; };
+  const auto shown = [](const std::string& value) { return value.empty() ? std::string("unset") : value; };
   std::string text;
   for (const PlanDifference& one : differences)
     text += "\n  " + one.key + ": " + shown(one.before) + ", now " + shown(one.after);

@@ -1,4 +1,4 @@
-// In what two plans differ, for a run that goes on with another one than it began with.
+// Differences between two plans, for a run that resumes with another plan than it started with.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@ namespace tenon::config {
 
 struct PlanDifference {
   std::string key;     // "optimizer.lr", "loss[0].weight"
-  std::string before;  // as written; empty: not there
+  std::string before;  // as written; empty: unset
   std::string after;
 };
 
-// `before` and `after`: what print_run_plan() gave, of the same or another version of Tenon. By key. Throws
-// Error(configuration) with `source`, for messages, if `before` is not TOML.
+// Returns the differences, sorted by key. `before` and `after` are outputs of print_run_plan() of the same or another
+// version of Tenon. Throws Error(configuration) that names `source` if `before` is not TOML.
 std::vector<PlanDifference> compare_plans(const std::string& before, const std::string& after,
                                           const std::string& source);
 
-// One line each: "  optimizer.lr: 0.1, now 0.2".
+// One line per difference: "  optimizer.lr: 0.1, now 0.2".
 std::string describe(const std::vector<PlanDifference>& differences);
 
 }  // namespace tenon::config

@@ -32,7 +32,7 @@ double parse_end(const std::string& text, std::string_view end) {
   double number = 0;
   const auto [rest, error] = std::from_chars(end.data(), end.data() + end.size(), number);
   if (error != std::errc() || rest != end.data() + end.size() || std::isnan(number)) {
-    throw_bad_interval(text, "has the end `" + std::string(end) + "`, which is no number");
+    throw_bad_interval(text, "has the bound `" + std::string(end) + "`, which is not a number");
   }
   return number;
 }
@@ -43,7 +43,7 @@ void require_lower_snake_case(const std::string& name) {
   };
   const bool starts_with_letter = !name.empty() && name[0] >= 'a' && name[0] <= 'z';
   if (starts_with_letter && std::all_of(name.begin(), name.end(), fits)) return;
-  throw std::invalid_argument("a parameter is called \"" + name + "\"; expected a lower_snake_case name");
+  throw std::invalid_argument("a parameter has the name \"" + name + "\"; expected a lower_snake_case name");
 }
 
 }  // namespace
@@ -102,10 +102,10 @@ ParamSchema parse_param_schema(const std::string& name, ParamType type, const st
   const std::string whose = "parameter " + name + ": ";
   ParamSchema schema{name, type, std::nullopt, range, std::nullopt, choices, doc};
   if (!range.empty() && !is_numeric(type)) {
-    throw std::invalid_argument(whose + "a range is given, but its type is " + to_string(type));
+    throw std::invalid_argument(whose + "it has a range, but its type is " + to_string(type));
   }
   if (!choices.empty() && type != ParamType::string && type != ParamType::strings) {
-    throw std::invalid_argument(whose + "choices are given, but its type is " + to_string(type));
+    throw std::invalid_argument(whose + "it has choices, but its type is " + to_string(type));
   }
   try {
     if (!range.empty()) schema.range = parse_interval(range);

@@ -1,4 +1,4 @@
-// What the configuration knows of a component: its parameters. The catalogue makes these from the plugins' tables.
+// The schema of a component: its parameters. The catalogue creates schemas from the tables of the plugins.
 #pragma once
 
 #include <compare>
@@ -34,7 +34,7 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-// Throws std::invalid_argument saying what is wrong with the text.
+// Throws std::invalid_argument that describes the error in the text.
 Interval parse_interval(const std::string& text);
 
 struct ParamSchema {
@@ -58,20 +58,20 @@ struct ComponentSchema {
   bool operator==(const ComponentSchema&) const = default;
 };
 
-// Makes a ParamSchema of the texts of a plugin, verifying that range and default parse and that the default satisfies
-// type, range and choices. Throws std::invalid_argument saying what is wrong (without the component's name).
-// `default_toml` is a TOML value, or empty for a required parameter.
+// Creates a ParamSchema from the texts of a plugin. Verifies that range and default parse, and that the default
+// satisfies type, range and choices. Throws std::invalid_argument that describes the error, without the component's
+// name. `default_toml` is a TOML value, or empty for a required parameter.
 ParamSchema parse_param_schema(const std::string& name, ParamType type, const std::string& default_toml,
                                const std::string& range, const std::vector<std::string>& choices,
                                const std::string& doc);
 
-// Where resolve_run_plan looks components up: implemented by the catalogue.
+// Interface through which resolve_run_plan() finds components. The catalogue implements it.
 class SchemaSource {
  public:
   virtual ~SchemaSource() = default;
-  virtual const ComponentSchema* find_schema(ComponentKind kind, const std::string& id) const = 0;  // null: not there
+  virtual const ComponentSchema* find_schema(ComponentKind kind, const std::string& id) const = 0;  // null: unknown
   virtual std::vector<std::string> component_ids(ComponentKind kind) const = 0;                     // sorted
-  // Where was looked, for the message about a missing component: "searched: a, b".
+  // The searched folders, for the message about a missing component: "searched: a, b".
   virtual std::string describe_search() const = 0;
 };
 

@@ -5,7 +5,7 @@
 namespace tenon::config {
 namespace {
 
-constexpr int kMostDevices = 64;  // LibTorch's own limit
+constexpr int kMostDevices = 64;  // limit of LibTorch
 
 }  // namespace
 

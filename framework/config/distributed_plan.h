@@ -1,4 +1,4 @@
-// [distributed] with nothing left unset: how the processes of one run find and speak to each other.
+// [distributed] with all defaults: how the processes of one run find each other and communicate.
 #pragma once
 
 #include <cstdint>
@@ -6,30 +6,30 @@
 
 namespace tenon::config {
 
-// Which library carries tensors between processes.
+// The communication backend: the library that transfers tensors between processes.
 enum class Backend {
-  automatic,  // nccl where the run has a GPU for each process, gloo elsewhere
+  automatic,  // nccl if the run has a GPU for each process, else gloo
   gloo,
   nccl
 };
 
-// What gradients are rounded to for the way between processes; they are summed in it too.
+// The dtype to which gradients are rounded for communication. They are also summed in this dtype.
 enum class Compression { none, fp16, bf16 };
 
-std::string to_string(Backend backend);          // as the run file writes it
-std::string to_string(Compression compression);  // as the run file writes it
+std::string to_string(Backend backend);          // the run file syntax
+std::string to_string(Compression compression);  // the run file syntax
 
 struct DistributedSection {
-  int64_t processes = 1;                 // that `host --config` starts on this machine, where no other launcher has
+  int64_t processes = 1;                 // started by `host --config` on this machine, unless another launcher did
   Backend backend = Backend::automatic;  // `"auto"`
-  std::string interface;                 // the network interface to other machines, "eth0"; empty: found
-  double timeout_s = 100;                // that one process waits for another
-  double bucket_mib = 25;                // gradients that are reduced at once
-  double first_bucket_mib = 1;           // those of the first bucket, which is full earliest in backward
+  std::string interface;                 // network interface to other machines, "eth0"; empty: detected
+  double timeout_s = 100;                // how long one process waits for another
+  double bucket_mib = 25;                // size of a gradient bucket; a bucket is reduced at once
+  double first_bucket_mib = 1;           // size of the first bucket, which is ready first in backward
   Compression compression = Compression::none;
-  bool find_unused_parameters = false;  // in each step, of models that do not use all of them in each
+  bool find_unused_parameters = false;  // in each step, for models that skip parameters in some steps
   bool static_graph = false;            // every step uses the same parameters
-  bool synchronize_batch_norm = false;  // statistics of a batch are those of all processes' batches
+  bool synchronize_batch_norm = false;  // batch statistics over the batches of all processes
 };
 
 }  // namespace tenon::config

@@ -1,4 +1,4 @@
-// The values of a plan one by one, each under a key that names its place.
+// Flattens a plan into values, each with the full path of its key.
 #pragma once
 
 #include <map>
@@ -8,8 +8,8 @@
 
 namespace tenon::config {
 
-// By key ("optimizer.lr", "loss[0].weight"): every value of a TOML document that is no table; a list is one value,
-// unless it is of tables. Throws Error(configuration) with `source`, for messages, if the text is not TOML.
+// Returns every value of a TOML document that is not a table, by key ("optimizer.lr", "loss[0].weight"). A list is one
+// value, unless it is a list of tables. Throws Error(configuration) that names `source` if the text is not TOML.
 std::map<std::string, Node> flatten_plan(const std::string& text, const std::string& source);
 
 }  // namespace tenon::config

@@ -1,4 +1,4 @@
-// The user's mistakes, collected so that one run of the host shows all of them.
+// Collects the errors in a run file, so that the host shows all of them at once.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace tenon::config {
 
 class Mistakes {
  public:
-  // `what` reads: found; expected; what to do.
+  // `what` states what was found, what was expected and what to do.
   void add(const Place& place, std::string what) { mistakes_.emplace_back(place, std::move(what)); }
 
-  // Throws Error(configuration) with a line for each, in the order of their places, if there are any.
+  // If there are errors, throws Error(configuration) with one line per error, ordered by location.
   void throw_if_any() const;
 
  private:

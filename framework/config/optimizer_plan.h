@@ -1,4 +1,4 @@
-// [optimizer] with nothing left unset: which rule updates the parameters, and at which rates each of them.
+// [optimizer] with all defaults: the update rule of the parameters and their learning rates.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct SgdPlan {
   bool nesterov = false;
 };
 
-// `use = "adam"`, where the decay is an L2 penalty in the gradient, or `"adamw"`, where it is decoupled from it.
+// `use = "adam"`, with the decay as an L2 penalty in the gradient, or `"adamw"`, with decoupled weight decay.
 struct AdamPlan {
   enum class Decay { coupled, decoupled } decay = Decay::decoupled;
   std::array<double, 2> betas = {0.9, 0.999};
@@ -54,33 +54,33 @@ struct MuonPlan {
   double eps = 1e-7;
   enum class AdjustLr { original, match_rms_adamw } adjust_lr = AdjustLr::original;
 
-  // AdamW has the parameters of these names (patterns), and all that are no matrices.
+  // AdamW updates the parameters with names that match these patterns, and all that are not matrices.
   std::vector<std::string> adamw_match = {"*embed*", "*head*", "*classifier*"};
   double adamw_lr_scale = 1;  // times lr
   double adamw_weight_decay = 0.01;
   AdamPlan adamw = {};
 };
 
-// A table [[optimizer.group]]: parameters with rates of their own.
+// A table [[optimizer.group]]: a parameter group with separate options.
 struct ParameterGroupPlan {
-  std::vector<std::string> match;      // patterns of names, `*` for anything; at least one
-  double lr_scale = 1;                 // times the rate of the schedule
-  std::optional<double> weight_decay;  // of all these parameters, vectors too; none: the optimizer's
+  std::vector<std::string> match;      // name patterns, `*` matches anything; at least one
+  double lr_scale = 1;                 // factor of the scheduled learning rate
+  std::optional<double> weight_decay;  // of all parameters of the group, including vectors; none: the optimizer's
   bool frozen = false;                 // never updated
-  int64_t frozen_epochs = 0;           // not updated in so many epochs from the first
+  int64_t frozen_epochs = 0;           // number of first epochs without updates
   std::string path;                    // "optimizer.group.0"
-  std::string place;                   // of `match`, for messages
+  std::string place;                   // location of `match`, for messages
 };
 
 struct OptimizerPlan {
   std::variant<SgdPlan, AdamPlan, RmsPropPlan, AdagradPlan, LionPlan, MuonPlan> rule;
   double lr = 0;
   double weight_decay = 0;
-  // Which parameters are decayed: those of two or more dimensions (the default), or all.
+  // The parameters with weight decay: those with two or more dimensions (the default), or all.
   enum class Decay { matrices, all } decay = Decay::matrices;
-  double layer_decay = 1;                  // 1: none
-  std::vector<ParameterGroupPlan> groups;  // of a parameter the first counts that it matches
-  std::string place;                       // of the table, for messages
+  double layer_decay = 1;                  // 1: no layer-wise decay
+  std::vector<ParameterGroupPlan> groups;  // the first matching group applies
+  std::string place;                       // location of the table, for messages
 };
 
 }  // namespace tenon::config

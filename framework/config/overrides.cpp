@@ -45,7 +45,7 @@ std::optional<size_t> parse_index(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(index) : std::nullopt;
 }
 
-// What the part names within the node, made if it is not there; null if it cannot be.
+// Returns the child that the part names and creates it if missing. Null if the node cannot have such a child.
 Node* enter(Node& node, const std::string& part, const Place& place) {
   if (Node::Table* table = node.as_table()) {
     Node& child = (*table)[part];
@@ -59,7 +59,7 @@ Node* enter(Node& node, const std::string& part, const Place& place) {
   return &(*array)[*index];
 }
 
-// A node that enter() has just made becomes what the next part of the key needs.
+// Turns a node that enter() has just created into the list or table that the next part of the key needs.
 void make_enterable(Node& node, const std::string& next, const Place& place) {
   if (!node.place.source.empty()) return;
   node.place = place;
@@ -72,10 +72,10 @@ void make_enterable(Node& node, const std::string& next, const Place& place) {
 
 std::string describe_dead_end(const Node& node, const std::string& path, const std::string& part) {
   if (const Node::Array* array = node.as_array()) {
-    return path + " has " + std::to_string(array->size()) + " elements, but \"" + part +
-           "\" is asked for; expected an index from 0 to " + std::to_string(array->size());
+    return path + " has " + std::to_string(array->size()) + " elements, but the index is \"" + part +
+           "\"; expected an index from 0 to " + std::to_string(array->size());
   }
-  return path + " is " + describe(node) + ", which has no \"" + part + "\"; expected a table";
+  return path + " is " + describe(node) + ", which has no key \"" + part + "\"; expected a table";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the command line sets over the run file: `--set train.epochs=3`.
+// Overrides of the run file on the command line: `--set train.epochs=3`.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace tenon::config {
 
-// Applies `key.path=value` to the document. Tables that are missing are made; an element of a list is addressed by its
-// index from 0, and the index after the last one adds an element: `loss.0.weight=2`. The value is TOML, and text that
-// is not TOML is a string unless it begins like a string, a list or a table.
+// Applies `key.path=value` to the document and creates missing tables. A list element is addressed by its index from 0:
+// `loss.0.weight=2`. The index after the last element appends one. The value is TOML. Text that is not TOML is a
+// string, unless it begins like a string, a list or a table. Adds errors to `mistakes`.
 void apply_override(const std::string& text, Node& document, Mistakes& mistakes);
 
 }  // namespace tenon::config

@@ -8,19 +8,19 @@ namespace tenon::config {
 namespace {
 
 struct UnitName {
-  std::string_view name;  // of one; several have an s
+  std::string_view name;  // singular; the plural has an s
   Period::Unit unit;
-  double size;  // how many of `unit`
+  double size;  // multiple of `unit`
 };
 
-// From large to small, which is how they are tried when a period is written.
+// From large to small: to_string() takes the first unit in which the count is whole.
 constexpr std::array<UnitName, 5> kUnits = {{{"epoch", Period::Unit::epochs, 1},
                                              {"step", Period::Unit::steps, 1},
                                              {"hour", Period::Unit::seconds, 3600},
                                              {"minute", Period::Unit::seconds, 60},
                                              {"second", Period::Unit::seconds, 1}}};
 
-// Well below 2^53, so that every whole count is exact.
+// Below 2^53, so that every whole count is exact.
 constexpr double kLargestCount = 1e15;
 
 bool is_whole(double number) { return number == std::floor(number); }

@@ -1,4 +1,4 @@
-// Where a value of the run comes from, for messages.
+// The source location of a value of the run, for messages.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Place {
 
 std::string to_string(const Place& place);  // "configs/digits.toml:12:7", "--set train.epochs"
 
-// The order of the file, then what was set on the command line.
+// Orders locations as in the file, followed by those of the command line.
 bool operator<(const Place& left, const Place& right);
 
 }  // namespace tenon::config

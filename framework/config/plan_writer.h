@@ -1,4 +1,4 @@
-// The tables and keys of a plan as text.
+// Writes the tables and keys of a plan as text.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ class PlanWriter {
     text_ += name + " = [" + inside + "]\n";
   }
 
-  // `params = { width = 32 }`; nothing if there are none.
+  // Writes `params = { width = 32 }`. Writes nothing if there are no entries.
   template <class T>
   void inline_table(const std::string& name, const std::map<std::string, T>& entries) {
     std::string inside;
@@ -41,10 +41,10 @@ class PlanWriter {
   std::string take() { return std::move(text_); }
 
  private:
-  std::string text_ = "# The complete plan of a run, every default written out. It can be run again as it is.\n";
+  std::string text_ = "# The complete plan of a run, with all defaults written out. It can be run again unchanged.\n";
 };
 
-// [optimizer] with its groups, and [schedule].
+// Write [optimizer] with its groups, and [schedule].
 void write_optimizer(PlanWriter& writer, const OptimizerPlan& plan);
 void write_schedule(PlanWriter& writer, const SchedulePlan& plan);
 

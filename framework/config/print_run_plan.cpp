@@ -37,7 +37,7 @@ void write_model(PlanWriter& writer, const ModelSection& model) {
   writer.key("weights_match", model.weights_match == WeightsMatch::partial ? "partial" : "strict");
 }
 
-// "validation/<name>" stands in [data.validation.<name>].
+// The table of "validation/<name>" is [data.validation.<name>].
 std::string table_of(const NamedDataset& dataset) {
   const size_t slash = dataset.name.find('/');
   if (slash == dataset.name.npos) return "data." + dataset.name;

@@ -1,4 +1,4 @@
-// The plan as TOML: what `host --check` prints and what plan.toml in the run folder holds.
+// Prints the plan as TOML, for `host --check` and for plan.toml in the run folder.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tenon::config {
 
-// A valid run file that resolves to the same plan from any folder, with one comment line on top.
+// Returns a valid run file with one comment line on top. It resolves to the same plan from any folder.
 std::string print_run_plan(const RunPlan& plan);
 
 }  // namespace tenon::config

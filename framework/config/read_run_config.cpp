@@ -19,7 +19,7 @@ std::string read_text(const std::filesystem::path& file) {
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
-  // Opening a folder succeeds, reading it fails.
+  // Opening a folder succeeds, but reading it fails.
   if (stream && (stream.peek() == std::ifstream::traits_type::eof() || text << stream.rdbuf()) && !stream.bad()) {
     return text.str();
   }
@@ -27,13 +27,13 @@ std::string read_text(const std::filesystem::path& file) {
                        file.string() + ": cannot be read: " + std::strerror(errno) + "; expected a run file (TOML)");
 }
 
-// The upper ends are far beyond what anyone needs, and below what a conversion, a product or a system call would turn
-// into nonsense later, away from the place of the mistake.
+// The upper bounds are far beyond practical values. They keep later conversions, products and system calls from
+// overflowing, which would fail far away from the location of the error.
 constexpr const char* kBatchSizes = "[1, 1e9]";
 constexpr const char* kBatchLimits = "[0, 1e9]";
 constexpr const char* kThreads = "[0, 4096]";
-constexpr const char* kBatchesAhead = "[1, 1e6]";   // also those of one step
-constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of every random stream
+constexpr const char* kBatchesAhead = "[1, 1e6]";   // also for batches of one step
+constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of the random streams
 constexpr const char* kLaterEpochs = "[2, 4294967295]";
 constexpr const char* kProcesses = "[1, 4096]";
 constexpr const char* kTimeouts = "[0.001, 1e6]";  // whole milliseconds
@@ -41,7 +41,7 @@ constexpr const char* kBucketSizes = "(0, 1e6]";
 constexpr const char* kPriorities = "[-1e9, 1e9]";  // 32 bits
 constexpr const char* kSteps = "[1, 1e15]";         // counted exactly by a double
 
-// The keys that all components share.
+// Reads the keys that all components share.
 void read_component(TableReader& table, ComponentConfig& config) {
   config.path = table.path();
   config.place = table.place();
@@ -105,7 +105,7 @@ void read_training_dataset(TableReader table, DataConfig& data) {
   data.train = read_dataset(std::move(table), "train");
 }
 
-// Either one dataset, or a table of named ones.
+// Reads a single dataset or a table of named datasets.
 std::vector<NamedDatasetConfig> read_validation_datasets(TableReader table) {
   const std::vector<std::string> keys = table.keys();
   const bool are_all_tables =
@@ -117,8 +117,8 @@ std::vector<NamedDatasetConfig> read_validation_datasets(TableReader table) {
   return datasets;
 }
 
-// [optimizer], [schedule] and [[data.batch_transform]]: which keys stand beside `use` depends on it, so
-// resolve_run_plan() judges them.
+// Reads [optimizer], [schedule] and [[data.batch_transform]]. The valid keys depend on `use`, so resolve_run_plan()
+// checks them.
 void read_choice(TableReader table, ComponentConfig& choice) {
   choice.path = table.path();
   choice.place = table.place();
@@ -144,11 +144,11 @@ void read_optimizer(TableReader table, OptimizerConfig& optimizer) {
   read_choice(std::move(table), optimizer);
 }
 
-// `processes`: of the run, which share the cores.
+// `processes` is the number of processes of the run, which share the cores.
 void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.read("batch_size", data.batch_size, kBatchSizes);
   table.read("validation_batch_size", data.validation_batch_size, kBatchSizes);
-  // One core is left to the training thread.
+  // One core is reserved for the training thread.
   const int64_t automatic = std::clamp<int64_t>(count_usable_cores() / processes - 1, 1, 4096);
   table.read_or_auto("workers", data.workers, kThreads, automatic);
   table.read("prefetch", data.prefetch, kBatchesAhead);

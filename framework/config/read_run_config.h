@@ -1,4 +1,4 @@
-// Reads run.toml and what the command line sets over it.
+// Reads the run file and applies the overrides of the command line.
 #pragma once
 
 #include <filesystem>
@@ -10,15 +10,16 @@
 
 namespace tenon::config {
 
-// Reads the file and applies `--set key.path=value` in order, `value` being TOML (a bare word that is not TOML is taken
-// as a string). Throws Error(configuration): the file cannot be read, is not TOML, or (all of them listed, each on its
-// line with file:line:column) has unknown keys, values of the wrong type or out of range. Positions of overrides read
-// `--set train.epochs`. `plugin_directories` are those of the command line, relative ones to the working directory:
-// kept, so that the plan of the run names everything that it takes to do the run again.
+// Reads the file and applies `--set key.path=value` in order. `value` is TOML; a bare word that is not TOML is a
+// string. Throws Error(configuration) if the file cannot be read, is not TOML, has unknown keys, or has values of the
+// wrong type or out of range. The message lists all such errors, one per line with file:line:column. The location of an
+// override is `--set train.epochs`. `plugin_directories` are those of the command line; relative ones start from the
+// working directory. They are kept, so that the plan is complete and can reproduce the run.
 RunConfig read_run_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                           const std::vector<std::filesystem::path>& plugin_directories = {});
 
-// Every key that a run file can have, as read_run_config() asks for it. Of validation data it is the one dataset's.
+// Returns every key that read_run_config() reads from a run file. For validation data it lists the keys of a single
+// dataset.
 std::vector<AskedKey> list_run_file_keys();
 
 }  // namespace tenon::config

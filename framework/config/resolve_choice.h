@@ -1,4 +1,4 @@
-// From a table whose `use` names something built in to all values that its schema has.
+// Resolves a table with a built-in `use` to all values of its schema.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace tenon::config {
 
-// All values of the schema that `id`, what `use` says, names; none if it names nothing or a value is missing or wrong,
-// which then is among the mistakes. `what`: "optimizer", for messages.
+// Returns all values of the schema with this `id`, the value of `use`. If the id is unknown, or a value is missing or
+// wrong, adds an error and returns none. `what` is for messages, such as "optimizer".
 std::optional<Values> resolve_choice(const ComponentConfig& config, const std::string& what,
                                      const std::vector<BuiltInSchema>& schemas, const std::string& id,
                                      const Resolving& resolving);
 
-// REQUIRES: the value is there and of this type.
+// REQUIRES: the value exists and has this type.
 template <class T>
 T get(const Values& values, const std::string& name) {
   return std::get<T>(values.at(name));

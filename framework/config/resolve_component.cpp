@@ -6,7 +6,7 @@
 namespace tenon::config {
 namespace {
 
-// "; digits is a dataset" if the id exists, but as something else.
+// Returns "; digits is a dataset" if the id exists as another kind of component.
 std::string describe_other_kind(const std::string& id, const SchemaSource& schemas) {
   for (const auto kind : {ComponentKind::model, ComponentKind::dataset, ComponentKind::loss, ComponentKind::metric,
                           ComponentKind::callback}) {

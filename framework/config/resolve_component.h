@@ -1,4 +1,4 @@
-// From a component's table in the run file to its id, all of its parameters and the inputs that the user wired.
+// Resolves the table of a component in the run file to its id, all its parameters and the inputs that the user set.
 #pragma once
 
 #include "framework/config/component_schema.h"
@@ -8,7 +8,7 @@
 
 namespace tenon::config {
 
-// What every step of resolving needs.
+// The context of every resolve function.
 struct Resolving {
   const RunConfig& config;
   const SchemaSource& schemas;

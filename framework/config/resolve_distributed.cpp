@@ -50,7 +50,7 @@ DistributedSection resolve_distributed(const DistributedConfig& config, Mistakes
   if (distributed.find_unused_parameters && distributed.static_graph) {
     mistakes.add(std::max(config.find_unused_parameters.place, config.static_graph.place),
                  "distributed.find_unused_parameters and distributed.static_graph are both true; expected one of them: "
-                 "a static graph finds its unused parameters in the first step");
+                 "a static graph detects its unused parameters in the first step");
   }
   return distributed;
 }

@@ -1,4 +1,4 @@
-// From [distributed] as the user wrote it to all its values.
+// Resolves [distributed] to all its values.
 #pragma once
 
 #include "framework/config/distributed_plan.h"

@@ -7,7 +7,7 @@
 namespace tenon::config {
 namespace {
 
-// The numbers of a list that must have N; zeros, and a mistake, if it has another number of them.
+// A list that must have N numbers. A list of another length adds an error and returns zeros.
 template <size_t N>
 std::array<double, N> get_numbers(const Values& values, const std::string& name, const ComponentConfig& config,
                                   const char* expected, Mistakes& mistakes) {
@@ -77,8 +77,8 @@ ParameterGroupPlan resolve_group(const ParameterGroupConfig& config, Mistakes& m
   const bool has_rates = config.lr_scale.value || config.weight_decay.value || config.frozen_epochs.value;
   if (group.frozen && has_rates) {
     mistakes.add(config.frozen.place, config.path +
-                                          ".frozen is true beside lr_scale, weight_decay or frozen_epochs; expected "
-                                          "it alone, for what is frozen is never updated");
+                                          ".frozen is true together with lr_scale, weight_decay or frozen_epochs; "
+                                          "frozen parameters are never updated, so remove the other keys");
   }
   return group;
 }

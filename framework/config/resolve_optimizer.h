@@ -1,4 +1,4 @@
-// [optimizer] and [[optimizer.group]]: from what the user wrote to a complete plan.
+// Resolves [optimizer] and [[optimizer.group]] to a complete plan.
 #pragma once
 
 #include "framework/config/optimizer_plan.h"

@@ -1,4 +1,4 @@
-// From the parameters that the run file gives to all parameters that a schema has.
+// Resolves the parameters in the run file to all parameters of a schema.
 #pragma once
 
 #include <filesystem>
@@ -11,20 +11,20 @@
 
 namespace tenon::config {
 
-// Absolute; a relative path starts from the folder, an empty one stays empty.
+// Returns an absolute path. A relative path starts from the folder. An empty path stays empty.
 std::filesystem::path resolve_path(const std::string& path, const std::filesystem::path& folder);
 
 struct ParamsQuestion {
-  const std::string& id;                   // of the component, as messages name it
-  const std::vector<ParamSchema>& schema;  // what it takes
-  const Node::Table& given;                // what the run file says
-  std::string path;                        // where it says it: "model.params", "optimizer"
-  Place place;                             // of the table that lacks what is missing
-  std::filesystem::path folder;            // of the run file
+  const std::string& id;                   // id of the component, for messages
+  const std::vector<ParamSchema>& schema;  // parameters of the component
+  const Node::Table& given;                // parameters in the run file
+  std::string path;                        // key path: "model.params", "optimizer"
+  Place place;                             // location of the table, for missing parameters
+  std::filesystem::path folder;            // folder of the run file
 };
 
-// Every parameter of the schema. Those that are unknown, missing or wrong go to the mistakes; the values are then
-// incomplete.
+// Returns a value for every parameter of the schema. Unknown, missing and wrong parameters add errors; the values are
+// then incomplete.
 Values resolve_params(const ParamsQuestion& question, Mistakes& mistakes);
 
 }  // namespace tenon::config

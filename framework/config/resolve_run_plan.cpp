@@ -16,13 +16,14 @@
 namespace tenon::config {
 namespace {
 
-// A name that becomes a file's or a figure's: "validation/accuracy".
+// A name that becomes part of a file name or a metric name: "validation/accuracy".
 std::string resolve_name(const Setting<std::string>& name, const std::string& otherwise, const std::string& key,
                          Mistakes& mistakes) {
   const std::string text = name.value_or(otherwise);
   const bool is_dots = text == "." || text == "..";
   if (name.value && (text.empty() || is_dots || text.find('/') != text.npos)) {
-    mistakes.add(name.place, key + " is " + to_toml(text) + "; expected a name that is not empty and has no slash");
+    mistakes.add(name.place,
+                 key + " is " + to_toml(text) + "; expected a name without slashes that is not empty, \".\" or \"..\"");
   }
   return text;
 }
@@ -50,8 +51,10 @@ ModelSection resolve_model(const Resolving& resolving) {
   model.weights = resolve_path(config.weights.value_or(""), resolving.config.folder);
   if (config.weights_match.value_or("strict") == "partial") model.weights_match = WeightsMatch::partial;
   if (config.weights_match.value && model.weights.empty())
-    resolving.mistakes.add(config.weights_match.place,
-                           "model.weights_match is there without model.weights; expected the file that it is about");
+    resolving.mistakes.add(
+        config.weights_match.place,
+        "model.weights_match is set, but model.weights is missing; set model.weights to a safetensors "
+        "file, or remove model.weights_match");
   return model;
 }
 
@@ -64,14 +67,16 @@ NamedDataset resolve_dataset(const NamedDatasetConfig& config, const Resolving& 
   return {resolve_component(config, ComponentKind::dataset, resolving), config.name, config.subset.value_or({})};
 }
 
-// What a change does not give stays what it was. Nothing of the parameters where the dataset is not known.
+// Parameters that a change does not set keep their values. If the dataset is unknown, the parameters stay unresolved.
 LaterDataset resolve_change(const DatasetChangeConfig& config, const NamedDataset& before, const Resolving& resolving) {
   LaterDataset later{before, config.at_epoch.value_or(0), {}};
   later.place = to_string(config.place);
   if (!config.at_epoch.value)
-    resolving.mistakes.add(config.place, config.path + ".at_epoch is missing; expected the first epoch that it is for");
+    resolving.mistakes.add(config.place,
+                           config.path + ".at_epoch is missing; expected the first epoch with these parameters");
   if (config.params.empty())
-    resolving.mistakes.add(config.place, config.path + ".params is empty; expected parameters of the dataset");
+    resolving.mistakes.add(config.place,
+                           config.path + ".params is empty; expected at least one parameter of the dataset");
   const ComponentSchema* schema = resolving.schemas.find_schema(ComponentKind::dataset, before.use);
   if (schema == nullptr) return later;
   std::vector<ParamSchema> params = schema->params;
@@ -95,13 +100,13 @@ std::vector<LaterDataset> resolve_changes(const NamedDataset& first, const Resol
     if (config.at_epoch.value && changes.back().at_epoch <= epoch_before)
       resolving.mistakes.add(config.at_epoch.place, config.path + ".at_epoch is " +
                                                         std::to_string(changes.back().at_epoch) +
-                                                        " after a change at epoch " + std::to_string(epoch_before) +
-                                                        "; expected the changes in the order of their epochs");
+                                                        ", after a change at epoch " + std::to_string(epoch_before) +
+                                                        "; expected changes in ascending order of at_epoch");
   }
   return changes;
 }
 
-// Nothing where there are mistakes.
+// Empty if there are errors.
 std::optional<BatchTransformPlan> resolve_batch_transform(const ComponentConfig& config, const Resolving& resolving) {
   const std::string id = config.use.value_or("");
   const auto values = resolve_choice(config, "batch transform", batch_transform_schemas(), id, resolving);
@@ -129,9 +134,10 @@ SamplerKind resolve_sampler(const DataConfig& config, Mistakes& mistakes) {
   if (sampler == "length_bucketed") return SamplerKind::length_bucketed;
   if (sampler != "weighted") return SamplerKind::uniform;
   if (!config.shuffle.value_or(true)) {
-    mistakes.add(config.shuffle.place,
-                 "data.shuffle is false with data.sampler = \"weighted\", which draws at random; expected true: leave "
-                 "it out");
+    mistakes.add(
+        config.shuffle.place,
+        "data.shuffle is false, but data.sampler = \"weighted\" samples at random; set data.shuffle = true, or "
+        "remove it");
   }
   return SamplerKind::weighted;
 }
@@ -183,16 +189,15 @@ std::vector<MetricPlan> resolve_metrics(const Resolving& resolving) {
     metric.name = resolve_name(config.name, metric.use, config.path + ".name", resolving.mistakes);
     metrics.push_back(std::move(metric));
     if (resolving.config.data.validation.empty()) {
-      resolving.mistakes.add(config.place,
-                             config.path +
-                                 " is a metric, but there is no [data.validation] to compute it on; add one, or "
-                                 "remove the metric");
+      resolving.mistakes.add(config.place, config.path +
+                                               " is a metric, but there is no [data.validation] to compute it on; add "
+                                               "[data.validation], or remove the metric");
     }
   }
   return metrics;
 }
 
-// The names are those of the figures in the history, where losses and metrics stand side by side.
+// The history stores losses and metrics under these names, in one namespace.
 class UniqueNames {
  public:
   void add(const std::string& name, const std::string& path, const Setting<std::string>& written,
@@ -200,8 +205,8 @@ class UniqueNames {
     const auto [first, is_new] = first_with_.emplace(name, path);
     if (is_new || name.empty()) return;
     mistakes.add(written.value ? written.place : use.place,
-                 path + " has the name " + to_toml(name) + ", and so has " + first->second +
-                     "; give each loss and metric a name of its own: name = \"...\"");
+                 path + " has the name " + to_toml(name) + ", which is already the name of " + first->second +
+                     "; give each loss and metric a unique name: name = \"...\"");
   }
 
  private:
@@ -220,10 +225,12 @@ void require_unique_names(const RunPlan& plan, const RunConfig& config, Mistakes
   }
 }
 
-// "never" is a period of the sections; a callback that is never told of anything is a mistake.
+// "never" is valid in sections such as [validation]. A callback that never receives an event is an error.
 Period resolve_filter_period(const Setting<Period>& period, const std::string& key, Mistakes& mistakes) {
   if (period.value && period.value->unit == Period::Unit::never) {
-    mistakes.add(period.place, key + " is \"never\"; expected a period such as \"100 steps\": leave the callback out");
+    mistakes.add(
+        period.place,
+        key + " is \"never\"; expected a period such as \"100 steps\"; to disable the callback, remove its table");
   }
   return period.value_or({});
 }
@@ -242,7 +249,7 @@ ValidationSection resolve_validation(const RunConfig& config, Mistakes& mistakes
   const bool has_data = !config.data.validation.empty();
   const Period otherwise = has_data ? Period{Period::Unit::epochs, 1} : Period{};
   const ValidationSection validation{asked.every.value_or(otherwise), asked.at_start.value_or(false)};
-  const std::string no_data = ", but there is no [data.validation]; add one, or remove the key";
+  const std::string no_data = ", but there is no [data.validation]; add [data.validation], or remove the key";
   if (!has_data && validation.every.unit != Period::Unit::never) {
     mistakes.add(asked.every.place, "validation.every is " + to_toml(to_string(validation.every)) + no_data);
   }
@@ -266,13 +273,14 @@ CheckpointSection resolve_checkpoint(const CheckpointConfig& config, const RunPl
   checkpoint.keep_best = config.keep_best.value_or(1);
   checkpoint.load_best_at_end = config.load_best_at_end.value_or(false);
   if (checkpoint.load_best_at_end && checkpoint.monitor.empty())
-    mistakes.add(config.load_best_at_end.place,
-                 "checkpoint.load_best_at_end is true, but no figure says which is the best; expected "
-                 "checkpoint.monitor to name one of a validation, or leave the key out");
+    mistakes.add(
+        config.load_best_at_end.place,
+        "checkpoint.load_best_at_end is true, but no metric is monitored; set checkpoint.monitor to a validation "
+        "metric, or remove checkpoint.load_best_at_end");
   return checkpoint;
 }
 
-// In the order in which they are searched, each once: the plan alone finds what the run found.
+// In search order, without duplicates. With these paths the plan alone finds the same plugins as the run.
 std::vector<std::filesystem::path> resolve_all_plugin_paths(const RunConfig& config) {
   std::vector<std::filesystem::path> all = config.plugin_directories;
   for (std::filesystem::path& path : resolve_plugin_paths(config))
@@ -290,8 +298,8 @@ LogSection resolve_log(const LogConfig& config, Mistakes& mistakes) {
   if (log.histograms.unit != Period::Unit::never && !log.tensorboard)
     mistakes.add(config.histograms.place,
                  "log.histograms is \"" + to_string(log.histograms) +
-                     "\", but there is no events file to write them to; expected log.tensorboard = true, or no "
-                     "log.histograms");
+                     "\", but log.tensorboard is false; set log.tensorboard = true to write histograms to the events "
+                     "file, or remove log.histograms");
   return log;
 }
 

@@ -1,4 +1,4 @@
-// From what the user wrote to a complete plan: every default and every cross-check lives behind this call.
+// Resolves a run file to a complete plan. All defaults and all checks across keys are here.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@
 
 namespace tenon::config {
 
-// Pure: reads no file and asks no device. Throws Error(configuration) whose message lists every mistake found, each on
-// its own line with file:line:column, what was found, what was expected and the nearest name.
-// Every path of the plan is absolute. Relative ones (model.weights, plugins.paths, path parameters) start from the run
+// A pure function: it reads no file and queries no device. Throws Error(configuration) with a message that lists all
+// errors, one per line: file:line:column, what was found, what was expected and the nearest name.
+// All paths of the plan are absolute. Relative ones (model.weights, plugins.paths, path parameters) start from the run
 // file's folder; run.output_dir alone starts from the working directory.
 RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas);
 
-// [plugins] paths, absolute: needed before there can be a SchemaSource.
+// Returns the absolute paths of [plugins] paths. They are needed before a SchemaSource exists.
 std::vector<std::filesystem::path> resolve_plugin_paths(const RunConfig& config);
 
-// [plugins] sha256, by file name; needed as early.
+// Returns [plugins] sha256, ordered by file name. They are needed before a SchemaSource exists.
 std::vector<PluginPin> resolve_plugin_pins(const RunConfig& config);
 
 }  // namespace tenon::config

@@ -6,7 +6,7 @@
 namespace tenon::config {
 namespace {
 
-// A length as the schemas know it, which is text: "0.05", "1000 steps".
+// A length as text, which is the form that the schemas accept: "0.05", "1000 steps".
 std::string write(const ScheduleLength& length) {
   const Value value = to_value(length);
   const auto* text = std::get_if<std::string>(&value);
@@ -22,7 +22,7 @@ ScheduleLength read_back(const std::string& text) {
 
 void write_as_text(Node& node, const std::string& path, const std::string& name, Mistakes& mistakes) {
   const auto length = read_schedule_length(node);
-  // Nothing but a warm-up can be absent.
+  // Only a warm-up can have length 0.
   const bool is_possible =
       length && (name == "warmup" || length->count > 0 || length->unit == ScheduleLength::Unit::rest);
   if (!is_possible) mistakes.add(node.place, path + " is " + describe(node) + "; expected " + kScheduleLengthExamples);
@@ -46,14 +46,14 @@ void rename_warmup_steps(ComponentConfig& config, Mistakes& mistakes) {
   }
 }
 
-// The schema would ask for a string.
+// The message of the schema would request a string.
 void require_length(ComponentConfig& config, const char* name, Mistakes& mistakes) {
   if (config.params.count(name) > 0) return;
   mistakes.add(config.place, config.path + "." + name + " is missing; expected " + kScheduleLengthExamples);
   config.params.emplace(name, Node{std::string("1 step"), config.place, config.place, {}});
 }
 
-// The table with all lengths as text.
+// Returns the table with all lengths as text.
 ComponentConfig write_lengths_as_text(ComponentConfig config, Mistakes& mistakes) {
   rename_warmup_steps(config, mistakes);
   if (config.use.value == "step") require_length(config, "step_size", mistakes);
@@ -86,9 +86,10 @@ OneCycleSchedule resolve_one_cycle(const Values& values, const ComponentConfig& 
                                    get<double>(values, "base_momentum"),
                                    get<double>(values, "max_momentum")};
   if (one_cycle.cycle_momentum && !has_momentum(optimizer))
-    mistakes.add(config.params.at("cycle_momentum").place,
-                 "schedule.cycle_momentum is true with an optimizer that has no momentum; expected false: leave it "
-                 "out, or give the optimizer one");
+    mistakes.add(
+        config.params.at("cycle_momentum").place,
+        "schedule.cycle_momentum is true, but the optimizer has no momentum; use an optimizer with momentum, or "
+        "remove schedule.cycle_momentum");
   return one_cycle;
 }
 
@@ -97,8 +98,9 @@ MultiStepSchedule resolve_multi_step(const Values& values, const ComponentConfig
   for (const std::string& text : get<std::vector<std::string>>(values, "milestones"))
     multi_step.milestones.push_back(read_back(text));
   if (multi_step.milestones.empty())
-    mistakes.add(config.params.at("milestones").place,
-                 "schedule.milestones is []; expected when the rate falls, such as [\"30 epochs\", \"60 epochs\"]");
+    mistakes.add(
+        config.params.at("milestones").place,
+        "schedule.milestones is []; expected when the learning rate falls, such as [\"30 epochs\", \"60 epochs\"]");
   return multi_step;
 }
 

@@ -1,4 +1,4 @@
-// [schedule]: from what the user wrote to a complete plan.
+// Resolves [schedule] to a complete plan.
 #pragma once
 
 #include "framework/config/optimizer_plan.h"
@@ -7,7 +7,7 @@
 
 namespace tenon::config {
 
-// The optimizer says whether there is a momentum that could be cycled.
+// The optimizer determines whether there is a momentum to cycle.
 SchedulePlan resolve_schedule(const Resolving& resolving, const OptimizerPlan& optimizer);
 
 }  // namespace tenon::config

@@ -34,12 +34,12 @@ AveragePlan resolve_average(const AverageConfig& config, Mistakes& mistakes) {
   average.decay = config.decay.value_or(0.999);
   if (!is_ema && config.decay.value) {
     mistakes.add(config.decay.place, "train.average.decay is " + to_toml(*config.decay.value) +
-                                         " and use is \"swa\", which gives all weights the same share; "
-                                         "expected use = \"ema\" or no decay");
+                                         ", but use = \"swa\" gives all weights the same share; "
+                                         "set use = \"ema\", or remove decay");
   }
   average.start = config.start.value_or(Period{});
   average.every = config.every.value_or({is_ema ? Period::Unit::steps : Period::Unit::epochs, 1});
-  // Of the time that a step takes the weights must not depend.
+  // The averaged weights must not depend on how long a step takes.
   if (config.start.value && !counts_steps(average.start)) {
     mistakes.add(config.start.place, "train.average.start is " + to_toml(to_string(average.start)) +
                                          "; expected steps or epochs, such as \"5 epochs\"");
@@ -51,16 +51,17 @@ AveragePlan resolve_average(const AverageConfig& config, Mistakes& mistakes) {
   return average;
 }
 
-// Which algorithm is the fastest may differ from run to run, and so do the last bits of what it computes.
+// The fastest algorithm may differ from run to run, and with it the last bits of the results.
 CudnnBenchmark resolve_cudnn_benchmark(const Setting<std::string>& setting, Determinism deterministic,
                                        Mistakes& mistakes) {
   const std::string asked = setting.value_or("auto");
   if (asked == "auto") return CudnnBenchmark::automatic;
   if (asked == "false") return CudnnBenchmark::off;
   if (deterministic != Determinism::off) {
-    mistakes.add(setting.place,
-                 "train.cudnn_benchmark is true with run.deterministic, and what it chooses may differ from run to "
-                 "run; expected \"auto\" or false: leave it out");
+    mistakes.add(
+        setting.place,
+        "train.cudnn_benchmark is true with run.deterministic, but the selected algorithms may differ from run to "
+        "run; set train.cudnn_benchmark to \"auto\" or false, or remove it");
   }
   return CudnnBenchmark::on;
 }
@@ -90,7 +91,7 @@ TrainSection resolve_train(const TrainConfig& config, Determinism deterministic,
   if (config.epochs.value && config.steps.value) {
     mistakes.add(std::max(config.epochs.place, config.steps.place),
                  "train.epochs and train.steps are both set; expected one of them "
-                 "(--set 'train={steps=100}' replaces what the file says)");
+                 "(--set 'train={steps=100}' replaces the whole [train] table)");
   } else if (!config.epochs.value && !config.steps.value) {
     mistakes.add(config.epochs.place, "train.epochs is missing; expected epochs or steps, such as epochs = 10");
   }

@@ -1,4 +1,4 @@
-// The [train] table of a plan.
+// Resolves [train] to all its values.
 #pragma once
 
 #include "framework/config/mistakes.h"
@@ -7,7 +7,7 @@
 
 namespace tenon::config {
 
-// What is missing or contradicts itself goes to the mistakes.
+// Adds errors for missing and contradictory keys.
 TrainSection resolve_train(const TrainConfig& config, Determinism deterministic, Mistakes& mistakes);
 
 }  // namespace tenon::config

@@ -1,5 +1,5 @@
-// The run file as the user wrote it: what is unset stays unset, and each value knows its place. Every key is known and
-// has the right type and range, except the parameters of components, which only their schemas can judge.
+// The run file without defaults: unset keys stay unset, and each value has its location. All keys are known and have
+// the right type and range, except the parameters of components, which only their schemas can check.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ namespace tenon::config {
 template <class T>
 struct Setting {
   std::optional<T> value;
-  Place place;  // of the value; if unset, of the table it is missing from
+  Place place;  // location of the value, or of its table if unset
 
   T value_or(T otherwise) const { return value.value_or(std::move(otherwise)); }
 };
 
-// `use` and the parameters of whatever it names: a component, an optimizer, a schedule.
+// `use` and the parameters of the selected component, optimizer, schedule or batch transform.
 struct ComponentConfig {
-  std::string path;  // "model", "data.train", "loss.0": as --set addresses it
-  Place place;       // of its table
+  std::string path;  // "model", "data.train", "loss.0": as in --set
+  Place place;       // location of its table
   Setting<std::string> use;
   Node::Table params;
   std::map<std::string, Setting<std::string>> inputs;
@@ -57,7 +57,7 @@ struct NamedDatasetConfig : ComponentConfig {
 // [[data.train.change]]
 struct DatasetChangeConfig {
   std::string path;  // "data.train.change.0"
-  Place place;       // of its table
+  Place place;       // location of its table
   Setting<int64_t> at_epoch;
   Node::Table params;
 };
@@ -65,7 +65,7 @@ struct DatasetChangeConfig {
 struct DataConfig {
   Setting<int64_t> batch_size;
   Setting<int64_t> validation_batch_size;
-  Setting<int64_t> workers;  // "auto" has become a number
+  Setting<int64_t> workers;  // "auto" is resolved to a number
   Setting<int64_t> prefetch;
   Setting<bool> shuffle;
   Setting<std::string> sampler;
@@ -119,7 +119,7 @@ struct TrainConfig {
 
 struct ParameterGroupConfig {
   std::string path;  // "optimizer.group.0"
-  Place place;       // of its table
+  Place place;       // location of its table
   Setting<std::vector<std::string>> match;
   Setting<double> lr_scale;
   Setting<double> weight_decay;
@@ -127,7 +127,7 @@ struct ParameterGroupConfig {
   Setting<int64_t> frozen_epochs;
 };
 
-// Its parameters are all other keys of its table.
+// All other keys of the table are parameters.
 struct OptimizerConfig : ComponentConfig {
   std::vector<ParameterGroupConfig> groups;
 };
@@ -170,12 +170,12 @@ struct DistributedConfig {
 
 struct RunConfig {
   std::filesystem::path file;                             // as the user named it
-  std::filesystem::path folder;                           // of the file, absolute: what relative paths in it start from
-  std::filesystem::path working_folder;                   // absolute: what run.output_dir starts from
-  std::vector<std::filesystem::path> plugin_directories;  // of --plugin-dir, absolute
+  std::filesystem::path folder;                           // absolute folder of the file; base of relative paths
+  std::filesystem::path working_folder;                   // absolute; base of run.output_dir
+  std::vector<std::filesystem::path> plugin_directories;  // from --plugin-dir, absolute
   RunSettings run;
   Setting<std::vector<std::string>> plugin_paths;
-  std::map<std::string, Setting<std::string>> plugin_digests;  // by file name; unset where the value is wrong
+  std::map<std::string, Setting<std::string>> plugin_digests;  // by file name; unset if the value is wrong
   ModelConfig model;
   DataConfig data;
   std::vector<LossConfig> losses;
@@ -183,7 +183,7 @@ struct RunConfig {
   std::vector<CallbackConfig> callbacks;
   TrainConfig train;
   OptimizerConfig optimizer;
-  ComponentConfig schedule;  // its parameters are all other keys of its table; `use` may be unset
+  ComponentConfig schedule;  // all other keys of the table are parameters; `use` may be unset
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   LogConfig log;

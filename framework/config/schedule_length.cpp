@@ -7,7 +7,7 @@ namespace {
 
 using Unit = ScheduleLength::Unit;
 
-constexpr int64_t kMostSteps = 1'000'000'000'000'000;  // counted exactly by a double
+constexpr int64_t kMostSteps = 1'000'000'000'000'000;  // exact as a double
 
 std::optional<ScheduleLength> parse(const std::string& text) {
   if (text == "rest") return ScheduleLength{};

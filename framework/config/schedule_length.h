@@ -1,4 +1,4 @@
-// How long a part of a schedule is: "30 epochs", "1000 steps", a part of the run, or all that is left of it.
+// The length of a part of a schedule: "30 epochs", "1000 steps", a fraction of the run, or the rest of the run.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@ namespace tenon::config {
 struct ScheduleLength {
   enum class Unit { rest, run, epochs, steps };
   Unit unit = Unit::rest;
-  double count = 0;  // of run: a part, in [0, 1]; of epochs and steps: whole, at least 1
+  double count = 0;  // run: a fraction in [0, 1]; epochs and steps: whole, at least 1
 };
 
-// `"30 epochs"`, `"1000 steps"` or `"rest"`; a whole number is steps (0: none of the run), any other a part of the run.
-// None for anything else.
+// Accepts `"30 epochs"`, `"1000 steps"` or `"rest"`. An integer is a number of steps, where 0 is an empty part of the
+// run. Any other number is a fraction of the run. None for anything else.
 std::optional<ScheduleLength> read_schedule_length(const Node& node);
 
-// Whether the key of [schedule] with this name is a length; `milestones` is a list of them.
+// Whether the key of [schedule] with this name is a length. `milestones` is a list of lengths.
 bool is_schedule_length(const std::string& name);
 
-// As the run file would write it.
+// The run file syntax.
 Value to_value(const ScheduleLength& length);
 
-// What is expected, for messages.
+// The expected values, for messages.
 extern const char* const kScheduleLengthExamples;
 
 }  // namespace tenon::config

@@ -1,4 +1,4 @@
-// [schedule] with nothing left unset.
+// [schedule] with all defaults.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct CosineSchedule {
 };
 
 struct CosineRestartsSchedule {
-  ScheduleLength t_0 = {};  // of the first cycle
+  ScheduleLength t_0 = {};  // length of the first cycle
   int64_t t_mult = 1;
   double eta_min = 0;
 };
 
 struct OneCycleSchedule {
-  double warmup_fraction = 0.3;  // of all steps
+  double warmup_fraction = 0.3;  // fraction of all steps
   double div_factor = 25;        // first learning rate = lr / div_factor
   double final_div_factor = 1e4;
   enum class Anneal { cosine, linear } anneal = Anneal::cosine;
@@ -67,7 +67,7 @@ struct WarmupStableDecaySchedule {
 };
 
 struct PlateauSchedule {
-  std::string figure = "validation/loss";  // as the history calls it
+  std::string figure = "validation/loss";  // name of the metric in the history
   enum class Mode { min, max } mode = Mode::min;
   double factor = 0.1;
   int64_t patience = 10;
@@ -85,7 +85,7 @@ struct SchedulePlan {
       shape = {};
   ScheduleLength warmup = {ScheduleLength::Unit::run, 0};
   double warmup_start_factor = 0.01;
-  std::string place = {};  // of what `use` says, or of the table, for messages
+  std::string place = {};  // location of `use`, or of the table, for messages
 };
 
 }  // namespace tenon::config

@@ -12,7 +12,7 @@ std::string write_percentage(int64_t millionths) {
   return text + (decimals.empty() ? "" : "." + decimals) + "%";
 }
 
-// Takes the digits from the front of the text. None if there are none, or more than `most`.
+// Removes the digits at the front of the text. None if there are no digits, or more than `most`.
 std::optional<int64_t> take_digits(std::string_view& text, size_t most) {
   size_t count = 0;
   int64_t value = 0;

@@ -126,7 +126,7 @@ void TableReader::read(const std::string& key, Setting<DeviceChoice>& setting) {
   if (node == nullptr) return;
   setting.place = node->place;
   if (node->as_string() != nullptr) setting.value = parse_device_choice(*node->as_string());
-  if (!setting.value) add_mismatch(key, *node, "\"auto\", \"cpu\", \"cuda\" or a numbered one such as \"cuda:1\"");
+  if (!setting.value) add_mismatch(key, *node, "\"auto\", \"cpu\", \"cuda\" or a device index such as \"cuda:1\"");
 }
 
 void TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range,
@@ -170,13 +170,13 @@ void TableReader::read_digest(const std::string& key, Setting<std::string>& sett
   setting.place = node->place;
   if (key.empty() || key.find('/') != key.npos) {
     mistakes_.add(node->key_place, path_ + " has the key " + to_toml(key) +
-                                       "; expected a file's name without folders, such as \"name.so\"");
+                                       "; expected a file name without folders, such as \"name.so\"");
   } else if (node->as_table() != nullptr) {
-    // Without quotes the name's dot makes two keys of it.
-    mistakes_.add(node->key_place, path_of(key) + " is a table; expected a file's name in quotes and its SHA-256: " +
+    // Without quotes, the dot in the file name splits it into two keys.
+    mistakes_.add(node->key_place, path_of(key) + " is a table; expected a file name in quotes and its SHA-256: " +
                                        to_toml(key + ".so") + " = \"...\"");
   } else if (node->as_string() == nullptr || !is_sha256(*node->as_string())) {
-    add_mismatch(key, *node, "a SHA-256, 64 hexadecimal digits as sha256sum prints them");
+    add_mismatch(key, *node, "a SHA-256 digest of 64 hexadecimal digits, as printed by sha256sum");
   } else {
     setting.value = to_lower(*node->as_string());
   }
@@ -196,7 +196,7 @@ std::vector<TableReader> TableReader::tables(const std::string& key) {
   const Node* node = find(key);
   if (node == nullptr) return {};
   std::vector<TableReader> readers;
-  const std::string expected = "tables that each begin with [[" + path_of(key) + "]]";
+  const std::string expected = "a list of tables, each with the header [[" + path_of(key) + "]]";
   if (node->as_array() == nullptr) {
     add_mismatch(key, *node, expected);
     return {};

@@ -1,4 +1,4 @@
-// Reads the keys of one table into settings, each with its type and range, and notices what nobody asked for.
+// Reads the keys of a table into settings, checks their types and ranges, and reports unknown keys.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tenon::config {
 
-// A key that a reader was asked for, whether the file has it or not.
+// A key that was read, whether the file has it or not.
 struct AskedKey {
   enum class Form {
     value,
@@ -23,22 +23,22 @@ struct AskedKey {
     digest,
     table,
     tables,  // [[key]]
-    rest     // whatever else the table has, which the component's or the optimizer's schema knows
+    rest     // all other keys of the table; the schema of the component or optimizer defines them
   };
-  std::string path;  // "train.epochs", "loss[].weight"; "*" where any name stands
+  std::string path;  // "train.epochs", "loss[].weight"; "*" for any name
   Form form;
-  ParamSchema schema;  // of value and value_or_word
-  std::string word;    // of value_or_word
+  ParamSchema schema;  // for value and value_or_word
+  std::string word;    // for value_or_word
 };
 
-// Wrong values and unknown keys go to the mistakes; the setting is then unset. Every key that is asked for is a known
-// one, so ask for all of them before reject_unknown_keys().
+// Wrong values and unknown keys add errors; the setting is then unset. Every key that is read becomes a known key, so
+// read all keys before reject_unknown_keys().
 class TableReader {
  public:
   // REQUIRES: the node is a table.
   TableReader(const Node& table, std::string path, Mistakes& mistakes);
-  // Of a file that has every table once, all of them empty: notes what it is asked for. What is asked only of tables
-  // with certain keys is asked of these too, by has() and keys().
+  // Reads a virtual file with one empty table of every kind, and records all keys that are read in `asked`. has() and
+  // keys() report every key as present, so that conditional keys are recorded too.
   TableReader(std::vector<AskedKey>& asked, Mistakes& mistakes);
 
   // `range` is an interval, see parse_interval.
@@ -47,25 +47,25 @@ class TableReader {
   void read(const std::string& key, Setting<double>& setting, const char* range);
   void read(const std::string& key, Setting<std::string>& setting);
   void read(const std::string& key, Setting<std::vector<std::string>>& setting);
-  // One of the choices.
+  // Requires one of the choices.
   void read(const std::string& key, Setting<std::string>& setting, const std::vector<std::string>& choices);
   void read(const std::string& key, Setting<Period>& setting);
   void read(const std::string& key, Setting<Subset>& setting);
   void read(const std::string& key, Setting<DeviceChoice>& setting);
-  // An integer in `range`, or "auto", which stands for `automatic`.
+  // Reads an integer in `range`, or "auto" for the value `automatic`.
   void read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range, int64_t automatic);
-  // A boolean, or the word; kept as "true", "false" or the word.
+  // Reads a boolean or the word. The setting is "true", "false" or the word.
   void read_flag_or(const std::string& key, Setting<std::string>& setting, const std::string& word);
-  // The key is a file's name, the value its SHA-256 in 64 hexadecimal digits, kept in lower case.
+  // The key is a file name. The value is its SHA-256 in 64 hexadecimal digits. The setting is in lower case.
   void read_digest(const std::string& key, Setting<std::string>& setting);
 
-  // The table of this key; an empty one, at this table's place, if there is none.
+  // Returns the table with this key, or an empty table at the location of this table.
   TableReader table(const std::string& key);
 
-  // The tables written [[key]].
+  // Returns the tables with the header [[key]].
   std::vector<TableReader> tables(const std::string& key);
 
-  // The keys that nobody asked for yet, now known. Their values are for the caller to judge.
+  // Returns the keys that were not read yet and marks them as known. The caller checks their values.
   Node::Table take_rest();
 
   void reject_unknown_keys() const;
@@ -90,11 +90,11 @@ class TableReader {
   template <class T>
   void read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema);
 
-  const Node* table_;  // null: an empty one
+  const Node* table_;  // null: empty table
   Place place_;
   std::string path_;
   Mistakes& mistakes_;
-  std::vector<AskedKey>* asked_;  // null: nobody wants to know
+  std::vector<AskedKey>* asked_;  // null: no recording
   std::vector<std::string> known_;
 };
 

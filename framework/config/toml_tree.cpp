@@ -9,7 +9,7 @@
 namespace tenon::config {
 namespace {
 
-// Copies a document of toml++, with the text that each value had.
+// Copies a document of toml++ and keeps the source text of each value.
 class Copier {
  public:
   Copier(std::string_view text, const std::string& source) : source_(source) {
@@ -66,7 +66,7 @@ class Copier {
     return offset;
   }
 
-  // What goes on over several lines is cut after its first.
+  // A value of several lines is cut after the first line.
   std::string text_of(const toml::source_region& region) const {
     if (region.begin.line < 1 || region.begin.line > lines_.size()) return "";
     const std::string_view line = lines_[region.begin.line - 1];
@@ -104,7 +104,7 @@ Node parse_toml(const std::string& text, const std::string& source) try {
   const toml::source_position at = error.source().begin;
   const Place place{source, static_cast<int>(at.line), static_cast<int>(at.column)};
   throw support::Error(support::ErrorKind::configuration,
-                       to_string(place) + ": not TOML: " + std::string(error.description()));
+                       to_string(place) + ": invalid TOML: " + std::string(error.description()));
 }
 
 std::optional<Node> parse_toml_value(const std::string& text, const Place& place) {

@@ -1,4 +1,4 @@
-// A TOML document as a tree that knows where each value stands. The only door to toml++ is toml_tree.cpp.
+// A TOML document as a tree with the location of each value. Only toml_tree.cpp uses toml++.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tenon::config {
 
-// A date or a time: TOML has them, run files do not use them.
+// A date or a time. TOML has them, but run files do not use them.
 struct Date {};
 
 struct Node {
@@ -20,9 +20,9 @@ struct Node {
   using Table = std::map<std::string, Node>;
 
   std::variant<bool, int64_t, double, std::string, Date, Array, Table> value;
-  Place place;       // of the value; of a table with a header: of the header
-  Place key_place;   // of its key
-  std::string text;  // a scalar or a list as it was written; empty for tables
+  Place place;       // location of the value, or of the header of a table
+  Place key_place;   // location of its key
+  std::string text;  // source text of a scalar or a list; empty for tables
 
   const Table* as_table() const { return std::get_if<Table>(&value); }
   Table* as_table() { return std::get_if<Table>(&value); }
@@ -31,14 +31,14 @@ struct Node {
   const std::string* as_string() const { return std::get_if<std::string>(&value); }
 };
 
-// The value as messages show it: as it was written, or "a table".
+// The value as shown in messages: its source text, or "a table" or "a list of tables".
 std::string describe(const Node& node);
 
-// The root table of a document. `source` is its file as the user named it. Throws Error(configuration) with
+// Returns the root table of a document. `source` is its file as the user named it. Throws Error(configuration) with
 // file:line:column if the text is not TOML.
 Node parse_toml(const std::string& text, const std::string& source);
 
-// One value, such as `[1, 2]`; none if the text is anything else. All of it gets the place.
+// Parses one value, such as `[1, 2]`. None if the text is anything else. All nodes get the location `place`.
 std::optional<Node> parse_toml_value(const std::string& text, const Place& place);
 
 }  // namespace tenon::config

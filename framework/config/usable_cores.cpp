@@ -24,20 +24,20 @@ constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 int64_t count_affinity() {
   cpu_set_t cores;
   if (sched_getaffinity(0, sizeof cores, &cores) == 0) return CPU_COUNT(&cores);
-  // More cores than the set has room for.
+  // The machine has more cores than the set can hold.
   return static_cast<int64_t>(std::thread::hardware_concurrency());
 }
 
 bool has_cpu(const std::string& controllers) { return ("," + controllers + ",").find(",cpu,") != std::string::npos; }
 
-// A mounted hierarchy of control groups that may limit the time on CPUs.
+// A mounted hierarchy of control groups that may limit CPU time.
 struct Hierarchy {
   bool is_v2 = false;
-  fs::path shown;  // the group whose content is at the mount point; not "/" in containers
+  fs::path shown;  // the group at the mount point; not "/" in containers
   fs::path mount_point;
 };
 
-// A line of /proc/self/mountinfo, whose fields proc(5) describes.
+// Parses a line of /proc/self/mountinfo. proc(5) describes the fields.
 std::optional<Hierarchy> parse_mount(const std::string& line) {
   const size_t separator = line.find(" - ");
   if (separator == std::string::npos) return std::nullopt;
@@ -50,7 +50,8 @@ std::optional<Hierarchy> parse_mount(const std::string& line) {
   return Hierarchy{type == "cgroup2", shown, mount_point};
 }
 
-// The process's group in a hierarchy, from /proc/self/cgroup: "0::/user.slice/..." or "3:cpu,cpuacct:/docker/...".
+// Finds the group of the process in a hierarchy, from /proc/self/cgroup: "0::/user.slice/..." or
+// "3:cpu,cpuacct:/docker/...".
 fs::path find_group(const fs::path& root, bool is_v2) {
   std::ifstream file(root / "proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
@@ -63,7 +64,7 @@ fs::path find_group(const fs::path& root, bool is_v2) {
   return {};
 }
 
-// The group's path below the mount point. A group outside of what is mounted is looked for by its whole path.
+// Returns the path of the group below the mount point. A group outside of the mounted tree keeps its full path.
 fs::path find_below(const fs::path& group, const fs::path& shown) {
   const fs::path below = group.lexically_relative(shown);
   return (below.empty() || *below.begin() == ".." ? group : below).relative_path();
@@ -76,7 +77,7 @@ double read_quota_v1(const fs::path& group) {
   return is_read && quota > 0 && period > 0 ? quota / period : kNoQuota;
 }
 
-// "150000 100000", or "max 100000" for none.
+// The file contains "150000 100000", or "max 100000" for no quota.
 double read_quota_v2(const fs::path& group) {
   double quota = 0, period = 0;
   const bool is_read = static_cast<bool>(std::ifstream(group / "cpu.max") >> quota >> period);
@@ -91,7 +92,7 @@ std::vector<Hierarchy> find_hierarchies(const fs::path& root) {
   return found;
 }
 
-// What srun granted on this machine, else all of its cores.
+// The cores that srun allocated on this machine, else all its cores.
 int64_t count_cores_of_machine() {
   const char* const granted = std::getenv("SLURM_CPUS_ON_NODE");
   const long cores = granted ? std::atol(granted) : 0;
@@ -104,7 +105,7 @@ double read_cpu_quota(const fs::path& root) {
   double least = kNoQuota;
   for (const Hierarchy& hierarchy : find_hierarchies(root)) {
     const fs::path top = root / hierarchy.mount_point.relative_path();
-    // The quota of every group that this one is in holds too.
+    // The quotas of all parent groups apply too.
     for (fs::path group = find_below(find_group(root, hierarchy.is_v2), hierarchy.shown);;
          group = group.parent_path()) {
       least = std::min(least, hierarchy.is_v2 ? read_quota_v2(top / group) : read_quota_v1(top / group));

@@ -1,4 +1,4 @@
-// Which components a run uses.
+// Lists the components that a run uses.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tenon::config {
 
-// In the order of the plan's sections; one that is used twice is there twice.
+// The components in the order of the sections of the plan. A component that is used twice is listed twice.
 std::vector<ComponentName> used_components(const RunPlan& plan);
 
 }  // namespace tenon::config

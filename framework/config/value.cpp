@@ -11,7 +11,7 @@ std::string write(bool value) { return value ? "true" : "false"; }
 
 std::string write(int64_t value) { return std::to_string(value); }
 
-// The fewest digits that read back to the same number, and always recognisable as a float.
+// Writes the fewest digits that are read back as the same number. The text is always a TOML float.
 std::string write(double value) {
   std::array<char, 32> digits;
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;

@@ -1,4 +1,4 @@
-// A parameter's value after it was read and checked: what a TOML value can be, as far as schemas know it.
+// The checked value of a parameter: the TOML types that schemas support.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace tenon::config {
 using Value = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
                            std::vector<std::string>>;
 
-// By name. Complete once resolved: every parameter of the schema is there.
+// Values by name. After resolving, every parameter of the schema has a value.
 using Values = std::map<std::string, Value>;
 
-// The value as TOML writes it: `0.001`, `"train"`, `[1, 2]`. Floats read back to the same bits.
+// The value in TOML syntax: `0.001`, `"train"`, `[1, 2]`. Floats are read back with the same bits.
 std::string to_toml(const Value& value);
 
-// A key as TOML writes it: quoted where it must be.
+// A key in TOML syntax, quoted if necessary.
 std::string to_toml_key(const std::string& key);
 
 }  // namespace tenon::config

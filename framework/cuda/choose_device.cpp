@@ -30,18 +30,19 @@ std::optional<int> choose_device(const config::DeviceChoice& choice, const Found
   if (index < found.count) return index;
   if (found.count == 0)
     refuse(place, choice,
-           describe(found) + "; expected one that nvidia-smi and CUDA_VISIBLE_DEVICES show, or run.device = \"cpu\"");
+           describe(found) +
+               "; expected a device that nvidia-smi shows and CUDA_VISIBLE_DEVICES allows, or run.device = \"cpu\"");
   if (choice.index) refuse(place, choice, describe(found) + "; expected one of these");
   refuse(place, choice,
-         describe(found) + ", and none for process " + std::to_string(index) +
-             " of this machine; expected a device for each process: start fewer, or run.device = \"cpu\"");
+         describe(found) + ", but none for process " + std::to_string(index) +
+             " of this machine; expected a device for each process: start fewer, or set run.device = \"cpu\"");
 }
 
 bool may_have_devices(const std::filesystem::path& dev_folder, const char* visible) {
   using namespace std::string_view_literals;
   if (visible && (visible == ""sv || visible == "-1"sv)) return false;
-  std::error_code ignored;  // a folder that cannot be read has no devices
-  // The second is Windows' subsystem for Linux.
+  std::error_code ignored;  // treat an unreadable folder as one without devices
+  // "dxg" is the device of the Windows Subsystem for Linux.
   for (const char* node : {"nvidiactl", "dxg"})
     if (std::filesystem::exists(dev_folder / node, ignored)) return true;
   return false;

@@ -1,4 +1,4 @@
-// Which of the devices that were found a run takes.
+// Chooses the device of a run.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 namespace tenon::cuda {
 
-// The CUDA device's index; none: the CPU. `local_rank`: of this process among those of this machine, which takes the
-// device of that number unless the choice names one. Throws Error(configuration) at `place` where there is no such
-// device.
+// Returns the index of the CUDA device, or nothing for the CPU. `local_rank`: rank of this process on this machine. It
+// is the device's index unless the choice names one. Throws Error(configuration) at `place` if the device does not
+// exist.
 std::optional<int> choose_device(const config::DeviceChoice& choice, const FoundDevices& found, int local_rank,
                                  const std::string& place);
 
-// Whether a driver has put devices into `dev_folder`, and `visible`, the value of CUDA_VISIBLE_DEVICES or null, does
-// not hide them all: what can be known without loading hundreds of megabytes.
+// Returns whether a driver has created devices in `dev_folder` and `visible`, the value of CUDA_VISIBLE_DEVICES or
+// null, does not hide all of them. This check avoids loading hundreds of megabytes.
 bool may_have_devices(const std::filesystem::path& dev_folder, const char* visible);
 
 }  // namespace tenon::cuda

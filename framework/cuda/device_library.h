@@ -1,7 +1,7 @@
-// What the host asks of libtenon_cuda.so, which it opens when a run wants a CUDA device. The host itself is linked with
-// LibTorch's CPU libraries alone; with this one LibTorch's own CUDA libraries come into the process, and LibTorch's
-// generic functions (tensors on c10::kCUDA, events, generators, autocast) serve the device from then on. Here is the
-// rest.
+// The interface of libtenon_cuda.so. The host opens this library when a run uses a CUDA device. The host itself links
+// only LibTorch's CPU libraries. Loading libtenon_cuda.so also loads LibTorch's CUDA libraries. After that, LibTorch's
+// generic functions (tensors on c10::kCUDA, events, generators, autocast) support the device. This interface has the
+// other functions.
 #pragma once
 
 #include <chrono>
@@ -19,54 +19,55 @@ class Store;
 
 namespace tenon::cuda {
 
-// The devices that the driver shows to this process (CUDA_VISIBLE_DEVICES), or why it shows none.
+// The devices that are visible to this process (CUDA_VISIBLE_DEVICES), or the reason why there are none.
 struct FoundDevices {
   int count = 0;
-  std::string problem = {};  // "no CUDA-capable device is detected"; empty where there are some
+  std::string problem = {};  // "no CUDA-capable device is detected"; empty if there are devices
 };
 
-// In bytes. The peaks are those of LibTorch's allocator, since the process began or they were last reset.
+// Memory in bytes. The peaks are those of LibTorch's allocator since the process start or the last reset.
 struct MemoryUse {
-  int64_t free;   // of the whole device, with all its processes
-  int64_t total;  // of the whole device
+  int64_t free;   // free memory of the device, for all processes
+  int64_t total;  // total memory of the device
   int64_t allocated_peak;
-  int64_t reserved_peak;  // with what the allocator keeps for later
+  int64_t reserved_peak;  // includes memory that the allocator caches
 };
 
-// Every function but find_devices() throws c10::Error where CUDA fails. REQUIRES: 0 <= index < count, throughout.
+// All functions except find_devices() throw c10::Error on CUDA errors. REQUIRES: 0 <= index < count for all functions.
 class DeviceLibrary {
  public:
   virtual FoundDevices find_devices() const = 0;
   virtual support::ComputeDevice describe(int index) const = 0;
 
-  // Makes the device the one of this thread and starts CUDA there: some seconds, once.
+  // Makes the device current for this thread and initialises CUDA on it. The first call takes some seconds.
   virtual void use(int index) const = 0;
 
   virtual MemoryUse memory_use(int index) const = 0;
   virtual void reset_peaks(int index) const = 0;
 
-  // With true, LibTorch warns (c10::WarningHandler) each time this process waits for a device.
+  // With true, LibTorch warns (c10::WarningHandler) each time this process synchronises with a device.
   virtual void warn_of_waits(bool warns) const = 0;
 
-  // A process group of `size` ranks over NCCL, of which this process is `rank`, on the device of use(). `timeout`: of
-  // each collective operation. Communicators are made at the first one.
+  // Creates a NCCL process group of `size` ranks on the device of use(). This process is `rank`. `timeout`: limit of
+  // each collective. Communicators are created in the first collective.
   virtual c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
                                                       std::chrono::milliseconds timeout) const = 0;
 
  protected:
-  ~DeviceLibrary() = default;  // it lives as long as the process
+  ~DeviceLibrary() = default;  // the object lives until the process ends
 };
 
-// What the library's one symbol gives. Both sides are C++ of one build; the texts are compared before anything else.
+// The result of the library's only symbol. Both sides must be C++ of the same build. The host compares `version` and
+// `build` before it uses the library.
 struct DeviceLibraryEntry {
   uint32_t version;   // kDeviceLibraryVersion
   const char* build;  // kDeviceLibraryBuild
   const DeviceLibrary* library;
 };
 
-// Grows with each change to this file.
+// Incremented with each change to this file.
 inline constexpr uint32_t kDeviceLibraryVersion = 1;
-// The releases of Tenon and of LibTorch: "0.1.0 with LibTorch 2.11.0+cu130,cxx11abi=1".
+// The releases of Tenon and LibTorch: "0.1.0 with LibTorch 2.11.0+cu130,cxx11abi=1".
 inline constexpr const char* kDeviceLibraryBuild = TENON_VERSION " with LibTorch " TENON_TORCH_BUILD;
 
 inline constexpr const char* kDeviceLibraryFile = "libtenon_cuda.so";

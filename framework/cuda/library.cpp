@@ -1,4 +1,4 @@
-// libtenon_cuda.so itself: the one place that calls CUDA.
+// The implementation of libtenon_cuda.so. Only this file calls CUDA.
 #include <ATen/Context.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
@@ -35,7 +35,7 @@ class Library final : public DeviceLibrary {
     int count = 0;
     const cudaError_t error = c10::cuda::GetDeviceCount(&count);
     if (error != cudaSuccess) {
-      (void)cudaGetLastError();  // or a later call would report it
+      (void)cudaGetLastError();  // clears the error, which a later call would report
       int driver = 0;
       if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) return {0, "there is no NVIDIA driver"};
       return {0, cudaGetErrorString(error)};

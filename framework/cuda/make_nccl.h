@@ -1,4 +1,4 @@
-// NCCL's process group, behind the library's own door: its headers are large and CUDA's.
+// Creates the NCCL process group. It has a separate file because its headers are large and need CUDA.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ class Store;
 
 namespace tenon::cuda {
 
-// As DeviceLibrary::make_nccl.
+// See DeviceLibrary::make_nccl.
 c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
                                             std::chrono::milliseconds timeout);
 

@@ -1,4 +1,4 @@
-// How a room that knows nothing of CUDA is handed NCCL.
+// Passes NCCL to modules that do not depend on CUDA.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace tenon::cuda {
 using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>(
     const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, std::chrono::milliseconds timeout)>;
 
-// The library's make_nccl(), as a function.
+// Wraps the library's make_nccl() as a function.
 MakeBackend nccl_maker(const DeviceLibrary& library);
 
 }  // namespace tenon::cuda

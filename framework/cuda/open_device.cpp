@@ -22,18 +22,18 @@ using Kind = config::DeviceChoice::Kind;
 [[noreturn]] void refuse_unloadable(const std::filesystem::path& file, const std::string& reason) {
   refuse(
       file.string() + ": cannot be loaded: " + reason +
-      "; expected LibTorch's CUDA libraries with all that they need, of which the LibTorch that scripts/dependencies "
-      "fetches has none: install the package torch " TENON_TORCH_RELEASE
+      "; expected LibTorch's CUDA libraries with their dependencies, which the LibTorch from scripts/dependencies does "
+      "not include: install the package torch " TENON_TORCH_RELEASE
       " with its nvidia packages (pip install --target DIR torch==" TENON_TORCH_RELEASE
-      "), and build with TENON_LIBTORCH=DIR, or add the folder of what is missing to LD_LIBRARY_PATH");
+      "), and build with TENON_LIBTORCH=DIR, or add the folder of the missing libraries to LD_LIBRARY_PATH");
 }
 
-// What a device that was asked for by name cannot be is an error; another computes for "auto".
+// A device that the run file names must be usable. "auto" falls back to the CPU.
 OpenedDevice do_without(const config::DeviceChoice& choice, const std::string& place, const std::string& reason) {
   const std::string found = place + ": run.device is \"" + to_string(choice) + "\"";
   if (choice.kind == Kind::cuda) refuse(found + ": " + reason);
   support::log_warning(found +
-                       ", and the CPU computes, for a CUDA device that there seems to be cannot be used: " + reason);
+                       ", but the run uses the CPU, because a CUDA device was detected but cannot be used: " + reason);
   return {};
 }
 
@@ -46,19 +46,18 @@ std::filesystem::path device_library_of(const std::filesystem::path& host_execut
 const DeviceLibrary& open_device_library(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file))
     refuse(file.string() +
-           ": is not there, so this Tenon was built without CUDA; expected one that was built where "
-           "CUDA's headers and LibTorch's CUDA libraries are found: configure with -DTENON_CUDA=ON, "
-           "which says what is missing");
-  // Never closed: LibTorch does not survive that.
+           ": is missing, so this Tenon was built without CUDA; expected a build with CUDA's headers and "
+           "LibTorch's CUDA libraries: configure with -DTENON_CUDA=ON, which reports missing parts");
+  // The library is never closed, because LibTorch does not support that.
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle) refuse_unloadable(file, dlerror());
   auto* const symbol = reinterpret_cast<DeviceLibrarySymbol*>(dlsym(handle, kDeviceLibrarySymbol));
-  if (!symbol) refuse(file.string() + ": has no symbol " + kDeviceLibrarySymbol + "; expected Tenon's own library");
+  if (!symbol) refuse(file.string() + ": has no symbol " + kDeviceLibrarySymbol + "; expected the library of Tenon");
   const DeviceLibraryEntry& entry = *symbol();
   if (entry.version != kDeviceLibraryVersion || std::string_view(entry.build) != kDeviceLibraryBuild)
-    refuse(file.string() + ": is of Tenon " + entry.build + " (" + std::to_string(entry.version) + "); expected " +
+    refuse(file.string() + ": belongs to Tenon " + entry.build + " (" + std::to_string(entry.version) + "); expected " +
            kDeviceLibraryBuild + " (" + std::to_string(kDeviceLibraryVersion) +
-           "), as the host is: install both from one build");
+           ") like the host: install both from the same build");
   return *entry.library;
 }
 

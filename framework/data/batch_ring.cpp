@@ -76,7 +76,7 @@ void BatchRing::locate_sample(int64_t batch_number, int64_t place, std::vector<S
 void BatchRing::close_gaps(int64_t batch_number, int64_t size, std::span<const int64_t> places) {
   const std::vector<FieldSlot>& fields = slots_[index(batch_number)].fields;
   for (size_t gap = 0; gap < places.size(); ++gap) {
-    // The samples up to the next gap move down by as many places as there were gaps so far.
+    // The samples up to the next gap move down by the number of gaps so far.
     const int64_t from = places[gap] + 1;
     const int64_t to = from - static_cast<int64_t>(gap) - 1;
     const int64_t count = (gap + 1 < places.size() ? places[gap + 1] : size) - from;

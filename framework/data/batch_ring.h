@@ -1,5 +1,5 @@
-// The memory of the batches that a loader keeps in flight, reused round after round: allocated once for fields of a
-// fixed size, and growing for the others.
+// The memory of the batches that a loader keeps in flight. It is a ring that is reused. Memory for fixed-size fields is
+// allocated once, memory for the others grows.
 #pragma once
 
 #include <cstddef>
@@ -17,33 +17,33 @@ namespace tenon::data {
 
 class BatchRing {
  public:
-  // `slots` times room for `batch_size` samples of the fields, which must outlive the ring; fields of varying size get
-  // theirs as samples come. Throws support::Error(configuration) saying how much was asked for, when there is not so
-  // much memory.
+  // Allocates `slots` batches of `batch_size` samples. `fields` must outlive the ring. Memory for varying-size fields
+  // is allocated when samples arrive. Throws support::Error(configuration) with the required size if there is not
+  // enough memory.
   BatchRing(const std::vector<Field>& fields, int64_t batch_size, int64_t slots);
 
   int64_t slots() const { return static_cast<int64_t>(slots_.size()); }
   bool has_varying_fields() const { return has_varying_fields_; }
 
-  // Where the fields of one sample go; batch number b lives in slot b % slots(). `out` has an element for each field.
+  // Locates the fields of one sample. Batch number b is in slot b % slots(). `out` has an element for each field.
   void locate_sample(int64_t batch_number, int64_t place, std::vector<SampleSlot>& out);
 
-  // Moves samples of the first `size` down into the gaps at `places`, which ascend.
+  // Moves the first `size` samples down to close the gaps at `places`, which are in ascending order.
   void close_gaps(int64_t batch_number, int64_t size, std::span<const int64_t> places);
 
-  // Makes a block of the first `size` samples of each field of varying size. Throws as PaddedField::pad.
+  // Pads the first `size` samples of each varying-size field into a block. Throws as PaddedField::pad.
   void pad(int64_t batch_number, int64_t size);
 
-  // The batch of the first `size` samples, which were padded where they vary; without fields if there are none.
+  // Describes the batch of the first `size` samples, after pad(). Without samples, the batch has no fields.
   void describe_batch(int64_t batch_number, int64_t size, Batch& out) const;
 
  private:
   struct FieldSlot {
-    std::byte* start;                     // of a fixed field
-    std::unique_ptr<PaddedField> padded;  // of a field of varying size
+    std::byte* start;                     // for a fixed-size field
+    std::unique_ptr<PaddedField> padded;  // for a varying-size field
   };
   struct Slot {
-    support::AlignedBuffer memory;  // the fixed fields, one after the other
+    support::AlignedBuffer memory;  // the fixed-size fields, one after another
     std::vector<FieldSlot> fields;
   };
   Slot make_slot(int64_t batch_size) const;

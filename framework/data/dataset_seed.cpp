@@ -5,7 +5,8 @@
 namespace tenon::data {
 namespace {
 
-// FNV-1a (Fowler, Noll, Vo): the same number on every machine, which std::hash does not promise. Philox mixes it.
+// FNV-1a (Fowler, Noll, Vo). It gives the same number on every machine; std::hash does not guarantee that. Philox mixes
+// the bits.
 constexpr uint64_t hash_name(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;

@@ -1,4 +1,4 @@
-// The seed of one dataset of a run: what the seeds of its samples and workers are derived from.
+// The seed of one dataset of a run. The seeds of its samples and workers are derived from it.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace tenon::data {
 
-// A function of (run seed, which dataset) alone; `name` is "train", "validation" or "validation/<name>". No two
-// datasets of a run share it, so that one which makes its samples from their seeds is never validated on what it
-// trained on. "train" keeps the run's own seed.
+// Depends only on the run's seed and on `name`: "train", "validation" or "validation/<name>". The datasets of a run
+// have different seeds. So a dataset that generates samples from seeds never validates on training samples. "train" has
+// the seed of the run.
 uint64_t derive_dataset_seed(uint64_t run_seed, std::string_view name);
 
 }  // namespace tenon::data

@@ -30,7 +30,7 @@ LoaderOptions make_loader_options(const config::RunPlan& plan, const config::Nam
           .skip_bad_samples = data.on_error == config::OnError::skip};
 }
 
-// Validation data is read once, in its own order.
+// Validation data is read once per pass, in dataset order.
 SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::NamedDataset& dataset,
                                     const Share& share) {
   const config::DataSection& data = plan.data;
@@ -51,7 +51,7 @@ SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::N
 [[noreturn]] void refuse_sampler(const plugins::Dataset& dataset, const config::NamedDataset& plan, const char* sampler,
                                  const char* lacks) {
   throw Error(ErrorKind::configuration, plan.place + ": data.sampler is \"" + sampler + "\", but " +
-                                            dataset.component().describe() + " does not know the " + lacks +
+                                            dataset.component().describe() + " does not provide the " + lacks +
                                             " of its samples; expected a dataset that does, or sampler = \"uniform\"");
 }
 
@@ -77,7 +77,7 @@ Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& pla
   if (sampler.size() == 0)
     throw Error(ErrorKind::configuration, named.place + ": the subset " + config::to_string(named.subset) + " of " +
                                               std::to_string(dataset.size()) +
-                                              " samples is none; expected at least one sample: take a larger part");
+                                              " samples is empty; expected at least one sample: use a larger subset");
   return sampler;
 }
 
@@ -128,8 +128,8 @@ uint64_t Feed::batch_seed() const {
 
 void Feed::refuse_empty_pass() const {
   throw Error(ErrorKind::data, dataset_.name() + ": none of its " + std::to_string(skipped_.in_pass()) +
-                                   " samples could be read, as the log says; expected data.on_error = \"skip\" to "
-                                   "leave at least one: mend the data");
+                                   " samples could be read (see the log); expected data.on_error = \"skip\" to "
+                                   "leave at least one: fix the data");
 }
 
 }  // namespace tenon::data

@@ -1,4 +1,4 @@
-// A dataset of a run, ready to be read: the plugin's object, the order of its samples, and the loader.
+// A dataset of a run that is ready to read: the plugin's dataset, the sampler and the loader.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace tenon::data {
 
-// Which part of each epoch a process reads, see Sampler.
+// The part of each epoch that a process reads; see Sampler.
 struct Share {
   int64_t rank = 0;
   int64_t world = 1;
 };
 
-// Not movable: parts point to each other.
+// Not movable, because its members point to each other.
 class Feed {
  public:
-  // `dataset` is one of the plan's. Throws Error(configuration) for a subset without samples, and for a sampler that
-  // goes by what the dataset does not know; and as plugins::Dataset and Loader do.
+  // `dataset` is one of the plan's datasets. Throws Error(configuration) for a subset without samples, and for a
+  // sampler that needs data that the dataset does not provide. Also throws as plugins::Dataset and Loader do.
   Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
        const Share& share = {});
 
@@ -31,25 +31,26 @@ class Feed {
   const Sampler& sampler() const { return sampler_; }
   Loader& loader() { return loader_; }  // for a pass in another order
   int64_t batch_size() const { return options_.batch_size; }
-  int64_t batches() const;  // of a pass; of a process whose share is smaller the last may be missing
+  int64_t batches() const;  // in a pass; a process with a smaller share may lack the last one
   bool may_skip() const { return options_.skip_bad_samples; }
 
-  // Begins a pass over the samples of `epoch`; 0 for one that is always the same. A run that is resumed goes on after
-  // so many batches, which lacked so many samples.
+  // Starts a pass over the samples of `epoch`; 0 for a pass that is always the same. A resumed run passes the number of
+  // `batches` that are done, and the number of samples that were `skipped` in them.
   void start(int64_t epoch, int64_t batches = 0, int64_t skipped = 0);
 
-  // The next batch, see Loader; of samples that were left out the log says why. Throws Error(data) where that is every
-  // sample of the pass, and no other process reads any.
+  // Returns the next batch, see Loader. Logs why samples were skipped. Throws Error(data) if every sample of the pass
+  // was skipped and no other process reads any.
   const Batch* next();
 
-  // A batch of one sample that is another process's, for one without a share of the last batch. The pass is over.
+  // Returns a batch with one sample of another process. A process without a share of the last batch calls it after its
+  // pass.
   const Batch* borrow();
 
-  // Random bits for the batch that next() gave last: of the seed, the dataset, the epoch and the batch's number among
-  // those of all processes.
+  // Random bits for the batch that next() returned last. They depend on the seed, the dataset, the epoch and the
+  // batch's number among the batches of all processes.
   uint64_t batch_seed() const;
 
-  // Samples that the pass has lacked so far.
+  // The number of samples that the pass has skipped so far.
   int64_t skipped() const { return skipped_.in_pass(); }
 
  private:
@@ -62,8 +63,8 @@ class Feed {
   LoaderOptions options_;
   Loader loader_;
   SkippedSamples skipped_;
-  int64_t epoch_ = 0;    // of the pass
-  int64_t batches_ = 0;  // that it has given
+  int64_t epoch_ = 0;    // the epoch of the pass
+  int64_t batches_ = 0;  // the number of batches that the pass has returned
 };
 
 }  // namespace tenon::data

@@ -28,10 +28,10 @@ using support::StreamPurpose;
 double to_seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 double seconds_since(Clock::time_point begin) { return to_seconds(Clock::now() - begin); }
 
-// What became of some tickets.
+// The result of reading some tickets.
 struct Outcome {
-  int64_t place = 0;                   // of the sample that failed
-  std::exception_ptr error = nullptr;  // null: none did
+  int64_t place = 0;                   // place of the failed sample
+  std::exception_ptr error = nullptr;  // null: no error
   std::vector<SkippedSample> skipped = {};
 };
 
@@ -47,8 +47,9 @@ class Loader::Implementation {
   LoaderTimes times() const;
 
  private:
-  // How many samples to take at once: so many as are read in some 20 microseconds. Cheap samples then share the cost of
-  // the mutex, and expensive ones go out one by one, so that no worker sits on samples which others could be reading.
+  // The number of samples that a worker takes at once: as many as it reads in about 20 microseconds. Cheap samples
+  // share the cost of the mutex. Expensive samples are taken one by one, so that no worker holds samples that others
+  // could read.
   class TicketsAtOnce {
    public:
     int64_t count() const { return count_; }
@@ -61,7 +62,7 @@ class Loader::Implementation {
     int64_t count_ = 1;
   };
 
-  // What a thread keeps between tickets.
+  // The state of a thread between tickets.
   struct Reader {
     uint64_t id;
     std::unique_ptr<SampleSource::Worker> worker;  // null until it is opened
@@ -73,21 +74,21 @@ class Loader::Implementation {
   bool has_threads() const { return options_.workers > 0; }
   Reader make_reader(uint64_t id) const { return Reader{id, nullptr, std::vector<SampleSlot>(field_count_), {}, 0}; }
 
-  // On a worker thread.
+  // Called on a worker thread.
   void work(uint64_t id);
   void open_in_pass(Reader& reader, std::unique_lock<std::mutex>& lock);
   void read_taken(Reader& reader, const Tickets& tickets, std::unique_lock<std::mutex>& lock);
 
-  // On any thread, without the mutex.
+  // Called on any thread, without the mutex.
   std::exception_ptr open(Reader& reader);
   Outcome read(Reader& reader, const Tickets& tickets);
   bool may_skip(std::string& reason) const;
   Outcome complete(const Tickets& tickets, int64_t size, const std::vector<SkippedSample>& skipped);
 
-  // On any thread, with the mutex.
+  // Called on any thread, with the mutex.
   void hand_in(const Tickets& tickets, Outcome outcome, std::unique_lock<std::mutex>& lock);
 
-  // On the consumer's thread.
+  // Called on the consumer's thread.
   void start_workers();
   void stop_workers();
   void wait_for_front(std::unique_lock<std::mutex>& lock);
@@ -96,23 +97,23 @@ class Loader::Implementation {
   SampleSource& source_;
   const LoaderOptions options_;
   const size_t field_count_;
-  BatchRing ring_;        // a sample's slots belong to who holds its ticket, a complete batch to the consumer
-  Reader inline_reader_;  // without worker threads
-  Batch batch_{0, {}};    // what next() gave out
+  BatchRing ring_;        // the ticket's holder owns a sample's slots, the consumer owns a complete batch
+  Reader inline_reader_;  // used without worker threads
+  Batch batch_{0, {}};    // returned by next()
 
-  // Between samples a worker looks here whether the pass is still wanted.
+  // A worker checks between samples whether the pass was abandoned.
   std::atomic<bool> abandoned_{false};
 
   // Written by start() while no worker is busy, read by busy workers.
   std::vector<int64_t> order_;
   uint32_t epoch_ = 0;
 
-  mutable std::mutex mutex_;  // guards all that follows
+  mutable std::mutex mutex_;  // guards all members below
   std::condition_variable work_available_;
-  std::condition_variable progress_made_;  // for the consumer, of whom there is one
+  std::condition_variable progress_made_;  // the only consumer waits for it
   ReadAhead ahead_;
-  int64_t pass_ = 0;       // 0: none was started yet
-  bool stopping_ = false;  // the threads are to end
+  int64_t pass_ = 0;       // 0: no pass was started yet
+  bool stopping_ = false;  // the threads must end
   bool in_use_ = false;    // the consumer holds the front batch
   int64_t busy_ = 0;       // workers that hold tickets or are being opened
   int64_t idle_ = 0;       // workers that wait for work
@@ -120,7 +121,7 @@ class Loader::Implementation {
   int64_t unopened_ = 0;   // workers that this pass has not tried to open yet
   uint64_t error_worker_ = 0;
   std::exception_ptr open_error_;  // of this pass, from the worker with the smallest id
-  std::exception_ptr error_;       // what next() threw in this pass
+  std::exception_ptr error_;       // the error that next() threw in this pass
   LoaderTimes times_;
 
   WorkerThreads threads_;
@@ -151,7 +152,7 @@ void Loader::Implementation::work(uint64_t id) {
     } else if (tickets) {
       read_taken(reader, *tickets, lock);
     } else {
-      // Reached only if the mutex was held since stopping_ was asked, or else a wake-up would be missed.
+      // The mutex has been held since stopping_ was checked. Otherwise a wake-up could be missed.
       ++idle_;
       const auto begin = Clock::now();
       work_available_.wait(lock);
@@ -178,7 +179,7 @@ void Loader::Implementation::open_in_pass(Reader& reader, std::unique_lock<std::
 }
 
 void Loader::Implementation::read_taken(Reader& reader, const Tickets& tickets, std::unique_lock<std::mutex>& lock) {
-  // One worker is woken by the consumer, and each wakes the next while there is more to do: as many run as are needed.
+  // The consumer wakes one worker. Each worker wakes the next while there is work, so only as many run as are needed.
   if (idle_ > 0) work_available_.notify_one();
   ++busy_;
   lock.unlock();
@@ -188,7 +189,7 @@ void Loader::Implementation::read_taken(Reader& reader, const Tickets& tickets, 
   reader.at_once.learn(tickets.count, spent);
   lock.lock();
   times_.reading_s += to_seconds(spent);
-  hand_in(tickets, std::move(outcome), lock);  // of an abandoned pass in vain: start() begins the books anew
+  hand_in(tickets, std::move(outcome), lock);  // has no effect in an abandoned pass: start() resets the bookkeeping
   --busy_;
   if (abandoned_ || (tickets.batch == ahead_.front() && ahead_.is_front_complete())) progress_made_.notify_one();
 }
@@ -228,7 +229,7 @@ Outcome Loader::Implementation::read(Reader& reader, const Tickets& tickets) {
   return outcome;
 }
 
-// Of the exception that is being handled.
+// Examines the exception that is currently handled.
 bool Loader::Implementation::may_skip(std::string& reason) const {
   try {
     throw;
@@ -259,10 +260,10 @@ Outcome Loader::Implementation::complete(const Tickets& tickets, int64_t size,
 
 void Loader::Implementation::hand_in(const Tickets& tickets, Outcome outcome, std::unique_lock<std::mutex>& lock) {
   for (SkippedSample& sample : outcome.skipped) ahead_.skip(tickets, std::move(sample));
-  // What the others wrote of this batch is visible here: they handed in their tickets under the mutex. Of an abandoned
-  // pass not all was read.
+  // The samples that other workers wrote to this batch are visible here, because they handed in their tickets under the
+  // mutex. In an abandoned pass, some samples were not read.
   if (!outcome.error && !abandoned_ && ahead_.complete_batch(tickets)) {
-    const std::vector<SkippedSample>& skipped = ahead_.skipped(tickets.batch);  // nobody adds to it any more
+    const std::vector<SkippedSample>& skipped = ahead_.skipped(tickets.batch);  // no thread adds to it any more
     if (ring_.has_varying_fields() || !skipped.empty()) {
       const int64_t size = ahead_.size_of(tickets.batch);
       lock.unlock();
@@ -310,7 +311,7 @@ void Loader::Implementation::start_workers() {
   try {
     threads_.start(options_.workers, [this](uint64_t id) { work(id); });
   } catch (...) {
-    stop_workers();  // those that did start
+    stop_workers();  // the threads that did start
     throw;
   }
 }
@@ -357,7 +358,7 @@ LoaderTimes Loader::Implementation::times() const {
 }
 
 void Loader::Implementation::wait_for_front(std::unique_lock<std::mutex>& lock) {
-  // All workers are open before anything is delivered, so that one that cannot be opened is noticed at once and always.
+  // All workers are opened before the first batch, so that a worker that fails to open is always reported at once.
   progress_made_.wait(lock, [this] { return unopened_ == 0 && (open_error_ || ahead_.is_front_complete()); });
 }
 

@@ -58,7 +58,7 @@ void PaddedField::pad(int64_t size) {
 void PaddedField::place(std::span<const int64_t> shape, const std::byte* from, size_t from_bytes,
                         std::span<const int64_t> largest, std::byte* to, size_t to_bytes) const {
   if (from_bytes == 0) return fill(to, to_bytes);
-  if (from_bytes == to_bytes) {  // so all extents are equal, as none is larger than that of the block
+  if (from_bytes == to_bytes) {  // then all extents are equal, because none is larger than that of the block
     std::memcpy(to, from, from_bytes);
     return;
   }
@@ -77,7 +77,7 @@ void PaddedField::place(std::span<const int64_t> shape, const std::byte* from, s
 
 void PaddedField::fill(std::byte* to, size_t bytes) const {
   if (bytes == 0) return;
-  // What is filled already is the pattern for what comes, as much of it as stays in the nearest cache.
+  // Copies the filled part as a pattern, up to a size that stays in the L1 cache.
   constexpr size_t kMost = 4096;
   size_t done = field_.element_bytes;
   std::memcpy(to, field_.padding.data(), done);

@@ -1,4 +1,4 @@
-// A field of varying size of one batch: memory for each sample, and the block that the samples become.
+// A varying-size field of one batch: memory for each sample, and the padded block of all samples.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,18 @@ namespace tenon::data {
 
 class PaddedField {
  public:
-  // `field` must outlive this. Memory is allocated when samples come, and kept for the batches that follow.
+  // `field` must outlive this object. Memory is allocated when samples arrive, and reused for later batches.
   PaddedField(const Field& field, int64_t batch_size);
 
   VaryingSample& sample(int64_t place) { return samples_[static_cast<size_t>(place)]; }
 
-  // Copies the first `size` samples into one block, each in the corner of its part, which is as large as the largest
-  // extents of them all; the field's padding fills the rest. Throws support::Error(configuration) saying how much was
-  // asked for, when there is not so much memory. REQUIRES: all of them were written.
+  // Copies the first `size` samples into one block. Each extent of the block is the largest one among the samples. A
+  // sample starts at index 0 of every dimension, and the field's padding fills the rest. Throws
+  // support::Error(configuration) with the required size if there is not enough memory. REQUIRES: all of these samples
+  // were written.
   void pad(int64_t size);
 
-  // What pad() made.
+  // The result of pad().
   const Batch::Field& block() const { return block_; }
 
  private:

@@ -1,4 +1,4 @@
-// A plugin's dataset as the loader wants it.
+// A plugin's dataset as a SampleSource for the loader.
 #pragma once
 
 #include "framework/data/sample_source.h"
@@ -8,7 +8,8 @@ namespace tenon::data {
 
 class PluginSamples final : public SampleSource {
  public:
-  explicit PluginSamples(const plugins::Dataset& dataset) : dataset_(dataset) {}  // which must outlive this
+  // `dataset` must outlive this object.
+  explicit PluginSamples(const plugins::Dataset& dataset) : dataset_(dataset) {}
 
   int64_t size() const override { return dataset_.size(); }
   const std::vector<Field>& fields() const override { return dataset_.fields(); }

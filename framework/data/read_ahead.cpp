@@ -48,8 +48,8 @@ void ReadAhead::fail(const Tickets& tickets, int64_t place, std::exception_ptr e
     batch.error = std::move(error);
   }
   finish(tickets);
-  // Tickets go out in order, so everything before this place is with somebody already; what nobody has yet of this
-  // batch comes after it and is not needed.
+  // Tickets are given out in order, so all samples before this place are already taken. The samples of this batch that
+  // are not taken come after it and are not needed.
   const int64_t end = batch_end(tickets.batch);
   if (next_position_ < end) {
     batch.unread -= end - next_position_;

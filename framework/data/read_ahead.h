@@ -1,5 +1,5 @@
-// Which samples are to be read next, and which batches are complete: the bookkeeping of one pass over the data, without
-// threads and without memory. The loader calls it under its mutex.
+// The bookkeeping of one pass over the data: the samples to read next and the complete batches. It has no threads and
+// no sample memory. The loader calls it under its mutex.
 #pragma once
 
 #include <cstdint>
@@ -21,55 +21,55 @@ struct Tickets {
 
 class ReadAhead {
  public:
-  // `capacity`: batches in flight at once, the one in use among them.
+  // `capacity`: batches in flight at once, including the one in use.
   ReadAhead(int64_t batch_size, int64_t capacity);
 
-  // Batches of a pass over so many samples; the last may be smaller than the others.
+  // The number of batches in a pass over this number of samples. The last batch may be smaller than the others.
   int64_t batch_count(int64_t sample_count) const {
     return sample_count / batch_size_ + (sample_count % batch_size_ != 0);
   }
 
-  // Forgets everything and begins a pass. REQUIRES: 0 <= first_batch <= batch_count(sample_count), and nobody holds
+  // Resets the state and starts a pass. REQUIRES: 0 <= first_batch <= batch_count(sample_count), and no reader holds
   // tickets.
   void start(int64_t sample_count, int64_t first_batch);
 
-  // The next samples in order, at most `most`; none while all batches are in flight, and when all samples are given
-  // out.
+  // Takes the next samples in order, at most `most`. Returns none while all batches are in flight, and after all
+  // samples were taken.
   std::optional<Tickets> take(int64_t most);
 
-  // Whether these are all that is unread of their batch, and nothing of it failed: who holds them then has the whole
-  // batch for itself until it hands them in.
+  // Whether these are the only unread samples of their batch and no sample of it failed. The reader then owns the whole
+  // batch until it hands them in.
   bool complete_batch(const Tickets& tickets) const {
     const Progress& batch = progress(tickets.batch);
     return batch.unread == tickets.count && !batch.error;
   }
 
-  // A sample of the tickets' batch, which the reader still holds, is left out of it.
+  // Skips a sample of the tickets' batch. The reader must still hold the tickets.
   void skip(const Tickets& tickets, SkippedSample sample);
 
-  // What was left out of a batch so far, by place.
+  // The skipped samples of a batch so far, sorted by place.
   const std::vector<SkippedSample>& skipped(int64_t batch) const { return progress(batch).skipped; }
 
   // The reader is done with its tickets.
   void finish(const Tickets& tickets);
 
-  // The sample at `place` within the tickets' batch failed and those after it were not read. Of several failures of a
-  // batch the first place wins, and all places before it are still read, so that the choice does not depend on who was
-  // quicker. No batch after this one will be read.
+  // The sample at `place` within the tickets' batch failed, and the samples after it were not read. If several samples
+  // of a batch fail, the error of the first place is kept. All places before it are still read, so that the choice does
+  // not depend on the timing of readers. No later batch will be read.
   void fail(const Tickets& tickets, int64_t place, std::exception_ptr error);
 
-  // Samples of a batch, whether they can be read or not.
+  // The number of samples of a batch, including skipped ones.
   int64_t size_of(int64_t batch) const { return batch_end(batch) - batch * batch_size_; }
-  // Samples that are left of it.
+  // The number of samples of a batch, without skipped ones.
   int64_t kept_of(int64_t batch) const { return size_of(batch) - static_cast<int64_t>(skipped(batch).size()); }
 
-  // The batch that is delivered next.
+  // The number of the batch that is delivered next.
   int64_t front() const { return front_; }
   bool is_over() const { return front_ >= batch_count_; }
   bool is_front_complete() const { return progress(front_).unread == 0; }
   const std::exception_ptr& front_error() const { return progress(front_).error; }
 
-  // The front batch is no longer in use: its place in the ring is free for another.
+  // Releases the front batch, which is no longer in use. Another batch can use its slot in the ring.
   void release_front();
 
  private:
@@ -86,12 +86,12 @@ class ReadAhead {
   void expect(int64_t batch);
 
   const int64_t batch_size_;
-  std::vector<Progress> progress_;  // of batch b at b % capacity
+  std::vector<Progress> progress_;  // batch b is at b % capacity
   int64_t sample_count_ = 0;
   int64_t batch_count_ = 0;
   int64_t front_ = 0;
-  int64_t next_position_ = 0;  // the first that is not given out
-  int64_t end_position_ = 0;   // none from here on is given out
+  int64_t next_position_ = 0;  // the first position that is not taken
+  int64_t end_position_ = 0;   // no position from here on will be taken
 };
 
 }  // namespace tenon::data

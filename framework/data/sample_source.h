@@ -1,4 +1,4 @@
-// Where the loader gets its samples: a dataset of a plugin in the host, a few lines of a test elsewhere.
+// The source of the loader's samples: a plugin's dataset in the host, a fake in tests.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ using Field = plugins::SampleField;
 using plugins::SampleSlot;
 using plugins::VaryingSample;
 
-// Which sample, and its randomness: see tenon_sample.
+// The index, epoch and seed of a sample: see tenon_sample.
 struct SampleRequest {
   int64_t index;
   int64_t epoch;
@@ -23,18 +23,18 @@ struct SampleRequest {
 
 class SampleSource {
  public:
-  // What one worker thread keeps between samples; destroyed on that thread.
+  // The state of one worker thread between samples. It is destroyed on that thread.
   class Worker {
    public:
     virtual ~Worker() = default;
-    // Writes the sample's fields, field i to slots[i]. Throws support::Error naming the sample.
+    // Writes the sample's fields, field i to slots[i]. Throws support::Error with the sample's index.
     virtual void get(const SampleRequest& request, std::span<const SampleSlot> slots) = 0;
   };
 
   virtual ~SampleSource() = default;
   virtual int64_t size() const = 0;
   virtual const std::vector<Field>& fields() const = 0;
-  // [worker] Called on the thread that will use the worker. `seed` is of (dataset, rank, worker id).
+  // [worker] Called on the thread that will use the worker. `seed` depends on dataset, rank and worker id.
   virtual std::unique_ptr<Worker> open_worker(uint64_t worker_id, uint64_t seed) = 0;
 };
 

@@ -17,7 +17,7 @@ __extension__ using Uint128 = unsigned __int128;
 using config::SamplerKind;
 using support::StreamPurpose;
 
-// The numbers of one epoch, by position in the stream of (seed, epoch).
+// The random numbers of one epoch: a stream that depends on seed and epoch.
 class EpochStream {
  public:
   EpochStream(uint64_t seed, int64_t epoch, StreamPurpose purpose = StreamPurpose::shuffle)
@@ -25,11 +25,11 @@ class EpochStream {
     TENON_CHECK(epoch >= 0 && epoch <= std::numeric_limits<uint32_t>::max(), "epoch " << epoch);
   }
 
-  // Uniform in [0, bound), each value exactly as likely. REQUIRES: bound > 0.
+  // Uniform in [0, bound), without bias. REQUIRES: bound > 0.
   uint64_t below(uint64_t bound) {
     Uint128 product = Uint128{bits()} * bound;
     if (static_cast<uint64_t>(product) < bound) {
-      // 2^64 mod bound of the 2^64 products would make some values likelier: those are drawn again.
+      // 2^64 mod bound of the 2^64 products would bias some values: these products are sampled again.
       const uint64_t biased = -bound % bound;
       while (static_cast<uint64_t>(product) < biased) product = Uint128{bits()} * bound;
     }
@@ -53,7 +53,7 @@ class EpochStream {
   uint64_t position_ = 0;
 };
 
-// Rounded down, so that a subset begins exactly where the one before it ends.
+// Rounded down, so that a subset starts exactly where the previous one ends.
 size_t place_of(int64_t millionths, int64_t size) {
   const Uint128 product = Uint128(static_cast<uint64_t>(size)) * static_cast<uint64_t>(millionths);
   return static_cast<size_t>(product / static_cast<uint64_t>(config::Subset::kWhole));
@@ -75,7 +75,7 @@ std::vector<int64_t> shuffled_order(int64_t size, uint64_t seed, int64_t epoch) 
 }
 
 std::vector<int64_t> subset_samples(int64_t size, const config::Subset& subset, uint64_t seed) {
-  // Epochs of training count from 1, so that no shuffle of one is this one, whatever the seeds.
+  // Training epochs count from 1, so none of their shuffles equals this one for any seed.
   const std::vector<int64_t> order = shuffled_order(size, seed, 0);
   std::vector<int64_t> samples(order.begin() + static_cast<ptrdiff_t>(place_of(subset.begin, size)),
                                order.begin() + static_cast<ptrdiff_t>(place_of(subset.end, size)));
@@ -123,8 +123,8 @@ std::vector<int64_t> Sampler::draw_places(int64_t epoch) const {
   EpochStream stream(options_.seed, epoch);
   std::vector<int64_t> places;
   for (int64_t i = 0; i < size_; ++i) {
-    // The first sample up to which there is more weight than was drawn, so never one of weight 0. Rounding may make the
-    // product the whole sum: then it is the first that reaches it.
+    // The first sample with a cumulative weight above the sampled value, so never one of weight 0. Rounding may make
+    // the product equal to the total: then it is the first sample that reaches the total.
     const double drawn = stream.unit() * weights_up_to_.back();
     auto found = std::ranges::upper_bound(weights_up_to_, drawn);
     if (found == weights_up_to_.end()) found = std::ranges::lower_bound(weights_up_to_, weights_up_to_.back());
@@ -133,7 +133,7 @@ std::vector<int64_t> Sampler::draw_places(int64_t epoch) const {
   return places;
 }
 
-// The batches are those of all ranks together, so that the ranks' own are of like lengths too.
+// Buckets the common batches of all ranks, so that each rank's batches also have similar lengths.
 void Sampler::bucket(std::vector<int64_t>& order, int64_t epoch) const {
   const auto by_length = [this](int64_t sample) { return lengths_[static_cast<size_t>(sample)]; };
   if (!options_.shuffle) {

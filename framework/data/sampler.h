@@ -1,5 +1,5 @@
-// In which order the samples of a dataset are seen. A function of its arguments alone: nothing to save or restore but
-// the epoch and how many batches of it are done.
+// The order of a dataset's samples. It depends only on the arguments. A checkpoint needs only the epoch and the number
+// of batches that are done.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace tenon::data {
 // 0, 1, ..., size - 1.
 std::vector<int64_t> sequential_order(int64_t size);
 
-// A permutation that depends on (seed, epoch) alone: Fisher-Yates (Durstenfeld, CACM 7(7), 1964) with Philox numbers
+// A permutation that depends only on (seed, epoch): Fisher-Yates (Durstenfeld, CACM 7(7), 1964) with Philox numbers
 // and unbiased bounds (Lemire, "Fast random integer generation in an interval", TOMACS 2019).
 std::vector<int64_t> shuffled_order(int64_t size, uint64_t seed, int64_t epoch);
 
-// The indices of the subset's samples, ascending. Which they are depends on (size, seed) alone. Subsets that adjoin
-// ("80%", "80%-100%") share no sample, and together have all that lie between their ends.
+// The indices of the subset's samples, in ascending order. They depend only on (size, seed) and the subset. Adjacent
+// subsets ("80%", "80%-100%") share no sample and together have all samples between their ends.
 std::vector<int64_t> subset_samples(int64_t size, const config::Subset& subset, uint64_t seed);
 
-// What a sampler other than the uniform one goes by: a number for each sample of the dataset.
+// The data of samplers other than the uniform one: a number for each sample of the dataset.
 struct SampleTraits {
   std::vector<int64_t> lengths;  // length_bucketed
   std::vector<double> weights;   // weighted: finite, at least 0
@@ -28,9 +28,9 @@ struct SampleTraits {
 
 struct SamplerOptions {
   config::SamplerKind kind = config::SamplerKind::uniform;
-  bool shuffle = false;    // anew each epoch
+  bool shuffle = false;    // differently in each epoch
   uint64_t seed = 0;       // of the shuffle
-  int64_t batch_size = 1;  // of this process; length_bucketed makes batches of like lengths
+  int64_t batch_size = 1;  // of this process; length_bucketed makes batches of similar lengths
   config::Subset subset = {};
   uint64_t subset_seed = 0;
   int64_t most = 0;   // samples of an epoch at most, over all ranks; 0: all
@@ -38,27 +38,27 @@ struct SamplerOptions {
   int64_t world = 1;  // processes that share the epoch
 };
 
-// The order of any epoch. All ranks draw the same one, and rank r of w takes its places r, r + w, r + 2w, ...: each
-// sample is seen by exactly one of them, without padding and without a remainder that is dropped, and the ranks' k-th
-// batches of b samples together are the k-th batch of w * b samples of one process alone. So the shares of the last
-// batch may differ by one sample, or be none at all.
+// The order of each epoch. All ranks compute the same order, and rank r of w takes the places r, r + w, r + 2w, ...
+// Each sample is read by exactly one rank. There is no padding, and no remainder is dropped. The k-th batches of b
+// samples of all ranks together are the k-th batch of w * b samples of a single process. So the shares of the last
+// batch may differ by one sample, and some may be empty.
 //
-// weighted draws as many samples as there are, each of all with a probability in proportion to its weight, so that some
-// come several times and others not at all (torch.utils.data.WeightedRandomSampler with replacement).
+// weighted samples as many indices as there are samples, with replacement and with probabilities proportional to the
+// weights. Some samples occur several times and others never (as in torch.utils.data.WeightedRandomSampler).
 //
-// length_bucketed sorts each kSortedBatches batches' worth of the shuffled order by length, cuts it into batches, and
-// shuffles those, the smaller last one apart (the pool of torchtext's BucketIterator). Without shuffle the whole epoch
-// is sorted.
+// length_bucketed sorts each kSortedBatches batches of the shuffled order by length, cuts them into batches and
+// shuffles the batches, except a smaller last one (as the pool of torchtext's BucketIterator). Without shuffle, the
+// whole epoch is sorted.
 class Sampler {
  public:
   static constexpr int64_t kSortedBatches = 100;
 
-  // REQUIRES: the traits that the kind goes by, for each sample of the dataset.
+  // REQUIRES: the traits that the kind needs, for each sample of the dataset.
   Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTraits traits = {});
 
   int64_t size() const { return size_; }            // samples of an epoch, over all ranks
   std::vector<int64_t> order(int64_t epoch) const;  // this rank's samples
-  int64_t first(int64_t epoch) const;               // of all ranks' samples. REQUIRES: size() > 0
+  int64_t first(int64_t epoch) const;               // the first sample over all ranks. REQUIRES: size() > 0
 
  private:
   std::vector<int64_t> common_order(int64_t epoch) const;
@@ -66,10 +66,10 @@ class Sampler {
   void bucket(std::vector<int64_t>& order, int64_t epoch) const;
 
   SamplerOptions options_;
-  std::vector<int64_t> lengths_;       // of the dataset's samples
-  std::vector<double> weights_up_to_;  // and including each available sample
-  std::vector<int64_t> samples_;       // of the subset; empty where it is the whole dataset
-  int64_t available_;                  // samples to draw from
+  std::vector<int64_t> lengths_;       // lengths of the dataset's samples
+  std::vector<double> weights_up_to_;  // cumulative weights, including each available sample
+  std::vector<int64_t> samples_;       // samples of the subset; empty for the whole dataset
+  int64_t available_;                  // number of samples to choose from
   int64_t size_;
 };
 

@@ -8,8 +8,9 @@ void SkippedSamples::add(const Batch& batch) {
   in_pass_ += static_cast<int64_t>(batch.skipped.size());
   for (const SkippedSample& sample : batch.skipped) {
     if (!known_.insert(sample.index).second || known_.size() > kMostWarnings) continue;
-    support::log_warning("skipped: " + sample.reason +
-                         (known_.size() == kMostWarnings ? "; further ones are counted and not named" : ""));
+    support::log_warning(
+        "skipped: " + sample.reason +
+        (known_.size() == kMostWarnings ? "; further skipped samples are counted but not logged" : ""));
   }
 }
 

@@ -1,4 +1,4 @@
-// The samples of a dataset that could not be read, as [data] on_error = "skip" lets a run go on without them.
+// The samples of a dataset that could not be read. With [data] on_error = "skip", a run continues without them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class SkippedSamples {
 
   void start_pass(int64_t already) { in_pass_ = already; }
 
-  // Counts what the batch lacks, and warns of each sample that was not met before, up to kMostWarnings in a run.
+  // Counts the skipped samples of the batch. Logs a warning for each new one, up to kMostWarnings in a run.
   void add(const Batch& batch);
 
   int64_t in_pass() const { return in_pass_; }

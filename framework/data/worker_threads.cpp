@@ -12,8 +12,8 @@
 namespace tenon::data {
 namespace {
 
-// Signals that the process is sent (Ctrl-C, SIGTERM of a scheduler) are for the thread that trains. Those that a fault
-// raises stay deliverable, so that a crash within a plugin is reported by the handler.
+// Signals to the process (Ctrl-C, SIGTERM from a scheduler) are for the training thread. Signals of faults stay
+// enabled, so that the handler reports a crash inside a plugin.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -39,7 +39,7 @@ void name_this_thread(uint64_t id) {
 }  // namespace
 
 void WorkerThreads::start(int64_t count, const std::function<void(uint64_t id)>& body) {
-  const SignalsBlocked blocked;  // a thread inherits the mask
+  const SignalsBlocked blocked;  // threads inherit the signal mask
   try {
     for (uint64_t id = 0; id < static_cast<uint64_t>(count); ++id) {
       threads_.emplace_back([body, id] {
@@ -49,8 +49,8 @@ void WorkerThreads::start(int64_t count, const std::function<void(uint64_t id)>&
     }
   } catch (const std::system_error& error) {
     throw support::Error(support::ErrorKind::configuration,
-                         "data.workers is " + std::to_string(count) + ", but the system let only " +
-                             std::to_string(threads_.size()) + " threads start (" + error.what() +
+                         "data.workers is " + std::to_string(count) + ", but the system allowed only " +
+                             std::to_string(threads_.size()) + " threads to start (" + error.what() +
                              "); use fewer workers, or raise the limit of ulimit -u");
   }
 }

@@ -1,5 +1,4 @@
-// The threads of the data workers, as the rest of the process may expect them: named, and deaf to the signals that are
-// sent to the process.
+// The threads of the data workers. They have names and block the signals that are sent to the process.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ class WorkerThreads {
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
   // Starts `count` threads "tenon-data-0", ..., each with body(id). Throws support::Error(configuration) if the system
-  // lets only some of them start; those run then, and are to be told to end and joined.
+  // allows only some of them. These threads then run, and the caller must stop and join them.
   void start(int64_t count, const std::function<void(uint64_t id)>& body);
 
   // Waits for the end of all threads.

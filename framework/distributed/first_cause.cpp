@@ -14,7 +14,7 @@ constexpr int kSignalled = 128;
 
 bool lost_another(const RankEnd& end) { return end.signal == 0 && end.exit_code == kRankLost; }
 
-// 143 and so on: what host ends with after a signal that asks it to stop.
+// Recognises 130, 143 and so on: the exit codes of a host that was stopped by a signal.
 bool stopped_in_order(const RankEnd& end) {
   return end.signal == 0 && (end.exit_code == kSignalled + SIGINT || end.exit_code == kSignalled + SIGTERM ||
                              end.exit_code == kSignalled + SIGHUP);
@@ -29,13 +29,13 @@ std::string describe(const RankEnd& end) {
   const std::string rank = "rank " + std::to_string(end.rank);
   if (end.signal == SIGKILL)
     return rank + " was ended by " + name_signal(end.signal) +
-           ", which is also what the kernel does where memory runs out";
+           ", which the kernel also sends when it runs out of memory";
   if (end.signal != 0) return rank + " was ended by " + name_signal(end.signal);
-  if (lost_another(end)) return rank + " lost another rank (exit code 6), and none ended otherwise";
+  if (lost_another(end)) return rank + " lost another rank (exit code 6), and no rank failed for another reason";
   return rank + " ended with exit code " + std::to_string(end.exit_code);
 }
 
-// "rank 0 did not end by itself and was ended"; of more than one other, which of them.
+// Describes which of the other ranks ended by themselves and which ones the launcher killed.
 std::string describe_others(const std::vector<RankEnd>& ends) {
   if (ends.size() < 2) return "";
   std::vector<int64_t> ended;

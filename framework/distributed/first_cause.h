@@ -1,4 +1,4 @@
-// Why a run on several processes ended: of all that ended, which one ended the others.
+// Finds the first cause for the end of a run with several processes.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@ namespace tenon::distributed {
 // How a process ended.
 struct RankEnd {
   int64_t rank = 0;
-  int exit_code = 0;  // where no signal ended it
-  int signal = 0;     // that ended it; 0: none did
+  int exit_code = 0;  // valid if no signal ended the process
+  int signal = 0;     // signal that ended the process; 0: none
   bool was_ended_by_launcher = false;
 };
 
 // How a run ended.
 struct LaunchReport {
   int exit_code = 0;
-  std::string message;  // which process was the first cause; empty where there is nothing to say
+  std::string message;  // names the process that was the first cause; empty if there is nothing to report
 };
 
-// It ended by itself, having finished, or having stopped in order because it was asked to.
+// Returns whether the process finished or stopped on request.
 bool ended_in_order(const RankEnd& end);
 
-// A process that lost another one (exit code 6) is no cause, as long as one ended otherwise. `ends`: of all processes,
-// in the order in which they ended. `asked`: the signal that this process was sent, to stop; 0: none was.
+// A process that lost another one (exit code 6) is not the cause if another process failed differently. `ends`: the
+// ends of all processes in order of time. `asked`: signal that requested this process to stop; 0: none.
 LaunchReport find_first_cause(const std::vector<RankEnd>& ends, int asked);
 
 }  // namespace tenon::distributed

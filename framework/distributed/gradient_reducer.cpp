@@ -29,7 +29,7 @@ constexpr double kMiB = 1024 * 1024;
 
 int64_t to_bytes(double mib) { return static_cast<int64_t>(mib * kMiB); }
 
-// Beyond so many, each adding up what all have written takes longer than a ring of sockets.
+// With more ranks, summing all contributions on every rank takes longer than a ring of sockets.
 constexpr int64_t kMostSharing = 8;
 
 std::unique_ptr<SharedMemorySum> share_memory(ProcessGroup& group, const config::DistributedSection& plan,
@@ -47,7 +47,7 @@ at::ScalarType wire_type(config::Compression compression) {
 
 }  // namespace
 
-// Sums a bucket over the ranks, and remembers what is under way.
+// Sums a bucket over the ranks and keeps the futures of pending sums.
 class GradientReducer::SumHook final : public c10d::CppCommHookInterface<ProcessGroup*> {
  public:
   SumHook(ProcessGroup* group, SharedMemorySum* shared, config::Compression compression)
@@ -57,12 +57,12 @@ class GradientReducer::SumHook final : public c10d::CppCommHookInterface<Process
     if (bucket.getIndex() == 0) futures_.clear();
     futures_.push_back(compression_ == config::Compression::none ? sum(bucket.getBufferRef())
                                                                  : sum_compressed(bucket.getBufferRef()));
-    // From here on backward does nothing but wait.
+    // After the last bucket, backward only waits.
     if (bucket.isLast()) state_->set_waiting(true);
     return futures_.back();
   }
 
-  // Why a sum could not be made; what comes out of backward may speak of whose function it was in.
+  // Returns the reason why a sum failed. The exception from backward may name an unrelated function.
   std::optional<std::string> failure() const {
     for (const auto& future : futures_)
       if (future->completed() && future->hasError()) return future->tryRetrieveErrorMessage();
@@ -76,7 +76,7 @@ class GradientReducer::SumHook final : public c10d::CppCommHookInterface<Process
     return state_->c10d()->allreduce(tensors)->getFuture();
   }
 
-  // The mean travels, for a sum might exceed what fp16 holds.
+  // Sends the mean, because the sum could overflow in fp16.
   c10::intrusive_ptr<c10::ivalue::Future> sum_compressed(at::Tensor& buffer) {
     const auto size = static_cast<double>(state_->size());
     auto reduced = sum(buffer.div(size).to(wire_type(compression_)));
@@ -91,7 +91,7 @@ class GradientReducer::SumHook final : public c10d::CppCommHookInterface<Process
 
   SharedMemorySum* shared_;
   config::Compression compression_;
-  std::vector<c10::intrusive_ptr<c10::ivalue::Future>> futures_;  // of this backward's buckets
+  std::vector<c10::intrusive_ptr<c10::ivalue::Future>> futures_;  // futures of the buckets of this backward
 };
 
 GradientReducer::GradientReducer(ProcessGroup& group, const config::DistributedSection& plan,
@@ -106,12 +106,12 @@ GradientReducer::GradientReducer(ProcessGroup& group, const config::DistributedS
   const int64_t first_cap = to_bytes(plan.first_bucket_mib);
   const std::vector<bool> expect_sparse(parameters_.size(), false);
   if (buckets.empty()) {
-    // All in one bucket at first, unless it stays so: after the first backward they are made anew, in the order in
-    // which the gradients came.
+    // Starts with one bucket for all parameters, unless the buckets are final. After the first backward the buckets are
+    // rebuilt in the order in which the gradients became ready.
     std::vector<size_t> limits{std::numeric_limits<size_t>::max()};
     if (finds_unused_) limits = {static_cast<size_t>(first_cap), static_cast<size_t>(cap)};
     buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(parameters_, limits, expect_sparse));
-    // Backward begins with what forward ends with.
+    // Backward starts with the last parameters of forward.
     std::ranges::reverse(buckets);
   }
   std::unordered_map<size_t, std::string> names_by_index;
@@ -136,7 +136,7 @@ void GradientReducer::prepare_forward() {
   reducer_->prepare_for_forward();
 }
 
-// After the first step the ranks agree on the new ones here; later it does nothing.
+// Synchronises the new buckets between the ranks after the first step. Later calls do nothing.
 void GradientReducer::rebuild_buckets() {
   try {
     reducer_->rebuild_buckets();
@@ -176,12 +176,12 @@ void GradientReducer::finish_backward(const std::exception* error) {
     throw Error(
         ErrorKind::configuration,
         "distributed: " + (unused.empty() ? std::string("a parameter") : unused) +
-            " had no part in the losses of a step, so that other ranks would wait for its gradient; expected "
-            "every trainable parameter to have one: set distributed.find_unused_parameters = true, or freeze it");
+            " did not contribute to the losses of a step, so that other ranks would wait for its gradient; expected "
+            "a gradient for every trainable parameter: set distributed.find_unused_parameters = true, or freeze it");
   }
 }
 
-// Only at its end is it known how often each parameter's gradient comes.
+// The number of gradients of each parameter is known only after the first backward.
 void GradientReducer::reduce_first_of_static_graph() {
   try {
     reducer_->delay_all_reduce();
@@ -191,10 +191,10 @@ void GradientReducer::reduce_first_of_static_graph() {
   group_.set_waiting(false);
 }
 
-// A graph of its own whose gradients are zero, which lets the reducer go its usual way.
+// Runs backward on a separate graph with zero gradients, so that the reducer follows its usual path.
 void GradientReducer::reduce_as_they_are() {
   std::vector<at::Tensor> zeros;
-  // Of one parameter where unused ones are looked for: those that no rank used are to stay without a gradient.
+  // With find_unused_parameters the graph has one parameter: parameters that no rank used must stay without a gradient.
   const size_t count = finds_unused_ ? 1 : parameters_.size();
   for (size_t i = 0; i < count; ++i) {
     const at::Tensor& parameter = parameters_[i];

@@ -1,6 +1,6 @@
-// The gradients of all ranks summed while backward is still at work: c10d's Reducer, the one of Python's
-// DistributedDataParallel (Li et al., "PyTorch Distributed", VLDB 2020). This is the one file that knows its
-// constructor, which changes from release to release.
+// Sums the gradients of all ranks during backward with c10d's Reducer, like DistributedDataParallel in Python (Li et
+// al., "PyTorch Distributed", VLDB 2020). Only this module calls the constructor of Reducer, which changes between
+// releases.
 #pragma once
 
 #include <exception>
@@ -22,34 +22,34 @@ namespace tenon::distributed {
 
 class SharedMemorySum;
 
-// Gradients are views into the buckets, and their sum over the ranks (not the mean: it is divided once, by the weights
-// of the losses) is there when the backward that was announced returns. Backwards that are not announced add to this
-// rank's gradients alone.
+// Gradients are views into the buckets. When a backward after expect_backward() returns, they are sums over the ranks.
+// They are not means: the caller divides once by the weights of the losses. Any other backward only adds to the
+// gradients of this rank.
 class GradientReducer {
  public:
-  // Which parameters, by their indices, are summed together, in the order of the buckets.
+  // The indices of the parameters in each bucket.
   using Buckets = std::vector<std::vector<size_t>>;
 
-  // The trainable tensors in the order in which forward uses them, under their names. `group` must outlive it.
-  // `buckets`: what buckets() gave, for a run that is resumed; empty: still to be found.
+  // `names` and `parameters`: the trainable tensors in the order of forward. `group` must outlive this object.
+  // `buckets`: the result of buckets() for a resumed run; empty: they are determined in the first backward.
   GradientReducer(ProcessGroup& group, const config::DistributedSection& plan, std::vector<std::string> names,
                   std::vector<at::Tensor> parameters, Buckets buckets = {});
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // Before the forward whose backward is to reduce.
+  // Called before the forward of a backward that reduces.
   void prepare_forward();
-  // Before that backward, from `total`.
+  // Called before a backward that reduces. `total`: the loss from which backward starts.
   void expect_backward(const at::Tensor& total);
-  // After it, `error` being what it threw, if it did. Throws Error(rank_lost) where the ranks could not complete it,
-  // and Error(configuration) naming the parameters that had no part in it.
+  // Called after that backward. `error`: the exception of backward, or null. Throws Error(rank_lost) if the ranks could
+  // not complete the reduction. Throws Error(configuration) with the names of unused parameters.
   void finish_backward(const std::exception* error);
-  // In place of a backward: the gradients as they are, those of a rank without a share being zero, are reduced.
+  // Called instead of a backward. Reduces the current gradients. A rank without a batch contributes zeros.
   void reduce_as_they_are();
 
-  // Between two steps, called by all ranks. Through sockets, with three ranks or more, the order in which a sum is
-  // made, and so its last bit, depends on where in a bucket its elements are.
+  // Returns the current buckets. Called by all ranks between two steps. With three or more ranks over sockets, the
+  // order of a sum, and so its last bit, depends on the position of the elements in a bucket.
   Buckets buckets();
 
  private:
@@ -61,11 +61,11 @@ class GradientReducer {
   std::vector<std::string> names_;
   std::vector<at::Tensor> parameters_;
   bool finds_unused_;
-  bool learns_graph_;                        // in its first backward
-  std::unique_ptr<SharedMemorySum> shared_;  // null: sums go through the process group
-  SumHook* hook_;                            // the reducer's
+  bool learns_graph_;                        // the next backward is the first one of a static graph
+  std::unique_ptr<SharedMemorySum> shared_;  // null: sums use the process group
+  SumHook* hook_;                            // owned by the reducer
   std::shared_ptr<c10d::Reducer> reducer_;
-  std::shared_ptr<c10d::Logger> logger_;  // which the reducer counts on
+  std::shared_ptr<c10d::Logger> logger_;  // used by the reducer
 };
 
 }  // namespace tenon::distributed

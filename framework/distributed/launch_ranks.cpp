@@ -27,10 +27,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// One request often arrives twice: timeout(1) and shells signal the process and then its whole group.
+// A stop request often arrives twice: timeout(1) and shells signal the process and then its whole group.
 constexpr std::chrono::milliseconds kSameRequest{1000};
 
-// How long what the ranks wrote last may stand still on its way out.
+// Maximum time without progress when the last output of the ranks is written.
 constexpr int kOutputPatienceMs = 2000;
 
 std::string set(const char* name, const std::string& value) { return std::string(name) + "=" + value; }
@@ -51,20 +51,20 @@ RankStart describe_rank(const LaunchRequest& request, int64_t rank, const Loopba
   return start;
 }
 
-// Where standard input, output or error is closed, a pipe of ours would get its number.
+// If standard input, output or error is closed, a pipe of the launcher would get its number.
 void open_missing_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDWR);
 }
 
-// What a rank writes to one of its two outputs.
+// Standard output or standard error of a rank.
 struct Stream {
   support::FileDescriptor from;
   PrefixedLines lines;
   OutputBacklog* to;
 };
 
-// The processes that were started and have not ended yet. Those that are left when it goes are ended.
+// The running rank processes. The destructor kills the remaining ones.
 class Ranks {
  public:
   ~Ranks() {
@@ -93,7 +93,7 @@ class Ranks {
     }
   }
 
-  // Those that have ended since the last call.
+  // Returns the ranks that have ended since the last call.
   std::vector<RankEnd> take_ended() {
     std::vector<RankEnd> ended;
     std::erase_if(running_, [&](const Running& one) {
@@ -103,7 +103,7 @@ class Ranks {
       end.rank = one.rank;
       end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
       end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-      // It may have ended by itself just before.
+      // The rank may have ended by itself just before the kill.
       end.was_ended_by_launcher = one.was_ended && end.signal == SIGKILL;
       ended.push_back(end);
       return true;
@@ -127,7 +127,7 @@ class Launch {
     for (int64_t rank = 0; rank < request.processes; ++rank) {
       RankProcess process = start_rank(describe_rank(request, rank, socket), signals_);
       ranks_.add(rank, process.pid);
-      // From here on rank 0 alone has the port.
+      // From now on only rank 0 has the port.
       if (rank == 0) socket.descriptor.close();
       const std::string prefix = "[rank " + std::to_string(rank) + "] ";
       if (process.output.is_open()) streams_.push_back({std::move(process.output), PrefixedLines(prefix), &output_});
@@ -151,7 +151,7 @@ class Launch {
   }
 
  private:
-  // Until a rank writes or ends, a signal comes, an output takes more, or the deadline has come.
+  // Waits until a rank writes or ends, a signal arrives, an output can be written, or the deadline is reached.
   void wait() {
     std::vector<pollfd> files{{signals_.descriptor(), POLLIN, 0}};
     for (const Stream& stream : streams_) files.push_back({stream.from.number(), POLLIN, 0});
@@ -161,7 +161,7 @@ class Launch {
       files.push_back({backlog->descriptor(), POLLOUT, 0});
       waiting.push_back(backlog);
     }
-    // A SIGCHLD that went to an older handler of this process costs a second, no more.
+    // If an older handler of this process receives the SIGCHLD, the delay is at most one second.
     int limit_ms = 1000;
     if (deadline_) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now()).count();
@@ -173,8 +173,8 @@ class Launch {
       if (files[i].revents != 0) waiting[i - first]->write_some();
   }
 
-  // All that a pipe can hold, and no more at once, so that a rank that never stops writing is not all that is seen to.
-  // A rank that has ended may have left its end of the pipe to a process of its own.
+  // Reads at most the capacity of a pipe, so that a rank that writes all the time does not block the others. After the
+  // end of a rank, one of its child processes may still hold the pipe open.
   static void read_stream(Stream& stream) {
     std::array<char, 64 << 10> bytes;
     for (int pieces = 0; pieces < 16 && stream.from.is_open(); ++pieces) {
@@ -192,7 +192,7 @@ class Launch {
 
   void obey(const ReceivedSignal& signal) {
     if (signal.number == SIGCHLD) return;
-    if (signal.number == SIGUSR1) return ranks_.pass_on_to_first(SIGUSR1);  // it asks the others
+    if (signal.number == SIGUSR1) return ranks_.pass_on_to_first(SIGUSR1);  // rank 0 forwards the request
     const Clock::time_point now = Clock::now();
     if (asked_ != 0) {
       if (now - asked_at_ >= kSameRequest) ranks_.end_all();
@@ -227,9 +227,9 @@ class Launch {
   OutputBacklog output_{STDOUT_FILENO};
   OutputBacklog errors_{STDERR_FILENO};
   std::vector<Stream> streams_;
-  std::vector<RankEnd> ends_;  // in order
+  std::vector<RankEnd> ends_;  // in order of time
   bool has_failed_ = false;
-  std::optional<Clock::time_point> deadline_;  // when those that are left are ended
+  std::optional<Clock::time_point> deadline_;  // when the remaining ranks are killed
   int asked_ = 0;                              // the signal to stop; 0: none
   Clock::time_point asked_at_;
   Ranks ranks_;
@@ -240,7 +240,7 @@ class Launch {
 LaunchReport launch_ranks(const LaunchRequest& request) {
   TENON_CHECK(request.processes >= 1, request.processes << " processes");
   open_missing_streams();
-  std::fflush(nullptr);  // what is buffered would come after the ranks' output
+  std::fflush(nullptr);  // otherwise buffered text would appear after the output of the ranks
   Launch launch(request);
   return launch.watch();
 }

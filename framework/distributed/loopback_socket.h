@@ -1,4 +1,4 @@
-// A socket that only this machine can reach.
+// A listening socket that only this machine can reach.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 namespace tenon::distributed {
 
 struct LoopbackSocket {
-  support::FileDescriptor descriptor;  // listens; closed on exec
+  support::FileDescriptor descriptor;  // listening socket; closed on exec
   uint16_t port = 0;
 };
 
-// On 127.0.0.1, at a port that nobody else has. Throws Error(internal).
+// Listens on a free port of 127.0.0.1. Throws Error(internal).
 LoopbackSocket listen_on_loopback();
 
 }  // namespace tenon::distributed

@@ -33,7 +33,7 @@ namespace {
 
 std::string name_of(const World& world) { return world.master_address + ":" + std::to_string(world.master_port); }
 
-// An address in the form that bind() takes.
+// An address for bind().
 struct Address {
   sockaddr_storage bytes{};
   socklen_t size = 0;
@@ -50,11 +50,11 @@ Address loopback() {
   return address;
 }
 
-// IPv4 where the interface has both.
+// Prefers IPv4 if the interface has both.
 Address address_of(const std::string& interface) {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0)
-    throw Error(ErrorKind::internal, std::string("the network interfaces cannot be read: ") + strerror(errno));
+    throw Error(ErrorKind::internal, std::string("cannot read the network interfaces: ") + strerror(errno));
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> list(first, freeifaddrs);
   std::set<std::string> names;
   Address found;
@@ -76,18 +76,19 @@ Address address_of(const std::string& interface) {
   if (found.size > 0) return found;
   std::string known;
   for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
-  throw Error(ErrorKind::configuration, "distributed.interface: \"" + interface +
-                                            "\" is no network interface of this machine with an address; expected one "
-                                            "of: " +
-                                            known);
+  throw Error(ErrorKind::configuration,
+              "distributed.interface: \"" + interface +
+                  "\" is not a network interface of this machine with an address; expected one "
+                  "of: " +
+                  known);
 }
 
-// Bound to one address, so that no other network can reach it.
+// Binds to one address, so that no other network can reach the socket.
 int listen_on(Address address, uint16_t port) {
   const int family = address.bytes.ss_family;
   const int listener = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (listener < 0) throw Error(ErrorKind::internal, std::string("no socket to listen on: ") + strerror(errno));
-  // The port of a run that has just ended is free at once.
+  if (listener < 0) throw Error(ErrorKind::internal, std::string("cannot create a socket: ") + strerror(errno));
+  // The port of a run that has just ended can be reused immediately.
   const int on = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (family == AF_INET)
@@ -100,12 +101,12 @@ int listen_on(Address address, uint16_t port) {
   const int reason = errno;
   close(listener);
   throw Error(ErrorKind::configuration,
-              "distributed: port " + std::to_string(port) + " of " + address.text + " cannot be listened on (" +
+              "distributed: cannot listen on port " + std::to_string(port) + " of " + address.text + " (" +
                   strerror(reason) +
                   "); expected it to be free for rank 0: another run may use it; give MASTER_PORT another number");
 }
 
-// Its lines tell developers of c10d where an error came from that is reported here in words.
+// c10d logs source locations of errors that the host reports as messages.
 void silence_c10d() {
   constexpr int kFatal = 3;
   if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = kFatal;
@@ -118,7 +119,7 @@ c10::intrusive_ptr<c10d::Store> connect(const World& world, c10d::TCPStoreOption
   options.waitWorkers = false;
   options.timeout = timeout;
   try {
-    // A run that is started again under the same store has keys of its own.
+    // A restarted run with the same store needs different keys.
     return c10::make_intrusive<c10d::PrefixStore>("tenon/" + std::to_string(world.attempt),
                                                   c10::make_intrusive<c10d::TCPStore>(world.master_address, options));
   } catch (const c10::Error& error) {
@@ -126,13 +127,13 @@ c10::intrusive_ptr<c10d::Store> connect(const World& world, c10d::TCPStoreOption
                 "distributed: rank " + std::to_string(world.rank) + " cannot reach the store of rank 0 at " +
                     name_of(world) + " within " + std::to_string(timeout.count() / 1000) + " s (" +
                     error.what_without_backtrace() +
-                    "); expected rank 0 to listen there: is it running, are address and port those of its machine, "
-                    "and does no firewall stand between?");
+                    "); expected rank 0 to listen there: check that it is running, that address and port are those of "
+                    "its machine, and that no firewall blocks them");
   }
 }
 
-// A store whose port is listened on, and which nobody serves, takes a connection and never answers: no limit of c10d's
-// own ends that.
+// A store that listens but does not respond accepts a connection and never answers. c10d's time limits do not cover
+// this case.
 class TimeLimit {
  public:
   TimeLimit(std::chrono::milliseconds limit, const World& world)
@@ -140,7 +141,7 @@ class TimeLimit {
           std::unique_lock lock(mutex_);
           if (passed_.wait_for(lock, limit, [this] { return is_over_; })) return;
           support::log_error("distributed: rank " + std::to_string(world.rank) +
-                             " has had no answer from the store of rank 0 at " + world.master_address + ":" +
+                             " received no answer from the store of rank 0 at " + world.master_address + ":" +
                              std::to_string(world.master_port) +
                              " within distributed.timeout_s; expected rank 0 to serve it: it may hang");
           support::flush_log();
@@ -168,12 +169,12 @@ class TimeLimit {
 
 c10::intrusive_ptr<c10d::Store> connect_store(const World& world, const std::string& interface,
                                               std::chrono::milliseconds timeout) {
-  // Only where c10d's own limit does not hold.
+  // Needed only if c10d's time limit has no effect.
   const TimeLimit limit(timeout + std::chrono::seconds(5), world);
   c10d::TCPStoreOptions options;
   if (world.rank == 0 && !world.store_is_launchers) {
     options.isServer = true;
-    // What a plugin starts is not to keep the port.
+    // Child processes of plugins must not keep the port open.
     if (world.listen_fd >= 0) fcntl(world.listen_fd, F_SETFD, FD_CLOEXEC);
     options.masterListenFd =
         world.listen_fd >= 0

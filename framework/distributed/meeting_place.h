@@ -1,4 +1,4 @@
-// Where the ranks of a run find each other: the key-value store that rank 0, or torchrun's agent, serves over TCP.
+// The rendezvous of the ranks: the key-value store that rank 0 or torchrun's agent serves over TCP.
 #pragma once
 
 #include <chrono>
@@ -14,13 +14,13 @@ class Store;
 
 namespace tenon::distributed {
 
-// Connects to the store; on rank 0 serves it too, unless the launcher does. It listens on loopback where all ranks are
-// on one machine, else on `interface` alone. Throws Error(configuration) where the port is taken, the interface has no
-// address, or nobody answers within `timeout`.
+// Connects to the store. Rank 0 also serves it, unless the launcher does. It listens on loopback if all ranks are on
+// one machine, otherwise only on `interface`. Throws Error(configuration) if the port is in use, the interface has no
+// address, or the store does not answer within `timeout`.
 c10::intrusive_ptr<c10d::Store> connect_store(const World& world, const std::string& interface,
                                               std::chrono::milliseconds timeout);
 
-// A further connection to the same store, for another thread.
+// Opens another connection to the same store, for another thread.
 c10::intrusive_ptr<c10d::Store> connect_again(const World& world, std::chrono::milliseconds timeout);
 
 }  // namespace tenon::distributed

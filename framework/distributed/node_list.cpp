@@ -9,7 +9,7 @@ namespace {
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-// The first number of "01-04,7", as it is written.
+// Returns the first number of "01-04,7" with its leading zeros.
 std::optional<std::string> first_of_range(const std::string& range) {
   const bool is_range =
       std::all_of(range.begin(), range.end(), [](char one) { return is_digit(one) || one == '-' || one == ','; });
@@ -18,7 +18,7 @@ std::optional<std::string> first_of_range(const std::string& range) {
   return range.substr(0, length);
 }
 
-// Takes the number that the text begins with; false where there is none, or one of a billion and more.
+// Reads the number at the start of the text. Returns false if there is none or it is a billion or more.
 bool take_number(const char*& from, const char* end, int64_t& number) {
   const char* const start = from;
   if (start == end || !is_digit(*start)) return false;

@@ -20,9 +20,10 @@ void OutputBacklog::add(const std::string& lines) {
 }
 
 void OutputBacklog::write_some() {
-  // poll() says of a pipe that this much can be written at once; of a terminal or a file, that something can.
+  // For a pipe, poll() guarantees that PIPE_BUF bytes can be written. For a terminal or a file, it guarantees some
+  // bytes.
   const std::string_view piece = std::string_view(waiting_).substr(written_, PIPE_BUF);
-  // Whole lines, which those of other writers do not come between, where one fits.
+  // Writes whole lines if at least one fits, so that other writers do not interleave with a line.
   const size_t line_feed = piece.rfind('\n');
   const ssize_t length = write(descriptor_, piece.data(), line_feed == piece.npos ? piece.size() : line_feed + 1);
   if (length < 0 && (errno == EINTR || errno == EAGAIN)) return;
@@ -40,8 +41,7 @@ void OutputBacklog::write_some() {
 
 void OutputBacklog::say_what_is_left_out() {
   if (lines_left_out_ == 0 || is_closed_) return;
-  waiting_ = "(" + std::to_string(lines_left_out_) +
-             " lines were left out here: they came faster than this output takes them)\n";
+  waiting_ = "(" + std::to_string(lines_left_out_) + " lines were dropped here: the output is too slow)\n";
   lines_left_out_ = 0;
 }
 

@@ -1,4 +1,4 @@
-// Text on its way to a file or terminal that may be slow: whoever hands it over never waits.
+// Buffers text for a file or terminal that may be slow, so that the writer never waits.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace tenon::distributed {
 
 class OutputBacklog {
  public:
-  // What waits at most; later lines are left out, and how many is said once there is room again.
+  // Maximum size of the buffer. Further lines are dropped. Their number is written when there is space again.
   static constexpr size_t kMostBytes = 4 << 20;
 
   explicit OutputBacklog(int descriptor) : descriptor_(descriptor) {}
@@ -19,11 +19,11 @@ class OutputBacklog {
   bool is_empty() const { return written_ == waiting_.size(); }
   int descriptor() const { return descriptor_; }
 
-  // Writes a piece. REQUIRES: poll() has said that the descriptor is ready, or is none. Where nobody reads any longer,
-  // all text is dropped from here on.
+  // Writes a piece. If the reader has closed its end, all text is dropped from now on. REQUIRES: poll() has reported
+  // the descriptor as ready or invalid.
   void write_some();
 
-  // Writes all that is left, as long as within `patience_ms` some of it goes on.
+  // Writes the remaining text. Gives up if there is no progress within `patience_ms`.
   void write_rest(int patience_ms);
 
  private:
@@ -31,7 +31,7 @@ class OutputBacklog {
 
   int descriptor_;
   std::string waiting_;
-  size_t written_ = 0;  // bytes of it
+  size_t written_ = 0;  // written bytes of waiting_
   size_t lines_left_out_ = 0;
   bool is_closed_ = false;
 };

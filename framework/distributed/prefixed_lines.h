@@ -1,4 +1,4 @@
-// What one rank writes, cut into lines that say whose they are.
+// Splits the output of a rank into lines and adds a prefix to each.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@ namespace tenon::distributed {
 
 class PrefixedLines {
  public:
-  // A line that is longer becomes several.
+  // Longer lines are split.
   static constexpr size_t kLongestLine = 16 << 10;
 
   explicit PrefixedLines(std::string prefix) : prefix_(std::move(prefix)) {}
 
-  // All lines that are now complete, each with the prefix and a line feed; what follows the last one is kept.
+  // Returns all complete lines, each with the prefix and a line feed. Keeps the text after the last one.
   std::string add(std::string_view bytes);
 
-  // What was kept, as a line; empty if nothing was.
+  // Returns the kept text as a line. Empty if there is none.
   std::string finish();
 
  private:

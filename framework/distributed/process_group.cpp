@@ -26,10 +26,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a rank that waits in vain looks for the reason.
+// Time limit for finding the cause of a failed collective.
 constexpr auto kLookForCause = 2s;
 
-// How often one that waits for rank 0's work looks whether a rank has failed.
+// Interval at which a rank that waits for rank 0 checks for failures.
 constexpr auto kAskAgain = 250ms;
 
 std::chrono::milliseconds to_milliseconds(double seconds) {
@@ -64,7 +64,7 @@ c10d::ReduceOp to_c10d(Reduction reduction) {
   }
 }
 
-// The first line in which two texts differ, of each: "..." where one has ended.
+// Returns the first line that differs between two texts, from both. "nothing more" replaces a missing line.
 std::pair<std::string, std::string> first_difference(const std::string& left, const std::string& right) {
   std::istringstream lefts(left), rights(right);
   for (;;) {
@@ -76,7 +76,7 @@ std::pair<std::string, std::string> first_difference(const std::string& left, co
   }
 }
 
-// A number that says of nearly all differences that they are there: the sum of the elements' bits as integers.
+// Returns a checksum that detects nearly all differences: the sum of the elements' bits as integers.
 at::Tensor checksum(const at::Tensor& tensor) {
   at::Tensor bits = tensor.detach();
   if (bits.is_complex()) bits = at::view_as_real(bits);
@@ -89,7 +89,7 @@ at::Tensor checksum(const at::Tensor& tensor) {
   return bits.sum(at::kLong);
 }
 
-// Whether the store has the key within the time. Throws what it throws where it cannot be reached.
+// Returns whether the store has the key within the time. Throws the store's exception if it cannot be reached.
 bool has_come(c10d::Store& store, const std::string& key, std::chrono::milliseconds within) {
   try {
     store.wait({key}, within);
@@ -112,8 +112,8 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
     : world_(world), timeout_s_(plan.timeout_s), parts_(std::make_unique<Parts>()) {
   if (!world.is_one_machine() && plan.interface.empty())
     throw Error(ErrorKind::configuration,
-                "distributed.interface: is not given, and the ranks are on several machines; expected the name of the "
-                "network interface that they talk over, as `ip address` lists it: interface = \"eth0\"");
+                "distributed.interface: is not given, but the ranks are on several machines; expected the name of the "
+                "network interface between them, as listed by `ip address`: interface = \"eth0\"");
   const auto timeout = to_milliseconds(plan.timeout_s);
   parts_->store = connect_store(world, plan.interface, timeout);
   parts_->watch = std::make_unique<Watch>(connect_again(world, timeout), world, std::move(describe_activity));
@@ -121,7 +121,7 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
 }
 
 ProcessGroup::~ProcessGroup() {
-  // Gloo's destructor waits for what is under way, which may never end now.
+  // Gloo's destructor would wait for pending operations, which may never complete.
   if (has_failed_) {
     static_cast<void>(parts_->group.release());
     static_cast<void>(parts_->store.release());
@@ -150,15 +150,15 @@ void ProcessGroup::rethrow_as_lost(const std::exception& error) {
   watch.set_waiting(true);
   if (const auto failure = watch.first_failure(kLookForCause / 2)) refuse_as_lost(*failure);
   const std::string missing = watch.describe_missing(kLookForCause);
-  // In the meantime another may have found the reason.
+  // Another rank may have found the cause in the meantime.
   if (const auto failure = watch.first_failure(0s)) refuse_as_lost(*failure);
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
   std::string reason = of_torch ? of_torch->what_without_backtrace() : error.what();
   reason = reason.substr(0, reason.find('\n'));
   const std::string message =
-      (missing.empty() ? "the connection to another rank broke" : "the others wait in vain: " + missing) +
-      "; the ranks wait for each other for distributed.timeout_s = " +
-      std::to_string(static_cast<int64_t>(timeout_s_)) + " s at most (" + reason + ")";
+      (missing.empty() ? "lost the connection to another rank" : "timed out waiting for other ranks: " + missing) +
+      "; the time limit is distributed.timeout_s = " + std::to_string(static_cast<int64_t>(timeout_s_)) + " s (" +
+      reason + ")";
   watch.tell(message);
   refuse_as_lost(message);
 }
@@ -184,7 +184,7 @@ void ProcessGroup::reduce(Reduction reduction, at::Tensor tensor) { start_reduce
 ProcessGroup::Pending ProcessGroup::start_broadcast(const std::vector<at::Tensor>& tensors) {
   if (tensors.empty()) return {};
   const at::NoGradGuard no_grad;
-  // Side by side as bytes, the widest elements first, so that each begins where its dtype may.
+  // Packs the tensors as bytes, the widest elements first, so that each tensor is aligned for its dtype.
   std::vector<at::Tensor> ordered = tensors;
   std::ranges::stable_sort(ordered, std::greater(), [](const at::Tensor& tensor) { return tensor.element_size(); });
   std::vector<at::Tensor> bytes;
@@ -206,7 +206,7 @@ ProcessGroup::Pending ProcessGroup::start_broadcast(const std::vector<at::Tensor
   });
 }
 
-// Gloo and NCCL gather equal shapes: each rank's rows are padded to the most that any has.
+// Gloo and NCCL gather only equal shapes, so rows are padded to the largest number of any rank.
 at::Tensor ProcessGroup::concatenate(const at::Tensor& rows) {
   const at::Tensor counts = at::zeros({size()}, at::TensorOptions(rows.device()).dtype(at::kLong));
   counts.select(0, rank()).fill_(rows.size(0));
@@ -257,7 +257,7 @@ std::vector<std::string> ProcessGroup::gather(const std::string& name, const std
 
 void ProcessGroup::require_equal(const std::string& what, const std::string& text) {
   const std::string expected = share("of rank 0: " + what, text);
-  // Those that agree hear of it too, and end with the same message.
+  // Ranks with the same text also learn of the difference and end with the same message.
   at::Tensor differing = at::zeros({size()}, at::kLong);
   if (expected != text) differing.select(0, rank()).fill_(1);
   if (expected != text) {
@@ -273,7 +273,7 @@ void ProcessGroup::require_equal(const std::string& what, const std::string& tex
     if (differs[r] == 0) continue;
     std::string difference;
     wait_for_all([&] { difference = parts_->store->get_to_str("of rank " + std::to_string(r) + ": " + what); });
-    meet();  // rank 0 takes the store with it
+    meet();  // the store ends with rank 0
     throw Error(ErrorKind::configuration, what + " of rank " + std::to_string(r) + " has " + difference +
                                               "; expected all ranks to run the same: give every one the same run "
                                               "file, command line and plugins");
@@ -285,7 +285,7 @@ std::optional<size_t> ProcessGroup::find_unequal(const std::vector<at::Tensor>& 
   std::vector<at::Tensor> sums;
   for (const at::Tensor& tensor : tensors) sums.push_back(checksum(tensor));
   const at::Tensor here = at::stack(sums);
-  // The greatest, and the negative of the least.
+  // Maximum and negated minimum.
   const at::Tensor limits = at::stack({here, here.neg()});
   reduce(Reduction::maximum, limits);
   const at::Tensor differing = limits.select(0, 0).ne(limits.select(0, 1).neg()).nonzero().cpu();
@@ -309,7 +309,7 @@ void ProcessGroup::let_first_work(const std::function<void()>& work) {
   }
   wait_for_all([&] {
     store.wait({begins});
-    // A connection that broke says so; one that is whole has news of a failure, if there was one.
+    // A broken connection throws. Otherwise the store reports failures of other ranks.
     while (!has_come(store, ends, kAskAgain))
       if (const auto failure = parts_->watch->first_failure(0s)) throw Error(ErrorKind::rank_lost, *failure);
   });

@@ -1,4 +1,4 @@
-// The processes of a run, and what they send each other: c10d's process groups, with errors that say which rank failed.
+// The processes of a run and their communication: c10d's process groups with errors that name the failed rank.
 #pragma once
 
 #include <chrono>
@@ -23,23 +23,23 @@ class Store;
 
 namespace tenon::distributed {
 
-// How the tensors of all ranks become one.
+// The operation that combines the tensors of all ranks.
 enum class Reduction { sum, maximum, minimum };
 
-// Every collective is called by all ranks, in the same order. Where one cannot be completed it throws Error(rank_lost)
-// with the first cause: what the rank that failed has told, or what the one that does not come is doing.
+// All ranks must call every collective in the same order. A collective that cannot be completed throws Error(rank_lost)
+// with the first cause: the message of the failed rank, or the activity of the missing rank.
 class ProcessGroup {
  public:
-  // A process group of the rank's device, which the room that knows the device makes: of NCCL.
+  // Creates a process group for the rank's device: NCCL from the CUDA module.
   using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>(
       const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, std::chrono::milliseconds timeout)>;
 
-  // Meets the other ranks. Tensors in the host's memory travel by gloo, those of a CUDA device by what `make_nccl`
-  // makes, or by gloo too where it is empty. `describe_activity`: what the training thread is doing, for the others to
-  // read when it does not come; called on another thread. Throws Error(configuration) as connect_store().
+  // Connects to the other ranks. CPU tensors are sent by gloo, CUDA tensors by the backend of `make_nccl`, or by gloo
+  // if it is empty. `describe_activity`: describes the training thread for other ranks that wait for it. It is called
+  // on another thread. Throws Error(configuration) as connect_store() does.
   ProcessGroup(const World& world, const config::DistributedSection& plan,
                std::function<std::string()> describe_activity, const MakeBackend& make_nccl = {});
-  // After a failure nothing is waited for, and what c10d holds is left to the process's end.
+  // After a failure the destructor does not wait, and c10d's objects live until the process ends.
   ~ProcessGroup();
   ProcessGroup(const ProcessGroup&) = delete;
   ProcessGroup& operator=(const ProcessGroup&) = delete;
@@ -48,54 +48,55 @@ class ProcessGroup {
   int64_t rank() const { return world_.rank; }
   int64_t size() const { return world_.size; }
 
-  // A collective under way. Destroyed without wait() it still takes its tensor from the others.
+  // A pending collective. It completes even if it is destroyed without wait().
   class Pending {
    public:
     Pending() = default;
-    void wait();  // until the tensor holds the result
+    void wait();  // blocks until the tensor holds the result
 
    private:
     friend class ProcessGroup;
     explicit Pending(std::function<void()> wait) : wait_(std::move(wait)) {}
-    std::function<void()> wait_;  // holds the tensor too; empty: there is nothing to wait for
+    std::function<void()> wait_;  // also owns the tensor; empty: nothing is pending
   };
 
-  // In place.
+  // Reduce the tensor over all ranks, in place.
   Pending start_reduce(Reduction reduction, at::Tensor tensor);
   void reduce(Reduction reduction, at::Tensor tensor);
-  // Rank 0's values as they are now, in one message: wait() puts them into the tensors of the others.
+  // Sends the current values of rank 0 in one message. wait() copies them into the tensors of the other ranks.
   Pending start_broadcast(const std::vector<at::Tensor>& tensors);
-  // [n_r, ...] of each rank r become [sum of n_r, ...], rank 0's first.
+  // Concatenates [n_r, ...] of each rank r to [sum of n_r, ...], in the order of the ranks.
   at::Tensor concatenate(const at::Tensor& rows);
 
-  // Rank 0's text, for all.
+  // Returns the text of rank 0 on all ranks.
   std::string share(const std::string& name, const std::string& text);
-  // Of each rank its bytes, on rank 0; nothing on the others. For little: they go through rank 0's store.
+  // Returns the bytes of all ranks on rank 0, and nothing on the others. Use it only for small data: it is sent through
+  // the store of rank 0.
   std::vector<std::string> gather(const std::string& name, const std::string& bytes);
-  // Throws Error(configuration), on all ranks, where a rank's text is not rank 0's, with the first line that differs.
-  // `what`: "the configuration".
+  // Throws Error(configuration) on all ranks if a text differs from that of rank 0. The message has the first
+  // difference. `what`: "the configuration".
   void require_equal(const std::string& what, const std::string& text);
-  // The index of the first tensor whose bits are not the same on all ranks, told to all; nothing if there is none.
+  // Returns, on all ranks, the index of the first tensor that is not bitwise equal on all ranks, or nothing.
   std::optional<size_t> find_unequal(const std::vector<at::Tensor>& tensors);
 
-  // Returns when all ranks have come here.
+  // A barrier: returns after all ranks have called it.
   void meet();
 
-  // Rank 0 does `work` and the others wait until it is done: for what the host does for all, and no plugin's function
-  // is part of, such as writing files, which takes as long as the disk takes. timeout_s is how long rank 0 may take to
-  // come here. Throws what `work` throws.
+  // Rank 0 runs `work` while the others wait for it without a time limit. Use it for work of the host that calls no
+  // plugin functions, such as writing files. timeout_s limits only how long rank 0 may take to reach this call. Throws
+  // what `work` throws.
   void let_first_work(const std::function<void()>& work);
 
-  // This rank ends for a reason of its own: the others are told. No collective may follow.
+  // Reports to the other ranks that this rank has failed. No collective may follow.
   void tell_failure(const std::string& message) noexcept;
 
-  // What ended the first collective that could not be completed: also where it was called within a plugin's function,
-  // and what arrived from there is only a failure of that.
+  // The error of the first failed collective. It is kept because a collective inside a plugin function only results in
+  // a failure of that function.
   const std::optional<support::Error>& lost() const { return lost_; }
 
-  // Around a wait for the other ranks that is not one of these functions.
+  // Marks a wait for other ranks outside of these functions.
   void set_waiting(bool waiting);
-  // What a collective threw, as Error(rank_lost) with the first cause.
+  // Rethrows the exception of a collective as Error(rank_lost) with the first cause.
   [[noreturn]] void rethrow_as_lost(const std::exception& error);
 
   c10::intrusive_ptr<c10d::ProcessGroup> c10d() const;
@@ -108,8 +109,8 @@ class ProcessGroup {
 
   World world_;
   double timeout_s_;
-  int64_t turns_ = 0;    // of let_first_work()
-  int64_t gathers_ = 0;  // of gather()
+  int64_t turns_ = 0;    // calls of let_first_work()
+  int64_t gathers_ = 0;  // calls of gather()
   std::unique_ptr<Parts> parts_;
   bool has_failed_ = false;
   std::optional<support::Error> lost_;

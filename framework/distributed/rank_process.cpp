@@ -19,10 +19,11 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what, int error) {
   throw support::Error(support::ErrorKind::internal,
-                       "a process of the run cannot be started: " + what + ": " + std::strerror(error));
+                       "cannot start a process of the run: " + what + ": " + std::strerror(error));
 }
 
-// Where this program lies, by which it is also known to ps; if something else lies there by now, the program itself.
+// Returns the path of this program, which ps also shows. If the file was replaced, returns a link to the running
+// program.
 std::string find_this_program() {
   const std::string self = "/proc/self/exe";
   std::error_code error;
@@ -60,11 +61,11 @@ struct Pipe {
 
 Pipe make_pipe() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) refuse("no pipe", errno);
+  if (pipe2(ends, O_CLOEXEC) != 0) refuse("cannot create a pipe", errno);
   return {support::FileDescriptor(ends[0]), support::FileDescriptor(ends[1])};
 }
 
-// All that the child needs, made before it is forked: between fork and exec it may not allocate.
+// The data of the child, created before the fork: between fork and exec the child must not allocate memory.
 struct Child {
   std::string program;
   std::vector<char*> arguments;
@@ -73,7 +74,7 @@ struct Child {
   int listen_descriptor;
   int output;  // -1: inherited
   int errors;
-  int report;  // where the reason goes if the program cannot be started
+  int report;  // pipe for the error if exec fails
   sigset_t mask;
 };
 
@@ -86,9 +87,9 @@ bool take_output(const Child& child) {
 
 [[noreturn]] void become_rank(const Child& child, const SignalInbox& signals) {
   signals.restore();
-  std::signal(SIGUSR1, SIG_IGN);  // until the program is ready for it
+  std::signal(SIGUSR1, SIG_IGN);  // ignored until the program installs its handler
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have ended before that was asked for.
+  // The parent may have ended before prctl() was called.
   if (getppid() != child.parent) _exit(1);
   const bool keeps_socket = child.listen_descriptor < 0 || fcntl(child.listen_descriptor, F_SETFD, 0) == 0;
   if (keeps_socket && take_output(child)) {
@@ -100,7 +101,7 @@ bool take_output(const Child& child) {
   _exit(1);
 }
 
-// The parent's handlers would take for the parent's what is sent to the child, so nothing is delivered in between.
+// Signals are blocked during the fork. Otherwise the handlers of the parent would run in the child.
 pid_t fork_child(Child& child, const SignalInbox& signals) {
   sigset_t all;
   sigfillset(&all);
@@ -141,7 +142,7 @@ RankProcess start_rank(const RankStart& start, const SignalInbox& signals) {
   report.to.close();
   int error = 0;
   ssize_t length;
-  // Ends when the program runs, which closes the pipe.
+  // The read ends when exec succeeds, which closes the pipe.
   while ((length = read(report.from.number(), &error, sizeof error)) < 0 && errno == EINTR) {
   }
   if (length > 0) refuse(child.program, error);

@@ -1,4 +1,4 @@
-// One process of a run: this very program with the same arguments, and an environment that says which rank it is.
+// Starts one rank: this program with the same arguments and an environment with its rank.
 #pragma once
 
 #include <sys/types.h>
@@ -14,20 +14,20 @@ namespace tenon::distributed {
 
 struct RankProcess {
   pid_t pid = -1;
-  // What it writes to standard output and standard error; none where those are this process's own.
+  // Pipes from its standard output and standard error; none if they are inherited.
   support::FileDescriptor output;
   support::FileDescriptor errors;
 };
 
 struct RankStart {
-  std::vector<std::string> arguments;  // with the program's name first
-  std::vector<std::string> settings;   // "NAME=value", over this process's environment
-  int listen_descriptor = -1;          // stays open in it; -1: none
+  std::vector<std::string> arguments;  // program name first
+  std::vector<std::string> settings;   // "NAME=value"; they override the environment of this process
+  int listen_descriptor = -1;          // stays open in the rank; -1: none
   enum class Output { inherited, piped } output = Output::inherited;
 };
 
-// The process ends when the calling thread does, however that ends. Where its output is piped, its standard input is
-// empty. Throws Error(internal) where it cannot be started.
+// The process ends when the calling thread ends for any reason. With piped output its standard input is empty. Throws
+// Error(internal) if the process cannot be started.
 RankProcess start_rank(const RankStart& start, const SignalInbox& signals);
 
 }  // namespace tenon::distributed

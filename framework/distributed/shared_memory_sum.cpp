@@ -17,13 +17,13 @@ namespace tenon::distributed {
 
 namespace {
 
-// In the order of the ranks, whoever adds up.
+// Sums in the order of the ranks, independent of the rank that computes the sum.
 template <class T>
 void add_up(const std::vector<const std::byte*>& parts, int64_t count, T* sums) {
   using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
   std::vector<const T*> values;
   for (const std::byte* part : parts) values.push_back(reinterpret_cast<const T*>(part));
-  if (values.size() == 2) {  // by far the most frequent, and one loop that the compiler makes wide
+  if (values.size() == 2) {  // the most frequent case, in one loop that the compiler vectorises
     const T* const first = values[0];
     const T* const second = values[1];
     for (int64_t i = 0; i < count; ++i)
@@ -46,8 +46,8 @@ void add_up(const std::vector<const std::byte*>& parts, int64_t count, at::Scala
   }
 }
 
-// A tensor goes through the slots part by part. A rank adds up the part before the one it has just written, so that the
-// others had the time of a part to write theirs.
+// Sends a tensor through the slots in parts. A rank writes a part and then sums the previous one, so that the other
+// ranks have time to write theirs.
 class Passage {
  public:
   Passage(SharedPages& pages, uint32_t& next, const at::Tensor& tensor)
@@ -73,7 +73,7 @@ class Passage {
 
   void write(uint32_t first, size_t part) {
     const uint32_t number = first + static_cast<uint32_t>(part);
-    // What was in the slot before has been read by all; the numbers before 0 count as read.
+    // All ranks must have read the previous contents of the slot. Numbers before 0 count as read.
     for (int64_t r = 0; r < pages_.size(); ++r)
       if (r != pages_.rank()) pages_.wait_read(r, number - SharedPages::kSlots);
     std::memcpy(pages_.slot(pages_.rank(), number), bytes_ + part * SharedPages::kSlotBytes, bytes_in(part));
@@ -150,7 +150,7 @@ c10::intrusive_ptr<c10::ivalue::Future> SharedMemorySum::start(const at::Tensor&
   return done;
 }
 
-// After an error the ranks are at different places: nothing that follows can be added up.
+// After an error the ranks are at different parts, so that no later sum is possible.
 void SharedMemorySum::work() {
   std::exception_ptr failure;
   uint32_t next = 0;
@@ -164,7 +164,7 @@ void SharedMemorySum::work() {
       tasks_.pop_front();
     }
     try {
-      RECORD_FUNCTION("tenon::all_reduce", std::vector<c10::IValue>());  // for whoever draws a timeline
+      RECORD_FUNCTION("tenon::all_reduce", std::vector<c10::IValue>());  // shown in timelines
       if (!failure) Passage(*pages_, next, task.tensor).run();
     } catch (...) {
       failure = std::current_exception();

@@ -1,5 +1,5 @@
-// The sum of a tensor over the ranks of one machine, through memory that they share. Beside sockets it saves the
-// system's copies; and since it adds up in the order of the ranks, its bits depend on nothing else.
+// Sums a tensor over the ranks of one machine through shared memory. Compared with sockets it avoids copies by the
+// kernel. It sums in the order of the ranks, so that the result is reproducible.
 #pragma once
 
 #include <chrono>
@@ -19,18 +19,18 @@ class SharedPages;
 
 class SharedMemorySum {
  public:
-  // A collective. Null on every rank where one of them cannot share memory with rank 0, which it may do if it may look
-  // into the other's open files: not from another container, for one.
+  // A collective. Returns null on all ranks if one of them cannot open the memory of rank 0, for example from another
+  // container. Opening it requires access to the open files of rank 0.
   static std::unique_ptr<SharedMemorySum> make(ProcessGroup& group, std::chrono::milliseconds timeout);
-  // What is under way is given up.
+  // Cancels pending sums.
   ~SharedMemorySum();
 
-  // Of dense tensors in the host's memory, of a floating-point dtype.
+  // Returns whether the tensor is a dense CPU tensor with a floating-point dtype.
   static bool can_add(const at::Tensor& tensor);
 
-  // Begins to add up the tensors that the ranks give in their calls of the same number: contiguous, of one size and
-  // dtype. Half and bfloat16 are added in float32 and rounded once. The future is of a list with this tensor, which
-  // holds the sum then; its error says which rank is gone, or that one has not come within the timeout.
+  // Starts the sum of the tensors that the ranks pass in their n-th call. They must be contiguous and have the same
+  // size and dtype. Half and bfloat16 are summed in float32 and rounded once. The value of the future is a list with
+  // this tensor, which then holds the sum. An error of the future names the rank that has ended or timed out.
   c10::intrusive_ptr<c10::ivalue::Future> start(const at::Tensor& tensor);
 
  private:

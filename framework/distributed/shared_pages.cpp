@@ -16,17 +16,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A rank that writes what another one waits for is mostly done with it before a sleep would have begun.
+// A rank usually finishes writing before a waiting rank could go to sleep.
 constexpr int kTriesBeforeSleep = 2000;
 
-// How often one that sleeps looks whether the other is still there.
+// Interval at which a sleeping rank checks whether the other rank is alive.
 constexpr long kLookAgainNs = 50'000'000;
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
 
 bool has_reached(uint32_t count, uint32_t number) { return static_cast<int32_t>(count - number) > 0; }
 
-// Of a processor that shares its units with another thread.
+// Gives a hardware thread on the same core a chance to run.
 void rest_a_moment() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -40,7 +40,7 @@ void sleep_while(const std::atomic<uint32_t>& count, uint32_t value) {
   ::syscall(SYS_futex, &count, FUTEX_WAIT, value, &limit, nullptr, 0);
 }
 
-// On the byte of its number.
+// Each rank locks the byte at its index.
 struct flock lock_of(int64_t rank) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -58,16 +58,16 @@ size_t bytes_of(int64_t size, size_t counters) {
 
 SharedPages::SharedPages(int64_t size, std::chrono::milliseconds timeout)
     : rank_(0), size_(size), timeout_(timeout), file_(::memfd_create("tenon", MFD_CLOEXEC)) {
-  if (!file_.is_open()) fail("memory to share cannot be made");
-  // All at once: a page that is not there when it is needed would be the end of the process.
+  if (!file_.is_open()) fail("cannot create shared memory");
+  // Allocates all pages now: a page that cannot be allocated later would kill the process.
   if (const int error = ::posix_fallocate(file_.number(), 0, static_cast<off_t>(bytes_of(size, sizeof(Counters)))))
-    throw std::runtime_error(std::string("memory to share cannot be made: ") + std::strerror(error));
+    throw std::runtime_error(std::string("cannot create shared memory: ") + std::strerror(error));
   map();
 }
 
 SharedPages::SharedPages(const std::string& name, int64_t rank, int64_t size, std::chrono::milliseconds timeout)
     : rank_(rank), size_(size), timeout_(timeout), file_(::open(name.c_str(), O_RDWR | O_CLOEXEC)) {
-  if (!file_.is_open()) fail(name + ", the memory of rank 0, cannot be opened");
+  if (!file_.is_open()) fail(name + ": cannot open the shared memory of rank 0");
   map();
 }
 
@@ -76,7 +76,7 @@ SharedPages::~SharedPages() { ::munmap(pages_, bytes_of(size_, sizeof(Counters))
 void SharedPages::map() {
   void* const pages = ::mmap(nullptr, bytes_of(size_, sizeof(Counters)), PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_POPULATE, file_.number(), 0);
-  if (pages == MAP_FAILED) fail("shared memory cannot be mapped");
+  if (pages == MAP_FAILED) fail("cannot map shared memory");
   pages_ = static_cast<std::byte*>(pages);
   mark_as_alive();
 }
@@ -85,10 +85,10 @@ std::string SharedPages::name() const {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_.number());
 }
 
-// By a lock, which the system takes back when the process is gone, however it went.
+// Takes a lock, which the system releases when the process ends for any reason.
 void SharedPages::mark_as_alive() const {
   struct flock lock = lock_of(rank_);
-  if (::fcntl(file_.number(), F_OFD_SETLK, &lock) != 0) fail("shared memory cannot be locked");
+  if (::fcntl(file_.number(), F_OFD_SETLK, &lock) != 0) fail("cannot lock shared memory");
 }
 
 bool SharedPages::is_alive(int64_t rank) const {
@@ -105,7 +105,7 @@ std::byte* SharedPages::slot(int64_t rank, uint32_t number) const {
 
 void SharedPages::advance(Counter& counter, uint32_t number) {
   counter.count.store(number + 1);
-  // In one order for all: either this sees who is about to sleep, or that one sees the new count.
+  // The sequentially consistent order guarantees: this thread sees the sleeper, or the sleeper sees the new count.
   if (counter.sleepers.load() > 0) ::syscall(SYS_futex, &counter.count, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
@@ -121,10 +121,10 @@ void SharedPages::wait(int64_t rank, Counter& counter, uint32_t number) const {
     if (!has_reached(count, number)) sleep_while(counter.count, count);
     counter.sleepers.fetch_sub(1);
     if (has_reached(counter.count.load(), number)) return;
-    if (is_given_up_) throw std::runtime_error("nobody waits for the sum any more");
-    if (!is_alive(rank)) throw std::runtime_error("rank " + std::to_string(rank) + " is gone");
+    if (is_given_up_) throw std::runtime_error("the sum was cancelled");
+    if (!is_alive(rank)) throw std::runtime_error("rank " + std::to_string(rank) + " has ended");
     if (Clock::now() >= deadline)
-      throw std::runtime_error("rank " + std::to_string(rank) + " has not come within " +
+      throw std::runtime_error("rank " + std::to_string(rank) + " did not respond within " +
                                std::to_string(timeout_.count()) + " ms");
   }
 }

@@ -1,5 +1,5 @@
-// Memory that the ranks of one machine share: for each rank some slots that it writes and all read, and counters by
-// which they wait for each other. No tensors here.
+// Memory that the ranks of one machine share. Each rank has slots that it writes and all ranks read. Counters
+// synchronise the ranks. This module does not use tensors.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ namespace tenon::distributed {
 class SharedPages {
  public:
   static constexpr size_t kSlotBytes = 256 << 10;
-  static constexpr uint32_t kSlots = 4;  // of each rank, used in turn
+  static constexpr uint32_t kSlots = 4;  // slots of each rank, used one after another
 
-  // Of rank 0: new ones. Throws std::runtime_error with the reason.
+  // For rank 0: creates the memory. Throws std::runtime_error with the reason.
   SharedPages(int64_t size, std::chrono::milliseconds timeout);
-  // Of another rank: those that `name` of rank 0 says. Throws std::runtime_error with the reason.
+  // For other ranks: opens the memory with the `name` from rank 0. Throws std::runtime_error with the reason.
   SharedPages(const std::string& name, int64_t rank, int64_t size, std::chrono::milliseconds timeout);
   ~SharedPages();
   SharedPages(const SharedPages&) = delete;
@@ -31,23 +31,23 @@ class SharedPages {
 
   std::byte* slot(int64_t rank, uint32_t number) const;
 
-  // This rank has written its slot of this number, or has read all ranks' slots of it. Numbers count from 0 and go
-  // around at 2^32.
+  // Mark that this rank has written its slot of this number, or has read the slots of all ranks. Numbers start at 0 and
+  // wrap around at 2^32.
   void set_written(uint32_t number) { advance(counters(rank_).written, number); }
   void set_read(uint32_t number) { advance(counters(rank_).read, number); }
-  // Until rank r has. Throws std::runtime_error if its process is gone, or it has not within the timeout.
+  // Wait until rank r has done so. Throw std::runtime_error if its process has ended or the timeout has expired.
   void wait_written(int64_t r, uint32_t number) const { wait(r, counters(r).written, number); }
   void wait_read(int64_t r, uint32_t number) const { wait(r, counters(r).read, number); }
-  // Waits end, also those under way, which throw. [any thread]
+  // Cancels all waits, which then throw. [any thread]
   void give_up() { is_given_up_ = true; }
 
  private:
-  // How many numbers are done, and who sleeps until there are more.
+  // The number of completed slots and of sleeping ranks.
   struct Counter {
     std::atomic<uint32_t> count;
     std::atomic<uint32_t> sleepers;
   };
-  // Each on cache lines of its own.
+  // Each counter has separate cache lines.
   struct alignas(128) Counters {
     alignas(64) Counter written;
     alignas(64) Counter read;

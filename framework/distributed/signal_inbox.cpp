@@ -14,16 +14,16 @@
 namespace tenon::distributed {
 namespace {
 
-// The end of the pipe that the handler writes to; -1: there is no inbox.
+// The write end of the pipe; -1: there is no inbox.
 std::atomic<int> inbox{-1};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
-// Written in one piece, since it is far smaller than what a pipe takes at once.
+// The write is atomic, because the data is much smaller than PIPE_BUF.
 void put_into_inbox(int number, siginfo_t* info, void*) {
   const int error = errno;
   const ReceivedSignal received{number, number == SIGINT && info->si_code > 0};
   if (write(inbox, &received, sizeof received) < 0) {
-    // The pipe is full: it holds thousands of signals already.
+    // The pipe is full and already holds thousands of signals, so this one is dropped.
   }
   errno = error;
 }
@@ -35,7 +35,8 @@ SignalInbox::SignalInbox()
   TENON_CHECK(inbox == -1, "a second inbox for signals");
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-    throw support::Error(support::ErrorKind::internal, std::string("no pipe for signals: ") + std::strerror(errno));
+    throw support::Error(support::ErrorKind::internal,
+                         std::string("cannot create a pipe for signals: ") + std::strerror(errno));
   from_ = support::FileDescriptor(ends[0]);
   to_ = support::FileDescriptor(ends[1]);
   inbox = to_.number();

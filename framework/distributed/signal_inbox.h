@@ -1,4 +1,4 @@
-// Signals as something to wait for among other things, while the processes of a run are watched over.
+// Receives signals through a descriptor, so that the launcher can poll for them.
 #pragma once
 
 #include <signal.h>
@@ -12,12 +12,12 @@ namespace tenon::distributed {
 
 struct ReceivedSignal {
   int number;
-  // Ctrl-C: the terminal has sent it to the whole foreground group, not to this process alone.
+  // Ctrl-C: the terminal has sent it to the whole foreground group, not only to this process.
   bool is_from_terminal;
 };
 
-// While it lives, SIGINT, SIGTERM, SIGHUP (where it was not ignored, as nohup does), SIGUSR1 and SIGCHLD are put here,
-// and SIGPIPE is ignored. REQUIRES: one at a time.
+// During its lifetime the inbox receives SIGINT, SIGTERM, SIGUSR1 and SIGCHLD. It receives SIGHUP unless the signal was
+// ignored, as under nohup. SIGPIPE is ignored. REQUIRES: only one instance at a time.
 class SignalInbox {
  public:
   SignalInbox();
@@ -25,10 +25,10 @@ class SignalInbox {
   SignalInbox(const SignalInbox&) = delete;
   SignalInbox& operator=(const SignalInbox&) = delete;
 
-  int descriptor() const { return from_.number(); }  // readable where something has arrived
+  int descriptor() const { return from_.number(); }  // readable if a signal has arrived
   std::optional<ReceivedSignal> take();
 
-  // What the signals did before. Of a forked child, before it runs its program.
+  // Restores the previous signal handlers. Called in a forked child before exec.
   void restore() const noexcept;
 
  private:

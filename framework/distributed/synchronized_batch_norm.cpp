@@ -20,7 +20,7 @@ struct Setting {
 };
 Setting setting;
 
-// All but the channels.
+// Returns all dimensions except the channels.
 std::vector<int64_t> reduced_dims(const at::Tensor& input) {
   std::vector<int64_t> dims{0};
   for (int64_t i = 2; i < input.dim(); ++i) dims.push_back(i);
@@ -36,10 +36,10 @@ at::Tensor by_channel(const at::Tensor& values, const at::Tensor& input) {
 struct Statistics {
   at::Tensor mean;      // [C] float64
   at::Tensor variance;  // [C] float64, biased
-  at::Tensor count;     // [] float64, of elements of a channel
+  at::Tensor count;     // [] float64, number of elements per channel
 };
 
-// In double precision, in which the difference of two sums loses nothing that counts.
+// Uses double precision, so that the difference of two sums has no relevant rounding error.
 Statistics gather_statistics(const at::Tensor& input) {
   const int64_t channels = input.size(1);
   const double count = static_cast<double>(input.numel()) / static_cast<double>(channels);
@@ -75,7 +75,7 @@ class Normalisation : public torch::autograd::Function<Normalisation> {
     const at::Tensor inverse_deviation = (all.variance + epsilon).rsqrt().to(at::kFloat);
     context->save_for_backward({input, weight, mean, inverse_deviation, all.count});
     context->saved_data["is_borrowed"] = setting.is_borrowed;
-    // LibTorch's kernel for given statistics, as in evaluation.
+    // Calls LibTorch's kernel for given statistics, as in evaluation.
     const auto as_float = [](const at::Tensor& tensor) { return tensor.defined() ? tensor.to(at::kFloat) : tensor; };
     const at::Tensor output =
         std::get<0>(at::native_batch_norm(values, as_float(weight), as_float(bias), mean, variance,
@@ -100,7 +100,7 @@ class Normalisation : public torch::autograd::Function<Normalisation> {
     const at::Tensor means = (sums / saved[4]).to(at::kFloat);
     at::Tensor of_input =
         gradient - by_channel(means.select(0, 0), input) - normalised * by_channel(means.select(0, 1), input);
-    // The statistics do not depend on a borrowed batch.
+    // A borrowed batch does not affect the statistics.
     if (is_borrowed) of_input.zero_();
     of_input = of_input * by_channel(weight.defined() ? inverse_deviation * weight : inverse_deviation, input);
     const auto like_weight = [&weight](const at::Tensor& tensor) {
@@ -124,7 +124,8 @@ at::Tensor batch_norm(const at::Tensor& input, const std::optional<at::Tensor>& 
 
 }  // namespace
 
-// LibTorch's operator is made of others for every device; one of our own for the keys of autograd comes before that.
+// LibTorch implements the operator with other operators for all devices. A kernel for the autograd keys takes
+// precedence.
 class SynchronizedBatchNorm::Installed {
  public:
   Installed() {
@@ -140,7 +141,7 @@ class SynchronizedBatchNorm::Installed {
 };
 
 SynchronizedBatchNorm::SynchronizedBatchNorm(ProcessGroup& group) : installed_(std::make_unique<Installed>()) {
-  TENON_CHECK(!setting.group, "batch normalisation is synchronised already");
+  TENON_CHECK(!setting.group, "batch normalisation is already synchronised");
   setting = {&group, false};
 }
 

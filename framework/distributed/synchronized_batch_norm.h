@@ -1,5 +1,5 @@
-// Batch normalisation over the batches of all ranks, for models that know nothing of ranks (Ioffe and Szegedy,
-// arXiv:1502.03167; over devices as in torch.nn.SyncBatchNorm).
+// Batch normalisation over the batches of all ranks, without changes to the model (Ioffe and Szegedy, arXiv:1502.03167;
+// over devices as in torch.nn.SyncBatchNorm).
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace tenon::distributed {
 
-// While it lives, LibTorch's own operator batch_norm, which both native models and those of portable operators come
-// down to, takes mean and variance over the batches of all ranks where it trains. All ranks call it equally often. At
-// most one at a time; on the thread that trains, and those of its backward.
+// During its lifetime, LibTorch's operator batch_norm computes mean and variance over the batches of all ranks in
+// training. Native models and models of portable operators both use this operator. All ranks must call it equally
+// often. At most one instance may exist. It applies to the training thread and the threads of its backward.
 class SynchronizedBatchNorm {
  public:
   explicit SynchronizedBatchNorm(ProcessGroup& group);
@@ -18,7 +18,8 @@ class SynchronizedBatchNorm {
   SynchronizedBatchNorm(const SynchronizedBatchNorm&) = delete;
   SynchronizedBatchNorm& operator=(const SynchronizedBatchNorm&) = delete;
 
-  // Whether the batch in hand is another rank's, computed here only to meet the others: it does not count.
+  // With true, the current batch belongs to another rank. It is computed only to join the collectives, and the
+  // statistics ignore it.
   void set_borrowed(bool is_borrowed);
 
  private:

@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kPeriod = 250ms;
 const std::string kFailure = "failure";
-const std::string kHeard = "heard";
-const std::string kQuestion = "who does not come";
+const std::string kHeard = "acknowledged";
+const std::string kQuestion = "status request";
 
 std::string answer_key(int64_t rank) { return "doing/" + std::to_string(rank); }
 
@@ -53,7 +53,7 @@ void Watch::tell(const std::string& message) noexcept {
     const std::lock_guard lock(store_mutex_);
     store_->compareSet(kFailure, "", message);
   } catch (const std::exception&) {
-    // Rank 0 is gone, and with it the store: the others know.
+    // Rank 0 has ended, and with it the store. The other ranks notice this themselves.
   }
 }
 
@@ -64,7 +64,7 @@ void Watch::wait_until_heard(std::chrono::milliseconds within) noexcept {
       if (store_->add(kHeard, 0) >= world_.size) return;
     }
   } catch (const std::exception&) {
-    // Nobody is left to hear it.
+    // The store is gone, so that no rank can acknowledge the failure.
   }
 }
 
@@ -75,7 +75,7 @@ std::optional<std::string> Watch::first_failure(std::chrono::milliseconds within
 }
 
 std::string Watch::describe_here() const {
-  return "rank " + std::to_string(world_.rank) + " is " + (describe_ ? describe_() : "at work");
+  return "rank " + std::to_string(world_.rank) + " is " + (describe_ ? describe_() : "busy");
 }
 
 std::string Watch::describe_missing(std::chrono::milliseconds within) {
@@ -83,7 +83,7 @@ std::string Watch::describe_missing(std::chrono::milliseconds within) {
   std::string missing;
   for (int64_t rank = 0; rank < world_.size; ++rank) {
     if (rank == world_.rank) continue;
-    std::string answer = "rank " + std::to_string(rank) + " has ended without a word";
+    std::string answer = "rank " + std::to_string(rank) + " has exited without an error message";
     try {
       {
         const std::lock_guard lock(store_mutex_);
@@ -97,7 +97,7 @@ std::string Watch::describe_missing(std::chrono::milliseconds within) {
         break;
       } while (Clock::now() < end);
     } catch (const std::exception&) {
-      return "rank 0, whose store the ranks meet at, has ended without a word";
+      return "rank 0, which serves the store, has exited without an error message";
     }
     if (!answer.empty()) missing += (missing.empty() ? "" : "; ") + answer;
   }
@@ -111,7 +111,8 @@ void Watch::run() {
     try {
       look();
     } catch (const std::exception&) {
-      // The store is gone with rank 0. Whoever waits for that rank hears it from the connection; who does not is ended.
+      // The store has ended with rank 0. A rank that waits for rank 0 gets a connection error. Any other rank is ended
+      // here.
       const std::lock_guard changing(mutex_);
       if (!failed_at_) failed_at_ = Clock::now();
     }
@@ -145,14 +146,14 @@ void Watch::look() {
     store_->add(kHeard, 1);
   }
   if (!is_asked || answered_) return;
-  // The answer of one that waits too is empty.
+  // A rank that is also waiting answers with an empty text.
   const std::string answer = waits ? "" : describe_here();
   const std::lock_guard lock(store_mutex_);
   store_->set(answer_key(world_.rank), answer);
   answered_ = true;
 }
 
-// Not in good order, for it is not known what the training thread holds.
+// Calls _exit(), because the training thread may hold any lock.
 void Watch::end_if_overdue() {
   std::string message;
   {
@@ -163,7 +164,7 @@ void Watch::end_if_overdue() {
     else if (failure_)
       message = "rank " + std::to_string(world_.rank) + " is ended: " + *failure_;
     else
-      message = "rank " + std::to_string(world_.rank) + " is ended: rank 0 is gone";
+      message = "rank " + std::to_string(world_.rank) + " is ended: rank 0 has ended";
   }
   support::log_error(message);
   support::flush_log();

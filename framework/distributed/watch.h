@@ -1,4 +1,4 @@
-// A thread that hears of other ranks' failures while the training thread is busy or waits.
+// A thread that monitors failures of other ranks while the training thread is busy or waits.
 #pragma once
 
 #include <chrono>
@@ -20,33 +20,34 @@ class Store;
 
 namespace tenon::distributed {
 
-// The ranks write into the store: who failed first, and, when a rank asks why another does not come, what each is
-// doing. A rank whose training thread does not end by itself kGrace after another failed, is ended here: it may stand
-// in a plugin, or wait for who is gone.
+// The ranks write to the store: the first failure, and, on a status request, the activity of each rank. If the training
+// thread does not end by itself within kGrace after a failure of another rank, this thread ends the process. The
+// training thread may be stuck in a plugin or wait for a lost rank.
 class Watch {
  public:
   static constexpr std::chrono::seconds kGrace{7};
 
-  // `store`: a connection of its own. `describe`: what the training thread is doing; called on the watch's thread.
+  // `store`: a separate connection. `describe`: describes the training thread. It is called on the monitor thread.
   Watch(c10::intrusive_ptr<c10d::Store> store, const World& world, std::function<std::string()> describe);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // The training thread is about to wait for all ranks, or no longer does.
+  // Called when the training thread starts or stops waiting for all ranks.
   void set_waiting(bool waiting);
 
-  // Tells the others of a failure, of this rank or of one that does not come, unless another was told before.
+  // Reports a failure of this rank or a missing rank to the others, unless another failure was reported before.
   void tell(const std::string& message) noexcept;
 
-  // Returns when all ranks have heard of the failure, or after `within`: who serves the store must not leave sooner.
+  // Returns after all ranks have acknowledged the failure, or after `within`. The rank that serves the store must not
+  // end earlier.
   void wait_until_heard(std::chrono::milliseconds within) noexcept;
 
-  // What failed first, if it is known within the time.
+  // Returns the first failure if it becomes known within the time.
   std::optional<std::string> first_failure(std::chrono::milliseconds within);
 
-  // What the ranks that do not wait are doing: for a message about a rank that did not come. One that does not answer
-  // has ended.
+  // Describes the activity of the ranks that do not wait, for a message about missing ranks. A rank that does not
+  // answer has ended.
   std::string describe_missing(std::chrono::milliseconds within);
 
  private:
@@ -58,12 +59,12 @@ class Watch {
   const c10::intrusive_ptr<c10d::Store> store_;
   const World world_;
   const std::function<std::string()> describe_;
-  std::mutex store_mutex_;  // a connection serves one request at a time
+  std::mutex store_mutex_;  // a connection handles one request at a time
   std::mutex mutex_;
   std::condition_variable changed_;
   bool waiting_ = false;
   bool ending_ = false;
-  std::string told_;  // of this rank's own failure
+  std::string told_;  // the failure reported by this rank
   bool answered_ = false;
   std::optional<std::string> failure_;  // "rank 2 has failed: ..."
   std::optional<std::chrono::steady_clock::time_point> failed_at_;

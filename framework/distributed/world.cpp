@@ -15,13 +15,13 @@ namespace {
 
 constexpr int64_t kMostProcesses = 1'000'000;
 
-// The environment of one launcher: `way_out` says what to do where its variables make no sense.
+// The environment variables of one launcher. `way_out`: advice for invalid variables.
 class Variables {
  public:
   Variables(const std::function<const char*(const char*)>& environment, std::string way_out)
       : environment_(environment), way_out_(std::move(way_out)) {}
 
-  // Empty where it is not set, or set to nothing.
+  // Returns an empty text if the variable is not set or empty.
   std::string text(const char* name) const {
     const char* value = environment_(name);
     return value ? value : "";
@@ -43,7 +43,7 @@ class Variables {
     return text(name);
   }
 
-  // "RANK is "3"", "RANK is not set"
+  // Returns "RANK is "3"" or "RANK is not set".
   std::string describe(const char* name) const {
     return std::string(name) + (has(name) ? " is \"" + text(name) + "\"" : " is not set");
   }
@@ -58,7 +58,7 @@ class Variables {
   std::string way_out_;
 };
 
-// What the numbers of a world are called where they come from.
+// The names of the variables in a launcher's environment.
 struct Names {
   const char* rank;
   const char* size;
@@ -84,7 +84,7 @@ bool was_started_by_tenon(const Variables& variables) {
 }
 
 World read_tenon(const std::function<const char*(const char*)>& environment) {
-  const Variables variables(environment, "these variables are for Tenon's launcher alone to set");
+  const Variables variables(environment, "only Tenon's launcher may set these variables");
   World world;
   world.launcher = World::Launcher::tenon;
   world.rank = world.local_rank = variables.number(variables::kRank, 0, kMostProcesses);
@@ -120,8 +120,8 @@ World read_torchrun(const std::function<const char*(const char*)>& environment) 
   return world;
 }
 
-// srun says how many processes its step has; in a batch script, or in a shell on an allocation, there is no step, or
-// one of one process, whatever SLURM_NTASKS asks for.
+// srun sets the number of processes of its step. A batch script or a shell on an allocation has no step, or a step of
+// one process. SLURM_NTASKS then has only the requested number.
 int64_t count_slurm_tasks(const Variables& variables) {
   if (!variables.has("SLURM_STEP_ID") || !variables.has("SLURM_PROCID")) return 1;
   for (const char* name : {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"})
@@ -137,7 +137,7 @@ int64_t read_slurm_local_size(const World& world, const Variables& variables) {
   if (!tasks) variables.refuse(variables.describe(kStepTasks), "numbers of tasks such as \"2(x3),1\"");
   if (std::accumulate(tasks->begin(), tasks->end(), int64_t{0}) != world.size)
     variables.refuse(variables.describe(kStepTasks) + " in a step of " + std::to_string(world.size) + " tasks",
-                     "as many in all");
+                     "the same total");
   if (tasks->size() == 1) return tasks->front();
   return tasks->at(static_cast<size_t>(variables.number("SLURM_NODEID", 0, static_cast<int64_t>(tasks->size()) - 1)));
 }
@@ -151,8 +151,8 @@ std::string read_slurm_master(const World& world, const Variables& variables) {
   return *node;
 }
 
-// A port that all processes of a step agree on without speaking to each other: below those that systems give to
-// outgoing connections, one for each of 10000 jobs, and others for steps that run beside each other.
+// Computes a port that is the same in all processes of a step without communication. It is below the ports of outgoing
+// connections, differs between 10000 jobs, and differs between simultaneous steps.
 uint16_t read_slurm_port(const Variables& variables) {
   if (variables.has("MASTER_PORT")) return static_cast<uint16_t>(variables.number("MASTER_PORT", 1, UINT16_MAX));
   const int64_t job = variables.number("SLURM_JOB_ID", 0, INT64_C(1) << 40);

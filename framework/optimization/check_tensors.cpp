@@ -12,7 +12,7 @@ namespace {
 using support::Error;
 using support::ErrorKind;
 
-// A stride matters only where there is a second element to reach.
+// Strides are irrelevant in dimensions with a single element.
 bool same_layout(const at::Tensor& a, const at::Tensor& b) {
   for (int64_t d = 0; d < a.dim(); ++d)
     if (a.size(d) > 1 && a.stride(d) != b.stride(d)) return false;
@@ -30,7 +30,8 @@ void check_parameter(const NamedTensor& parameter) {
   if (!tensor.is_non_overlapping_and_dense()) {
     std::ostringstream found;
     found << "parameter " << parameter.name << ": a view of shape " << tensor.sizes() << " with strides "
-          << tensor.strides() << "; expected a tensor whose elements fill its memory; register its contiguous() copy";
+          << tensor.strides()
+          << "; expected a tensor without gaps or overlaps in memory; register its contiguous() copy";
     throw Error(ErrorKind::plugin, found.str());
   }
 }

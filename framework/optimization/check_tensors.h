@@ -1,4 +1,4 @@
-// What the kernels ask of parameters and gradients.
+// Checks that parameters and gradients have a layout that the kernels support.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,10 +7,10 @@
 
 namespace tenon::optimization {
 
-// Throws Error(plugin) naming the parameter if it is not floating point, or its elements do not fill its memory.
+// Throws Error(plugin) naming the parameter if it is not floating point, or if its memory has gaps or overlaps.
 void check_parameter(const NamedTensor& parameter);
 
-// The gradient with its elements in the order of the parameter's memory. Throws Error(plugin) if it is sparse.
+// Returns the gradient in the memory layout of the parameter. Throws Error(plugin) if it is sparse.
 at::Tensor laid_out_as(const NamedTensor& parameter, const at::Tensor& gradient);
 
 }  // namespace tenon::optimization

@@ -34,7 +34,7 @@ std::vector<int64_t> layer_depths(const std::vector<std::string>& names) {
   std::vector<int64_t> depths;
   std::map<std::string, int64_t> known;
   int64_t deepest = -1;
-  bool may_share = false;  // the block before is one without a number
+  bool may_share = false;  // the previous block has no number
   for (const Block& block : blocks) {
     const auto [entry, is_new] = known.emplace(block.name, 0);
     if (is_new) {

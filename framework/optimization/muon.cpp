@@ -33,7 +33,7 @@ class Muon final : public UpdateRule {
   }
 
  private:
-  // Nearly U V^T of update = U S V^T, by the quintic Newton-Schulz iteration in bfloat16.
+  // Approximates U V^T for update = U S V^T, with the quintic Newton-Schulz iteration in bfloat16.
   at::Tensor orthogonalize(const at::Tensor& update) const {
     const auto [a, b, c] = plan_.ns_coefficients;
     const bool is_tall = update.size(0) > update.size(1);

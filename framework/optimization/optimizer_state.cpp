@@ -17,7 +17,7 @@ void check_entry(const NamedTensor& entry, const at::Tensor& expected) {
   std::ostringstream message;
   message << "optimizer state " << entry.name << ": " << c10::toString(entry.tensor.scalar_type()) << ' '
           << entry.tensor.sizes() << "; expected " << c10::toString(expected.scalar_type()) << ' ' << expected.sizes()
-          << "; take a checkpoint of the same model and optimizer";
+          << "; use a checkpoint of the same model and optimizer";
   throw Error(ErrorKind::checkpoint, message.str());
 }
 
@@ -55,13 +55,12 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
     if (!loaded[i].empty() && !missing.empty())
       throw Error(ErrorKind::checkpoint, "optimizer state " + missing +
                                              ": missing, though there is other state of its parameter; expected all of "
-                                             "it; take a checkpoint of the same model and optimizer");
+                                             "it; use a checkpoint of the same model and optimizer");
   }
   if (!entries.empty())
-    throw Error(ErrorKind::checkpoint,
-                "optimizer state " + entries.begin()->first +
-                    ": belongs to no parameter of the model that this optimizer keeps such state "
-                    "of; take a checkpoint of the same model and optimizer");
+    throw Error(ErrorKind::checkpoint, "optimizer state " + entries.begin()->first +
+                                           ": does not belong to a parameter for which this optimizer keeps such "
+                                           "state; use a checkpoint of the same model and optimizer");
   state_ = std::move(loaded);
   for (Batch& batch : batches_) batch.active.clear();
 }

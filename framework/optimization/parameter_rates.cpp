@@ -25,8 +25,7 @@ bool matches_any(const std::vector<std::string>& patterns, const std::string& na
   return std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) { return matches(pattern, name); });
 }
 
-// The beginnings and the last parts of the names, which are what people write patterns of: "stages", "stages.2",
-// "bias".
+// The prefixes and last parts of the names, which patterns usually match: "stages", "stages.2", "bias".
 std::vector<std::string> pieces_of(const std::vector<ParameterShape>& parameters) {
   std::set<std::string> pieces;
   for (const ParameterShape& parameter : parameters) {
@@ -76,7 +75,7 @@ void require_matches(const config::OptimizerPlan& plan, const std::vector<Parame
       require_match(pattern, group.place, group.path + ".match", parameters);
   const auto* muon = std::get_if<config::MuonPlan>(&plan.rule);
   if (muon == nullptr) return;
-  // The default patterns are for whoever has such names.
+  // The default patterns need not match: they only apply to models with such names.
   const std::vector<std::string> usual = config::MuonPlan().adamw_match;
   for (const std::string& pattern : muon->adamw_match)
     if (std::find(usual.begin(), usual.end(), pattern) == usual.end())
@@ -126,7 +125,7 @@ std::vector<ParameterRates> assign_rates(const config::OptimizerPlan& plan,
   if (!plan.groups.empty() && !trains)
     throw Error(ErrorKind::configuration, plan.groups.front().place +
                                               ": [[optimizer.group]] freezes every parameter in the first epoch; "
-                                              "expected one at least to be trained; match fewer of them");
+                                              "expected at least one trainable parameter; match fewer of them");
   return rates;
 }
 

@@ -1,4 +1,4 @@
-// What [[optimizer.group]], `decay` and `layer_decay` make of the names of a model's parameters.
+// Applies [[optimizer.group]], `decay` and `layer_decay` to the names of a model's parameters.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ struct ParameterShape {
 struct ParameterRates {
   static constexpr int64_t kAlwaysFrozen = std::numeric_limits<int64_t>::max();
 
-  double lr_scale = 1;  // times the schedule's rate
+  double lr_scale = 1;  // multiplies the schedule's rate
   double weight_decay = 0;
-  int64_t frozen_epochs = 0;      // from the first; kAlwaysFrozen
-  bool is_left_to_adamw = false;  // of Muon: AdamW has it
+  int64_t frozen_epochs = 0;      // counted from the first epoch; kAlwaysFrozen
+  bool is_left_to_adamw = false;  // with Muon: AdamW updates it
 
   bool is_frozen(int64_t epoch) const { return epoch <= frozen_epochs; }
 };
 
-// In the order of the parameters. Throws Error(configuration) naming the place for a pattern that no name matches, and
-// if nothing is left to train in the first epoch.
+// In the order of the parameters. Throws Error(configuration) naming the location for a pattern that matches no name,
+// and if no parameter is trainable in the first epoch.
 std::vector<ParameterRates> assign_rates(const config::OptimizerPlan& plan,
                                          const std::vector<ParameterShape>& parameters);
 
-// A line for each parameter, for people: "head.weight: lr x 0.5, weight decay 0.01, frozen in epochs 1 to 3".
+// One line per parameter for the log: "head.weight: lr x 0.5, weight decay 0.01, frozen in epochs 1 to 3".
 std::string describe_rates(const std::vector<ParameterShape>& parameters, const std::vector<ParameterRates>& rates);
 
 }  // namespace tenon::optimization

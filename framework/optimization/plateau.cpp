@@ -15,7 +15,7 @@ Plateau::Plateau(const config::PlateauSchedule& plan, double base_lr) : plan_(pl
   best_ = plan_.mode == Mode::min ? infinity : -infinity;
 }
 
-// The order of operations is PyTorch's, for equal roundings.
+// The order of operations is PyTorch's, so that roundings are equal.
 bool Plateau::is_better(double figure) const {
   const bool is_relative = plan_.threshold_mode == ThresholdMode::relative;
   if (plan_.mode == Mode::min) return figure < (is_relative ? best_ * (1 - plan_.threshold) : best_ - plan_.threshold);
@@ -56,7 +56,7 @@ void Plateau::load_state(const std::map<std::string, double>& state) {
     const auto entry = state.find(name);
     if (entry != state.end()) return entry->second;
     throw support::Error(support::ErrorKind::checkpoint, std::string("schedule state: there is no ") + name +
-                                                             "; expected the state of reduce_on_plateau; take a "
+                                                             "; expected the state of reduce_on_plateau; use a "
                                                              "checkpoint of a run with this schedule");
   };
   const double learning_rate = read("learning_rate");

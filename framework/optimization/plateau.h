@@ -1,4 +1,4 @@
-// The learning rate that falls when a figure stops improving.
+// Reduces the learning rate when a metric stops improving.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tenon::optimization {
 
-// torch.optim.lr_scheduler.ReduceLROnPlateau.
+// Same as torch.optim.lr_scheduler.ReduceLROnPlateau.
 class Plateau {
  public:
   Plateau(const config::PlateauSchedule& plan, double base_lr);
@@ -17,10 +17,11 @@ class Plateau {
   const std::string& figure() const { return plan_.figure; }
   double learning_rate() const { return learning_rate_; }
 
-  // A new value of the figure. NaN is no improvement.
+  // Takes a new value of the metric. NaN is no improvement.
   void observe(double figure);
 
-  // All that a resumed run needs: `learning_rate`, `best`, `num_bad_epochs`, `cooldown_counter`, PyTorch's names.
+  // Everything a resumed run needs, with PyTorch's names: `learning_rate`, `best`, `num_bad_epochs`,
+  // `cooldown_counter`.
   std::map<std::string, double> state() const;
   // Throws Error(checkpoint) naming a number that is missing.
   void load_state(const std::map<std::string, double>& state);

@@ -19,7 +19,7 @@ std::vector<const char*> figures_of(const config::RmsPropPlan& plan) {
   return figures;
 }
 
-// The operations and their order are those of torch.optim.RMSprop(foreach=True), for equal roundings.
+// The operations and their order are those of torch.optim.RMSprop(foreach=True), so that roundings are equal.
 class RmsProp final : public UpdateRule {
  public:
   explicit RmsProp(const config::RmsPropPlan& plan) : UpdateRule(figures_of(plan)), plan_(plan) {}

@@ -33,7 +33,7 @@ StepRates Schedule::rates(int64_t step) const {
 }
 
 void Schedule::observe(double figure) {
-  TENON_CHECK(plateau_, "the schedule goes by the step alone");
+  TENON_CHECK(plateau_, "the schedule depends only on the step");
   plateau_->observe(figure);
 }
 

@@ -17,13 +17,13 @@ double part_done(int64_t step, int64_t length) {
   return static_cast<double>(std::min(step, length)) / static_cast<double>(length);
 }
 
-// From `start` to `end` along half a cosine. The order of operations is PyTorch's, for equal roundings.
+// From `start` to `end` along half a cosine. The order of operations is PyTorch's, so that roundings are equal.
 double half_cosine(double start, double end, int64_t step, int64_t length) {
   const double cosine = std::cos(std::numbers::pi * static_cast<double>(step) / static_cast<double>(length));
   return end + (start - end) * (1 + cosine) / 2;
 }
 
-// From `start` at progress 0 to `end` at progress 1. Here too the order is PyTorch's.
+// From `start` at progress 0 to `end` at progress 1. The order of operations is PyTorch's.
 double anneal(OneCycleSchedule::Anneal how, double start, double end, double progress) {
   if (how == OneCycleSchedule::Anneal::linear) return (end - start) * progress + start;
   const double cosine = std::cos(std::numbers::pi * progress) + 1;
@@ -44,17 +44,17 @@ StepRates one_cycle(const OneCycleSchedule& plan, double peak, int64_t total_ste
     const double progress = warmup_end > 0 ? position / warmup_end : 1;
     return rates(first, peak, plan.max_momentum, plan.base_momentum, progress);
   }
-  // warmup_end lies in [-1, position), so that the denominator is above zero.
+  // warmup_end is in [-1, position), so the denominator is positive.
   const double progress = (position - warmup_end) / (static_cast<double>(total_steps - 1) - warmup_end);
   return rates(peak, last, plan.base_momentum, plan.max_momentum, progress);
 }
 
 struct Cycle {
-  int64_t step;  // in it
+  int64_t step;  // within the cycle
   int64_t length;
 };
 
-// In which cycle a step lies; each is t_mult times as long as the one before.
+// Finds the cycle of a step. Each cycle is t_mult times as long as the previous one.
 Cycle find_cycle(int64_t step, int64_t t_0, int64_t t_mult) {
   if (t_mult == 1) return {step % t_0, t_0};
   int64_t length = t_0;
@@ -131,7 +131,7 @@ struct MakeShape {
       return StepRates{step < begin ? lr : lr * stable_decay(plan, step - begin, length)};
     };
   }
-  Shape operator()(const config::PlateauSchedule&) const { TENON_CHECK(false, "a plateau has a state"); }
+  Shape operator()(const config::PlateauSchedule&) const { TENON_CHECK(false, "a plateau schedule has a state"); }
 };
 
 }  // namespace
@@ -141,7 +141,7 @@ int64_t count_steps(const config::ScheduleLength& length, const RunLength& run, 
   if (length.unit == Unit::run) steps = length.count * static_cast<double>(run.total_steps);
   if (length.unit == Unit::epochs) steps = length.count * static_cast<double>(run.steps_per_epoch);
   if (length.unit == Unit::steps) steps = length.count;
-  constexpr double kMost = 1e18;  // beyond any run
+  constexpr double kMost = 1e18;  // larger than any run
   return std::max(static_cast<int64_t>(std::round(std::min(steps, kMost))), least);
 }
 

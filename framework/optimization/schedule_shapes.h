@@ -1,4 +1,4 @@
-// The rates of each schedule, from the end of its warm-up on.
+// The rates of each schedule after its warm-up.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace tenon::optimization {
 
-// Optimizer steps.
+// Lengths in optimizer steps.
 struct RunLength {
   int64_t total_steps;      // at least 1
   int64_t steps_per_epoch;  // at least 1
 };
 
-// Whole steps, rounded to the nearest; at least `least`. `rest`: what is left of the run.
+// Converts a length to whole steps, rounded to the nearest and at least `least`. `rest`: the remaining steps of the
+// run.
 int64_t count_steps(const config::ScheduleLength& length, const RunLength& run, int64_t rest, int64_t least);
 
-// The rates of a step, from 0 at the end of the warm-up.
+// Returns the rates of a step, counted from 0 at the end of the warm-up.
 using Shape = std::function<StepRates(int64_t step)>;
 
-// run: the whole run's. rest: its steps after the warm-up, at least 1. REQUIRES: the plan is no PlateauSchedule, which
-// has a state.
+// run: the length of the whole run. rest: its steps after the warm-up, at least 1. REQUIRES: the plan is not a
+// PlateauSchedule, which has a state.
 Shape make_shape(const config::SchedulePlan& plan, double base_lr, const RunLength& run, int64_t rest);
 
 }  // namespace tenon::optimization

@@ -13,8 +13,8 @@ class Sgd final : public UpdateRule {
   explicit Sgd(const config::SgdPlan& plan)
       : UpdateRule(plan.momentum != 0 ? Figures{"momentum_buffer"} : Figures{}), plan_(plan) {}
 
-  // Without dampening a momentum of zeros becomes the first gradient; with it, the kernel must be told that the
-  // momentum begins, which is what an undefined buffer says.
+  // Without dampening, a zero momentum buffer becomes the first gradient. With dampening, the kernel must know that the
+  // momentum starts, which an undefined buffer indicates.
   at::Tensor make_figure(size_t figure, const at::Tensor& parameter) const override {
     return plan_.dampening == 0 ? make_zeros(figure, parameter) : at::Tensor();
   }
@@ -40,8 +40,8 @@ class Sgd final : public UpdateRule {
     return plan_.momentum == 0 ? at::TensorList() : at::TensorList(lists.state.front());
   }
 
-  // The kernel takes one answer to "is this the first step?" for all its tensors, and parameters may get their first
-  // gradients in different steps: two calls where both kinds are there.
+  // The kernel takes a single is-first-step flag for all its tensors, but parameters may get their first gradients in
+  // different steps. If both kinds are present, it is called twice.
   void begin(UpdateLists& lists, const UpdateRates& rates) {
     std::vector<at::Tensor> tensors[2], gradients[2], buffers[2];
     for (size_t i = 0; i < lists.tensors.size(); ++i) {

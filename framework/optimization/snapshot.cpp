@@ -11,7 +11,7 @@ std::vector<at::Tensor> copy(const std::vector<at::Tensor>& tensors) {
   return copies;
 }
 
-// By choice and not by arithmetic: what a skipped step computed may be NaN.
+// Selects with where() instead of arithmetic, because a skipped step may have computed NaN.
 void choose(const at::Tensor& skip, const std::vector<at::Tensor>& copies, std::vector<at::Tensor>& tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) tensors[i].copy_(at::where(skip, copies[i], tensors[i]));
 }

@@ -1,4 +1,4 @@
-// Skipping for rules whose operators know of none: what they changed is put back.
+// Undoes skipped steps, for update rules with kernels that cannot skip.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace tenon::optimization {
 
-// A copy of the tensors and their state, made only if skip is defined.
+// Copies the tensors and their state, only if skip is defined.
 class Snapshot {
  public:
   Snapshot(const UpdateLists& lists, const at::Tensor& skip);
 
-  // Where skip is 1, the lists' tensors get their values from the copy; decided on their device.
+  // Restores the lists' tensors from the copy if skip is 1; decided on the device.
   void restore_if_skipped(UpdateLists& lists) const;
 
  private:

@@ -6,7 +6,7 @@
 namespace tenon::optimization {
 
 void advance(std::vector<at::Tensor>& steps) {
-  // A float in memory needs no operator call.
+  // A float in host memory needs no operator call.
   if (steps.front().is_cpu()) {
     for (at::Tensor& step : steps) *step.mutable_data_ptr<float>() += 1;
   } else {

@@ -1,4 +1,4 @@
-// The counters of steps that Adam, RMSprop and Adagrad keep for each parameter, [] float32 on its device.
+// The step counters that Adam, RMSprop and Adagrad keep for each parameter, [] float32 on its device.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace tenon::optimization {
 
-// One more; the kernels expect counts that include the step under way.
+// Adds one. The kernels expect counts that include the current step.
 void advance(std::vector<at::Tensor>& steps);
 
-// Takes back what advance() did where skip, [] float32 on their device, is 1; nothing if it is undefined.
+// Reverts advance() if skip, [] float32 on the counters' device, is 1. Does nothing if skip is undefined.
 void correct(std::vector<at::Tensor>& steps, const at::Tensor& skip);
 
 }  // namespace tenon::optimization

@@ -1,4 +1,4 @@
-// What a schedule says of a step, and an optimizer goes by.
+// The values that a schedule sets for each optimizer step.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@ namespace tenon::optimization {
 
 struct StepRates {
   double learning_rate = 0;
-  // In place of the optimizer's own momentum: SGD's, RMSprop's and Muon's, the first beta of Adam, AdamW and Lion.
+  // Replaces the optimizer's momentum: that of SGD, RMSprop and Muon, the first beta of Adam, AdamW and Lion.
   std::optional<double> momentum = std::nullopt;
 };
 

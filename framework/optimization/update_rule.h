@@ -1,5 +1,4 @@
-// How a step changes parameters and what it keeps of them: SGD, Adam and the others, each on LibTorch's kernels for
-// whole lists of tensors.
+// The update rules of SGD, Adam and other optimizers, with LibTorch's kernels for lists of tensors.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +12,17 @@
 
 namespace tenon::optimization {
 
-// What one call updates: all of one dtype, on one device, with the same rates.
+// The parameters of one kernel call: the same dtype, device and rates.
 struct UpdateLists {
   std::vector<at::Tensor> tensors;
-  std::vector<at::Tensor> gradients;           // of the same shapes and strides
-  std::vector<std::vector<at::Tensor>> state;  // [figures][tensors]
+  std::vector<at::Tensor> gradients;           // with the shapes and strides of `tensors`
+  std::vector<std::vector<at::Tensor>> state;  // [state names][tensors]
 };
 
 struct UpdateRates {
   double learning_rate;
   double weight_decay;
-  std::optional<double> momentum;  // in place of the rule's own
+  std::optional<double> momentum;  // replaces the rule's momentum
 };
 
 class UpdateRule {
@@ -32,18 +31,18 @@ class UpdateRule {
   UpdateRule(const UpdateRule&) = delete;
   UpdateRule& operator=(const UpdateRule&) = delete;
 
-  // The names of what is kept for each parameter, those of PyTorch's state_dict(); may be empty.
+  // The names of the state kept for each parameter, as in PyTorch's state_dict(); may be empty.
   const std::vector<const char*>& figures() const { return figures_; }
 
-  // The figure before a parameter's first step; where it is undefined, that step makes it.
+  // The initial state of a parameter. If it is undefined, the first step creates it.
   virtual at::Tensor make_figure(size_t figure, const at::Tensor& parameter) const {
     return make_zeros(figure, parameter);
   }
 
-  // Zeros of the figure's shape: as the parameter, or [] float32 for "step".
+  // Zeros in the shape of the state: the parameter's shape, or [] float32 for "step".
   at::Tensor make_zeros(size_t figure, const at::Tensor& parameter) const;
 
-  // One step without autograd. skip: undefined, or [] float32 on the tensors' device; where it is 1 nothing changes.
+  // Runs one step without autograd. skip: undefined, or [] float32 on the tensors' device; if it is 1, nothing changes.
   virtual void update(UpdateLists& lists, const UpdateRates& rates, const at::Tensor& skip) = 0;
 
  protected:
@@ -53,8 +52,8 @@ class UpdateRule {
   std::vector<const char*> figures_;
 };
 
-// torch.optim.SGD. Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013, in
-// PyTorch's form: a parameter's first gradient becomes its momentum, without dampening. With dampening, a step in which
+// torch.optim.SGD. Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013, as
+// implemented in PyTorch: the first gradient becomes the momentum, without dampening. With dampening, a step in which
 // parameters get their first gradients reads `skip`.
 std::unique_ptr<UpdateRule> make_sgd(const config::SgdPlan& plan);
 
@@ -72,7 +71,7 @@ std::unique_ptr<UpdateRule> make_adagrad(const config::AdagradPlan& plan);
 // Chen et al., "Symbolic discovery of optimization algorithms", arXiv:2302.06675, algorithm 2.
 std::unique_ptr<UpdateRule> make_lion(const config::LionPlan& plan);
 
-// torch.optim.Muon, of matrices alone. Jordan et al., "Muon: an optimizer for hidden layers in neural networks" (2024);
+// torch.optim.Muon, for matrices only. Jordan et al., "Muon: an optimizer for hidden layers in neural networks" (2024);
 // match_rms_adamw: Liu et al., arXiv:2502.16982. REQUIRES: every tensor has two dimensions.
 std::unique_ptr<UpdateRule> make_muon(const config::MuonPlan& plan);
 

@@ -45,7 +45,7 @@ WeightAverage::InPlace::~InPlace() {
   if (average_) average_->exchange();
 }
 
-// By copies: a plugin may keep views of its weights, which another storage would leave behind.
+// Copies the values, because a plugin may hold views of its weights, which would still refer to the old storage.
 void WeightAverage::exchange() {
   const at::NoGradGuard no_grad;
   const auto swap = [](std::vector<at::Tensor>& a, std::vector<at::Tensor>& b) {

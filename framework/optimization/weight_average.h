@@ -1,4 +1,4 @@
-// A running average of the weights, as torch.optim.swa_utils.AveragedModel(use_buffers=True).
+// A running average of the weights, the same as torch.optim.swa_utils.AveragedModel(use_buffers=True).
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace tenon::optimization {
 
-// Floating-point tensors are averaged, batch statistics among them, so that no pass over the data has to make them
-// anew; others (counters) are followed.
+// Floating-point tensors are averaged, including batch statistics, so these need no extra pass over the data. Other
+// tensors (counters) are copied.
 class WeightAverage {
  public:
   // Keeps the tensors, not copies of them.
   WeightAverage(const config::AveragePlan& plan, std::vector<NamedTensor> tensors);
 
-  // Takes the weights as they are into the average; the first time they are the average.
+  // Adds the current weights to the average; the first update copies them.
   void update();
 
-  int64_t count() const { return count_; }           // of updates
-  void set_count(int64_t count) { count_ = count; }  // for a run that is resumed, before what it had is put in place
+  int64_t count() const { return count_; }           // number of updates
+  void set_count(int64_t count) { count_ = count; }  // when resuming, before the tensors are restored
 
-  // Of the two sets of tensors the one that is not in the model now, by the same names: the average, or, while an
-  // InPlace lives, the weights. The tensors themselves.
+  // The set of tensors that is currently not in the model, under the same names: the average, or the weights while an
+  // InPlace exists. Returns the tensors themselves.
   std::vector<NamedTensor> put_by() const;
 
-  // Puts the average in the place of the weights while it lives; nothing where there is none yet, or `average` is null.
+  // Swaps the average into the model for its lifetime. Does nothing before the first update or if `average` is null.
   class InPlace {
    public:
     explicit InPlace(WeightAverage* average);
@@ -46,7 +46,7 @@ class WeightAverage {
 
   config::AveragePlan plan_;
   std::vector<std::string> names_, followed_names_;
-  std::vector<at::Tensor> weights_;  // of the model: those that are averaged
+  std::vector<at::Tensor> weights_;  // of the model, averaged
   std::vector<at::Tensor> averages_;
   std::vector<at::Tensor> followed_weights_;
   std::vector<at::Tensor> followed_;

@@ -18,7 +18,7 @@ namespace {
 
 using Format = FieldFile::Format;
 
-// NumPy's name of a dtype; null where it has none.
+// Returns the NumPy name of a dtype, or null if there is none.
 const char* numpy_name(int32_t dtype) {
   switch (dtype) {
     case TENON_BOOL: return "|b1";
@@ -44,7 +44,7 @@ std::string npy_header(int32_t dtype, std::span<const int64_t> shape) {
   if (shape.size() > 1) extents.resize(extents.size() - 2);
   std::string text =
       std::string("{'descr': '") + numpy_name(dtype) + "', 'fortran_order': False, 'shape': (" + extents + "), }";
-  // Elements begin at a multiple of 64.
+  // The elements start at a multiple of 64 bytes.
   constexpr size_t kBefore = 10;
   text.resize((kBefore + text.size()) / 64 * 64 + 64 - kBefore - 1, ' ');
   text += '\n';
@@ -65,8 +65,8 @@ FieldFile choose_file(const data::Field& field) {
   using support::ErrorKind;
   if (field.name.find('/') != field.name.npos)
     throw Error(ErrorKind::configuration, "the field \"" + field.name +
-                                              "\" cannot be packed: in a shard a slash begins a folder; rename the "
-                                              "field in its dataset");
+                                              "\" cannot be packed: a slash in the name would start a folder in the "
+                                              "shard; rename the field in its dataset");
   if (!numpy_name(field.dtype))
     throw Error(ErrorKind::configuration, "the field \"" + field.name + "\" cannot be packed: NumPy has no " +
                                               plugins::dtype_name(field.dtype) +

@@ -53,7 +53,7 @@ class EncodedSamples::EncodingWorker final : public data::SampleSource::Worker {
   std::deque<support::AlignedBuffer> fixed_;
   std::deque<data::VaryingSample> varying_;
   std::vector<data::SampleSlot> slots_;
-  std::vector<std::byte> bytes_;  // of one file
+  std::vector<std::byte> bytes_;  // bytes of one file
 };
 
 EncodedSamples::EncodedSamples(data::SampleSource& samples, std::string name)

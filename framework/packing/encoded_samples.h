@@ -1,4 +1,4 @@
-// A dataset's samples as the files of a shard, made by the worker that read them.
+// Encodes the samples of a dataset as files of a shard, on the worker that reads them.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace tenon::packing {
 
-// Its fields are bytes, [-1] each: the file of the field of the same number.
+// Each field has shape [-1] and contains the bytes of the file of the field with the same index.
 class EncodedSamples final : public data::SampleSource {
  public:
-  // `samples` must outlive this; `name` is the dataset's, for messages. Throws as choose_file does.
+  // `samples` must outlive this object. `name` is the name of the dataset, for messages. Throws as choose_file() does.
   EncodedSamples(data::SampleSource& samples, std::string name);
 
   int64_t size() const override { return samples_.size(); }

@@ -20,19 +20,19 @@ using support::ErrorKind;
 
 namespace {
 
-// Samples in flight: enough for workers that take turns with large ones.
+// Samples in flight, enough for several workers with large samples.
 constexpr int64_t kPrefetch = 32;
 
 void check_folder(const fs::path& folder) {
   std::error_code error;
   const bool is_there = fs::exists(folder, error);
   const bool is_free = !error && (!is_there || (fs::is_directory(folder, error) && fs::is_empty(folder, error)));
-  if (error) throw Error(ErrorKind::configuration, folder.string() + ": cannot be looked at: " + error.message());
+  if (error) throw Error(ErrorKind::configuration, folder.string() + ": cannot be examined: " + error.message());
   if (!is_free)
     throw Error(ErrorKind::configuration,
                 folder.string() +
-                    ": is there and not an empty folder; expected one to be made, so that no shards are "
-                    "mixed; remove it or choose another");
+                    ": already exists and is not an empty folder; shards of different runs must not mix: remove "
+                    "it, or choose another folder");
 }
 
 std::string pad_number(int64_t number, size_t digits) {
@@ -41,7 +41,7 @@ std::string pad_number(int64_t number, size_t digits) {
   return text;
 }
 
-// Shard after shard.
+// Writes one shard after another.
 class ShardWriter {
  public:
   ShardWriter(const fs::path& folder, const PackOptions& options,

@@ -13,13 +13,13 @@
 namespace tenon::packing {
 
 struct PackOptions {
-  std::filesystem::path folder;     // of the shards: to be made, or empty
+  std::filesystem::path folder;     // folder of the shards; missing or empty
   std::string name;                 // of the dataset; shards are `<name>-000000.tar`, with - for each slash
-  std::vector<int64_t> order = {};  // samples, in the order in which they are written
-  uint64_t seed = 0;                // of the dataset: see data/dataset_seed.h
-  int64_t workers = 0;              // threads that read and encode
-  uint64_t shard_bytes = 0;         // a shard ends before it would become larger; 0: it does not
-  int64_t shard_samples = 0;        // likewise
+  std::vector<int64_t> order = {};  // samples in the order of writing
+  uint64_t seed = 0;                // seed of the dataset, see data/dataset_seed.h
+  int64_t workers = 0;              // number of threads that read and encode
+  uint64_t shard_bytes = 0;         // maximum size of a shard; 0: no limit
+  int64_t shard_samples = 0;        // maximum number of samples of a shard; 0: no limit
 };
 
 struct PackedShard {
@@ -28,11 +28,11 @@ struct PackedShard {
   uint64_t bytes;
 };
 
-// Each sample is read in epoch 0, once. The bytes of the shards depend on the samples and the options but `workers`
-// alone. All shards appear in the folder at once, when the last is complete; before, and after an error, there is
-// nothing under the folder's name. `on_shard` is told of each. Gives no shards if `stop` became other than 0.
-// Throws Error(configuration) where the folder is not empty or a field cannot be packed, Error(data) where it cannot be
-// written, and what reading a sample throws, which names it.
+// Reads each sample once, in epoch 0. The bytes of the shards depend only on the samples and the options other than
+// `workers`. The folder appears when the last shard is complete. Until that point, and after an error, it does not
+// exist. Calls `on_shard` for each shard. Returns no shards if `stop` became nonzero. Throws Error(configuration) if
+// the folder is not empty or a field cannot be packed, and Error(data) if a shard cannot be written. Errors from
+// reading a sample are passed on and name the sample.
 std::vector<PackedShard> pack_shards(data::SampleSource& samples, const PackOptions& options,
                                      const std::function<void(const PackedShard&)>& on_shard,
                                      const std::atomic<int>& stop);

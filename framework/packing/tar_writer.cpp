@@ -44,7 +44,7 @@ Header make_header(const std::string& name, uint64_t size, char type) {
   return header;
 }
 
-// `LENGTH path=NAME\n`, of which LENGTH counts every byte, its own digits too.
+// Returns `LENGTH path=NAME\n`. LENGTH is the number of all bytes, including its digits.
 std::string make_path_record(const std::string& name) {
   const std::string rest = " path=" + name + "\n";
   size_t length = rest.size();
@@ -67,7 +67,7 @@ void TarWriter::add(const std::string& name, std::span<const std::byte> content)
   if (content.size() > kMostSize)
     throw support::Error(support::ErrorKind::data, "the file " + name + " of a sample has " +
                                                        std::to_string(content.size()) +
-                                                       " bytes; expected less than 8 GiB, as much as tar can hold");
+                                                       " bytes; expected less than 8 GiB, the limit of tar");
   if (name.size() > kMostName) add_entry("pax", bytes_of(make_path_record(name)), 'x');
   add_entry(name, content, '0');
 }

@@ -1,5 +1,5 @@
-// Tar files that depend on their members alone: POSIX ustar, with a pax header (POSIX.1-2001) where a name is longer
-// than 100 bytes. No time, no owner.
+// Writes reproducible tar files: POSIX ustar without times and owners. Names longer than 100 bytes have a pax header
+// (POSIX.1-2001).
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace tenon::packing {
 
-// Bytes that a member takes in the file, with its headers.
+// Returns the size of a member in the file in bytes, including its headers.
 uint64_t count_member_bytes(const std::string& name, uint64_t size);
 
 class TarWriter {
  public:
-  // Under a temporary name until finish(). Throws Error(data), as all functions do, with the path and the system's
-  // reason.
+  // The file has a temporary name until finish(). The constructor and all functions throw Error(data) with the path and
+  // the reason of the system.
   explicit TarWriter(const std::filesystem::path& path) : file_(path, support::ErrorKind::data) {}
 
   void add(const std::string& name, std::span<const std::byte> content);
-  // Writes the end of the archive and puts the file under its name.
+  // Writes the end of the archive and renames the file to its final name.
   void finish();
 
   uint64_t bytes() const { return bytes_; }  // so far

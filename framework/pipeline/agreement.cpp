@@ -9,7 +9,7 @@ namespace tenon::pipeline {
 
 namespace {
 
-// The signals that ask a run to stop; the first one of these that a rank has seen is everyone's.
+// The signals that request a stop. If ranks receive different ones, the first in this list is used by all.
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 
 enum Place { stop, save, evaluate, log, time, samples, signals, count = signals + kSignals.size() };

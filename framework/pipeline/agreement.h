@@ -1,4 +1,4 @@
-// What the ranks of a run decide together, so that all act on the same.
+// Combines the requests of all ranks, so that every rank acts on the same ones.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +9,34 @@
 
 namespace tenon::pipeline {
 
-// What a rank has seen and been asked for; or all of them, put together.
+// The requests and counters of one rank, or of all ranks combined.
 struct Ballot {
   bool stop = false;
   bool save = false;
   bool evaluate = false;
   bool log = false;
-  int signal = 0;       // one that asked to stop; 0: none
-  double time_s = 0;    // since run_start; together: rank 0's
-  int64_t samples = 0;  // of the step
+  int signal = 0;       // signal that requested a stop; 0: none
+  double time_s = 0;    // since run_start; combined: rank 0's
+  int64_t samples = 0;  // in the step
 };
 
-// Gathers ballots while a step is at work: what is asked for after propose() is of the next. One process alone, without
-// a group, has nobody to agree with and calls none of the functions.
+// Combines the ranks' requests while a step runs. Requests made after propose() belong to the next step. A single
+// process without a group calls none of these functions.
 class Agreement {
  public:
-  // Must outlive this.
+  // Must outlive this object.
   explicit Agreement(distributed::ProcessGroup* group) : group_(group) {}
 
   void propose(const Ballot& own);
-  // What was proposed, by all ranks, takes the place of what was agreed before. REQUIRES: propose() before it.
+  // Replaces the agreed ballot with the sum of the ballots of all ranks. REQUIRES: propose() was called.
   void settle();
-  // Both at once, in addition to what was agreed before: for a place where all ranks wait for each other anyway.
+  // propose() and settle() at once, added to the agreed ballot. For points where all ranks synchronize anyway.
   void agree_now(const Ballot& own);
 
-  // What is to be acted on; who has, takes it out.
+  // The requests to act on. The caller clears those that it has handled.
   Ballot& agreed() { return agreed_; }
 
-  // A count of each rank, added up.
+  // The sum of `count` over all ranks.
   int64_t add_up(int64_t count);
 
  private:

@@ -49,16 +49,15 @@ bool is_floating(const SampleField& field) {
   return (TENON_DTYPE_BIT(field.dtype) & TENON_ANY_FLOAT) != 0 && field.dtype != TENON_FLOAT64;
 }
 
-// Bytes [H, W, C] become floats [C, H, W], as the workers would make them with normalize().
+// Converts bytes [H, W, C] to floats [C, H, W], like normalize() in the data workers.
 class Normalize final : public BatchTransform {
  public:
   Normalize(const config::NormalizeBatch& plan, const std::string& place, Fields& fields, const c10::Device& device)
       : index_(find_field(fields, plan.field, place)) {
     SampleField& field = fields[index_];
     if (field.dtype != TENON_UINT8 || field.shape.size() != 3)
-      refuse(place,
-             "normalize is for the field " + describe(field) +
-                 "; expected uint8 [height, width, channels]: leave normalize() out of the dataset's transforms");
+      refuse(place, "normalize is for the field " + describe(field) +
+                        "; expected uint8 [height, width, channels]: remove normalize() from the dataset's transforms");
     const int64_t channels = field.shape[2];
     for (const auto* list : {&plan.mean, &plan.std})
       if (list->size() != 1 && static_cast<int64_t>(list->size()) != channels)
@@ -106,8 +105,8 @@ double draw_beta(Random& random, double alpha) {
   return left + right > 0 ? left / (left + right) : 0.5;
 }
 
-// Each sample with its neighbour in the batch. Zhang et al., "mixup: Beyond empirical risk minimization", ICLR 2018;
-// Yun et al., "CutMix", ICCV 2019.
+// Mixes each sample with its neighbour in the batch. Zhang et al., "mixup: Beyond empirical risk minimization", ICLR
+// 2018; Yun et al., "CutMix", ICCV 2019.
 class Mix final : public BatchTransform {
  public:
   Mix(const config::MixBatch& plan, const std::string& place, Fields& fields)
@@ -117,13 +116,13 @@ class Mix final : public BatchTransform {
         cuts_(std::ranges::find(plan.methods, "cut_mix") != plan.methods.end()),
         mixes_(std::ranges::find(plan.methods, "mix_up") != plan.methods.end()) {
     if (!is_floating(fields[image_]) || (cuts_ && fields[image_].shape.size() < 2))
-      refuse(place, "mix has for its image the field " + describe(fields[image_]) +
-                        "; expected floats [..., height, width]: normalize before");
+      refuse(place, "mix has as its image the field " + describe(fields[image_]) +
+                        "; expected floats [..., height, width]: use normalize first");
     if (fields[label_].dtype != TENON_INT64 || !fields[label_].shape.empty())
-      refuse(place, "mix has for its label the field " + describe(fields[label_]) + "; expected int64 []");
+      refuse(place, "mix has as its label the field " + describe(fields[label_]) + "; expected int64 []");
     for (const SampleField& field : fields)
       if (field.name == plan.target)
-        refuse(place, "mix adds the field \"" + plan.target + "\", which is there already; give it another target");
+        refuse(place, "mix adds the field \"" + plan.target + "\", which exists already; choose another target");
     const size_t bytes = sizeof(float) * static_cast<size_t>(plan.classes);
     fields.push_back({plan.target, TENON_FLOAT32, {plan.classes}, sizeof(float), bytes});
   }
@@ -135,15 +134,14 @@ class Mix final : public BatchTransform {
     if (least < 0 || greatest >= plan_.classes)
       throw Error(ErrorKind::data, "data." + plan_.label + " has labels from " + std::to_string(least) + " to " +
                                        std::to_string(greatest) + "; expected classes in [0, " +
-                                       std::to_string(plan_.classes) +
-                                       "), as classes of [[data.batch_transform]] says");
+                                       std::to_string(plan_.classes) + "), the classes of [[data.batch_transform]]");
   }
 
   void apply(std::vector<at::Tensor>& fields, bool training, uint64_t seed) const override {
     at::Tensor target = at::one_hot(fields[label_], plan_.classes).to(at::kFloat);
     Random random(seed);
     if (training && random.chance(plan_.p)) {
-      const double share = draw_beta(random, plan_.alpha);  // that each sample keeps of itself
+      const double share = draw_beta(random, plan_.alpha);  // the weight of the sample itself
       const bool cuts = cuts_ && (!mixes_ || random.chance(0.5));
       const double kept = cuts ? cut(fields[image_], share, random) : blend(fields[image_], share);
       target = target.roll(1, 0).mul_(1 - kept).add_(target.mul(kept));
@@ -157,7 +155,7 @@ class Mix final : public BatchTransform {
     return share;
   }
 
-  // A box of the area 1 - share around a random point, as far as it is inside the image.
+  // A box with area 1 - share around a random point, clipped to the image.
   double cut(at::Tensor& image, double share, Random& random) const {
     const int64_t width = image.size(-1);
     const int64_t height = image.size(-2);

@@ -1,4 +1,4 @@
-// What is done to whole batches once they are on the device: [[data.batch_transform]] of the run file.
+// Transforms of whole batches on the device: [[data.batch_transform]] of the run file.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace tenon::pipeline {
 class BatchTransform {
  public:
   virtual ~BatchTransform() = default;
-  // Throws Error(data) for values that apply() cannot take. `fields`: the dataset's, on the CPU, where looking costs no
-  // wait for the device.
+  // Throws Error(data) for values that apply() does not accept. `fields`: the dataset's fields on the CPU, so reading
+  // them does not synchronise with the device.
   virtual void check(const std::vector<at::Tensor>& fields) const { (void)fields; }
-  // Changes a batch's tensors, one for each field, and adds those of new fields. `seed` is the batch's own.
+  // Changes a batch's tensors, one for each field, and appends the tensors of new fields. `seed`: the batch's seed.
   virtual void apply(std::vector<at::Tensor>& fields, bool training, uint64_t seed) const = 0;
 };
 
-// In the order of the run file. The definitions are torchvision's (transforms.v2 Normalize, MixUp and CutMix).
+// Applied in the order of the run file. The definitions are torchvision's (transforms.v2 Normalize, MixUp and CutMix).
 class BatchTransforms {
  public:
-  // Throws Error(configuration) where a field lacks, or is not of the dtype and shape that a transform takes.
+  // Throws Error(configuration) if a field is missing or has a dtype or shape that a transform does not accept.
   BatchTransforms(const std::vector<config::BatchTransformPlan>& plans, std::vector<plugins::SampleField> fields,
                   const c10::Device& device = c10::kCPU);
 
-  // What comes out: the dataset's fields, changed, and after them the new ones.
+  // The fields after all transforms: the dataset's fields, changed, followed by the new ones.
   const std::vector<plugins::SampleField>& fields() const { return fields_; }
 
   void check(const std::vector<at::Tensor>& fields) const;

@@ -11,7 +11,7 @@ namespace {
 
 const std::string kBest = "best.";
 
-// "best.min.validation/loss.0.": a run that goes on with another monitor begins anew.
+// "best.min.validation/loss.0.": a run that resumes with another monitor starts with an empty list.
 std::string name_of_place(const Monitor& monitor, size_t place) {
   return kBest + (monitor.is_larger_better ? "max." : "min.") + monitor.figure + "." + std::to_string(place) + ".";
 }
@@ -27,11 +27,11 @@ std::optional<Monitor> find_monitor(const config::CheckpointSection& plan, const
   };
   require_figure(plan.monitor, known, key);
   if (!plan.monitor.starts_with("validation/"))
-    refuse("which is known of training alone; expected a figure of a validation, such as \"validation/loss\"");
+    refuse("which exists only for training; expected a validation metric, such as \"validation/loss\"");
   const int32_t direction = known.at(plan.monitor);
   if (plan.mode == Mode::automatic && direction == 0)
     refuse(
-        "which its metric calls neither better when higher nor when lower; expected checkpoint.mode to say so: "
+        "which its metric declares neither better when higher nor when lower; expected checkpoint.mode to be "
         "\"min\" or \"max\"");
   const bool is_larger_better = plan.mode == Mode::automatic ? direction > 0 : plan.mode == Mode::max;
   return Monitor{plan.monitor, is_larger_better, plan.keep_best};

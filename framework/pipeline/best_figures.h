@@ -1,4 +1,4 @@
-// Which validations of a run are the best so far: [checkpoint] monitor.
+// Tracks the best validations of a run: [checkpoint] monitor.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace tenon::pipeline {
 
-// [checkpoint] monitor with nothing left open; none if nothing is monitored. Throws Error(configuration) for a figure
-// that no validation of the run makes, and where nobody says which way it is better.
+// Resolves [checkpoint] monitor; nothing if no metric is monitored. Throws Error(configuration) for a metric that no
+// validation of the run computes, and if neither metric nor run file declares which direction is better.
 std::optional<Monitor> find_monitor(const config::CheckpointSection& plan, const Directions& known);
 
 class BestFigures {
@@ -25,17 +25,17 @@ class BestFigures {
 
   explicit BestFigures(const Monitor& monitor) : monitor_(monitor) {}
 
-  // What was validated at this step. Whether it is among the best now: not if it is NaN, and an earlier one that is as
-  // good goes before it.
+  // Takes the metrics of a validation at this step. Returns whether it is now among the best. NaN never is; of equal
+  // values the earlier one ranks first.
   bool observe(const NamedFigures& figures, int64_t step);
 
-  const std::vector<Best>& best() const { return best_; }  // the best first
+  const std::vector<Best>& best() const { return best_; }  // best first
   const Monitor& monitor() const { return monitor_; }
 
   void save(SavedState& saved) const;
-  // Where the state has none, there was none.
+  // A state without entries loads as empty.
   void load(const SavedState& saved);
-  // Of checkpoints that the run's folder does not have.
+  // Removes the entries. For checkpoints that are not in the run folder.
   static void forget(SavedState& saved);
 
  private:

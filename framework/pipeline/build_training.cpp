@@ -33,18 +33,19 @@ c10::Device to_device(const support::ComputeDevice& device) {
                           : c10::Device(c10::kCPU);
 }
 
-// Before anything is computed there: cuBLAS and LibTorch read their settings once.
+// Must be called before any computation on the device: cuBLAS and LibTorch read their settings once.
 void prepare_cuda(const config::RunPlan& plan) {
   at::Context& context = at::globalContext();
   precision::set_tensor_float_32(plan.train.precision);
   const bool is_deterministic = plan.run.deterministic != config::Determinism::off;
-  // Workspaces of one size, so that cuBLAS adds up in one order: its own documentation's value. The user's stays.
+  // A fixed workspace size makes cuBLAS sum in a fixed order. The value is from its documentation. A value set by the
+  // user is kept.
   if (is_deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   context.setDeterministicCuDNN(is_deterministic);
   context.setBenchmarkCuDNN(plan.train.cudnn_benchmark == config::CudnnBenchmark::on);
 }
 
-// To choose anew for each shape would take longer than it saves.
+// Benchmarking again for each new shape would take longer than it saves.
 void choose_cudnn_benchmark(const config::RunPlan& plan, const std::vector<plugins::SampleField>& fields) {
   if (plan.train.cudnn_benchmark != config::CudnnBenchmark::automatic) return;
   const bool varies = std::ranges::any_of(fields, [](const auto& field) { return field.is_varying(); });
@@ -56,8 +57,8 @@ bool is_set(const char* name) {
   return value && *value;
 }
 
-// By default LibTorch takes a thread for each core of the process's affinity. It knows neither of CPU quotas, with
-// which the kernel stops threads in the middle of their work, nor of the run's other processes on this machine.
+// By default LibTorch uses one thread per core in the process's affinity mask. It ignores CPU quotas, which make the
+// kernel pause threads in the middle of their work, and the run's other processes on this machine.
 void set_operator_threads(int64_t threads, int64_t local_processes) {
   if (threads > 0) return at::set_num_threads(static_cast<int>(threads));
   if (is_set("OMP_NUM_THREADS") || is_set("MKL_NUM_THREADS")) return;
@@ -66,10 +67,10 @@ void set_operator_threads(int64_t threads, int64_t local_processes) {
 }
 
 void prepare_libtorch(const config::RunSection& run, int64_t local_processes) {
-  // Threads take it from the one that starts them: before LibTorch has any.
+  // Threads inherit this setting when they are started, so set it before LibTorch has any.
   if (!at::globalContext().setFlushDenormal(run.flush_denormal) && run.flush_denormal)
     throw Error(ErrorKind::configuration,
-                "run.flush_denormal: is true, which this processor cannot do; expected false: leave it out");
+                "run.flush_denormal: is true, which this processor does not support; expected false");
   set_operator_threads(run.threads, local_processes);
   support::log_info("LibTorch operators use " + std::to_string(at::get_num_threads()) + " threads");
   using config::Determinism;
@@ -78,7 +79,7 @@ void prepare_libtorch(const config::RunSection& run, int64_t local_processes) {
   at::globalContext().setDeterministicFillUninitializedMemory(run.deterministic == Determinism::on);
 }
 
-// The tensors stay what they are to everyone who holds them; their memory is another.
+// The tensor objects stay the same for all holders; only their memory changes.
 void convert(const std::vector<plugins::NamedTensor>& tensors, const config::TrainSection& plan,
              const c10::Device& device) {
   const bool is_bf16 = plan.precision == config::Precision::bf16_true;
@@ -94,21 +95,21 @@ void convert(const std::vector<plugins::NamedTensor>& tensors, const config::Tra
 
 plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue, const c10::Device& device,
                            int64_t rank) {
-  // Before create, because a native model initialises its tensors in its constructor. On the CPU, so that a seed gives
-  // the same weights whatever the device.
+  // Seed before create, because a native model initialises its tensors in its constructor. The tensors are created on
+  // the CPU, so that a seed gives the same weights on any device.
   torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
   plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
   model.build();
   check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
   if (!plan.model.weights.empty()) load_weights(plan.model.weights, model.tensors(), plan.model.weights_match);
   convert(model.tensors(), plan.train, device);
-  // What is drawn from here on (dropout) does not depend on how many numbers the initialisation drew, and differs
-  // between ranks, which had the same until now.
+  // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
+  // ranks; so far all ranks used the same seed.
   torch::manual_seed(torch_seed(plan.run.seed + static_cast<uint64_t>(rank), support::StreamPurpose::training));
   return model;
 }
 
-// Where a tensor has several names, under its first.
+// A tensor with several names is listed under the first one.
 std::vector<optimization::NamedTensor> select_tensors(const plugins::Model& model, bool only_trainable) {
   std::vector<optimization::NamedTensor> selected;
   for (const plugins::NamedTensor& named : model.tensors()) {
@@ -120,16 +121,16 @@ std::vector<optimization::NamedTensor> select_tensors(const plugins::Model& mode
 }
 
 std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& plan, const plugins::Model& model) {
-  // Tied weights are one parameter, updated once.
+  // Tied weights are one parameter and are updated once.
   std::vector<optimization::NamedTensor> parameters = select_tensors(model, /*only_trainable=*/true);
   if (parameters.empty())
     throw Error(ErrorKind::plugin, plan.model.place + ": " + model.component().describe() +
-                                       " has nothing to train; expected one trainable parameter or more: declare them "
+                                       " has no trainable parameters; expected at least one: declare parameters "
                                        "in build, or unfreeze groups of [[optimizer.group]]");
   return parameters;
 }
 
-// A metric's figures in the history: the figure's own name, or the name that the run file gave the metric.
+// The names of a metric's values in the history: the value's name, or the name that the run file gives to the metric.
 std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
                                                    const std::vector<plugins::Loss>& losses,
                                                    const std::vector<plugins::Metric>& metrics) {
@@ -141,8 +142,9 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
   if (plan.losses.size() > 1)
     for (const config::LossPlan& loss : plan.losses)
       if (!places.emplace(loss.name, "the loss at " + loss.place).second)
-        throw Error(ErrorKind::configuration, loss.place + ": the name " + loss.name + " is also that of " +
-                                                  places.at(loss.name) + "; give the loss another: name = \"...\"");
+        throw Error(ErrorKind::configuration, loss.place + ": the name " + loss.name + " is already used by " +
+                                                  places.at(loss.name) +
+                                                  "; give the loss another name: name = \"...\"");
   for (size_t i = 0; i < losses.size(); ++i)
     for (const std::string& part : losses[i].part_names())
       places.emplace(losses[i].name() + "." + part, "a part of the loss at " + plan.losses[i].place);
@@ -154,8 +156,9 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
       if (renamed) name = metrics[i].figures().size() == 1 ? metrics[i].name() : metrics[i].name() + "." + figure.name;
       const auto [place, inserted] = places.emplace(name, plan.metrics[i].place);
       if (!inserted)
-        throw Error(ErrorKind::configuration, plan.metrics[i].place + ": the figure " + name + " is also that of " +
-                                                  place->second + "; give one of the metrics a name of its own");
+        throw Error(ErrorKind::configuration, plan.metrics[i].place + ": the metric " + name +
+                                                  " is already reported by " + place->second +
+                                                  "; give one of them another name");
       names.back().push_back(std::move(name));
     }
   }
@@ -176,13 +179,14 @@ std::unique_ptr<DataFlow> build_data(const Training& training, const plugins::Ca
   return flow;
 }
 
-// A change that chose other samples would leave no sense to schedules, to what is left of an epoch, and to resuming.
+// Other samples would invalidate schedules, the remaining part of an epoch, and resuming.
 void require_same_size(const data::Feed& later, const data::Feed& first, const std::string& place) {
   if (later.dataset().size() == first.dataset().size()) return;
-  throw Error(ErrorKind::configuration,
-              place + ": with these parameters " + later.dataset().component().describe() + " has " +
-                  std::to_string(later.dataset().size()) + " samples, and " + std::to_string(first.dataset().size()) +
-                  " in the first epoch; expected as many: change what a sample looks like, not which there are");
+  throw Error(ErrorKind::configuration, place + ": with these parameters " + later.dataset().component().describe() +
+                                            " has " + std::to_string(later.dataset().size()) + " samples, and " +
+                                            std::to_string(first.dataset().size()) +
+                                            " in the first epoch; expected the same number: change what the samples "
+                                            "look like, not which samples there are");
 }
 
 void build_training_data(Training& training, const plugins::Catalogue& catalogue) {
@@ -200,7 +204,8 @@ void connect_metrics(const Training& training, DataFlow& flow) {
                                    training.plan->metrics[i], training.model, flow.transforms.fields()));
 }
 
-// Model, losses, metrics and validation data; to train also the optimizer, the callbacks and the training data.
+// Builds model, losses, metrics and validation data; for training also the optimizer, the callbacks and the training
+// data.
 Training build_components(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
                           const support::ComputeDevice& compute_device, distributed::ProcessGroup* group, bool trains) {
   prepare_libtorch(plan.run, group ? group->world().local_size : 1);
@@ -248,19 +253,21 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
   return training;
 }
 
-// All ranks have to go forward and backward equally often.
+// All ranks must run forward and backward equally often.
 void check_synchronizable(const config::RunPlan& plan) {
   const auto refuse = [](const std::string& what) {
-    throw Error(ErrorKind::configuration, "distributed.synchronize_batch_norm: is on together with " + what);
+    throw Error(ErrorKind::configuration, "distributed.synchronize_batch_norm: is enabled together with " + what);
   };
   if (plan.data.on_error == config::OnError::skip)
-    refuse("data.on_error = \"skip\", by which a rank may be left without a batch; expected \"stop\"");
+    refuse("data.on_error = \"skip\", which may leave a rank without a batch; expected \"stop\"");
   if (plan.losses.size() > 1 && plan.train.accumulate > 1)
-    refuse("several losses and train.accumulate, whose backwards differ between ranks; expected accumulate = 1");
+    refuse(
+        "several losses and train.accumulate, which run different numbers of backward passes per rank; expected "
+        "accumulate = 1");
 }
 
-// By way of pinned memory, which the device reads while the host goes on. LibTorch lends that memory again only when
-// the device has read it; the loader may have its own back at once.
+// Copies through pinned memory, which the device reads asynchronously. LibTorch reuses that memory only after the
+// device has read it; the loader can reuse its memory immediately.
 at::Tensor copy_to(const c10::Device& device, const at::Tensor& field) {
   if (device.is_cpu()) return field;
   const at::Tensor staging = at::empty(field.sizes(), field.options().pinned_memory(true));

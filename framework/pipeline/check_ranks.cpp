@@ -14,8 +14,8 @@ void check_ranks(const Training& training) {
       support::ErrorKind::plugin,
       training.plan->model.place + ": " + training.model.component().describe() + ": " +
           training.model.tensors()[*unequal].name +
-          " is not the same on all ranks; expected equal weights: initial ones come from LibTorch's generator, which "
-          "has one seed on all ranks, and an update depends on nothing but the gradients");
+          " is not the same on all ranks; expected equal weights: initialise them with LibTorch's generator, which "
+          "has the same seed on all ranks, and update them only from the gradients");
 }
 
 }  // namespace tenon::pipeline

@@ -1,12 +1,12 @@
-// Whether the ranks train the same model.
+// Checks that all ranks train the same model.
 #pragma once
 
 #include "framework/pipeline/training.h"
 
 namespace tenon::pipeline {
 
-// Compares the model's tensors over the ranks, bit by bit. Throws Error(plugin) naming the first that differs, on all.
-// One process alone agrees with itself.
+// Compares the model's tensors bit by bit between ranks. Throws Error(plugin) on all ranks, naming the first tensor
+// that differs. Does nothing in a single process.
 void check_ranks(const Training& training);
 
 }  // namespace tenon::pipeline

@@ -13,7 +13,7 @@ namespace tenon::pipeline {
 
 namespace {
 
-// The tensors at whose ends the graph accumulates gradients.
+// The leaf tensors of the graph, where gradients accumulate.
 std::vector<at::Tensor> find_leaves(const at::Tensor& total) {
   std::vector<at::Tensor> leaves;
   std::unordered_set<const torch::autograd::Node*> seen;
@@ -37,8 +37,8 @@ void check_registered(const Training& training, const at::Tensor& total) {
     if (!known.contains(leaf.unsafeGetTensorImpl()))
       throw support::Error(support::ErrorKind::plugin,
                            training.plan->model.place + ": " + training.model.component().describe() +
-                               ": a tensor that wants gradients, " + plugins::describe(leaf) +
-                               ", is used and not registered: it would neither be trained nor saved; expected every "
+                               ": a tensor that requires grad, " + plugins::describe(leaf) +
+                               ", is used but not registered: it would neither be trained nor saved; expected every "
                                "weight to be declared in build, or in a torch::nn::Module by register_module and "
                                "register_parameter");
 }

@@ -1,4 +1,5 @@
-// Weights that a model uses and did not register: they would neither be trained nor saved, and nothing else shows it.
+// Finds weights that a model uses but did not register. Without this check they would silently be neither trained nor
+// saved.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,8 +8,8 @@
 
 namespace tenon::pipeline {
 
-// Walks the graph behind `total`. Throws Error(plugin) if a tensor that wants gradients is in it and is no parameter of
-// the model. For the first step: it looks at every operator.
+// Walks the autograd graph of `total`. Throws Error(plugin) if it contains a tensor that requires grad and is not a
+// parameter of the model. Visits every node, so call it only in the first step.
 void check_registered(const Training& training, const at::Tensor& total);
 
 }  // namespace tenon::pipeline

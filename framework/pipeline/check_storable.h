@@ -1,4 +1,4 @@
-// Whether a checkpoint can hold what a model registered: asked before training, not when hours of it are to be saved.
+// Checks before training that a checkpoint can store what a model registered.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tenon::pipeline {
 
-// Throws Error(plugin) for the first tensor whose name, dtype or layout safetensors files have no room for. `owner`
-// begins the message: the component and its place in the run file.
+// Throws Error(plugin) for the first tensor with a name, dtype or layout that safetensors files cannot store. `owner`
+// starts the message: the component and its location in the run file.
 void check_storable(const std::vector<plugins::NamedTensor>& tensors, const std::string& owner);
 
 }  // namespace tenon::pipeline

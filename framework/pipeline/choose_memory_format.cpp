@@ -20,14 +20,14 @@ using config::MemoryFormat;
 
 namespace {
 
-constexpr int kRounds = 4;           // of which the first warms up
-constexpr double kLongEnough = 2.0;  // seconds of a batch, after which one round more says enough
+constexpr int kRounds = 4;           // the first one is a warm-up
+constexpr double kLongEnough = 2.0;  // seconds per batch above which one more round is enough
 
 bool has_images(const Training& training) {
   return std::ranges::any_of(training.model.tensors(), [](const auto& named) { return named.tensor.dim() == 4; });
 }
 
-// The average of the weights is then of memory that is no longer theirs: set_memory_format() has to follow.
+// Afterwards the average of the weights refers to the old memory, so set_memory_format() must follow.
 void lay_out(Training& training, MemoryFormat format) {
   const bool is_last = format == MemoryFormat::channels_last;
   for (const plugins::NamedTensor& named : training.model.tensors()) {
@@ -43,11 +43,12 @@ void wait_for(const c10::Device& device) {
   if (!device.is_cpu()) c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
 }
 
-// Seconds. In evaluation mode, in which no component changes anything but gradients.
+// Returns seconds. Uses evaluation mode, in which components change nothing but gradients.
 double time_batch(Training& training, const data::Batch& batch) {
   plugins::RunPosition position;
   position.seed = training.plan->run.seed;
-  position.checkpoints_activations = training.plan->train.activation_checkpointing;  // or it may not fit into memory
+  position.checkpoints_activations =
+      training.plan->train.activation_checkpointing;  // without it the batch may not fit into memory
   DataFlow& data = *training.train;
   wait_for(training.device);
   const auto begin = std::chrono::steady_clock::now();
@@ -64,7 +65,7 @@ double time_batch(Training& training, const data::Batch& batch) {
 
 std::string describe(const FormatTimes& times) {
   char text[128];
-  std::snprintf(text, sizeof text, "%.3g ms a batch forward and backward, and %.3g ms contiguous",
+  std::snprintf(text, sizeof text, "%.3g ms per batch (forward and backward), contiguous %.3g ms",
                 times.channels_last * 1e3, times.contiguous * 1e3);
   return text;
 }
@@ -72,7 +73,7 @@ std::string describe(const FormatTimes& times) {
 MemoryFormat choose(Training& training) {
   if (!has_images(training)) return MemoryFormat::contiguous;
   if (training.plan->run.deterministic != config::Determinism::off) {
-    support::log_info("memory format: contiguous, since the run is to be deterministic and times are not");
+    support::log_info("memory format: contiguous, because the run is deterministic and timings vary");
     return MemoryFormat::contiguous;
   }
   const std::optional<FormatTimes> times = time_memory_formats(training);
@@ -86,7 +87,7 @@ MemoryFormat choose(Training& training) {
 
 std::optional<FormatTimes> time_memory_formats(Training& training) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
-  const KeepRandomState keep(c10::kCPU);  // a model may draw on either
+  const KeepRandomState keep(c10::kCPU);  // a model may use either generator
   const KeepRandomState keep_on_device(training.device);
   const MemoryFormat before = training.memory_format;
   const data::Batch* const batch = find_first_batch(training);

@@ -1,4 +1,4 @@
-// train.memory_format = "auto": how images and the weights of convolutions lie in memory, by what is faster.
+// train.memory_format = "auto": chooses the faster memory format for images and convolution weights.
 #pragma once
 
 #include <optional>
@@ -7,26 +7,26 @@
 
 namespace tenon::pipeline {
 
-// How long a batch takes, forward and backward, in seconds.
+// Seconds of one batch, forward and backward.
 struct FormatTimes {
   double contiguous;
   double channels_last;
 
-  // Another format is another rounding, which has to be worth it.
+  // Another format rounds differently, so the speed-up has to be worth it.
   bool favour_channels_last() const { return channels_last < 0.95 * contiguous; }
 };
 
-// Of the first batch, in evaluation mode, the least of several rounds in turn; nothing where none of its samples can be
-// read. Weights, gradients and random numbers are afterwards what they were.
+// Times the first batch in evaluation mode: the minimum of several rounds, the formats alternating. Returns nothing if
+// no sample of the batch can be read. Restores weights, gradients and the random state.
 std::optional<FormatTimes> time_memory_formats(Training& training);
 
-// Puts the tensors of four dimensions into that format. To everyone who holds them they stay what they are; the average
-// of the weights begins anew.
+// Converts the tensors with four dimensions to this format. The tensor objects stay the same. The average of the
+// weights restarts.
 void set_memory_format(Training& training, config::MemoryFormat format);
 
-// Where the plan leaves the format open, sets it: contiguous where the run is to be deterministic, since times differ,
-// or the model has no tensors of four dimensions; else by the times, of rank 0 for all. Says in the log what was found.
-// Before the first step.
+// Sets the format if the plan leaves it open. It is contiguous if the run is deterministic, because timings vary, or if
+// the model has no tensors with four dimensions. Otherwise rank 0's timings decide for all ranks. Logs the choice. Call
+// it before the first step.
 void choose_memory_format(Training& training);
 
 }  // namespace tenon::pipeline

@@ -14,7 +14,7 @@ distributed::Reduction to_reduction(uint32_t reduction) {
   }
 }
 
-// Gloo knows not all integers.
+// Gloo does not support all integer dtypes.
 at::ScalarType carried_as(at::ScalarType dtype) {
   return at::isIntegralType(dtype, /*includeBool=*/true) ? at::kLong : dtype;
 }
@@ -25,7 +25,7 @@ void combine_states(plugins::Metric& metric, distributed::ProcessGroup& group) {
   metric.combine([&group](uint32_t reduction, double initial, const at::Tensor& state) {
     at::Tensor carried = state.to(carried_as(state.scalar_type()), /*non_blocking=*/false, /*copy=*/true);
     if (reduction == TENON_REDUCE_CONCATENATE) return group.concatenate(carried).to(state.scalar_type());
-    // Each rank began with it: the sum is to have it once.
+    // Every rank started with the initial value; the sum must contain it once.
     if (reduction == TENON_REDUCE_SUM && initial != 0 && group.rank() > 0) carried.sub_(initial);
     group.reduce(to_reduction(reduction), carried);
     return carried.to(state.scalar_type());

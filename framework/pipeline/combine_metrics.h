@@ -1,4 +1,4 @@
-// The figures of an evaluation that several ranks share.
+// Combines the metrics of an evaluation that is split between ranks.
 #pragma once
 
 #include "framework/distributed/process_group.h"
@@ -6,7 +6,7 @@
 
 namespace tenon::pipeline {
 
-// The metric's states become those of all ranks together, on each of them. Called by all.
+// Replaces the metric's states with those of all ranks combined, on each rank. Called by all ranks.
 void combine_states(plugins::Metric& metric, distributed::ProcessGroup& group);
 
 }  // namespace tenon::pipeline

@@ -12,7 +12,7 @@ namespace tenon::pipeline {
 
 namespace {
 
-// The inputs as the weights are kept.
+// Converts the inputs to the memory format and dtype of the weights.
 at::Tensor to_layout(const Training& training, at::Tensor input) {
   const bool is_bf16 = training.plan->train.precision == config::Precision::bf16_true;
   if (is_bf16 && input.is_floating_point()) input = input.to(at::kBFloat16);
@@ -40,14 +40,14 @@ std::vector<plugins::Loss::Result> compute_losses(Training& training, DataFlow& 
     try {
       results.push_back(training.losses[i].forward(position, inputs));
     } catch (const support::Error& error) {
-      // What a loss cannot take often comes from elsewhere: a label that the dataset made, a width of the model.
+      // The cause is often elsewhere: a label from the dataset, a width of the model.
       throw support::Error(error.kind(), error.what() + ("; its inputs were " + data.losses[i].describe(flow)));
     }
   }
   return results;
 }
 
-// Detached, for the numbers may be read long after the graph has done its work.
+// Detached, because the values may be read long after the graph is freed.
 LossReading::LossReading(const std::vector<plugins::Loss::Result>& results) {
   results_.reserve(results.size());
   for (const plugins::Loss::Result& result : results) {

@@ -1,4 +1,4 @@
-// The model and the losses of a batch, in the run's precision.
+// Runs the model and the losses on a batch, in the run's precision.
 #pragma once
 
 #include <span>
@@ -12,30 +12,30 @@ namespace tenon::pipeline {
 // Fills flow.outputs.
 void run_model(Training& training, DataFlow& data, Flow& flow, const plugins::RunPosition& position);
 
-// One result for each loss. `data` is where `flow` comes from.
+// One result per loss. `data`: the source of `flow`.
 std::vector<plugins::Loss::Result> compute_losses(Training& training, DataFlow& data, const Flow& flow,
                                                   const plugins::RunPosition& position);
 
-// The losses of a batch on their way to the host.
+// The losses of a batch while they are copied to the host.
 class LossReading {
  public:
   explicit LossReading(const std::vector<plugins::Loss::Result>& results);
 
-  // What read() needs the values of.
+  // Appends the scalars whose values read() needs.
   void add_scalars_to(std::vector<at::Tensor>& scalars) const;
 
-  // One value for each loss, from the values of the scalars; takes those off the front. Throws Error(plugin) for a
-  // weight that is negative or not finite.
+  // Returns one value per loss, read from the values of the scalars, which it removes from the front. Throws
+  // Error(plugin) for a weight that is negative or not finite.
   std::vector<LossValue> read(const std::vector<plugins::Loss>& losses, std::span<const double>& values,
                               const plugins::RunPosition& position) const;
 
-  // The same at once, which waits for a device.
+  // The same immediately; synchronises with the device.
   std::vector<LossValue> read_now(const std::vector<plugins::Loss>& losses, const plugins::RunPosition& position) const;
 
  private:
   struct Result {
     at::Tensor loss;
-    at::Tensor weight_tensor;  // undefined: weight
+    at::Tensor weight_tensor;  // undefined: use weight
     double weight;
     std::vector<at::Tensor> parts;
   };

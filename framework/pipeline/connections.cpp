@@ -20,7 +20,7 @@ using support::ErrorKind;
 
 namespace {
 
-// Something that an input may be connected to.
+// A possible source of an input.
 struct Candidate {
   std::string name;  // "data.image", "model.logits"
   Source::Kind kind;
@@ -62,7 +62,7 @@ std::string own_name(const Candidate& candidate) { return candidate.name.substr(
 // Finds the source of each input of one component.
 class Connector {
  public:
-  // `groups`: the candidates, those of an earlier group preferred.
+  // `groups`: the candidates; earlier groups are preferred.
   Connector(const std::vector<Port>& inputs, std::string owner, const config::ComponentPlan& plan,
             std::vector<std::vector<Candidate>> groups)
       : inputs_(inputs), owner_(std::move(owner)), plan_(plan), groups_(std::move(groups)) {}
@@ -95,7 +95,8 @@ class Connector {
     for (const Port& port : inputs_) known.push_back(port.name);
     for (const auto& [name, source] : plan_.inputs)
       if (std::find(known.begin(), known.end(), name) == known.end())
-        refuse("inputs names the port \"" + name + "\", which it does not have" + support::suggest_name(name, known));
+        refuse("inputs names the port \"" + name + "\", which this component does not have" +
+               support::suggest_name(name, known));
   }
 
   std::optional<std::string> mismatch(const Candidate& candidate, const Port& port, plugins::Extents& extents) const {
@@ -132,9 +133,9 @@ class Connector {
       for (const Candidate& candidate : group) {
         plugins::Extents extents = extents_;
         const auto reason = mismatch(candidate, port, extents);
-        // What a prediction is compared with is not that prediction, though it fits.
+        // The target of a prediction is not the prediction itself, even if it fits.
         if (const auto taken = taken_.find(candidate.name); !reason && taken != taken_.end()) {
-          reasons += "\n    " + describe(candidate) + " is taken by the input " + taken->second;
+          reasons += "\n    " + describe(candidate) + " is already connected to the input " + taken->second;
           continue;
         }
         if (!reason) fitting.push_back(&candidate);
@@ -146,9 +147,9 @@ class Connector {
     }
     if (fits_several)
       refuse("the input " + port.describe() + " fits several sources, and none has its name:" + reasons +
-             "\n  say which with inputs = { " + port.name + " = \"...\" }");
+             "\n  choose one with inputs = { " + port.name + " = \"...\" }");
     refuse("the input " + port.describe() + " fits no source:" + reasons +
-           "\n  use a component that gives it, or change the parameters of one of them");
+           "\n  use a component that provides it, or change the parameters of one of them");
   }
 
   const std::vector<Port>& inputs_;
@@ -156,7 +157,7 @@ class Connector {
   const config::ComponentPlan& plan_;
   std::vector<std::vector<Candidate>> groups_;
   plugins::Extents extents_;
-  std::map<std::string, std::string> taken_;  // a source's name -> the first input that it was given to
+  std::map<std::string, std::string> taken_;  // a source's name -> the first input connected to it
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How much of a device's memory the run has used.
+// Reports the device memory that the run has used.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace tenon::pipeline {
 
-// In MiB, the most that tensors took at once since the process began. None on the CPU, whose memory the system counts.
-// Does not wait for the device: the allocator is the host's.
+// The peak memory of tensors since the process started, in MiB. Nothing on the CPU, where the system reports the
+// memory. Does not synchronise with the device, because the allocator runs on the host.
 std::optional<double> peak_memory_mib(const c10::Device& device);
 
 }  // namespace tenon::pipeline

@@ -1,4 +1,4 @@
-// When a thing that happens "every 1 epoch", "500 steps" or "10 minutes" is due.
+// Decides when an action with a period ("every 1 epoch", "500 steps", "10 minutes") is due.
 #pragma once
 
 #include <cmath>
@@ -15,27 +15,27 @@ class Due {
  public:
   explicit Due(const config::Period& period) : period_(period) {}
 
-  // To be asked once after each batch. By time, it is due at the first step after the period has passed since the thing
-  // last ended, see restart(). `time_s`: since run_start, by a clock that all ranks share.
+  // Call it once after each batch. With a time period, the action is due at the first step after the period has passed
+  // since its last end, see restart(). `time_s`: since run_start, by a clock that all ranks share.
   bool now(const RunState& state, double time_s) {
     switch (period_.unit) {
       case config::Period::Unit::never: return false;
       case config::Period::Unit::epochs:
         return state.is_epoch_complete && std::fmod(static_cast<double>(state.epoch), period_.count) == 0;
       case config::Period::Unit::steps:
-        // A batch of which nothing could be read was no step.
+        // A batch without readable samples was not a step.
         if (state.step == asked_at_step_) return false;
         asked_at_step_ = state.step;
         return std::fmod(static_cast<double>(state.step), period_.count) == 0;
       case config::Period::Unit::seconds:
         if (time_s - counted_from_s_ < period_.count) return false;
-        counted_from_s_ = time_s;  // until restart() says when the work was over
+        counted_from_s_ = time_s;  // until restart() sets the end of the action
         return true;
     }
     return false;
   }
 
-  // Whether now() will hold after the next step, as far as that can be known before it.
+  // Whether now() will return true after the next step, as far as this is known before it.
   bool is_due_next(const RunState& state, double time_s) const {
     switch (period_.unit) {
       case config::Period::Unit::steps: return std::fmod(static_cast<double>(state.step + 1), period_.count) == 0;
@@ -45,11 +45,11 @@ class Due {
     }
   }
 
-  // To be told whenever the thing has been done, due or not, with the time at its end. Counted from its beginning, one
-  // that takes longer than its period would be due again at once, and training would get a single step in between.
+  // Call it whenever the action has been done, due or not, with the time of its end. If the period started at the
+  // beginning of the action, an action longer than its period would be due again after a single step.
   void restart(double time_s) { counted_from_s_ = time_s; }
 
-  // Under `name`, for a run that is resumed.
+  // Stored under `name`, for resuming a run.
   void save(const std::string& name, SavedState& saved) const {
     saved.numbers[name + ".counted_from_s"] = counted_from_s_;
     saved.numbers[name + ".asked_at_step"] = static_cast<double>(asked_at_step_);

@@ -14,7 +14,7 @@ namespace tenon::pipeline {
 
 namespace {
 
-// The meter has the losses when they have come, which may be later.
+// The meter receives the losses when they have arrived, which may be later.
 void evaluate_batch(Training& training, DataFlow& data, const data::Batch& batch, const plugins::RunPosition& position,
                     Readback& readback, LossMeter& meter) {
   Flow flow = data.to_flow(batch, /*training=*/false);
@@ -31,7 +31,7 @@ void evaluate_batch(Training& training, DataFlow& data, const data::Batch& batch
     training.metrics[i].update(position, data.metrics[i].gather(flow));
 }
 
-// Each rank has its own batches until here. False where one was interrupted.
+// Combines the ranks' separate results. Returns false if any rank was interrupted.
 bool combine(Training& training, bool is_whole, LossSums& sums, int64_t& skipped) {
   const at::Tensor counts = at::tensor({int64_t{is_whole}, skipped}, at::kLong);
   training.group->reduce(distributed::Reduction::sum, counts);
@@ -50,7 +50,8 @@ bool combine(Training& training, bool is_whole, LossSums& sums, int64_t& skipped
 
 std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins::RunPosition position,
                                      const std::function<bool(int64_t)>& after_batch) {
-  // Not InferenceMode: what a model computes here and keeps (a table of positions) must serve training too.
+  // Not InferenceMode: a tensor that a model computes here and keeps (such as a table of positions) must also work in
+  // training.
   const torch::NoGradGuard no_grad;
   position.training = false;
   LossMeter meter(training.losses);
@@ -59,7 +60,7 @@ std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins
 
   int64_t done = 0;
   bool is_whole = true;
-  // Epoch 0: the same samples whenever the model is evaluated, for figures that can be compared.
+  // Epoch 0: every evaluation uses the same samples, so that metrics are comparable.
   data.feed.start(0);
   while (const data::Batch* batch = is_whole ? data.feed.next() : nullptr) {
     if (batch->size > 0) evaluate_batch(training, data, *batch, position, readback, meter);

@@ -1,4 +1,4 @@
-// A pass over validation data: losses and metrics, each sample counted once.
+// Evaluates losses and metrics on validation data, each sample counted once.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace tenon::pipeline {
 
-// Runs the model in evaluation mode, without gradients, over all of the data. Returns the figures with the data's name
-// in front: `validation/loss`, then each loss where there are several, then the metrics. `after_batch(done)` is called
-// after every batch and says whether to go on; nothing is returned if it did not.
+// Runs the model over all of the data in evaluation mode, without gradients. Returns the metrics prefixed with the
+// data's name: `validation/loss`, then each loss if there are several, then the metrics. Calls `after_batch(done)`
+// after every batch; if it returns false, the evaluation stops and returns nothing.
 std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins::RunPosition position,
                                      const std::function<bool(int64_t)>& after_batch);
 

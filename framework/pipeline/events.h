@@ -1,4 +1,4 @@
-// The events of a run, and those who are told of them. Their order: the loop at the top of tenon/callback.h.
+// The events of a run and their observers. The order of events is the loop at the top of tenon/callback.h.
 #pragma once
 
 #include <cstdint>
@@ -42,13 +42,13 @@ enum class Event : uint32_t {
   run_teardown = TENON_RUN_TEARDOWN,
 };
 
-// What observers ask for. The loop acts on it after the step in hand, then forgets it.
+// Requests of observers. The loop handles them after the current step and then clears them.
 struct Verdict {
   bool stop = false;
   bool save = false;
   bool evaluate = false;
   bool log = false;
-  std::string reason;  // of the first that asked to stop
+  std::string reason;  // of the first stop request
   Figures scalars;     // for the next line of the history
 };
 
@@ -56,21 +56,22 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual bool wants(Event event) const = 0;
-  // What its time is told under: "progress", "callback early_stopping".
+  // The name for timings: "progress", "callback early_stopping".
   virtual std::string name() const { return "observer"; }
-  // Observers with a smaller priority are told first, equal ones in the order they were added.
+  // Observers with a smaller priority are called first; those with equal priority in the order they were added.
   virtual int32_t priority() const { return 0; }
-  // Adds what it asks for to `verdict`; never clears what others asked.
+  // Adds requests to `verdict`; never clears the requests of other observers.
   virtual void on_event(Event event, const RunState& state, Verdict& verdict) = 0;
-  // What it would lose with the process, as bytes of its own; and back, before its next event.
+  // The observer's state as bytes, for checkpoints. load_state() is called before the next event.
   virtual std::string save_state() const { return {}; }
   virtual void load_state(const std::string&) {}
 };
 
-// Tells the observers of an event, in their order. An event that nobody wants costs the look at one empty list.
+// Dispatches events to the observers, in order of priority. An event without subscribers costs one check of an empty
+// list.
 class Announcer {
  public:
-  // Observers and times must outlive the announcer. Each observer's time becomes a stage of its own.
+  // Observers and times must outlive this object. Each observer is timed as a separate stage.
   Announcer(std::vector<Observer*> observers, StageTimes& times);
   void announce(Event event, const RunState& state, Verdict& verdict) const {
     for (const Listener& listener : by_event_[static_cast<uint32_t>(event)]) {
@@ -79,7 +80,7 @@ class Announcer {
     }
   }
 
-  // Tells every observer, also after one has thrown; `on_failure` gets what each threw.
+  // Calls every observer even if one throws; `on_failure` receives each exception.
   void announce_to_all(Event event, const RunState& state, Verdict& verdict,
                        const std::function<void(const std::exception&)>& on_failure) const;
 

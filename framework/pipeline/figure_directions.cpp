@@ -40,7 +40,7 @@ void require_figure(const std::string& figure, const Directions& known, const st
   std::vector<std::string> names;
   for (const auto& [name, direction] : known) names.push_back(name);
   throw support::Error(support::ErrorKind::configuration,
-                       key + " is \"" + figure + "\", which this run does not make; expected a figure of its history" +
+                       key + " is \"" + figure + "\", which this run does not log; expected a metric of its history" +
                            support::suggest_name(figure, names));
 }
 

@@ -1,4 +1,4 @@
-// The figures that a run will make, known before its first step.
+// The metrics that a run will compute, known before its first step.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace tenon::pipeline {
 
-// By their names in the history: 1 higher is better, -1 lower, 0 neither.
+// By their names in the history: 1 higher is better, -1 lower is better, 0 neither.
 using Directions = std::map<std::string, int32_t>;
 
 Directions find_directions(const Training& training);
 
-// Throws Error(configuration) with the nearest name if the run does not make the figure. `key`: of the run file, with
-// its place, for the message.
+// Throws Error(configuration) with the nearest name if the run does not compute the metric. `key`: the key of the run
+// file with its location, for the message.
 void require_figure(const std::string& figure, const Directions& known, const std::string& key);
 
 }  // namespace tenon::pipeline

@@ -14,8 +14,8 @@ const data::Batch& read_first_batch(Training& training) {
   const data::Batch* batch = find_first_batch(training);
   if (!batch)
     throw support::Error(support::ErrorKind::data, training.plan->data.train.place +
-                                                       ": the first batch has no sample that can be read; expected one "
-                                                       "or more; `host data` reads them alone and says why");
+                                                       ": no sample of the first batch can be read; expected at least "
+                                                       "one; `host data` reads only the samples and shows why");
   return *batch;
 }
 

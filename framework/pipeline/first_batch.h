@@ -1,4 +1,4 @@
-// The batch that is looked at before a run begins, and that a command on one batch works with.
+// The first training batch, for checks before a run and for commands that use one batch.
 #pragma once
 
 #include "framework/data/batch.h"
@@ -6,11 +6,11 @@
 
 namespace tenon::pipeline {
 
-// Of the first epoch of the training data: the same each time, and with the same augmentations. Valid until the feed
-// gives another. Null where none of its samples can be read.
+// The first batch of the first epoch of the training data: the same in each call, with the same augmentations. Valid
+// until the feed returns another batch. Null if none of its samples can be read.
 const data::Batch* find_first_batch(Training& training);
 
-// The same for a command that cannot do without. Throws Error(data) where there is none.
+// The same, but throws Error(data) instead of returning null.
 const data::Batch& read_first_batch(Training& training);
 
 }  // namespace tenon::pipeline

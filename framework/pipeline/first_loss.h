@@ -1,4 +1,4 @@
-// Whether training starts where it should: the loss of the first batch beside that of a model that knows nothing.
+// Compares the loss of the first batch with the zero-output baseline.
 #pragma once
 
 #include <cstdio>
@@ -8,19 +8,18 @@ namespace tenon::pipeline {
 
 struct FirstLoss {
   double found;
-  double uninformed;  // if all outputs were zero: ln C where these are the logits of C classes
+  double uninformed;  // if all outputs were zero: ln C for the logits of C classes
 
-  // Common initialisations are within a fifth of it; outputs of the size of normalised targets double a squared error.
+  // Common initialisations are within 20 % of it. Outputs at the scale of normalised targets double a squared error.
   bool is_far_above() const { return uninformed > 0 && found > 2.2 * uninformed; }
 };
 
-// One line for a person: both numbers, and where to look if the first is far above the second.
+// One line for the user: both numbers, and what to check if the first is far above the second.
 inline std::string describe(const FirstLoss& loss) {
   char text[128];
-  std::snprintf(text, sizeof text, "first batch: loss %.4g, where outputs that are all zero would have %.4g",
-                loss.found, loss.uninformed);
-  return text + std::string(loss.is_far_above() ? "; so far above is worse than knowing nothing: look at how the model "
-                                                  "is initialised, and at the scale of its inputs and of the targets"
+  std::snprintf(text, sizeof text, "initial loss %.4g (%.4g expected for zero outputs)", loss.found, loss.uninformed);
+  return text + std::string(loss.is_far_above() ? "; far too high: check the initialisation of the model "
+                                                  "and the scale of its inputs and targets"
                                                 : "");
 }
 

@@ -17,7 +17,7 @@ bool is_plain(const at::Tensor& gradient) {
   return gradient.is_cpu() && gradient.scalar_type() == at::kFloat && gradient.is_contiguous();
 }
 
-// By the exponent, in integers: the compiler takes as many at a time as the instructions it may use hold.
+// Tests the exponent as an integer, which the compiler vectorises for the available instructions.
 [[gnu::always_inline]] inline bool has_full_exponent(std::span<const float> elements) {
   constexpr uint32_t kExponent = 0x7f800000;
   uint32_t found = 0;
@@ -60,8 +60,8 @@ void Gradients::gather() {
   }
 }
 
-// LibTorch's kernel for loss scales does both at once, for all gradients in one call, and leaves its finding on the
-// device. Where the host can look for itself and there is nothing to multiply by, that takes a small part of the time.
+// LibTorch's kernel for loss scales does both in one call for all gradients and leaves the result on the device. If the
+// gradients are on the CPU and the factor is 1, checking directly is much faster.
 void Gradients::scale_and_check(const at::Tensor& factor, at::Tensor& found) {
   const at::NoGradGuard no_grad;
   if (gradients_.empty()) return;
@@ -88,7 +88,7 @@ void Gradients::clip_value(double limit) {
 void Gradients::clip_norm(const at::Tensor& norm, double limit) {
   const at::NoGradGuard no_grad;
   if (gradients_.empty()) return;
-  // Multiplied by 1 where they are short enough, for to know that would mean to wait.
+  // Multiplies by 1 if the norm is within the limit, because testing it would synchronise with the device.
   const at::Tensor coefficient = at::clamp((norm + 1e-6).reciprocal().mul(limit), std::nullopt, 1.0);
   at::_foreach_mul_(gradients_, coefficient);
 }

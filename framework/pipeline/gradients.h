@@ -1,4 +1,4 @@
-// The gradients of one optimizer step, from the last backward to the optimizer: all of it on the device.
+// The gradients of one optimizer step, between the last backward and the optimizer. All work is done on the device.
 #pragma once
 
 #include <string>
@@ -17,40 +17,41 @@ class Gradients {
   // float32, on the parameters' device.
   at::TensorOptions float_options() const;
 
-  // What the parameters hold now. The others' gradients are undefined and stay so.
+  // Takes the current gradients of the parameters. Undefined gradients are skipped.
   void gather();
-  // Lets go of them, so that their memory is the next step's.
+  // Releases them, so that the next step can reuse their memory.
   void release() { gradients_.clear(); }
 
-  // Multiplies all by `factor`, [] float32. The result, [] float32, is 1 if an element is NaN or infinite, else 0 or
-  // what `found` was, which it is.
+  // Multiplies all gradients by `factor`, [] float32. Sets `found`, [] float32, to 1 if an element is NaN or infinite;
+  // otherwise leaves it.
   void scale_and_check(const at::Tensor& factor, at::Tensor& found);
 
-  // The 2-norm of all together, [] of the gradients' dtype.
+  // The 2-norm of all gradients together, [] of the gradients' dtype.
   at::Tensor norm() const;
 
-  // As torch.nn.utils.clip_grad_value_ and clip_grad_norm_; `norm`: that of norm().
+  // Same as torch.nn.utils.clip_grad_value_ and clip_grad_norm_. `norm`: the result of norm().
   void clip_value(double limit);
   void clip_norm(const at::Tensor& norm, double limit);
 
-  // The largest magnitude of each gradient, which does not overflow as a norm of squares would.
+  // The largest magnitude of each gradient. It does not overflow, unlike a norm of squares.
   struct Magnitudes {
     at::Tensor values;            // [n] float64
-    std::vector<size_t> indices;  // of the parameters
+    std::vector<size_t> indices;  // indices of the parameters
   };
   Magnitudes magnitudes() const;
-  // The name of the first parameter whose magnitude is NaN or infinite; "" if there is none. Waits for the device.
+  // The name of the first parameter with a NaN or infinite magnitude; "" if there is none. Synchronises with the
+  // device.
   std::string name_first_bad(const Magnitudes& magnitudes) const;
 
-  // Puts the gradients of all parameters into `kept`, and those of `kept` in their place. One for each parameter.
+  // Swaps the gradients of all parameters with `kept`, which has one element per parameter.
   void exchange(std::vector<at::Tensor>& kept) const;
-  // Adds to the gradients of all parameters; takes over those that a parameter has none of yet.
+  // Adds to the gradients of all parameters. A parameter without a gradient takes over the tensor.
   void add(const std::vector<at::Tensor>& gradients) const;
 
  private:
   const std::vector<optimization::NamedTensor>& parameters_;
   std::vector<at::Tensor> gradients_;
-  std::vector<size_t> indices_;  // of the parameters they belong to
+  std::vector<size_t> indices_;  // indices of their parameters
 };
 
 }  // namespace tenon::pipeline

@@ -1,11 +1,11 @@
-// Leaves LibTorch's random numbers as they were.
+// Restores LibTorch's random state.
 #pragma once
 
 #include <ATen/Context.h>
 
 namespace tenon::pipeline {
 
-// What is drawn while it lives, nobody lacks later.
+// Restores the state of the device's default generator when destroyed.
 class KeepRandomState {
  public:
   explicit KeepRandomState(const c10::Device& device)

@@ -12,12 +12,12 @@ namespace tenon::pipeline {
 
 namespace {
 
-constexpr double kSmoothing = 0.9;    // of the exponential mean
+constexpr double kSmoothing = 0.9;    // of the exponential moving average
 constexpr double kDivergence = 4;     // times the lowest smoothed loss
-constexpr size_t kFirstTrials = 5;    // in which the mean has yet to settle
-constexpr ptrdiff_t kHalfWindow = 3;  // trials to each side that a slope is taken over
+constexpr size_t kFirstTrials = 5;    // the average is not yet stable in these
+constexpr ptrdiff_t kHalfWindow = 3;  // trials on each side for fitting a slope
 
-// Batches without end: epoch follows epoch.
+// An endless sequence of batches over successive epochs.
 class EndlessBatches {
  public:
   explicit EndlessBatches(Training& training) : training_(training) {}
@@ -43,7 +43,7 @@ class EndlessBatches {
   int64_t epoch_ = 0;
 };
 
-// Least squares over the logarithm of the rate.
+// A least-squares fit over the logarithm of the rate.
 double slope(const std::vector<LearningRateTrial>& trials, size_t begin, size_t end) {
   double x = 0, y = 0, xx = 0, xy = 0;
   for (size_t i = begin; i < end; ++i) {

@@ -12,23 +12,24 @@ namespace tenon::pipeline {
 
 struct LearningRateTrial {
   double learning_rate;
-  double loss;      // of the step that was made with it, before its update
-  double smoothed;  // the mean of the losses so far, the last ones weighing most
+  double loss;      // of the step with this rate, before its update
+  double smoothed;  // exponential moving average of the losses so far
 };
 
 struct LearningRateSearch {
   std::vector<LearningRateTrial> trials;
-  bool diverged;                     // the loss grew beyond four times the lowest, which ended the search
-  std::optional<double> suggestion;  // where the loss falls fastest; none where it never falls
+  bool diverged;                     // the loss exceeded four times its minimum, which ended the search
+  std::optional<double> suggestion;  // where the loss falls fastest; none if it never falls
 };
 
-// Makes `steps` steps with learning rates that grow from `first` to `last` by equal factors, over the training data as
-// a run has it; ends where the loss is not finite, four times the lowest, or when `go_on` says no. The weights are of
-// no use afterwards. Throws as TrainStep does, but for what is not finite. REQUIRES: 0 < first < last, steps >= 2.
+// Runs `steps` training steps while the learning rate grows geometrically from `first` to `last`. Ends early if the
+// loss is not finite or exceeds four times its minimum, or if `go_on` returns false. The weights are unusable
+// afterwards. Throws as TrainStep does, except for non-finite values. REQUIRES: 0 < first < last, steps >= 2.
 LearningRateSearch search_learning_rate(Training& training, double first, double last, int64_t steps,
                                         const std::function<bool()>& go_on);
 
-// Where the smoothed loss falls steepest over the logarithm of the rate, as a slope over a few trials.
+// The rate with the steepest fall of the smoothed loss over the logarithm of the rate. Slopes are fitted over a few
+// trials.
 std::optional<double> suggest_learning_rate(const std::vector<LearningRateTrial>& trials);
 
 }  // namespace tenon::pipeline

@@ -38,7 +38,7 @@ std::vector<artifacts::WantedTensor> list_wanted(const std::vector<NamedTensor>&
   return wanted;
 }
 
-// What does not fit, as lines of the refusal.
+// Lists what does not match, as lines of the error message.
 std::string describe_mistakes(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
   std::string text;
   for (const WeightMatch& match : matched.matches) {
@@ -65,7 +65,7 @@ const char* to_string(WeightFate fate) {
   TORCH_CHECK(false, "fate ", static_cast<int>(fate));
 }
 
-// For log.txt: each tensor of the model, then those of the file that it does not have.
+// For log.txt: each tensor of the model, then the unexpected tensors of the file.
 std::string describe_matches(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
   std::vector<std::array<std::string, 3>> rows;
   for (const WeightMatch& match : matched.matches) {
@@ -97,7 +97,7 @@ std::string describe_counts(const MatchedWeights& matched) {
          " unexpected";
 }
 
-// Throws for what may not be loaded.
+// Throws if the match does not allow loading.
 void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, config::WeightsMatch match,
            const std::string& file) {
   const size_t loaded = matched.count(WeightFate::loaded);
@@ -108,9 +108,9 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
     if (matched.is_complete()) return;
     if (loaded == 0) refuse(": does not fit the model:");
     refuse(": does not fit the model: " + std::to_string(loaded) + " of its " + std::to_string(tensors.size()) +
-           " tensors do, from which a run can start with model.weights_match = \"partial\":");
+           " tensors fit; load only these with model.weights_match = \"partial\":");
   }
-  if (loaded == 0 && !tensors.empty()) refuse(": no tensor of it fits the model; expected one at least:");
+  if (loaded == 0 && !tensors.empty()) refuse(": none of its tensors fits the model; expected at least one:");
 }
 
 }  // namespace
@@ -128,7 +128,8 @@ void load_weights(const std::filesystem::path& path, const std::vector<NamedTens
     if (one.fate == WeightFate::loaded) tensors[one.wanted].tensor.copy_(copy_stored(*one.stored));
   support::log_info(path.string() + ": " + describe_counts(matched) + describe_matches(matched, tensors));
   if (!matched.is_complete())
-    support::log_warning(path.string() + ": " + describe_counts(matched) + "; what is not loaded is as initialised");
+    support::log_warning(path.string() + ": " + describe_counts(matched) +
+                         "; the other tensors keep their initial values");
 }
 
 }  // namespace tenon::pipeline

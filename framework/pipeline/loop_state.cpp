@@ -59,7 +59,7 @@ NamedFigures LoopState::figures(const LossMeter& losses) const {
   return figures;
 }
 
-// Both ways go through this one list, so that neither forgets anything.
+// Saving and loading share this list, so that neither omits an entry.
 template <class Self, class Visit>
 void LoopState::visit_counters(Self& self, Visit&& visit) {
   visit("epoch", self.run.epoch);

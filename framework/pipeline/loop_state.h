@@ -1,5 +1,5 @@
-// How far a run is, what it has measured since its last line, and when what is next due: between two steps all of what
-// the loop itself remembers.
+// The state of the training loop between two steps: progress, losses since the last log line, and when the next log,
+// validation and checkpoint are due.
 #pragma once
 
 #include <cstdint>
@@ -17,37 +17,37 @@
 namespace tenon::pipeline {
 
 struct LoopState {
-  // The beginning of a run. `training` must outlive it.
+  // Starts at the beginning of a run. `training` must outlive this object.
   explicit LoopState(const Training& training);
 
-  // What a step gave.
+  // Adds the results of a step.
   void take(const StepFigures& figures);
 
-  // The figures of training, of the losses in one of the meters.
+  // The training metrics, with the losses of one of the meters.
   NamedFigures figures(const LossMeter& losses) const;
 
-  // To a checkpoint, and back. Throws Error(checkpoint) naming what is missing.
+  // Writes the state to a checkpoint and reads it back. load() throws Error(checkpoint) naming what is missing.
   void save(SavedState& saved) const;
   void load(const SavedState& saved);
 
   const Training& training;
   RunState run;
-  int64_t batches_in_epoch = 0;  // that the feed has given
-  int64_t skipped_in_epoch = 0;  // samples of them that it lacked, where the run is resumed
-  bool has_epoch_ended = false;  // epoch_end was announced
+  int64_t batches_in_epoch = 0;  // batches read from the feed
+  int64_t skipped_in_epoch = 0;  // samples missing from these batches; set when a run is resumed
+  bool has_epoch_ended = false;  // epoch_end was dispatched
   int64_t last_saved_step = -1;
-  LossMeter step_meter;   // of the last step
+  LossMeter step_meter;   // the last step
   LossMeter log_meter;    // since the last log
-  LossMeter epoch_meter;  // since the epoch began
+  LossMeter epoch_meter;  // since the epoch started
   Due log_due;
   Due validation_due;
   Due checkpoint_due;
   std::optional<Due> average_due;
-  std::optional<BestFigures> best;                                  // where a figure is monitored
-  double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // of the last step whose norm was asked for
+  std::optional<BestFigures> best;                                  // if a metric is monitored
+  double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // of the last step that computed the norm
   double loss_scale = 1;
   double skipped_steps = 0;
-  bool was_skipped = false;  // the step just done
+  bool was_skipped = false;  // whether the last step was skipped
 
  private:
   template <class Self, class Visit>

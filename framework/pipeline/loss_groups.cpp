@@ -11,15 +11,15 @@ namespace {
 
 at::Tensor add(const at::Tensor& total, const at::Tensor& part) { return total.defined() ? total + part : part; }
 
-// One loss of factor 1 stays as it is, with no operation to round it.
+// A loss with factor 1 is returned unchanged, which avoids a rounding.
 at::Tensor times(const at::Tensor& loss, double factor) { return factor == 1 ? loss : loss * factor; }
 
-// In the host's memory, or brought there, which waits.
+// Synchronises if the weight is on another device.
 double read_weight(const plugins::Loss::Result& result) {
   return result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight;
 }
 
-// [] float64, where the tensor is.
+// [] float64, on the tensor's device.
 at::Tensor as_double(const at::Tensor& weight) { return weight.detach().reshape({}).to(at::kDouble); }
 
 // A mean over nothing may be NaN, and NaN times 0 is NaN.
@@ -50,7 +50,7 @@ void LossGroups::reset() {
 
 void LossGroups::set_totals(const at::Tensor& sums, const LossSums& places) {
   totals_.clear();
-  // What the host cannot read may have a gradient.
+  // The host does not know these weights, so assume a gradient.
   has_gradient_ = !reads_weights_;
   for (size_t i = 0; i < losses_.size(); ++i) {
     totals_.push_back(sums.select(0, places.place_of_weight(i)));
@@ -81,8 +81,8 @@ void LossGroups::add(const std::vector<plugins::Loss::Result>& results, int64_t 
   }
 }
 
-// The losses that count samples are one group, every other is one of its own: its weight may be known to the device
-// alone, and change from batch to batch. Of several ranks one cannot know what the others' losses count.
+// Losses that count samples form one group. Every other loss is a separate group: its weight may be known only on the
+// device and may change between batches. With several ranks, a rank does not know what the losses of the others count.
 std::vector<LossGroups::Group> LossGroups::make_groups(const std::vector<plugins::Loss::Result>& results,
                                                        int64_t samples) const {
   std::vector<Group> groups;
@@ -115,7 +115,7 @@ at::Tensor LossGroups::add_up_means(const std::vector<plugins::Loss::Result>& re
   return total;
 }
 
-// The ranks' shares of a loss add up to its mean over all of them.
+// The shares of all ranks add up to the mean over all of them.
 at::Tensor LossGroups::add_up_shares(const std::vector<plugins::Loss::Result>& results) const {
   at::Tensor total;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -152,8 +152,8 @@ at::Tensor LossGroups::add_up_sums(Group& group, const std::vector<plugins::Loss
       throw support::Error(support::ErrorKind::plugin,
                            losses_[i].component().describe() + ", forward: the weight is " + std::to_string(weight) +
                                " for a batch of " + std::to_string(samples) +
-                               " samples, and was the number of samples for the step's first batch; expected it to "
-                               "count the same in all batches of a step, or to be given as a tensor");
+                               " samples, but was the number of samples in the step's first batch; expected it to "
+                               "count the same items in all batches of a step, or to be a tensor");
     if (is_first) group.weight += weight;
     if (weight != 0) total = pipeline::add(total, times(result.loss, weight * (losses_[i].factor() / step_size_)));
   }
@@ -173,7 +173,7 @@ at::Tensor LossGroups::factor_of(const Group& group) const {
 
 at::Tensor LossGroups::combine() {
   if (way_ != Way::sums) return {};
-  // Also where this rank had no batch.
+  // This also applies if this rank had no batch.
   if (is_shared_ && losses_.size() == 1) return factor_of(Group{.losses = {0}, .counts_samples = false});
   if (groups_.empty()) return {};
   if (groups_.size() == 1) return factor_of(groups_.front());

@@ -1,4 +1,4 @@
-// The mean of losses over many batches, by weight.
+// The weighted mean of losses over many batches.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ class LossMeter {
   LossSums& sums() { return sums_; }
   const LossSums& sums() const { return sums_; }
 
-  // Sum over losses of factor * (sum of weight * mean / sum of weight). A loss that had no items adds nothing; NaN if
-  // none had any.
+  // Sum over losses of factor * (sum of weight * mean / sum of weight). A loss without items adds nothing. NaN if no
+  // loss had items.
   double total() const;
-  // Where there are several losses, each one's own mean by name; and of every loss its parts as `<loss>.<part>`.
+  // The mean of each loss by name if there are several losses, and the parts of every loss as `<loss>.<part>`.
   std::vector<std::pair<std::string, double>> parts() const;
 
  private:

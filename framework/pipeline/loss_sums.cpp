@@ -31,7 +31,7 @@ void LossSums::add(const std::vector<LossValue>& values) {
   double* element = elements_.data();
   const auto add_mean = [&element](double mean, double over) {
     *element++ += over;
-    *element++ += over > 0 ? over * mean : 0;  // 0 items have no mean: NaN
+    *element++ += over > 0 ? over * mean : 0;  // the mean of 0 items is NaN
   };
   for (const LossValue& value : values) {
     add_mean(value.mean, value.weight);
@@ -56,7 +56,7 @@ void LossSums::load(const std::string& name, const SavedState& saved) {
                                                              std::to_string(tensor.numel()) + " elements of " +
                                                              c10::toString(tensor.scalar_type()) + "; expected " +
                                                              std::to_string(elements_.size()) +
-                                                             " of Double: the losses are others than when it was "
+                                                             " of Double: the losses have changed since it was "
                                                              "written");
   std::span<const double> elements(tensor.const_data_ptr<double>(), elements_.size());
   set(elements);

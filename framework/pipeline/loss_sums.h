@@ -1,4 +1,4 @@
-// What the losses of many batches, and of several ranks, add up to.
+// Sums of losses over batches and ranks.
 #pragma once
 
 #include <cstdint>
@@ -12,44 +12,44 @@
 
 namespace tenon::pipeline {
 
-// What one loss gave for one batch, read from its tensors; or for many.
+// The values of one loss for one batch, read from its tensors, or for many batches.
 struct LossValue {
-  double mean;                     // over `weight` items; without meaning where there were none
+  double mean;                     // over `weight` items; undefined if there were none
   double weight;                   // at least 0
-  std::vector<double> parts = {};  // what it is made of, in the order of Loss::part_names; NaN: not given
+  std::vector<double> parts = {};  // in the order of Loss::part_names; NaN: missing
 };
 
-// For each loss its weight and the mean times that, and so for each of its parts: sums of these, over batches and
-// ranks, are what the mean of all of them is made of.
+// Stores each loss's weight and weight * mean, and the same for each of its parts. Sums of these over batches and ranks
+// give the mean over all of them.
 class LossSums {
  public:
   explicit LossSums(const std::vector<plugins::Loss>& losses);
 
   void reset();
-  // A batch: values[i] belongs to losses[i].
+  // Adds a batch: values[i] belongs to losses[i].
   void add(const std::vector<LossValue>& values);
 
   std::span<const double> elements() const { return elements_; }
-  // Takes as many off the front.
+  // Reads its elements from the front and removes them.
   void set(std::span<const double>& elements);
 
-  // The place of a loss's weight in the elements.
+  // The index of a loss's weight in the elements.
   int64_t place_of_weight(size_t loss) const { return places_[loss]; }
 
-  // Under `name`, for a run that is resumed.
+  // Stored under `name`, for resuming a run.
   void save(const std::string& name, SavedState& saved) const;
   void load(const std::string& name, const SavedState& saved);
 
-  // One value for each loss; NaN where there were no items.
+  // One value per loss; NaN if there were no items.
   std::vector<LossValue> means() const;
 
  private:
   std::vector<int64_t> places_;
-  std::vector<size_t> parts_;  // how many each loss has
+  std::vector<size_t> parts_;  // number of parts per loss
   std::vector<double> elements_;
 };
 
-// The elements of one batch whose figures the host does not know yet, [count] float64 on `device`.
+// The elements of one batch with values that the host does not know yet, [count] float64 on `device`.
 at::Tensor sum_elements(const std::vector<plugins::Loss::Result>& results, c10::Device device);
 
 }  // namespace tenon::pipeline

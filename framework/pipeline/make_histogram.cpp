@@ -12,7 +12,7 @@ std::optional<artifacts::Histogram> make_histogram(const at::Tensor& tensor) {
   if (at::isReducedFloatingType(values.scalar_type())) values = values.to(at::kFloat);
   values = values.masked_select(values.isfinite());
   if (values.numel() == 0) return std::nullopt;
-  // Its sums in double, which is exact enough for any number of elements.
+  // The sums are in double, which is precise enough for any number of elements.
   const at::Tensor figures = at::stack({values.min().to(at::kDouble), values.max().to(at::kDouble),
                                         values.sum(at::kDouble), values.square().sum(at::kDouble)})
                                  .cpu();

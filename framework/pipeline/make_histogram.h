@@ -1,4 +1,4 @@
-// How the values of a tensor are spread.
+// The histogram of a tensor's values.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@ namespace tenon::pipeline {
 
 inline constexpr int64_t kHistogramBins = 64;
 
-// Over bins of one width from the smallest to the largest value; what is not finite is left out. None of a tensor
-// without finite values, or of numbers that are not floating-point. Waits for the device.
+// Bins have equal width between the smallest and the largest value; non-finite values are left out. Nothing for a
+// tensor without finite values or with a dtype that is not floating point. Synchronises with the device.
 std::optional<artifacts::Histogram> make_histogram(const at::Tensor& tensor);
 
 }  // namespace tenon::pipeline

@@ -30,7 +30,7 @@ std::string describe_bytes(int64_t bytes) {
   return text;
 }
 
-// The first `depth` parts of a dotted name, without its last part.
+// The first `depth` parts of a dotted name without its last part.
 std::string module_of(const std::string& name, size_t depth) {
   const size_t last_dot = name.rfind('.');
   if (last_dot == std::string::npos) return "(model)";

@@ -1,4 +1,4 @@
-// What a model is made of, as a table for people.
+// A table of the model's modules and parameters.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace tenon::pipeline {
 
-// Parameters and buffers by module (the name up to its last dot): shapes, counts, and totals with the size in memory. A
-// model of more than `most_rows` modules is shown by shorter prefixes.
+// Parameters and buffers by module (the name up to its last dot): shapes, counts, and totals with the memory size. For
+// models with more than `most_rows` modules, shorter name prefixes are used.
 std::string summarize_model(const plugins::Model& model, size_t most_rows = 24);
 
 }  // namespace tenon::pipeline

@@ -1,4 +1,4 @@
-// What a model trains, as callbacks see it.
+// The trainable tensors of a model, for callbacks.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace tenon::pipeline {
 
-// The trainable tensors of a model in the order of its declaration; one with several names under the first of them.
+// The trainable tensors in the order of their declaration. A tensor with several names is listed under the first one.
 class ModelTensors final : public plugins::TrainedTensors {
  public:
   explicit ModelTensors(const plugins::Model& model);

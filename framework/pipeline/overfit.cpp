@@ -16,7 +16,7 @@ namespace tenon::pipeline {
 
 namespace {
 
-// The names of parameters that no gradient has reached yet.
+// The parameters that have not received a gradient yet.
 class Unreached {
  public:
   explicit Unreached(const std::vector<optimization::NamedTensor>& parameters) {

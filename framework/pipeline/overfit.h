@@ -1,4 +1,4 @@
-// Whether a model can learn a few samples by heart: the first thing to try where training does not work.
+// Tests whether a model can overfit a few samples: the first thing to try if training does not work.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@ namespace tenon::pipeline {
 
 struct OverfitReport {
   bool is_reached;     // the loss fell below the threshold
-  int64_t steps;       // that were made
-  double first_loss;   // of the first step, before its update
-  double last_loss;    // of the last one
-  double lowest_loss;  // of all
-  int64_t samples;     // that were trained on
-  // Parameters whose gradient was zero in every step, or that had none.
+  int64_t steps;       // number of steps run
+  double first_loss;   // in the first step, before its update
+  double last_loss;    // in the last step
+  double lowest_loss;  // over all steps
+  int64_t samples;     // number of training samples
+  // Parameters without a gradient, or with a zero gradient in every step.
   std::vector<std::string> without_gradient;
-  // Outputs of the model that are the same for each of the samples, in evaluation mode after the last step.
+  // Outputs of the model that are equal for all samples, in evaluation mode after the last step.
   std::vector<std::string> constant_outputs;
 };
 
-// Trains on the first batch of the training data again and again, with the same random numbers for its samples, at the
-// optimizer's learning rate and without a schedule, until the loss is below `threshold` or `steps` are made. Throws as
-// TrainStep does. REQUIRES: a plan with one batch a step.
+// Trains repeatedly on the first training batch, with the same random numbers for its samples and a constant learning
+// rate. Stops when the loss is below `threshold` or after `steps` steps. Throws as TrainStep does. REQUIRES: a plan
+// with one batch per step.
 OverfitReport overfit(Training& training, int64_t steps, double threshold);
 
 }  // namespace tenon::pipeline

@@ -9,7 +9,7 @@ namespace tenon::pipeline {
 
 namespace {
 
-// The samples of the batch whose first place in the order is `first`, without those that were left out.
+// The samples of a batch that starts at position `first` of the order, without skipped samples.
 std::vector<int64_t> list_samples(const data::Batch& batch, const std::vector<int64_t>& order, size_t first) {
   std::vector<int64_t> samples;
   auto skipped = batch.skipped.begin();

@@ -1,4 +1,4 @@
-// What a model gives for the samples of a dataset, batch by batch.
+// Runs a model over a dataset, batch by batch.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace tenon::pipeline {
 
-// One batch: the numbers of its samples within the dataset, its fields as the batch transforms leave them, and the
-// model's outputs. Borrowed for the call; row i of every tensor belongs to sample indices[i].
+// One batch: the indices of its samples in the dataset, its fields after the batch transforms, and the model's outputs.
+// Borrowed for the call; row i of every tensor belongs to sample indices[i].
 struct Prediction {
   std::span<const int64_t> indices;
   const Flow& flow;
 };
 
-// Runs the model in evaluation mode, without gradients, over all of the data in its order, each sample once; those that
-// could not be read are left out. `take` gets each batch that has samples and says whether to go on. False if it did
-// not. Losses and metrics of `training` are not used.
+// Runs the model in evaluation mode, without gradients, over all of the data in its order, each sample once. Samples
+// that cannot be read are left out. `take` receives each batch that has samples and returns whether to continue.
+// Returns false if it stopped. Does not use the losses and metrics of `training`.
 bool predict(Training& training, DataFlow& data, plugins::RunPosition position,
              const std::function<bool(const Prediction&)>& take);
 

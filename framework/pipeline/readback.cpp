@@ -7,7 +7,7 @@
 
 namespace tenon::pipeline {
 
-// An operator call for each would be a good part of a small model's step.
+// Reads directly: an operator call per value would take a noticeable part of a small model's step.
 double read_scalar(const at::Tensor& tensor) {
   if (tensor.is_cpu()) {
     switch (tensor.scalar_type()) {

@@ -1,4 +1,4 @@
-// Figures on their way from the device to the host.
+// Copies values from the device to the host without blocking.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,34 @@
 
 namespace tenon::pipeline {
 
-// The training thread hands over small tensors and goes on; their numbers are read when they have come, in
-// the order in which they were posted, so that what is made of them does not depend on when that is. On a CPU they are
-// there at once.
+// The training thread posts small tensors and continues. The readers receive the values once they have arrived, in the
+// order of the posts, so results do not depend on the time of arrival. On a CPU the values are available immediately.
 class Readback {
  public:
   using Reader = std::function<void(const std::vector<double>&)>;
 
-  // `lag`: for tests, how many later posts it takes until numbers count as come, as they would from a slow device.
+  // `lag`: for tests, simulates a slow device: values count as arrived after this number of later posts.
   explicit Readback(c10::Device device = c10::Device(c10::kCPU), size_t lag = 0) : device_(device), lag_(lag) {}
 
-  // Whether settle() after post() calls the reader for certain.
+  // Whether settle() after post() always calls the reader.
   bool is_immediate() const { return device_.is_cpu() && lag_ == 0; }
 
-  // `tensors`: on the device. The reader gets the values of their elements in the same order.
+  // `tensors`: on the device. The reader receives the values of their elements in the same order.
   void post(const std::vector<at::Tensor>& tensors, Reader reader);
 
-  // Calls the readers of what has come; waits for nothing. What a reader throws passes through, and it is not called
+  // Calls the readers of values that have arrived; never blocks. Exceptions of a reader propagate, and it is not called
   // again.
   void settle();
 
-  // Calls all readers that are left, and waits for the device where it must.
+  // Calls all remaining readers; synchronises with the device if necessary.
   void drain();
 
-  int64_t waits() const { return waits_; }  // so far
+  int64_t waits() const { return waits_; }  // number of waits for the device so far
 
  private:
   struct Pending {
-    std::vector<double> values;  // on a CPU
-    at::Tensor copy;             // [n] float64 in pinned memory, else
+    std::vector<double> values;  // values of CPU tensors
+    at::Tensor copy;             // otherwise: [n] float64 in pinned memory
     std::unique_ptr<c10::Event> arrival;
     Reader reader;
   };
@@ -54,10 +53,10 @@ class Readback {
   int64_t waits_ = 0;
 };
 
-// The value of a tensor of one element in the host's memory, or brought there, which waits.
+// The value of a tensor with one element. Synchronises if the tensor is on another device.
 double read_scalar(const at::Tensor& tensor);
 
-// The first of the values that a reader got; takes it off. REQUIRES: there is one.
+// Returns the first of the values and removes it. REQUIRES: the span is not empty.
 inline double take_value(std::span<const double>& values) {
   const double value = values.front();
   values = values.subspan(1);

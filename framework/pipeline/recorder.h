@@ -1,4 +1,4 @@
-// Where the pipeline leaves what should last: the run folder in the host, memory in a test.
+// Stores the history and checkpoints of a run: in the run folder in the host, in memory in tests.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace tenon::pipeline {
 
 enum class LineKind { step, epoch, validation, checkpoint };
 
-// The weights of a checkpoint, and how good they are.
+// The weights and metrics of a checkpoint.
 struct BestCheckpoint {
   int64_t step;
   std::vector<optimization::NamedTensor> model;
@@ -26,16 +26,16 @@ struct BestCheckpoint {
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  // Where it leaves files, absolute; empty if it leaves none.
+  // The absolute path of its folder; empty if it writes no files.
   virtual std::filesystem::path folder() const = 0;
-  // One line of the history; the figures in the order in which they should be read.
+  // Writes one line of the history, with the metrics in display order.
   virtual void record(LineKind kind, const RunState& state,
                       const std::vector<std::pair<std::string, double>>& figures) = 0;
-  // The one that has the best value of what the run monitors. Waits for what is still being written; with several
-  // ranks rank 0 has done that before the others ask. Throws Error(checkpoint).
+  // The checkpoint with the best value of the monitored metric. Waits for pending writes; with several ranks, rank 0
+  // finishes them before the other ranks call this. Throws Error(checkpoint).
   virtual BestCheckpoint read_best_checkpoint() = 0;
-  // A complete checkpoint of the model as it is now, and of what else the run needs to go on; `saved` is empty where it
-  // could not be told, and only the weights are of use. Throws Error(checkpoint).
+  // Writes a complete checkpoint of the current model and of the state that resuming needs. `saved` is empty if that
+  // state is unavailable; then only the weights are usable. Throws Error(checkpoint).
   virtual void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
                                const SavedState& saved) = 0;
 };

@@ -1,4 +1,4 @@
-// Where a run stands, for everyone who only looks: callbacks, the progress bar, the history.
+// The state of a run, read-only for callbacks, the progress bar and the history.
 #pragma once
 
 #include <cstdint>
@@ -23,30 +23,30 @@ struct RunState {
   int64_t step = 0;   // optimizer steps done
   int64_t total_epochs = 0;
   int64_t total_steps = 0;
-  int64_t steps_per_epoch = 0;                                  // batches, of which each that can be read is a step
+  int64_t steps_per_epoch = 0;                                  // batches; each readable batch is a step
   int64_t step_in_epoch = 0;                                    // done in this epoch
   int64_t samples_in_epoch = 0;                                 // seen in this epoch
   bool is_epoch_complete = false;                               // all its batches were seen
   double time_s = 0;                                            // since run_start
-  double data_wait_s = 0;                                       // of it, waiting for batches
-  double learning_rate = 0;                                     // of the step just done or about to be
+  double data_wait_s = 0;                                       // part of time_s spent waiting for batches
+  double learning_rate = 0;                                     // of the current or last step
   double step_loss = std::numeric_limits<double>::quiet_NaN();  // the sum of losses of the last step done
-  std::optional<FirstLoss> first_loss = {};                     // once it is known; none of a run that goes on
-  int64_t host_waits = 0;                                       // so far: times the training waited for the device
-  std::string folder;                                           // the run's, absolute; empty where it leaves no files
-  std::string error;                                            // what ended it, from run_exception on
+  std::optional<FirstLoss> first_loss = {};                     // once known; none in a resumed run
+  int64_t host_waits = 0;                                       // number of times that training waited for the device
+  std::string folder;  // the run folder, absolute; empty if the run writes no files
+  std::string error;   // the error that ended the run, from run_exception on
 
-  Figures figures;  // the latest value of each
+  Figures figures;  // the latest value of each metric
   std::map<std::string, int32_t>
-      directions;               // of every figure that the host will make: 1 higher is better, -1 lower, 0
-  int64_t validated_step = -1;  // the step that the validation figures are of; -1: none yet
+      directions;  // of all metrics that the host computes: 1 higher is better, -1 lower is better, 0 neither
+  int64_t validated_step = -1;  // the step of the latest validation metrics; -1: none yet
 
-  // During a validation.
+  // Set during a validation.
   std::string validation_name;   // "validation", or "validation/<name>"
-  int64_t validation_batch = 0;  // done
+  int64_t validation_batch = 0;  // batches done
   int64_t validation_batches = 0;
 
-  // The mean training loss since the epoch began.
+  // The mean training loss since the epoch started.
   std::function<double()> read_epoch_loss;
 };
 

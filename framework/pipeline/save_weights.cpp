@@ -35,7 +35,7 @@ bool is_tied(const at::Tensor& a, const at::Tensor& b) {
                           a.strides() == b.strides() && a.scalar_type() == b.scalar_type());
 }
 
-// Of names that stand for one tensor, each that is left out -> the one that is kept.
+// Maps each omitted name of a shared tensor to the name that is kept.
 std::map<std::string, std::string> find_tied(const std::vector<NamedTensor>& tensors) {
   std::map<std::string, std::string> kept;
   for (const NamedTensor& named : tensors) {
@@ -51,13 +51,13 @@ std::map<std::string, std::string> find_tied(const std::vector<NamedTensor>& ten
 
 size_t save_weights(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors, at::ScalarType dtype) {
   const std::map<std::string, std::string> tied = find_tied(tensors);
-  std::vector<at::Tensor> converted;  // keeps alive what the views point to
+  std::vector<at::Tensor> converted;  // keeps the memory of the views alive
   std::vector<artifacts::TensorView> views;
   for (const NamedTensor& named : tensors) {
     if (tied.contains(named.name)) continue;
     views.push_back(view_of(named.name, converted.emplace_back(convert(named, dtype))));
   }
-  artifacts::Metadata metadata{{"format", "pt"}};  // as libraries of Python expect it
+  artifacts::Metadata metadata{{"format", "pt"}};  // expected by Python libraries
   metadata.insert(tied.begin(), tied.end());
   artifacts::write_safetensors(file, views, metadata, kKind);
   return views.size();

@@ -1,4 +1,4 @@
-// A model's weights as a safetensors file for Python.
+// Saves a model's weights as a safetensors file for Python.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace tenon::pipeline {
 
-// Writes every tensor, in order, and returns how many. `dtype`: what floating tensors become; Undefined: as they are.
-// A tensor with several names is written once, under the first of them in the alphabet, and the metadata has an entry
-// `other name` -> `name`: as safetensors.torch.save_model writes and load_model reads them.
-// Throws Error(configuration) if the file cannot be written, and naming the tensor if a finite number of it would
-// become infinite in `dtype`.
+// Writes every tensor, in order, and returns their number. `dtype`: the dtype for floating-point tensors; Undefined:
+// unchanged. A tensor with several names is written once, under the first name in alphabetical order. The metadata maps
+// each other name to it, as safetensors.torch.save_model and load_model do.
+// Throws Error(configuration) if the file cannot be written, and naming the tensor if a finite value would become
+// infinite in `dtype`.
 size_t save_weights(const std::filesystem::path& file, const std::vector<plugins::NamedTensor>& tensors,
                     at::ScalarType dtype);
 

@@ -1,4 +1,4 @@
-// What a run needs, beside the model's weights, to go on where it was.
+// The state that resuming a run needs in addition to the model's weights.
 #pragma once
 
 #include <map>
@@ -12,21 +12,21 @@
 
 namespace tenon::pipeline {
 
-// By names with dots: `optimizer.fc.weight.exp_avg`, `epoch`, `log.counted_from_s`.
+// Names have dots: `optimizer.fc.weight.exp_avg`, `epoch`, `log.counted_from_s`.
 struct SavedState {
   std::map<std::string, double> numbers;
   std::map<std::string, at::Tensor> tensors;
 
-  // Bytes as a tensor of [n] uint8.
+  // Stores bytes as a tensor of [n] uint8.
   void put_bytes(const std::string& name, std::string_view bytes);
 
-  // These throw Error(checkpoint) naming what is not there.
+  // These throw Error(checkpoint) naming the missing entry.
   double number(const std::string& name) const;
-  int64_t count(const std::string& name) const;  // a number that was whole
+  int64_t count(const std::string& name) const;  // a number that was saved as an integer
   const at::Tensor& tensor(const std::string& name) const;
   std::string bytes(const std::string& name) const;
 
-  // All tensors whose names begin with `prefix`, without it.
+  // All tensors with names that start with `prefix`, which is removed.
   std::vector<optimization::NamedTensor> tensors_under(const std::string& prefix) const;
 };
 

@@ -16,10 +16,10 @@ namespace tenon::pipeline {
 
 namespace {
 
-constexpr int64_t kMostClasses = 1000;             // of which the counts are kept
-constexpr int64_t kMostValues = int64_t{1} << 20;  // of an output that is kept of a sample
+constexpr int64_t kMostClasses = 1000;             // maximum number of classes for counting
+constexpr int64_t kMostValues = int64_t{1} << 20;  // maximum size of an output kept per sample
 
-// An output that gives the classes of a field.
+// An output and the field with its target classes.
 struct ClassPair {
   size_t output;
   size_t field;
@@ -35,7 +35,7 @@ bool gives_classes_of(const at::Tensor& output, const at::Tensor& target) {
   return target.sizes() == places;
 }
 
-// What losses and metrics are given together.
+// Finds the pairs of outputs and fields that are inputs of the same loss or metric.
 std::vector<ClassPair> find_class_pairs(const DataFlow& data, const Flow& flow) {
   std::vector<ClassPair> pairs;
   const auto add = [&](const Source& output, const Source& field) {
@@ -83,11 +83,11 @@ class Scoring {
   }
 
  private:
-  // Whether to go on.
+  // Returns whether to continue.
   bool take(const Prediction& batch) {
     if (!pairs_) begin(batch.flow);
     const auto rows = std::min(static_cast<int64_t>(batch.indices.size()), limits_.samples - scores_.scored);
-    std::vector<at::Tensor> predicted;  // of each pair
+    std::vector<at::Tensor> predicted;  // one per pair
     for (size_t i = 0; i < pairs_->size(); ++i) predicted.push_back(count(batch.flow, i, rows));
     for (int64_t row = 0; row < rows; ++row) score(batch, row, predicted);
     scores_.scored += rows;
@@ -106,7 +106,7 @@ class Scoring {
 
   const std::string& field_name(size_t field) const { return data_.transforms.fields()[field].name; }
 
-  // The predicted classes of the rows, which it counts.
+  // Returns the predicted classes of the rows and counts them.
   at::Tensor count(const Flow& flow, size_t pair, int64_t rows) {
     const at::Tensor output = flow.outputs[(*pairs_)[pair].output].narrow(0, 0, rows);
     const at::Tensor target = flow.fields[(*pairs_)[pair].field].narrow(0, 0, rows);
@@ -151,7 +151,7 @@ class Scoring {
     return values;
   }
 
-  // Of equal losses the earlier sample comes first.
+  // Among equal losses the earlier sample comes first.
   template <class Order, class Make>
   void insert(std::vector<ScoredSample>& kept, double loss, Order comes_before, const Make& make) const {
     const auto place =
@@ -161,7 +161,7 @@ class Scoring {
     if (kept.size() > limits_.kept) kept.pop_back();
   }
 
-  // Of few samples none is among both.
+  // With few samples, no sample is in both lists.
   void keep_apart() {
     scores_.worst.resize(std::min(scores_.worst.size(), (ranked_ + 1) / 2));
     scores_.best.resize(std::min(scores_.best.size(), ranked_ / 2));
@@ -172,7 +172,7 @@ class Scoring {
   plugins::RunPosition position_;
   ScoringLimits limits_;
   LossMeter meter_;
-  std::optional<std::vector<ClassPair>> pairs_;  // known from the first batch on
+  std::optional<std::vector<ClassPair>> pairs_;  // known after the first batch
   SampleScores scores_;
   size_t ranked_ = 0;  // samples with a finite loss
 };

@@ -1,4 +1,4 @@
-// How a model does on single samples: which it is best and worst at, and which classes it takes for which.
+// Finds the samples with the best and worst losses, and counts confusions between classes.
 #pragma once
 
 #include <cstdint>
@@ -18,40 +18,39 @@ struct NamedValue {
 };
 
 struct ScoredSample {
-  int64_t index;  // within the dataset
-  double loss;    // of this sample alone: the sum of the run's losses with their weights
-  // Its fields, and what the model made of it: "predicted label" where an output gives the classes of the field
-  // `label`, as the class with the largest number; other outputs under their own names, unless they are very large.
-  // Without the batch's extent.
+  int64_t index;  // index in the dataset
+  double loss;    // for this sample alone: the sum of the run's losses times their factors
+  // Its fields and the model's outputs, without the batch dimension. If an output predicts the classes of the field
+  // `label`, "predicted label" is the class with the largest value. Other outputs have their names; very large ones are
+  // left out.
   std::vector<NamedValue> values;
 };
 
-// Of an output [N, C, ...] of which a loss or a metric takes the classes of integers [N, ...].
+// For an output [N, C, ...] that a loss or a metric compares with integer classes [N, ...].
 struct ClassCounts {
   std::string output;  // "logits"
   std::string target;  // "label"
-  at::Tensor counts;   // [C, C] int64: how often a target of class i (row) was predicted as j (column)
-  bool is_per_sample;  // one class a sample, not one for each of its places
+  at::Tensor counts;   // [C, C] int64: how often a target of class i (row) was predicted as class j (column)
+  bool is_per_sample;  // one class per sample, not one per position
 };
 
 struct SampleScores {
   std::string data;                 // "validation"
-  int64_t scored = 0;               // samples looked at
-  int64_t size = 0;                 // samples there are
-  std::vector<ScoredSample> worst;  // the largest loss first
-  std::vector<ScoredSample> best;   // the smallest loss first; none that is among the worst
+  int64_t scored = 0;               // samples scored
+  int64_t size = 0;                 // samples in the dataset
+  std::vector<ScoredSample> worst;  // largest loss first
+  std::vector<ScoredSample> best;   // smallest loss first; none of them is also in `worst`
   std::vector<ClassCounts> classes;
 };
 
 struct ScoringLimits {
-  int64_t samples;  // the first of the data that are looked at
-  size_t kept;      // so many of the best and of the worst at most
+  int64_t samples;  // how many samples to score, from the start of the data
+  size_t kept;      // maximum length of `best` and of `worst`
 };
 
-// Runs the model in evaluation mode, without gradients, over the first samples of the data, in the order of a
-// validation. Losses are computed for each sample by itself; samples of which no loss is finite count among neither.
-// Targets that are no class, as labels that are ignored, are left out of the counts. `goes_on` is asked after
-// each batch.
+// Runs the model in evaluation mode, without gradients, over the first samples of the data, in validation order. Losses
+// are computed for each sample separately. Samples without a finite loss are in neither list. Targets that are not a
+// class, such as ignored labels, are not counted. `goes_on` is called after each batch and returns whether to continue.
 SampleScores score_samples(
     Training& training, DataFlow& data, const plugins::RunPosition& position, const ScoringLimits& limits,
     const std::function<bool()>& goes_on = [] { return true; });

@@ -17,7 +17,7 @@ namespace tenon::pipeline {
 
 namespace {
 
-// Far above what rounding does to the mean over a batch, far below what a sum that loses its small terms does.
+// Far above rounding errors of a batch mean, far below the error of a sum that loses its small terms.
 constexpr double kTolerance = 0.1;
 
 std::vector<LossValue> compute(Training& training, const data::Batch& batch, const plugins::RunPosition& position) {
@@ -49,7 +49,7 @@ void compare(const Training& training, size_t i, const LossValue& low, const Los
 void check_precision(Training& training) {
   if (!precision::autocast_dtype(training.plan->train.precision)) return;
   const torch::NoGradGuard no_grad;
-  const KeepRandomState keep(c10::kCPU);  // a model may draw on either
+  const KeepRandomState keep(c10::kCPU);  // a model may use either generator
   const KeepRandomState keep_on_device(training.device);
   const plugins::RunPosition position{false, 0, 0, 0, 1, training.plan->run.seed};
   const data::Batch* batch = find_first_batch(training);

@@ -7,7 +7,7 @@ namespace tenon::pipeline {
 
 namespace {
 
-// Below it a stage is nobody's worry.
+// Smaller shares get no advice.
 constexpr double kMuch = 0.25;
 
 const std::string kCallback = "callback ";
@@ -61,11 +61,11 @@ std::string advise(const std::vector<StageSeconds>& stages, int64_t workers) {
   if (const double share = share_of(stages, "data"); share > kMuch)
     return "training waited for data " + percent(share) + " of the time: raise data.workers (" +
            std::to_string(workers) +
-           "), keep decoded samples in a cache where the dataset has one, or look at it with "
+           "), cache decoded samples if the dataset has a cache, or inspect it with "
            "host data";
   if (const double share = share_of(stages, "processes"); share > kMuch)
     return "training waited for the other processes " + percent(share) +
-           " of the time: raise data.batch_size or train.accumulate, or lower their number";
+           " of the time: raise data.batch_size or train.accumulate, or use fewer processes";
   if (const double share = share_of(stages, "validation"); share > kMuch)
     return "validation took " + percent(share) +
            " of the time: raise validation.every or data.validation_batch_size, or limit its batches";
@@ -73,11 +73,11 @@ std::string advise(const std::vector<StageSeconds>& stages, int64_t workers) {
     return "training waited for checkpoints " + percent(share) +
            " of the time: raise checkpoint.every, or write to a faster disk";
   if (const double share = share_of(stages, "history"); share > kMuch)
-    return "writing figures took " + percent(share) + " of the time: raise log.every, or write to a faster disk";
+    return "writing metrics took " + percent(share) + " of the time: raise log.every, or write to a faster disk";
   for (const StageSeconds& stage : stages)
     if (const double share = share_of(stages, stage.name); share > kMuch && stage.name.starts_with(kCallback))
       return "the " + stage.name + " took " + percent(share) +
-             " of the time: give it an every of its own, or leave it out";
+             " of the time: run it less often with `every`, or remove it";
   return "";
 }
 

@@ -1,4 +1,4 @@
-// Where the training thread's time goes, always on: two looks at a clock for each stage of a step.
+// Measures the time that the training thread spends in each stage. Always on: two clock reads per stage of a step.
 #pragma once
 
 #include <chrono>
@@ -11,20 +11,20 @@
 
 namespace tenon::pipeline {
 
-// Of these the time is at any moment one's: a stage that begins within another stops the other's clock until it ends.
+// Each moment belongs to one stage: a nested stage stops the clock of the outer one until it ends.
 enum class Stage {
-  other,       // what belongs to none of the rest
-  data,        // waiting for batches of training
-  transfer,    // bringing them to the device, and batch transforms
+  other,       // everything else
+  data,        // waiting for training batches
+  transfer,    // copying batches to the device, and batch transforms
   forward,     // the model
   losses,      // the loss functions
   backward,    // gradients
   processes,   // waiting for the other processes of the run
   optimizer,   // checks, clipping, the update, averaged weights
-  device,      // waiting for what a device has been told to do, which is where a busy device's time shows
-  validation,  // with its data
-  checkpoint,  // as far as training waits for it
-  history      // writing figures to the disk
+  device,      // waiting for queued work on the device, where the time of a busy device shows
+  validation,  // including its data
+  checkpoint,  // time that training waits for checkpoints
+  history      // writing metrics to disk
 };
 
 struct StageSeconds {
@@ -38,10 +38,10 @@ class StageTimes {
 
   StageTimes();
 
-  // Another stage; there may be several of one name.
+  // Adds another stage; several stages may have the same name.
   Stage add(const std::string& name);
 
-  // From here on the time is `stage`'s. Gives the one that it was before, for the next call.
+  // Starts the clock of `stage` and returns the previous stage, for the next call.
   Stage enter(Stage stage) {
     const Clock::time_point now = Clock::now();
     Entry& ended = stages_[static_cast<size_t>(current_)];
@@ -53,7 +53,7 @@ class StageTimes {
 
   double seconds(Stage stage) const;  // as of the last enter()
 
-  // Of all stages that took any time, up to now; those of one name together.
+  // All stages that took any time so far. Stages with the same name are combined.
   std::vector<StageSeconds> list();
 
  private:
@@ -66,12 +66,12 @@ class StageTimes {
   Clock::time_point since_ = Clock::now();
 };
 
-// The time of a scope.
+// Times a scope.
 class InStage {
  public:
   InStage(StageTimes& times, Stage stage) : times_(times), before_(times.enter(stage)) {}
   ~InStage() { times_.enter(before_); }
-  // What comes next in it.
+  // Starts the next stage in the same scope.
   void next(Stage stage) { times_.enter(stage); }
   InStage(const InStage&) = delete;
   InStage& operator=(const InStage&) = delete;
@@ -81,8 +81,8 @@ class InStage {
   Stage before_;
 };
 
-// One line of what to do about the stage that takes most, where that is not the model's own work; else "".
-// `workers`: data.workers of the run.
+// One line of advice about the stage that takes most, unless that is the model itself; else "". `workers`: data.workers
+// of the run.
 std::string advise(const std::vector<StageSeconds>& stages, int64_t workers);
 
 }  // namespace tenon::pipeline

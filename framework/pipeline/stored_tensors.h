@@ -1,4 +1,4 @@
-// Tensors as files have them, and back.
+// Converts between tensors and their stored form.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace tenon::pipeline {
 
-// The tensor itself, not a copy. REQUIRES: it is contiguous, in the host's memory, and of a dtype that a plugin can
-// have.
+// Refers to the tensor's memory, not a copy. REQUIRES: it is contiguous, in host memory, and has a dtype that plugins
+// support.
 artifacts::TensorView view_of(const std::string& name, const at::Tensor& tensor);
 
-// A copy: the file may go, and may have it less aligned than its elements.
+// Returns a copy, so the file may be closed. The stored elements may be unaligned.
 at::Tensor copy_stored(const artifacts::TensorView& stored);
 
-// [n] uint8, and back.
+// Converts bytes to a tensor of [n] uint8, and back.
 at::Tensor to_byte_tensor(std::string_view bytes);
 std::string to_bytes(const at::Tensor& tensor);
 

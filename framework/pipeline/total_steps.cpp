@@ -10,11 +10,11 @@ int64_t count_total_steps(const config::TrainSection& train, int64_t steps_per_e
   constexpr int64_t kMostSteps = 1'000'000'000'000'000;
   if (train.steps > 0) return train.steps;
   if (train.epochs > kMostSteps / steps_per_epoch)
-    throw support::Error(
-        support::ErrorKind::configuration,
-        train.place + ": train.epochs is " + std::to_string(train.epochs) + " with " + std::to_string(steps_per_epoch) +
-            " steps in each; expected at most 1e15 steps in all; ask for fewer epochs, or for a larger "
-            "data.batch_size");
+    throw support::Error(support::ErrorKind::configuration,
+                         train.place + ": train.epochs is " + std::to_string(train.epochs) + " with " +
+                             std::to_string(steps_per_epoch) +
+                             " steps in each; expected at most 1e15 steps in total; use fewer epochs or a larger "
+                             "data.batch_size");
   return train.epochs * steps_per_epoch;
 }
 

@@ -1,4 +1,4 @@
-// How many steps the run file's epochs are.
+// Converts the run file's epochs to steps.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace tenon::pipeline {
 
-// REQUIRES: steps_per_epoch >= 1. Throws Error(configuration) with the place where there are more than 1e15, beyond
-// which steps could not be counted exactly everywhere (schedules and periods reckon in double precision).
+// REQUIRES: steps_per_epoch >= 1. Throws Error(configuration) with the location if there are more than 1e15 steps.
+// Schedules and periods compute in double precision, which cannot count more steps exactly.
 int64_t count_total_steps(const config::TrainSection& train, int64_t steps_per_epoch);
 
 }  // namespace tenon::pipeline

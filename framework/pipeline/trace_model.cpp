@@ -20,10 +20,10 @@ using torch::jit::IValue;
 
 [[noreturn]] void refuse(const Model& model, const std::string& what) {
   throw support::Error(support::ErrorKind::plugin, model.component().describe() + ": " + what +
-                                                       "; export its weights as .safetensors in place of TorchScript");
+                                                       "; export its weights as .safetensors instead of TorchScript");
 }
 
-// A module for each beginning of a dotted name, as PyTorch nests them: the names stay what they are.
+// Builds a module for each prefix of a dotted name, nested as in PyTorch, so that names are unchanged.
 class ModuleTree {
  public:
   ModuleTree() { modules_.emplace("", make()); }
@@ -85,7 +85,7 @@ torch::jit::Module trace(const Model& model, const ModelInputs& inputs) {
   return module;
 }
 
-// Half of the samples, or the only one twice.
+// Half of the samples, or a single sample twice.
 ModelInputs resize(const ModelInputs& batch) {
   ModelInputs other;
   for (const at::Tensor& input : batch)
@@ -99,7 +99,7 @@ std::string describe(const ModelInputs& inputs) {
   return text;
 }
 
-// Why what was read back is not the model on this batch; empty: it is.
+// Describes how the loaded module differs from the model on this batch; empty: no difference.
 std::string find_difference(const Model& model, torch::jit::Module& module, const ModelInputs& inputs) {
   const std::vector<at::Tensor> expected = model.forward({}, inputs);
   std::vector<at::Tensor> found;
@@ -107,7 +107,7 @@ std::string find_difference(const Model& model, torch::jit::Module& module, cons
     const IValue result = module.forward(to_stack(inputs));
     found = result.isTensor() ? std::vector<at::Tensor>{result.toTensor()} : to_tensors(result.toTuple()->elements());
   } catch (const std::exception& error) {
-    // LibTorch tells the story of the interpreter first, and the reason in its last line.
+    // LibTorch's message starts with the interpreter's stack; the cause is in the last line.
     std::string words = error.what();
     words.erase(words.find_last_not_of('\n') + 1);
     return "fails: " + words.substr(words.rfind('\n') + 1);
@@ -117,7 +117,8 @@ std::string find_difference(const Model& model, torch::jit::Module& module, cons
     if (found[i].sizes() != expected[i].sizes() || found[i].scalar_type() != expected[i].scalar_type())
       return "gives " + name + " as " + plugins::describe(found[i]) + "; the model gives " +
              plugins::describe(expected[i]);
-    if (!at::allclose(found[i], expected[i], 1e-5, 1e-6, /*equal_nan=*/true)) return "gives other numbers as " + name;
+    if (!at::allclose(found[i], expected[i], 1e-5, 1e-6, /*equal_nan=*/true))
+      return "gives different values for " + name;
   }
   return "";
 }
@@ -140,7 +141,7 @@ std::string trace_model(const Model& model, const std::vector<ModelInputs>& batc
   for (const ModelInputs& inputs : trials)
     if (const std::string difference = find_difference(model, module, inputs); !difference.empty())
       refuse(model, "traced on " + describe(batches.front()) + ", its TorchScript " + difference + " on " +
-                        describe(inputs) + ": forward takes branches or sizes that a trace keeps as they were");
+                        describe(inputs) + ": forward has branches or sizes that tracing records as constants");
   return file.str();
 }
 

@@ -1,4 +1,4 @@
-// A model as TorchScript, which Python and LibTorch run without Tenon.
+// Exports a model as TorchScript, which Python and LibTorch run without Tenon.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@ namespace tenon::pipeline {
 // The inputs of a batch, in the order of the model's ports: [N, ...] each.
 using ModelInputs = std::vector<at::Tensor>;
 
-// The bytes of a .pt file, for torch.jit.load: the model's forward in evaluation mode, as torch::jit::tracer records
-// its operators on the first batch, with its parameters and buffers under their names. It takes the inputs in the order
-// of the ports and gives the output, or several as a tuple. What is traced knows no branches and takes sizes that the
-// model computes with in C++ for constants. So the file is read back and has to give what the model gives, to rounding,
-// on every batch and on one of another number of samples: throws Error(plugin) saying on which it does not. REQUIRES:
-// one batch at least; tensors on the CPU.
+// Returns the bytes of a .pt file for torch.jit.load. It contains the model's forward in evaluation mode, traced by
+// torch::jit::tracer on the first batch, with parameters and buffers under their names. It takes the inputs in the
+// order of the ports and returns the output, or a tuple of several outputs.
+//
+// A trace records no branches, and sizes that the model computes in C++ become constants. The file is therefore read
+// back and compared with the model on every batch and on one with another number of samples. Throws Error(plugin)
+// naming the batch on which they differ by more than rounding. REQUIRES: at least one batch; tensors on the CPU.
 std::string trace_model(const plugins::Model& model, const std::vector<ModelInputs>& batches);
 
 }  // namespace tenon::pipeline

@@ -21,7 +21,7 @@ namespace {
 
 const std::string kScalar = "scalar.";
 
-// What is evaluated and saved.
+// The weights for evaluation and checkpoints.
 using AveragedWeights = optimization::WeightAverage::InPlace;
 
 // REQUIRES: an exception is being handled.
@@ -35,7 +35,7 @@ std::string describe_current_exception() {
   }
 }
 
-// The state of the loop between its stages. The order of the events is that at the top of tenon/callback.h.
+// The training loop and its state. The order of events is documented at the top of tenon/callback.h.
 class Loop {
  public:
   Loop(Training& training, const std::vector<Observer*>& observers, Recorder& recorder, const SignalRequests& signals,
@@ -85,7 +85,7 @@ class Loop {
     }
     announce_to_all(Event::run_teardown);
     report_.state = state_;
-    report_.state.read_epoch_loss = nullptr;  // it points into this loop
+    report_.state.read_epoch_loss = nullptr;  // it refers to this loop
     if (loop_.best && !loop_.best->best().empty()) report_.best = loop_.best->best().front();
     report_.stages = training_.times.list();
     report_.memory_format = training_.memory_format;
@@ -93,7 +93,7 @@ class Loop {
   }
 
  private:
-  // By epochs the last one is run to its end, though it may have fewer steps where whole batches cannot be read.
+  // A run limited by epochs finishes its last epoch, even if unreadable batches leave it with fewer steps.
   bool is_over() const {
     if (stopping_ || state_.step >= state_.total_steps) return true;
     return training_.plan->train.epochs > 0 && state_.epoch == state_.total_epochs && state_.is_epoch_complete;
@@ -108,7 +108,7 @@ class Loop {
     take_stop();
   }
 
-  // After the checkpoint that load_state() was from, in its epoch, unless that had ended.
+  // Continues after the checkpoint of load_state(): in its epoch, unless that epoch had ended.
   void go_on() {
     record(LineKind::checkpoint, {});
     announce(Event::checkpoint_after);
@@ -116,7 +116,7 @@ class Loop {
     take_stop();
     if (state_.epoch == 0 || loop_.has_epoch_ended) return;
     use_what_epoch_has();
-    // Another number of ranks has another number of batches.
+    // With another number of ranks, the number of batches differs.
     if (state_.is_epoch_complete) loop_.batches_in_epoch = training_.train->feed.batches();
     training_.train->feed.start(state_.epoch, loop_.batches_in_epoch, loop_.skipped_in_epoch);
     finish_epoch();
@@ -136,19 +136,19 @@ class Loop {
     finish_epoch();
   }
 
-  // Its data, and the parameters that train in it.
+  // Switches to the data and the trainable parameters of the epoch.
   void use_what_epoch_has() {
     training_.use_data_of_epoch(state_.epoch);
     training_.optimizer->start_epoch(state_.epoch);
     step_.start_epoch();
   }
 
-  // From where the feed is.
+  // Continues from the current position of the feed.
   void finish_epoch() {
     data::Feed& feed = training_.train->feed;
     while (loop_.batches_in_epoch < feed.batches() && !is_over()) {
       is_between_steps_ = !step_.has_batches();
-      const data::Batch* batch = next_batch(feed);  // null where other ranks alone have a share
+      const data::Batch* batch = next_batch(feed);  // null if only other ranks have a share
       is_between_steps_ = false;
       state_.is_epoch_complete = ++loop_.batches_in_epoch == feed.batches();
       const bool is_last = loop_.batches_in_epoch % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
@@ -189,8 +189,8 @@ class Loop {
     announce(Event::step_start);
   }
 
-  // With several ranks what is asked for reaches the others with the step's figures, and is acted on by all after the
-  // same step. One process alone asks itself when it acts.
+  // With several ranks, requests are sent with the step's metrics, and all ranks handle them after the same step. A
+  // single process reads its requests when it handles them.
   void propose() {
     agreement_.propose(ballot());
     forget_requests();
@@ -207,7 +207,7 @@ class Loop {
             step_samples_};
   }
 
-  // Whether the step has samples, which it may lack where some cannot be read.
+  // Returns whether the step has samples. It has none if they could not be read.
   bool settle() {
     step_samples_ = 0;
     if (!training_.group) return step_.has_batches();
@@ -219,7 +219,7 @@ class Loop {
     return samples > 0;
   }
 
-  // On what has been asked for since, where all ranks have come to the same place anyway.
+  // Adds the latest requests, at points where all ranks synchronize anyway.
   void agree_now() {
     if (!training_.group) return;
     const InStage stage(training_.times, Stage::processes);
@@ -229,7 +229,7 @@ class Loop {
 
   void forget_requests() { verdict_.stop = verdict_.save = verdict_.evaluate = verdict_.log = false; }
 
-  // What is to be acted on.
+  // The requests to handle.
   const Ballot& asked() {
     if (!training_.group) agreement_.agreed() = ballot();
     return agreement_.agreed();
@@ -265,7 +265,7 @@ class Loop {
     training_.average->update();
   }
 
-  // What happens at its times. Each stage may be asked for by the observers of an earlier one.
+  // Runs the actions that are due. Observers called by one action may request a later one.
   void after_step() {
     const bool logs = loop_.log_due.now(state_, now());
     if (logs || asked().log) log();
@@ -276,24 +276,24 @@ class Loop {
       remember(figures);
       tell_schedule(figures);
     }
-    // Who asks the run to end waits for this step, not for a whole validation.
+    // A signal stops the run after this step, without waiting for a validation.
     const bool validates = loop_.validation_due.now(state_, now());
     if ((validates || asked().evaluate) && asked().signal == 0) validate();
     const bool saves = loop_.checkpoint_due.now(state_, now());
     if (saves || asked().save || is_best_unsaved_) save_checkpoint();
     take_stop();
-    // Before the epoch is left: where the run is resumed, it has not been.
+    // Save before leaving the epoch, because the resumed run continues in it.
     const bool is_cut_short = stopping_ && report_.signal != 0 && !state_.is_epoch_complete;
     if (is_cut_short && loop_.last_saved_step != state_.step) save_checkpoint();
   }
 
-  // One process alone hears of it from its feed.
+  // A single process gets this error from its feed.
   void refuse_empty_epoch() const {
     if (state_.samples_in_epoch > 0) return;
     throw support::Error(support::ErrorKind::data,
                          training_.train->name() +
-                             ": no rank could read any of its samples, as the logs say; expected data.on_error = "
-                             "\"skip\" to leave at least one: mend the data");
+                             ": no rank could read any of its samples, see the logs; expected data.on_error = "
+                             "\"skip\" to leave at least one: fix the data");
   }
 
   bool has_signal() const { return signals_.stop.load(std::memory_order_relaxed) != 0; }
@@ -310,7 +310,8 @@ class Loop {
     loop_.log_due.restart(now());
   }
 
-  // All sets, and then one validation_end, so that an observer of it sees the figures of all. A signal ends it without.
+  // Evaluates all sets and dispatches one validation_end at the end, so that its observers see the metrics of all sets.
+  // A signal interrupts it without validation_end.
   void validate() {
     const InStage stage(training_.times, Stage::validation);
     verdict_.evaluate = agreement_.agreed().evaluate = false;
@@ -335,7 +336,7 @@ class Loop {
     state_.validation_name.clear();
     state_.validation_batch = state_.validation_batches = 0;
     if (lines.size() < training_.validation.size() || lines.empty()) {
-      agree_now();  // on the signal that one of the ranks has seen
+      agree_now();  // share the signal that one of the ranks received
       return;
     }
     state_.validated_step = state_.step;
@@ -343,14 +344,14 @@ class Loop {
     take_scalars(lines.back());
     for (const NamedFigures& line : lines) {
       record(LineKind::validation, line);
-      // All ranks have the same figures, and come to the same.
+      // All ranks have the same metrics and get the same result.
       if (loop_.best && loop_.best->observe(line, state_.step)) is_best_unsaved_ = true;
     }
     agree_now();
     loop_.validation_due.restart(now());
   }
 
-  // Of the figures that a validation, or an epoch, ended with.
+  // Passes the metrics of a validation or an epoch to the schedule.
   void tell_schedule(const NamedFigures& figures) {
     const std::string* const watched = training_.schedule.watched_figure();
     for (const auto& [name, value] : figures)
@@ -367,14 +368,14 @@ class Loop {
       throw support::Error(support::ErrorKind::non_finite,
                            training_.plan->model.place + ": " + bad + " holds NaN or infinity after step " +
                                std::to_string(state_.step) +
-                               "; expected finite weights: lower optimizer.lr; no checkpoint of them is kept");
+                               "; expected finite weights: lower optimizer.lr; they are not saved");
     check_ranks(training_);
     write_checkpoint();
   }
 
   void write_checkpoint() {
     announce(Event::checkpoint_before);
-    agree_now();  // what has been asked for goes with the checkpoint
+    agree_now();  // so that the checkpoint contains the latest requests
     {
       const SavedState saved = save_state();
       const AveragedWeights averaged(training_.average.get());
@@ -383,25 +384,25 @@ class Loop {
     loop_.last_saved_step = state_.step;
     record(LineKind::checkpoint, {});
     announce(Event::checkpoint_after);
-    agree_now();  // that it has been written
+    agree_now();  // all ranks continue once the checkpoint is written
     loop_.checkpoint_due.restart(now());
   }
 
-  // Every rank has a recorder; the files are rank 0's.
+  // Every rank has a recorder; only rank 0 writes files.
   template <class Work>
   void first_then_others(const Work& work) {
     if (training_.group) training_.group->let_first_work(work);
     if (state_.rank > 0 || !training_.group) work();
   }
 
-  // The run's last figures and checkpoint are of its last weights.
+  // The last metrics and checkpoint of a run must belong to its last weights.
   void finish() {
     const bool validates = training_.plan->validation.every.unit != config::Period::Unit::never;
     if (validates && state_.validated_step != state_.step && asked().signal == 0) validate();
     if (loop_.last_saved_step != state_.step || is_best_unsaved_) save_checkpoint();
   }
 
-  // What comes after the end of the run has the best weights, of whatever step.
+  // Loads the best weights of the run, which are used after its end.
   void load_best() {
     BestCheckpoint best;
     first_then_others([&] { best = recorder_.read_best_checkpoint(); });
@@ -410,8 +411,8 @@ class Loop {
     announce(Event::checkpoint_loaded);
   }
 
-  // What training has reached is not lost with a run that fails, as long as it is sound: the weights of the last step,
-  // and where one process alone could not read its data, all that it goes on with once it can.
+  // Saves the progress of a failed run if the weights are finite: the weights of the last step, and for a single
+  // process that could not read its data also the state needed for resuming.
   void save_after_failure() noexcept {
     if (is_updating_ || loop_.last_saved_step >= state_.step || state_.step == 0) return;
     try {
@@ -422,7 +423,7 @@ class Loop {
       recorder_.save_checkpoint(state_, training_.model.tensors(), saved);
       record(LineKind::checkpoint, {});
     } catch (const std::exception& error) {
-      support::log_warning(std::string("no checkpoint of the failed run: ") + error.what());
+      support::log_warning(std::string("cannot save a checkpoint of the failed run: ") + error.what());
     }
   }
 
@@ -434,7 +435,7 @@ class Loop {
     return figures;
   }
 
-  // An epoch that a stop cut short has no line: it would read like that of a whole one.
+  // An interrupted epoch gets no line in the history: it would look like a complete one.
   void end_epoch() {
     step_.drain();
     NamedFigures figures = epoch_figures();
@@ -449,7 +450,7 @@ class Loop {
     loop_.has_epoch_ended = state_.is_epoch_complete;
   }
 
-  // Turns the first request to stop into the end of the loop. One that comes with the last step changes nothing.
+  // Handles the first request to stop by ending the loop. A request in the last step is ignored.
   void take_stop() {
     const auto [stop, signal] = std::pair(asked().stop, asked().signal);
     if (is_over() || (!stop && signal == 0)) return;
@@ -458,18 +459,18 @@ class Loop {
     report_.signal = signal;
     report_.reason = signal != 0                ? std::string("signal ") + strsignal(signal)
                      : !verdict_.reason.empty() ? verdict_.reason
-                                                : "a callback of another rank asked for it";
+                                                : "requested by a callback of another rank";
     announce(Event::stop_requested);
   }
 
-  // Between two steps; called by all ranks.
+  // Called between two steps, by all ranks.
   SavedState save_state() {
     SavedState saved;
     const Ballot requests = asked();
     saved.numbers["asked.evaluate"] = requests.evaluate;
     saved.numbers["asked.log"] = requests.log;
     saved.numbers["asked.save"] = requests.save;
-    saved.numbers["asked.stop"] = requests.stop && !stopping_;  // one that was acted on is over
+    saved.numbers["asked.stop"] = requests.stop && !stopping_;  // a stop request that was handled is not saved
     for (const auto& [name, value] : verdict_.scalars) saved.numbers[kScalar + name] = value;
     loop_.save(saved);
     step_.save(saved);
@@ -488,14 +489,14 @@ class Loop {
                                                     std::chrono::duration<double>(state_.time_s));
     Ballot& asked = agreement_.agreed();
     asked.time_s = state_.time_s;
-    // Of several ranks all act on what they agree on, one process on what it asks itself.
+    // With several ranks the agreed requests are restored, in a single process the local ones.
     (training_.group ? asked.evaluate : verdict_.evaluate) = saved.count("asked.evaluate") != 0;
     (training_.group ? asked.log : verdict_.log) = saved.count("asked.log") != 0;
     (training_.group ? asked.save : verdict_.save) = saved.count("asked.save") != 0;
     (training_.group ? asked.stop : verdict_.stop) = saved.count("asked.stop") != 0;
     for (const auto& [name, value] : saved.numbers)
       if (name.starts_with(kScalar) && state_.rank == 0) verdict_.scalars[name.substr(kScalar.size())] = value;
-    if (own.empty()) return;  // a rank that the run did not have
+    if (own.empty()) return;  // a rank that the saved run did not have
     verdict_.reason = own.at("reason");
     loop_.skipped_in_epoch = std::stoll(own.at("skipped"));
     visit_states([&](const std::string& name, Observer& observer, const std::string&) {
@@ -503,7 +504,7 @@ class Loop {
     });
   }
 
-  // The observers that have something to save, and that; the same ones on every rank.
+  // Visits the observers that have a state, with that state. The observers are the same on every rank.
   template <class Visit>
   void visit_states(Visit&& visit) {
     size_t number = 0;
@@ -524,14 +525,14 @@ class Loop {
     state_.data_wait_s = training_.times.seconds(Stage::data);
   }
 
-  // By the clock of all ranks.
+  // With several ranks, rank 0's clock.
   double now() {
     if (training_.group) return agreement_.agreed().time_s;
     update_time();
     return state_.time_s;
   }
 
-  // At the end, where one observer that fails must neither hide the run's own outcome nor keep the others from hearing.
+  // Used at the end of a run. A failing observer must not hide the run's result or skip the other observers.
   void announce_to_all(Event event) {
     announcer_.announce_to_all(event, state_, verdict_,
                                [](const std::exception& error) { support::log_warning(error.what()); });
@@ -573,19 +574,19 @@ class Loop {
   Announcer announcer_;
   Recorder& recorder_;
   const SignalRequests& signals_;
-  const Checkpoint* resumed_;  // null: the run begins
+  const Checkpoint* resumed_;  // null: a new run
   LoopState loop_;
   RunState& state_ = loop_.run;
   Agreement agreement_;
   int64_t step_samples_ = 0;  // of this rank
   TrainStep step_;
-  optimization::StepRates rates_;  // of the step in hand
+  optimization::StepRates rates_;  // of the current step
   Verdict verdict_;
   RunReport report_;
   bool stopping_ = false;
   bool is_best_unsaved_ = false;   // the weights are among the best, and no checkpoint has them
-  bool is_between_steps_ = false;  // a batch is read, and nothing has been done with it
-  bool is_updating_ = false;       // between optimizer_before and the step's end, when the weights are of no step
+  bool is_between_steps_ = false;  // a batch has been read and not yet used
+  bool is_updating_ = false;  // between optimizer_before and the end of the step, while the weights are inconsistent
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -17,33 +17,33 @@ namespace tenon::pipeline {
 
 struct RunReport {
   enum class End { finished, stopped } end = End::finished;
-  std::vector<StageSeconds> stages;       // where the time of this process's training thread went
-  std::string reason;                     // of a stop
-  int signal = 0;                         // that asked for the stop; 0: none did
-  RunState state;                         // at the end
-  std::optional<BestFigures::Best> best;  // of what is monitored
-  config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // that the weights had
+  std::vector<StageSeconds> stages;       // time of this process's training thread by stage
+  std::string reason;                     // why the run was stopped
+  int signal = 0;                         // the signal that requested the stop; 0: none
+  RunState state;                         // at the end of the run
+  std::optional<BestFigures::Best> best;  // the best value of the monitored metric
+  config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // of the weights
 };
 
-// What signals ask for, set by their handlers.
+// Requests by signals, set by their handlers.
 struct SignalRequests {
-  const std::atomic<int>& stop;  // the number of one that asks to stop; 0: none came
-  std::atomic<bool>& save;       // for a checkpoint; taken back when one is written
+  const std::atomic<int>& stop;  // the number of the signal that requested a stop; 0: none
+  std::atomic<bool>& save;       // requests a checkpoint; cleared when one is written
 };
 
-// What a checkpoint holds, for a run to go on from.
+// The contents of a checkpoint, for resuming a run.
 struct Checkpoint {
   std::vector<optimization::NamedTensor> model;
   SavedState state;
 };
 
-// Trains to the end of the plan, or until an observer or a signal asks to stop; every event goes to the observers,
-// every figure and checkpoint to the recorder. Throws what a component throws, after run_exception and run_teardown
-// were announced.
+// Trains to the end of the plan, or until an observer or a signal requests a stop. Dispatches every event to the
+// observers, and passes all metrics and checkpoints to the recorder. Rethrows the exceptions of components after
+// dispatching run_exception and run_teardown.
 //
-// `resumed`: null, or where to go on, with a training built from the same plan: on a CPU with run.deterministic the
-// run then ends with the bits that it would have had without the interruption. Throws Error(checkpoint) for one that
-// does not fit.
+// `resumed`: the checkpoint to resume from, or null. `training` must be built from the same plan. On a CPU with
+// run.deterministic, the result is bitwise equal to that of an uninterrupted run. Throws Error(checkpoint) for a
+// checkpoint that does not match.
 RunReport train(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
                 const SignalRequests& signals, const Checkpoint* resumed = nullptr);
 

@@ -24,9 +24,9 @@ using support::ErrorKind;
 
 namespace {
 
-// Under the model's name, since what fails or crashes here are gradients of its operators.
+// Failures and crashes are attributed to the model, because they happen in the gradients of its operators.
 void call_backward(const plugins::Model& model, const at::Tensor& total, bool keep_graph, int64_t step) {
-  std::optional<Error> of_function;  // a plugin's own gradient failed: the error names it already
+  std::optional<Error> of_function;  // set if a plugin's gradient function failed; the error names it already
   plugins::call_plugin(
       model.component(), "backward",
       [&] {
@@ -44,8 +44,8 @@ void call_backward(const plugins::Model& model, const at::Tensor& total, bool ke
 }
 
 constexpr const char* kSkippedInARow = "skipped_in_a_row";
-constexpr const char* kReduced = "reducer.parameters";  // names, one a line
-constexpr const char* kReduction = "reducer.buckets";   // names, one a line, and an empty line after each bucket
+constexpr const char* kReduced = "reducer.parameters";  // names, one per line
+constexpr const char* kReduction = "reducer.buckets";   // names, one per line, with an empty line after each bucket
 
 at::TensorOptions floats_on(const c10::Device& device) { return at::TensorOptions(device).dtype(at::kFloat); }
 
@@ -82,7 +82,7 @@ void TrainStep::start_epoch() {
   }
   if (names == reduced_) return;
   reduced_ = names;
-  reducer_.reset();  // its hooks first
+  reducer_.reset();  // remove its hooks first
   distributed::GradientReducer::Buckets buckets;
   if (saved_reduction_ && saved_reduction_->names == names) buckets = std::move(saved_reduction_->buckets);
   saved_reduction_.reset();
@@ -100,7 +100,7 @@ void TrainStep::save(SavedState& saved) {
     text += "\n";
   }
   saved.put_bytes(kReduction, text);
-  // Their order decides what an index means.
+  // The order of the names defines the indices.
   std::string names;
   for (const std::string& name : reduced_) names += name + "\n";
   saved.put_bytes(kReduced, names);
@@ -171,15 +171,15 @@ void TrainStep::look_at_first(DataFlow& data, const Flow& flow, const std::vecto
       meter.add(reading.read(training_.losses, values, position));
       return meter.total();
     };
-    const double of_batch = read(found);  // whose values come first
+    const double of_batch = read(found);  // its values come first
     first_loss_ = {of_batch, read(expected)};
   });
 }
 
-// In place of a backward, where no loss of the batch has items.
+// Replaces the backward if no loss of the batch has items.
 void TrainStep::join_backward(const std::vector<at::Tensor>& outputs) {
   at::Tensor total;
-  if (batch_norm_)  // whose layers the other ranks wait in
+  if (batch_norm_)  // the other ranks wait in these layers
     for (const at::Tensor& output : outputs)
       if (output.requires_grad()) total = total.defined() ? total + output.sum() * 0 : output.sum() * 0;
   if (total.defined())
@@ -188,8 +188,8 @@ void TrainStep::join_backward(const std::vector<at::Tensor>& outputs) {
     reducer_->reduce_as_they_are();
 }
 
-// The other ranks' backward waits for the gradients of this one, and their layers, where batches are normalised
-// together, for this one's.
+// The backward of the other ranks waits for this rank's gradients. With synchronized batch norm, their layers also wait
+// for this rank's layers.
 void TrainStep::add_nothing(const plugins::RunPosition& position) {
   if (!has_batches()) position_ = position;
   if (reducer_) reducer_->prepare_forward();
@@ -246,14 +246,14 @@ void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
     throw Error(ErrorKind::plugin,
                 training_.losses.front().component().describe() +
                     ", forward: the loss does not depend on any trainable parameter, so there is no gradient; "
-                    "expected a result of operators over the model's outputs");
+                    "expected a value computed from the model's outputs");
   if (position_.step == 0) check_registered(training_, total);
   if (!readback_.is_immediate()) note_non_finite(total);
   run_backward(training_.scaler ? training_.scaler->scale(total) : total, keep_graph);
   goes_back_ = true;
 }
 
-// Where it is the step's last one, the ranks' gradients are summed in it.
+// In the last backward of the step, also sums the gradients over the ranks.
 void TrainStep::run_backward(const at::Tensor& total, bool keep_graph) {
   if (reduces_) reducer_->expect_backward(total);
   try {
@@ -267,18 +267,18 @@ void TrainStep::run_backward(const at::Tensor& total, bool keep_graph) {
   reducer_->finish_backward(nullptr);
 }
 
-// On the device, for the host hears of it later.
+// On the device, because the host gets the result later.
 void TrainStep::note_non_finite(const at::Tensor& numbers) {
   const at::NoGradGuard no_grad;
   found_.copy_(at::maximum(found_, at::isfinite(numbers).all().logical_not().to(at::kFloat)));
 }
 
-// What the ranks have to have in common before the update.
+// Waits for everything that all ranks must share before the update.
 void TrainStep::synchronize() {
   if (!training_.group) return;
   const InStage stage(training_.times, Stage::processes);
   take_sums();
-  // Where one rank's loss is not finite, no rank's weights may change.
+  // If one rank's loss is not finite, no rank may change its weights.
   if (!readback_.is_immediate()) note_non_finite(all_sums_);
   pending_buffers_.wait();
 }
@@ -294,7 +294,7 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
   if (with_norm || plan.clip_norm > 0) norm = gradients_.norm();
   post(norm);
   readback_.settle();
-  // Only now: an infinite gradient that is clipped could no longer be named.
+  // Clip only now: after clipping, an infinite gradient could no longer be named.
   if (plan.clip_value > 0) {
     gradients_.clip_value(plan.clip_value);
     if (plan.clip_norm > 0) norm = gradients_.norm();
@@ -303,7 +303,7 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
   update(rates);
 }
 
-// Unscales, divides by the weights and looks for NaN and infinity, in one pass over the gradients.
+// Unscales, divides by the weights and checks for NaN and infinity, in one pass over the gradients.
 void TrainStep::check_gradients() {
   at::Tensor factor = groups_.combine();
   if (reducer_ && groups_.keeps_apart()) reducer_->reduce_as_they_are();
@@ -315,7 +315,7 @@ void TrainStep::check_gradients() {
   gradients_.scale_and_check(factor.defined() ? factor : one_, found_);
 }
 
-// Starts to bring the step's figures to the host.
+// Starts copying the step's results to the host.
 void TrainStep::post(const at::Tensor& norm) {
   std::vector<at::Tensor> scalars{found_};
   if (norm.defined()) scalars.push_back(norm);
@@ -324,7 +324,7 @@ void TrainStep::post(const at::Tensor& norm) {
     scalars.push_back(all_sums_);
   else
     for (const LossReading& reading : readings_) reading.add_scalars_to(scalars);
-  // A later step has other gradients by the time this one's figures come.
+  // When the results of this step arrive, the gradients belong to a later step.
   std::optional<Gradients::Magnitudes> magnitudes;
   if (!readback_.is_immediate()) magnitudes = gradients_.magnitudes();
 
@@ -349,7 +349,7 @@ void TrainStep::post(const at::Tensor& norm) {
   readings_.clear();
 }
 
-// Throws where the run is to end.
+// Throws if the run must end.
 bool TrainStep::is_finite(const StepFigures& figures, const Gradients::Magnitudes* magnitudes, int64_t step) const {
   const LossValue* bad = nullptr;
   size_t loss = 0;
@@ -357,7 +357,7 @@ bool TrainStep::is_finite(const StepFigures& figures, const Gradients::Magnitude
     for (size_t i = 0; i < values.size() && !bad; ++i)
       if (values[i].weight > 0 && !std::isfinite(values[i].mean)) bad = &values[loss = i];
   if (!bad && !figures.was_skipped) return true;
-  // A scale that is halved until nothing overflows is at work, not at fault.
+  // Overflows while the loss scale is being halved are normal and do not count.
   const bool may_go_on = may_skip_ && (skipped_in_a_row_ < training_.plan->train.max_skipped_steps ||
                                        (training_.scaler && figures.loss_scale > 1));
   if (may_go_on) return false;
@@ -380,7 +380,7 @@ void TrainStep::update(const optimization::StepRates& rates) {
   if (training_.scaler) training_.scaler->update(found_);
   training_.optimizer->zero_grad();
   gradients_.release();
-  // Who goes on after a step that was skipped has to know of it before the next: counters and schedule stand still.
+  // Drain first: a skipped step must not advance the counters or the schedule.
   if (may_skip_) drain();
   if (was_skipped_) found_.zero_();
   skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;

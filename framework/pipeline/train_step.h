@@ -1,4 +1,4 @@
-// One optimizer step: forward, losses and backward of its batches, and then, once, the update.
+// One optimizer step: forward, losses and backward of its batches, then one update.
 #pragma once
 
 #include <functional>
@@ -18,55 +18,55 @@
 
 namespace tenon::pipeline {
 
-// What a step gave, once the host knows it.
+// The results of a step, available once they have reached the host.
 struct StepFigures {
-  std::vector<std::vector<LossValue>> losses;  // of each batch; with several ranks of all together
-  double gradient_norm;                        // of all parameters, before clipping; NaN where nobody asked for it
-  double loss_scale;                           // that the step was made with; 1 but in fp16
-  bool was_skipped;                            // something was not finite, and no weight has changed
+  std::vector<std::vector<LossValue>> losses;  // one element per batch; with several ranks one for all of them
+  double gradient_norm;                        // over all parameters, before clipping; NaN if not requested
+  double loss_scale;                           // used in this step; 1 except in fp16
+  bool was_skipped;                            // something was not finite, and the weights did not change
 };
 
-// Nothing here waits for the device: what a step gave comes with the readback, in the order of the steps. A step that
-// is not finite changes no weight, nor, where the run is to end, does any after it: the device sees to that before the
-// host knows.
+// No function here blocks on the device: the results of a step arrive through the readback, in the order of the steps.
+// A step with non-finite values changes no weights. If it is to end the run, later steps change no weights either: the
+// device skips the updates before the host knows.
 //
-// With several ranks each adds its share of every batch. The gradients are summed over them while the last batch's
-// backward is at work, the figures are those of all ranks, and the model's buffers are rank 0's after each step. What a
-// rank adds, or not, the others must match: those without a share of the last batch call add_nothing().
+// With several ranks, each rank adds its share of every batch. Gradients are summed over the ranks during the backward
+// of the last batch. The metrics are those of all ranks, and the model's buffers are broadcast from rank 0 after each
+// step. The collective calls of all ranks must match: a rank without a share of the last batch calls add_nothing().
 class TrainStep {
  public:
-  // `deliver` gets the figures of each step.
+  // `deliver` receives the results of each step.
   TrainStep(Training& training, std::function<void(Event)> announce, std::function<void(const StepFigures&)> deliver);
 
-  // After the optimizer froze or unfroze parameters, and before the first step.
+  // Call it after the optimizer froze or unfroze parameters, and before the first step.
   void start_epoch();
 
-  // Forward, losses and backward of the step's next batch. Throws Error(plugin) for what a component gets wrong, and
+  // Runs forward, losses and backward of the step's next batch. Throws Error(plugin) for errors of a component, and
   // Error(rank_lost).
   void add(const data::Batch& batch, plugins::RunPosition position, bool is_last = true);
   void add_nothing(const plugins::RunPosition& position);
 
   bool has_batches() const { return !readings_.empty(); }
 
-  // Between two steps, for a run that is resumed; save() is called by all ranks, load() before start_epoch().
+  // For resuming, between two steps. All ranks call save(); load() is called before start_epoch().
   void save(SavedState& saved);
   void load(const SavedState& saved);
 
-  // Forgets the batches: no rank had a sample.
+  // Discards the batches: no rank had a sample.
   void drop();
 
-  // The update from the batches that were added since the last one. with_norm: the figures have the gradient's norm.
+  // Updates the weights with the batches added since the last update. with_norm: the results include the gradient norm.
   // Throws Error(non_finite), here or in a later call, naming the step and the loss or the first parameter.
   void finish(const optimization::StepRates& rates, bool with_norm);
 
-  // Of the first batch of a run that begins; none before it is known, and on other ranks than the first.
+  // The initial loss of a new run. Only on rank 0, and only once it is known.
   const std::optional<FirstLoss>& first_loss() const { return first_loss_; }
 
   const Readback& readback() const { return readback_; }
-  void drain();  // the readback: the figures of all steps are delivered
+  void drain();  // waits until the results of all steps are delivered
 
  private:
-  // The buckets of a reducer, and the names of its parameters.
+  // The buckets of a reducer and the names of its parameters.
   struct SavedReduction {
     std::vector<std::string> names;
     distributed::GradientReducer::Buckets buckets;
@@ -92,11 +92,11 @@ class TrainStep {
   Readback readback_;
   Gradients gradients_;
   LossGroups groups_;
-  std::unique_ptr<distributed::GradientReducer> reducer_;           // null: one process
-  std::vector<std::string> reduced_;                                // the names of the parameters that it reduces
-  std::optional<SavedReduction> saved_reduction_;                   // of a run that is resumed, for the first reducer
-  std::vector<at::Tensor> buffers_;                                 // of the model, where they have to be kept equal
-  std::unique_ptr<distributed::SynchronizedBatchNorm> batch_norm_;  // null: each rank normalises its own batches
+  std::unique_ptr<distributed::GradientReducer> reducer_;           // null: single process
+  std::vector<std::string> reduced_;                                // the names of the parameters in the reducer
+  std::optional<SavedReduction> saved_reduction_;                   // from a resumed run, for the first reducer
+  std::vector<at::Tensor> buffers_;                                 // of the model, kept equal on all ranks
+  std::unique_ptr<distributed::SynchronizedBatchNorm> batch_norm_;  // null: each rank normalises its batches separately
   at::Tensor one_;                                                  // [] float32
   at::Tensor found_;                                                // [] float32: 1 if something is not finite
   const bool may_skip_;
@@ -104,16 +104,16 @@ class TrainStep {
   bool has_looked_at_first_ = false;
   std::optional<FirstLoss> first_loss_;
 
-  // Of the step in hand.
+  // State of the current step.
   plugins::RunPosition position_;
-  std::vector<LossReading> readings_;  // of its batches
-  LossSums sums_;                      // of this rank's batches, as far as the host knows them
-  at::Tensor device_sums_;             // of those that it does not, see sum_elements()
+  std::vector<LossReading> readings_;  // one per batch
+  LossSums sums_;                      // over this rank's batches, if the host knows the values
+  at::Tensor device_sums_;             // over this rank's batches otherwise, see sum_elements()
   at::Tensor all_sums_;                // over batches and ranks
   distributed::ProcessGroup::Pending pending_sums_;
   distributed::ProcessGroup::Pending pending_buffers_;
-  bool reduces_ = false;      // the backward in hand is the one that the ranks' gradients are summed in
-  bool goes_back_ = false;    // a backward of the batch in hand was run
+  bool reduces_ = false;      // the current backward also sums the gradients over the ranks
+  bool goes_back_ = false;    // the current batch ran a backward
   bool was_skipped_ = false;  // as far as the host knows
 };
 

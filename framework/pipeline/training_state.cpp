@@ -20,7 +20,7 @@ at::Generator generator_of(const c10::Device& device) { return at::globalContext
 
 std::string name_of_rank(int64_t rank) { return "rank" + std::to_string(rank) + "."; }
 
-// Copies `stored` into tensors of the same names. Both sides have the same ones, or it is another model.
+// Copies `stored` into the tensors of the same names. Throws if the names differ: then it is another model.
 void copy_into(const std::vector<optimization::NamedTensor>& tensors,
                const std::vector<optimization::NamedTensor>& stored) {
   const at::NoGradGuard no_grad;
@@ -34,11 +34,11 @@ void copy_into(const std::vector<optimization::NamedTensor>& tensors,
     const auto found = by_name.find(one.name);
     if (found == by_name.end()) refuse(one.name, "is missing");
     if (found->second.sizes() != one.tensor.sizes() || found->second.scalar_type() != one.tensor.scalar_type())
-      refuse(one.name, "is of another shape or dtype than the model's");
+      refuse(one.name, "has another shape or dtype than the model's");
     at::Tensor(one.tensor).copy_(found->second);
     by_name.erase(found);
   }
-  if (!by_name.empty()) refuse(by_name.begin()->first, "is none of the model's");
+  if (!by_name.empty()) refuse(by_name.begin()->first, "is not a tensor of the model");
 }
 
 std::vector<optimization::NamedTensor> tensors_of(const plugins::Model& model) {
@@ -80,7 +80,7 @@ void save_training(const Training& training, const OwnState& given, SavedState& 
 
 OwnState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
                        const SavedState& saved) {
-  // The bits are those of the format that was chosen once.
+  // For identical bits, use the format that the original run chose.
   const bool is_open = training.plan->train.memory_format == config::MemoryFormat::automatic;
   if (is_open && saved.numbers.contains(kChannelsLast) && saved.count(kChannelsLast) != 0)
     set_memory_format(training, config::MemoryFormat::channels_last);

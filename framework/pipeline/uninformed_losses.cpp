@@ -17,7 +17,7 @@ std::optional<std::vector<plugins::Loss::Result>> compute_uninformed_losses(Trai
                                                                             const Flow& flow,
                                                                             plugins::RunPosition position) {
   const torch::NoGradGuard no_grad;
-  position.training = false;  // which a loss that counts its calls in training does not count
+  position.training = false;  // so that losses that count their training calls do not count this one
   const KeepRandomState keep(c10::kCPU);
   const KeepRandomState keep_on_device(training.device);
   Flow uninformed{flow.fields, {}};
@@ -26,7 +26,7 @@ std::optional<std::vector<plugins::Loss::Result>> compute_uninformed_losses(Trai
   try {
     return compute_losses(training, data, uninformed, position);
   } catch (const support::Error& error) {
-    support::log_info(std::string("the loss of outputs that are all zero is not known: ") + error.what());
+    support::log_info(std::string("cannot compute the loss expected for zero outputs: ") + error.what());
     return std::nullopt;
   }
 }

@@ -1,4 +1,4 @@
-// The losses of a model that knows nothing.
+// The losses of the zero-output baseline.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace tenon::pipeline {
 
-// Of the batch with zeros in the place of the model's floating-point outputs; none where a loss refuses these. In
-// evaluation mode, without gradients, and without leaving a trace in the random numbers.
+// Computes the losses of the batch with the model's floating-point outputs set to zero; nothing if a loss rejects
+// these. Runs in evaluation mode, without gradients, and leaves the random state unchanged.
 std::optional<std::vector<plugins::Loss::Result>> compute_uninformed_losses(Training& training, DataFlow& data,
                                                                             const Flow& flow,
                                                                             plugins::RunPosition position);

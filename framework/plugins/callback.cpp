@@ -7,7 +7,7 @@
 namespace tenon::plugins {
 
 const char* event_name(uint32_t event) {
-  // In the order of their numbers.
+  // In the order of the event numbers.
   static constexpr const char* kNames[] = {
       "run_setup",     "run_start",         "checkpoint_loaded",    "epoch_start",
       "batch_fetched", "step_start",        "forward_end",          "loss_end",

@@ -13,7 +13,7 @@
 namespace tenon::plugins {
 
 const char* event_name(uint32_t event);  // "step_end"
-const char* event_unit(uint32_t event);  // "step_end, step", for messages that go on with its number
+const char* event_unit(uint32_t event);  // "step_end, step", for messages that continue with the step number
 
 class Callback {
  public:
@@ -26,7 +26,7 @@ class Callback {
   bool wants(uint32_t event) const { return (events_ & TENON_EVENT_BIT(event)) != 0; }
   int32_t priority() const { return priority_; }
 
-  // [train] As its tenon_saved_state has it; empty without one.
+  // [train] The bytes from tenon_saved_state.save; empty if the callback does not have this extension.
   std::string save_state() const {
     const auto* functions = instance_.extension<tenon_saved_state>(TENON_SAVED_STATE);
     if (!functions) return {};
@@ -40,7 +40,7 @@ class Callback {
     call_plugin(instance_.component(), "load", [&] { return functions->load(instance_.self(), to_tenon(bytes)); });
   }
 
-  // [train] The verdict's reason is the plugin's, valid until the next call.
+  // [train] The reason in the result belongs to the plugin and is valid until the next call.
   tenon_verdict on_event(uint32_t event, const tenon_run& run) const {
     tenon_verdict verdict{};
     verdict.size = sizeof verdict;

@@ -20,7 +20,7 @@ using support::ErrorKind;
 
 namespace {
 
-// A pin that pins nothing protects nothing: most likely its name is misspelt.
+// A pin without a file protects nothing. Most likely its name is misspelt.
 void require_pinned_files(const std::vector<fs::path>& files, const std::vector<config::PluginPin>& pins,
                           const std::string& search) {
   std::set<std::string> names;
@@ -33,7 +33,7 @@ void require_pinned_files(const std::vector<fs::path>& files, const std::vector<
                                          "); correct the name, or remove it");
 }
 
-// Null where its note has none.
+// Null if the file's note has no such component.
 const ComponentSchema* find_in(const PluginFile& file, const ComponentName& name) {
   for (const ComponentSchema& schema : file.note->components)
     if (schema.kind == name.kind && schema.id == name.id) return &schema;
@@ -57,7 +57,7 @@ Catalogue Catalogue::look(const std::vector<fs::path>& directories, const tenon_
       catalogue.open_file(file);
       continue;
     }
-    // So that a plugin for another LibTorch is refused before it can bring that into this process.
+    // A plugin for another LibTorch must be refused before it loads that LibTorch into this process.
     require_fitting(file, *file.note, host, torch_build);
     for (const ComponentSchema& schema : file.note->components)
       catalogue.require_new({schema.kind, schema.id}, file.file);
@@ -103,7 +103,7 @@ Catalogue Catalogue::survey(const std::vector<fs::path>& directories, const teno
 void Catalogue::open_file(const PluginFile& file) {
   LoadedPlugin plugin = load_plugin(file, *host_, torch_build_);
   if (file.note) require_same(file.file, *file.note, *plugin.info);
-  // All of its components or none.
+  // Adds all components of the plugin or none.
   for (const ComponentSchema& schema : plugin.info->components) require_new({schema.kind, schema.id}, file.file);
   for (Component& component : plugin.components) {
     const ComponentName name{component.schema.kind, component.schema.id};

@@ -20,7 +20,7 @@ namespace {
   throw Error(ErrorKind::plugin, file.string() + ": " + what);
 }
 
-// Reads a text of a plugin. Bytes that are not UTF-8 would garble every message and file that quotes them.
+// Reads a text of a plugin. Invalid UTF-8 would garble every message and file that quotes it.
 std::string read_text(const std::filesystem::path& file, tenon_string text, const std::string& field) {
   if (text.size > kLongestText)
     refuse(file, field + " has " + std::to_string(text.size) + " bytes; expected at most 65536");
@@ -57,8 +57,8 @@ void require_size(const std::filesystem::path& file, const Struct* pointer, uint
                      std::to_string(smallest) + ": the table is cut short");
 }
 
-// The functions that every table of a kind must have, in the order of the header. The size reaches the last of them,
-// and not the end of today's table: fields that are appended later are optional.
+// The functions that every table of a kind must have, in the order of the header. The required size ends after the last
+// of them, not at the end of the current table: fields that are appended later are optional.
 struct TableShape {
   uint64_t required_size;
   std::vector<std::pair<const char*, size_t>> functions;
@@ -148,7 +148,7 @@ config::ParamSchema check_param(const std::filesystem::path& file, const tenon_p
   const std::string name = read_id(file, param->name, "a parameter's name in " + owner);
   const std::string what = "parameter " + name + " of " + owner;
   std::vector<std::string> choices;
-  if (param->choice_count > 0 && !param->choices) refuse(file, what + " counts choices but has none");
+  if (param->choice_count > 0 && !param->choices) refuse(file, what + " has a count of choices but no list");
   for (uint64_t i = 0; i < param->choice_count; ++i)
     choices.push_back(read_text(file, param->choices[i], "a choice of " + what));
   try {
@@ -197,9 +197,9 @@ PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* p
   info.doc = read_text(file, plugin->doc, "the plugin's doc");
   info.torch_build = read_text(file, plugin->torch_build, "the plugin's torch_build");
   require_torch_build(file, info.torch_build, torch_build);
-  if (plugin->component_count == 0 || !plugin->components) refuse(file, "offers no component");
+  if (plugin->component_count == 0 || !plugin->components) refuse(file, "has no component");
   if (TENON_HAS(plugin, tenon_plugin, operator_count)) {
-    if (plugin->operator_count > 0 && !plugin->operators) refuse(file, "counts operators but has none");
+    if (plugin->operator_count > 0 && !plugin->operators) refuse(file, "has a count of operators but no list");
     for (uint64_t i = 0; i < plugin->operator_count; ++i)
       info.operators.push_back(read_text(file, plugin->operators[i], "operator " + std::to_string(i)));
   }
@@ -214,7 +214,8 @@ Component check_component(const PluginInfo& plugin, const tenon_component* compo
   checked.schema.kind = to_kind(plugin.file, component->kind, "component \"" + checked.schema.id + "\"");
   const std::string what = std::string(config::to_string(checked.schema.kind)) + " \"" + checked.schema.id + "\"";
   checked.schema.doc = read_text(plugin.file, component->doc, "the doc of " + what);
-  if (component->param_count > 0 && !component->params) refuse(plugin.file, what + " counts parameters but has none");
+  if (component->param_count > 0 && !component->params)
+    refuse(plugin.file, what + " has a count of parameters but no list");
   std::set<std::string> names;
   for (uint64_t i = 0; i < component->param_count; ++i) {
     checked.schema.params.push_back(check_param(plugin.file, component->params[i], what));

@@ -1,4 +1,4 @@
-// A component as the catalogue holds it: its schema, its table, and the plugin it came from.
+// A component in the catalogue: its schema, its table and its plugin.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace tenon::plugins {
 struct PluginInfo : PluginDescription {
   std::filesystem::path file;  // canonical
   std::string sha256;
-  uint32_t abi;  // the version chosen with it
+  uint32_t abi;  // the negotiated version
 };
 
 struct Component {
   config::ComponentSchema schema;
   const void* table;  // tenon_model, tenon_dataset, ... by schema.kind; checked
   const PluginInfo* plugin;
-  decltype(tenon_component::get_extension) get_extension = nullptr;  // null: it has none
+  decltype(tenon_component::get_extension) get_extension = nullptr;  // null: no extensions
 
   std::string describe() const;  // `dataset "digits" of plugin digits 0.1.0`
 };

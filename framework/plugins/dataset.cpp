@@ -20,11 +20,11 @@ using support::ErrorKind;
 
 namespace {
 
-// What a sink's context points to while one sample is written.
+// The target of a sink's context while one sample is written.
 struct Slots {
   const Dataset* dataset;
   std::span<const SampleSlot> memory;
-  uint64_t asked;  // a bit per field
+  uint64_t asked;  // requested fields, one bit each
 };
 
 bool fits(std::span<const int64_t> found, const std::vector<int64_t>& declared) {
@@ -46,7 +46,7 @@ tenon_status give_varying(const SampleField& field, VaryingSample& sample, std::
   if (!bytes)
     return fail(TENON_INVALID_ARGUMENT, "the sample's " + describe(field, shape) + "; expected at most " +
                                             std::to_string(kMostSampleBytes >> 30) +
-                                            " GiB, an extent of 0 counted as 1");
+                                            " GiB, counting an extent of 0 as 1");
   try {
     *memory = sample.resize(shape, *bytes);
     return TENON_OK;
@@ -56,12 +56,12 @@ tenon_status give_varying(const SampleField& field, VaryingSample& sample, std::
   }
 }
 
-// Asked again for a field, it gives the same memory with what was written there. The shape then must be the same.
+// A second request for a field returns the same memory with its contents. The shape must be the same.
 tenon_status give_slot(const tenon_sink* sink, uint64_t index, const int64_t* shape, uint32_t rank, void** memory) {
   auto& slots = *static_cast<Slots*>(sink->context);
   const auto& fields = slots.dataset->fields();
   if (index >= fields.size())
-    return fail(TENON_INVALID_ARGUMENT, "asked for the slot of field " + std::to_string(index) + "; the dataset has " +
+    return fail(TENON_INVALID_ARGUMENT, "requested the slot of field " + std::to_string(index) + "; the dataset has " +
                                             std::to_string(fields.size()) + " fields");
   const SampleField& field = fields[index];
   const std::span<const int64_t> found(shape, rank);
@@ -69,7 +69,7 @@ tenon_status give_slot(const tenon_sink* sink, uint64_t index, const int64_t* sh
     return fail(TENON_INVALID_ARGUMENT,
                 "the sample's " + describe(field, found) + "; expected " + describe_shape(field.shape) +
                     " as declared in fields" +
-                    (field.is_varying() ? ", with the sample's own extent, 0 or more, in place of each -1" : ""));
+                    (field.is_varying() ? ", with the sample's extent, 0 or more, in place of each -1" : ""));
 
   const SampleSlot& slot = slots.memory[index];
   const bool is_first = (slots.asked & (uint64_t{1} << index)) == 0;
@@ -79,7 +79,7 @@ tenon_status give_slot(const tenon_sink* sink, uint64_t index, const int64_t* sh
     if (const tenon_status status = give_varying(field, *slot.varying, found, memory)) return status;
   } else {
     if (!std::ranges::equal(found, slot.varying->shape()))
-      return fail(TENON_INVALID_ARGUMENT, "the sample's " + describe(field, found) + ", but was asked for before as " +
+      return fail(TENON_INVALID_ARGUMENT, "the sample's " + describe(field, found) + ", but was requested before as " +
                                               describe_shape(slot.varying->shape()));
     *memory = slot.varying->data();
   }
@@ -87,14 +87,14 @@ tenon_status give_slot(const tenon_sink* sink, uint64_t index, const int64_t* sh
   return TENON_OK;
 }
 
-// A field as its plugin declares it. Throws std::invalid_argument saying what is wrong with it.
+// Reads a field from the plugin's declaration. Throws std::invalid_argument with the reason if it is invalid.
 SampleField read_field(const tenon_field& declared) {
   SampleField field{to_string(declared.name), declared.dtype, {}, dtype_bytes(declared.dtype), 0};
   if (field.element_bytes == 0)
     throw std::invalid_argument("has the dtype " + std::to_string(field.dtype) + ", which does not exist");
   if (declared.rank > 0 && !declared.shape)
-    throw std::invalid_argument("has the rank " + std::to_string(declared.rank) +
-                                " and no shape; expected as many extents, or the rank 0 of a single number");
+    throw std::invalid_argument("has ndim " + std::to_string(declared.rank) +
+                                " and no shape; expected as many extents, or ndim 0 for a scalar");
   if (declared.rank > 0) field.shape.assign(declared.shape, declared.shape + declared.rank);
   for (const int64_t extent : field.shape)
     if (extent < 1 && extent != -1)
@@ -139,18 +139,18 @@ void Dataset::read_fields() {
   const tenon_field* const* fields = nullptr;
   uint64_t count = 0;
   instance_.call([&](const tenon_dataset& table) { return table.fields(instance_.self(), &fields, &count); }, "fields");
-  const Reading reading(component(), "fields, reading what it gave");
+  const Reading reading(component(), "fields, reading its result");
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::plugin, component().describe() + ", fields: " + what);
   };
-  if (count == 0 || count > 64 || !fields) refuse("gives " + std::to_string(count) + " fields; expected 1 to 64");
+  if (count == 0 || count > 64 || !fields) refuse("returns " + std::to_string(count) + " fields; expected 1 to 64");
   std::set<std::string> names;
   for (uint64_t i = 0; i < count; ++i) {
     if (!fields[i] || fields[i]->size < TENON_SIZE_TO(tenon_field, doc))
       refuse("field " + std::to_string(i) + " is null or cut short");
     const std::string name = to_string(fields[i]->name);
     if (name.empty() || !names.insert(name).second)
-      refuse("field " + std::to_string(i) + " is called \"" + name + "\"; expected a name of its own");
+      refuse("field " + std::to_string(i) + " is called \"" + name + "\"; expected a unique name");
     try {
       fields_.push_back(read_field(*fields[i]));
     } catch (const std::invalid_argument& mistake) {
@@ -183,7 +183,7 @@ std::optional<std::vector<double>> Dataset::read_weights() const {
   if (std::ranges::all_of(weights, [](double weight) { return weight == 0; }))
     throw Error(ErrorKind::plugin, component().describe() +
                                        ", sample_weights.weights: all are 0; expected at least one "
-                                       "that is more");
+                                       "above 0");
   return weights;
 }
 
@@ -206,7 +206,7 @@ void Dataset::close_worker(void* worker) const noexcept {
         },
         "close_worker");
   } catch (const std::exception&) {
-    // The samples were delivered; a failing clean-up changes nothing that the run depends on.
+    // The samples were delivered. The run does not depend on the clean-up.
   }
 }
 
@@ -220,7 +220,7 @@ void Dataset::get(void* worker, const tenon_sample& sample, std::span<const Samp
   if (slots.asked != all) {
     const size_t missing = static_cast<size_t>(__builtin_ctzll(~slots.asked));
     throw Error(ErrorKind::plugin, component().describe() + ", get (" + which() + "): did not write the field " +
-                                       fields_[missing].name + "; every field must be asked for once per sample");
+                                       fields_[missing].name + "; every field must be requested once per sample");
   }
 }
 

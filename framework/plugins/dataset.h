@@ -18,8 +18,8 @@ class Dataset {
  public:
   using Field = SampleField;
 
-  // Creates the dataset and reads its size and fields. Throws Error(plugin) for fields that make no sense, Error(data)
-  // for an empty dataset or where the plugin says so.
+  // Creates the dataset and reads its size and fields. Throws Error(plugin) for invalid fields, and Error(data) for an
+  // empty dataset or if the plugin reports bad data.
   Dataset(const Component& component, const config::NamedDataset& plan);
 
   const std::string& name() const { return name_; }
@@ -27,30 +27,30 @@ class Dataset {
   int64_t size() const { return size_; }
   const std::vector<Field>& fields() const { return fields_; }
 
-  // What the plugin knows of all samples beforehand, see tenon/sample_order.h; nothing where it has no such extension.
-  // Throws Error(plugin) for numbers out of range, or what the plugin says.
+  // The lengths or weights of all samples, see tenon/sample_order.h; nothing if the plugin does not have the extension.
+  // Throws Error(plugin) for numbers out of range, or the error that the plugin reports.
   std::optional<std::vector<int64_t>> read_lengths() const;
   std::optional<std::vector<double>> read_weights() const;
 
-  // [worker] What a worker thread keeps; each is used by one thread, and closed by close_worker on it.
+  // [worker] Opens the state of a worker thread. Only this thread uses it, and closes it with close_worker.
   void* open_worker(uint64_t worker_id, uint64_t seed) const;
   void close_worker(void* worker) const noexcept;
 
-  // [worker] Writes one sample, field i to slots[i]. Throws Error(data) or Error(plugin) naming the sample; a field
-  // that was not asked for is an error too.
+  // [worker] Writes one sample, field i to slots[i]. Throws Error(data) or Error(plugin) with the sample's index. A
+  // field that the plugin did not request is also an error.
   void get(void* worker, const tenon_sample& sample, std::span<const SampleSlot> slots) const;
 
  private:
   void read_fields();
 
   std::string name_;
-  std::string sample_unit_;  // "train sample", for messages that go on with its number
+  std::string sample_unit_;  // "train sample", for messages that continue with the index
   Instance<tenon_dataset> instance_;
   int64_t size_ = 0;
   std::vector<Field> fields_;
 };
 
-// The field's shape of one sample: `?` for an extent that differs between samples.
+// The shape of the field in one sample, with `?` for an extent that differs between samples.
 ShapePattern sample_pattern(const SampleField& field);
 
 }  // namespace tenon::plugins

@@ -1,4 +1,4 @@
-// Tensors to and from other libraries: see tenon/dlpack.h.
+// The host's side of the DLPack extension, which exchanges tensors with other libraries: see tenon/dlpack.h.
 #pragma once
 
 #include <tenon/dlpack.h>

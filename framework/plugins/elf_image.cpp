@@ -10,7 +10,8 @@
 
 namespace tenon::plugins {
 
-static_assert(std::endian::native == std::endian::little, "the structs of <elf.h> are read as they lie in the file");
+static_assert(std::endian::native == std::endian::little,
+              "the structs of <elf.h> are copied from the file without conversion");
 
 namespace {
 
@@ -22,7 +23,7 @@ constexpr uint16_t kMachine = EM_AARCH64;
 #error "the machine's number in ELF files is not known here; see e_machine in <elf.h>"
 #endif
 
-// Far more than any library has. Beyond it the numbers are not to be believed, and following them would only take time.
+// Far more than any library has. Larger numbers are implausible, and following them would only waste time.
 constexpr uint64_t kMostDynamicEntries = 1 << 16;
 constexpr uint64_t kMostStepsOfSearch = 1 << 20;
 constexpr uint64_t kLongestName = 4096;
@@ -52,7 +53,7 @@ std::string describe_type(uint16_t type) {
   }
 }
 
-// The first bytes of what is no ELF file, so that its owner recognises it.
+// The first bytes of a file that is not ELF, so that the user recognises it.
 std::string quote_bytes(const char* bytes, uint64_t count) {
   std::string quoted = "\"";
   for (uint64_t i = 0; i < count; ++i) {
@@ -100,7 +101,7 @@ void ElfImage::read_header() {
   const uint64_t count = std::min<uint64_t>(size_, sizeof start);
   read_at(0, start, count);
   if (count < SELFMAG || std::memcmp(start, ELFMAG, SELFMAG) != 0)
-    refuse("is no ELF file, it begins with " + quote_bytes(start, std::min<uint64_t>(count, 8)));
+    refuse("is not an ELF file; it begins with " + quote_bytes(start, std::min<uint64_t>(count, 8)));
   if (count < sizeof start) refuse("is cut short: it has " + std::to_string(size_) + " bytes");
   if (start[EI_CLASS] != ELFCLASS64)
     refuse(start[EI_CLASS] == ELFCLASS32 ? "is a 32-bit ELF file" : "is an ELF file of an unknown class");
@@ -113,7 +114,7 @@ void ElfImage::read_header() {
     refuse_damaged("its ELF version is " + std::to_string(header_.e_version));
 }
 
-// The loader reads nothing from them. They come last in a file, so that a copy which was cut short lacks them first.
+// The loader does not read the section headers. They come last in a file, so a truncated copy lacks them first.
 void ElfImage::check_section_headers() const {
   if (header_.e_shoff == 0) return;
   const uint64_t bytes = std::max<uint64_t>(header_.e_shnum, 1) * header_.e_shentsize;
@@ -146,7 +147,7 @@ void ElfImage::read_dynamic_section(const Elf64_Phdr& dynamic) {
   if (count > kMostDynamicEntries) refuse_damaged("its dynamic section has " + std::to_string(count) + " entries");
   std::vector<Elf64_Dyn> entries(count);
   read_at(offset_of(dynamic.p_vaddr, count * sizeof(Elf64_Dyn)), entries.data(), count * sizeof(Elf64_Dyn));
-  // The loader goes on until it finds the end, wherever that is.
+  // The loader continues until it finds DT_NULL, wherever that is.
   const auto end =
       std::find_if(entries.begin(), entries.end(), [](const Elf64_Dyn& entry) { return entry.d_tag == DT_NULL; });
   if (end == entries.end()) refuse_damaged("its dynamic section has no end");
@@ -174,7 +175,7 @@ void ElfImage::add_dynamic_entry(const Elf64_Dyn& entry) {
 
 void ElfImage::read_at(uint64_t offset, void* to, uint64_t count) const {
   if (offset > size_ || count > size_ - offset)
-    refuse("is cut short: bytes " + std::to_string(offset) + " and on are asked for, it has " + std::to_string(size_));
+    refuse("is cut short: it refers to byte " + std::to_string(offset) + ", but its size is " + std::to_string(size_));
   auto* next = static_cast<char*>(to);
   while (count > 0) {
     const ssize_t got = pread(descriptor_, next, count, static_cast<off_t>(offset));
@@ -204,11 +205,11 @@ T ElfImage::load(uint64_t address) const {
 }
 
 std::string ElfImage::string_at(uint64_t offset) const {
-  if (offset >= string_bytes_) refuse_damaged("a name lies outside of its names");
+  if (offset >= string_bytes_) refuse_damaged("a name lies outside its string table");
   std::string text(std::min(string_bytes_ - offset, kLongestName), '\0');
   read_at(*string_table_ + offset, text.data(), text.size());
   const size_t end = text.find('\0');
-  if (end == text.npos) refuse_damaged("a name has no end");
+  if (end == text.npos) refuse_damaged("a name is not terminated");
   return text.substr(0, end);
 }
 
@@ -218,7 +219,7 @@ std::vector<std::string> ElfImage::needed() const {
   return names;
 }
 
-// A library without a hash table exports nothing: the loader finds symbols in no other way.
+// A library without a hash table exports nothing. The loader has no other way to find symbols.
 bool ElfImage::exports_function(std::string_view name) const {
   if (gnu_hash_table_) return find_by_gnu_hash(name);
   return hash_table_ && find_by_hash(name);
@@ -270,12 +271,13 @@ bool ElfImage::is_exported_function(uint32_t index, std::string_view name) const
   const unsigned binding = ELF64_ST_BIND(symbol.st_info);
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
   const bool is_visible = binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE;
-  const bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;  // no type: of an assembler
+  // Assembly code may export a function without a type.
+  const bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
   return symbol.st_shndx != SHN_UNDEF && is_visible && is_function && string_at(symbol.st_name) == name;
 }
 
 std::vector<Elf64_Shdr> ElfImage::read_section_headers() const {
-  // A library with so many that their number does not fit into the header keeps it elsewhere: there is none.
+  // The header of a library with too many sections has 0 here. No such library is expected.
   if (header_.e_shoff == 0 || header_.e_shnum == 0) return {};
   if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shstrndx >= header_.e_shnum)
     refuse_damaged("its section headers are inconsistent");
@@ -287,7 +289,7 @@ std::vector<Elf64_Shdr> ElfImage::read_section_headers() const {
 bool ElfImage::is_named(const Elf64_Shdr& section, const Elf64_Shdr& names, std::string_view name) const {
   if (section.sh_name >= names.sh_size || names.sh_size - section.sh_name <= name.size()) return false;
   if (names.sh_offset > size_ || names.sh_size > size_ - names.sh_offset)
-    refuse_damaged("the names of its sections lie outside of it");
+    refuse_damaged("the names of its sections lie outside the file");
   std::string found(name.size() + 1, '\0');
   read_at(names.sh_offset + section.sh_name, found.data(), found.size());
   return found.back() == '\0' && found.compare(0, name.size(), name) == 0;
@@ -298,7 +300,7 @@ std::optional<std::string> ElfImage::read_section(std::string_view name, uint32_
   const std::vector<Elf64_Shdr> sections = read_section_headers();
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type != type || !is_named(section, sections[header_.e_shstrndx], name)) continue;
-    if (content) refuse_damaged("its section " + std::string(name) + " is there twice");
+    if (content) refuse_damaged("its section " + std::string(name) + " occurs twice");
     if (section.sh_size > largest)
       refuse_damaged("its section " + std::string(name) + " has " + std::to_string(section.sh_size) + " bytes");
     content.emplace(section.sh_size, '\0');

@@ -10,7 +10,7 @@ namespace tenon::plugins {
 
 namespace {
 
-constexpr std::string_view kOwner("Tenon", 6);  // with its end, as notes have it
+constexpr std::string_view kOwner("Tenon", 6);  // with the terminating NUL, as in every note
 constexpr uint32_t kType = 1;
 
 uint64_t padded(uint64_t bytes) { return (bytes + 3) / 4 * 4; }
@@ -35,7 +35,8 @@ std::optional<std::string> read_note_section(const ElfImage& image) {
   if (section->size() >= start) std::memcpy(&header, section->data(), sizeof header);
   if (header.n_namesz != kOwner.size() || header.n_type != kType ||
       section->compare(sizeof header, kOwner.size(), kOwner) != 0 || section->size() != start + padded(header.n_descsz))
-    throw std::invalid_argument(std::string("is damaged: its section ") + kNoteSection + " holds no note of Tenon");
+    throw std::invalid_argument(std::string("is damaged: its section ") + kNoteSection +
+                                " does not hold a note of Tenon");
   return section->substr(start, header.n_descsz);
 }
 

@@ -1,5 +1,5 @@
-// How the note of a plugin lies in its file: the section .note.tenon holds one note of the owner "Tenon", type 1, whose
-// content is text. The form of notes: System V ABI, chapter 5 (gabi.xinuos.com). The loader does not look at it.
+// The storage of a plugin's note in its file. The section .note.tenon holds one note with the owner "Tenon", type 1 and
+// text as content. The format of notes: System V ABI, chapter 5 (gabi.xinuos.com). The loader ignores the note.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 namespace tenon::plugins {
 
 inline constexpr const char* kNoteSection = ".note.tenon";
-inline constexpr uint64_t kLargestNote = uint64_t{4} << 20;  // bytes of text: far more than any description has
+inline constexpr uint64_t kLargestNote = uint64_t{4} << 20;  // bytes of text, far more than any description has
 
-// The bytes of the section.
+// Returns the bytes of the section.
 std::string make_note_section(const std::string& text);
 
-// The text in it; none without such a section. Throws std::invalid_argument saying what was found if it is damaged or
-// not alone of its name.
+// Returns the text of the note; none without such a section. Throws std::invalid_argument with the finding if the
+// section is damaged or not unique.
 std::optional<std::string> read_note_section(const ElfImage& image);
 
 }  // namespace tenon::plugins

@@ -29,7 +29,7 @@ Frame::Frame(const RunPosition& position, const std::vector<tenon_tensor*>& hand
 
 tenon_tensor* Frame::keep(at::Tensor tensor) {
   tenon_tensor* handle = to_handle(tensor);
-  if (kept_.capacity() == 0) kept_.reserve(16);  // about what a small model's forward gives
+  if (kept_.capacity() == 0) kept_.reserve(16);  // about the number of tensors in a small model's forward
   kept_.push_back(std::move(tensor));
   return handle;
 }
@@ -57,14 +57,14 @@ tenon_status append_rows(const tenon_frame* base, uint64_t state, tenon_tensor* 
   AppendedRows* rows = Frame::of(base).rows(state);
   if (!rows)
     return fail(TENON_INVALID_ARGUMENT, "append: state " + std::to_string(state) +
-                                            " does not take rows here; expected one whose reduction is "
+                                            " does not take rows here; expected a state with the reduction "
                                             "TENON_REDUCE_CONCATENATE, in update");
   const at::Tensor given = to_tensor(handle);
   const at::Tensor& like = rows->like;
   if (given.dim() != like.dim() || given.sizes().slice(1) != like.sizes().slice(1) || given.dtype() != like.dtype())
     return fail(TENON_INVALID_ARGUMENT, "append: the rows are " + describe(given) + "; expected " + describe(like) +
                                             " with any number in place of the 0");
-  // A copy, since a batch's memory is used again for the next one.
+  // A copy, because the next batch reuses the memory of this one.
   rows->parts.push_back(given.detach().clone());
   return TENON_OK;
 }

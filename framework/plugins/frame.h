@@ -1,4 +1,4 @@
-// What one call on the training thread happens within: the host's side of tenon_frame.
+// The context of one call on the training thread: the host's side of tenon_frame.
 #pragma once
 
 #include <span>
@@ -14,21 +14,21 @@
 
 namespace tenon::plugins {
 
-// Where a run stands, as a frame tells it.
+// The position of a run, as a frame reports it.
 struct RunPosition {
   bool training = false;
   int64_t step = 0;
   int64_t epoch = 0;
   uint32_t rank = 0;
   uint32_t world_size = 1;
-  uint64_t seed = 0;  // of the run
+  uint64_t seed = 0;  // seed of the run
   bool checkpoints_activations = false;
-  uint32_t part = 0;  // of the step's batches, where it has several
+  uint32_t part = 0;  // index of the batch within the step, with gradient accumulation
 
   At at() const { return training ? At{"step", step + 1} : At{"evaluation after step", step}; }
 };
 
-// What a metric's update adds to a state that is concatenated.
+// The rows that a metric's update appends to a concatenated state.
 struct AppendedRows {
   at::Tensor like;  // an empty tensor with the shape and dtype of rows
   std::vector<at::Tensor> parts;
@@ -36,8 +36,8 @@ struct AppendedRows {
 
 class Frame {
  public:
-  // `handles`: what tenon_frame.tensors points to. `rows`: where append() puts rows for each of a metric's states, null
-  // for one that takes none. Both must outlive the frame.
+  // `handles`: the target of tenon_frame.tensors. `rows`: where append() stores the rows of each state of a metric,
+  // null for a state without rows. Both must outlive the frame.
   Frame(const RunPosition& position, const std::vector<tenon_tensor*>& handles,
         std::span<AppendedRows* const> rows = {});
   Frame(const Frame&) = delete;
@@ -46,10 +46,10 @@ class Frame {
   const tenon_frame* get() const { return &base_; }
   const RunPosition& position() const { return position_; }
 
-  // The Frame whose get() this is.
+  // Returns the Frame that owns this tenon_frame.
   static Frame& of(const tenon_frame* base) { return *reinterpret_cast<Frame*>(const_cast<tenon_frame*>(base)); }
 
-  // Of a model: the tensors that its forward may change, such as running means. They must outlive the frame.
+  // For a model: the tensors that its forward may change, such as running means. They must outlive the frame.
   void set_buffers(std::span<const at::Tensor> buffers) { buffers_ = buffers; }
   std::span<const at::Tensor> buffers() const { return buffers_; }
 
@@ -60,7 +60,7 @@ class Frame {
   tenon_tensor* keep(at::Tensor tensor);
 
  private:
-  tenon_frame base_;  // first, so that of() finds the way back
+  tenon_frame base_;  // must be first: of() casts its address to Frame
   RunPosition position_;
   std::thread::id thread_;
   std::vector<at::Tensor> kept_;

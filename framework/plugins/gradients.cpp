@@ -21,11 +21,11 @@ using torch::autograd::variable_list;
 
 const std::vector<tenon_tensor*> kNoTensors;
 
-// Kept by the node of the graph until backward.
+// The node of the graph keeps it until backward.
 struct Application final : torch::CustomClassHolder {
   const tenon_function* function;
   void* self;
-  const Component* component;  // in whose forward it was applied; backward runs under its name
+  const Component* component;  // the component that applied it in forward; errors of backward name it
   RunPosition position;
   uint64_t output_count;
   uint64_t saved_count;
@@ -44,7 +44,7 @@ variable_list to_tensors(const std::vector<tenon_tensor*>& handles) {
 
 class PluginFunction : public torch::autograd::Function<PluginFunction> {
  public:
-  // One argument a tensor: LibTorch looks for variables among the arguments, not within a list.
+  // One argument per tensor: LibTorch finds variables among the arguments, not inside a list.
   template <class... Tensors>
   static variable_list forward(AutogradContext* context, const c10::intrusive_ptr<Application>& application,
                                const Tensors&... inputs) {
@@ -57,11 +57,12 @@ class PluginFunction : public torch::autograd::Function<PluginFunction> {
                                             outputs.data(), outputs.size(), saved.data(), saved.size());
     });
     for (size_t i = 0; i < outputs.size(); ++i)
-      if (!outputs[i]) refuse(*application, "forward of a function", "gave no output " + std::to_string(i) + " (null)");
+      if (!outputs[i])
+        refuse(*application, "forward of a function", "returned no output " + std::to_string(i) + " (null)");
     context->save_for_backward(to_tensors(saved));
     context->saved_data["application"] = c10::IValue::make_capsule(application);
     context->saved_data["input_count"] = static_cast<int64_t>(sizeof...(inputs));
-    // An output without a use has no gradient, which the plugin gets as null: zeros would cost a tensor.
+    // The plugin gets null as the gradient of an unused output. Zeros would cost a tensor.
     context->set_materialize_grads(false);
     return to_tensors(outputs);
   }
@@ -79,7 +80,7 @@ class PluginFunction : public torch::autograd::Function<PluginFunction> {
       return application.function->backward(application.self, frame.get(), saved.data(), saved.size(), gradients.data(),
                                             gradients.size(), input_gradients.data(), input_gradients.size());
     });
-    variable_list result{at::Tensor()};  // of the application itself
+    variable_list result{at::Tensor()};  // for the argument `application`
     for (at::Tensor& gradient : to_tensors(input_gradients)) result.push_back(std::move(gradient));
     return result;
   }
@@ -93,7 +94,7 @@ variable_list apply_to_all(const c10::intrusive_ptr<Application>& application, c
   return PluginFunction::apply(application, inputs[index]...);
 }
 
-// As many arguments as there are inputs, 1 to kMostInputs.
+// Calls apply with one argument per input, 1 to kMostInputs.
 template <size_t count = 1>
 variable_list apply_to(const c10::intrusive_ptr<Application>& application, const std::vector<at::Tensor>& inputs) {
   if constexpr (count < kMostInputs)
@@ -105,7 +106,7 @@ tenon_status apply(const tenon_frame* base, const tenon_function* function, void
                    uint64_t input_count, tenon_tensor** outputs, uint64_t output_count, uint64_t saved_count) {
   Frame& frame = Frame::of(base);
   if (!frame.is_on_this_thread() || !breadcrumb().component)
-    return fail(TENON_WRONG_THREAD, "a function is applied on another thread than its frame's");
+    return fail(TENON_WRONG_THREAD, "a function is applied on a thread other than its frame's");
   if (!function || function->size < TENON_SIZE_TO(tenon_function, backward) || !function->forward ||
       !function->backward)
     return fail(TENON_INVALID_ARGUMENT, "apply: the function is null or cut short; expected forward and backward");

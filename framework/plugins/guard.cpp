@@ -38,7 +38,7 @@ void throw_escaped(const Component& component, const char* function, std::except
     text = std::string("an exception: ") + exception.what();
   } catch (...) {
   }
-  throw Error(ErrorKind::plugin, place(component, function, what) + "let escape " + text +
+  throw Error(ErrorKind::plugin, place(component, function, what) + "threw " + text +
                                      "; a plugin must catch it and return a status (the C++ wrapper does)");
 }
 

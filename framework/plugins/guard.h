@@ -1,5 +1,5 @@
-// Every call into a plugin goes through call_plugin: it keeps a breadcrumb of who is running, turns a status into an
-// Error that names plugin, component and function, and stops exceptions that a plugin let escape.
+// Every call into a plugin goes through call_plugin. It records the running function in a breadcrumb, turns a status
+// into an Error that names plugin, component and function, and catches exceptions that a plugin throws.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace tenon::plugins {
 
-// Where in a run a call happens: {"step", 3}, {"train sample", 17}.
+// The position of a call in a run: {"step", 3}, {"train sample", 17}.
 struct At {
-  const char* unit = nullptr;  // a text that outlives the call; null: nowhere in particular
+  const char* unit = nullptr;  // a text that outlives the call; null: no position
   int64_t number = 0;
   std::string operator()() const { return unit ? std::string(unit) + " " + std::to_string(number) : std::string(); }
 };
 
-// Which plugin function this thread is in; null outside. Plain pointers, so that a signal handler may read it.
+// The plugin function that this thread is in; null outside. Plain pointers, so that a signal handler may read it.
 struct Breadcrumb {
   const Component* component;
   const char* function;
@@ -30,13 +30,13 @@ struct Breadcrumb {
 };
 const Breadcrumb& breadcrumb() noexcept;  // of this thread
 
-// While it lives, the host walks what a plugin gave: lists may be shorter than they say, and a crash must name the
-// plugin.
+// Marks a scope in which the host reads a plugin's result. Lists may be shorter than their count, and the report of a
+// crash must name the plugin.
 class Reading {
  public:
-  // `what`: a literal, "fields, reading what it gave".
+  // `what`: a literal, "fields, reading its result".
   Reading(const Component& component, const char* what);
-  explicit Reading(const char* file);  // that is being opened; must outlive this
+  explicit Reading(const char* file);  // the file of a plugin that is being opened; must outlive this
   ~Reading();
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
@@ -49,7 +49,7 @@ namespace detail {
 extern thread_local Breadcrumb current;
 extern thread_local std::string failure;  // the text of the last host->fail on this thread
 
-// `what`: the context that the caller knows, such as "sample 17"; may be empty.
+// `what`: the caller's context, such as "sample 17"; may be empty.
 [[noreturn]] void throw_failed(const Component& component, const char* function, tenon_status status,
                                std::string_view what);
 [[noreturn]] void throw_escaped(const Component& component, const char* function, std::exception_ptr escaped,
@@ -57,13 +57,13 @@ extern thread_local std::string failure;  // the text of the last host->fail on 
 }  // namespace detail
 
 // Calls `body`, which returns a tenon_status, as `function` of the component. Throws Error(plugin), or Error(data) for
-// TENON_BAD_DATA. `what()` says where, and is only asked for when the call failed; of an At a crash can tell too.
+// TENON_BAD_DATA. `what()` returns the position and is called only if the call failed. A crash report also shows an At.
 template <class Body, class What>
 void call_plugin(const Component& component, const char* function, Body&& body, What&& what) {
   const Breadcrumb before = detail::current;
   detail::current = {&component, function, {}, nullptr};
   if constexpr (std::is_convertible_v<What, At>) detail::current.at = what;
-  detail::failure.clear();  // a text that the plugin got over earlier is not the reason of this failure
+  detail::failure.clear();  // the text of an earlier, handled failure is not the reason of this one
   tenon_status status = TENON_OK;
   std::exception_ptr escaped;
   try {

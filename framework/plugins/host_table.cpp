@@ -16,7 +16,7 @@ const void* (*find_extension)(std::string_view id) = nullptr;
 
 tenon_status note_failure(tenon_status status, tenon_string message) {
   detail::failure.assign(message.data ? message.data : "", message.size);
-  return status == TENON_OK ? TENON_FAILED : status;  // failing with "OK" would lose the failure
+  return status == TENON_OK ? TENON_FAILED : status;  // TENON_OK would hide the failure
 }
 
 void log(uint32_t level, tenon_string message) {

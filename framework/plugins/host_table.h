@@ -8,7 +8,8 @@
 
 namespace tenon::plugins {
 
-// What LibTorch gives the table; a host without it (the torch-free tests) answers TENON_UNSUPPORTED instead.
+// The functions of the table that LibTorch implements. In a host without LibTorch (the torch-free tests) they return
+// TENON_UNSUPPORTED.
 struct TensorFunctions {
   decltype(tenon_host::retain) retain;
   decltype(tenon_host::release) release;
@@ -18,15 +19,15 @@ struct TensorFunctions {
   decltype(tenon_host::call) call;
   decltype(tenon_host::make_tensor) make_tensor;
   decltype(tenon_host::append) append;
-  const void* (*get_extension)(std::string_view id);  // null for an unknown one
+  const void* (*get_extension)(std::string_view id);  // null for an unknown id
 };
 
 const tenon_host& host_table();
 
-// host_table().fail, for the host's own functions of the table.
+// host_table().fail, for functions of the host.
 tenon_status fail(tenon_status status, const std::string& text);
 
-// To be called once, before the first plugin is opened: see tensor_functions.h.
+// Call it once, before the first plugin is opened: see tensor_functions.h.
 void install_tensor_functions(const TensorFunctions& functions);
 
 }  // namespace tenon::plugins

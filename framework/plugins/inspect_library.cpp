@@ -24,7 +24,7 @@ namespace {
 
 class Opened {
  public:
-  // Without O_NONBLOCK a pipe would hold up the host until somebody writes to it.
+  // Without O_NONBLOCK, opening a pipe would block the host until another process writes to it.
   explicit Opened(const fs::path& path)
       : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
     if (descriptor_ < 0 || fstat(descriptor_, &status_) != 0) failure_ = errno;
@@ -59,7 +59,7 @@ const char* describe_kind(mode_t mode) {
   return "a device";
 }
 
-// Throws std::invalid_argument where the file system does not say.
+// Throws std::invalid_argument if the file system does not report the rights.
 void require_no_other_writer(const fs::path& file) {
   const CurrentUser user = current_user();
   if (const auto found = find_other_writer(file, read_write_rights(file), user))

@@ -1,5 +1,4 @@
-// What can be known of a plugin's file before any code of it runs: the loader runs initialisers as soon as it opens
-// one.
+// Inspects a plugin's file before any of its code runs. The loader runs initialisers as soon as it opens a library.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +10,15 @@ namespace tenon::plugins {
 
 struct LibraryFacts {
   std::vector<std::string> needed;  // DT_NEEDED: the libraries that the loader would open for it, in order
-  std::optional<std::string> note;  // what it says of itself, if it has a note; unchecked, see plugin_note.h
+  std::optional<std::string> note;  // the text of its note, if it has one; unchecked, see plugin_note.h
 };
 
-// Reads the file's headers without mapping or running it, whatever is in it. Throws Error(plugin) naming file, found,
-// expected and way out, unless it is a regular file that nobody else can write (the rule and its reasons:
-// who_may_write.h), an ELF64 little-endian shared library for this machine, all there, that exports the function
-// `symbol`.
+// Reads the file's headers without mapping or running it. Throws Error(plugin) unless it is a complete ELF64
+// little-endian shared library for this machine that exports the function `symbol`, in a regular file that no other
+// user can write (see who_may_write.h). The error states the file, what was found, what was expected and what to do.
 LibraryFacts inspect_library(const std::filesystem::path& file, const std::string& symbol);
 
-// Those of the libraries that are LibTorch's: libtorch*, libc10*, also with a folder before the name.
+// The libraries that belong to LibTorch: libtorch*, libc10*, with or without a folder before the name.
 std::vector<std::string> find_libtorch(const std::vector<std::string>& needed);
 
 }  // namespace tenon::plugins

@@ -1,4 +1,4 @@
-// An object that a plugin created: destroyed by the plugin, and every call on it guarded.
+// An object that a plugin created. The plugin also destroys it, and every call on it is guarded.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace tenon::plugins {
 template <class Table>
 class Instance {
  public:
-  // Throws Error as call_plugin does, headed by the place in the run file that asked for the component.
+  // Throws Error as call_plugin does. The text starts with the location of the component in the run file.
   Instance(const Component& component, const config::ComponentPlan& plan) : component_(&component) {
     const tenon_params params(plan.params);
     call([&](const Table& table) { return table.create(&host_table(), &params, &self_); }, "create",
@@ -31,7 +31,7 @@ class Instance {
           return TENON_OK;
         });
       } catch (const std::exception&) {
-        // A destructor has nobody to tell; the run's outcome does not depend on it.
+        // A destructor cannot report an error, and the run does not depend on it.
       }
     }
   }
@@ -49,16 +49,16 @@ class Instance {
     return table().size >= static_cast<uint64_t>(offset) + sizeof(Function) && table().*field;
   }
 
-  // Of a table that has ports. Throws Error(plugin) for ports that make no sense.
+  // For a table with ports. Throws Error(plugin) for invalid ports.
   PortList read_ports() const {
     const tenon_port* const* ports = nullptr;
     uint64_t count = 0;
     call([&](const Table& table) { return table.ports(self_, &ports, &count); }, "ports");
-    const Reading reading(*component_, "ports, reading what it gave");
+    const Reading reading(*component_, "ports, reading its result");
     return plugins::read_ports(*component_, ports, count);
   }
 
-  // A further table of the component by its id, or null. It is as large as the reader's at least.
+  // An extension table of the component by its id, or null. It is at least as large as `Extension`.
   template <class Extension>
   const Extension* extension(const char* id) const {
     const void* found = nullptr;

@@ -22,7 +22,7 @@ using support::ErrorKind;
 
 namespace {
 
-// The entry is foreign code that runs before there is a component to name.
+// The entry is code of the plugin. It runs before there is a component to name.
 tenon_reply call_entry(const fs::path& file, const tenon_host& host) {
   const auto entry = reinterpret_cast<tenon_plugin_open_function>(open_symbol(file, TENON_ENTRY_SYMBOL));
   tenon_offer offer{};
@@ -36,20 +36,20 @@ tenon_reply call_entry(const fs::path& file, const tenon_host& host) {
   try {
     status = entry(&offer, &reply);
   } catch (...) {
-    throw Error(ErrorKind::plugin,
-                file.string() + ": " TENON_ENTRY_SYMBOL " let an exception escape; expected a status");
+    throw Error(ErrorKind::plugin, file.string() + ": " TENON_ENTRY_SYMBOL " threw an exception; expected a status");
   }
-  // A plugin that refuses because of the versions still says its range: the message about both is the better one.
+  // A plugin that rejects the host's version still reports its range. The message with both ranges is more useful.
   if (reply.abi_max != 0) negotiate_abi(file, reply);
   if (status != TENON_OK)
     throw Error(ErrorKind::plugin,
                 file.string() + ": " TENON_ENTRY_SYMBOL " failed: " +
                     (detail::failure.empty() ? "status " + std::to_string(status) : detail::failure));
-  if (!reply.plugin) throw Error(ErrorKind::plugin, file.string() + ": " TENON_ENTRY_SYMBOL " gave no plugin (null)");
+  if (!reply.plugin)
+    throw Error(ErrorKind::plugin, file.string() + ": " TENON_ENTRY_SYMBOL " returned no plugin (null)");
   return reply;
 }
 
-// At load, and not in the middle of a run.
+// Missing operators must fail here, not in the middle of a run.
 void require_operators(const fs::path& file, const PluginDescription& plugin, const tenon_host& host) {
   for (const std::string& name : plugin.operators) {
     const size_t dot = name.find('.');
@@ -62,13 +62,15 @@ void require_operators(const fs::path& file, const PluginDescription& plugin, co
   }
 }
 
-// Which LibTorch it wants cannot be compared with the host's: with another one it would crash at some later call.
+// Without its LibTorch version, the plugin cannot be compared with the host. With a different version it would crash in
+// a later call.
 void require_torch_build_said(const PluginFile& file, const PluginDescription& plugin) {
   if (!plugin.torch_build.empty() || file.libtorch.empty()) return;
-  throw Error(ErrorKind::plugin, file.file.string() +
-                                     ": links LibTorch but does not say which: build it with tenon_add_plugin(NAME "
-                                     "TORCH ...), or without " +
-                                     file.libtorch.front());
+  throw Error(ErrorKind::plugin,
+              file.file.string() +
+                  ": links LibTorch but does not declare its version: build it with tenon_add_plugin(NAME "
+                  "TORCH ...), or without " +
+                  file.libtorch.front());
 }
 
 }  // namespace
@@ -91,7 +93,7 @@ LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const s
     info.components.push_back(component.schema);
     if (!seen.insert({component.schema.kind, component.schema.id}).second)
       throw Error(ErrorKind::plugin, file.file.string() + ": " + config::to_string(component.schema.kind) + " \"" +
-                                         component.schema.id + "\" is in it twice; rename one");
+                                         component.schema.id + "\" is declared twice; rename one");
   }
   return plugin;
 }

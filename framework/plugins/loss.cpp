@@ -17,7 +17,7 @@ Loss::Loss(const Component& component, const config::LossPlan& plan)
     : name_(plan.name), factor_(plan.weight), instance_(component, plan), ports_(instance_.read_ports()) {
   if (!ports_.outputs.empty())
     throw Error(ErrorKind::plugin, component.describe() + ", ports: " + ports_.outputs[0].name +
-                                       " is an output; a loss has inputs alone, and gives its result by itself");
+                                       " is an output; a loss has only inputs, and returns its result separately");
   read_part_names();
 }
 
@@ -26,12 +26,12 @@ void Loss::read_part_names() {
   const tenon_string* names = nullptr;
   uint64_t count = 0;
   instance_.call([&](const tenon_loss& table) { return table.parts(instance_.self(), &names, &count); }, "parts");
-  const Reading reading(component(), "parts, reading what it gave");
+  const Reading reading(component(), "parts, reading its result");
   for (uint64_t i = 0; i < count; ++i) {
     std::string name = names ? to_string(names[i]) : "";
     if (name.empty() || std::find(part_names_.begin(), part_names_.end(), name) != part_names_.end())
       throw Error(ErrorKind::plugin, component().describe() + ", parts: part " + std::to_string(i) + " is called \"" +
-                                         name + "\"; expected a name of its own");
+                                         name + "\"; expected a unique name");
     part_names_.push_back(std::move(name));
   }
 }
@@ -59,7 +59,7 @@ Loss::Result Loss::forward(const RunPosition& position, const std::vector<at::Te
   if (given.weight_tensor.defined() && given.weight_tensor.numel() != 1)
     refuse("the weight is " + describe(given.weight_tensor) + "; expected a scalar");
   if (!given.weight_tensor.defined() && (!(given.weight >= 0) || std::isinf(given.weight)))
-    refuse("the weight is " + std::to_string(given.weight) + "; expected the number of items of the mean");
+    refuse("the weight is " + std::to_string(given.weight) + "; expected the number of items in the mean");
   for (size_t i = 0; i < parts.size(); ++i) {
     given.parts.push_back(to_tensor(parts[i]));
     if (given.parts.back().defined() && given.parts.back().numel() != 1)

@@ -19,10 +19,10 @@ class Loss {
   // `loss` is a scalar, the mean over `weight` items.
   struct Result {
     at::Tensor loss;
-    // One of the two: a scalar tensor where the count is known on the device alone, else undefined and a number.
+    // A scalar tensor if the count is known only on the device; else undefined, and `weight` holds the number.
     at::Tensor weight_tensor;
     double weight;
-    // Scalars, one for each of part_names(); undefined for one that was not given.
+    // Scalars, one for each of part_names(); undefined for a part that the loss did not return.
     std::vector<at::Tensor> parts;
   };
 
@@ -30,7 +30,7 @@ class Loss {
   const Component& component() const { return instance_.component(); }
   const std::vector<Port>& inputs() const { return ports_.inputs; }
   const std::string& name() const { return name_; }
-  double factor() const { return factor_; }  // in the sum of losses
+  double factor() const { return factor_; }  // the weight in the sum of losses
   const std::vector<std::string>& part_names() const { return part_names_; }
 
   Result forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const;

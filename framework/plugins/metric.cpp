@@ -16,7 +16,7 @@ Metric::Metric(const Component& component, const config::MetricPlan& plan, const
     : name_(plan.name), instance_(component, plan), ports_(instance_.read_ports()) {
   if (!ports_.outputs.empty())
     throw Error(ErrorKind::plugin, component.describe() + ", ports: " + ports_.outputs[0].name +
-                                       " is an output; a metric has inputs alone, and gives figures");
+                                       " is an output; a metric has only inputs, and returns values");
   read_states(device);
   read_figures();
 }
@@ -25,7 +25,7 @@ void Metric::read_states(const c10::Device& device) {
   const tenon_state* const* states = nullptr;
   uint64_t count = 0;
   instance_.call([&](const tenon_metric& table) { return table.states(instance_.self(), &states, &count); }, "states");
-  const Reading reading(component(), "states, reading what it gave");
+  const Reading reading(component(), "states, reading its result");
   for (uint64_t i = 0; i < count; ++i) {
     const auto refuse = [&](const std::string& what) {
       throw Error(ErrorKind::plugin, component().describe() + ", states: state " + std::to_string(i) + " " + what);
@@ -36,12 +36,12 @@ void Metric::read_states(const c10::Device& device) {
     if (dtype_bytes(states[i]->dtype) == 0)
       refuse("has the dtype " + std::to_string(states[i]->dtype) + ", which does not exist");
     if (states[i]->rank > 0 && !states[i]->shape)
-      refuse("has the rank " + std::to_string(states[i]->rank) + " and no shape");
+      refuse("has ndim " + std::to_string(states[i]->rank) + " and no shape");
     const at::IntArrayRef shape(states[i]->shape, states[i]->rank);
     const bool concatenates = states[i]->reduction == TENON_REDUCE_CONCATENATE;
     if (concatenates && (shape.empty() || shape[0] != 0))
       refuse("is concatenated and has the shape " + to_string(exact_shape(shape.vec())) +
-             "; expected 0 as the first extent, which counts the rows");
+             "; expected 0 as the first extent, for the number of rows");
     State state{at::empty(shape, at::TensorOptions(device).dtype(to_scalar_type(states[i]->dtype))),
                 states[i]->initial,
                 states[i]->reduction,
@@ -56,18 +56,18 @@ void Metric::read_figures() {
   uint64_t count = 0;
   instance_.call([&](const tenon_metric& table) { return table.figures(instance_.self(), &figures, &count); },
                  "figures");
-  const Reading reading(component(), "figures, reading what it gave");
+  const Reading reading(component(), "figures, reading its result");
   for (uint64_t i = 0; i < count; ++i) {
     if (!figures || !figures[i] || figures[i]->size < TENON_SIZE_TO(tenon_figure, doc) || figures[i]->name.size == 0)
-      throw Error(ErrorKind::plugin, component().describe() + ", figures: figure " + std::to_string(i) +
+      throw Error(ErrorKind::plugin, component().describe() + ", figures: value " + std::to_string(i) +
                                          " is null, cut short or has no name");
     Figure figure{to_string(figures[i]->name), figures[i]->direction};
     for (const Figure& known : figures_)
       if (known.name == figure.name)
-        throw Error(ErrorKind::plugin, component().describe() + ", figures: two are called " + figure.name);
+        throw Error(ErrorKind::plugin, component().describe() + ", figures: two values are called " + figure.name);
     figures_.push_back(std::move(figure));
   }
-  if (figures_.empty()) throw Error(ErrorKind::plugin, component().describe() + ", figures: gives none");
+  if (figures_.empty()) throw Error(ErrorKind::plugin, component().describe() + ", figures: returns none");
 }
 
 void Metric::reset() {

@@ -22,7 +22,7 @@ class Metric {
     int32_t direction;  // 1: higher is better, -1: lower, 0: neither
   };
 
-  // `device`: of the states, and so of the inputs of update().
+  // `device`: the device of the states and of the inputs of update().
   Metric(const Component& component, const config::MetricPlan& plan, const c10::Device& device = c10::kCPU);
   const Component& component() const { return instance_.component(); }
   const std::vector<Port>& inputs() const { return ports_.inputs; }
@@ -31,18 +31,19 @@ class Metric {
 
   void reset();
   void update(const RunPosition& position, const std::vector<at::Tensor>& inputs);
-  // Makes the states of several ranks one: each becomes what `combine` gives for it. A concatenated one is given with
+  // Combines the states of all ranks: each state becomes the result of `combine`. A concatenated state is passed with
   // its rows, [n, ...].
   using Combine = std::function<at::Tensor(uint32_t reduction, double initial, const at::Tensor& state)>;
   void combine(const Combine& combine);
-  std::vector<double> compute(const RunPosition& position) const;  // in the order of figures(); waits for the device
+  // Returns the values in the order of figures(). Synchronises with the device.
+  std::vector<double> compute(const RunPosition& position) const;
 
  private:
   struct State {
     at::Tensor tensor;
     double initial;
-    uint32_t reduction;  // over ranks
-    AppendedRows rows;   // of TENON_REDUCE_CONCATENATE
+    uint32_t reduction;  // how ranks are combined
+    AppendedRows rows;   // for TENON_REDUCE_CONCATENATE
   };
   void read_states(const c10::Device& device);
   void read_figures();

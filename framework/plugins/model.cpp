@@ -16,8 +16,8 @@ using support::ErrorKind;
 
 namespace {
 
-// Fans as torch.nn.init._calculate_fan_in_and_fan_out counts them: the first two dimensions are out and in, the others
-// the receptive field.
+// Fan-in and fan-out as in torch.nn.init._calculate_fan_in_and_fan_out. The first two dimensions are out and in, the
+// others are the receptive field.
 std::pair<double, double> fans(const at::Tensor& tensor, const std::string& name) {
   if (tensor.dim() < 2) throw std::invalid_argument(name + ": this initialiser needs two or more dimensions");
   const double field = tensor.dim() > 2 ? static_cast<double>(tensor[0][0].numel()) : 1.0;
@@ -51,7 +51,7 @@ void initialise(at::Tensor& tensor, const tenon_declaration& declaration, const 
 
 }  // namespace
 
-// What tenon_builder.context points to during build().
+// The target of tenon_builder.context during build().
 struct Model::Builder {
   std::vector<NamedTensor>& tensors;
   std::set<std::string> names;
@@ -62,7 +62,7 @@ struct Model::Builder {
     const bool trainable = (flags & TENON_TRAINABLE) != 0;
     if (trainable && !at::isFloatingType(tensor.scalar_type()))
       return fail(TENON_INVALID_ARGUMENT,
-                  name + " is " + describe(tensor) + " and cannot be trained; expected a floating dtype");
+                  name + " is " + describe(tensor) + " and cannot be trained; expected a floating-point dtype");
     if (trainable) tensor.requires_grad_(true);
     if (index) *index = tensors.size();
     tensors.push_back({std::move(name), std::move(tensor), trainable});
@@ -75,7 +75,7 @@ struct Model::Builder {
     const std::string name = to_string(declaration->name);
     if (declaration->rank > 0 && !declaration->shape)
       return fail(TENON_INVALID_ARGUMENT,
-                  "declare " + name + ": the rank is " + std::to_string(declaration->rank) + " and there is no shape");
+                  "declare " + name + ": ndim is " + std::to_string(declaration->rank) + " and there is no shape");
     try {
       const at::IntArrayRef shape(declaration->shape, declaration->rank);
       at::Tensor tensor = at::empty(shape, to_scalar_type(declaration->dtype));
@@ -98,9 +98,9 @@ struct Model::Builder {
 Model::Model(const Component& component, const config::ComponentPlan& plan)
     : instance_(component, plan), ports_(instance_.read_ports()) {
   if (ports_.inputs.empty() || ports_.outputs.empty())
-    throw Error(ErrorKind::plugin, component.describe() + ", ports: gives " + std::to_string(ports_.inputs.size()) +
+    throw Error(ErrorKind::plugin, component.describe() + ", ports: returns " + std::to_string(ports_.inputs.size()) +
                                        " inputs and " + std::to_string(ports_.outputs.size()) +
-                                       " outputs; expected one of each or more");
+                                       " outputs; expected at least one of each");
 }
 
 void Model::build() {
@@ -129,21 +129,21 @@ std::vector<at::Tensor> Model::forward(const RunPosition& position, const std::v
   for (size_t i = 0; i < output_handles.size(); ++i) {
     if (!output_handles[i])
       throw Error(ErrorKind::plugin,
-                  component().describe() + ", forward: gave no " + ports_.outputs[i].name + " (null)");
+                  component().describe() + ", forward: returned no " + ports_.outputs[i].name + " (null)");
     outputs.push_back(to_tensor(output_handles[i]));
   }
   check_outputs(position, inputs, outputs);
   return outputs;
 }
 
-// Every time: a wrong shape that broadcasts would train the wrong thing in silence.
+// Checked on every call: a wrong shape that broadcasts would silently train the wrong thing.
 void Model::check_outputs(const RunPosition& position, const std::vector<at::Tensor>& inputs,
                           const std::vector<at::Tensor>& outputs) const {
   Extents extents;
   for (size_t i = 0; i < inputs.size(); ++i) find_mismatch(inputs[i], ports_.inputs[i], extents);
   for (size_t i = 0; i < outputs.size(); ++i)
     if (const auto reason = find_mismatch(outputs[i], ports_.outputs[i], extents))
-      throw Error(ErrorKind::plugin, component().describe() + ", forward (" + position.at()() + "): gave " +
+      throw Error(ErrorKind::plugin, component().describe() + ", forward (" + position.at()() + "): returned " +
                                          ports_.outputs[i].describe() + " as " + describe(outputs[i]) + ": " + *reason);
 }
 

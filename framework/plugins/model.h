@@ -26,7 +26,7 @@ class Model {
   // Creates the model and reads its ports; build() makes its tensors.
   Model(const Component& component, const config::ComponentPlan& plan);
 
-  // Allocates and initialises from LibTorch's default generator, so seed that first. Throws Error(plugin).
+  // Allocates and initialises the tensors with LibTorch's default generator, so seed it first. Throws Error(plugin).
   void build();
 
   const Component& component() const { return instance_.component(); }
@@ -34,7 +34,7 @@ class Model {
   const std::vector<Port>& outputs() const { return ports_.outputs; }
   const std::vector<NamedTensor>& tensors() const { return tensors_; }  // in order of declaration
 
-  // Inputs and outputs in the order of the ports. Throws Error(plugin), naming the step.
+  // Takes inputs and returns outputs in the order of the ports. Throws Error(plugin) with the step.
   std::vector<at::Tensor> forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const;
 
  private:
@@ -45,8 +45,8 @@ class Model {
   Instance<tenon_model> instance_;
   PortList ports_;
   std::vector<NamedTensor> tensors_;
-  std::vector<tenon_tensor*> handles_;  // of tensors_
-  std::vector<at::Tensor> buffers_;     // of tensors_ those that are not trained
+  std::vector<tenon_tensor*> handles_;  // handles of tensors_
+  std::vector<at::Tensor> buffers_;     // the tensors of tensors_ that are not trained
 };
 
 }  // namespace tenon::plugins

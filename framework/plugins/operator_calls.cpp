@@ -15,7 +15,7 @@
 #include "framework/plugins/unboxed_call.h"
 #include "framework/support/nearest_name.h"
 
-// The opaque type of the C headers: an operator with its schema taken apart once.
+// The opaque type of the C headers: an operator with its parsed schema.
 struct tenon_op {
   struct Parameter {
     std::string name;
@@ -23,7 +23,7 @@ struct tenon_op {
     c10::TypeKind element;  // of a list
     bool optional;
     bool optional_elements;  // Tensor?[]
-    int32_t fixed_length;    // int[2]: a single number stands for two; 0 otherwise
+    int32_t fixed_length;    // 2 for int[2], where a single number is expanded to two; 0 otherwise
     std::optional<c10::IValue> default_value;
   };
 
@@ -37,7 +37,7 @@ namespace tenon::plugins {
 
 namespace {
 
-// A plugin's mistake in the arguments of a call.
+// An error of the plugin in the arguments of a call.
 struct ArgumentError {
   std::string text;
 };
@@ -116,7 +116,7 @@ c10::IValue to_list(const tenon_op::Parameter& parameter, const tenon_value& val
   refuse(parameter, value);
 }
 
-// A tenon_value as the IValue that the operator's schema wants.
+// Converts a tenon_value to the IValue that the operator's schema expects.
 c10::IValue to_ivalue(const tenon_op::Parameter& parameter, const tenon_value& value) {
   if (value.kind == TENON_VALUE_NONE) {
     if (parameter.optional) return {};
@@ -129,7 +129,7 @@ c10::IValue to_ivalue(const tenon_op::Parameter& parameter, const tenon_value& v
       break;
     case c10::TypeKind::IntType:
       if (value.kind == TENON_VALUE_INT || value.kind == TENON_VALUE_BOOL) return value.as.i;
-      // ScalarType arguments are ints of LibTorch's own numbering.
+      // ScalarType arguments are ints in LibTorch's numbering.
       if (value.kind == TENON_VALUE_DTYPE)
         return static_cast<int64_t>(to_scalar_type(static_cast<int32_t>(value.as.i)));
       break;
@@ -158,7 +158,7 @@ c10::IValue to_ivalue(const tenon_op::Parameter& parameter, const tenon_value& v
   refuse(parameter, value);
 }
 
-// The stack of one call. Its memory goes from call to call: to allocate it costs as much as the rest of a call.
+// The stack of one call. Calls reuse its memory, because allocating it costs as much as the rest of a call.
 class CallStack {
  public:
   CallStack() : values_(std::move(spare())) { values_.clear(); }
@@ -171,7 +171,7 @@ class CallStack {
   std::vector<c10::IValue>& values() { return values_; }
 
  private:
-  // A call within a call finds it empty, and allocates.
+  // A nested call finds it empty and allocates.
   static std::vector<c10::IValue>& spare() {
     thread_local std::vector<c10::IValue> memory;
     return memory;
@@ -226,10 +226,10 @@ tenon_value to_value(Frame& frame, c10::IValue& value) {
   if (value.isBool()) return tenon_bool(value.toBool());
   if (value.isScalar()) return tenon_float(value.toScalar().toDouble());
   if (value.isNone()) return tenon_none();
-  throw ArgumentError{"a result of type " + value.tagKind() + " cannot be given to a plugin"};
+  throw ArgumentError{"a result of type " + value.tagKind() + " cannot be passed to a plugin"};
 }
 
-// Spreads what the operator left on the stack over `results`, as far as there is room, and counts it.
+// Moves the operator's results from the stack to `results`, up to `room`. Returns their number.
 uint64_t take_results(Frame& frame, std::vector<c10::IValue>& stack, tenon_value* results, uint64_t room) {
   uint64_t found = 0;
   const auto put = [&](const tenon_value& value) {
@@ -264,7 +264,7 @@ std::string no_such_operator(const std::string& name, const std::string& overloa
 tenon_status find_operator(tenon_string name_text, tenon_string overload_text, const tenon_op** out) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, std::string>, std::unique_ptr<tenon_op>>
-      known;  // lives as long as the plugins
+      known;  // must live as long as the plugins
   const std::string name = to_string(name_text);
   const std::string overload = to_string(overload_text);
   const std::lock_guard lock(mutex);
@@ -287,7 +287,7 @@ tenon_status call_operator(const tenon_frame* base, const tenon_op* op, const te
   if (!base || !op) return fail(TENON_INVALID_ARGUMENT, "call: a null frame or operator");
   Frame& frame = Frame::of(base);
   if (!frame.is_on_this_thread())
-    return fail(TENON_WRONG_THREAD, op->name + ": called on another thread than the frame's");
+    return fail(TENON_WRONG_THREAD, op->name + ": called on a thread other than the frame's");
   try {
     if (kwarg_count == 0 && result_count == 1) {
       if (std::optional<at::Tensor> result = op->unboxed(args, arg_count)) {
@@ -300,8 +300,8 @@ tenon_status call_operator(const tenon_frame* base, const tenon_op* op, const te
     op->handle.callBoxed(stack.values());
     const uint64_t found = take_results(frame, stack.values(), results, result_count);
     if (found != result_count)
-      return fail(TENON_INVALID_ARGUMENT, op->name + ": gives " + std::to_string(found) + " results; expected " +
-                                              std::to_string(result_count) + " as the caller asked");
+      return fail(TENON_INVALID_ARGUMENT, op->name + ": returns " + std::to_string(found) + " results; expected " +
+                                              std::to_string(result_count) + ", as the caller requested");
     return TENON_OK;
   } catch (const ArgumentError& mistake) {
     return fail(TENON_INVALID_ARGUMENT, op->name + ": " + mistake.text);

@@ -35,7 +35,7 @@ std::optional<Element> encode_float(double value) {
   return as_element(rounded);
 }
 
-// An IEEE 754 binary format of 16 bits: a sign, the biased exponent, the mantissa without its leading one.
+// Encodes an IEEE 754 binary format of 16 bits: a sign, the biased exponent, the mantissa without its leading one.
 std::optional<Element> encode_float16(double value, int mantissa_bits) {
   const int exponent_bits = 15 - mantissa_bits;
   const int bias = (1 << (exponent_bits - 1)) - 1;
@@ -49,7 +49,7 @@ std::optional<Element> encode_float16(double value, int mantissa_bits) {
   // Below the smallest normal exponent the format is evenly spaced.
   const int exponent = std::max(value == 0 ? 1 - bias : std::ilogb(value), 1 - bias);
   const double steps = std::nearbyint(std::ldexp(std::fabs(value), mantissa_bits - exponent));
-  // The leading one of a normal number adds itself to the exponent, and so does a mantissa that was rounded up to two.
+  // The leading one of a normal number carries into the exponent. So does a mantissa that was rounded up to two.
   const uint32_t magnitude =
       (static_cast<uint32_t>(exponent + bias - 1) << mantissa_bits) + static_cast<uint32_t>(steps);
   if (magnitude >= infinity) return std::nullopt;

@@ -1,4 +1,5 @@
-// What a plugin says of itself. Its tables say it once it is loaded, the note in its file without running any of it.
+// A plugin's description of itself. It is read from the tables of a loaded plugin, or from the note in its file without
+// running any of its code.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,11 @@ struct PluginDescription {
   std::string version;
   std::string license;
   std::string doc;
-  std::string torch_build = {};             // empty: portable
-  std::vector<std::string> operators = {};  // of ATen, that it says it calls: "aten::add.Tensor"
-  uint32_t abi_min = 0;                     // the versions of the contract that it speaks
+  std::string torch_build = {};             // empty: a portable plugin
+  std::vector<std::string> operators = {};  // the ATen operators that it declares: "aten::add.Tensor"
+  uint32_t abi_min = 0;                     // the ABI versions that it supports
   uint32_t abi_max = 0;
-  std::vector<config::ComponentSchema> components = {};  // in its own order
+  std::vector<config::ComponentSchema> components = {};  // in the plugin's order
 
   bool operator==(const PluginDescription&) const = default;
 };

@@ -44,7 +44,7 @@ void require_pinned_digest(const fs::path& file, const std::vector<config::Plugi
     if (pin.sha256 != sha256)
       throw Error(ErrorKind::plugin, file.string() + ": has the SHA-256 " + sha256 + "; expected " + pin.sha256 +
                                          ", as " + pin.place +
-                                         " pins it: bring back that file, or pin the new one if you trust it");
+                                         " pins it: restore that file, or pin the new one if you trust it");
   }
 }
 

@@ -1,4 +1,4 @@
-// The files of plugins as they are found, before any code of them runs.
+// Finds the files of plugins, before any of their code runs.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,9 @@
 namespace tenon::plugins {
 
 // In the order of precedence: --plugin-dir, the run file's [plugins] paths, $TENON_PLUGIN_PATH (colon-separated), the
-// user's library directory (~/.local/lib/tenon/plugins), the system's (<prefix>/lib/tenon/plugins beside the host's
-// bin) and the directory `plugins` beside the host's bin (a build tree). Canonical, without repetitions; directories
-// that the user named must exist, the others are skipped where they do not. Throws Error(plugin) for a named one that
-// does not.
+// user's library directory (~/.local/lib/tenon/plugins), the system's (<prefix>/lib/tenon/plugins next to the host's
+// bin) and the directory `plugins` next to the host's bin (a build tree). Canonical, without repetitions. Throws
+// Error(plugin) if a directory that the user named does not exist. The others are skipped if they do not exist.
 std::vector<std::filesystem::path> find_plugin_directories(const std::vector<std::filesystem::path>& from_command_line,
                                                            const std::vector<std::filesystem::path>& from_run_file,
                                                            const std::filesystem::path& host_executable);
@@ -30,17 +29,17 @@ std::string describe_search(const std::vector<std::filesystem::path>& directorie
 struct PluginFile {
   std::filesystem::path file;
   std::vector<std::string> libtorch;      // the libraries of LibTorch that it links
-  std::optional<PluginDescription> note;  // none also if its format is a later one than this host reads
+  std::optional<PluginDescription> note;  // none also if its format is newer than this host reads
 };
 
 enum class Notes { read, passed_by };
 
-// Looks at the file (inspect_library.h), then at its digest where a pin has its name, then at its note. Throws
-// Error(plugin) for a file that is not to be opened, has another digest than that pin, or a damaged note.
+// Inspects the file (inspect_library.h), then its digest if a pin has its name, then its note. Throws Error(plugin) for
+// a file that must not be opened, a digest that differs from the pin, or a damaged note.
 PluginFile inspect_plugin_file(const std::filesystem::path& file, const std::vector<config::PluginPin>& pins = {},
                                Notes notes = Notes::read);
 
-// A file that was refused, for someone who wants to see what is there.
+// A file that was refused, for listings.
 struct Refusal {
   std::filesystem::path file;
   std::string reason;  // names the file

@@ -22,13 +22,13 @@ using support::ErrorKind;
 namespace {
 
 constexpr uint64_t kFormat = 1;
-// The choices of a parameter lie six deep; later hosts may add what lies a little deeper.
+// The choices of a parameter are at depth six. Later hosts may add slightly deeper values.
 constexpr int kDeepest = 8;
 
 constexpr ComponentKind kKinds[] = {ComponentKind::model, ComponentKind::dataset, ComponentKind::loss,
                                     ComponentKind::metric, ComponentKind::callback};
 
-// The names in notes, which stay as they are; those of messages are config::to_string's.
+// The names of types in notes, which never change. Messages use config::to_string.
 constexpr std::pair<const char*, ParamType> kTypes[] = {
     {"bool", ParamType::boolean},  {"int", ParamType::integer},    {"float", ParamType::floating},
     {"string", ParamType::string}, {"path", ParamType::path},      {"ints", ParamType::integers},
@@ -73,7 +73,7 @@ Json to_json(const PluginDescription& plugin) {
           {"components", components}};
 }
 
-// ---- Reading: a place is "components[2].id"; what is wrong is thrown as std::invalid_argument. ----
+// ---- Reading: a place is "components[2].id". Errors are thrown as std::invalid_argument. ----
 
 [[noreturn]] void refuse_note(const std::string& place, const std::string& found) {
   throw std::invalid_argument(place + " " + found);
@@ -87,12 +87,12 @@ const Json& take(const Json& table, const char* key, const std::string& place) {
 
 const Json& take_list(const Json& table, const char* key, const std::string& place) {
   const Json& list = take(table, key, place);
-  if (!list.is_array()) refuse_note(place + key, "is no list");
+  if (!list.is_array()) refuse_note(place + key, "is not a list");
   return list;
 }
 
 std::string check_text(const Json& value, const std::string& place) {
-  if (!value.is_string()) refuse_note(place, "is no text");
+  if (!value.is_string()) refuse_note(place, "is not a string");
   const auto& text = value.get_ref<const std::string&>();
   if (text.size() > kLongestText) refuse_note(place, "has " + std::to_string(text.size()) + " bytes");
   if (const auto control = find_control_character(text)) refuse_note(place, "holds the control character " + *control);
@@ -111,13 +111,13 @@ std::vector<std::string> take_texts(const Json& table, const char* key, const st
 
 std::string take_id(const Json& table, const std::string& place) {
   const std::string id = take_text(table, "id", place);
-  if (!is_id(id)) refuse_note(place + "id", "is \"" + id + "\", which is no id");
+  if (!is_id(id)) refuse_note(place + "id", "is \"" + id + "\", which is not a valid id");
   return id;
 }
 
 uint32_t take_abi(const Json& table, const char* key) {
   const Json& value = take(table, key, "");
-  if (!value.is_number_unsigned() || value.get<uint64_t>() > UINT32_MAX) refuse_note(key, "is no version of the ABI");
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > UINT32_MAX) refuse_note(key, "is not an ABI version");
   return value.get<uint32_t>();
 }
 
@@ -136,7 +136,7 @@ ParamType take_type(const Json& table, const std::string& place) {
 }
 
 ParamSchema to_param(const Json& table, const std::string& place) {
-  if (!table.is_object()) refuse_note(place, "is no table");
+  if (!table.is_object()) refuse_note(place, "is not an object");
   const std::string inside = place + ".";
   const std::string name = take_text(table, "name", inside);
   const ParamType type = take_type(table, inside);
@@ -152,22 +152,22 @@ ParamSchema to_param(const Json& table, const std::string& place) {
 }
 
 ComponentSchema to_component(const Json& table, const std::string& place) {
-  if (!table.is_object()) refuse_note(place, "is no table");
+  if (!table.is_object()) refuse_note(place, "is not an object");
   const std::string inside = place + ".";
   ComponentSchema component{take_kind(table, inside), take_id(table, inside), take_text(table, "doc", inside), {}};
   std::set<std::string> names;
   for (const Json& param : take_list(table, "parameters", inside)) {
     const std::string where = inside + "parameters[" + std::to_string(component.params.size()) + "]";
     component.params.push_back(to_param(param, where));
-    if (!names.insert(component.params.back().name).second) refuse_note(where + ".name", "is there twice");
+    if (!names.insert(component.params.back().name).second) refuse_note(where + ".name", "occurs twice");
   }
   return component;
 }
 
 std::optional<PluginDescription> to_description(const Json& note) {
-  if (!note.is_object()) refuse_note("it", "is no table");
+  if (!note.is_object()) refuse_note("it", "is not an object");
   const Json& format = take(note, "format", "");
-  if (!format.is_number_unsigned() || format.get<uint64_t>() == 0) refuse_note("format", "is no number above 0");
+  if (!format.is_number_unsigned() || format.get<uint64_t>() == 0) refuse_note("format", "is not a number above 0");
   if (format.get<uint64_t>() > kFormat) return std::nullopt;
   PluginDescription plugin;
   plugin.id = take_id(note, "");
@@ -183,7 +183,7 @@ std::optional<PluginDescription> to_description(const Json& note) {
     const std::string place = "components[" + std::to_string(plugin.components.size()) + "]";
     plugin.components.push_back(to_component(component, place));
     if (!seen.insert({plugin.components.back().kind, plugin.components.back().id}).second)
-      refuse_note(place + ".id", "is there twice");
+      refuse_note(place + ".id", "occurs twice");
   }
   if (plugin.components.empty()) refuse_note("components", "is empty");
   return plugin;
@@ -191,9 +191,9 @@ std::optional<PluginDescription> to_description(const Json& note) {
 
 std::optional<PluginDescription> parse(const std::string& note) {
   if (note.size() > kLargestNote)
-    throw std::invalid_argument("it has " + std::to_string(note.size()) + " bytes, " + std::to_string(kLargestNote) +
-                                " being the most");
-  // Called before an element is read, so that a note that only nests costs nothing.
+    throw std::invalid_argument("it has " + std::to_string(note.size()) + " bytes; expected at most " +
+                                std::to_string(kLargestNote) + " bytes");
+  // Called before an element is read, so that a deeply nested note costs nothing.
   const auto watch_depth = [](int depth, Json::parse_event_t, Json&) {
     if (depth > kDeepest) throw std::invalid_argument("it nests deeper than a description does");
     return true;
@@ -201,11 +201,11 @@ std::optional<PluginDescription> parse(const std::string& note) {
   try {
     return to_description(Json::parse(note, watch_depth));
   } catch (const Json::exception& mistake) {
-    throw std::invalid_argument(std::string("it is no JSON: ") + mistake.what());
+    throw std::invalid_argument(std::string("it is not JSON: ") + mistake.what());
   }
 }
 
-// The first place at which the two differ. One more element of a list is behind its end.
+// The first place where the two differ. For an additional element of a list, this is the index after the last one.
 Json::json_pointer find_difference(const Json& note, const Json& plugin) {
   const Json changes = Json::diff(note, plugin);
   if (changes.empty()) return Json::json_pointer();
@@ -214,7 +214,7 @@ Json::json_pointer find_difference(const Json& note, const Json& plugin) {
   return place.parent_pointer() / note[place.parent_pointer()].size();
 }
 
-// "components.digits.parameters.path.default": elements by their own names, where they have one.
+// "components.digits.parameters.path.default": elements are identified by their id or name if they have one.
 std::string name_place(const Json& note, const Json& plugin, Json::json_pointer place) {
   std::string text;
   for (; !place.empty(); place.pop_back()) {
@@ -231,7 +231,7 @@ std::string name_place(const Json& note, const Json& plugin, Json::json_pointer 
 std::string show(const Json& document, const Json::json_pointer& place) {
   constexpr size_t kMost = 200;
   if (!document.contains(place)) return "nothing";
-  // As ASCII, so that it can be cut anywhere.
+  // ASCII can be cut at any byte.
   const std::string text = document[place].dump(-1, ' ', true, Json::error_handler_t::replace);
   return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
 }
@@ -264,9 +264,9 @@ void require_same(const fs::path& file, const PluginDescription& note, const Plu
   const Json said = to_json(note);
   const Json is = to_json(plugin);
   const Json::json_pointer place = find_difference(said, is);
-  throw Error(ErrorKind::plugin, file.string() + ": its note does not describe it: " + name_place(said, is, place) +
+  throw Error(ErrorKind::plugin, file.string() + ": its note does not match it: " + name_place(said, is, place) +
                                      ": the note says " + show(said, place) + ", the plugin says " + show(is, place) +
-                                     "; expected the same: build it again, or write the note anew with `host note " +
+                                     "; expected the same: build it again, or rewrite the note with `host note " +
                                      file.string() + "`");
 }
 

@@ -1,5 +1,5 @@
-// The note in a plugin's file: its description as JSON, which `host note` puts there and listings read. How it lies in
-// the file: elf_note.h. docs/decisions/0007-a-note-in-the-file.md says why it is there and how it may grow.
+// The note in a plugin's file: its description as JSON. `host note` writes it and listings read it. Its storage in the
+// file: elf_note.h. Its purpose and how it may change: docs/decisions/0007-a-note-in-the-file.md.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +10,17 @@
 
 namespace tenon::plugins {
 
-// Compact JSON of one line. Throws std::invalid_argument for a description that parse_note would not take back: texts
-// with control characters in them, or more than a note can hold.
+// Returns compact JSON in one line. Throws std::invalid_argument for a description that parse_note would refuse: texts
+// with control characters, or more than a note can hold.
 std::string make_note(const PluginDescription& description);
 
-// Whoever made the file may have made up the note, so that everything in it is checked: its size, nesting, UTF-8,
-// types, ids and schemas, and that no text holds control characters, which could rewrite what a terminal shows. What it
-// says of things that this host does not know is passed by. None if its format is a later one than this host reads.
-// Throws Error(plugin) naming the file, the place in the note, what was found and the way out.
+// Checks everything in the note, because the file is not trusted: size, nesting, UTF-8, types, ids and schemas. Texts
+// must not hold control characters, which could rewrite the terminal's contents. Unknown keys are ignored. Returns none
+// if the format is newer than this host reads. Throws Error(plugin) with the file, the location in the note, what was
+// found and what to do.
 std::optional<PluginDescription> parse_note(const std::filesystem::path& file, const std::string& note);
 
-// Throws Error(plugin) naming the file and the first thing that the two say differently.
+// Throws Error(plugin) with the file and the first difference between the two.
 void require_same(const std::filesystem::path& file, const PluginDescription& note, const PluginDescription& plugin);
 
 }  // namespace tenon::plugins

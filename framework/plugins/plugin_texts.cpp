@@ -16,7 +16,7 @@ std::optional<std::string> find_control_character(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     unsigned code = static_cast<unsigned char>(text[i]);
     if (code == 0xC2 && i + 1 < text.size())
-      code = static_cast<unsigned char>(text[i + 1]);  // of two bytes: U+0080 on
+      code = static_cast<unsigned char>(text[i + 1]);  // two bytes: U+0080 and above
     else if (code >= 0x80)
       continue;
     const bool is_control = code < 0x20 ? code != '\n' && code != '\t' : code >= 0x7F && code < 0xA0;

@@ -1,4 +1,4 @@
-// What the texts of a plugin may be, in its tables and in its note.
+// Rules for the texts in a plugin's tables and note.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@ namespace tenon::plugins {
 
 inline constexpr size_t kLongestText = 1 << 16;  // bytes
 
-// An id appears in run files, folder names and messages: letters that need no quoting anywhere. Lower-case letters,
-// digits, _ or -, beginning with a letter.
+// Whether the text is an id: lower-case letters, digits, _ or -, beginning with a letter. Ids appear in run files,
+// folder names and messages, so they need no quoting anywhere.
 bool is_id(std::string_view text);
 
-// The first control character of a UTF-8 text but line feed and tab, such as "U+001B"; none if it has none. U+0080 to
-// U+009F count: terminals obey them too.
+// The first control character of a UTF-8 text, such as "U+001B"; none if there is none. Line feed and tab are allowed.
+// U+0080 to U+009F are not, because terminals interpret them.
 std::optional<std::string> find_control_character(std::string_view text);
 
 }  // namespace tenon::plugins

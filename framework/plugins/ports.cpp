@@ -77,7 +77,7 @@ ShapePattern parse_shape(std::string_view text) {
       if (!text.empty()) throw std::invalid_argument("`...` must come last");
       shape.open_ended = true;
       if (part.size() > 3) shape.rest = parse_extent(part.substr(3)).name;
-      if (part.size() > 3 && shape.rest.empty()) throw std::invalid_argument("after `...` comes a name, or nothing");
+      if (part.size() > 3 && shape.rest.empty()) throw std::invalid_argument("expected a name or nothing after `...`");
     } else {
       shape.extents.push_back(parse_extent(part));
     }
@@ -102,7 +102,7 @@ std::string to_string(const ShapePattern& shape) {
 
 std::string Port::describe() const { return name + ": " + describe_dtypes(dtypes) + " " + to_string(shape); }
 
-// The extents behind those of the port's own, which its rest `...S` stands for.
+// Compares the extents after the port's named ones with its rest `...S`.
 static std::optional<std::string> find_rest_mismatch(const ShapePattern& source, const Port& port, Extents& extents) {
   const std::string name = "..." + port.shape.rest;
   const size_t first = port.shape.extents.size();
@@ -153,7 +153,7 @@ PortList read_ports(const Component& component, const tenon_port* const* ports, 
   };
   PortList list;
   std::set<std::pair<bool, std::string>> names;
-  if (count > 0 && !ports) refuse("counts ports but gives none");
+  if (count > 0 && !ports) refuse("returns a count of ports but no list");
   for (uint64_t i = 0; i < count; ++i) {
     if (!ports[i] || ports[i]->size < TENON_SIZE_TO(tenon_port, doc))
       refuse("port " + std::to_string(i) + " is null or cut short");

@@ -1,4 +1,4 @@
-// Ports as the host holds them, and the question whether what flows from one end fits the other.
+// The host's form of ports, and the check whether a source fits a port.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tenon::plugins {
 
-// `N,3,H,W` taken apart. An extent is known or has a name.
+// The parsed form of `N,3,H,W`. An extent is a number or has a name.
 struct ShapePattern {
   struct Extent {
     std::optional<int64_t> size;
@@ -22,13 +22,13 @@ struct ShapePattern {
   };
   bool any = false;         // `*`
   bool open_ended = false;  // a trailing `...` or `...name`
-  std::string rest;         // the name; empty: any further extents
+  std::string rest;         // the name of `...name`; empty: any further extents
   std::vector<Extent> extents;
 };
 
-// Throws std::invalid_argument saying what is wrong with the text.
+// Throws std::invalid_argument with the reason if the text is invalid.
 ShapePattern parse_shape(std::string_view text);
-std::string to_string(const ShapePattern& shape);  // as the port wrote it: "[N, 3, H, W]"
+std::string to_string(const ShapePattern& shape);  // as in the port's declaration: "[N, 3, H, W]"
 ShapePattern exact_shape(const std::vector<int64_t>& shape);
 
 struct Port {
@@ -44,17 +44,16 @@ const char* dtype_name(int32_t dtype);         // "float32", or "none"
 size_t dtype_bytes(int32_t dtype);             // 4, or 0 for an unknown dtype
 std::string describe_dtypes(uint64_t dtypes);  // "float16, float32", or "any dtype"
 
-// What the names of one component's dimensions turned out to be. Of a rest `...S`: its length as "...S", its extents as
-// "...S 0" and on.
+// The extents of the named dimensions of one component. A rest `...S` has its length as "...S" and its extents as
+// "...S 0", "...S 1" and so on.
 using Extents = std::map<std::string, int64_t>;
 
-// Why a source of this shape and these dtypes does not fit the port; nothing if it does. Names of the source are
-// unknown extents that fit anything; names of the port are bound in `extents` on the way, so that `N,3,H,H` really is
-// square.
+// Why a source with this shape and these dtypes does not fit the port; nothing if it fits. Names in the source are
+// unknown extents and fit anything. Names in the port are bound in `extents`, so that `N,3,H,H` must be square.
 std::optional<std::string> find_mismatch(const ShapePattern& source, uint64_t source_dtypes, const Port& port,
                                          Extents& extents);
 
-// Reads what a component's ports() gave. Throws Error(plugin) naming component and port.
+// Reads the result of a component's ports(). Throws Error(plugin) with component and port.
 struct PortList {
   std::vector<Port> inputs;
   std::vector<Port> outputs;

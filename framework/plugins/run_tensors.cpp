@@ -43,7 +43,7 @@ tenon_status tensor(const tenon_run* run, uint64_t index, tenon_run_tensor* out)
   return TENON_OK;
 }
 
-// What LibTorch throws becomes a status.
+// Turns LibTorch's exceptions into a status.
 template <class Body>
 tenon_status guard(const char* function, Body&& body) {
   try {
@@ -65,7 +65,7 @@ tenon_status copy(const tenon_tensor* handle, tenon_tensor** out) {
   });
 }
 
-// The tensor, in a precision in which its elements can be added up.
+// The tensor in a precision that is sufficient for sums over its elements.
 at::Tensor prepare(const tenon_tensor* handle, const tenon_tensor* minus) {
   at::Tensor tensor = to_tensor(handle).detach();
   if (minus) tensor = tensor - to_tensor(minus).detach();
@@ -86,8 +86,8 @@ at::Tensor compute(const at::Tensor& tensor, uint32_t statistic) {
 tenon_status statistics(tenon_tensor* const* tensors, tenon_tensor* const* minus, uint64_t count, uint32_t wanted,
                         double* values) {
   if (wanted == 0 || (wanted & ~kAllStatistics) != 0)
-    return fail(TENON_INVALID_ARGUMENT,
-                "statistics: wanted is " + std::to_string(wanted) + "; expected one or more TENON_STATISTIC_...");
+    return fail(TENON_INVALID_ARGUMENT, "statistics: the requested set is " + std::to_string(wanted) +
+                                            "; expected one or more TENON_STATISTIC_...");
   if (count == 0) return TENON_OK;
   if (!tensors || !values || std::find(tensors, tensors + count, nullptr) != tensors + count)
     return fail(TENON_INVALID_ARGUMENT, "statistics: a null tensor or result");

@@ -1,4 +1,4 @@
-// The host's side of the extension TENON_RUN_TENSORS: what is trained, and figures of it.
+// The host's side of the extension TENON_RUN_TENSORS: the trained tensors and statistics of them.
 #pragma once
 
 #include <tenon/run_tensors.h>

@@ -11,11 +11,12 @@ namespace tenon::plugins {
 
 namespace {
 
-static_assert(std::is_standard_layout_v<RunView> && offsetof(RunView, base) == 0, "so that of() finds the way back");
+static_assert(std::is_standard_layout_v<RunView> && offsetof(RunView, base) == 0,
+              "of() casts the address of base to RunView");
 
 tenon_status read(const tenon_run* run, tenon_progress* out) {
   if (!run || !out || out->size < sizeof out->size)
-    return fail(TENON_INVALID_ARGUMENT, "run-progress: a null run or result, or a result whose size is not set");
+    return fail(TENON_INVALID_ARGUMENT, "run-progress: a null run or result, or a result without its size set");
   const RunView& view = RunView::of(run);
   const tenon_progress progress{out->size, view.total_epochs, view.step_in_epoch, view.samples_in_epoch};
   std::memcpy(out, &progress, std::min<uint64_t>(out->size, sizeof progress));
@@ -28,7 +29,7 @@ tenon_status direction(const tenon_run* run, tenon_string name, int32_t* out) {
   if (!run || !out) return fail(TENON_INVALID_ARGUMENT, "run-figures: a null run or result");
   const RunView& view = RunView::of(run);
   return view.direction ? view.direction(run, name, out)
-                        : fail(TENON_NOT_FOUND, "run-figures: this run has no figures");
+                        : fail(TENON_NOT_FOUND, "run-figures: this run has no metrics");
 }
 
 constexpr tenon_run_figures kRunFigures{sizeof(tenon_run_figures), direction};

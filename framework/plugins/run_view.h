@@ -1,4 +1,4 @@
-// A tenon_run of the host's, and what the extensions for callbacks find behind it.
+// A tenon_run of the host, followed by the data for the extensions for callbacks.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace tenon::plugins {
 
-// Every tenon_run that a plugin is given is the first part of one.
+// Every tenon_run that a plugin gets is the first member of a RunView.
 struct RunView {
   tenon_run base{};
   int64_t total_epochs = 0;
   int64_t step_in_epoch = 0;
   int64_t samples_in_epoch = 0;
   const TrainedTensors* tensors = nullptr;  // null: nothing is trained
-  // What tenon_run_figures.direction gives; null: no figure is known.
+  // The implementation of tenon_run_figures.direction; null: no metric is known.
   tenon_status (*direction)(const tenon_run* run, tenon_string name, int32_t* direction) = nullptr;
 
-  // The RunView whose base this is.
+  // Returns the RunView with this base.
   static const RunView& of(const tenon_run* base) { return *reinterpret_cast<const RunView*>(base); }
 };
 

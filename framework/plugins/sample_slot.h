@@ -19,8 +19,8 @@ struct SampleField {
   int32_t dtype;               // TENON_FLOAT32 ... of tenon/abi.h
   std::vector<int64_t> shape;  // of one sample; -1 for an extent that differs between samples
   size_t element_bytes;
-  size_t sample_bytes;   // of one sample; 0 where it varies
-  Element padding = {};  // used only where it varies
+  size_t sample_bytes;   // of one sample; 0 if the size varies
+  Element padding = {};  // used only if the size varies
 
   bool is_varying() const { return std::find(shape.begin(), shape.end(), -1) != shape.end(); }
 };
@@ -28,8 +28,8 @@ struct SampleField {
 // More than any sample has.
 inline constexpr size_t kMostSampleBytes = size_t{1} << 40;
 
-// The bytes of one sample; nothing if that is absurd. An extent of 0 does not excuse the others, so that the strides of
-// an empty batch stay in range too; one of -1 counts as 1.
+// The bytes of one sample; nothing if they exceed kMostSampleBytes. An extent of -1 counts as 1. For the limit, so does
+// an extent of 0, which keeps the strides of an empty batch in range.
 inline std::optional<size_t> count_sample_bytes(std::span<const int64_t> shape, size_t element_bytes) {
   size_t bytes = element_bytes;
   for (const int64_t extent : shape)
@@ -38,10 +38,10 @@ inline std::optional<size_t> count_sample_bytes(std::span<const int64_t> shape, 
   return std::find(shape.begin(), shape.end(), 0) == shape.end() ? bytes : 0;
 }
 
-// A field of varying size of one sample, in memory of its own until the batch is complete.
+// A varying-size field of one sample, in separate memory until the batch is complete.
 class VaryingSample {
  public:
-  // Memory for a content of this shape; what was there before is gone. Throws std::bad_alloc.
+  // Returns memory for this shape and discards the previous contents. Throws std::bad_alloc.
   std::byte* resize(std::span<const int64_t> shape, size_t bytes) {
     std::byte* memory = buffer_.reserve(bytes);
     shape_.assign(shape.begin(), shape.end());
@@ -59,10 +59,10 @@ class VaryingSample {
   support::AlignedBuffer buffer_;
 };
 
-// Where one field of one sample goes: one of the two is set.
+// The destination of one field of one sample. Exactly one of the two is set.
 struct SampleSlot {
   std::byte* fixed = nullptr;        // sample_bytes within the batch itself
-  VaryingSample* varying = nullptr;  // to be resized to what this sample has
+  VaryingSample* varying = nullptr;  // must be resized to the shape of this sample
 };
 
 }  // namespace tenon::plugins

@@ -22,7 +22,7 @@ namespace {
 
 using torch::autograd::variable_list;
 
-// The plugin's segment with its state, which is released with it.
+// The plugin's segment and its state. The destructor releases the state.
 class Segment {
  public:
   Segment(const tenon_segment* table, void* self, const Component* component)
@@ -41,7 +41,7 @@ class Segment {
         table_->forward(self_, frame.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size());
     if (status != TENON_OK) return status;
     for (size_t i = 0; i < outputs.size(); ++i)
-      if (!outputs[i]) return fail(TENON_FAILED, "a segment gave no output " + std::to_string(i) + " (null)");
+      if (!outputs[i]) return fail(TENON_FAILED, "a segment returned no output " + std::to_string(i) + " (null)");
     return TENON_OK;
   }
 
@@ -51,7 +51,7 @@ class Segment {
   const Component* component_;
 };
 
-// Random numbers of the CPU and of the device, and autocast, as they are now, to be had again later.
+// Saves the random states of the CPU and of the device, and the autocast state, to restore them later.
 class Surroundings {
  public:
   explicit Surroundings(c10::Device device)
@@ -80,12 +80,12 @@ class Surroundings {
   at::Generator generator_;
   at::Tensor random_state_;
   at::Generator cpu_generator_;
-  at::Tensor cpu_random_state_;  // undefined where the device is the CPU
+  at::Tensor cpu_random_state_;  // undefined if the device is the CPU
   bool autocasts_;
   at::ScalarType dtype_;
 };
 
-// Makes them what they were while it lives.
+// Restores the saved states for the current scope.
 class Restored {
  public:
   explicit Restored(const Surroundings& then) : now_(then.device()), nested_(then.autocasts()) {
@@ -104,11 +104,11 @@ class Restored {
   const bool nested_;
 };
 
-// Gives buffers their values back at its end: a running mean has seen the batch in forward. Which buffers are the
-// segment's is not known, for LibTorch's batch normalisation leaves no trace in their version.
+// Restores the values of all buffers at the end of the scope, because a running mean has already seen the batch in
+// forward. The segment's buffers are unknown: LibTorch's batch normalisation does not change their version.
 class KeptBuffers {
  public:
-  // variable_data has a version of its own: nodes of the graph that saved a buffer need not know.
+  // variable_data has a separate version, so nodes of the graph that saved a buffer stay valid.
   explicit KeptBuffers(const std::vector<at::Tensor>& buffers) {
     for (const at::Tensor& buffer : buffers) {
       buffers_.push_back(buffer.variable_data());
@@ -133,7 +133,7 @@ std::vector<at::Tensor> tensors_of(const tenon_frame* frame) {
   return tensors;
 }
 
-// The node of the graph that stands for a segment: its inputs and the model's weights go in.
+// The node of the graph that represents a segment. Its inputs are the segment's inputs and the model's weights.
 class Recomputation final : public torch::autograd::Node {
  public:
   Recomputation(std::shared_ptr<const Segment> segment, const RunPosition& position, Surroundings surroundings)
@@ -180,7 +180,7 @@ class Recomputation final : public torch::autograd::Node {
 
  private:
   variable_list compute_again(const variable_list& leaves, size_t output_count) {
-    TORCH_CHECK(segment_, "a segment of the model is gone: backward was run over it before");
+    TORCH_CHECK(segment_, "a segment of the model was released: backward already ran over it");
     const Restored restored(surroundings_);
     const at::AutoGradMode with_gradients(true);
     const std::vector<tenon_tensor*> handles = to_handles(frame_tensors_);
@@ -189,7 +189,7 @@ class Recomputation final : public torch::autograd::Node {
     const std::vector<tenon_tensor*> inputs = to_handles(leaves);
     std::vector<tenon_tensor*> given(output_count, nullptr);
     call_plugin(
-        segment_->component(), "forward of a segment, again within backward",
+        segment_->component(), "forward of a segment, recomputed in backward",
         [&] { return segment_->call(frame, inputs, given); }, position_.at());
     variable_list outputs;
     for (const tenon_tensor* handle : given) outputs.push_back(to_tensor(handle));
@@ -215,7 +215,7 @@ class Recomputation final : public torch::autograd::Node {
   std::vector<at::Tensor> buffers_;
 };
 
-// Where a segment computes: where its inputs are, or the model's tensors if it has none.
+// The device of a segment: that of its inputs, or of the model's tensors if it has no inputs.
 c10::Device device_of(const variable_list& inputs, const std::vector<at::Tensor>& frame_tensors) {
   for (const variable_list* tensors : {&inputs, &frame_tensors})
     for (const at::Tensor& tensor : *tensors)
@@ -225,7 +225,7 @@ c10::Device device_of(const variable_list& inputs, const std::vector<at::Tensor>
 
 bool wants_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
 
-// The outputs of a segment that is computed without a graph, tied to a node that computes it again.
+// Computes a segment without a graph. Its outputs are connected to a node that recomputes it.
 variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segment>& segment,
                                 const variable_list& inputs, size_t output_count, tenon_status& status) {
   std::vector<at::Tensor> frame_tensors = tensors_of(frame.get());
@@ -238,7 +238,7 @@ variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segmen
   variable_list outputs;
   {
     const at::NoGradGuard no_grad;
-    // A frame of its own lets go of what the segment computes on its way.
+    // A separate frame releases the segment's intermediate tensors.
     const std::vector<tenon_tensor*> handles = to_handles(frame_tensors);
     Frame inner(frame.position(), handles);
     inner.set_buffers(frame.buffers());
@@ -272,7 +272,7 @@ tenon_status run(const tenon_frame* base, const tenon_segment* table, void* self
   Frame& frame = Frame::of(base);
   const auto segment = std::make_shared<const Segment>(table, self, breadcrumb().component);
   if (!frame.is_on_this_thread() || !breadcrumb().component)
-    return fail(TENON_WRONG_THREAD, "a segment is run on another thread than its frame's");
+    return fail(TENON_WRONG_THREAD, "a segment is run on a thread other than its frame's");
   try {
     variable_list given;
     bool goes_backward = false;

@@ -1,4 +1,4 @@
-// The extension TENON_CHECKPOINTING: segments of a model that backward computes again.
+// The host's side of the extension TENON_CHECKPOINTING: segments of a model that backward recomputes.
 #pragma once
 
 #include <tenon/checkpointing.h>

@@ -12,7 +12,7 @@ using support::Error;
 using support::ErrorKind;
 
 void* open_symbol(const std::filesystem::path& file, const char* symbol) {
-  // Boost.DLL knows no name for RTLD_NODELETE; its load modes are the loader's own bits.
+  // Boost.DLL has no name for RTLD_NODELETE. Its load modes are the loader's flags.
   const auto mode = static_cast<boost::dll::load_mode::type>(boost::dll::load_mode::rtld_now |
                                                              boost::dll::load_mode::rtld_local | RTLD_NODELETE);
   boost::dll::fs::error_code failure;

@@ -1,4 +1,4 @@
-// What plugins say of themselves in the notes of their files. No code of theirs runs.
+// Reads the descriptions of plugins from the notes in their files, without running any of their code.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +12,13 @@ namespace tenon::plugins {
 
 struct PluginsFound {
   std::vector<PluginInfo> plugins;                  // in the order of their files
-  std::vector<std::filesystem::path> without_note;  // sound files as far as can be seen; what they are is not known
+  std::vector<std::filesystem::path> without_note;  // valid libraries with unknown components
   std::vector<Refusal> refusals;
 };
 
-// Of all *.so of the directories (and files named directly). A file is refused as a run would refuse it, for all that
-// can be known without running it: what inspect_library.h says, versions, LibTorch, operators, an id that another file
-// has already.
+// Surveys all *.so of the directories (and files named directly). Refuses a file for every reason of a run that is
+// known without running its code: the checks of inspect_library.h, versions, LibTorch, operators, an id that another
+// file already has.
 PluginsFound survey_notes(const std::vector<std::filesystem::path>& directories, const tenon_host& host,
                           const std::string& torch_build);
 

@@ -44,7 +44,7 @@ void release(tenon_tensor* tensor) {
 
 tenon_status tensor_info(const tenon_tensor* handle, tenon_tensor_info* out) {
   if (!handle || !out || out->size < TENON_SIZE_TO(tenon_tensor_info, numel))
-    return fail(TENON_INVALID_ARGUMENT, "tensor_info: a null tensor or result, or a result whose size is not set");
+    return fail(TENON_INVALID_ARGUMENT, "tensor_info: a null tensor or result, or a result without its size set");
   const auto* tensor = reinterpret_cast<const c10::TensorImpl*>(handle);
   out->dtype = to_dtype(c10::typeMetaToScalarType(tensor->dtype()));
   out->device_type = tensor->device().is_cpu()    ? TENON_DEVICE_CPU
@@ -92,7 +92,7 @@ const void* get_extension(std::string_view id) {
   return nullptr;
 }
 
-// Without a word to say of it: most tensors fit, step after step. False also where only the long way can tell.
+// A fast check without an error message, because most tensors fit. False if the slow check is necessary.
 bool fits(const at::Tensor& tensor, const Port& port, Extents& extents) {
   const uint64_t dtype = TENON_DTYPE_BIT(to_dtype(tensor.scalar_type()));
   if (port.dtypes != TENON_ANY_DTYPE && (port.dtypes & dtype) == 0) return false;

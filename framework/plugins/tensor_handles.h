@@ -1,4 +1,5 @@
-// Handles: a tenon_tensor* is LibTorch's own counted TensorImpl*, so that passing a tensor across costs one count.
+// Handles: a tenon_tensor* is LibTorch's reference-counted TensorImpl*. Passing a tensor across the ABI costs one
+// increment.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,7 @@ inline tenon_tensor* to_handle(const at::Tensor& tensor) {
   return tensor.defined() ? reinterpret_cast<tenon_tensor*>(tensor.unsafeGetTensorImpl()) : nullptr;
 }
 
-// Borrowed: they live as long as the tensors.
+// The handles are borrowed: they live as long as the tensors.
 inline std::vector<tenon_tensor*> to_handles(const std::vector<at::Tensor>& tensors) {
   std::vector<tenon_tensor*> handles;
   handles.reserve(tensors.size());
@@ -32,13 +33,13 @@ inline at::Tensor to_tensor(const tenon_tensor* handle) {
   return at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim_copy(implementation));
 }
 
-int32_t to_dtype(at::ScalarType type);         // TENON_DTYPE_NONE for one that the contract does not know
+int32_t to_dtype(at::ScalarType type);         // TENON_DTYPE_NONE for a type that the ABI does not have
 at::ScalarType to_scalar_type(int32_t dtype);  // throws std::invalid_argument for an unknown dtype
 
 // "float32 [64, 1, 8, 8]".
 std::string describe(const at::Tensor& tensor);
 
-// Why the tensor does not fit the port; nothing if it does. Binds the port's names in `extents`.
+// Why the tensor does not fit the port; nothing if it fits. Binds the port's names in `extents`.
 std::optional<std::string> find_mismatch(const at::Tensor& tensor, const Port& port, Extents& extents);
 
 }  // namespace tenon::plugins

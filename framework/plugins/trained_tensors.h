@@ -1,4 +1,4 @@
-// The tensors that a run trains, for whoever only looks at them.
+// Read-only access to the tensors that a run trains.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace tenon::plugins {
 class TrainedTensors {
  public:
   virtual ~TrainedTensors() = default;
-  // The same throughout a run, as are names and order.
+  // Size, names and order never change during a run.
   virtual size_t size() const = 0;
   virtual const std::string& name(size_t index) const = 0;
-  // Borrowed until the run goes on. REQUIRES: index < size().
+  // Borrowed until the run continues. REQUIRES: index < size().
   virtual tenon_tensor* value(size_t index) const = 0;
-  virtual tenon_tensor* gradient(size_t index) const = 0;  // null: there is none now
+  virtual tenon_tensor* gradient(size_t index) const = 0;  // null: there is currently no gradient
 };
 
 }  // namespace tenon::plugins

@@ -10,8 +10,8 @@ namespace tenon::plugins {
 
 namespace {
 
-// "Tensor, Tensor, Tensor?", or nothing for an operator that writes to an argument, has several results or one of
-// another type.
+// Returns "Tensor, Tensor, Tensor?", or nothing for an operator that writes to an argument, has several results or a
+// result of another type.
 std::string signature_of(const c10::FunctionSchema& schema) {
   if (schema.is_mutable() || schema.returns().size() != 1 ||
       schema.returns()[0].type()->kind() != c10::TypeKind::TensorType)
@@ -47,7 +47,7 @@ UnboxedCall::UnboxedCall(const c10::OperatorHandle& op) {
       call_ = op.typed<Scaled>();
     }
   } catch (const c10::Error&) {
-    // Registered under another C++ signature than its schema suggests: it is called boxed.
+    // The operator is registered with a C++ signature that differs from its schema. It is called boxed.
   }
 }
 

@@ -19,9 +19,9 @@ namespace {
 
 constexpr uid_t kRoot = 0;
 constexpr gid_t kRootsGroup = 0;
-constexpr size_t kLargestEntry = 1 << 24;  // of a group with many members
+constexpr size_t kLargestEntry = 1 << 24;  // for a group with many members
 
-// Calls getpwuid_r or getgrgid_r with as much room as it wants; the entry points into `room`.
+// Calls getpwuid_r or getgrgid_r with a buffer that is large enough. The entry points into `room`.
 template <class Entry, class Id>
 std::optional<Entry> find_entry(int (*look_up)(Id, Entry*, char*, size_t, Entry**), Id id, std::vector<char>& room) {
   Entry entry{};
@@ -59,7 +59,7 @@ CurrentUser current_user() { return {geteuid(), find_private_group(geteuid())}; 
 WriteRights read_write_rights(const std::filesystem::path& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0)
-    throw std::invalid_argument(std::string("cannot be looked at: ") + std::strerror(errno));
+    throw std::invalid_argument(std::string("cannot be inspected: ") + std::strerror(errno));
   const bool has_access_list = getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
   return {status.st_uid, status.st_gid, status.st_mode, has_access_list};
 }
@@ -69,7 +69,7 @@ std::optional<std::string> find_other_writer(const std::filesystem::path& path, 
   const std::string expected = "; expected that only you and root can write it: ";
   if (rights.owner != user.id && rights.owner != kRoot && user.id != kRoot)
     return "belongs to another user (uid " + std::to_string(rights.owner) + ", you are " + std::to_string(user.id) +
-           ")" + expected + "make a copy of your own";
+           ")" + expected + "copy it to a file that you own";
   const bool is_private = !rights.has_access_list &&
                           (rights.group == kRootsGroup || (user.private_group && rights.group == *user.private_group));
   const bool group_writes = (rights.mode & S_IWGRP) != 0 && !is_private;

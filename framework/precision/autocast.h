@@ -1,4 +1,4 @@
-// Automatic mixed precision of what runs in a scope.
+// Scoped automatic mixed precision.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,12 @@
 
 namespace tenon::precision {
 
-// What autocast lowers the operators on its lists to; none where the precision has no autocast.
+// The dtype that autocast uses for its lower-precision operators; nothing if the precision does not use autocast.
 std::optional<c10::ScalarType> autocast_dtype(config::Precision precision);
 
-// While it lives, operators of this thread on `device` run as under torch.autocast: those on LibTorch's lists in the
-// precision's dtype, the others in float32 or as their inputs are. The weights that were cast are kept until its end,
-// where a tensor that requires gradients would otherwise be cast anew for every use. Nothing where the precision has no
-// autocast.
+// During its lifetime, this thread's operators on `device` run as under torch.autocast: those on LibTorch's lists in
+// the precision's dtype, the others in float32 or in the dtype of their inputs. Cast weights that require grad are
+// cached until the end of the scope, so each is cast once. Does nothing if the precision does not use autocast.
 class Autocast {
  public:
   Autocast(config::Precision precision, c10::DeviceType device);

@@ -6,7 +6,7 @@ namespace tenon::precision {
 
 namespace {
 
-// Those of torch.amp.GradScaler.
+// The values of torch.amp.GradScaler.
 constexpr double kFirstScale = 65536;
 constexpr double kGrowth = 2;
 constexpr double kBackoff = 0.5;
@@ -20,7 +20,7 @@ LossScaler::LossScaler(const c10::Device& device)
 
 at::Tensor LossScaler::scale(const at::Tensor& loss) const { return loss * scale_; }
 
-// In double, as GradScaler does: the reciprocal of a float may be rounded once more.
+// Computed in double as in GradScaler: the reciprocal of a float may round once more.
 at::Tensor LossScaler::inverse() const { return scale_.to(at::kDouble).reciprocal().to(at::kFloat); }
 
 void LossScaler::update(const at::Tensor& overflowed) {

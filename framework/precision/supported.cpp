@@ -12,9 +12,10 @@ namespace {
 
 using config::Precision;
 
-constexpr int kAmpere = 8;  // compute capability 8.0 brought bfloat16 and TensorFloat-32
+constexpr int kAmpere = 8;  // compute capability 8.0 introduced bfloat16 and TensorFloat-32
 
-// fp16 runs on every CUDA device, bf16 on older ones too, but converted for each operator: slower than float32.
+// fp16 runs on every CUDA device. bf16 also runs on older devices, but with a conversion in each operator: slower than
+// float32.
 bool has(const support::ComputeDevice& device, Precision precision) {
   switch (precision) {
     case Precision::fp32:
@@ -45,8 +46,8 @@ std::string list_supported(const support::ComputeDevice& device) {
 void require_supported(Precision precision, const support::ComputeDevice& device, const std::string& place) {
   if (has(device, precision)) return;
   throw support::Error(support::ErrorKind::configuration,
-                       place + ": train.precision is \"" + to_string(precision) + "\", which CUDA devices have" +
-                           (device.is_cuda() ? " from compute capability 8.0 on" : "") + "; expected on " +
+                       place + ": train.precision is \"" + to_string(precision) + "\", which requires a CUDA device" +
+                           (device.is_cuda() ? " of compute capability 8.0 or later" : "") + "; expected on " +
                            describe(device) + " one of " + list_supported(device) +
                            (device.is_cuda() ? "" : " (which is slow there)"));
 }

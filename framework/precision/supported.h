@@ -1,4 +1,4 @@
-// Which precisions a device has.
+// The precisions that each device supports.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace tenon::precision {
 
-// Throws Error(configuration) at `place` for a precision that the device lacks, naming those it has.
+// Throws Error(configuration) at `place` if the device does not support the precision, naming the supported ones.
 void require_supported(config::Precision precision, const support::ComputeDevice& device, const std::string& place);
 
-// Whether matrix products and convolutions of float32 on CUDA devices are computed in TensorFloat-32: process-wide.
-// PyTorch lets convolutions be by default; here "fp32" is float32 throughout.
+// Sets process-wide whether float32 matrix products and convolutions on CUDA devices use TensorFloat-32. PyTorch
+// enables it for convolutions by default; here "fp32" always means float32.
 void set_tensor_float_32(config::Precision precision);
 
 }  // namespace tenon::precision

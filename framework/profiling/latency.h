@@ -1,4 +1,4 @@
-// How long something takes, several times over.
+// Statistics of repeated time measurements.
 #pragma once
 
 #include <functional>
@@ -8,18 +8,19 @@
 
 namespace tenon::profiling {
 
-// In seconds.
+// Statistics in seconds.
 struct Latency {
   double median = 0;
-  double tenth = 0;      // percentile
-  double ninetieth = 0;  // percentile
+  double tenth = 0;      // 10th percentile
+  double ninetieth = 0;  // 90th percentile
   double least = 0;
 };
 
-// Of the given times, by nearest rank. REQUIRES: there are some.
+// Computes the statistics with nearest-rank percentiles. REQUIRES: `seconds` is not empty.
 Latency summarize(std::vector<double> seconds);
 
-// Runs `work` `warm_up` times, then `repeats` times (at least 1), and waits for the device before and after each.
+// Runs `work` `warm_up` times, then `repeats` times (at least 1). Synchronises with the device before and after each
+// run.
 Latency time_repeated(const c10::Device& device, int64_t warm_up, int64_t repeats, const std::function<void()>& work);
 
 }  // namespace tenon::profiling

@@ -8,7 +8,7 @@
 
 namespace tenon::profiling {
 
-// LibTorch tells it of every allocation of the threads that have it, to which backward's belong.
+// LibTorch calls it for every allocation of threads with this reporter. The threads of backward inherit it.
 class MemoryWatch::Reporter : public c10::MemoryReportingInfoBase {
  public:
   explicit Reporter(const c10::Device& device) : device_(device) {}

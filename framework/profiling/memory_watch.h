@@ -1,4 +1,4 @@
-// What LibTorch's allocators give out while it watches.
+// Measures the allocations of LibTorch during its lifetime.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace tenon::profiling {
 
-// Of tensors on one device, allocated by this thread or on its behalf (backward), in bytes, above what there was when
-// it began. On the CPU LibTorch does not tell of memory that is freed but was allocated before.
+// Measures tensor memory on one device in bytes, relative to the start. Counts allocations of this thread, and those of
+// backward on its behalf. On the CPU, LibTorch does not report the release of memory that was allocated before the
+// start.
 class MemoryWatch {
  public:
   explicit MemoryWatch(const c10::Device& device);
@@ -17,8 +18,8 @@ class MemoryWatch {
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
-  int64_t held() const;  // now
-  int64_t peak() const;  // so far
+  int64_t held() const;  // current bytes
+  int64_t peak() const;  // peak bytes so far
 
  private:
   class Reporter;

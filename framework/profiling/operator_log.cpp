@@ -23,7 +23,7 @@ const void* memory_of(const at::Tensor& tensor) {
   return tensor.defined() && tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
 }
 
-// The dotted prefix that both begin with.
+// Returns the common dotted prefix of both names.
 std::string find_common_module(const std::string& one, const std::string& other) {
   size_t end = 0;
   for (size_t i = 0; i <= std::min(one.size(), other.size()); ++i) {
@@ -35,10 +35,10 @@ std::string find_common_module(const std::string& one, const std::string& other)
   return one.substr(0, end);
 }
 
-// Of this thread: operators that are under way, and those of them that are counted whole.
+// For this thread: the number of active operators, and the number of those with counted MACs.
 thread_local int depth = 0;
 thread_local int counted_depth = 0;
-thread_local size_t outermost = 0;  // its place in the log
+thread_local size_t outermost = 0;  // index of the outermost operator in the log
 
 struct Call : at::ObserverContext {
   bool is_counted = false;

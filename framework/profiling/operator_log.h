@@ -1,4 +1,5 @@
-// What operators run while it watches, outermost calls alone: a convolution, not the three operators that make it.
+// Records the operators that run during its lifetime. Only outermost calls: a convolution, not its three inner
+// operators.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +12,20 @@
 
 namespace tenon::profiling {
 
-// "layer1.0.conv1.weight" as "layer1.0.conv1"; "" of a tensor that stands in no module.
+// Returns "layer1.0.conv1" for "layer1.0.conv1.weight", and "" for a tensor outside of any module.
 std::string module_of(const std::string& tensor);
 
 struct LoggedOperator {
   std::string name;
-  std::string module;  // "layer1.0.conv1", by the first of its inputs that is a tensor of the model; else ""
-  int64_t macs = 0;    // with all that it called
-  double seconds = 0;  // until it returned, which on CUDA is before it is done
+  std::string module;  // "layer1.0.conv1": the module of the first input that is a tensor of the model; else ""
+  int64_t macs = 0;    // including inner operators
+  double seconds = 0;  // until the call returned; on CUDA before the kernel is done
 };
 
-// LibTorch tells it of each operator that is called, on any thread. One at a time.
+// LibTorch calls it for each operator on any thread. Only one log can exist at a time.
 class OperatorLog {
  public:
-  // `model`: whose tensors are looked for, by their memory.
+  // `model` has the tensors that identify modules. Tensors are compared by their memory.
   explicit OperatorLog(const std::vector<plugins::NamedTensor>& model);
   ~OperatorLog();
   OperatorLog(const OperatorLog&) = delete;
@@ -32,18 +33,19 @@ class OperatorLog {
 
   const std::vector<LoggedOperator>& operators() const;
   const std::set<std::string>& uncounted() const;  // see is_uncounted()
-  int64_t macs() const;                            // of all of them
+  int64_t macs() const;                            // of all operators
 
  private:
   class Observer;
-  static Observer* current_;  // LibTorch's callbacks are functions without state
+  static Observer* current_;  // required because LibTorch callbacks have no state
 
   std::unique_ptr<Observer> observer_;
   uint64_t handle_;
 };
 
-// Gives a module to the operators that have none: the innermost one that holds those of both neighbours. Attention
-// between `attn.query` and `attn.output` is so `attn`'s. At the ends, the neighbour's own.
+// Assigns a module to operators without one: the innermost module that contains the modules of both neighbours.
+// Attention between `attn.query` and `attn.output` belongs to `attn`. At the ends, it is the module of the only
+// neighbour.
 void complete_modules(std::vector<LoggedOperator>& operators);
 
 }  // namespace tenon::profiling

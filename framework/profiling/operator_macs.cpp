@@ -17,25 +17,25 @@ c10::IntArrayRef sizes_of(const c10::IValue& input) { return input.toTensor().si
 
 int64_t product(c10::IntArrayRef sizes) { return c10::multiply_integers(sizes); }
 
-// [..., n, k] with [..., k, m] or [k].
+// Counts the product of [..., n, k] with [..., k, m] or [k].
 int64_t multiply(const c10::IValue& left, const c10::IValue& right) {
   const c10::IntArrayRef second = sizes_of(right);
   return product(sizes_of(left)) * (second.size() < 2 ? 1 : second.back());
 }
 
-// Each element of the weight is used once for each place of the output, or of the input where that is the smaller one.
+// Each weight element is used once per position of the output, or of the input if the input is smaller.
 int64_t convolve(c10::IntArrayRef smaller, const c10::IValue& weight) {
   return smaller[0] * product(smaller.slice(2)) * product(sizes_of(weight));
 }
 
-// input, weight, bias, stride, padding, dilation, transposed
+// Inputs: input, weight, bias, stride, padding, dilation, transposed.
 int64_t count_convolution(Inputs inputs) {
   const c10::IntArrayRef input = sizes_of(inputs[0]);
   if (inputs[6].toBool()) return convolve(input, inputs[1]);
   const c10::IntArrayRef weight = sizes_of(inputs[1]);
   const std::vector<int64_t> stride = inputs[3].toIntVector(), padding = inputs[4].toIntVector(),
                              dilation = inputs[5].toIntVector();
-  // One number may stand for all dimensions.
+  // One number can apply to all dimensions.
   const auto at = [](const std::vector<int64_t>& numbers, size_t i) {
     return numbers[std::min(i, numbers.size() - 1)];
   };
@@ -46,21 +46,21 @@ int64_t count_convolution(Inputs inputs) {
   return convolve(output, inputs[1]);
 }
 
-// gradient of the output, input, weight, bias sizes, stride, padding, dilation, transposed, output padding, groups,
-// mask
+// Inputs: gradient of the output, input, weight, bias sizes, stride, padding, dilation, transposed, output padding,
+// groups, mask.
 int64_t count_convolution_backward(Inputs inputs) {
   const auto mask = inputs[10].toBoolList();
   const int64_t gradients = int64_t{mask.get(0)} + int64_t{mask.get(1)};
   return gradients * convolve(sizes_of(inputs[inputs[7].toBool() ? 1 : 0]), inputs[2]);
 }
 
-// Of all heads and sequences: scores of `queries` by `keys`, and what they weigh.
+// MACs for all heads and sequences: the scores of `queries` and `keys`, and the weighted values.
 struct AttentionProducts {
   int64_t scores;
   int64_t values;
 };
 
-// query [..., L, E], key [..., S, E], value [..., S, Ev]
+// Shapes: query [..., L, E], key [..., S, E], value [..., S, Ev].
 AttentionProducts attend(const c10::IValue& query, const c10::IValue& key, const c10::IValue& value) {
   const c10::IntArrayRef keys = sizes_of(key);
   const c10::IntArrayRef queries = sizes_of(query);
@@ -73,7 +73,7 @@ int64_t count_attention(Inputs inputs) {
   return products.scores + products.values;
 }
 
-// The scores once more, and the gradients of queries and keys; those of the values and of the weights.
+// Backward recomputes the scores and computes the gradients of queries, keys, values and attention weights.
 int64_t count_attention_backward(Inputs inputs) {
   const AttentionProducts products = attend(inputs[1], inputs[2], inputs[3]);
   return 3 * products.scores + 2 * products.values;

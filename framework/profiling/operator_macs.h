@@ -1,6 +1,6 @@
-// How many multiplications and additions an operator takes, as far as it is one of those that a network's time goes
-// into: products of matrices, convolutions, attention. The rest (activations, normalisation, pooling, sums) counts as
-// nothing, which is also what torch.utils.flop_counter.FlopCounterMode does.
+// Counts the multiply-accumulates (MACs) of the operators that dominate the time of a network: matrix products,
+// convolutions and attention. Activations, normalisation, pooling and sums count as 0, as in
+// torch.utils.flop_counter.FlopCounterMode.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace tenon::profiling {
 
-// In multiply-accumulates, of which each is two FLOPs. `name`: "aten::convolution"; `inputs`: of the call, as its
-// schema has them. None where the operator is none of those that count; what it calls may be. Attention is counted
-// whole, also where a mask makes half of it void.
+// Returns multiply-accumulates; one is two FLOPs. `name` is the operator, such as "aten::convolution", and `inputs` are
+// the inputs of the call, as in its schema. None for other operators, which may call counted ones. Attention is counted
+// in full, even if a mask removes half of it.
 //
-// A convolution's gradients, of its input and of its weight, take as many as itself each. FlopCounterMode says more for
-// the weight of a grouped convolution: it multiplies by the number of groups.
+// The gradients of a convolution with respect to its input and its weight each have the MACs of the convolution. For
+// the weight of a grouped convolution, FlopCounterMode reports more: it multiplies by the number of groups.
 std::optional<int64_t> count_macs(std::string_view name, c10::ArrayRef<const c10::IValue> inputs);
 
-// Whether it is known to take many that count_macs() cannot tell: recurrent layers of cuDNN and oneDNN.
+// Whether the operator has many MACs that count_macs() cannot count: recurrent layers of cuDNN and oneDNN.
 bool is_uncounted(std::string_view name);
 
 }  // namespace tenon::profiling

@@ -21,12 +21,12 @@ using torch::profiler::impl::ActivityType;
 using torch::profiler::impl::ProfilerConfig;
 using torch::profiler::impl::ProfilerState;
 
-// The profiler writes to a file alone.
+// The profiler can only write to a file.
 class ScratchFile {
  public:
   ScratchFile() : path_((std::filesystem::temp_directory_path() / "tenon-trace-XXXXXX").string()) {
     if (!mkdtemp(path_.data()))
-      throw support::Error(support::ErrorKind::internal, path_ + ": cannot be made: " + std::strerror(errno));
+      throw support::Error(support::ErrorKind::internal, path_ + ": cannot be created: " + std::strerror(errno));
   }
   ~ScratchFile() {
     std::error_code ignored;
@@ -46,7 +46,7 @@ class ScratchFile {
 OperatorTrace::OperatorTrace(const c10::Device& device) {
   std::set<ActivityType> activities{ActivityType::CPU};
   if (device.is_cuda()) activities.insert(ActivityType::CUDA);
-  // It calls it an error that there is no CUDA device. The user's own level stays.
+  // Without a CUDA device, the profiler logs an error. A level that the user has set is unchanged.
   if (device.is_cpu()) setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0);
   const ProfilerConfig config(ProfilerState::KINETO, /*report_input_shapes=*/true);
   profiler::prepareProfiler(config, activities);
@@ -66,7 +66,7 @@ std::string OperatorTrace::stop() {
   std::string text(std::istreambuf_iterator<char>(stream), {});
   if (text.empty())
     throw support::Error(support::ErrorKind::internal,
-                         file.path() + ": LibTorch's profiler wrote nothing there; expected room on that disk");
+                         file.path() + ": LibTorch's profiler wrote an empty file; check the free space on that disk");
   return text;
 }
 

@@ -1,4 +1,4 @@
-// LibTorch's own profiler: the operators of this thread and of its backward, and on a CUDA device its kernels.
+// Traces the operators of this thread and its backward with the LibTorch profiler. On CUDA devices it includes kernels.
 #pragma once
 
 #include <memory>
@@ -8,15 +8,16 @@
 
 namespace tenon::profiling {
 
-// Begins at once. One at a time.
+// Starts in the constructor. Only one trace can exist at a time.
 class OperatorTrace {
  public:
   explicit OperatorTrace(const c10::Device& device);
-  ~OperatorTrace();  // without stop(): what there is is dropped
+  ~OperatorTrace();  // discards the trace, unless stopped
   OperatorTrace(const OperatorTrace&) = delete;
   OperatorTrace& operator=(const OperatorTrace&) = delete;
 
-  // What there is, as JSON in Chrome's trace event format. On the thread that began it, once. Throws Error(internal).
+  // Returns the trace as JSON in Chrome's trace event format. Call it once, on the thread that started the trace.
+  // Throws Error(internal).
   std::string stop();
 
  private:

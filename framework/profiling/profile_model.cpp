@@ -14,14 +14,14 @@ namespace tenon::profiling {
 
 namespace {
 
-// Until caches are filled and libraries have chosen their algorithms.
+// The number of steps until caches are filled and libraries have selected their algorithms.
 constexpr int64_t kWarmUp = 3;
 
 bool is_within(const std::string& module, const std::string& outer) {
   return outer.empty() || module == outer || module.starts_with(outer + ".");
 }
 
-// One that has no tensors of its own stands before those within it.
+// A module without direct tensors is inserted before its submodules.
 ModuleProfile& find_module(std::vector<ModuleProfile>& modules, const std::string& name) {
   const auto found = std::ranges::find(modules, name, &ModuleProfile::name);
   if (found != modules.end()) return *found;
@@ -108,7 +108,7 @@ class Profiler {
   }
 
   void look_at_evaluation(ModelProfile& profile) {
-    evaluate();  // what is made once is not the model's everyday
+    evaluate();  // excludes one-time initialisation
     {
       const OperatorLog log(training_.model.tensors());
       evaluate();

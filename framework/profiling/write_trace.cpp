@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The profiler's times are microseconds of Unix time since a moment of its own.
+// The times of the profiler are microseconds since a base time, which is a Unix time.
 class UnixMicroseconds {
  public:
   explicit UnixMicroseconds(int64_t base_ns)
@@ -41,8 +41,8 @@ void write_trace(const std::string& operators, const support::Timeline& timeline
   if (!trace.is_object() || !trace["traceEvents"].is_array())
     throw support::Error(support::ErrorKind::internal,
                          file.string() + ": LibTorch's profiler gave no trace; expected JSON with traceEvents");
-  trace.erase("ERROR");      // messages of its own log
-  trace.erase("traceName");  // a file that is gone
+  trace.erase("ERROR");      // messages of the profiler log
+  trace.erase("traceName");  // a file that no longer exists
   const UnixMicroseconds to_microseconds(trace.value("baseTimeNanoseconds", int64_t{0}));
   Json& events = trace["traceEvents"];
   for (const support::TimelineSpan& span : timeline.spans)

@@ -1,4 +1,4 @@
-// A timeline as a file that Perfetto (ui.perfetto.dev) and Chrome (chrome://tracing) open.
+// Writes a timeline as a trace file for Perfetto (ui.perfetto.dev) and Chrome (chrome://tracing).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace tenon::profiling {
 
-// `operators`: of OperatorTrace::stop(). The spans of the timeline are put beside them on the same clock: those of the
-// thread that trains as a track of its own above its operators, "stages". Throws Error(internal) with the path and the
+// `operators` is the result of OperatorTrace::stop(). The spans of the timeline are added on the same clock. Those of
+// the training thread are a separate track "stages" above its operators. Throws Error(internal) with the path and the
 // reason.
 void write_trace(const std::string& operators, const support::Timeline& timeline, uint32_t rank,
                  const std::filesystem::path& file);

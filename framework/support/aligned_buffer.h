@@ -1,4 +1,4 @@
-// Memory that is used again and again for contents of different sizes.
+// A reusable memory buffer for contents of different sizes.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +10,18 @@ namespace tenon::support {
 
 class AlignedBuffer {
  public:
-  // Vector loads of any CPU, and no cache line shared between two buffers.
+  // Sufficient for the vector loads of all CPUs. Two buffers never share a cache line.
   static constexpr size_t kAlignment = 64;
   static constexpr size_t round_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-  // At least so many bytes, never null and not cleared. The memory stays where it is until more is asked for than ever
-  // before. Throws std::bad_alloc, and then holds nothing.
+  // Returns at least `bytes` bytes, never null and not cleared. The memory moves only if a call requests more than any
+  // call before. Throws std::bad_alloc and is then empty.
   std::byte* reserve(size_t bytes) {
     if (!memory_ || bytes > capacity_) {
-      // Half as much again, so that contents which grow bit by bit do not allocate each time.
+      // Allocates 50 % more, so that slowly growing contents do not allocate each time.
       const size_t larger = round_up(std::max({bytes, capacity_ + capacity_ / 2, kAlignment}));
       capacity_ = 0;
-      memory_.reset();  // first, or else both would be held at once
+      memory_.reset();  // free the old memory first, to not hold both at once
       memory_.reset(static_cast<std::byte*>(::operator new (larger, std::align_val_t{kAlignment})));
       capacity_ = larger;
     }

@@ -1,4 +1,4 @@
-// TENON_CHECK: a precondition that only a mistake of ours can break. What a user can break is an Error with a place.
+// TENON_CHECK: a precondition that fails only because of a bug in Tenon. User errors are an Error with a location.
 #pragma once
 
 #include <sstream>
@@ -17,7 +17,7 @@ namespace tenon::support {
 
 }  // namespace tenon::support
 
-// TENON_CHECK(rank < world_size, "rank " << rank << ", world size " << world_size)
+// Example: TENON_CHECK(rank < world_size, "rank " << rank << ", world size " << world_size)
 #define TENON_CHECK(condition, ...)                                                                    \
   do {                                                                                                 \
     if (!(condition)) {                                                                                \

@@ -1,4 +1,4 @@
-// What a run computes on.
+// The device of a run.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace tenon::support {
 struct ComputeDevice {
   enum class Kind { cpu, cuda } kind = Kind::cpu;
 
-  // Of a CUDA device.
+  // For a CUDA device:
   int index = 0;
   std::string name = {};  // "NVIDIA H100 80GB HBM3"
   int capability_major = 0;
   int capability_minor = 0;
   int64_t memory_bytes = 0;
-  std::string driver = {};   // "13.0", the newest CUDA that the driver serves
-  std::string runtime = {};  // "13.0", the CUDA that LibTorch was built with
+  std::string driver = {};   // "13.0", the newest CUDA version that the driver supports
+  std::string runtime = {};  // "13.0", the CUDA version that LibTorch was built with
   std::string cudnn = {};    // "9.19.0"
   std::string nccl = {};     // "2.28.9"
 

@@ -1,4 +1,4 @@
-// CRC-32C, Castagnoli's polynomial: RFC 3720, 12.1.
+// CRC-32C with Castagnoli's polynomial: RFC 3720, 12.1.
 #pragma once
 
 #include <cstddef>

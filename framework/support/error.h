@@ -1,4 +1,4 @@
-// What went wrong, in words for the user, and the exit code that says which kind it was.
+// Errors with a message for the user and a kind that determines the exit code.
 #pragma once
 
 #include <stdexcept>
@@ -6,20 +6,20 @@
 
 namespace tenon::support {
 
-// The values are the process's exit codes (docs/exit_codes.md). 0 is success; 128 + n means signal n.
+// The values are the exit codes of the process (docs/exit_codes.md). 0 is success, and 128 + n means signal n.
 enum class ErrorKind : int {
-  internal = 1,       // a mistake of ours
+  internal = 1,       // a bug in Tenon
   configuration = 2,  // the command line or the run file
-  plugin = 3,         // a plugin cannot be loaded, or a function of it failed
-  data = 4,           // a sample or a file of the data
-  checkpoint = 5,     // a file of weights or of a checkpoint
-  rank_lost = 6,      // another rank ended
+  plugin = 3,         // a plugin cannot be loaded, or one of its functions failed
+  data = 4,           // a sample or a data file
+  checkpoint = 5,     // a weights or checkpoint file
+  rank_lost = 6,      // another rank exited
   non_finite = 7,     // the loss is NaN or infinite
-  out_of_memory = 10  // of the machine or the device; 8 and 9 are what commands find
+  out_of_memory = 10  // on the machine or the device; 8 and 9 are results of commands
 };
 
-// The message reads: place, what was found, what was expected, what to do. It is complete; whoever catches it only adds
-// where the call came from.
+// The message states the location, what was found, what was expected and what to do. It is complete. Code that catches
+// it only adds where the call came from.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

@@ -23,7 +23,7 @@ class FileDescriptor {
   int number() const { return number_; }
   bool is_open() const { return number_ >= 0; }
 
-  // The result of close(2). Closed afterwards whatever it is: Linux frees the number even where it reports EINTR.
+  // Returns the result of close(2). The descriptor is closed in any case: Linux frees the number even on EINTR.
   int close() { return ::close(std::exchange(number_, -1)); }
 
  private:

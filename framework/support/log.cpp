@@ -19,7 +19,7 @@
 namespace tenon::support {
 namespace {
 
-// Keeps the lines until the run folder exists, then writes them and all later ones to its log.txt.
+// Buffers lines until the run folder exists, then writes them and all later lines to its log.txt.
 class RunLogSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
   void open(const std::filesystem::path& file) {
@@ -63,10 +63,10 @@ class JsonLines final : public spdlog::formatter {
   std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonLines>(process_); }
 
  private:
-  std::string process_;  // empty: there is one
+  std::string process_;  // empty: only one process logs
 };
 
-// https://no-color.org: set and not empty means no colours.
+// https://no-color.org: no colours if the variable is set and not empty.
 bool is_colour_unwanted() {
   const char* no_color = std::getenv("NO_COLOR");
   return no_color != nullptr && *no_color != '\0';
@@ -84,11 +84,11 @@ struct RunLog {
     terminal->set_pattern("%^%l%$: %v");
     logger.sinks() = {std::move(terminal), file};
     logger.set_level(spdlog::level::debug);
-    logger.flush_on(spdlog::level::info);  // lines are few, and whoever follows the file wants them now
+    logger.flush_on(spdlog::level::info);  // there are few lines, and users that follow the file need them immediately
   }
 };
 
-// Never destroyed: a worker thread may still write a line while the process ends.
+// Never destroyed, because a worker thread may still log while the process exits.
 RunLog& run_log() {
   static RunLog* const log = new RunLog;
   return *log;
@@ -124,7 +124,7 @@ void open_log_file(const std::filesystem::path& file) try {
 }
 
 void flush_log() noexcept try { run_log().logger.flush(); } catch (...) {
-  // Called while the process ends, perhaps for the very reason that a log cannot be written.
+  // The process is exiting, possibly because the log cannot be written.
 }
 
 }  // namespace tenon::support

@@ -1,4 +1,5 @@
-// The run's log: one spdlog logger that writes warnings to the terminal and everything to the run folder's log.txt.
+// The log of the run: one spdlog logger that writes warnings to the terminal and everything to log.txt in the run
+// folder.
 #pragma once
 
 #include <filesystem>
@@ -6,24 +7,24 @@
 
 namespace tenon::support {
 
-// [any thread] Lines written before open_log_file() are kept and written to the file first.
+// [any thread] Lines before open_log_file() are buffered and written to the file first.
 void log_debug(std::string_view message);
 void log_info(std::string_view message);
 void log_warning(std::string_view message);
 void log_error(std::string_view message);
 
-// What the terminal shows from here on.
+// Selects the lines that the terminal shows from now on, and their format.
 enum class TerminalLog { warnings, everything };
-enum class TerminalFormat { text, json };  // json: {"level": "warning", "message": "..."}, one on a line
+enum class TerminalFormat { text, json };  // json: {"level": "warning", "message": "..."}, one per line
 void set_terminal_log(TerminalLog log, TerminalFormat format);
 
-// From here on the terminal has errors alone, behind `name`: another process speaks for all.
+// From now on, the terminal shows only errors, prefixed with `name`, because another process logs for all ranks.
 void say_errors_only(std::string_view name);
 
-// From here on every line also goes to this file. Throws Error(internal) with the path if it cannot be opened.
+// From now on, every line is also written to this file. Throws Error(internal) with the path if it cannot be opened.
 void open_log_file(const std::filesystem::path& file);
 
-// Writes out what is buffered; called before the process ends in any way.
+// Writes buffered lines. It must be called before the process exits in any way.
 void flush_log() noexcept;
 
 }  // namespace tenon::support

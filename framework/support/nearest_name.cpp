@@ -14,7 +14,7 @@ std::string lower_case(std::string_view text) {
 
 // Optimal string alignment: insertions, deletions, replacements, and swaps of neighbours.
 size_t edit_distance(const std::string& a, const std::string& b) {
-  // Rows i - 2, i - 1 and i of the table of distances between the first i letters of a and the first j of b.
+  // Rows i - 2, i - 1 and i of the distances between the first i letters of a and the first j letters of b.
   std::vector<size_t> before_last(b.size() + 1);
   std::vector<size_t> last(b.size() + 1);
   std::vector<size_t> row(b.size() + 1);

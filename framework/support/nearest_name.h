@@ -1,4 +1,4 @@
-// "Did you mean ...?": the known name closest to a mistyped one.
+// "Did you mean ...?": suggests the known name closest to a mistyped one.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace tenon::support {
 
-// The candidate with the smallest Damerau-Levenshtein distance (optimal string alignment, ignoring the case of
-// letters), the first one of equals; none if every candidate differs in more than a third of its letters (at least two
-// are always allowed) or has nothing in common with the name.
+// Returns the candidate with the smallest Damerau-Levenshtein distance (optimal string alignment, ignoring case), and
+// the first of equals. None if every candidate differs in more than a third of its letters, where two differences are
+// always allowed, or has nothing in common with the name.
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
-// `; did you mean "adamw"?`, or `; known: a, b, c` when nothing is near, or "" without candidates.
+// Returns `; did you mean "adamw"?`, or `; known: a, b, c` if no candidate is near, or "" without candidates.
 std::string suggest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace tenon::support

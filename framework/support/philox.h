@@ -1,5 +1,5 @@
 // Counter-based random numbers: Philox-4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
-// 2011. Any number of the stream is computed from its key and position alone, so nothing has to be replayed or saved.
+// 2011. Each number of a stream depends only on its key and position, so no state has to be saved or replayed.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace tenon::support {
 
-// The 128 random bits at `counter` of the stream `key`.
+// Returns the 128 random bits at `counter` of the stream `key`.
 constexpr std::array<uint32_t, 4> philox_4x32_10(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t product0 = uint64_t{0xD2511F53u} * counter[0];
@@ -20,7 +20,7 @@ constexpr std::array<uint32_t, 4> philox_4x32_10(std::array<uint32_t, 4> counter
   return counter;
 }
 
-// What a stream is for. Two purposes never share numbers, whatever their other coordinates.
+// The purpose of a stream. Streams of different purposes never share numbers.
 enum class StreamPurpose : uint32_t {
   shuffle = 1,
   sample = 2,
@@ -33,7 +33,8 @@ enum class StreamPurpose : uint32_t {
   batch = 9
 };
 
-// 64 random bits for (seed, purpose, a, b): for instance (dataset seed, sample, epoch, index). a < 2^32, b < 2^64.
+// Returns 64 random bits for (seed, purpose, a, b): for instance (dataset seed, sample, epoch, index). a < 2^32, b <
+// 2^64.
 constexpr uint64_t derive_seed(uint64_t seed, StreamPurpose purpose, uint32_t a, uint64_t b) {
   const auto bits =
       philox_4x32_10({static_cast<uint32_t>(b), static_cast<uint32_t>(b >> 32), a, static_cast<uint32_t>(purpose)},

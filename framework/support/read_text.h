@@ -7,7 +7,7 @@
 
 namespace tenon::support {
 
-// The bytes of a file; none of one that cannot be read.
+// Returns the bytes of a file. None if it cannot be read.
 inline std::string read_text(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};

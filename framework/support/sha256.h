@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) of files, as lower-case hexadecimal; OpenSSL does the work.
+// SHA-256 (FIPS 180-4) of files, as lower-case hexadecimal digits, computed by OpenSSL.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace tenon::support {
 
-// Throws Error(internal) naming the file if it cannot be read.
+// Throws Error(internal) that names the file if it cannot be read.
 std::string read_sha256(const std::filesystem::path& file);
 std::string sha256(std::string_view bytes);
 

@@ -13,9 +13,9 @@ namespace {
 
 std::atomic<bool> is_on{false};
 std::mutex mutex;
-std::vector<TimelineSpan> spans;  // under the mutex
+std::vector<TimelineSpan> spans;  // protected by the mutex
 
-// As the kernel has it, which keeps 15 letters.
+// The name in the kernel, which stores 15 letters.
 std::string read_thread_name(int64_t thread) {
   std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/comm");
   std::string name;

@@ -1,5 +1,5 @@
-// What happens when on which thread, as long as somebody wants to know: the stages of training, samples being read, a
-// checkpoint being written. Costs a look at one flag while nobody does.
+// Records what each thread does: the stages of training, reading samples, writing a checkpoint. While recording is off,
+// the cost is a check of one flag.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ using TimelineClock = std::chrono::steady_clock;
 
 struct TimelineSpan {
   std::string name;
-  int64_t thread;  // the system's number for it
+  int64_t thread;  // thread ID of the system
   TimelineClock::time_point start;
   TimelineClock::time_point end;
 };
@@ -26,18 +26,18 @@ struct TimelineThread {
 };
 
 struct Timeline {
-  std::vector<TimelineSpan> spans;  // in the order in which they ended
+  std::vector<TimelineSpan> spans;  // ordered by end
   std::vector<TimelineThread> threads;
 };
 
-// One for the process. All of it may be called from any thread.
+// There is one timeline per process. All functions may be called from any thread.
 void start_timeline();
 bool is_timeline_on();
 void add_to_timeline(std::string name, TimelineClock::time_point start, TimelineClock::time_point end);
-// What was added since start_timeline().
+// Returns the spans since start_timeline().
 Timeline stop_timeline();
 
-// The time of a scope.
+// Records the duration of a scope.
 class TimelineScope {
  public:
   explicit TimelineScope(const char* name) : name_(is_timeline_on() ? name : nullptr) {
@@ -50,7 +50,7 @@ class TimelineScope {
   TimelineScope& operator=(const TimelineScope&) = delete;
 
  private:
-  const char* name_;  // null: nobody wants it
+  const char* name_;  // null: not recording
   TimelineClock::time_point start_;
 };
 

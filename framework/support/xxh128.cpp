@@ -48,7 +48,7 @@ std::string read_xxh128(const std::filesystem::path& file) {
   const FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!descriptor.is_open()) fail();
   Xxh128 hash;
-  std::vector<std::byte> chunk(256 << 10);  // stays in the processor's cache between the system's copy and the hash
+  std::vector<std::byte> chunk(256 << 10);  // fits into the CPU cache between the read and the hash
   for (;;) {
     const ssize_t count = ::read(descriptor.number(), chunk.data(), chunk.size());
     if (count < 0 && errno == EINTR) continue;

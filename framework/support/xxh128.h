@@ -1,5 +1,5 @@
-// XXH3 with 128 bits (github.com/Cyan4973/xxHash), as `xxhsum -H128` prints it: tells bytes that were damaged, at the
-// speed of memory. It is no protection against somebody who wants two files to look the same: sha256.h is.
+// XXH3 with 128 bits (github.com/Cyan4973/xxHash), in the format of `xxhsum -H128`. It detects damaged bytes at the
+// speed of memory. It does not protect against deliberate collisions: use sha256.h for that.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ struct XXH3_state_s;
 
 namespace tenon::support {
 
-// Of bytes that come piece by piece.
+// Computes the digest of bytes that arrive in pieces.
 class Xxh128 {
  public:
   Xxh128();
   void add(std::span<const std::byte> bytes);
-  std::string hexadecimal() const;  // of what was added so far: 32 lower-case digits
+  std::string hexadecimal() const;  // of the bytes so far: 32 lower-case digits
 
  private:
   struct Free {
@@ -28,7 +28,7 @@ class Xxh128 {
 };
 
 std::string xxh128(std::string_view bytes);
-// Throws Error(internal) naming the file if it cannot be read.
+// Throws Error(internal) that names the file if it cannot be read.
 std::string read_xxh128(const std::filesystem::path& file);
 
 }  // namespace tenon::support

@@ -1,4 +1,4 @@
-// LibTorch's mixed precision on the CPU, for the length of a block.
+// A scope with LibTorch's mixed precision on the CPU.
 #pragma once
 
 #include <ATen/autocast_mode.h>

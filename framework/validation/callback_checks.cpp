@@ -13,8 +13,8 @@ void check_subscription(Session& session) {
   const int32_t priority = callback.priority();
   callback.read_subscription();
   if (events != callback.events() || priority != callback.priority())
-    throw Failed("subscribe gives other events or another priority the second time");
-  if (events == 0) session.warn("subscribe asks for no event, so that it is never called");
+    throw Failed("subscribe returns different events or a different priority the second time");
+  if (events == 0) session.warn("subscribe requests no event, so on_event is never called");
 }
 
 void check_events(Session& session) {

@@ -30,9 +30,9 @@ using Clock = std::chrono::steady_clock;
 using support::Error;
 using support::ErrorKind;
 
-// Shared with the child: what it wrote here outlives it.
+// Memory shared with the child process, so that the parent can read it after the child has ended.
 struct Trail {
-  std::atomic<uint32_t> steps;  // how often it was written to
+  std::atomic<uint32_t> steps;  // number of writes
   char function[64];
   char detail[192];
 };
@@ -41,7 +41,7 @@ Trail& trail() {
   static Trail* const shared = [] {
     void* memory = mmap(nullptr, sizeof(Trail), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
-      throw Error(ErrorKind::internal, std::string("validate: no shared memory: ") + std::strerror(errno));
+      throw Error(ErrorKind::internal, std::string("validate: mmap failed: ") + std::strerror(errno));
     return static_cast<Trail*>(memory);
   }();
   return *shared;
@@ -61,7 +61,7 @@ struct Pipe {
 Pipe make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
-    throw Error(ErrorKind::internal, std::string("validate: no pipe: ") + std::strerror(errno));
+    throw Error(ErrorKind::internal, std::string("validate: pipe2 failed: ") + std::strerror(errno));
   return {ends[0], ends[1]};
 }
 
@@ -73,9 +73,9 @@ void write_all(int file, const std::string& text) {
   }
 }
 
-// What stands behind a whole result.
+// The byte after a complete result.
 constexpr char kEnd = '\x04';
-// With which exit() ends a child before destructors of statics, which are not what is looked at, could crash.
+// The exit code of a child process that called exit(). It skips the destructors of statics, which could crash.
 constexpr int kLeftByExit = 99;
 
 [[noreturn]] void be_child(const std::function<std::string()>& body, int output, int result) {
@@ -108,7 +108,7 @@ size_t count_threads() {
 
 constexpr size_t kMostOutput = 64 * 1024;
 
-// Reads what is there; false at the end of the file.
+// Reads what is available. Returns false at the end of the file.
 bool read_some(int file, std::string& text, size_t most) {
   char buffer[16 * 1024];
   const ssize_t length = read(file, buffer, sizeof buffer);
@@ -117,8 +117,8 @@ bool read_some(int file, std::string& text, size_t most) {
   return length > 0 || (length < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-// What is read from the child until it ends; false if that was the time limit, which each step of the trail sets anew:
-// what takes long by many calls does not hang, however slow the machine is.
+// Reads from the child process until it ends. Returns false if it reached the time limit. Each step of the trail
+// restarts the limit: a check that takes long because of many calls does not hang, however slow the machine is.
 bool follow(pid_t child, int output, int result, double timeout_s, ChildEnd& end, int& status) {
   const auto limit_from_now = [&] { return Clock::now() + std::chrono::duration<double>(timeout_s); };
   auto limit = limit_from_now();
@@ -143,7 +143,7 @@ bool follow(pid_t child, int output, int result, double timeout_s, ChildEnd& end
     waitpid(child, &status, 0);
     return false;
   }
-  kill(-child, SIGKILL);  // whoever it left behind
+  kill(-child, SIGKILL);  // the processes that it left running
   while (poll(files, 2, 0) > 0) read_ready();
   return true;
 }
@@ -177,13 +177,13 @@ std::string ChildEnd::describe() const {
 
 ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s) {
   const size_t threads = count_threads();
-  TENON_CHECK(threads == 1, "a child is forked while there are " << threads << " threads");
+  TENON_CHECK(threads == 1, "fork requires a single thread; there are " << threads << " threads");
   clear_trail();
   std::fflush(nullptr);
   const Pipe output = make_pipe();
   const Pipe result = make_pipe();
   const pid_t child = fork();
-  if (child < 0) throw Error(ErrorKind::internal, std::string("validate: no child: ") + std::strerror(errno));
+  if (child < 0) throw Error(ErrorKind::internal, std::string("validate: fork failed: ") + std::strerror(errno));
   if (child == 0) be_child(body, output.to, result.to);
   setpgid(child, child);
   close(output.to);

@@ -24,7 +24,7 @@ void check_create(Session& session) {
   one.destroy();
 }
 
-// Two at once, ended in the order of their creation, and a third where they were.
+// Creates two instances at once, destroys them in the order of creation, and creates a third.
 void check_create_again(Session& session) {
   {
     Instance first(session);
@@ -36,7 +36,7 @@ void check_create_again(Session& session) {
   third.destroy();
 }
 
-// Values at the edges of what the schema allows. Open ends stay at sizes that a plugin may well allocate.
+// Values at the edges of what the schema allows. Without a bound, the values stay small enough to allocate.
 std::vector<double> edge_numbers(const ParamSchema& param) {
   std::vector<double> numbers{-1, 0, 1, 2, 7, 1000};
   if (param.range) {
@@ -69,7 +69,7 @@ std::vector<Value> as_values(const std::vector<T>& list) {
   return {list.begin(), list.end()};
 }
 
-// None, one, and all of the edges.
+// Lists with none, one and all of the edges.
 template <class T>
 std::vector<Value> as_lists(const std::vector<T>& edges) {
   std::vector<Value> lists{std::vector<T>{}, edges};
@@ -91,7 +91,7 @@ std::vector<Value> edges(const ParamSchema& param) {
   return {};
 }
 
-// Creates one with the value in place of the plan's; says what is wrong with the answer.
+// Creates an instance with the value in place of the plan's. Throws Failed if create fails without a reason.
 void try_value(Session& session, const ParamSchema& param, const Value& value) {
   config::Values values = session.plan.params;
   values[param.name] = value;
@@ -112,7 +112,7 @@ void try_value(Session& session, const ParamSchema& param, const Value& value) {
   if (status != TENON_OK) {
     if (reason.empty())
       throw Failed("create with " + what + " returns status " + std::to_string(status) +
-                   " and no reason; expected host->fail with a text before it");
+                   " and no reason; expected a call of host->fail with a text first");
     return;
   }
   session.call(
@@ -130,14 +130,14 @@ void check_odd_params(Session& session) {
     for (const Value& value : edges(param)) try_value(session, param, value);
 }
 
-// A known extension's table, if there is one, has its size and its functions.
+// Checks the size and the functions of a known extension's table, if the component has that extension.
 template <class Table, class... Functions>
 void check_table(Instance& instance, const char* id, const char* type, uint64_t smallest,
                  Functions Table::*... functions) {
   const auto* table = instance.extension<Table>(id);
   if (!table) return;
   if (table->size < smallest || table->size > 1 << 16)
-    throw Failed("the table of " + std::string(id) + " says that it has " + std::to_string(table->size) +
+    throw Failed("the table of " + std::string(id) + " declares a size of " + std::to_string(table->size) +
                  " bytes; expected sizeof(" + type + ")");
   if (!((table->*functions) && ...))
     throw Failed("the table of " + std::string(id) + " lacks a function (null); expected all of " + type);
@@ -150,7 +150,7 @@ void check_extensions(Session& session) {
     uint64_t size;
   };
   if (one.extension<Sized>("nobody.has-this/1"))
-    throw Failed("get_extension gives a table for an id that it cannot know; expected null");
+    throw Failed("get_extension returns a table for an unknown id; expected null");
   check_table(one, TENON_SAVED_STATE, "tenon_saved_state", TENON_SIZE_TO(tenon_saved_state, load),
               &tenon_saved_state::save, &tenon_saved_state::load);
   if (session.component.schema.kind != config::ComponentKind::dataset) return;

@@ -24,7 +24,7 @@ std::string describe_fields(const std::vector<DatasetField>& fields) {
 
 std::string sample_name(int64_t index) { return "sample " + std::to_string(index); }
 
-// One worker for the length of a block.
+// A scope with one open worker.
 class OpenWorker {
  public:
   explicit OpenWorker(DatasetUnderTest& dataset, uint64_t id = 0)
@@ -35,7 +35,7 @@ class OpenWorker {
     try {
       dataset_.close_worker(worker_);
     } catch (const std::exception&) {
-      // The check `workers` looks at it.
+      // The check `workers` reports it.
     }
   }
   void* get() const { return worker_; }
@@ -50,17 +50,17 @@ void check_length(Session& session) {
   int64_t lengths[2] = {-1, -1};
   for (int64_t& length : lengths)
     subject.call("length", [&] { return subject.table().length(subject.self(), &length); });
-  if (lengths[0] < 1) throw Failed("length gives " + std::to_string(lengths[0]) + "; expected at least 1");
+  if (lengths[0] < 1) throw Failed("length returns " + std::to_string(lengths[0]) + "; expected at least 1");
   if (lengths[0] != lengths[1])
-    throw Failed("length gives " + std::to_string(lengths[0]) + ", then " + std::to_string(lengths[1]) +
-                 "; expected it never to change");
+    throw Failed("length returns " + std::to_string(lengths[0]) + ", then " + std::to_string(lengths[1]) +
+                 "; expected the same each time");
 }
 
 void check_fields(Session& session) {
   DatasetUnderTest dataset(session);
   const std::string first = describe_fields(dataset.fields());
   const std::string second = describe_fields(dataset.read_fields());
-  if (first != second) throw Failed("fields gives " + first + ", then " + second + "; expected the same each time");
+  if (first != second) throw Failed("fields returns " + first + ", then " + second + "; expected the same each time");
 }
 
 void check_workers(Session& session) {
@@ -86,7 +86,7 @@ void check_get(Session& session) {
     }
     if (!slots.mistake().empty()) throw Failed("get of " + sample_name(index) + " " + slots.mistake());
     if (const std::string missing = slots.fields_not_asked_for(); !missing.empty())
-      throw Failed("get of " + sample_name(index) + " did not ask for the slot of " + missing +
+      throw Failed("get of " + sample_name(index) + " did not request the slot of " + missing +
                    "; expected each field once");
   }
 }
@@ -102,7 +102,7 @@ void check_stays_in_slot(Session& session) {
   }
 }
 
-// Where both passes kept what stood there before, nothing was written.
+// A byte that keeps both fill patterns was never written.
 void check_fills_slot(Session& session) {
   constexpr std::byte kFirst{0xA5};
   constexpr std::byte kSecond{0x5A};
@@ -122,12 +122,12 @@ void check_fills_slot(Session& session) {
           const size_t element = (i - dataset.fields()[field].shape.size() * sizeof(int64_t)) /
                                  plugins::dtype_bytes(dataset.fields()[field].dtype);
           throw Failed("get of " + sample_name(index) + " left element " + std::to_string(element) + " of " +
-                       dataset.fields()[field].name + " unwritten; the slot is not cleared before");
+                       dataset.fields()[field].name + " unwritten; the host does not clear slots");
         }
   }
 }
 
-// By name of the dtype's size alone: whether the element at `bytes` is NaN or infinite.
+// Whether the element at `bytes` is neither NaN nor infinite.
 bool is_finite(const std::byte* bytes, int32_t dtype) {
   if (dtype == TENON_FLOAT64) {
     double number = 0;
@@ -156,7 +156,7 @@ void check_finite_samples(Session& session) {
       const size_t step = plugins::dtype_bytes(of.dtype);
       for (size_t i = of.shape.size() * sizeof(int64_t); i < sample[field].size(); i += step)
         if (!is_finite(sample[field].data() + i, of.dtype)) {
-          session.warn("get of " + sample_name(index) + " gives NaN or infinity in " + of.name);
+          session.warn("get of " + sample_name(index) + " returns NaN or infinity in " + of.name);
           return;
         }
     }
@@ -176,8 +176,8 @@ void check_dataset_repeats(Session& session) {
   const std::vector<Contents> second = read_in_order(dataset);
   for (size_t i = 0; i < first.size(); ++i)
     if (first[i] != second[i])
-      throw Failed("get gives other bytes for " + sample_name(static_cast<int64_t>(i)) +
-                   " the second time; expected a function of the sample's index and seed alone");
+      throw Failed("get returns different bytes for " + sample_name(static_cast<int64_t>(i)) +
+                   " the second time; expected them to depend only on the sample's index and seed");
 }
 
 void check_any_order(Session& session) {
@@ -191,11 +191,11 @@ void check_any_order(Session& session) {
   for (int64_t index = other.looked_at() - 1; index >= 0; --index)
     if (other.read(worker.get(), index) != expected.at(static_cast<size_t>(index)))
       throw Failed(
-          "get gives other bytes for " + sample_name(index) +
-          " when the samples are read from the last to the first; expected a function of index and seed alone");
+          "get returns different bytes for " + sample_name(index) +
+          " when the samples are read from the last to the first; expected them to depend only on index and seed");
 }
 
-// What one of several threads finds different; empty: nothing.
+// Reads samples on one of several threads and records the first difference; empty: none.
 class ConcurrentReader {
  public:
   ConcurrentReader(DatasetUnderTest& dataset, const std::vector<Contents>& expected, int64_t number)
@@ -217,7 +217,7 @@ class ConcurrentReader {
       SampleSlots slots(dataset_.fields(), std::byte{0});
       dataset_.get_on_worker_thread(worker, index, slots);
       if (slots.contents() != expected_.at(static_cast<size_t>(index)))
-        difference_ = "get gives other bytes for " + sample_name(index) + " while other threads call it too";
+        difference_ = "get returns different bytes for " + sample_name(index) + " while other threads call it";
     } catch (const std::exception& error) {
       difference_ = error.what();
     }
@@ -260,7 +260,7 @@ void check_fingerprint(Session& session) {
     subject.call("fingerprint", [&] { return subject.table().fingerprint(subject.self(), &number); });
   }
   if (numbers[0] != numbers[1])
-    throw Failed("fingerprint gives " + std::to_string(numbers[0]) + ", and " + std::to_string(numbers[1]) +
+    throw Failed("fingerprint returns " + std::to_string(numbers[0]) + ", then " + std::to_string(numbers[1]) +
                  " for another instance of the same data; expected equal numbers");
 }
 

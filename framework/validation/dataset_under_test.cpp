@@ -18,7 +18,7 @@ uint64_t seed_of(const Session& session, support::StreamPurpose purpose, int64_t
 DatasetField read_field(const tenon_field* field, const std::string& what) {
   if (!field) throw Failed(what + " is null");
   if (field->size < TENON_SIZE_TO(tenon_field, doc) || field->size > 1 << 16)
-    throw Failed(what + " says that it has " + std::to_string(field->size) + " bytes; expected sizeof(tenon_field)");
+    throw Failed(what + " declares a size of " + std::to_string(field->size) + " bytes; expected sizeof(tenon_field)");
   constexpr uint64_t kLongest = 1000;
   if (field->name.size == 0 || field->name.size > kLongest || !field->name.data) throw Failed(what + " has no name");
   DatasetField read{plugins::to_string(field->name), field->dtype, {}};
@@ -26,12 +26,12 @@ DatasetField read_field(const tenon_field* field, const std::string& what) {
     throw Failed(read.name + " has the dtype " + std::to_string(field->dtype) + ", which does not exist");
   constexpr uint32_t kMostDimensions = 64;
   if (field->rank > kMostDimensions || (field->rank > 0 && !field->shape))
-    throw Failed(read.name + " has the rank " + std::to_string(field->rank) + " and no such shape");
+    throw Failed(read.name + " has ndim " + std::to_string(field->rank) + " and no valid shape");
   if (field->rank > 0) read.shape.assign(field->shape, field->shape + field->rank);
   for (const int64_t extent : read.shape)
     if (extent != -1 && extent < 1)
       throw Failed(read.name + " has the shape " + plugins::to_string(plugins::exact_shape(read.shape)) +
-                   "; expected extents of at least 1, or -1 where it varies");
+                   "; expected extents of at least 1, or -1 where they vary");
   return read;
 }
 
@@ -47,7 +47,7 @@ int64_t DatasetUnderTest::looked_at() const { return std::min<int64_t>(length_, 
 int64_t DatasetUnderTest::read_length() {
   int64_t length = -1;
   subject_.call("length", [&] { return subject_.table().length(subject_.self(), &length); });
-  if (length < 1) throw Failed("length gives " + std::to_string(length) + "; expected at least 1");
+  if (length < 1) throw Failed("length returns " + std::to_string(length) + "; expected at least 1");
   return length;
 }
 
@@ -57,7 +57,8 @@ std::vector<DatasetField> DatasetUnderTest::read_fields() {
   subject_.call("fields", [&] { return subject_.table().fields(subject_.self(), &fields, &count); });
   constexpr uint64_t kMost = 64;
   if (count == 0 || count > kMost || !fields)
-    throw Failed("fields gives " + std::to_string(count) + (fields ? "" : " and a null list") + "; expected 1 to 64");
+    throw Failed("fields returns " + std::to_string(count) + (fields ? "" : " and a null list") +
+                 "; expected 1 to 64 fields");
   std::vector<DatasetField> read;
   std::set<std::string> names;
   for (uint64_t i = 0; i < count; ++i) {

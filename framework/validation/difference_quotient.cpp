@@ -17,7 +17,7 @@ double evaluate(const std::function<at::Tensor()>& function) {
   return function().item<double>();
 }
 
-// Of one element, with steps of several sizes: a small one where the function bends, a large one where it is coarse.
+// Compares one element with several step sizes: curvature needs a small step, rounding errors a large one.
 bool agrees(const std::function<at::Tensor()>& function, const at::Tensor& flat, int64_t index, double gradient,
             double& quotient) {
   const at::NoGradGuard no_grad;
@@ -37,8 +37,8 @@ bool agrees(const std::function<at::Tensor()>& function, const at::Tensor& flat,
   return false;
 }
 
-// Of one variable among so many: the largest slope, and random ones, fewer where there are many variables, since each
-// costs two or more evaluations of the function.
+// Chooses elements of one variable: the one with the largest gradient and some random ones. With many variables it
+// chooses fewer, since each element costs two or more evaluations of the function.
 std::set<int64_t> choose_elements(const at::Tensor& gradient, size_t variables) {
   const int64_t chosen_at_random = std::clamp<int64_t>(64 / static_cast<int64_t>(variables), 1, 3);
   std::set<int64_t> chosen{gradient.abs().argmax().item<int64_t>()};
@@ -66,7 +66,7 @@ std::string compare_gradients(const std::function<at::Tensor()>& function, const
       if (agrees(function, flat, index, slope, quotient)) continue;
       std::ostringstream text;
       text << "the gradient with respect to element " << index << " of " << variable.name << " is " << slope
-           << "; the difference quotient is " << quotient;
+           << "; the numerical gradient is " << quotient;
       return text.str();
     }
   }

@@ -1,4 +1,4 @@
-// Gradients held to difference quotients: (f(x + h) - f(x - h)) / 2h.
+// Gradcheck: compares gradients with numerical gradients, (f(x + h) - f(x - h)) / 2h.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,12 @@ namespace tenon::validation {
 
 struct NamedVariable {
   std::string name;
-  at::Tensor tensor;  // float64, a leaf that requires gradients
+  at::Tensor tensor;  // float64, a leaf that requires grad
 };
 
-// `function` gives a float64 scalar that depends on the variables, the same each time. Compares the gradients of some
-// elements of each variable, chosen from the seed, with difference quotients. Returns what differs; empty: nothing.
+// `function` returns a float64 scalar that depends on the variables, the same each time. Compares the gradients of some
+// elements of each variable with numerical gradients. The seed selects the elements. Returns the first difference;
+// empty: none.
 std::string compare_gradients(const std::function<at::Tensor()>& function, const std::vector<NamedVariable>& variables,
                               uint64_t seed);
 

@@ -1,4 +1,4 @@
-// The modes of this thread's floating-point arithmetic: rounding, and what becomes of the smallest numbers.
+// The floating-point modes of this thread: rounding and the handling of subnormal numbers.
 #pragma once
 
 #include <cfenv>
@@ -10,7 +10,7 @@
 
 namespace tenon::validation {
 
-// Remembers the modes and puts them back.
+// Saves the modes and restores them at the end of the scope.
 class FloatingPointModes {
  public:
   FloatingPointModes() { std::fegetenv(&before_); }
@@ -22,7 +22,7 @@ class FloatingPointModes {
   std::fenv_t before_{};
 };
 
-// The modes as a number; flags of what happened so far are left out.
+// The modes as a number, without the exception flags.
 inline uint32_t floating_point_modes() {
   uint32_t modes = static_cast<uint32_t>(std::fegetround());
 #if defined(__x86_64__)

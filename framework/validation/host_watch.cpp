@@ -15,11 +15,11 @@ namespace tenon::validation {
 namespace {
 
 struct Watch {
-  tenon_native_torch native;  // what is behind
+  tenon_native_torch native;  // the host's functions that the recorded ones call
   std::thread::id training_thread;
   std::mutex mutex;
   std::map<const tenon_op*, std::string> names;
-  std::map<const void*, int64_t> owned;  // retained and not released, by handle
+  std::map<const void*, int64_t> owned;  // retained and not yet released, by handle
   HostUse use{};
 };
 

@@ -24,18 +24,18 @@ void check_entry_keeps_process(Session& session) {
   const std::vector<std::string> before = read_process_settings();
   call_entry(session.file);
   const std::string changes = describe_changes(before, read_process_settings());
-  if (!changes.empty()) throw Failed("opening the plugin changed " + changes + "; expected it to leave them alone");
+  if (!changes.empty()) throw Failed("opening the plugin changed " + changes + "; expected it to leave them unchanged");
 }
 
-// Far above what the structs of any version will have; a size beyond is garbage, read as one, or was not set.
+// Far above the size of the structs of any version. A larger size is garbage, or was not set.
 constexpr uint64_t kLargest = 1 << 16;
 
 void require_size(uint64_t size, uint64_t smallest, const std::string& what) {
   if (size < smallest)
-    throw Failed(what + " says that it has " + std::to_string(size) + " bytes; expected at least " +
+    throw Failed(what + " declares a size of " + std::to_string(size) + " bytes; expected at least " +
                  std::to_string(smallest) + ": set size to sizeof the struct");
   if (size > kLargest)
-    throw Failed(what + " says that it has " + std::to_string(size) + " bytes; expected at most " +
+    throw Failed(what + " declares a size of " + std::to_string(size) + " bytes; expected at most " +
                  std::to_string(kLargest) + ": set size to sizeof the struct");
 }
 
@@ -62,7 +62,7 @@ void check_component_sizes(const tenon_component& component, const std::string& 
                    "parameter " + std::to_string(i) + " of " + what);
 }
 
-// Null pointers are the business of the check `lists`.
+// The check `lists` reports null pointers.
 void check_sizes(Session& session) {
   const tenon_plugin& plugin = *call_entry(session.file).plugin;
   require_size(plugin.size, TENON_SIZE_TO(tenon_plugin, torch_build), "the plugin's descriptor");
@@ -74,8 +74,8 @@ template <class Element>
 void require_list(const Element* const* list, uint64_t count, const std::string& what) {
   constexpr uint64_t kMost = 10000;
   if (count > kMost)
-    throw Failed(what + " has the count " + std::to_string(count) + "; expected at most " + std::to_string(kMost));
-  if (count > 0 && !list) throw Failed(what + " counts " + std::to_string(count) + " and is a null pointer");
+    throw Failed(what + " has a count of " + std::to_string(count) + "; expected at most " + std::to_string(kMost));
+  if (count > 0 && !list) throw Failed(what + " has a count of " + std::to_string(count) + " but is a null pointer");
   for (uint64_t i = 0; i < count; ++i)
     if (!list[i]) throw Failed(what + " has a null pointer at " + std::to_string(i));
 }
@@ -100,7 +100,7 @@ void check_components(Session& session) {
 
 void check_operators(Session& session) {
   open_plugin(session, "");
-  if (session.info->operators.empty()) throw Skipped("it does not say which operators it calls");
+  if (session.info->operators.empty()) throw Skipped("it does not declare its operators");
   std::string missing;
   for (const std::string& name : session.info->operators) {
     const size_t dot = name.find('.');

@@ -1,4 +1,4 @@
-// Checks of a plugin's file and of what it says of itself.
+// Checks of a plugin's file and description.
 #pragma once
 
 #include <vector>

@@ -19,18 +19,18 @@ void check_loss_ports(Session& session) {
   LossUnderTest loss(session);
   const std::string first = describe(plugins::PortList{loss.ports(), {}});
   const std::string second = describe(read_ports(loss.subject()));
-  if (first != second) throw Failed("ports gives " + first + " then " + second + " expected the same each time");
+  if (first != second) throw Failed("ports returns " + first + " then " + second + " expected the same each time");
 }
 
 void check_parts(Session& session) {
   LossUnderTest loss(session);
   if (loss.parts().empty()) throw Skipped("it has no parts");
-  if (loss.parts() != loss.read_parts()) throw Failed("parts gives other names the second time");
+  if (loss.parts() != loss.read_parts()) throw Failed("parts returns different names the second time");
   loss.find_recipe();
   const LossUnderTest::Result result = loss.forward(loss.inputs(3));
   for (size_t i = 0; i < result.parts.size(); ++i)
     if (result.parts[i].defined() && result.parts[i].numel() != 1)
-      throw Failed("forward gives the part " + loss.parts()[i] + " as " + plugins::describe(result.parts[i]) +
+      throw Failed("forward returns the part " + loss.parts()[i] + " as " + plugins::describe(result.parts[i]) +
                    "; expected a scalar");
 }
 
@@ -41,9 +41,10 @@ void check_loss_forward(Session& session) {
 }
 
 void require_scalar_loss(const LossUnderTest::Result& result, const std::string& when) {
-  if (!result.loss.defined()) throw Failed(when + "forward gives no loss (null)");
+  if (!result.loss.defined()) throw Failed(when + "forward returns no loss (null)");
   if (result.loss.numel() != 1 || !at::isFloatingType(result.loss.scalar_type()))
-    throw Failed(when + "forward gives the loss as " + plugins::describe(result.loss) + "; expected a floating scalar");
+    throw Failed(when + "forward returns the loss as " + plugins::describe(result.loss) +
+                 "; expected a floating-point scalar");
 }
 
 void check_scalar_loss(Session& session) {
@@ -53,7 +54,7 @@ void check_scalar_loss(Session& session) {
     const LossUnderTest::Result result = loss.forward(loss.inputs(batch));
     require_scalar_loss(result, "");
     if (!result.loss.requires_grad())
-      throw Failed("the loss does not require gradients, where its inputs do; nothing would be trained");
+      throw Failed("the loss does not require grad although its inputs do; nothing would be trained");
   }
 }
 
@@ -61,7 +62,7 @@ void check_finite_loss(Session& session) {
   LossUnderTest loss(session);
   loss.find_recipe();
   if (!find_non_finite({loss.forward(loss.inputs(2)).loss}).empty())
-    throw Failed("the loss is NaN or infinite for inputs of the normal distribution and for inputs within (0, 1)");
+    throw Failed("the loss is NaN or infinite for normally distributed inputs and for inputs within (0, 1)");
 }
 
 double weight_of(const LossUnderTest::Result& result) {
@@ -77,7 +78,7 @@ void check_weight(Session& session) {
       throw Failed("the weight is " + plugins::describe(result.weight_tensor) + "; expected a scalar");
     const double weight = weight_of(result);
     if (!(weight >= 0) || std::isinf(weight))
-      throw Failed("the weight is " + std::to_string(weight) + "; expected how many items the mean was taken over");
+      throw Failed("the weight is " + std::to_string(weight) + "; expected the number of items in the mean");
   }
 }
 
@@ -90,8 +91,8 @@ void check_loss_repeats(Session& session) {
   const LossUnderTest::Result second = loss.forward(inputs);
   if (!first.loss.equal(second.loss) || weight_of(first) != weight_of(second))
     throw Failed(
-        "forward gives another loss for the same inputs, after others in between; expected it to depend on "
-        "its arguments alone");
+        "forward returns a different loss for the same inputs, after other inputs in between; expected it to depend "
+        "only on its arguments");
 }
 
 void check_loss_gradients(Session& session) {
@@ -110,12 +111,12 @@ void check_loss_difference_quotients(Session& session) {
   LossUnderTest loss(session);
   loss.find_recipe();
   if (!takes(loss.ports(), TENON_FLOAT64))
-    throw Skipped("its inputs do not all take float64, without which a difference quotient is too coarse");
+    throw Skipped("not all of its inputs accept float64, which gradcheck needs for its precision");
   const std::vector<at::Tensor> inputs = loss.inputs(3, TENON_FLOAT64);
   std::vector<NamedVariable> variables;
   // An input that gets no gradient is a target.
   const at::Tensor value = loss.forward(inputs).loss;
-  if (value.scalar_type() != at::kDouble) throw Skipped("the loss stays in a smaller dtype where inputs are float64");
+  if (value.scalar_type() != at::kDouble) throw Skipped("the loss has a smaller dtype although its inputs are float64");
   value.backward();
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].grad().defined()) variables.push_back({loss.ports()[i].name, inputs[i]});

@@ -12,9 +12,9 @@
 namespace tenon::validation {
 
 LossUnderTest::LossUnderTest(Session& session) : subject_(session), ports_(read_ports(subject_)), parts_(read_parts()) {
-  if (ports_.inputs.empty()) throw Failed("ports gives no input; expected one or more");
+  if (ports_.inputs.empty()) throw Failed("ports returns no input; expected one or more");
   if (!ports_.outputs.empty())
-    throw Failed("ports gives the output " + ports_.outputs.front().name + "; a loss has inputs alone");
+    throw Failed("ports returns the output " + ports_.outputs.front().name + "; a loss has only inputs");
 }
 
 std::vector<std::string> LossUnderTest::read_parts() {
@@ -25,7 +25,7 @@ std::vector<std::string> LossUnderTest::read_parts() {
   subject_.call("parts", [&] { return table.parts(subject_.self(), &names, &count); });
   constexpr uint64_t kMost = 1000;
   if (count > kMost || (count > 0 && !names))
-    throw Failed("parts gives " + std::to_string(count) + (names ? "" : " and a null list"));
+    throw Failed("parts returns " + std::to_string(count) + (names ? "" : " and a null list"));
   std::vector<std::string> read;
   for (uint64_t i = 0; i < count; ++i) {
     if (names[i].size == 0 || !names[i].data) throw Failed("part " + std::to_string(i) + " has no name");
@@ -46,14 +46,14 @@ void LossUnderTest::find_recipe() {
       if (finite) return;
       if (!taken) taken = recipe;
     } catch (const support::Error& error) {
-      if (std::string(error.what()).find("let escape") != std::string::npos) throw;
+      if (std::string(error.what()).find("threw an exception") != std::string::npos) throw;
       answer = error.what();
     }
   }
   recipe_ = taken;
   if (!taken)
-    throw Failed("forward takes none of the inputs that were tried; its last answer: " + answer +
-                 ". If it wants inputs of a certain size, its ports can say so");
+    throw Failed("forward accepts none of the inputs that were tried; its last error: " + answer +
+                 ". If it requires inputs of a certain size, declare that size in its ports");
 }
 
 std::vector<at::Tensor> LossUnderTest::inputs(int64_t batch, int32_t preferred) const {

@@ -1,4 +1,4 @@
-// A loss with inputs that it takes, for the checks of losses.
+// A loss with inputs that it accepts, for the checks of losses.
 #pragma once
 
 #include <optional>
@@ -18,22 +18,22 @@ class LossUnderTest {
  public:
   struct Result {
     at::Tensor loss;           // undefined: null
-    at::Tensor weight_tensor;  // undefined where it gave a number
+    at::Tensor weight_tensor;  // undefined if the loss returned a number
     double weight;
-    std::vector<at::Tensor> parts;  // undefined where it gave none
+    std::vector<at::Tensor> parts;  // undefined for a part that the loss did not return
   };
 
-  // Creates the loss, and reads its ports and the names of its parts. Throws Failed where they make no sense.
+  // Creates the loss, and reads its ports and the names of its parts. Throws Failed if they are invalid.
   explicit LossUnderTest(Session& session);
 
   Subject<tenon_loss>& subject() { return subject_; }
   const std::vector<plugins::Port>& ports() const { return ports_.inputs; }
   const std::vector<std::string>& parts() const { return parts_; }
 
-  // Looks for inputs that forward takes and whose loss is finite, trying several shapes and distributions. Throws
-  // Failed, with its last answer, if it takes none.
+  // Searches for inputs that forward accepts and for which the loss is finite. Tries several shapes and distributions.
+  // Throws Failed with the last error if forward accepts none.
   void find_recipe();
-  // Floating ones require gradients.
+  // Floating-point inputs require grad.
   std::vector<at::Tensor> inputs(int64_t batch, int32_t preferred = TENON_DTYPE_NONE) const;
 
   Result forward(const std::vector<at::Tensor>& inputs);

@@ -12,16 +12,16 @@ namespace tenon::validation {
 namespace {
 
 constexpr int64_t kEpochs = 2;
-constexpr int64_t kSteps = 2;    // of an epoch
-constexpr int64_t kSamples = 8;  // of a step
+constexpr int64_t kSteps = 2;    // per epoch
+constexpr int64_t kSamples = 8;  // per step
 
 bool has_figure(const std::string& name) { return name.starts_with("train/") || name.starts_with("validation/"); }
 
 tenon_status fail_without(const std::string& figure) {
-  return plugins::fail(TENON_NOT_FOUND, "there is no figure \"" + figure + "\" in this made-up run");
+  return plugins::fail(TENON_NOT_FOUND, "there is no metric \"" + figure + "\" in this fake run");
 }
 
-// Losses are better lower, everything else higher.
+// Lower is better for losses, higher is better for all other metrics.
 tenon_status give_direction(const tenon_run*, tenon_string name, int32_t* direction) {
   const std::string text = plugins::to_string(name);
   if (!has_figure(text)) return fail_without(text);
@@ -29,7 +29,7 @@ tenon_status give_direction(const tenon_run*, tenon_string name, int32_t* direct
   return TENON_OK;
 }
 
-// Every figure of the host's has a value, of the seed, its name and the step.
+// Every metric of the host has a value. It depends on the seed, the metric's name and the step.
 tenon_status give_figure(const tenon_run* run, tenon_string name, double* value) {
   const std::string text = plugins::to_string(name);
   if (!has_figure(text)) return fail_without(text);
@@ -42,7 +42,7 @@ tenon_status give_figure(const tenon_run* run, tenon_string name, double* value)
 tenon_status take_scalar(const tenon_run*, tenon_string name, double) {
   const std::string text = plugins::to_string(name);
   if (text.empty() || text.starts_with("train/") || text.starts_with("validation/"))
-    return plugins::fail(TENON_INVALID_ARGUMENT, "log_scalar: the name \"" + text + "\" is the host's own");
+    return plugins::fail(TENON_INVALID_ARGUMENT, "log_scalar: the name \"" + text + "\" is reserved for the host");
   return TENON_OK;
 }
 
@@ -55,12 +55,12 @@ tenon_status give_step_loss(const tenon_run* run, uint32_t, double* loss, int64_
 void require_sound(const tenon_verdict& verdict, const std::string& event) {
   constexpr uint32_t kKnown = TENON_ASK_STOP | TENON_ASK_SAVE | TENON_ASK_EVALUATE | TENON_ASK_LOG;
   if ((verdict.asks & ~kKnown) != 0)
-    throw Failed("on_event at " + event + " asks for " + std::to_string(verdict.asks) +
-                 ", which has bits that do not exist");
+    throw Failed("on_event at " + event + " requests " + std::to_string(verdict.asks) +
+                 ", which contains unknown bits");
   constexpr uint64_t kLongest = 1 << 16;
   if (verdict.reason.size > kLongest || (verdict.reason.size > 0 && !verdict.reason.data))
-    throw Failed("on_event at " + event + " gives a reason of " + std::to_string(verdict.reason.size) +
-                 " bytes that is not there");
+    throw Failed("on_event at " + event + " returns a reason of " + std::to_string(verdict.reason.size) +
+                 " bytes; expected at most 65536 and a non-null pointer");
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ CallbackUnderTest::CallbackUnderTest(Session& session)
 void CallbackUnderTest::read_subscription() {
   subject_.call("subscribe", [&] { return subject_.table().subscribe(subject_.self(), &events_, &priority_); });
   constexpr uint64_t kKnown = TENON_EVENT_BIT(TENON_EVENT_COUNT) - 1;
-  if ((events_ & ~kKnown) != 0) throw Failed("subscribe asks for events that do not exist");
+  if ((events_ & ~kKnown) != 0) throw Failed("subscribe requests events that do not exist");
 }
 
 void CallbackUnderTest::tell(uint32_t event) {

@@ -1,4 +1,4 @@
-// A short run that is told to a callback without any training: events in the order of a real one, with made-up figures.
+// A short fake run for a callback, without any training: events in the order of a real run, with fake metrics.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tenon::validation {
 
-// A weight and a bias, with gradients while a step has them.
+// A weight and a bias. They have gradients only while a step has them.
 class MadeUpTensors : public plugins::TrainedTensors {
  public:
   virtual void have_gradients(bool present) = 0;
@@ -23,7 +23,7 @@ class MadeUpTensors : public plugins::TrainedTensors {
 
 class CallbackUnderTest {
  public:
-  // Creates the callback and asks for its events. Throws Failed where they make no sense.
+  // Creates the callback and reads its subscription. Throws Failed if the subscription is invalid.
   explicit CallbackUnderTest(Session& session);
 
   Subject<tenon_callback>& subject() { return subject_; }
@@ -31,8 +31,8 @@ class CallbackUnderTest {
   int32_t priority() const { return priority_; }
   void read_subscription();
 
-  // Tells it a run of two epochs with two steps each, as far as it wants to hear. Throws Failed for a verdict that
-  // makes no sense.
+  // Dispatches the subscribed events of a run of two epochs with two steps each. Throws Failed if the callback's
+  // requests are invalid.
   void tell_run();
 
  private:

@@ -15,7 +15,7 @@ void check_metric_ports(Session& session) {
   Subject<tenon_metric> subject(session);
   const std::string first = describe(read_ports(subject));
   const std::string second = describe(read_ports(subject));
-  if (first != second) throw Failed("ports gives " + first + " then " + second + " expected the same each time");
+  if (first != second) throw Failed("ports returns " + first + " then " + second + " expected the same each time");
 }
 
 std::string describe_states(MetricUnderTest& metric) {
@@ -29,7 +29,7 @@ void check_states(Session& session) {
   MetricUnderTest metric(session);
   const std::string first = describe_states(metric);
   const std::string second = describe_states(metric);
-  if (first != second) throw Failed("states gives " + first + " then " + second + " expected the same each time");
+  if (first != second) throw Failed("states returns " + first + " then " + second + " expected the same each time");
 }
 
 std::string join(const std::vector<std::string>& names) {
@@ -42,7 +42,7 @@ void check_figures(Session& session) {
   MetricUnderTest metric(session);
   const std::vector<std::string> second = metric.read_figures();
   if (metric.figures() != second)
-    throw Failed("figures gives " + join(metric.figures()) + ", then " + join(second) +
+    throw Failed("figures returns " + join(metric.figures()) + ", then " + join(second) +
                  "; expected the same each time");
 }
 
@@ -61,8 +61,8 @@ void check_evaluation(Session& session) {
   const std::vector<double> values = metric.compute(states);
   for (size_t i = 0; i < values.size(); ++i)
     if (std::isinf(values[i]))
-      throw Failed("compute gives infinity for " + metric.figures()[i] + "; expected a number, or NaN for none");
-  // Where there was nothing to evaluate, a figure is NaN or a number, and no error.
+      throw Failed("compute returns infinity for " + metric.figures()[i] + "; expected a number, or NaN for no value");
+  // Without samples, a value is NaN or a number. It is not an error.
   metric.compute(metric.new_states());
 }
 
@@ -91,7 +91,7 @@ void check_adds_up(Session& session) {
   add_batches(metric, left, 0, kBatches / 2);
   add_batches(metric, right, kBatches / 2, kBatches);
   require_equal(metric, metric.compute(whole), metric.compute(reduce(left, right)),
-                "from two halves of the data whose states are reduced as it declares; expected that of the whole, ");
+                "from two halves of the data, reduced as the states declare; expected the value for all data, ");
 }
 
 void check_starts_anew(Session& session) {
@@ -103,8 +103,9 @@ void check_starts_anew(Session& session) {
     add_batches(metric, states, 0, kBatches);
     each = metric.compute(states);
   }
-  require_equal(metric, values[0], values[1],
-                "in a second evaluation of the same data; expected that of the first, since its states were reset: ");
+  require_equal(
+      metric, values[0], values[1],
+      "in a second evaluation of the same data; expected the value of the first, since the states were reset: ");
 }
 
 Check make_metric_check(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {

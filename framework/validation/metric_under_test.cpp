@@ -24,19 +24,19 @@ plugins::RunPosition position_of(const Session& session) {
 MetricState make_state(const tenon_state* state, const std::string& what) {
   if (!state) throw Failed(what + " is null");
   if (state->size < TENON_SIZE_TO(tenon_state, initial) || state->size > 1 << 16)
-    throw Failed(what + " says that it has " + std::to_string(state->size) + " bytes; expected sizeof(tenon_state)");
+    throw Failed(what + " declares a size of " + std::to_string(state->size) + " bytes; expected sizeof(tenon_state)");
   if (state->reduction < TENON_REDUCE_SUM || state->reduction > TENON_REDUCE_CONCATENATE)
     throw Failed(what + " has the reduction " + std::to_string(state->reduction) + ", which does not exist");
   if (plugins::dtype_bytes(state->dtype) == 0)
     throw Failed(what + " has the dtype " + std::to_string(state->dtype) + ", which does not exist");
   if (state->rank > 64 || (state->rank > 0 && !state->shape))
-    throw Failed(what + " has the rank " + std::to_string(state->rank) + " and no such shape");
+    throw Failed(what + " has ndim " + std::to_string(state->rank) + " and no valid shape");
   const at::IntArrayRef shape(state->shape, state->rank);
   for (const int64_t extent : shape)
     if (extent < 0) throw Failed(what + " has a negative extent");
   const bool concatenates = state->reduction == TENON_REDUCE_CONCATENATE;
   if (concatenates && (shape.empty() || shape[0] != 0))
-    throw Failed(what + " is concatenated, and its shape does not begin with 0, which counts the rows");
+    throw Failed(what + " is concatenated, but its shape does not begin with 0 for the number of rows");
   MetricState made{
       plugins::to_string(state->name), at::empty(shape, plugins::to_scalar_type(state->dtype)), state->reduction, {}};
   made.tensor.fill_(state->initial);
@@ -47,7 +47,7 @@ MetricState make_state(const tenon_state* state, const std::string& what) {
 }  // namespace
 
 MetricUnderTest::MetricUnderTest(Session& session) : subject_(session), ports_(read_ports(subject_)) {
-  if (ports_.inputs.empty()) throw Failed("ports gives no input; expected one or more");
+  if (ports_.inputs.empty()) throw Failed("ports returns no input; expected one or more");
   new_states();
   figures_ = read_figures();
 }
@@ -58,7 +58,7 @@ MetricStates MetricUnderTest::new_states() {
   subject_.call("states", [&] { return subject_.table().states(subject_.self(), &states, &count); });
   constexpr uint64_t kMost = 10000;
   if (count > kMost || (count > 0 && !states))
-    throw Failed("states gives " + std::to_string(count) + (states ? "" : " and a null list"));
+    throw Failed("states returns " + std::to_string(count) + (states ? "" : " and a null list"));
   MetricStates made;
   for (uint64_t i = 0; i < count; ++i) made.push_back(make_state(states[i], "state " + std::to_string(i)));
   return made;
@@ -70,11 +70,11 @@ std::vector<std::string> MetricUnderTest::read_figures() {
   subject_.call("figures", [&] { return subject_.table().figures(subject_.self(), &figures, &count); });
   constexpr uint64_t kMost = 10000;
   if (count == 0 || count > kMost || !figures)
-    throw Failed("figures gives " + std::to_string(count) + (figures ? "" : " and a null list") +
+    throw Failed("figures returns " + std::to_string(count) + (figures ? "" : " and a null list") +
                  "; expected one or more");
   std::vector<std::string> names;
   for (uint64_t i = 0; i < count; ++i) {
-    const std::string what = "figure " + std::to_string(i);
+    const std::string what = "metric value " + std::to_string(i);
     if (!figures[i] || figures[i]->size < TENON_SIZE_TO(tenon_figure, doc) || figures[i]->size > 1 << 16)
       throw Failed(what + " is null, or its size is not that of tenon_figure");
     if (figures[i]->name.size == 0 || !figures[i]->name.data) throw Failed(what + " has no name");
@@ -94,17 +94,17 @@ void MetricUnderTest::find_recipe() {
       MetricStates states = new_states();
       update(states, inputs(2, 0));
       if (!taken) taken = recipe;
-      compute(states);  // where a metric may look at its inputs, so that update need not wait for the device
+      compute(states);  // a metric may check its inputs here, so that update need not synchronise with the device
       return;
     } catch (const support::Error& error) {
-      if (std::string(error.what()).find("let escape") != std::string::npos) throw;
+      if (std::string(error.what()).find("threw an exception") != std::string::npos) throw;
       answer = error.what();
     }
   }
   recipe_ = taken;
   if (!taken)
-    throw Failed("update takes none of the inputs that were tried; its last answer: " + answer +
-                 ". If it wants inputs of a certain size, its ports can say so");
+    throw Failed("update accepts none of the inputs that were tried; its last error: " + answer +
+                 ". If it requires inputs of a certain size, declare that size in its ports");
 }
 
 std::vector<at::Tensor> MetricUnderTest::inputs(int64_t batch, uint64_t number) const {

@@ -1,4 +1,4 @@
-// A metric with states of the host's, for the checks of metrics.
+// A metric with the states that the host keeps for it, for the checks of metrics.
 #pragma once
 
 #include <optional>
@@ -20,24 +20,24 @@ struct MetricState {
   std::string name;
   at::Tensor tensor;
   uint32_t reduction;
-  plugins::AppendedRows rows;  // of TENON_REDUCE_CONCATENATE
+  plugins::AppendedRows rows;  // for TENON_REDUCE_CONCATENATE
 };
 using MetricStates = std::vector<MetricState>;
 
 class MetricUnderTest {
  public:
-  // Creates the metric, and reads its ports, states and figures. Throws Failed where they make no sense.
+  // Creates the metric, and reads its ports, states and value names. Throws Failed if they are invalid.
   explicit MetricUnderTest(Session& session);
 
   Subject<tenon_metric>& subject() { return subject_; }
   const std::vector<plugins::Port>& ports() const { return ports_.inputs; }
   const std::vector<std::string>& figures() const { return figures_; }
 
-  // Looks for inputs that update takes, trying several shapes. Throws Failed, with its last answer, if it takes none.
+  // Searches for inputs that update accepts. Tries several shapes. Throws Failed with the last error if there are none.
   void find_recipe();
   std::vector<at::Tensor> inputs(int64_t batch, uint64_t number) const;
 
-  MetricStates new_states();  // as before an evaluation
+  MetricStates new_states();  // in their initial values
   void update(MetricStates& states, const std::vector<at::Tensor>& inputs);
   std::vector<double> compute(const MetricStates& states);
 
@@ -50,7 +50,7 @@ class MetricUnderTest {
   std::optional<InputRecipe> recipe_;
 };
 
-// The states of two ranks as one, by the reduction that each declares.
+// Reduces the states of two ranks to one, with the reduction that each state declares.
 MetricStates reduce(const MetricStates& left, const MetricStates& right);
 
 }  // namespace tenon::validation

@@ -18,7 +18,7 @@ namespace {
 
 using Mode = ModelUnderTest::Mode;
 
-// Built, and with inputs that it takes.
+// Builds the model and finds inputs that it accepts.
 void make_ready(ModelUnderTest& model) {
   model.build();
   model.find_recipe();
@@ -28,7 +28,7 @@ void check_model_ports(Session& session) {
   ModelUnderTest model(session);
   const std::string first = describe(model.ports());
   const std::string second = describe(read_ports(model.subject()));
-  if (first != second) throw Failed("ports gives " + first + " then " + second + " expected the same each time");
+  if (first != second) throw Failed("ports returns " + first + " then " + second + " expected the same each time");
 }
 
 void check_build(Session& session) {
@@ -43,18 +43,18 @@ void check_model_forward(Session& session) {
     for (const Mode mode : {Mode::evaluation, Mode::training}) model.forward(mode, model.inputs(batch));
 }
 
-// Why the outputs are not those of the ports; empty: they are.
+// Why the outputs do not fit the ports; empty: they fit.
 std::string find_wrong_output(const ModelUnderTest& model, const std::vector<at::Tensor>& inputs,
                               const std::vector<at::Tensor>& outputs) {
   plugins::Extents extents;
   for (size_t i = 0; i < inputs.size(); ++i) plugins::find_mismatch(inputs[i], model.ports().inputs[i], extents);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const plugins::Port& port = model.ports().outputs[i];
-    if (!outputs[i].defined()) return "gives no " + port.name + " (null)";
+    if (!outputs[i].defined()) return "returns no " + port.name + " (null)";
     if (!outputs[i].device().is_cpu())
-      return "gives " + port.name + " on " + outputs[i].device().str() + "; expected the CPU, where the inputs are";
+      return "returns " + port.name + " on " + outputs[i].device().str() + "; expected the CPU, where the inputs are";
     if (const auto reason = plugins::find_mismatch(outputs[i], port, extents))
-      return "gives " + port.describe() + " as " + plugins::describe(outputs[i]) + ": " + *reason;
+      return "returns " + port.describe() + " as " + plugins::describe(outputs[i]) + ": " + *reason;
   }
   return "";
 }
@@ -76,8 +76,8 @@ void check_finite_outputs(Session& session) {
   for (const Mode mode : {Mode::evaluation, Mode::training}) {
     const std::string number = find_non_finite(model.forward(mode, model.inputs(3)));
     if (!number.empty())
-      throw Failed("forward gives NaN or infinity in " + model.ports().outputs[std::stoul(number)].name +
-                   " for inputs of the normal distribution");
+      throw Failed("forward returns NaN or infinity in " + model.ports().outputs[std::stoul(number)].name +
+                   " for normally distributed inputs");
   }
 }
 
@@ -87,7 +87,7 @@ bool are_equal(const std::vector<at::Tensor>& left, const std::vector<at::Tensor
   return true;
 }
 
-// With other inputs in between, which it must not remember.
+// Calls forward with other inputs in between. The model must not remember them.
 void check_model_repeats(Session& session) {
   const at::NoGradGuard no_grad;
   ModelUnderTest model(session);
@@ -97,19 +97,19 @@ void check_model_repeats(Session& session) {
   model.forward(Mode::evaluation, model.inputs(3));
   if (!are_equal(first, model.forward(Mode::evaluation, inputs)))
     throw Failed(
-        "forward gives other outputs for the same inputs in evaluation, after others in between; expected it "
-        "to depend on its arguments and the frame's tensors alone");
+        "forward returns different outputs for the same inputs in evaluation mode, after other inputs in between; "
+        "expected them to depend only on its arguments and the frame's tensors");
 }
 
-// Weights at other addresses may be summed up in another order.
+// Weights at other addresses may be summed in another order.
 bool are_close(const std::vector<at::Tensor>& left, const std::vector<at::Tensor>& right) {
   for (size_t i = 0; i < left.size(); ++i)
     if (!at::allclose(left[i], right[i], /*rtol=*/1e-3, /*atol=*/1e-5)) return false;
   return true;
 }
 
-// Equal weights in other tensors give the same outputs, also when the first ones are spoiled: by NaN, which no rounding
-// is taken for.
+// Equal weights in other tensors must give the same outputs, even when the first tensors are overwritten. They are
+// overwritten with NaN, which cannot be mistaken for a rounding error.
 void check_frame_tensors(Session& session) {
   const at::NoGradGuard no_grad;
   ModelUnderTest model(session);
@@ -125,12 +125,12 @@ void check_frame_tensors(Session& session) {
   try {
     found = model.forward_with(copies, Mode::evaluation, inputs);
   } catch (const support::Error& error) {
-    throw Skipped(std::string("it refuses other tensors than its own, and says so: ") + error.what());
+    throw Skipped(std::string("it rejects tensors other than those it was built with: ") + error.what());
   }
   if (!are_close(expected, found))
     throw Failed(
-        "forward gives other outputs when its weights are copied to other tensors of the frame and the first "
-        "ones are spoiled; expected it to compute with frame->tensors, and not with handles that it kept");
+        "forward returns different outputs when its weights are copied to other tensors of the frame and the first "
+        "ones are overwritten; expected it to compute with frame->tensors, not with handles that it kept");
 }
 
 void check_model_gradients(Session& session) {
@@ -151,13 +151,13 @@ void check_model_gradients(Session& session) {
     if (!gradients.back().defined()) without += (without.empty() ? "" : ", ") + declared.name;
   }
   if (names.empty()) throw Skipped("it has no trainable tensor");
-  if (!sum.defined()) throw Failed("no output of a training forward depends on the trainable tensors");
+  if (!sum.defined()) throw Failed("no output of forward in training mode depends on the trainable tensors");
   if (const std::string number = find_non_finite(gradients); !number.empty())
     throw Failed("the gradient of " + names[std::stoul(number)] + " is NaN or infinite");
-  if (!without.empty()) session.warn("gets no gradient: " + without);
+  if (!without.empty()) session.warn("trainable tensors without a gradient: " + without);
 }
 
-// In place, so that a model that holds tensors of its own computes in float64 too.
+// In place, so that a model that keeps its tensors itself also computes in float64.
 void make_double(const ModelUnderTest& model) {
   for (const DeclaredTensor& declared : model.tensors()) {
     at::Tensor tensor = declared.tensor;
@@ -169,7 +169,7 @@ void check_model_difference_quotients(Session& session) {
   ModelUnderTest model(session);
   make_ready(model);
   if (!takes_where_floating(model.ports().inputs, TENON_FLOAT64) || !takes(model.ports().outputs, TENON_FLOAT64))
-    throw Skipped("its ports do not all take float64, without which a difference quotient is too coarse");
+    throw Skipped("not all of its ports accept float64, which gradcheck needs for its precision");
   make_double(model);
   std::vector<at::Tensor> inputs = model.inputs(3, TENON_FLOAT64);
   std::vector<NamedVariable> variables;
@@ -181,10 +181,10 @@ void check_model_difference_quotients(Session& session) {
   const std::vector<at::Tensor> outputs = model.forward(Mode::training, inputs);
   for (const at::Tensor& output : outputs)
     if (at::isFloatingType(output.scalar_type()) && output.scalar_type() != at::kDouble)
-      throw Skipped("an output stays " + std::string(c10::toString(output.scalar_type())) +
-                    " where all inputs and tensors are float64");
+      throw Skipped("an output has the dtype " + std::string(c10::toString(output.scalar_type())) +
+                    " although all inputs and tensors are float64");
   if (!weigh_outputs(outputs, session.seed).defined()) throw Skipped("no output has a gradient");
-  // Without gradients, as the quotients are computed, an output does not require them: the factors must be the same.
+  // Numerical gradients are computed without autograd, where no output requires grad. The factors must stay the same.
   const auto function = [&] {
     std::vector<at::Tensor> given = model.forward(Mode::training, inputs);
     at::Tensor sum = at::zeros({}, at::kDouble);
@@ -208,7 +208,7 @@ void check_model_autocast(Session& session) {
   const std::string wrong = find_wrong_output(model, inputs, outputs);
   if (!wrong.empty()) throw Failed("under bfloat16 autocast forward " + wrong);
   if (const std::string number = find_non_finite(outputs); !number.empty())
-    throw Failed("under bfloat16 autocast forward gives NaN or infinity in " +
+    throw Failed("under bfloat16 autocast forward returns NaN or infinity in " +
                  model.ports().outputs[std::stoul(number)].name);
   if (const at::Tensor sum = weigh_outputs(outputs, session.seed); sum.defined()) sum.backward();
 }

@@ -15,7 +15,7 @@ namespace tenon::validation {
 
 namespace {
 
-// Numbers of a size that keeps activations in range; which distribution they have is the host's business.
+// Fills the tensor with numbers that keep activations in range. Their distribution does not matter here.
 void initialise(at::Tensor& tensor, const tenon_declaration& declaration) {
   const at::NoGradGuard no_grad;
   switch (declaration.init) {
@@ -24,18 +24,18 @@ void initialise(at::Tensor& tensor, const tenon_declaration& declaration) {
     case TENON_INIT_NORMAL: tensor.normal_(declaration.a, declaration.b); return;
     default: break;
   }
-  if (tensor.dim() < 2) throw Failed("an initialiser that counts inputs needs two dimensions or more");
+  if (tensor.dim() < 2) throw Failed("an initialiser that uses fan-in or fan-out needs two or more dimensions");
   const double inputs = static_cast<double>(tensor.numel()) / static_cast<double>(std::max<int64_t>(tensor.size(0), 1));
   tensor.normal_(0, 1 / std::sqrt(std::max(inputs, 1.0)));
 }
 
 }  // namespace
 
-// What tenon_builder.context points to during build().
+// The target of tenon_builder.context during build().
 struct ModelUnderTest::Builder {
   std::vector<DeclaredTensor>& tensors;
   std::set<std::string> names{};
-  std::string mistake{};  // the first
+  std::string mistake{};  // the first error
 
   tenon_status refuse(const std::string& what) {
     if (mistake.empty()) mistake = what;
@@ -46,11 +46,11 @@ struct ModelUnderTest::Builder {
     if (name.empty()) return refuse("declares a tensor without a name");
     if (!names.insert(name).second) return refuse("declares the tensor " + name + " twice");
     if ((flags & ~uint32_t{TENON_TRAINABLE}) != 0)
-      return refuse("declares " + name + " with the flags " + std::to_string(flags) + ", which do not all exist");
+      return refuse("declares " + name + " with the flags " + std::to_string(flags) + ", which include unknown ones");
     const bool trainable = (flags & TENON_TRAINABLE) != 0;
     if (trainable && !at::isFloatingType(tensor.scalar_type()))
-      return refuse("declares " + name + " trainable, which is " + plugins::describe(tensor) +
-                    "; expected a floating dtype");
+      return refuse("declares " + name + " trainable, but it is " + plugins::describe(tensor) +
+                    "; expected a floating-point dtype");
     if (trainable) tensor.requires_grad_(true);
     if (index) *index = tensors.size();
     tensors.push_back({name, std::move(tensor), trainable});
@@ -59,13 +59,13 @@ struct ModelUnderTest::Builder {
 
   tenon_status declare(const tenon_declaration* declaration, uint64_t* index) {
     if (!declaration || declaration->size < TENON_SIZE_TO(tenon_declaration, b) || declaration->size > 1 << 16)
-      return refuse("gives declare a declaration that is null or whose size is not set");
+      return refuse("calls declare with a declaration that is null or has no size");
     const std::string name = plugins::to_string(declaration->name);
     if (declaration->init > TENON_INIT_XAVIER_NORMAL)
       return refuse("declares " + name + " with the initialiser " + std::to_string(declaration->init) +
                     ", which does not exist");
     if (declaration->rank > 64 || (declaration->rank > 0 && !declaration->shape))
-      return refuse("declares " + name + " with the rank " + std::to_string(declaration->rank) + " and no such shape");
+      return refuse("declares " + name + " with ndim " + std::to_string(declaration->rank) + " and no valid shape");
     try {
       const at::IntArrayRef shape(declaration->shape, declaration->rank);
       at::Tensor tensor = at::empty(shape, plugins::to_scalar_type(declaration->dtype));
@@ -81,8 +81,8 @@ struct ModelUnderTest::Builder {
 
 ModelUnderTest::ModelUnderTest(Session& session) : subject_(session), ports_(read_ports(subject_)) {
   if (ports_.inputs.empty() || ports_.outputs.empty())
-    throw Failed("ports gives " + std::to_string(ports_.inputs.size()) + " inputs and " +
-                 std::to_string(ports_.outputs.size()) + " outputs; expected one of each or more");
+    throw Failed("ports returns " + std::to_string(ports_.inputs.size()) + " inputs and " +
+                 std::to_string(ports_.outputs.size()) + " outputs; expected at least one of each");
 }
 
 void ModelUnderTest::build() {
@@ -115,12 +115,13 @@ void ModelUnderTest::find_recipe() {
       forward(Mode::evaluation, inputs(2));
       return;
     } catch (const support::Error& error) {
-      if (std::string(error.what()).find("let escape") != std::string::npos) throw;
+      if (std::string(error.what()).find("threw an exception") != std::string::npos) throw;
       answer = error.what();
     }
   }
-  throw Failed("forward takes none of the inputs that were tried; its last answer: " + answer +
-               ". If it wants inputs of a certain size, its ports can say so, or --params make it take smaller ones");
+  throw Failed("forward accepts none of the inputs that were tried; its last error: " + answer +
+               ". If it requires inputs of a certain size, declare that size in its ports, or make it accept smaller "
+               "ones with --params");
 }
 
 std::vector<at::Tensor> ModelUnderTest::inputs(int64_t batch, int32_t preferred) const {
@@ -135,7 +136,7 @@ std::vector<at::Tensor> ModelUnderTest::forward(Mode mode, const std::vector<at:
 
 std::vector<at::Tensor> ModelUnderTest::forward_with(const std::vector<at::Tensor>& tensors, Mode mode,
                                                      const std::vector<at::Tensor>& inputs) {
-  // What draws from ATen's generator draws the same each time.
+  // Operators that sample from ATen's generator get the same numbers each time.
   torch::manual_seed(subject_.session().seed);
   plugins::RunPosition position;
   position.training = mode == Mode::training;

@@ -1,4 +1,4 @@
-// A model with its tensors and inputs that it takes, for the checks of models.
+// A model with its tensors and inputs that it accepts, for the checks of models.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct DeclaredTensor {
 
 class ModelUnderTest {
  public:
-  // Creates the model, and reads its ports. Throws Failed where they make no sense.
+  // Creates the model and reads its ports. Throws Failed if they are invalid.
   explicit ModelUnderTest(Session& session);
 
   // Throws Failed for a declaration that the header does not allow.
@@ -34,14 +34,14 @@ class ModelUnderTest {
   const plugins::PortList& ports() const { return ports_; }
   const std::vector<DeclaredTensor>& tensors() const { return tensors_; }
 
-  // Looks for inputs that forward takes, trying several shapes. Throws Failed, with its last answer, if it takes none.
+  // Searches for inputs that forward accepts. Tries several shapes. Throws Failed with the last error if none fits.
   void find_recipe();
   std::vector<at::Tensor> inputs(int64_t batch, int32_t preferred = TENON_DTYPE_NONE) const;
 
   enum class Mode { evaluation, training };
-  // Outputs as the model gave them, undefined for null. Throws support::Error as the plugin fails.
+  // Returns the model's outputs, undefined for null. Throws support::Error if the plugin fails.
   std::vector<at::Tensor> forward(Mode mode, const std::vector<at::Tensor>& inputs);
-  // The same with other tensors in the frame.
+  // As forward(), with other tensors in the frame.
   std::vector<at::Tensor> forward_with(const std::vector<at::Tensor>& tensors, Mode mode,
                                        const std::vector<at::Tensor>& inputs);
 
@@ -54,7 +54,7 @@ class ModelUnderTest {
   std::optional<InputRecipe> recipe_;
 };
 
-// Reads a component's ports twice, which must give the same. Throws Failed or support::Error.
+// Reads a component's ports. Throws Failed or support::Error.
 template <class Table>
 plugins::PortList read_ports(Subject<Table>& subject) {
   const tenon_port* const* ports = nullptr;
@@ -63,13 +63,13 @@ plugins::PortList read_ports(Subject<Table>& subject) {
   return plugins::read_ports(subject.session().component, ports, count);
 }
 
-std::string describe(const plugins::PortList& ports);  // to compare two
+std::string describe(const plugins::PortList& ports);  // a text for comparing two lists
 
-// The sum of all floating outputs, each with its own random factors, as a scalar of the dtype of the first; undefined
-// if none has gradients.
+// The sum of all floating-point outputs, each weighted with random factors, as a scalar with the dtype of the first.
+// Undefined if no output requires grad.
 at::Tensor weigh_outputs(const std::vector<at::Tensor>& outputs, uint64_t seed);
 
-// "" or which of the named tensors holds NaN or infinity.
+// The index of the first tensor that holds NaN or infinity; "" if there is none.
 std::string find_non_finite(const std::vector<at::Tensor>& tensors);
 
 }  // namespace tenon::validation

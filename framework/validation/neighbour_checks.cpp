@@ -22,7 +22,7 @@ void check_setting(Session& session) {
   use_component(session);
   session.before_call = session.after_call = nullptr;
   if (changed_in.empty()) return;
-  throw Failed(changed_in + " changed " + setting.what + "; expected it to leave them as it found them");
+  throw Failed(changed_in + " changed " + setting.what + "; expected it to leave them unchanged");
 }
 
 void check_right_thread(Session& session) {
@@ -30,23 +30,23 @@ void check_right_thread(Session& session) {
   const HostUse use = host_use();
   if (!use.on_wrong_thread.empty())
     throw Failed("calls host->" + use.on_wrong_thread.front() +
-                 " on another thread than the training thread, which alone may call it");
+                 " on a thread other than the training thread; only that thread may call it");
 }
 
-// What it does besides its task is done in these functions too, and in none of the others.
+// use_component() calls every function that could retain or release a handle.
 void check_handles(Session& session) {
   use_component(session);
   const HostUse use = host_use();
   if (!use.over_released.empty())
     throw Failed("releases a handle that it does not own (" + use.over_released.front() +
-                 "); a borrowed handle belongs to the host, and one of the frame to the frame");
+                 "); a borrowed handle belongs to the host, and a handle of the frame belongs to the frame");
   if (use.owned != 0)
     throw Failed("retains " + std::to_string(use.owned) +
-                 " handles more than it has released when it is destroyed; expected as many releases");
+                 " handles more than it has released by the time it is destroyed; expected equal numbers");
 }
 
 void check_declared_operators(Session& session) {
-  if (session.info->operators.empty()) throw Skipped("the plugin does not say which operators it calls");
+  if (session.info->operators.empty()) throw Skipped("the plugin does not declare its operators");
   use_component(session);
   std::string missing;
   const std::vector<std::string>& declared = session.info->operators;
@@ -79,7 +79,7 @@ void use_component(Session& session) {
       case config::ComponentKind::callback: return use_callback(session);
     }
   } catch (const support::Error&) {
-    // The check of that function says so.
+    // The check of that function reports it.
   }
 }
 

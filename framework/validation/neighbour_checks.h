@@ -1,4 +1,4 @@
-// Checks of what a component does besides its task: to the process, to threads, to handles.
+// Checks of a component's side effects: on the process, on threads and on handles.
 #pragma once
 
 #include <vector>

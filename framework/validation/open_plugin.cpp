@@ -36,14 +36,15 @@ tenon_reply call_entry(const std::filesystem::path& file) {
   try {
     status = entry(&offer, &reply);
   } catch (...) {
-    throw Failed(TENON_ENTRY_SYMBOL " let an exception escape; expected a status");
+    throw Failed(TENON_ENTRY_SYMBOL " threw an exception; expected a status");
   }
   clear_trail();
-  // A plugin that refuses because of the versions still says its range.
+  // A plugin that rejects the host's version still reports its range of versions.
   if (reply.abi_max != 0 || status == TENON_OK) plugins::negotiate_abi(file, reply);
   if (status != TENON_OK)
     throw Failed(TENON_ENTRY_SYMBOL " returned " + std::to_string(status) + ": " + plugins::detail::failure);
-  if (!reply.plugin) throw Failed(TENON_ENTRY_SYMBOL " gave no plugin (null); expected one, or a status");
+  if (!reply.plugin)
+    throw Failed(TENON_ENTRY_SYMBOL " returned no plugin (null); expected a plugin, or an error status");
   return reply;
 }
 
@@ -58,7 +59,7 @@ config::ComponentPlan plan_of(const plugins::Component& component, const std::ve
     table = node ? node->as_table() : nullptr;
     if (!table)
       throw Error(ErrorKind::configuration,
-                  option + ": `" + one.table + "` is not a TOML table; expected such as { classes = 10 }");
+                  option + ": `" + one.table + "` is not a TOML table; expected a table such as { classes = 10 }");
   }
   static const config::Node::Table kNothing;
   config::ComponentPlan plan;

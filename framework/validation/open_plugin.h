@@ -1,4 +1,4 @@
-// From a file to the component that a check looks at. In the process of the check: the plugin's own code runs.
+// Opens the file and finds the component that a check needs. Runs in the process of the check, with code of the plugin.
 #pragma once
 
 #include <filesystem>
@@ -13,10 +13,10 @@ namespace tenon::validation {
 
 std::string name_of(const plugins::Component& component);  // "dataset.digits"
 
-// Loads the file and calls its entry. Throws support::Error, or Failed where it gives no plugin.
+// Loads the file and calls its entry. Throws support::Error, or Failed if it returns no plugin.
 tenon_reply call_entry(const std::filesystem::path& file);
 
-// What the component is created with. Throws Error(configuration) for parameters that are missing, unknown or wrong.
+// The parameters for creating the component. Throws Error(configuration) if some are missing, unknown or invalid.
 config::ComponentPlan plan_of(const plugins::Component& component, const std::vector<GivenParams>& given);
 
 // Opens the session's file, and finds `component` in it unless that is empty. Throws support::Error, or Failed.

@@ -19,7 +19,7 @@ namespace {
 
 std::string read_locale() {
   return std::string(std::setlocale(LC_ALL, nullptr)) + ", " + std::locale().name() +
-         (uselocale(nullptr) == LC_GLOBAL_LOCALE ? "" : ", and another one of this thread");
+         (uselocale(nullptr) == LC_GLOBAL_LOCALE ? "" : ", with a different locale for this thread");
 }
 
 std::string read_signal_mask() {
@@ -89,7 +89,7 @@ std::vector<std::string> read_process_settings() {
 
 std::string describe_changes(const std::vector<std::string>& before, const std::vector<std::string>& after) {
   std::string text;
-  constexpr size_t kShort = 80;  // a whole environment tells nothing
+  constexpr size_t kShort = 80;  // a whole environment would be too long to read
   for (size_t i = 0; i < before.size(); ++i) {
     if (before[i] == after[i]) continue;
     text += (text.empty() ? "" : ", ") + std::string(process_settings()[i].what);

@@ -1,5 +1,4 @@
-// What belongs to the whole process or to the calling thread, and what a plugin's function therefore leaves as it
-// found.
+// Settings of the whole process or of the calling thread. A plugin's function must leave them unchanged.
 #pragma once
 
 #include <string>
@@ -10,13 +9,13 @@ namespace tenon::validation {
 struct ProcessSetting {
   const char* check;      // "keeps-locale"
   const char* what;       // "the locale"
-  std::string (*read)();  // now
+  std::string (*read)();  // reads the current value
 };
 
 const std::vector<ProcessSetting>& process_settings();
 
-std::vector<std::string> read_process_settings();  // in their order
-// "the locale (C, now C.UTF-8), ..."; empty: there are none.
+std::vector<std::string> read_process_settings();  // in the order of process_settings()
+// "the locale (C, now C.UTF-8), ..."; empty: no changes.
 std::string describe_changes(const std::vector<std::string>& before, const std::vector<std::string>& after);
 
 }  // namespace tenon::validation

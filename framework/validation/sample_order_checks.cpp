@@ -15,13 +15,13 @@ namespace {
 template <class Number, class Extension>
 using Fill = tenon_status (*Extension::*)(void* self, Number* numbers);
 
-// What the function gives, twice the same. The room behind the last sample must stay as it was.
+// Calls the function twice. Both results must be equal, and the memory after the last sample must stay unchanged.
 template <class Number, class Extension>
 std::vector<Number> ask_twice(Session& session, const char* id, const char* function, Fill<Number, Extension> fill) {
   constexpr Number kUntouched = -12345;
   DatasetUnderTest dataset(session);
   const auto* extension = dataset.subject().extension<Extension>(id);
-  if (!extension) throw Skipped("it does not tell them (" + std::string(id) + ")");
+  if (!extension) throw Skipped("it does not provide them (" + std::string(id) + ")");
   const auto length = static_cast<size_t>(dataset.length());
   std::vector<Number> numbers[2];
   for (std::vector<Number>& given : numbers) {
@@ -33,7 +33,7 @@ std::vector<Number> ask_twice(Session& session, const char* id, const char* func
   }
   const auto [one, other] = std::mismatch(numbers[0].begin(), numbers[0].end(), numbers[1].begin());
   if (one != numbers[0].end() && !(std::isnan(*one) && std::isnan(*other)))
-    throw Failed(std::string(function) + " gives " + std::to_string(*one) + " for sample " +
+    throw Failed(std::string(function) + " returns " + std::to_string(*one) + " for sample " +
                  std::to_string(one - numbers[0].begin()) + ", then " + std::to_string(*other) +
                  "; expected the same each time");
   return numbers[0];
@@ -44,7 +44,7 @@ void check_lengths(Session& session) {
       session, TENON_SAMPLE_LENGTHS, "lengths", &tenon_sample_lengths::lengths);
   for (size_t i = 0; i < lengths.size(); ++i)
     if (lengths[i] < 0)
-      throw Failed("lengths gives " + std::to_string(lengths[i]) + " for sample " + std::to_string(i) +
+      throw Failed("lengths returns " + std::to_string(lengths[i]) + " for sample " + std::to_string(i) +
                    "; expected 0 or more");
 }
 
@@ -53,10 +53,10 @@ void check_weights(Session& session) {
       ask_twice<double, tenon_sample_weights>(session, TENON_SAMPLE_WEIGHTS, "weights", &tenon_sample_weights::weights);
   for (size_t i = 0; i < weights.size(); ++i)
     if (!std::isfinite(weights[i]) || weights[i] < 0)
-      throw Failed("weights gives " + std::to_string(weights[i]) + " for sample " + std::to_string(i) +
+      throw Failed("weights returns " + std::to_string(weights[i]) + " for sample " + std::to_string(i) +
                    "; expected a finite number of 0 or more");
   if (std::ranges::all_of(weights, [](double weight) { return weight == 0; }))
-    throw Failed("weights gives 0 for every sample; expected one above 0");
+    throw Failed("weights returns 0 for every sample; expected at least one above 0");
 }
 
 Check make_sample_order_check(const char* name, void (*run)(Session&)) {

@@ -6,7 +6,7 @@
 
 namespace tenon::validation {
 
-// Of datasets that tell the lengths or the weights of their samples.
+// Checks of datasets that provide the lengths or the weights of their samples.
 std::vector<Check> sample_order_checks();
 
 }  // namespace tenon::validation

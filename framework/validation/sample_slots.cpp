@@ -38,18 +38,18 @@ tenon_status SampleSlots::give(const tenon_sink* sink, uint64_t index, const int
                                void** memory) {
   auto& self = *static_cast<SampleSlots*>(sink->context);
   if (index >= self.fields_.size())
-    return self.refuse("asked for the slot of field " + std::to_string(index) + "; there are " +
+    return self.refuse("requested the slot of field " + std::to_string(index) + "; the number of fields is " +
                        std::to_string(self.fields_.size()));
   const DatasetField& field = self.fields_[index];
   const std::optional<size_t> bytes = field.bytes(shape, rank);
   if (!bytes) {
     const std::vector<int64_t> found =
         shape ? std::vector<int64_t>(shape, shape + std::min(rank, 64u)) : std::vector<int64_t>();
-    return self.refuse("asked for the slot of " + field.name + " with the shape " +
-                       plugins::to_string(plugins::exact_shape(found)) + "; fields() says " +
+    return self.refuse("requested the slot of " + field.name + " with the shape " +
+                       plugins::to_string(plugins::exact_shape(found)) + "; fields() declares " +
                        plugins::to_string(plugins::exact_shape(field.shape)));
   }
-  if (self.slots_.contains(index)) return self.refuse("asked for the slot of " + field.name + " twice; expected once");
+  if (self.slots_.contains(index)) return self.refuse("requested the slot of " + field.name + " twice; expected once");
   Slot& slot = self.slots_[index];
   slot.shape.assign(shape, shape + rank);
   slot.memory.assign(*bytes + 2 * kGuard, kGuardByte);

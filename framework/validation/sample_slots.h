@@ -1,4 +1,4 @@
-// Memory that a dataset writes a sample into, with guards around each slot.
+// Memory that a dataset writes a sample to, with guard bytes around each slot.
 #pragma once
 
 #include <cstddef>
@@ -17,25 +17,25 @@ struct DatasetField {
   int32_t dtype;
   std::vector<int64_t> shape;  // of one sample; -1 where it varies
 
-  // Bytes of a sample of this shape; none if it is not one of the field's, or too large to be meant.
+  // The bytes of a sample of this shape; none if the shape does not fit the field or is implausibly large.
   std::optional<size_t> bytes(const int64_t* extents, uint32_t rank) const;
 };
 
 class SampleSlots {
  public:
-  // Slots are filled with `pattern` before they are handed out.
+  // Slots are filled with `pattern` before the dataset gets them.
   SampleSlots(const std::vector<DatasetField>& fields, std::byte pattern) : fields_(fields), pattern_(pattern) {}
   SampleSlots(const SampleSlots&) = delete;
   SampleSlots& operator=(const SampleSlots&) = delete;
 
   tenon_sink sink() { return {sizeof(tenon_sink), this, give}; }
 
-  // What the dataset asked for that it may not; empty: nothing.
+  // The first invalid request of the dataset; empty: none.
   const std::string& mistake() const { return mistake_; }
   std::string fields_not_asked_for() const;   // "" or "image, label"
   std::string fields_written_beside() const;  // "" or "image, before its first byte"
 
-  // The bytes of each field, in order, with their shapes before them.
+  // For each field in order: its shape, followed by its bytes.
   std::vector<std::vector<std::byte>> contents() const;
 
  private:

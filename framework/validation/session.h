@@ -1,4 +1,4 @@
-// What one check works with, in the process of the check: the opened plugin, and one component of it.
+// The state of one check, in the process of the check: the opened plugin and one of its components.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@
 
 namespace tenon::validation {
 
-// Parameters as the command line gives them: of the component "model.mlp", the TOML table `{ hidden = [64] }`.
+// Parameters from the command line: a component such as "model.mlp", and a TOML table such as `{ hidden = [64] }`.
 struct GivenParams {
   std::string component;
   std::string table;
@@ -30,9 +30,9 @@ class Session {
   uint64_t seed = 0;
   std::vector<GivenParams> given;
 
-  const tenon_plugin* plugin = nullptr;       // null until it was opened
+  const tenon_plugin* plugin = nullptr;       // null until the plugin is opened
   std::unique_ptr<plugins::PluginInfo> info;  // likewise
-  plugins::Component component{};             // null table: the check is the file's
+  plugins::Component component{};             // null table: the check applies to the file
   config::ComponentPlan plan;                 // its parameters
 
   // Called before and after each function of the plugin, with its name.
@@ -43,7 +43,7 @@ class Session {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   // Calls body(), which returns a status, as `function` of the component. Throws support::Error as call_plugin does.
-  // The modes of floating-point arithmetic are put back, so that one check alone sees that they were changed.
+  // Restores the floating-point modes, so that only one check reports a change of them.
   template <class Body>
   void call(const char* function, Body&& body, const std::string& detail = "") {
     leave_trail(function, detail);
@@ -58,7 +58,7 @@ class Session {
   std::vector<std::string> warnings_;
 };
 
-// What the table of every kind of component begins with.
+// The first fields of every component table.
 struct AnyTable {
   uint64_t size;
   tenon_status (*create)(const tenon_host* host, const tenon_params* params, void** self);
@@ -81,7 +81,7 @@ class Subject {
     try {
       destroy();
     } catch (const std::exception&) {
-      // The check `create` looks at destroy; here something else is looked at.
+      // The check `create` reports failures of destroy.
     }
   }
 
@@ -102,7 +102,7 @@ class Subject {
   const Table& table() const { return *static_cast<const Table*>(session_.component.table); }
   void* self() const { return self_; }
 
-  // A further table of the component, or null.
+  // An extension table of the component, or null.
   template <class Extension>
   const Extension* extension(const char* id) {
     const void* found = nullptr;

@@ -30,11 +30,12 @@ std::string save(Subject<Table>& subject) {
     return status;
   });
   if (bytes.size > kLargestState || (bytes.size > 0 && !bytes.data))
-    throw Failed("save gives " + std::to_string(bytes.size) + " bytes that are not there");
+    throw Failed("save returns " + std::to_string(bytes.size) +
+                 " bytes; expected at most 1 GiB and a non-null pointer");
   return saved;
 }
 
-// Returns the status; the reason goes to `reason`.
+// Returns the status and writes the reason to `reason`.
 tenon_status load(Subject<AnyTable>& subject, const std::string& bytes, std::string& reason) {
   const tenon_saved_state& state = require_state(subject);
   tenon_status status = TENON_OK;
@@ -46,7 +47,7 @@ tenon_status load(Subject<AnyTable>& subject, const std::string& bytes, std::str
   return status;
 }
 
-// The state after some use, where the kind is one that can be used without tensors.
+// The state of a callback after a fake run, or of another component as created.
 std::string save_after_use(Session& session) {
   if (session.component.schema.kind == config::ComponentKind::callback) {
     CallbackUnderTest callback(session);
@@ -63,11 +64,11 @@ void check_saved_state(Session& session) {
   Subject<AnyTable> other(session);
   std::string reason;
   if (const tenon_status status = load(other, saved, reason); status != TENON_OK)
-    throw Failed("load refuses what save gave, with status " + std::to_string(status) + ": " + reason);
+    throw Failed("load rejects the state that save returned, with status " + std::to_string(status) + ": " + reason);
   const std::string again = save(other);
   if (again != saved)
-    throw Failed("save gives other bytes after load than those that were loaded (" + std::to_string(again.size()) +
-                 " bytes, loaded were " + std::to_string(saved.size()) + "); expected equal bytes for equal states");
+    throw Failed("save returns different bytes after load than were loaded (" + std::to_string(again.size()) +
+                 " bytes, loaded " + std::to_string(saved.size()) + "); expected equal bytes for equal states");
 }
 
 void check_foreign_state(Session& session) {
@@ -79,7 +80,7 @@ void check_foreign_state(Session& session) {
     Subject<AnyTable> subject(session);
     std::string reason;
     if (load(subject, bytes, reason) != TENON_OK && reason.empty())
-      throw Failed("load refuses bytes and gives no reason; expected host->fail with a text before it");
+      throw Failed("load rejects the bytes without a reason; expected a call of host->fail with a text first");
     save(subject);
   }
 }

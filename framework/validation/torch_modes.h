@@ -1,11 +1,11 @@
-// What LibTorch keeps for the process or the thread.
+// LibTorch's settings of the process or the thread.
 #pragma once
 
 #include <string>
 
 namespace tenon::validation {
 
-// Gradients, inference, autocast, threads, the dtype of new tensors, determinism.
+// Describes grad mode, inference mode, autocast, the number of threads, the default dtype and determinism.
 std::string read_torch_modes();
 
 }  // namespace tenon::validation

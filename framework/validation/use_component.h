@@ -1,5 +1,4 @@
-// Every function of a component once or a few times, as a run would call them: for checks that watch what happens
-// besides.
+// Calls every function of a component once or a few times, as a run would. Checks of side effects use it.
 #pragma once
 
 #include "framework/validation/session.h"
@@ -12,7 +11,7 @@ void use_loss(Session& session);
 void use_metric(Session& session);
 void use_callback(Session& session);
 
-// Of the session's kind. What a function fails at is the business of other checks.
+// Calls the function for the session's kind of component. Ignores errors of the plugin, which other checks report.
 void use_component(Session& session);
 
 }  // namespace tenon::validation

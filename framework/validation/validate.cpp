@@ -22,11 +22,11 @@ using Json = nlohmann::json;
 
 const std::string kPlugin = "plugin";
 
-// A component that was found, as the child that looked tells it.
+// A component of the file, as reported by the child process that opened it.
 struct Found {
   std::string name;  // "dataset.digits"
   std::string kind;
-  std::string not_created;  // why its parameters are not complete; empty: they are
+  std::string not_created;  // why its parameters are incomplete; empty: they are complete
 };
 
 Session make_session(const ValidationRequest& request) {
@@ -39,7 +39,7 @@ Session make_session(const ValidationRequest& request) {
 
 std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-// LibTorch's errors end in a backtrace that tells the author nothing.
+// LibTorch's errors end in a backtrace that does not help the plugin's author.
 std::string without_backtrace(const std::string& text) { return text.substr(0, text.find("\nException raised from")); }
 
 std::string run_check(const Check& check, const std::string& component, const ValidationRequest& request) {
@@ -94,7 +94,7 @@ std::string list_components(const ValidationRequest& request) {
                       {"not_created", not_created}});
     }
   } catch (const std::exception&) {
-    // A check of the file says so.
+    // A check of the file reports it.
     list.clear();
   }
   return to_text(list);
@@ -135,9 +135,9 @@ void require_known_check(const std::string& name) {
     refuse("there is no check " + name + support::suggest_name(name, names) + " (docs/validate.md lists them)");
 }
 
-// ---- Which check, and after which ----------------------------------------------------------------------------------
+// ---- The order of checks -------------------------------------------------------------------------------------------
 
-// What `usable` stands for: checks after which every function of the kind can be called.
+// The meaning of the need `usable`: after these checks, every function of the kind can be called.
 std::vector<std::string> usable(const std::string& kind) {
   if (kind == "dataset") return {"get"};
   if (kind == "model") return {"gradients"};
@@ -158,7 +158,7 @@ class Validation {
 
   void check_all_of(const Found& component) {
     if (!request_.component.empty() && request_.component != component.name) return;
-    std::set<std::string> unknown;  // checks that failed, or could not tell anything
+    std::set<std::string> unknown;  // checks that failed or could not run
     for (const Check& check : all_checks()) {
       if (!belongs_to(check, component.kind)) continue;
       if (!request_.check.empty() && request_.check != check.name) continue;
@@ -175,9 +175,9 @@ class Validation {
 
  private:
   std::string blocking(const Check& check, const Found& component, const std::set<std::string>& unknown) const {
-    // Said once; all others need that it is created.
+    // Reported once, for `create`. All other checks need it.
     if (!component.not_created.empty() && (check.name == "create" || !request_.check.empty()))
-      return component.not_created + " (--params gives it)";
+      return component.not_created + " (set it with --params)";
     for (const std::string& need : check.needs)
       for (const std::string& name : need == "usable" ? usable(component.kind) : std::vector<std::string>{need})
         if (unknown.contains(name)) return "needs " + name;

@@ -1,4 +1,4 @@
-// Tries a plugin before a run trusts it: every check in a process of its own.
+// Checks a plugin before a run uses it. Each check runs in a separate process.
 #pragma once
 
 #include <filesystem>
@@ -15,22 +15,22 @@ struct ValidationRequest {
   std::filesystem::path file;
   uint64_t seed;
   std::vector<GivenParams> params;
-  std::string component;  // only this one's checks ("dataset.digits", "plugin"); empty: all
-  std::string check;      // only this one, whatever it needs; empty: all
-  double timeout_s;       // of each check
+  std::string component;  // run only the checks of this component ("dataset.digits", "plugin"); empty: all
+  std::string check;      // run only this check, ignoring its needs; empty: all
+  double timeout_s;       // for each call of a plugin function
 };
 
 struct CheckResult {
   std::string component;  // "plugin", or "dataset.digits"
   const Check* check;
   Verdict verdict;
-  std::string reason;  // empty where it passed
-  std::string output;  // what the plugin printed; empty where it passed
+  std::string reason;  // empty if the check passed
+  std::string output;  // what the plugin printed; empty unless the check failed
 };
 
-// Runs the checks in their order and tells each result as it comes. REQUIRES: this process has one thread; see
-// child_process.h. Throws Error(configuration) for a component or a check that does not exist, and for wrong
-// parameters.
+// Runs the checks in order and passes each result to the function as soon as it is available. REQUIRES: this process
+// has one thread; see child_process.h. Throws Error(configuration) for a component or a check that does not exist, and
+// for invalid parameters.
 std::vector<CheckResult> validate(const ValidationRequest& request,
                                   const std::function<void(const CheckResult&)>& tell);
 

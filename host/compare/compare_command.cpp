@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A variant that has been found to be sound, and what of its plan is needed later.
+// A valid variant with the parts of its plan that are needed later.
 struct PlannedVariant {
   Variant variant;
   std::string monitor;
@@ -60,7 +60,7 @@ PlannedVariant plan_variant(const CommandLine& line, const Variant& variant) {
 class Comparison {
  public:
   explicit Comparison(const CommandLine& line) : line_(line) {
-    // All of them before the first is run: a mistake in the last one shows at once.
+    // All variants are checked before the first one runs, so that an error in the last one shows immediately.
     for (const Variant& variant : list_variants(line.configs, line.varied))
       planned_.push_back(plan_variant(line, variant));
     output_ = !line.output.empty() ? fs::absolute(line.output)
@@ -69,7 +69,7 @@ class Comparison {
     for (const PlannedVariant& planned : planned_) compared_.push_back({planned.variant, planned.monitor, {}});
   }
 
-  // By seeds and then by variants, so that what the machine does meanwhile is shared by all.
+  // The outer loop is over seeds, so that other load on the machine affects all variants.
   void run() {
     const auto total = static_cast<int64_t>(planned_.size()) * line_.seeds;
     int64_t number = 0;

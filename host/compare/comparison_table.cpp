@@ -57,7 +57,7 @@ std::string print_rate(const std::vector<double>& values) {
 
 bool is_good(const MeasuredRun& run) { return run.failure.empty(); }
 
-// The monitored figures first, then the others in the order of the histories.
+// Lists the monitored metrics first, then the others in the order of the histories.
 std::vector<std::string> list_figures(const std::vector<ComparedVariant>& variants) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -77,7 +77,7 @@ std::vector<Column> list_columns(const std::vector<ComparedVariant>& variants) {
   columns.push_back({"train/loss", [](const MeasuredRun& run) { return run.last_training_loss; }, print_spread});
   columns.push_back({"time", [](const MeasuredRun& run) { return std::optional(run.seconds); }, print_seconds});
   columns.push_back(
-      {"an epoch",
+      {"time/epoch",
        [](const MeasuredRun& run) { return run.epochs > 0 ? std::optional(run.seconds / run.epochs) : std::nullopt; },
        print_seconds});
   columns.push_back(
@@ -90,7 +90,7 @@ std::vector<Column> list_columns(const std::vector<ComparedVariant>& variants) {
                        return static_cast<double>(run.peak_bytes);
                      },
                      print_most_bytes});
-  columns.push_back({"on the device",
+  columns.push_back({"device memory",
                      [](const MeasuredRun& run) -> std::optional<double> {
                        if (!run.device_peak_mib) return std::nullopt;
                        return *run.device_peak_mib * 1024 * 1024;
@@ -107,7 +107,7 @@ std::vector<double> read_values(const ComparedVariant& compared, const Column& c
   return values;
 }
 
-// With titles; a column that no run has anything for is left out.
+// The first row has the titles. Columns without any value are omitted.
 std::vector<std::vector<std::string>> list_rows(const std::vector<ComparedVariant>& variants) {
   std::vector<std::vector<std::string>> rows(variants.size() + 1);
   rows[0].push_back("");

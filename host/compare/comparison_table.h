@@ -1,4 +1,4 @@
-// Runs side by side: a row for each variant, over its seeds.
+// A table of runs: one row for each variant, aggregated over its seeds.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@ namespace tenon::host {
 
 struct ComparedVariant {
   Variant variant;
-  std::string monitor;            // the figure by which it keeps its best weights; empty: none
-  std::vector<MeasuredRun> runs;  // one for each seed, as far as they were run
+  std::string monitor;            // metric that selects the best weights; empty: none
+  std::vector<MeasuredRun> runs;  // one for each seed that has run
 };
 
-// The mean, and behind it the sample's standard deviation where there are several values: "0.981 ± 0.004".
+// Prints the mean and, for several values, the sample standard deviation: "0.981 ± 0.004".
 std::string print_spread(const std::vector<double>& values);
 
-// For the terminal.
+// Prints a table for the terminal.
 std::string print_table(const std::vector<ComparedVariant>& variants);
-// A table of Markdown, and below it what failed.
+// Prints a Markdown table, followed by the failures.
 std::string print_markdown(const std::vector<ComparedVariant>& variants);
-// All that was measured.
+// Prints all measured values.
 std::string print_json(const std::vector<ComparedVariant>& variants);
 
 }  // namespace tenon::host

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The last line that is there, which is the host's own word on it.
+// Returns the last line that is not empty, which is the host's error message.
 std::string last_line(const std::string& text) {
   const size_t end = text.find_last_not_of("\n ");
   if (end == text.npos) return "";
@@ -25,14 +25,14 @@ std::string last_line(const std::string& text) {
 
 bool is_of_validation(const std::string& figure) { return figure.starts_with("validation"); }
 
-// The step of the checkpoint that the link `best` points at.
+// Returns the step of the checkpoint that the link `best` points to.
 std::optional<int64_t> find_best_step(const fs::path& run) {
   std::error_code ignored;
   const fs::path best = fs::read_symlink(artifacts::RunFolder{run}.checkpoints() / artifacts::kBest, ignored);
   return artifacts::parse_checkpoint_folder(best.filename().string());
 }
 
-// Of validations up to `step`, the last of each.
+// Returns the last value of each validation metric up to `step`.
 artifacts::Figures collect_figures(const std::vector<artifacts::HistoryLine>& history, std::optional<int64_t> step) {
   artifacts::Figures figures;
   for (const artifacts::HistoryLine& line : history) {
@@ -60,7 +60,7 @@ void read_lines(const std::vector<artifacts::HistoryLine>& history, MeasuredRun&
   }
 }
 
-// As the run's own record has it; 0 where that is missing, or the run was killed.
+// Reads the peak memory from run.json. Returns 0 if run.json is missing or the run was killed.
 int64_t read_peak(const fs::path& record) {
   std::ifstream file(record);
   const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
@@ -78,7 +78,7 @@ MeasuredRun measure_run(const ChildEnd& end, const fs::path& folder, const Epoch
   if (folder.empty()) return run;
   run.peak_bytes = read_peak(artifacts::RunFolder{folder}.record_file());
   const fs::path file = artifacts::RunFolder{folder}.history_jsonl();
-  if (!fs::exists(file) || fs::file_size(file) == 0) return run;  // it failed before its first line
+  if (!fs::exists(file) || fs::file_size(file) == 0) return run;  // the run failed before its first line
   const std::vector<artifacts::HistoryLine> history = read_history(file);
   read_lines(history, run);
   run.epochs = static_cast<double>(run.steps) / static_cast<double>(epoch.steps);

@@ -1,4 +1,4 @@
-// What a run that has ended was like, from what it left.
+// Measurements of a run that has ended, read from its run folder.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@ namespace tenon::host {
 
 struct MeasuredRun {
   int64_t seed = 0;
-  std::filesystem::path folder;  // empty: it failed before it had one
-  std::string failure;           // empty: it did not
+  std::filesystem::path folder;  // empty: the run failed before it created one
+  std::string failure;           // empty: the run did not fail
   int exit_code = 0;             // 128 + n after signal n
   int64_t steps = 0;
-  double epochs = 0;                         // of the training data, by its steps
-  double samples = 0;                        // that it was trained on
-  double seconds = 0;                        // from its first step to its end, with validation and checkpoints
-  int64_t peak_bytes = 0;                    // of memory, of the run's process, or the first of several
-  std::optional<double> device_peak_mib;     // of a CUDA device
-  std::optional<int64_t> best_step;          // of the monitored figure, if one is
-  artifacts::Figures figures;                // of validations: those of the best step, else the last ones
-  std::optional<double> last_training_loss;  // of an epoch, or of the last log line
+  double epochs = 0;                         // epochs of the training data, computed from the steps
+  double samples = 0;                        // training samples
+  double seconds = 0;                        // from the first step to the end, with validation and checkpoints
+  int64_t peak_bytes = 0;                    // peak memory of the process, or of rank 0 of several
+  std::optional<double> device_peak_mib;     // peak memory of a CUDA device
+  std::optional<int64_t> best_step;          // best step of the monitored metric, if there is one
+  artifacts::Figures figures;                // validation metrics of the best step, else the last ones
+  std::optional<double> last_training_loss;  // of the last epoch, or of the last log line
 };
 
-// What an epoch of a run has.
+// The size of an epoch.
 struct EpochSize {
   int64_t samples;
   int64_t steps;
 };
 
-// A run that failed is measured as far as it came. `folder` is empty where it had none.
+// A failed run is measured up to its failure. `folder`: empty if the run has none.
 MeasuredRun measure_run(const ChildEnd& end, const std::filesystem::path& folder, const EpochSize& epoch);
 
 }  // namespace tenon::host

@@ -13,7 +13,7 @@ namespace {
   throw support::Error(support::ErrorKind::configuration, "command line: " + what + "; expected " + expected);
 }
 
-// At the commas that stand in no bracket, brace or quotes.
+// Splits at commas outside of brackets, braces and quotes.
 std::vector<std::string> split_values(const std::string& text) {
   std::vector<std::string> values(1);
   int depth = 0;
@@ -35,14 +35,14 @@ std::vector<std::string> split_values(const std::string& text) {
   return values;
 }
 
-// "train.precision=bf16" as "precision=bf16".
+// Shortens "train.precision=bf16" to "precision=bf16".
 std::string shorten(const std::string& override) {
   const size_t equals = override.find('=');
   const size_t dot = override.rfind('.', equals);
   return dot == override.npos ? override : override.substr(dot + 1);
 }
 
-// As little of the paths as tells them apart.
+// Names each file by the shortest part of its path that distinguishes it from the others.
 std::vector<std::string> name_files(const std::vector<std::filesystem::path>& configs) {
   std::map<std::string, int> stems;
   for (const auto& config : configs) ++stems[config.stem().string()];
@@ -54,7 +54,7 @@ std::vector<std::string> name_files(const std::vector<std::filesystem::path>& co
   return names;
 }
 
-// The first value is what varies slowest.
+// The first value varies slowest.
 std::vector<std::vector<std::string>> combine(const std::vector<std::string>& varied) {
   std::vector<std::vector<std::string>> combinations(1);
   for (const std::string& text : varied) {
@@ -77,7 +77,7 @@ std::vector<std::string> split_varied(const std::string& text) {
   if (equals == text.npos || equals == 0) refuse_variant("--vary is \"" + text + "\"", expected);
   std::vector<std::string> overrides;
   for (const std::string& value : split_values(text.substr(equals + 1))) {
-    if (value.empty()) refuse_variant("--vary is \"" + text + "\", with a value that is empty", expected);
+    if (value.empty()) refuse_variant("--vary is \"" + text + "\", with an empty value", expected);
     overrides.push_back(text.substr(0, equals + 1) + value);
   }
   return overrides;
@@ -93,7 +93,7 @@ std::vector<Variant> list_variants(const std::vector<std::filesystem::path>& con
       for (const std::string& override : overrides) name += (name.empty() ? "" : ", ") + shorten(override);
       if (name.empty()) name = configs[i].stem().string();
       const bool is_known = std::ranges::any_of(variants, [&](const Variant& other) { return other.name == name; });
-      if (is_known) refuse_variant("\"" + name + "\" is to be run twice", "each file and each value once");
+      if (is_known) refuse_variant("\"" + name + "\" is listed twice", "each file and each value once");
       variants.push_back({name, configs[i], overrides});
     }
   return variants;

@@ -1,5 +1,5 @@
-// The commands of `host`: what each is for, and its options. --help, the manual page and the completions of shells are
-// made from this.
+// The commands of `host` with their purposes and options. --help, the manual page and the shell completions are
+// generated from this list.
 #pragma once
 
 #include <string>
@@ -10,29 +10,30 @@
 namespace tenon::host {
 
 struct Command {
-  std::string name;       // as it is typed: "lr-find", "checkpoint show"; empty: training
-  std::string arguments;  // that stand before the options, as usage shows them: "FILE"
-  std::string needed;     // options without which it refuses, likewise: "--config FILE"
-  std::string group;      // the heading that it stands under
-  std::string purpose;    // completes "host NAME ...", in one line
-  std::string details;    // whole sentences
-  std::string page;       // of docs/
+  std::string name;       // as typed: "lr-find", "checkpoint show"; empty: training
+  std::string arguments;  // positional arguments, as in the usage: "FILE"
+  std::string needed;     // required options, as in the usage: "--config FILE"
+  std::string group;      // heading in the list of commands
+  std::string purpose;    // one line without a subject: "list the runs in a folder"
+  std::string details;    // complete sentences
+  std::string page;       // page in docs/
   po::options_description (*make_options)();
 };
 
-// Training first, the others by group.
+// Training comes first. The other commands are sorted by group.
 const std::vector<Command>& commands();
 
-// The command that the words after `host` begin with, "checkpoint" alone being "checkpoint show"; null: none.
+// Returns the command at the start of the words after `host`, or null if there is none. "checkpoint" alone finds
+// "checkpoint show".
 const Command* find_command(const std::vector<std::string>& words);
 
-// Each first word once, for a person's guess: "evaluate", "checkpoint".
+// Returns each first word once, for suggestions: "evaluate", "checkpoint".
 std::vector<std::string> command_words();
 
 using Option = boost::shared_ptr<po::option_description>;
 std::vector<Option> options_of(const Command& command);
 
-// "host pack --config FILE --data NAME --out DIR [options]"
+// Returns "host pack --config FILE --data NAME --out DIR [options]".
 std::string usage_of(const Command& command);
 
 }  // namespace tenon::host

@@ -11,14 +11,14 @@
 namespace tenon::host {
 namespace {
 
-// What may stand in a place: these words, files, or folders.
+// Possible values of an argument: words, files or folders.
 struct Values {
   std::string words;
   bool files = false;
   bool folders = false;
 };
 
-// `placeholder`: as usage shows it, such as FILE; "" for what takes no value.
+// `placeholder`: the placeholder in the usage, such as FILE; "" if the option takes no value.
 Values values_of(const std::string& option, const std::string& placeholder) {
   static const std::map<std::string, std::string> words = {{"resume", "auto latest best"},
                                                            {"checkpoint", "latest best"},
@@ -39,7 +39,7 @@ Values values_of(const std::string& option, const std::string& placeholder) {
 }
 
 bool takes_value(const Option& option) { return option->semantic()->max_tokens() > 0; }
-// "FILE" of "FILE (=latest)".
+// Returns "FILE" for "FILE (=latest)".
 std::string placeholder_of(const Option& option) {
   return takes_value(option) ? option->format_parameter().substr(0, option->format_parameter().find(' ')) : "";
 }
@@ -50,7 +50,7 @@ std::string join(const std::vector<std::string>& words) {
   return joined;
 }
 
-// Words of the second place, behind the word that they share: show, verify and diff of checkpoint.
+// The second words of the commands that share the first word: show, verify and diff of checkpoint.
 std::string second_words(const std::string& first) {
   std::vector<std::string> words;
   for (const Command& command : commands())
@@ -58,13 +58,13 @@ std::string second_words(const std::string& first) {
   return join(words);
 }
 
-// What a first word is for; of one that several commands share, what they have in common.
+// The purpose of a first word. Several commands may share it.
 std::string purpose_of(const std::string& word) {
   const Command* const command = find_command({word});
-  return command && command->name == word ? command->purpose : "look into checkpoints";
+  return command && command->name == word ? command->purpose : "inspect checkpoints";
 }
 
-// A pattern of `case` for a command, whose two words stand with a blank between.
+// A pattern of `case` for a command. Two words are separated by a blank.
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 std::string bash_values(const Values& values) {
@@ -77,7 +77,7 @@ std::string bash_values(const Values& values) {
 
 std::string print_bash() {
   std::ostringstream text;
-  text << "# Completions of Tenon's host for bash: source <(host completion bash)\n"
+  text << "# bash completions for Tenon's host: source <(host completion bash)\n"
           "_tenon_host() {\n"
           "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}\n"
           "  local values= options=\n"
@@ -113,7 +113,7 @@ std::string print_bash() {
   return text.str();
 }
 
-// Within '...' of zsh's _arguments, where [ ] and : have a meaning.
+// For '...' of zsh's _arguments, where [ ] and : are special.
 std::string escape_for_zsh(const std::string& text) {
   std::string escaped;
   for (const char letter : text) {
@@ -138,7 +138,7 @@ std::string zsh_values(const Values& values) {
 
 std::string print_zsh() {
   std::ostringstream text;
-  text << "#compdef host\n# Completions of Tenon's host for zsh, as a file _host in $fpath.\n"
+  text << "#compdef host\n# zsh completions for Tenon's host: save as _host in $fpath.\n"
           "_tenon_host() {\n"
           "  local -a commands=(\n";
   for (const std::string& word : command_words())
@@ -185,7 +185,7 @@ std::string escape_for_fish(const std::string& text) {
 std::string print_fish() {
   std::ostringstream text;
   text
-      << "# Completions of Tenon's host for fish: host completion fish | source\n"
+      << "# fish completions for Tenon's host: host completion fish | source\n"
          "function __tenon_host_is\n"
          "  set -l words (commandline -opc)\n"
          "  set -e words[1]\n"

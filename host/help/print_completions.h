@@ -1,11 +1,11 @@
-// What a shell sources to complete commands, options and their values.
+// Shell scripts that complete commands, options and values.
 #pragma once
 
 #include <string>
 
 namespace tenon::host {
 
-// `shell`: bash, zsh or fish. Throws Error(configuration) for another one.
+// `shell`: bash, zsh or fish. Throws Error(configuration) for any other value.
 std::string print_completions(const std::string& shell);
 
 }  // namespace tenon::host

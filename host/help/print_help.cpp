@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kWidth = 100;
 
-// Lines of at most kWidth columns, broken at blanks.
+// Wraps the text at blanks to lines of at most kWidth columns.
 std::string wrap(const std::string& text) {
   std::istringstream words(text);
   std::string wrapped;
@@ -38,23 +38,23 @@ std::string list_commands() {
 }  // namespace
 
 std::string describe_plugin_search() {
-  return "Plugins are looked for in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH, "
-         "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins beside the folder of this program.";
+  return "The host searches for plugins in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH, "
+         "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins next to the folder of this program.";
 }
 
 const std::vector<ExitCode>& exit_codes() {
   static const std::vector<ExitCode> codes = {
-      {"0", "done"},
+      {"0", "success"},
       {"1", "internal error"},
       {"2", "configuration"},
       {"3", "plugin"},
       {"4", "data"},
       {"5", "checkpoint"},
-      {"6", "another process lost"},
+      {"6", "lost another process"},
       {"7", "non-finite loss"},
       {"8", "overfit did not reach its threshold"},
       {"9", "checkpoint diff or verify-resume found a difference"},
-      {"10", "memory ran out"},
+      {"10", "out of memory"},
       {"128+n", "signal n"},
   };
   return codes;
@@ -64,7 +64,7 @@ std::string describe_host() {
   const Command& training = commands().front();
   std::ostringstream text;
   text << "Usage: " << usage_of(training) << "\n       host COMMAND ...\n\n"
-       << wrap(training.details + " With a command it does what stands beside it; host COMMAND --help says more.")
+       << wrap(training.details + " For other tasks use a command; host COMMAND --help describes it.")
        << list_commands() << "\n"
        << training.make_options() << "\n"
        << wrap(describe_plugin_search()) << "\n";

@@ -1,4 +1,4 @@
-// What --help prints.
+// The texts that --help prints.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace tenon::host {
 
-// Of `host` itself: the commands in a line each, and the options of training.
+// Describes `host` itself: one line for each command, and the options of training.
 std::string describe_host();
 
-// Of one command: its usage, what it does, its options, its page.
+// Describes one command: usage, details, options and documentation page.
 std::string describe_command(const Command& command);
 
-// For --help and the manual page: where plugins are looked for, exit codes.
+// The plugin search path and the exit codes, for --help and the manual page.
 std::string describe_plugin_search();
 struct ExitCode {
   std::string code;

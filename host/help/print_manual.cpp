@@ -7,7 +7,7 @@
 namespace tenon::host {
 namespace {
 
-// Minus signs that can be copied, and no line that begins like a request.
+// Escapes minus signs so that they can be copied, and dots at the start of a line, which would start a man request.
 std::string escape(const std::string& text) {
   std::string escaped = !text.empty() && (text[0] == '.' || text[0] == '\'') ? "\\&" : "";
   for (const char letter : text) {
@@ -51,9 +51,9 @@ std::string print_manual(const std::string& version) {
   for (const ExitCode& each : exit_codes()) text << ".TP\n.B " << escape(each.code) << "\n" << each.meaning << "\n";
   text << ".SH ENVIRONMENT\n"
        << ".TP\n.B TENON_PLUGIN_PATH\nfolders with plugins, separated by colons\n"
-       << ".TP\n.B NO_COLOR\nset and not empty: no colours\n"
-       << ".TP\n.B OMP_NUM_THREADS\nthreads of each process of a run, where run.threads does not say\n"
-       << ".TP\n.B OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME\nhow OpenMP threads wait, in place of the host's "
+       << ".TP\n.B NO_COLOR\ndisables colours if set and not empty\n"
+       << ".TP\n.B OMP_NUM_THREADS\nthreads of each process of a run, if run.threads does not set them\n"
+       << ".TP\n.B OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME\nhow OpenMP threads wait; overrides the host's "
           "choice\n";
   return text.str();
 }

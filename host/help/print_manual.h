@@ -1,4 +1,4 @@
-// The manual page, in the language of man(7).
+// The manual page in man(7) markup.
 #pragma once
 
 #include <string>

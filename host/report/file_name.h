@@ -1,4 +1,4 @@
-// Names that people gave, as names of files.
+// Converts user-defined names to file names.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace tenon::host {
 
-// Letters, digits, dots and hyphens stay; each other byte becomes an underscore.
+// Keeps letters, digits, dots and hyphens. Replaces each other byte by an underscore.
 std::string make_file_name(std::string_view name);
 
 }  // namespace tenon::host

@@ -18,10 +18,10 @@ using artifacts::print_short_number;
 using Mood = Finding::Mood;
 using Series = std::vector<FigureAt>;
 
-constexpr size_t kFewestValues = 8;     // of a curve whose end is judged
-constexpr double kStillFalling = 0.05;  // of the whole fall, in the last quarter of the steps
-constexpr double kRisen = 0.05;         // of the best validation loss
-constexpr double kNearEnd = 0.1;        // of all steps
+constexpr size_t kFewestValues = 8;     // minimum number of values to assess convergence
+constexpr double kStillFalling = 0.05;  // part of the total decrease, in the last quarter of the steps
+constexpr double kRisen = 0.05;         // part of the best validation loss
+constexpr double kNearEnd = 0.1;        // part of all steps
 
 std::string percent(double share) {
   char text[32];
@@ -44,7 +44,7 @@ Series collect(const ReadRun& run, const std::string& figure, bool only_means) {
   return series;
 }
 
-// Means over epochs, where there are enough of them.
+// Collects means over epochs if there are enough of them, otherwise log lines.
 Series collect_training_loss(const ReadRun& run) {
   Series epochs = collect(run, "train/loss", true);
   if (epochs.size() >= kFewestValues) return epochs;
@@ -52,14 +52,14 @@ Series collect_training_loss(const ReadRun& run) {
   return lines.size() > epochs.size() ? lines : epochs;
 }
 
-// That of the first set, where there are several.
+// Returns the loss of the first validation set.
 std::string find_validation_loss(const ReadRun& run) {
   for (const std::string& figure : run.figures())
     if (figure.starts_with("validation/") && figure.ends_with("/loss")) return figure;
   return "";
 }
 
-// Of the values from a share of the last step to another one; none where there are none.
+// Returns the mean of the values between two fractions of the last step, or nothing if there are no values.
 std::optional<double> mean_between(const Series& series, double from, double to) {
   const auto last = static_cast<double>(series.back().step);
   double sum = 0, count = 0;
@@ -81,13 +81,13 @@ std::optional<Finding> judge_beginning(const ReadRun& run) {
   const auto found = find_number(run, "first_loss"), uninformed = find_number(run, "uninformed_loss");
   if (!found || !uninformed) return std::nullopt;
   const pipeline::FirstLoss loss{*found, *uninformed};
-  const std::string numbers = "the loss of the first batch was " + print_short_number(loss.found) +
-                              ", and outputs that are all zero would have had " + print_short_number(loss.uninformed);
-  if (!loss.is_far_above()) return Finding{Mood::good, "Did it begin well?", "Yes: " + numbers + "."};
-  return Finding{Mood::bad, "Did it begin well?",
+  const std::string numbers = "the initial loss was " + print_short_number(loss.found) + "; zero outputs would give " +
+                              print_short_number(loss.uninformed);
+  if (!loss.is_far_above()) return Finding{Mood::good, "Was the initial loss plausible?", "Yes: " + numbers + "."};
+  return Finding{Mood::bad, "Was the initial loss plausible?",
                  "No: " + numbers +
-                     ". So far above is worse than knowing nothing: look at how the model is initialised, and at the "
-                     "scale of its inputs and of the targets."};
+                     ". It was far too high: check the initialisation of the model and the scale of its inputs and "
+                     "targets."};
 }
 
 Finding judge_convergence(const ReadRun& run) {
@@ -96,23 +96,23 @@ Finding judge_convergence(const ReadRun& run) {
   if (loss.size() < 2) return {Mood::neutral, question, "Unknown: the history has too few values of train/loss."};
   const FigureAt &first = loss.front(), &last = loss.back();
   const std::string fall = "train/loss went from " + at_step(first) + " to " + at_step(last);
-  if (!(last.value < first.value)) return {Mood::bad, question, "No: " + fall + ", which is no fall."};
+  if (!(last.value < first.value)) return {Mood::bad, question, "No: " + fall + ", so it did not fall."};
   if (loss.size() < kFewestValues)
     return {Mood::neutral, question,
-            "It learnt: " + fall + ". These are too few values to tell whether it had levelled off."};
+            "It learnt: " + fall + ". There are too few values to determine whether it levelled off."};
   const auto before = mean_between(loss, 0.6, 0.75), end = mean_between(loss, 0.85, 1);
   if (!before || !end) return {Mood::neutral, question, "It learnt: " + fall + "."};
   const double share = (*before - *end) / (first.value - last.value);
   if (share > kStillFalling)
     return {Mood::neutral, question,
             "Not yet: " + fall + ", and " + percent(std::min(share, 1.0)) +
-                " of that fall came in the last quarter of the steps. More steps may help."};
+                " of the decrease came in the last quarter of the steps. More steps may help."};
   return {Mood::good, question,
-          "Yes: " + fall + ", and levelled off: the last quarter of the steps brought " +
-              percent(std::max(share, 0.0)) + " of that fall."};
+          "Yes: " + fall + ", and levelled off: the last quarter of the steps contributed " +
+              percent(std::max(share, 0.0)) + " of the decrease."};
 }
 
-// The value nearest to a step, at it or before it; the first one where there is none.
+// Returns the last value at or before a step, or the first value if there is none.
 double value_at(const Series& series, int64_t step) {
   double value = series.front().value;
   for (const FigureAt& one : series)
@@ -123,7 +123,7 @@ double value_at(const Series& series, int64_t step) {
 Finding judge_overfitting(const ReadRun& run) {
   const std::string question = "Did it overfit?";
   const std::string figure = find_validation_loss(run);
-  if (figure.empty()) return {Mood::neutral, question, "Unknown: nothing was validated."};
+  if (figure.empty()) return {Mood::neutral, question, "Unknown: the run had no validation."};
   const Series validation = collect(run, figure, false), training = collect_training_loss(run);
   const auto best = run.best(figure);
   if (validation.size() < 2 || training.empty() || !best)
@@ -132,23 +132,22 @@ Finding judge_overfitting(const ReadRun& run) {
   const double rise = (last.value - best->value) / std::fabs(best->value);
   const bool is_at_end = static_cast<double>(last.step - best->step) <= kNearEnd * static_cast<double>(last.step);
   const double train_then = value_at(training, best->step), train_now = training.back().value;
-  const std::string gap = " At the end train/loss is " + print_short_number(train_now) + " and " + figure + " " +
+  const std::string gap = " The final train/loss is " + print_short_number(train_now) + " and " + figure + " " +
                           print_short_number(last.value) + ".";
   if (is_at_end || rise <= kRisen)
     return {Mood::good, question,
-            "No sign of it: " + figure + " was best with " + at_step(*best) + ", and " +
-                (is_at_end ? "that is near the end." : "is at most " + percent(kRisen) + " above that at the end.") +
-                gap};
+            "No sign of it: the best " + figure + " was " + at_step(*best) + ", and " +
+                (is_at_end ? "that is near the end." : "the last is at most " + percent(kRisen) + " above it.") + gap};
   if (train_now < train_then)
     return {Mood::bad, question,
-            "Yes, from about step " + std::to_string(best->step) + " on: since then " + figure + " has risen from " +
+            "Yes, from about step " + std::to_string(best->step) + ": since then " + figure + " has risen from " +
                 print_short_number(best->value) + " to " + print_short_number(last.value) + " (" + percent(rise) +
-                "), while train/loss went on falling, from " + print_short_number(train_then) + " to " +
+                "), while train/loss continued to fall from " + print_short_number(train_then) + " to " +
                 print_short_number(train_now) + "."};
   return {Mood::bad, question,
-          "Something else: " + figure + " has risen from " + at_step(*best) + " to " + print_short_number(last.value) +
-              ", but train/loss has not fallen since either (" + print_short_number(train_then) + ", now " +
-              print_short_number(train_now) + "). A learning rate that is too high does that."};
+          "Not overfitting: " + figure + " has risen from " + at_step(*best) + " to " + print_short_number(last.value) +
+              ", but train/loss has not fallen since then (" + print_short_number(train_then) + ", now " +
+              print_short_number(train_now) + "). The learning rate may be too high."};
 }
 
 Finding judge_time(const ReadRun& run) {
@@ -156,7 +155,7 @@ Finding judge_time(const ReadRun& run) {
   const std::vector<pipeline::StageSeconds> stages = run.stages();
   if (stages.empty())
     return {Mood::neutral, question,
-            "Unknown: a run writes it down when it ends, and this one has not, or was killed."};
+            "Unknown: a run records the times when it ends. This run has not ended, or was killed."};
   double total = 0;
   for (const pipeline::StageSeconds& one : stages) total += one.seconds;
   std::string text;
@@ -165,7 +164,7 @@ Finding judge_time(const ReadRun& run) {
   const std::string advice = pipeline::advise(stages, run.planned("data.workers"));
   return {advice.empty() ? Mood::neutral : Mood::bad, question,
           "Mostly " + stages.front().name + ": of " + callbacks::format_duration(total) + ", " + text + "." +
-              (advice.empty() ? "" : " In short, " + advice + ".")};
+              (advice.empty() ? "" : " Advice: " + advice + ".")};
 }
 
 std::optional<Finding> find_not_finite(const ReadRun& run) {
@@ -178,7 +177,7 @@ std::optional<Finding> find_not_finite(const ReadRun& run) {
     }
   if (lines == 0) return std::nullopt;
   return Finding{Mood::bad, "Was everything finite?",
-                 "No: " + std::to_string(lines) + " values are NaN or infinite, the first of them " + first + "."};
+                 "No: " + std::to_string(lines) + " values are NaN or infinite. The first is " + first + "."};
 }
 
 Finding describe_end(const ReadRun& run) {
@@ -189,9 +188,9 @@ Finding describe_end(const ReadRun& run) {
   if (run.state() == "failed") return {Mood::bad, question, "It failed, after " + place + reason + "."};
   if (run.state() == "stopped") return {Mood::neutral, question, "It was stopped, after " + place + reason + "."};
   if (run.state() == "running")
-    return {Mood::neutral, question, "Not yet: it is running, and has come to " + place + "."};
+    return {Mood::neutral, question, "Not yet: it is running and has reached " + place + "."};
   return {Mood::bad, question,
-          "It was interrupted, after " + place + ": nothing says that it ended, and no process trains in its folder."};
+          "It was interrupted, after " + place + ": it did not record an end, and no process trains in its folder."};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the figures of a run say, in sentences with the numbers that they rest on.
+// Conclusions from the metrics of a run, as sentences with the relevant numbers.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Finding {
   std::string answer;
 };
 
-// The rules are in docs/report.md. What the history is too short for is said to be so.
+// docs/report.md has the rules. If the history is too short for a question, the answer states that.
 std::vector<Finding> find_findings(const ReadRun& run);
 
 }  // namespace tenon::host

@@ -1,4 +1,4 @@
-// Pieces of a page.
+// Helpers that build HTML elements.
 #pragma once
 
 #include <string>

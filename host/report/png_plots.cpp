@@ -21,9 +21,9 @@ void require_png_converter(const std::string& asked_by) {
   if (!artifacts::read_program_output({kProgram, "--version"}, {}, 20s))
     throw support::Error(support::ErrorKind::configuration,
                          asked_by +
-                             ": the program rsvg-convert, which draws PNG files, does not run; expected it in "
-                             "PATH: install librsvg2-bin (Debian, Ubuntu) or librsvg2-tools (Fedora), or make do "
-                             "with the SVG files that are always written");
+                             ": the program rsvg-convert, which renders PNG files, does not run; expected it in "
+                             "PATH: install librsvg2-bin (Debian, Ubuntu) or librsvg2-tools (Fedora), or use the SVG "
+                             "files that are always written");
 }
 
 void write_png_plots(const fs::path& folder) {
@@ -33,7 +33,7 @@ void write_png_plots(const fs::path& folder) {
   for (const fs::path& plot : plots) {
     const fs::path png = fs::path(plot).replace_extension(".png");
     if (!artifacts::read_program_output({kProgram, "--zoom=2", "--output=" + png.string(), plot.string()}, {}, 60s))
-      throw support::Error(support::ErrorKind::internal, png.string() + ": rsvg-convert could not draw it");
+      throw support::Error(support::ErrorKind::internal, png.string() + ": rsvg-convert could not render it");
   }
 }
 

@@ -1,4 +1,4 @@
-// The only door to rsvg-convert of librsvg, which draws the curves of plots/ as PNG too.
+// Renders the curves in plots/ as PNG with rsvg-convert of librsvg. Only this file calls that program.
 #pragma once
 
 #include <filesystem>
@@ -6,10 +6,10 @@
 
 namespace tenon::host {
 
-// Throws Error(configuration), naming `asked_by` ("log.png_plots"), if the program is not found by PATH.
+// Throws Error(configuration) if the program is not in PATH. The message names `asked_by` ("log.png_plots").
 void require_png_converter(const std::string& asked_by);
 
-// Beside each .svg of the folder, at twice its size. Throws Error(internal) with the file.
+// Writes a PNG at twice the size next to each .svg of the folder. Throws Error(internal) with the file.
 void write_png_plots(const std::filesystem::path& folder);
 
 }  // namespace tenon::host

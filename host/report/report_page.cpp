@@ -33,9 +33,9 @@ using artifacts::Hyperparameters;
 using artifacts::print_short_number;
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostCharts = 60;  // on a page; history.csv has all figures
+constexpr size_t kMostCharts = 60;  // maximum on a page; history.csv has all metrics
 
-// Terms with what they are; those that nothing is known of are left out.
+// Prints terms with their values. Terms without a value are omitted.
 std::string print_facts(const std::vector<std::pair<std::string, std::string>>& terms) {
   std::string text;
   for (const auto& [term, description] : terms)
@@ -80,8 +80,8 @@ std::string print_heading(const ReadRun& run) {
                      "\n") +
          "\n" +
          print_facts({{"model", run.model()},
-                      {"trained for", describe_place(run)},
-                      {"time of training", callbacks::format_duration(run.seconds())},
+                      {"trained until", describe_place(run)},
+                      {"training time", callbacks::format_duration(run.seconds())},
                       {"best " + run.monitor(), describe_best(run)},
                       {"last train/loss", describe_last(run, "train/loss")},
                       {"last validation/loss", describe_last(run, "validation/loss")},
@@ -103,7 +103,7 @@ std::string print_findings(const ReadRun& run, const std::optional<SavedSamples>
                         escape_html(finding.answer.substr(end))) +
             "\n";
   }
-  return section("In short", element("dl", "class=\"findings\"", "\n" + text) + "\n");
+  return section("Summary", element("dl", "class=\"findings\"", "\n" + text) + "\n");
 }
 
 std::string print_legend(const Chart& chart) {
@@ -132,11 +132,11 @@ std::string print_charts(const std::vector<ReadRun>& runs) {
                         draw_chart(charts[i]) + print_legend(charts[i]) + "\n") +
             "\n";
   }
-  if (charts.empty()) return section("Curves", text_element("p", "", "The history has no figures yet.") + "\n");
+  if (charts.empty()) return section("Curves", text_element("p", "", "The history has no metrics yet.") + "\n");
   const std::string left_out =
       charts.size() > kMostCharts
           ? text_element("p", "class=\"quiet\"",
-                         std::to_string(charts.size() - kMostCharts) + " more figures are in history.csv.") +
+                         std::to_string(charts.size() - kMostCharts) + " more metrics are in history.csv.") +
                 "\n"
           : "";
   return section("Curves", element("div", "class=\"charts\"", "\n" + text) + "\n" + left_out);
@@ -165,7 +165,8 @@ std::string print_stages(const ReadRun& run) {
   return section(
       "Where the time went",
       artifacts::draw_bar(shares) + element("table", "", "\n" + rows) + "\n" +
-          text_element("p", "class=\"quiet\"", "Of the training thread of the first process; data is waiting for it.") +
+          text_element("p", "class=\"quiet\"",
+                       "Time of the training thread of rank 0. Stage data is the time spent waiting for data.") +
           "\n");
 }
 
@@ -178,7 +179,7 @@ std::string print_model(const ReadRun& run) {
   return lines.empty() ? "" : section("Model", print_preformatted(lines));
 }
 
-// Every value of run.json that is one, under the names of the objects around it.
+// Lists every scalar of run.json with the names of its enclosing objects.
 void flatten(const Json& value, const std::string& key, std::vector<std::pair<std::string, std::string>>& values) {
   if (value.is_object() || value.is_array()) {
     for (const auto& [name, child] : value.items()) flatten(child, key.empty() ? name : key + " " + name, values);
@@ -187,7 +188,7 @@ void flatten(const Json& value, const std::string& key, std::vector<std::pair<st
   }
 }
 
-// Empty where there is none.
+// Returns an empty text if the key is missing.
 std::string text_in(const Json& object, const char* key) {
   if (!object.is_object()) return "";
   const auto found = object.find(key);
@@ -196,7 +197,7 @@ std::string text_in(const Json& object, const char* key) {
 
 std::string print_environment(const ReadRun& run) {
   Json shown = run.record();
-  // What stands elsewhere on the page, and what a person does not read.
+  // These keys are shown elsewhere on the page or are not meant for readers.
   for (const char* const key : {"model", "directions", "monitor", "command_line", "plugins"}) shown.erase(key);
   std::vector<std::pair<std::string, std::string>> values;
   flatten(shown, "", values);
@@ -212,7 +213,7 @@ std::string print_environment(const ReadRun& run) {
 }
 
 std::string print_run_again(const ReadRun& run) {
-  return section("Run it again", print_preformatted(describe_run_again(run)));
+  return section("Repeat the run", print_preformatted(describe_run_again(run)));
 }
 
 std::string print_one(const ReadRun& run) {
@@ -224,7 +225,7 @@ std::string print_one(const ReadRun& run) {
 
 std::string print_runs_table(const std::vector<ReadRun>& runs) {
   std::string rows = element("tr", "",
-                             "<th></th><th>run</th><th>state</th><th>model</th><th>trained for</th>"
+                             "<th></th><th>run</th><th>state</th><th>model</th><th>trained until</th>"
                              "<th class=\"number\">time</th><th>best</th><th class=\"number\">train/loss</th>"
                              "<th class=\"number\">validation/loss</th>");
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -244,7 +245,7 @@ std::string print_runs_table(const std::vector<ReadRun>& runs) {
   return element("div", "class=\"wide\"", element("table", "", "\n" + rows + "\n")) + "\n";
 }
 
-// The values of the plans that are not the same in all of them.
+// Prints the values that differ between the plans.
 std::string print_differences(const std::vector<ReadRun>& runs) {
   std::vector<Hyperparameters> all;
   std::set<std::string> keys;
@@ -258,14 +259,13 @@ std::string print_differences(const std::vector<ReadRun>& runs) {
     std::string cells = text_element("th", "", key);
     for (const Hyperparameters& values : all) {
       const auto found = values.find(key);
-      const std::string value = found == values.end() ? "not there" : artifacts::print_hyperparameter(found->second);
+      const std::string value = found == values.end() ? "missing" : artifacts::print_hyperparameter(found->second);
       different.insert(value);
       cells += text_element("td", "", value);
     }
     if (different.size() > 1) rows += element("tr", "", cells) + "\n";
   }
-  if (rows.empty())
-    return section("What differs", text_element("p", "", "Nothing that their figures depend on.") + "\n");
+  if (rows.empty()) return section("What differs", text_element("p", "", "Nothing that affects the metrics.") + "\n");
   std::string heads = "<th></th>";
   for (size_t i = 0; i < runs.size(); ++i) heads += text_element("th", "", std::to_string(i + 1));
   return section(
@@ -284,7 +284,7 @@ std::string print_findings_of(const std::vector<ReadRun>& runs) {
                         element("ul", "", "\n" + items)) +
             "\n";
   }
-  return section("Each by itself", text);
+  return section("Single runs", text);
 }
 
 std::string print_several(const std::vector<ReadRun>& runs) {

@@ -1,4 +1,4 @@
-// report.html: what a run was and what came of it, on one page that needs nothing else; or several runs side by side.
+// report.html: one self-contained page about a run, or about several runs side by side.
 #pragma once
 
 #include <string>
@@ -8,13 +8,12 @@
 
 namespace tenon::host {
 
-// HTML with style and curves in it, no script and no reference to anything outside; in light and dark, on wide and on
-// narrow screens. REQUIRES: at least one run.
+// Returns HTML with embedded style and curves, without scripts and external references. It supports light and dark
+// mode, wide and narrow screens. REQUIRES: at least one run.
 std::string make_report_page(const std::vector<ReadRun>& runs);
 
-// Writes the page of a run whose files are all there, as report.html into its folder, and its curves into plots/, also
-// as PNG where that is asked for.
-// Throws Error as reading the run and writing files do.
+// Writes report.html into the folder of a run, and its curves into plots/, with PNG files if `has_png_plots`. All files
+// of the run must exist. Throws Error as reading the run and writing files do.
 void write_report(const std::filesystem::path& run, bool has_png_plots);
 
 }  // namespace tenon::host

@@ -1,4 +1,4 @@
-// The style sheet of report.html, beside that of its charts, whose colours it uses.
+// The style sheet of report.html. It uses the colours of the charts' style sheet.
 #pragma once
 
 namespace tenon::host {

@@ -6,7 +6,7 @@ namespace tenon::host {
 
 namespace {
 
-// As one word of a shell.
+// Quotes a text as one shell word.
 std::string quote(const std::string& word) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,@%+-";
   if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
@@ -30,7 +30,7 @@ std::string describe_commit(const ReadRun& run) {
   const auto commit = git->find("commit");
   if (commit == git->end() || !commit->is_string()) return "";
   const bool is_dirty = git->contains("dirty") && (*git)["dirty"] == true;
-  return ", at commit " + commit->get<std::string>() + (is_dirty ? " with changes that were not committed" : "");
+  return ", at commit " + commit->get<std::string>() + (is_dirty ? " with uncommitted changes" : "");
 }
 
 }  // namespace
@@ -39,15 +39,17 @@ std::string describe_run_again(const ReadRun& run) {
   const std::string host = "host";
   const std::string folder = std::filesystem::weakly_canonical(run.folder().root).string();
   const std::string plan = quote(folder + "/plan.toml");
-  std::string text = "# the same run again, from any folder: the plan has every default and absolute paths\n" + host +
+  std::string text = "# repeat the run, from any folder: the plan has all defaults and absolute paths\n" + host +
                      " --config " + plan + "\n";
   if (run.state() != "finished")
-    text += "\n# on from its newest checkpoint\n" + host + " --config " + plan + " --resume " + quote(folder) + "\n";
+    text +=
+        "\n# resume from the newest checkpoint\n" + host + " --config " + plan + " --resume " + quote(folder) + "\n";
   const std::string checkpoint = run.monitor().empty() ? "latest" : "best";
-  text += "\n# the figures of its " + checkpoint + " weights\n" + host + " evaluate --config " + plan +
+  text += "\n# compute the metrics of the " + checkpoint + " weights\n" + host + " evaluate --config " + plan +
           " --checkpoint " + quote(folder + "/checkpoints/" + checkpoint) + "\n";
   if (const std::string typed = print_command_line(run); !typed.empty())
-    text += "\n# what was typed, in " + run.text("working_directory") + describe_commit(run) + "\n" + typed + "\n";
+    text +=
+        "\n# the original command, in " + run.text("working_directory") + describe_commit(run) + "\n" + typed + "\n";
   return text;
 }
 

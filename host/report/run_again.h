@@ -1,4 +1,4 @@
-// How a run is done again, and what can be done with what it left, as lines for a shell.
+// Shell commands that repeat, resume or evaluate a run.
 #pragma once
 
 #include <string>

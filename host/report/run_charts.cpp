@@ -14,10 +14,10 @@ using artifacts::ChartSeries;
 using artifacts::HistoryLine;
 using Line = ChartSeries::Line;
 
-// What a figure is drawn as: "validation/clean/accuracy" is "accuracy" of "validation clean".
+// The chart and series of a metric: "validation/clean/accuracy" is "accuracy" of "validation clean".
 struct Role {
   std::string title;
-  std::string part;  // empty: of a callback
+  std::string part;  // empty: a metric of a callback
 
   bool is_validation() const { return part.starts_with("validation"); }
 };
@@ -33,7 +33,7 @@ Role find_role(const std::string& figure) {
 }
 
 struct Points {
-  std::vector<ChartPoint> lines;   // of steps and validations
+  std::vector<ChartPoint> lines;   // values of log lines and validations
   std::vector<ChartPoint> epochs;  // means over epochs
 };
 
@@ -76,7 +76,7 @@ size_t count_validations(const Chart& chart) {
       chart.series, [](const ChartSeries& series) { return series.name.starts_with("validation"); }));
 }
 
-// What training sees in one colour, each validation in one of its own.
+// Training metrics have one colour, each validation has another one.
 void add_series(Chart& chart, const ReadRun& run, const std::string& figure, const Role& role, Points points) {
   ChartSeries lines{.name = role.part.empty() ? figure : role.part, .points = std::move(points.lines)};
   ChartSeries epochs{.name = "train, mean over the epoch", .points = std::move(points.epochs), .has_marks = true};
@@ -91,7 +91,7 @@ void add_series(Chart& chart, const ReadRun& run, const std::string& figure, con
     if (!series->points.empty()) chart.series.push_back(std::move(*series));
 }
 
-// One colour a run. Means over epochs take the place of the lines of steps, which many runs would hide.
+// Each run has one colour. Means over epochs replace the noisy lines of steps, which would hide each other.
 void add_series_of(Chart& chart, size_t number, const Role& role, Points points) {
   const std::string name = std::to_string(number + 1) + (role.part.empty() ? "" : ", " + role.part);
   ChartSeries series{.name = name, .points = std::move(points.epochs.empty() ? points.lines : points.epochs)};

@@ -1,4 +1,4 @@
-// The figures of runs as charts: what is of the same kind in one, training beside validation.
+// Charts of the metrics of runs. One chart shows training and validation values of a metric.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace tenon::host {
 
-// Losses first, then what else is validated, learning rate and gradient norm, and what callbacks have added. Of one run
-// the best value of each figure of which one way is better is marked. Of several, series are of the colour and the
-// number of their run: "2, validation".
+// The order is: losses, other validation metrics, learning rate and gradient norm, metrics of callbacks. For one run
+// the best value of each metric with a direction is marked. For several runs, the name of a series has the number of
+// its run: "2, validation". All series of a run have the same colour.
 std::vector<artifacts::Chart> make_charts(const std::vector<ReadRun>& runs);
 
 }  // namespace tenon::host

@@ -23,22 +23,22 @@ std::string percent(int64_t part, int64_t whole) {
   return text;
 }
 
-// "9 as 8 (3 times), 1 as 7 (2 times)"
+// Returns "9 → 8 (3 times), 1 → 7 (2 times)".
 std::string list_mistakes(const Confusion& counts, size_t most) {
   std::string text;
   for (const Confusion::Cell& one : counts.find_mistakes(most))
-    text += (text.empty() ? "" : ", ") + std::to_string(one.target) + " as " + std::to_string(one.predicted) + " (" +
+    text += (text.empty() ? "" : ", ") + std::to_string(one.target) + " → " + std::to_string(one.predicted) + " (" +
             print_count_of(one.count) + (one.count == 1 ? " time)" : " times)");
   return text;
 }
 
-// "12 of 360 (3.3 %) wrong; most often 9 as 8 (3 times)"
+// Returns "12 of 360 (3.33 %) misclassified; most confused: 9 → 8 (3 times)".
 std::string describe_mistakes(const SavedConfusion& confusion) {
   const Confusion& counts = confusion.counts;
   const int64_t total = counts.total(), wrong = total - counts.correct();
   const std::string mistakes = list_mistakes(counts, 3);
-  return print_count_of(wrong) + " of " + print_count_of(total) + " (" + percent(wrong, total) + ") wrong" +
-         (mistakes.empty() ? "" : "; most often " + mistakes);
+  return print_count_of(wrong) + " of " + print_count_of(total) + " (" + percent(wrong, total) + ") misclassified" +
+         (mistakes.empty() ? "" : "; most confused: " + mistakes);
 }
 
 std::string print_unions(const Confusion& counts) {
@@ -47,7 +47,7 @@ std::string print_unions(const Confusion& counts) {
   const int64_t total = counts.total();
   std::string rows = element("tr", "",
                              "<th>class</th><th class=\"number\">intersection over union</th>"
-                             "<th class=\"number\">share of the places</th>");
+                             "<th class=\"number\">share of the positions</th>");
   double sum = 0, found = 0;
   for (size_t i = 0; i < unions.size(); ++i) {
     if (std::isnan(unions[i])) continue;
@@ -67,15 +67,15 @@ std::string print_unions(const Confusion& counts) {
 
 std::string print_confusion(const SavedConfusion& one) {
   if (one.counts.total() == 0) return "";
-  const std::string heading = text_element("h3", "", one.target + ", as " + one.output + " has it") + "\n" +
+  const std::string heading = text_element("h3", "", one.target + " (predicted by " + one.output + ")") + "\n" +
                               text_element("p", "", describe_mistakes(one) + ".") + "\n";
   if (!one.is_per_sample) return heading + print_unions(one.counts);
   if (one.counts.classes <= artifacts::kMostDrawnClasses)
     return heading + element("figure", "", draw_confusion(one.counts)) + "\n";
-  return heading + text_element("p", "", "The most frequent mistakes: " + list_mistakes(one.counts, 20) + ".") + "\n";
+  return heading + text_element("p", "", "Most confused: " + list_mistakes(one.counts, 20) + ".") + "\n";
 }
 
-// "image, mask, predicted mask"
+// Returns "image, mask, predicted mask".
 std::string list_names(const std::vector<artifacts::DrawnPicture>& pictures) {
   std::string text;
   for (const artifacts::DrawnPicture& picture : pictures) text += (text.empty() ? "" : ", ") + picture.name;
@@ -103,7 +103,7 @@ std::string print_group(const std::string& heading, const std::vector<SavedSampl
 std::string print_ranges(const SavedSamples& samples) {
   std::string text;
   for (const auto& [field, range] : samples.ranges)
-    text += " In " + field + " black is " + print_short_number(range.smallest) + ", white " +
+    text += " In " + field + ", black is " + print_short_number(range.smallest) + ", white " +
             print_short_number(range.largest) + ".";
   return text;
 }
@@ -115,7 +115,7 @@ std::optional<Finding> find_mistakes(const SavedSamples& samples) {
   for (const SavedConfusion& one : samples.classes)
     if (one.counts.total() > 0) text += (text.empty() ? "" : ". ") + one.target + ": " + describe_mistakes(one);
   if (text.empty()) return std::nullopt;
-  return Finding{Finding::Mood::neutral, "What does it get wrong?", text + "."};
+  return Finding{Finding::Mood::neutral, "Which classes are confused?", text + "."};
 }
 
 std::string print_samples_section(const SavedSamples& samples) {
@@ -127,8 +127,8 @@ std::string print_samples_section(const SavedSamples& samples) {
   return section("Single samples",
                  text +
                      text_element("p", "class=\"quiet\"",
-                                  "Of " + which + print_count_of(samples.size) + " samples of " + samples.data +
-                                      ", each by the loss of it alone, with the weights of step " +
+                                  "Selected from " + which + print_count_of(samples.size) + " samples of " +
+                                      samples.data + " by the loss of each sample, with the weights of step " +
                                       std::to_string(samples.step) + "." + print_ranges(samples)) +
                      "\n");
 }

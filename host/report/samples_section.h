@@ -1,4 +1,4 @@
-// The part of report.html on single samples: which classes are taken for which, and the best and the worst samples.
+// The section of report.html on single samples: confusion between classes, and the best and worst samples.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace tenon::host {
 
 std::string print_samples_section(const SavedSamples& samples);
 
-// What is taken for what, in a sentence for each target; none where no classes were counted.
+// Describes the confused classes, one sentence for each target. Returns nothing if no classes were counted.
 std::optional<Finding> find_mistakes(const SavedSamples& samples);
 
 }  // namespace tenon::host

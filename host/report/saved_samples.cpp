@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int64_t kLongestSide = 256;  // pixels of a picture
+constexpr int64_t kLongestSide = 256;  // maximum side of a picture in pixels
 constexpr const char* kFile = "samples.json";
 
 std::string name_picture(const char* group, size_t place, const std::string& field) {
@@ -75,7 +75,7 @@ std::vector<SavedSample> read_group(const Json& list, const fs::path& folder) {
   for (const Json& one : list) {
     SavedSample& sample = samples.emplace_back(SavedSample{one.at("index"), one.at("loss"), {}});
     for (const Json& picture : one.at("pictures")) {
-      // The name alone: nothing outside the folder is read.
+      // Only the file name is used, so that nothing outside the folder is read.
       const std::string png = support::read_text(folder / fs::path(picture.at("file").get<std::string>()).filename());
       const auto bytes = std::as_bytes(std::span(png));
       sample.drawn.pictures.push_back(
@@ -92,7 +92,7 @@ SavedConfusion read_confusion(const Json& json) {
     const artifacts::Confusion::Cell one{cell.at(0), cell.at(1), cell.at(2)};
     const auto is_class = [&](int64_t number) { return number >= 0 && number < read.counts.classes; };
     if (!is_class(one.target) || !is_class(one.predicted) || one.count < 1)
-      throw support::Error(support::ErrorKind::checkpoint, "counts: " + cell.dump() + " is no count of two classes");
+      throw support::Error(support::ErrorKind::checkpoint, "counts: " + cell.dump() + " is not a count of two classes");
     read.counts.cells.push_back(one);
   }
   return read;
@@ -154,8 +154,8 @@ std::optional<SavedSamples> read_samples(const fs::path& folder) {
     return parse(Json::parse(support::read_text(file)), folder);
   } catch (const std::exception& error) {
     throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + error.what() +
-                                                             "; expected what a run wrote: without the folder the "
-                                                             "report is made without samples");
+                                                             "; expected a file written by a run: remove the folder "
+                                                             "to get a report without samples");
   }
 }
 

@@ -1,4 +1,4 @@
-// The samples that a run's model was best and worst at, as its folder keeps them: samples/samples.json and PNG files.
+// The samples with the smallest and the largest loss of a run, stored in samples/samples.json and PNG files.
 #pragma once
 
 #include <cstddef>
@@ -17,35 +17,35 @@
 namespace tenon::host {
 
 struct SavedSample {
-  int64_t index;  // within the dataset
-  double loss;    // of it alone
+  int64_t index;  // index in the dataset
+  double loss;    // loss of this sample
   artifacts::DrawnSample drawn;
 };
 
 struct SavedConfusion {
-  std::string output;  // of the model: "logits"
-  std::string target;  // of the dataset: "label"
-  bool is_per_sample;  // one class a sample, not one for each of its places
+  std::string output;  // model output: "logits"
+  std::string target;  // dataset field: "label"
+  bool is_per_sample;  // one class per sample, not one per position
   artifacts::Confusion counts;
 };
 
 struct SavedSamples {
   std::string data;                // "validation"
-  int64_t step;                    // whose weights the model had
-  int64_t scored;                  // samples looked at
-  int64_t size;                    // samples there are
-  std::vector<SavedSample> worst;  // the largest loss first
-  std::vector<SavedSample> best;   // the smallest loss first
+  int64_t step;                    // step of the weights
+  int64_t scored;                  // number of evaluated samples
+  int64_t size;                    // number of samples in the dataset
+  std::vector<SavedSample> worst;  // largest loss first
+  std::vector<SavedSample> best;   // smallest loss first
   std::map<std::string, artifacts::GreyRange> ranges;
   std::vector<SavedConfusion> classes;
 };
 
 SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step);
 
-// Writes the folder, in the place of one that is there. Throws Error(internal) where it cannot.
+// Writes the folder and replaces an existing one. Throws Error(internal) on failure.
 void write_samples(const SavedSamples& samples, const std::filesystem::path& folder);
 
-// None where there is no folder. Throws Error(checkpoint) with the file where it is damaged.
+// Returns nothing if there is no folder. Throws Error(checkpoint) with the name of a damaged file.
 std::optional<SavedSamples> read_samples(const std::filesystem::path& folder);
 
 }  // namespace tenon::host

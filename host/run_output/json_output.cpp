@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 Json to_json(const std::map<std::string, double>& figures) {
   Json json = Json::object();
-  // As the history writes them: JSON has no word for NaN and the infinities.
+  // Uses the number format of the history: JSON has no NaN and no infinities.
   for (const auto& [name, value] : figures) json[name] = Json::parse(artifacts::print_json_number(value));
   return json;
 }

@@ -1,4 +1,4 @@
-// What a run says on standard output: lines for a person, lines of JSON for a program, or nothing.
+// The standard output of a run: text, JSON lines, or nothing.
 #pragma once
 
 #include <memory>
@@ -17,19 +17,19 @@ namespace tenon::host {
 class RunOutput {
  public:
   virtual ~RunOutput() = default;
-  // Before the first step. `resumption`: null, or where the run goes on from.
+  // Called before the first step. `resumption`: the checkpoint of a resumed run, or null.
   virtual void open(const pipeline::Training& training, const RunRecorder& recorder, const Resumption* resumption) = 0;
-  // What shows how the run goes; null: nothing does, or the lines of the history alone.
+  // Returns the observer that shows progress. Null: no progress, or only the lines of the history.
   virtual pipeline::Observer* observer() { return nullptr; }
-  // A sentence for whoever reads along.
+  // Prints a message for the user.
   virtual void say(const std::string& sentence) = 0;
-  // A line that went into the history.
+  // Called for each line written to the history.
   virtual void add(const artifacts::HistoryLine&) {}
   virtual void close(const pipeline::RunReport& report, const pipeline::Training& training,
                      const RunRecorder& recorder) = 0;
 };
 
-// As --quiet and --log-format ask for.
+// Creates the output for --quiet and --log-format.
 std::unique_ptr<RunOutput> make_run_output(const CommandLine& line);
 
 std::unique_ptr<RunOutput> make_text_output();

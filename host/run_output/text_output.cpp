@@ -43,7 +43,7 @@ void print_opening(const pipeline::Training& training, const RunRecorder& record
   std::fflush(stdout);
 }
 
-// "forward 41 %, backward 30 %, data 12 %", the longest first; what took less than a half of a percent is left out.
+// Returns "forward 41 %, backward 30 %, data 12 %", longest first. Stages below half a percent are omitted.
 std::string describe_stages(std::vector<pipeline::StageSeconds> stages) {
   std::ranges::sort(stages, std::greater(), &pipeline::StageSeconds::seconds);
   double sum = 0;
@@ -57,16 +57,16 @@ std::string describe_stages(std::vector<pipeline::StageSeconds> stages) {
   return text;
 }
 
-// What a person would look at first where it took long, and what to do about it.
+// Prints the time and memory of the run, with advice if it was slow.
 void print_costs(const pipeline::RunReport& report, const pipeline::Training& training) {
   constexpr double kTooShortForAdvice = 5;  // seconds
   std::printf("time: %s\n", describe_stages(report.stages).c_str());
   if (report.state.time_s >= kTooShortForAdvice)
     if (const std::string advice = pipeline::advise(report.stages, training.plan->data.workers); !advice.empty())
       std::printf("%s\n", advice.c_str());
-  std::printf("memory: %s at most", print_bytes(static_cast<uint64_t>(artifacts::read_peak_memory())).c_str());
+  std::printf("peak memory: %s", print_bytes(static_cast<uint64_t>(artifacts::read_peak_memory())).c_str());
   if (const auto device = pipeline::peak_memory_mib(training.device))
-    std::printf(", %.1f MiB on the device, for which training waited %lld times", *device,
+    std::printf(", %.1f MiB on the device; training synchronised with the device %lld times", *device,
                 static_cast<long long>(report.state.host_waits));
   std::printf("\n");
 }
@@ -105,7 +105,7 @@ class TextOutput final : public RunOutput {
  private:
   void add_earlier(const pipeline::Training& training, const RunRecorder& recorder) {
     const pipeline::Directions directions = pipeline::find_directions(training);
-    if (recorder.lines() == 0) return;  // it was interrupted before there was a figure
+    if (recorder.lines() == 0) return;  // it was interrupted before the first metric
     for (const artifacts::HistoryLine& line : read_history(artifacts::RunFolder{recorder.folder()}.history_jsonl()))
       if (line.event == artifacts::HistoryEvent::validation)
         progress_.add_earlier({line.figures.begin(), line.figures.end()}, directions);

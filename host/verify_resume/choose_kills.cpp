@@ -10,7 +10,7 @@ namespace tenon::host {
 
 namespace {
 
-// The standard's distributions give other numbers with other libraries.
+// Does not use the standard distributions: their numbers depend on the library.
 int64_t draw(std::mt19937_64& random, int64_t below) {
   return static_cast<int64_t>(random() % static_cast<uint64_t>(below));
 }
@@ -23,8 +23,8 @@ std::vector<KillAt> choose_kills(const std::vector<int64_t>& saved_steps, int64_
   const int64_t steps = last_step - safe;
   if (steps < count)
     throw support::Error(support::ErrorKind::configuration,
-                         "command line: the run in short ends after step " + std::to_string(last_step) + " and has " +
-                             std::to_string(steps) + " steps behind its second checkpoint, for " +
+                         "command line: the shortened run ends after step " + std::to_string(last_step) + " and has " +
+                             std::to_string(steps) + " steps after its second checkpoint, for " +
                              std::to_string(count) +
                              " kills; expected a step for each: raise --steps, or lower --kills");
   std::mt19937_64 random(seed);

@@ -32,7 +32,7 @@ using artifacts::TensorView;
 constexpr const char* kHistory = "history.jsonl";
 constexpr const char* kManifest = "manifest.json";
 
-// The host's own figure of the process, which begins anew with each.
+// A metric of the host that starts from zero in each process.
 constexpr const char* kDeviceMemory = "train/device_memory_mib";
 
 bool is_same(double a, double b) {
@@ -64,13 +64,13 @@ std::string describe_type(const TensorView& tensor) {
 
 std::string describe_both(const std::string& whole, const std::string& other) { return whole + " and " + other; }
 
-// Empty where they are the same.
+// Returns an empty text if the tensors are equal.
 std::string describe_difference(const TensorView& a, const TensorView& b) {
   if (a.dtype != b.dtype || a.shape != b.shape) return "is " + describe_both(describe_type(a), describe_type(b));
   const artifacts::TensorDifference difference = artifacts::compare_tensors(a, b);
   if (difference.differing == 0) return "";
   std::string text = print_count(difference.differing) + " of " + print_count(difference.elements) + " values differ";
-  // Bytes are random numbers and states, of which no value says anything.
+  // Bytes are states of generators and callbacks. Their differences have no meaningful size.
   if (!difference.max_ulps) return text;
   return text + ", by " + print_short(difference.max_absolute) + " at most (" + print_count(*difference.max_ulps) +
          " ulps)";
@@ -88,7 +88,7 @@ class PairComparison {
     found_.step = manifest.step;
     if (manifest.step != other_manifest.step || manifest.epoch != other_manifest.epoch)
       add(kManifest, "",
-          "the last checkpoint is of " + describe_both(describe_place(manifest), describe_place(other_manifest)),
+          "the last checkpoints are at " + describe_both(describe_place(manifest), describe_place(other_manifest)),
           false);
     found_.model_tensors = compare_tensors(artifacts::kModelFile, checkpoint, other);
     found_.training_tensors = compare_tensors(artifacts::kTrainingFile, checkpoint, other);
@@ -105,7 +105,7 @@ class PairComparison {
     found_.differences.push_back({file, name, text, is_callbacks});
   }
 
-  // Up to the first line that is of something else. Of each figure the first difference.
+  // Compares the lines up to the first one with a different position. Reports the first difference of each metric.
   void compare_histories() {
     const std::vector<HistoryLine> lines = read_history(run_.history_jsonl());
     const std::vector<HistoryLine> others = read_history(other_.history_jsonl());
@@ -113,8 +113,7 @@ class PairComparison {
     for (size_t i = 0; i < std::min(lines.size(), others.size()); ++i) {
       const std::string place = describe(lines[i]), other_place = describe(others[i]);
       if (place != other_place)
-        return add(kHistory, "", "line " + std::to_string(i + 1) + " is of " + describe_both(place, other_place),
-                   false);
+        return add(kHistory, "", "line " + std::to_string(i + 1) + " is " + describe_both(place, other_place), false);
       compare_figures("line " + std::to_string(i + 1) + " (" + place + "): ", lines[i].figures, others[i].figures);
     }
     if (lines.size() != others.size())
@@ -176,7 +175,7 @@ class PairComparison {
   artifacts::RunFolder run_;
   artifacts::RunFolder other_;
   RunComparison found_;
-  std::set<std::string> told_;  // figures of the history
+  std::set<std::string> told_;  // reported metrics of the history
 };
 
 }  // namespace

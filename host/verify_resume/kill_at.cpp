@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kSave = ":save";
 
-// The number at the text's beginning, which is taken off it; none where there is no such number.
+// Removes the number at the start of the text and returns it. Returns nothing if there is none or it is below `least`.
 std::optional<int64_t> take_number(std::string_view& text, int64_t least) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -51,8 +51,8 @@ std::optional<KillAt> read_kill_at() {
   if (!kill)
     throw support::Error(support::ErrorKind::configuration,
                          std::string("environment: ") + kKillAtVariable + " is \"" + text +
-                             "\"; expected STEP, STEP:RANK or STEP:RANK:save, such as \"7:1\"; unset it, unless a "
-                             "process is to be killed");
+                             "\"; expected STEP, STEP:RANK or STEP:RANK:save, such as \"7:1\"; unset it unless you "
+                             "want to kill a process");
   return kill;
 }
 

@@ -1,4 +1,4 @@
-// A run that is to be killed at a definite place, as `host verify-resume` has it of the runs that it starts.
+// Kills a run at a given step. `host verify-resume` uses this for the runs that it starts.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@ namespace tenon::host {
 
 struct KillAt {
   enum class Moment {
-    step_end,   // as soon as the step is done, before anything is saved
-    saved_step  // when the checkpoint of the step has been taken, while it may still be on its way to the disk
+    step_end,   // at the end of the step, before anything is saved
+    saved_step  // after the checkpoint of the step was taken, possibly during its write
   };
   int64_t step = 1;
   int64_t rank = 0;
   Moment moment = Moment::step_end;
 };
 
-// The environment's variable: "7", "7:1" of rank 1, "8:0:save".
+// The environment variable: "7", "7:1" for rank 1, "8:0:save".
 inline constexpr const char* kKillAtVariable = "TENON_KILL_AT";
 std::string to_string(const KillAt& kill);
 
-// What the variable says; none where it is not set, or empty. Throws Error(configuration) for anything else.
+// Reads the variable. Returns nothing if it is not set or empty. Throws Error(configuration) for an invalid value.
 std::optional<KillAt> read_kill_at();
 
-// Raises SIGKILL there, after all other observers of the event. A run that was resumed at the step of its last
-// checkpoint hears once more that it was taken.
+// Raises SIGKILL at that point, after all other observers of the event. A run that resumes at the step of its last
+// checkpoint receives the event of that checkpoint again.
 class KillObserver final : public pipeline::Observer {
  public:
   explicit KillObserver(const KillAt& kill) : kill_(kill) {}

@@ -40,10 +40,9 @@ void add_callbacks(const OpenedRun& opened, std::vector<std::string>& reasons) {
       if (period.unit == config::Period::Unit::seconds) add_once(timed, plan.use);
   }
   if (!forgetful.empty())
-    reasons.push_back("callbacks of the run that save no state, and begin anew when it goes on: " + join(forgetful) +
-                      "; one that keeps something from step to step saves it (tenon/saved_state.h)");
-  if (!timed.empty())
-    reasons.push_back("callbacks that the run file has act by the time (every or after): " + join(timed));
+    reasons.push_back("callbacks without saved state, which start from scratch when the run resumes: " +
+                      join(forgetful) + "; a callback with state between steps must save it (tenon/saved_state.h)");
+  if (!timed.empty()) reasons.push_back("callbacks that are triggered by time (every or after): " + join(timed));
 }
 
 std::string name_components(const config::RunPlan& plan) {
@@ -60,12 +59,13 @@ std::vector<std::string> find_reasons(const ResumeVerdict& verdict, const Opened
   if (is_same(verdict)) return reasons;
   const config::RunPlan& plan = opened.plan;
   if (!is_unsteady(verdict)) add_callbacks(opened, reasons);
-  reasons.push_back("random numbers or counts that a component keeps of its own: " + name_components(plan) +
-                    "; of a sample they come from its seed, of a model from the host's generators or its buffers");
+  reasons.push_back("random numbers or counters inside a component: " + name_components(plan) +
+                    "; a dataset must use the seed of the sample, a model the host's generators or its buffers");
   if (const std::string device = read_device(verdict.whole); device != "cpu")
-    reasons.push_back("it ran on " + device + ": the same bits are promised on a CPU alone; try --set run.device=cpu");
+    reasons.push_back("the run used " + device +
+                      ": bitwise reproducibility is guaranteed only on the CPU; try --set run.device=cpu");
   if (is_unsteady(verdict) && plan.run.threads != 1)
-    reasons.push_back("libraries that add up in another order on several threads; try --set run.threads=1");
+    reasons.push_back("libraries that sum in a different order on several threads; try --set run.threads=1");
   return reasons;
 }
 

@@ -1,4 +1,4 @@
-// Why a run that is resumed may end with other bits.
+// Likely reasons why a resumed run differs from an uninterrupted one.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tenon::host {
 
-// A sentence each, the likeliest first; nothing where the runs are the same.
+// Returns one sentence per reason, the most likely first. Empty if the runs are identical.
 std::vector<std::string> find_reasons(const ResumeVerdict& verdict, const OpenedRun& opened);
 
 }  // namespace tenon::host

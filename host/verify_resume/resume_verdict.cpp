@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostTold = 5;  // differences of each file
+constexpr size_t kMostTold = 5;  // maximum number of printed differences for each file
 
 bool is_repeated(const ResumeVerdict& verdict, const RunDifference& difference) {
   return std::ranges::any_of(verdict.repeated.differences, [&](const RunDifference& one) {
@@ -84,7 +84,7 @@ std::vector<RunDifference> find_unsteady(const ResumeVerdict& verdict) {
   return found;
 }
 
-// A text of the run's run.json; empty where it has none.
+// Reads a text from run.json. Returns an empty text if it is missing.
 std::string read_text(const std::filesystem::path& run, const char* key) {
   std::ifstream stream(artifacts::RunFolder{run}.record_file());
   const Json record = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
@@ -122,7 +122,7 @@ int64_t read_resumed_step(const std::filesystem::path& run) {
       artifacts::parse_checkpoint_folder(std::filesystem::path(read_text(run, "resumed_from")).filename().string());
   if (!step)
     throw support::Error(support::ErrorKind::internal,
-                         run.string() + ": the run began anew; expected it to go on from a checkpoint");
+                         run.string() + ": the run started from scratch; expected it to resume from a checkpoint");
   return *step;
 }
 
@@ -130,16 +130,16 @@ std::string read_device(const std::filesystem::path& run) { return read_text(run
 
 std::string describe_plan(const ResumeVerdict& verdict, const std::string& run_file) {
   const ShortenedRun& run = verdict.run;
-  const std::string length =
-      run.epochs > 0 ? count(run.epochs, "epoch") + " of " + count(run.steps_per_epoch, "step")
-                     : count(run.steps, "step") + ", " + std::to_string(run.steps_per_epoch) + " in an epoch";
-  return run_file + " in short: " + length + ", " +
+  const std::string length = run.epochs > 0
+                                 ? count(run.epochs, "epoch") + " of " + count(run.steps_per_epoch, "step")
+                                 : count(run.steps, "step") + ", " + std::to_string(run.steps_per_epoch) + " per epoch";
+  return run_file + " shortened: " + length + ", " +
          (verdict.processes == 1 ? "one process" : std::to_string(verdict.processes) + " processes") +
          ", a checkpoint every " + count(run.save_every, "step") + "\n";
 }
 
 std::string describe_run(const VerifiedRun& run, int64_t processes) {
-  const std::string from = run.resumed_step ? "resumed at step " + std::to_string(*run.resumed_step) : "begun";
+  const std::string from = run.resumed_step ? "resumed at step " + std::to_string(*run.resumed_step) : "started";
   return "  " + from + ", " +
          (run.killed ? describe_kill(*run.killed, processes) : "ended after step " + std::to_string(run.last_step)) +
          "\n";
@@ -151,24 +151,24 @@ std::string describe_verdict(const ResumeVerdict& verdict, const std::vector<std
   if (is_same(verdict)) {
     const auto kills =
         std::ranges::count_if(verdict.runs, [](const VerifiedRun& run) { return run.killed.has_value(); });
-    text = "the same to the bit with " + count(kills, "kill") + " as without: " + count(all.model_tensors, "tensor") +
-           " of the model, " + count(all.training_tensors, "tensor") + " and " + count(all.numbers, "number") +
-           " of the training's state after step " + std::to_string(all.step) + ", " + count(all.lines, "line") +
-           " of history\n";
+    text = "IDENTICAL: bit for bit the same with and without " + count(kills, "kill") + ": " +
+           count(all.model_tensors, "tensor") + " of the model, " + count(all.training_tensors, "tensor") + " and " +
+           count(all.numbers, "number") + " of the training state after step " + std::to_string(all.step) + ", " +
+           count(all.lines, "line") + " of history\n";
   } else if (is_unsteady(verdict)) {
-    text = "NOT DETERMINISTIC: two runs differ that nobody interrupted, so that none says what resuming does\n" +
+    text = "NOT DETERMINISTIC: two uninterrupted runs differ, so that resuming cannot be verified\n" +
            describe_differences(find_unsteady(verdict));
   } else {
-    text = "NOT THE SAME: without interruption, and resumed" +
-           std::string(verdict.ended_early ? ", where it ended by itself before it was to be killed" : "") + "\n" +
+    text = "NOT IDENTICAL: the uninterrupted and the resumed run" +
+           std::string(verdict.ended_early ? ", which ended by itself before the kill" : "") + "\n" +
            describe_differences(find_counting(verdict));
   }
   if (const auto left_out = find_left_out(verdict); !left_out.empty() && !is_unsteady(verdict))
-    text += "not compared, since they are others in every run, as times are: " + name_all(left_out) + "\n";
+    text += "not compared, because they differ in every run, such as times: " + name_all(left_out) + "\n";
   if (is_same(verdict)) return text;
   text += "likely reasons:\n";
   for (const std::string& reason : reasons) text += "  - " + reason + "\n";
-  return text + "to look at: host checkpoint diff " + verdict.whole.string() + " " + verdict.resumed.string() + "\n";
+  return text + "to inspect: host checkpoint diff " + verdict.whole.string() + " " + verdict.resumed.string() + "\n";
 }
 
 std::string print_json(const ResumeVerdict& verdict, const std::vector<std::string>& reasons, const CommandLine& line) {

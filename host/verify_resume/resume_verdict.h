@@ -1,4 +1,4 @@
-// What `host verify-resume` has found, in words and as JSON.
+// The result of `host verify-resume`, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -14,43 +14,43 @@
 
 namespace tenon::host {
 
-// One of the processes (or groups of them) that were started.
+// One of the started runs, with one process or several.
 struct VerifiedRun {
   std::filesystem::path folder;
-  std::optional<int64_t> resumed_step;  // of the checkpoint that it went on from; none: it began
+  std::optional<int64_t> resumed_step;  // step of the checkpoint that it resumed from; none: a new run
   std::optional<KillAt> killed;         // none: it ended by itself
-  int64_t last_step;                    // of its last line of the history
+  int64_t last_step;                    // step of the last line of its history
 };
 
 struct ResumeVerdict {
   ShortenedRun run;
   int64_t processes;
-  std::vector<VerifiedRun> runs = {};  // in the order in which they ended
-  bool ended_early = false;            // by itself, before it was to be killed
-  RunComparison comparison = {};       // of the run without interruption with the resumed one
-  RunComparison repeated = {};         // of it with another one without interruption; empty where nothing differed
-  std::filesystem::path whole = {};    // the runs' folders, where they differ
+  std::vector<VerifiedRun> runs = {};  // in the order of their ends
+  bool ended_early = false;            // a run ended by itself before the kill
+  RunComparison comparison = {};       // uninterrupted run and resumed run
+  RunComparison repeated = {};         // two uninterrupted runs; empty if `comparison` has no differences
+  std::filesystem::path whole = {};    // folders of the runs, if they differ
   std::filesystem::path resumed = {};
 };
 
-// Whether two runs without interruption already differ in more than what callbacks measure.
+// Returns whether two uninterrupted runs differ in more than metrics of callbacks.
 bool is_unsteady(const ResumeVerdict& verdict);
 
-// Whether the runs have the same bits, but for what is left out.
+// Returns whether the runs have the same bits, apart from the differences of find_left_out().
 bool is_same(const ResumeVerdict& verdict);
 
-// The step of the checkpoint that a run says it was resumed from. Throws Error(internal) where it was not.
+// Reads the step of the checkpoint that a run was resumed from. Throws Error(internal) if it was not resumed.
 int64_t read_resumed_step(const std::filesystem::path& run);
 
-// "cpu", "cuda:0".
+// Returns the device of a run: "cpu", "cuda:0".
 std::string read_device(const std::filesystem::path& run);
 
-// The differences that count; those that two runs without interruption have as well do not, if they are callbacks'.
+// Returns the relevant differences. Differences of callbacks that uninterrupted runs also have are not relevant.
 std::vector<RunDifference> find_counting(const ResumeVerdict& verdict);
-// What was left out of them: callbacks' figures, which may be times.
+// Returns the ignored differences: metrics of callbacks, which may be times.
 std::vector<RunDifference> find_left_out(const ResumeVerdict& verdict);
 
-// Lines for the terminal.
+// Texts for the terminal.
 std::string describe_plan(const ResumeVerdict& verdict, const std::string& run_file);
 std::string describe_run(const VerifiedRun& run, int64_t processes);
 std::string describe_verdict(const ResumeVerdict& verdict, const std::vector<std::string>& reasons);

@@ -19,14 +19,14 @@ constexpr int64_t kLogEvery = 2;
 
 int64_t divide_up(int64_t number, int64_t by) { return (number + by - 1) / by; }
 
-// 0 is no limit.
+// A limit of 0 means no limit.
 int64_t tighter(int64_t limit, int64_t other) { return limit > 0 ? std::min(limit, other) : other; }
 
 std::string steps_text(int64_t steps) {
   return "\"" + config::to_string(Period{Period::Unit::steps, static_cast<double>(steps)}) + "\"";
 }
 
-// Of an epoch of each process.
+// Counts the batches of each process in an epoch.
 int64_t count_batches(const OpenedRun& opened, int64_t limit) {
   config::RunPlan plan = opened.plan;
   plan.data.limit_batches = limit;
@@ -34,7 +34,7 @@ int64_t count_batches(const OpenedRun& opened, int64_t limit) {
   return data::Feed(opened.catalogue, plan, plan.data.train, {0, plan.distributed.processes}).batches();
 }
 
-// By the time, or so seldom that the short run would not come to it.
+// Replaces periods that are times, or longer than the shortened run.
 std::string validation_period(const Period& every, int64_t steps) {
   if (every.unit == Period::Unit::epochs) return "\"1 epoch\"";
   const auto most = std::max<int64_t>(steps / 5, 1);

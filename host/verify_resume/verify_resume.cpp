@@ -31,11 +31,12 @@ namespace fs = std::filesystem;
 using support::Error;
 using support::ErrorKind;
 
-// The newest: one that was killed before its first checkpoint is not gone on with.
+// Returns the newest run. A run that was killed before its first checkpoint cannot be resumed.
 fs::path find_run(const fs::path& output_dir, const std::string& name) {
   const std::vector<fs::path> runs = artifacts::list_runs(output_dir, name);
   if (runs.empty())
-    throw Error(ErrorKind::internal, (output_dir / name).string() + ": has no run; expected what was just run");
+    throw Error(ErrorKind::internal,
+                (output_dir / name).string() + ": has no run; expected the run that has just ended");
   return runs.front();
 }
 
@@ -59,10 +60,10 @@ class Verification {
         choose_kills(find_saved_steps(history), history.back().step, verdict_.processes, line_.kills, line_.seed));
     verdict_.comparison = compare_runs(whole, resumed);
     if (!verdict_.comparison.differences.empty()) {
-      // What differs between two runs that nobody interrupted is no matter of going on.
+      // Differences between two uninterrupted runs are not caused by resuming.
       verdict_.repeated = compare_runs(whole, run_whole("again"));
     } else if (verdict_.ended_early) {
-      throw Error(ErrorKind::internal, "a run that was to be killed ended by itself, and is the same as another");
+      throw Error(ErrorKind::internal, "a run ended by itself before the kill, and is identical to the other run");
     }
     while (const auto signal = signals_.take())
       if (signal->number != SIGCHLD) stop(signal->number);
@@ -84,13 +85,13 @@ class Verification {
   fs::path run_whole(const std::string& name) {
     const ChildEnd end = run(name, std::nullopt);
     if (end.signal != 0 || end.exit_code != 0)
-      fail(end, "without interruption", "expected one that runs, as host --dry-run tries it");
+      fail(end, "without interruption", "expected a run that works; test it with host --dry-run");
     const fs::path run = find_run(folder_.path() / name, plan_.run.name);
     tell({run, {}, {}, read_history(run / "history.jsonl").back().step});
     return run;
   }
 
-  // Each time gone on with by what it has left.
+  // Kills the run at each point and resumes it from its newest checkpoint.
   fs::path run_killed(const std::vector<KillAt>& kills) {
     const std::string name = "killed";
     for (size_t i = 0; i <= kills.size() && !verdict_.ended_early; ++i) {
@@ -99,9 +100,9 @@ class Verification {
       const bool was_killed = kill && was_ended_by(end, *kill);
       if (!was_killed && (end.signal != 0 || end.exit_code != 0))
         fail(end,
-             i == 0 ? "that was to be killed"
+             i == 0 ? "before the kill"
                     : "that was killed at step " + std::to_string(kills[i - 1].step) + " and resumed",
-             "expected it to run as it does without interruption");
+             "expected it to work like the uninterrupted run");
       verdict_.ended_early = kill && !was_killed;
       const fs::path run = find_run(folder_.path() / name, plan_.run.name);
       const std::vector<artifacts::HistoryLine> history = read_history(run / "history.jsonl");
@@ -111,7 +112,7 @@ class Verification {
     return find_run(folder_.path() / name, plan_.run.name);
   }
 
-  // Of several processes the launcher says which one ended first, and how.
+  // With several processes, the message of the launcher names the first one that ended and its signal.
   bool was_ended_by(const ChildEnd& end, const KillAt& kill) const {
     if (verdict_.processes == 1) return end.signal == SIGKILL;
     const std::string cause = "rank " + std::to_string(kill.rank) + " was ended by SIGKILL";
@@ -136,14 +137,14 @@ class Verification {
 
   [[noreturn]] static void stop(int signal) {
     throw Error(static_cast<ErrorKind>(128 + signal),
-                std::string("stopped by signal ") + strsignal(signal) + "; nothing is kept");
+                std::string("stopped by signal ") + strsignal(signal) + "; no files were kept");
   }
 
   [[noreturn]] static void fail(const ChildEnd& end, const std::string& which, const std::string& expected) {
     std::fputs(end.errors.c_str(), stderr);
     const int code = end.signal != 0 ? 128 + end.signal : end.exit_code;
     throw Error(static_cast<ErrorKind>(code), "the run " + which + " failed by itself with exit code " +
-                                                  std::to_string(code) + ", as it says above; " + expected);
+                                                  std::to_string(code) + " (see its message above); " + expected);
   }
 
   void tell(const VerifiedRun& run) {
@@ -154,7 +155,7 @@ class Verification {
   const CommandLine& line_;
   const config::RunPlan& plan_;
   ResumeVerdict verdict_;
-  distributed::SignalInbox signals_;  // also while the folder is removed
+  distributed::SignalInbox signals_;  // declared first: signals are handled until the folder is removed
   TemporaryFolder folder_{"tenon-verify-resume-"};
 };
 

@@ -1,14 +1,14 @@
-// `host verify-resume`: whether a run that is killed and gone on with ends with the bits that it would have had.
+// `host verify-resume`: verifies that a run that is killed and resumed ends with the same bits as an uninterrupted run.
 #pragma once
 
 #include "host/command_line.h"
 
 namespace tenon::host {
 
-// Runs the run file in short (shortened_run.h) in processes of their own, once without interruption and once killed and
-// resumed; prints, and returns 0 if both ended with the same bits and kRunsDiffer otherwise. What the runs wrote is
-// removed, unless they differ. Throws Error as open_run() does; where a run fails by itself, with its exit code, after
-// its standard error was passed on.
+// Runs a shortened version of the run file (shortened_run.h) in child processes, once uninterrupted and once killed and
+// resumed. Prints the result. Returns 0 if both ended with the same bits, and kRunsDiffer otherwise. Removes the files
+// of the runs unless they differ. Throws Error as open_run() does. If a run fails by itself, its standard error is
+// printed and the Error has its exit code.
 int verify_resume(const CommandLine& line);
 
 inline constexpr int kRunsDiffer = 9;  // exit code

@@ -1,11 +1,11 @@
 # tenon_add_plugin(NAME [TORCH] [NO_NOTE] SOURCES FILE... [LINKS TARGET...])
 #
-# Builds the plugin NAME.so from C11 or C++17 (or later) sources. It exports tenon_plugin_open alone, and every symbol
-# that it uses must come from what it links. Once it is linked, the host loads it, checks what it says of itself, and
-# writes that into the file as a note, so that listing plugins runs no code of theirs.
-#   TORCH     a native plugin, written over LibTorch: it loads in hosts with the very same LibTorch build only
-#   NO_NOTE   without the note: for a plugin that cannot be loaded on the machine which builds it
-#   LINKS     further libraries of the plugin
+# Builds the plugin NAME.so from C11 or C++17 (or later) sources. It exports only tenon_plugin_open, and must link every
+# library that it uses. After linking, the host loads the plugin, checks its description, and writes it into the file as
+# a note. Hosts can then list the plugin without running its code.
+#   TORCH     a native plugin, which uses LibTorch: it loads only in hosts with the same LibTorch build
+#   NO_NOTE   adds no note: for a plugin that cannot be loaded on the build machine
+#   LINKS     additional libraries of the plugin
 include_guard(GLOBAL)
 set(TENON_ADD_PLUGIN_DIR ${CMAKE_CURRENT_LIST_DIR})
 
@@ -15,7 +15,7 @@ function(tenon_add_plugin name)
     message(FATAL_ERROR "tenon_add_plugin(${name}): unknown argument ${PLUGIN_UNPARSED_ARGUMENTS}")
   endif()
   if(NOT PLUGIN_SOURCES)
-    message(FATAL_ERROR "tenon_add_plugin(${name}): SOURCES is empty; name the plugin's files")
+    message(FATAL_ERROR "tenon_add_plugin(${name}): SOURCES is empty; expected the plugin's source files")
   endif()
   add_library(${name} MODULE ${PLUGIN_SOURCES})
   set_target_properties(
@@ -27,16 +27,16 @@ function(tenon_add_plugin name)
                CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON
                LINK_DEPENDS ${TENON_ADD_PLUGIN_DIR}/plugin_symbols.map)
-  # Unique symbols would be shared with every other plugin that has the same inline variables.
+  # Plugins with the same inline variables would share unique symbols.
   target_compile_options(
     ${name} PRIVATE -fPIC $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fno-gnu-unique>)
   target_link_options(${name} PRIVATE -Wl,--version-script=${TENON_ADD_PLUGIN_DIR}/plugin_symbols.map)
-  # libm: C++ has it anyway, and the first dataset in C wants a sine.
+  # C++ links libm by default; C does not.
   target_link_libraries(${name} PRIVATE Tenon::plugin_api ${PLUGIN_LINKS} m)
   if(PLUGIN_TORCH)
     tenon_use_torch_in_plugin(${name})
   elseif(NOT "${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS}" MATCHES "-fsanitize")
-    # A missing library shows here, not when a run starts. Sanitizers leave their own symbols to the host.
+    # Reports a missing library at build time. With sanitizers, the host provides their symbols.
     target_link_options(${name} PRIVATE -Wl,--no-undefined)
   endif()
   if(COMMAND tenon_place_bundled_plugin)
@@ -50,12 +50,12 @@ endfunction()
 function(tenon_add_note name)
   tenon_find_reason_against_notes(reason)
   if(reason)
-    message(STATUS "plugin ${name} gets no note: ${reason}; where a host runs, `host note FILE` adds it")
+    message(STATUS "no note is added to plugin ${name}: ${reason}; run `host note FILE` on a machine with a host")
     return()
   endif()
   set(launcher "")
   if(CMAKE_C_FLAGS MATCHES "-fsanitize" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    # What the host's own libraries do not give back is not the plugin's fault.
+    # Ignores leaks in the libraries of the host.
     set(launcher ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0)
   endif()
   set(objcopy "")
@@ -76,15 +76,15 @@ function(tenon_add_note name)
     VERBATIM)
 endfunction()
 
-# Sets `result` to why the host cannot be asked to write notes, or to nothing.
+# Sets `result` to the reason why the host cannot write notes, or to an empty string.
 function(tenon_find_reason_against_notes result)
   set(${result} "" PARENT_SCOPE)
   if(NOT TARGET Tenon::host)
-    set(${result} "there is no host beside this package" PARENT_SCOPE)
+    set(${result} "this package contains no host" PARENT_SCOPE)
     return()
   endif()
   if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
-    set(${result} "it is built for another machine" PARENT_SCOPE)
+    set(${result} "it is cross-compiled" PARENT_SCOPE)
     return()
   endif()
   get_target_property(is_installed Tenon::host IMPORTED)
@@ -110,7 +110,7 @@ function(tenon_find_reason_against_notes result)
   endif()
 endfunction()
 
-# Within Tenon's own tree rooms and plugins share one precompiled header; elsewhere LibTorch is looked for.
+# In Tenon's build, modules and plugins share a precompiled header. In other builds, this finds LibTorch.
 function(tenon_use_torch_in_plugin name)
   if(COMMAND tenon_use_torch)
     tenon_use_torch(${name})
@@ -119,9 +119,9 @@ function(tenon_use_torch_in_plugin name)
   list(PREPEND CMAKE_MODULE_PATH ${TENON_ADD_PLUGIN_DIR})
   find_package(LibTorch REQUIRED)
   if(NOT LibTorch_BUILD STREQUAL Tenon_TORCH_BUILD)
-    message(WARNING "plugin ${name} is built with LibTorch ${LibTorch_BUILD}; the host installed here runs "
-                    "${Tenon_TORCH_BUILD} and will refuse it; pass -DTENON_LIBTORCH=DIR of that one")
-    set(PLUGIN_NO_NOTE TRUE PARENT_SCOPE) # nor does it write notes for what it refuses
+    message(WARNING "plugin ${name} is built with LibTorch ${LibTorch_BUILD}; the installed host uses "
+                    "${Tenon_TORCH_BUILD} and will reject the plugin; set -DTENON_LIBTORCH=DIR to that version")
+    set(PLUGIN_NO_NOTE TRUE PARENT_SCOPE) # the host writes no notes for plugins that it rejects
   endif()
   target_link_libraries(${name} PRIVATE LibTorch::LibTorch)
 endfunction()

@@ -1,4 +1,4 @@
-// A figure that a callback watches by its name in the history.
+// A metric that a callback monitors by its name in the history.
 #pragma once
 
 #include <tenon/plugin.hpp>
@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
-// A figure of the host's that will never be there is a misspelt one, which run_setup is the place to report; others may
-// come from another callback.
+// Throws Error for a metric of the host that the run will never have, which is usually a typing error. Call it in
+// run_setup. Other metrics may come from another callback.
 inline void require_figure(const tenon::Run& run, const std::string& name) {
   if (name.rfind("train/", 0) == 0 || name.rfind("validation/", 0) == 0) run.figure(name);
 }
 
-// Its latest value; none while another callback has not given it yet.
+// Returns the latest value, or nothing as long as another callback has not logged it.
 inline std::optional<double> read_figure(const tenon::Run& run, const std::string& name) {
   try {
     return run.figure(name);
@@ -22,29 +22,30 @@ inline std::optional<double> read_figure(const tenon::Run& run, const std::strin
   }
 }
 
-// Which way a watched figure is better: the parameter `mode`, and what the run says where that is "auto".
+// Whether higher or lower values of the monitored metric are better: the parameter `mode`, and for "auto" the direction
+// that the run reports.
 class WatchedDirection {
  public:
   static tenon::Param param() {
     return tenon::param("mode", "auto")
         .choices({"auto", "min", "max"})
-        .doc("whether smaller or larger is better; auto: as the figure's loss or metric says");
+        .doc("min: lower is better; max: higher is better; auto: as declared by the loss or metric");
   }
   explicit WatchedDirection(const std::string& mode) : sign_(mode == "max" ? 1 : mode == "min" ? -1 : 0) {}
 
-  // At run_setup.
+  // Call it in run_setup.
   void find(const tenon::Run& run, const std::string& figure) {
     if (sign_ == 0) sign_ = ask(run, figure);
     if (sign_ == 0) {
-      throw tenon::Error(TENON_INVALID_ARGUMENT, "mode is \"auto\", and nobody says whether a smaller or a larger " +
-                                                     figure + " is better; expected \"min\" or \"max\"");
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "mode is \"auto\", but it is unknown whether a lower or a higher " +
+                                                     figure + " is better; set \"min\" or \"max\"");
     }
   }
 
-  double sign() const { return sign_; }  // 1: larger is better, -1: smaller is
+  double sign() const { return sign_; }  // 1: higher is better, -1: lower is better
 
  private:
-  // A figure that another callback has not given yet is not known.
+  // A metric that another callback has not logged yet is unknown.
   static int ask(const tenon::Run& run, const std::string& figure) {
     try {
       return tenon::figure_direction(run, figure);

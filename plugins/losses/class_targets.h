@@ -1,4 +1,4 @@
-// Classes as targets of a loss: how much each counts, which are ignored, and what to say of one that is no class.
+// Class indices as targets of a loss: class weights, ignored targets, and the error message for an invalid class.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace tenon::losses {
 class ClassTargets final {
  public:
   static Param ignore_index_param() {
-    return param("ignore_index", -100).doc("target that counts neither in the loss nor in its weight");
+    return param("ignore_index", -100).doc("target value that is ignored in the loss and in its weight");
   }
   static Param class_weights_param() {
     return param("class_weights", std::vector<double>{})
         .range("[0, inf)")
-        .doc("how much a target of each class counts, a number per class; empty: all alike");
+        .doc("weight of each class, one number per class; empty: equal weights");
   }
 
   ClassTargets(int64_t ignore_index, std::vector<double> weights)
@@ -27,10 +27,10 @@ class ClassTargets final {
 
   int64_t ignore_index() const { return ignore_index_; }
   Tensor are_ignored(const Tensor& target) const { return eq(target, ignore_index_); }
-  // Such that it can be looked up: class 0 where it is ignored.
+  // The target with class 0 in place of ignored targets, so that it can be used as an index.
   Tensor without_ignored(const Tensor& target) const { return masked_fill(target, are_ignored(target), 0); }
 
-  // [C], or empty where all classes count alike. logits: [N, C, ...].
+  // [C], or empty if all weights are equal. logits: [N, C, ...].
   Tensor class_weights(const Tensor& logits) const {
     if (weights_.empty()) return {};
     const auto classes = static_cast<size_t>(logits.shape()[1]);
@@ -42,18 +42,19 @@ class ClassTargets final {
     return make_like(weights_, logits);
   }
 
-  // The weight of each target, in its shape: 0 where it is ignored.
+  // The weight of each target, in the shape of target. It is 0 for ignored targets.
   Tensor target_weights(const Tensor& target, const Tensor& class_weights) const {
     const Tensor weights = index_select(class_weights, 0, flatten(without_ignored(target)));
     return masked_fill(reshape(weights, target.shape()), are_ignored(target), 0);
   }
 
-  // A scalar: how many targets are not ignored, or the sum of their weights.
+  // A scalar: the number of targets that are not ignored, or the sum of their weights.
   Tensor total_weight(const Tensor& target, const Tensor& class_weights) const {
     return class_weights ? sum(target_weights(target, class_weights)) : sum(ne(target, ignore_index_));
   }
 
-  // How many targets are not ignored, where they are in the host's memory: none where to count them would mean to wait.
+  // The number of targets that are not ignored, if target is in host memory. Otherwise empty, because counting would
+  // synchronise with the device.
   std::optional<int64_t> count(const Tensor& target) const {
     void* elements = nullptr;
     if (detail::host->tensor_data(target.handle(), &elements) != TENON_OK) return std::nullopt;
@@ -61,8 +62,8 @@ class ClassTargets final {
     return target.numel() - std::count(first, first + target.numel(), ignore_index_);
   }
 
-  // Calls `compute`. If an operator refuses its arguments because of a target that is no class, says which: looking
-  // beforehand would cost every step a wait for the device.
+  // Calls `compute`. If an operator fails because of an invalid class, the error names that class. Checking in advance
+  // would synchronise with the device in every step.
   template <class Compute>
   LossResult explain_refusal(const Tensor& target, int64_t classes, Compute&& compute) const {
     try {

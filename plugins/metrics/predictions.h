@@ -1,5 +1,5 @@
-// What metrics of predicted classes share: scores that are no numbers, and targets that are no classes, must not pass
-// for wrong predictions. Both are counted on the device, and looked at when the figures are computed.
+// Shared code of metrics for predicted classes. Scores that are NaN and targets that are not classes must not count as
+// wrong predictions. Both are counted on the device and checked when the metrics are computed.
 #pragma once
 
 #include <tenon/plugin.hpp>
@@ -14,7 +14,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 inline double share(double part, double whole) { return whole > 0 ? part / whole : kNone; }
 
-// How many of the counted places have a NaN among their scores along `dim`, the largest of which NaN then is.
+// The number of counted positions with a NaN among their scores along `dim`. The largest score is then NaN.
 inline Tensor count_undefined(const Tensor& scores, int64_t dim, const Tensor& counted) {
   const Tensor largest = amax(scores, {dim});
   return sum(logical_and(ne(largest, largest), counted));
@@ -25,18 +25,18 @@ inline Tensor count_outside(const Tensor& target, const Argument& least, const A
   return sum(logical_and(logical_or(lt(target, least), gt(target, greatest)), counted));
 }
 
-// Throws DataError if targets were outside of what `expected` says.
+// Throws DataError if there are invalid targets. `expected` describes valid targets.
 inline void refuse_outside(const Tensor& count, const std::string& expected) {
   if (count.number() == 0) return;
-  throw DataError("targets outside of what there is: " + std::to_string(static_cast<int64_t>(count.number())) +
-                  "; expected " + expected);
+  throw DataError("number of invalid targets: " + std::to_string(static_cast<int64_t>(count.number())) + "; expected " +
+                  expected);
 }
 
 inline std::string describe_classes(int64_t ignore_index) {
   return "classes of the logits, or ignore_index (" + std::to_string(ignore_index) + ")";
 }
 
-// The last dimension is that of the scores, [M, C], where `scores` is [N, C, ...].
+// Moves the dimension of the scores to the end: [N, C, ...] to [M, C].
 inline Tensor to_rows(const Tensor& scores) {
   const std::vector<int64_t> shape = scores.shape();
   int64_t places = 1;

@@ -1,5 +1,5 @@
-// Stochastic depth: Huang et al., "Deep networks with stochastic depth", arXiv:1603.09382, which leaves out a branch of
-// a residual network for one sample of the batch and not for another, as torchvision's mode "row" does.
+// Stochastic depth: Huang et al., "Deep networks with stochastic depth", arXiv:1603.09382. Each sample of the batch
+// independently skips a residual branch, like torchvision's mode "row".
 #pragma once
 
 #include <tenon/ops.hpp>
@@ -10,8 +10,8 @@
 
 namespace tenon::plugins {
 
-// While the frame trains, zeroes each row of `branch` ([N, ...]) with this probability and scales the others by
-// 1 / (1 - probability), in place. REQUIRES: 0 <= probability < 1, and that no node of the graph has saved `branch`.
+// In training, zeroes each row of `branch` ([N, ...]) with this probability, and scales the other rows by 1 / (1 -
+// probability), in place. REQUIRES: 0 <= probability < 1, and no graph node has saved `branch`.
 inline void drop_rows(const Tensor& branch, double probability) {
   static const Op new_ones("aten::new_ones");
   const Frame& frame = branch.checked_frame();

@@ -1,4 +1,4 @@
-// Whether tokens are in a model's vocabulary, for models that look them up.
+// Checks that tokens are in the vocabulary, for models with an embedding table.
 #pragma once
 
 #include <tenon/plugin.hpp>
@@ -8,8 +8,8 @@
 
 namespace tenon::models {
 
-// Throws Error naming the first token that is not in [0, vocabulary_size). Looks at them only where they are in the
-// host's memory, where looking costs no wait for a device; elsewhere the device refuses, in its own words.
+// Throws Error naming the first token that is not in [0, vocabulary_size). Checks only tensors in CPU memory, where the
+// check does not synchronise with a device. Other devices report the error themselves.
 inline void check_tokens(const Tensor& tokens, const std::string& name, int64_t vocabulary_size) {
   void* elements = nullptr;
   if (detail::host->tensor_data(tokens.handle(), &elements) != TENON_OK) return;

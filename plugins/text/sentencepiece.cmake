@@ -1,5 +1,5 @@
-# SentencePiece as a static library, from its own sources. Its own CMakeLists.txt would bring options, shared libraries,
-# programs and an installation along.
+# Builds SentencePiece as a static library from its sources. Its CMakeLists.txt would add options, shared libraries,
+# programs and an installation.
 set(sources
     src/bpe_model.cc
     src/bpe_model_trainer.cc
@@ -72,6 +72,6 @@ target_include_directories(
   PRIVATE ${SentencePiece_SOURCES}/src/builtin_pb ${SentencePiece_SOURCES}/third_party/protobuf-lite
           ${SentencePiece_SOURCES}/third_party ${CMAKE_CURRENT_BINARY_DIR} ${SentencePiece_SOURCES}
   INTERFACE ${SentencePiece_SOURCES}/src)
-# Its warnings and what sanitizers say of it are not ours to mend.
+# Ignores compiler warnings and sanitizer errors in third-party code.
 target_compile_options(sentencepiece PRIVATE -w -fno-sanitize=all)
 target_link_libraries(sentencepiece PRIVATE Threads::Threads)

@@ -19,12 +19,12 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return list;
 }
 
-// Line after line of a file; a line ends with LF or CR LF. A byte order mark is passed over.
+// The lines of a file. A line ends with LF or CR LF. A byte order mark is skipped.
 class Lines {
  public:
   explicit Lines(const std::string& path) : path_(path), file_(path, std::ios::binary) {
     if (!file_ || file_.peek() == std::ifstream::traits_type::eof()) {
-      throw tenon::DataError(path + ": cannot be read, or is empty; expected a file of texts");
+      throw tenon::DataError(path + ": cannot be read, or is empty; expected a text file");
     }
   }
 
@@ -62,17 +62,16 @@ size_t find_column(const std::vector<std::string>& names, const std::string& wan
   throw tenon::DataError(place + ": there is no column \"" + wanted + "\"; there are " + quoted_list(names) + advice);
 }
 
-// The text under `key`, which is a name, or a JSON pointer (RFC 6901) if it begins with a slash.
+// The string at `key`. The key is a name, or a JSON pointer (RFC 6901) if it begins with a slash.
 std::string member(const nlohmann::json& object, const std::string& key, const std::string& place) {
   const bool is_pointer = key.starts_with('/');
-  if (!object.is_object()) throw tenon::DataError(place + ": is no JSON object; expected one for each line");
+  if (!object.is_object()) throw tenon::DataError(place + ": is not a JSON object; expected one per line");
   if (is_pointer ? !object.contains(nlohmann::json::json_pointer(key)) : !object.contains(key)) {
-    throw tenon::DataError(place + ": has no \"" + key + "\"; expected a text of that name");
+    throw tenon::DataError(place + ": has no \"" + key + "\"; expected a string with that key");
   }
   const nlohmann::json& value = is_pointer ? object.at(nlohmann::json::json_pointer(key)) : object.at(key);
   if (!value.is_string()) {
-    throw tenon::DataError(place + ": \"" + key + "\" is a value of the type " + value.type_name() +
-                           "; expected a text");
+    throw tenon::DataError(place + ": \"" + key + "\" has the type " + value.type_name() + "; expected a string");
   }
   return value.get<std::string>();
 }
@@ -82,17 +81,17 @@ std::string member(const nlohmann::json& object, const std::string& key, const s
 std::vector<tenon::Param> TableFormat::schema() {
   return {tenon::param("format", "tsv")
               .choices({"tsv", "csv", "json_lines"})
-              .doc("tsv: cells between tabs, nothing quoted; csv: RFC 4180, between commas; json_lines: an object a "
-                   "line"),
+              .doc("tsv: tab-separated without quoting; csv: comma-separated, RFC 4180; json_lines: one JSON object "
+                   "per line"),
           tenon::param("columns", std::vector<std::string>())
-              .doc("names of the columns of a tsv without a header; empty: its first line names them")};
+              .doc("column names of a tsv without a header; empty: the first line is the header")};
 }
 
 TableFormat::TableFormat(const tenon::Params& params)
     : name_(params.text("format")), columns_(params.texts("columns")) {
   if (!columns_.empty() && name_ != "tsv") {
     throw tenon::Error(TENON_INVALID_ARGUMENT, "columns = [" + quoted_list(columns_) + "] with format = \"" + name_ +
-                                                   "\"; only a tsv can lack names of its own; leave columns out");
+                                                   "\"; only a tsv can be without a header; remove columns");
   }
 }
 
@@ -105,7 +104,7 @@ TextTable::TextTable(const std::string& path, const TableFormat& format, const s
   } else {
     read_separated(format, wanted);
   }
-  if (lines_.empty()) throw tenon::DataError(path_ + ": has no row; expected a row for each sample");
+  if (lines_.empty()) throw tenon::DataError(path_ + ": has no rows; expected one row per sample");
 }
 
 void TextTable::read_separated(const TableFormat& format, const std::vector<std::string>& wanted) {
@@ -119,13 +118,13 @@ void TextTable::read_separated(const TableFormat& format, const std::vector<std:
   std::vector<size_t> columns;
   for (const std::string& name : wanted) {
     columns.push_back(find_column(names, name, path_ + ":1",
-                                  "; if the first line is a row already, name its columns in the parameter columns"));
+                                  "; if the file has no header, set the column names in the parameter columns"));
   }
   while (lines.next(line)) {
     const std::vector<std::string_view> cells = split_at_tabs(line);
     if (cells.size() != names.size()) {
       throw tenon::DataError(lines.place() + ": has " + std::to_string(cells.size()) + " cells; expected " +
-                             std::to_string(names.size()) + ", of the columns " + quoted_list(names));
+                             std::to_string(names.size()) + ", for the columns " + quoted_list(names));
     }
     for (size_t i = 0; i < width_; ++i) append(cells[columns[i]], wanted[i], lines.number());
     lines_.push_back(lines.number());
@@ -160,10 +159,10 @@ void TextTable::append(std::string_view cell, std::string_view column, size_t li
     throw tenon::DataError(path_ + ':' + std::to_string(line) + ": column \"" + std::string(column) + "\" " + what);
   };
   if (const size_t at = find_invalid_utf8(cell); at != cell.size()) {
-    refuse("is not UTF-8 at its byte " + std::to_string(at) + "; convert the file to UTF-8");
+    refuse("is not UTF-8 at byte " + std::to_string(at) + "; convert the file to UTF-8");
   }
   if (cell.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    refuse("is blank; expected a text; remove the row");
+    refuse("is blank; expected text; remove the row");
   }
   texts_.emplace_back(cell);
 }

@@ -1,4 +1,4 @@
-// Texts of a table: tab-separated values, CSV, or JSON lines.
+// Text columns of a table: tab-separated values, CSV, or JSON lines.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace text {
 
-// How the table is written, and the names of its columns where the file does not say them.
+// The file format of the table, and the column names if the file has no header.
 class TableFormat {
  public:
-  // `format` and `columns`.
+  // The parameters `format` and `columns`.
   static std::vector<tenon::Param> schema();
 
-  // Throws tenon::Error for names of columns that the format has no place for.
+  // Throws tenon::Error for column names with a format that does not support them.
   explicit TableFormat(const tenon::Params& params);
 
   bool is_csv() const { return name_ == "csv"; }
@@ -28,19 +28,19 @@ class TableFormat {
   std::vector<std::string> columns_;
 };
 
-// The texts of some columns, row by row.
+// The texts of selected columns, row by row.
 class TextTable {
  public:
-  // Reads the columns called `wanted` from a file in UTF-8. Throws tenon::DataError naming file and line: it cannot be
-  // read, is not of its format, lacks a column, has no row, or a text is blank or no UTF-8.
+  // Reads the columns `wanted` from a file in UTF-8. Throws tenon::DataError with the file and line if the file cannot
+  // be read, has the wrong format, lacks a column, or has no rows, or if a text is blank or not UTF-8.
   TextTable(const std::string& path, const TableFormat& format, const std::vector<std::string>& wanted);
 
   size_t rows() const { return lines_.size(); }
-  // `column` counts in `wanted`.
+  // `column` is an index into `wanted`.
   std::string_view text(size_t row, size_t column) const { return texts_[row * width_ + column]; }
   const std::vector<std::string>& texts() const { return texts_; }  // [rows, columns]
 
-  // `pairs.tsv:12`.
+  // The location of a row, such as `pairs.tsv:12`.
   std::string place(size_t row) const { return path_ + ':' + std::to_string(lines_[row]); }
 
  private:
@@ -52,7 +52,7 @@ class TextTable {
   std::string path_;
   size_t width_;
   std::vector<std::string> texts_;
-  std::vector<size_t> lines_;  // by row: where it begins, from 1
+  std::vector<size_t> lines_;  // first line of each row, counted from 1
 };
 
 }  // namespace text

@@ -12,8 +12,8 @@ Tokenizer::Tokenizer(const std::string& model, const std::string& place)
     : processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
   const auto status = processor_->LoadFromSerializedProto(model);
   if (!status.ok() || processor_->GetPieceSize() < 1) {
-    throw tenon::DataError(place + ": is no model of SentencePiece" + (status.ok() ? "" : ": " + status.ToString()) +
-                           "; expected one as spm_train writes it");
+    throw tenon::DataError(place + ": is not a SentencePiece model" + (status.ok() ? "" : ": " + status.ToString()) +
+                           "; expected a file that spm_train wrote");
   }
 }
 
@@ -27,7 +27,7 @@ SpecialIds Tokenizer::special_ids() const { return {processor_->pad_id(), proces
 void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) const {
   std::vector<int> found;
   const auto status = processor_->Encode(text, &found);
-  if (!status.ok()) throw tenon::DataError("cannot be cut into tokens: " + status.ToString());
+  if (!status.ok()) throw tenon::DataError("cannot be tokenized: " + status.ToString());
   ids.insert(ids.end(), found.begin(), found.end());
 }
 
@@ -35,7 +35,7 @@ std::string read_tokenizer_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream bytes;
   if (file) bytes << file.rdbuf();
-  if (!file) throw tenon::DataError(path + ": cannot be read, or is empty; expected a model of SentencePiece");
+  if (!file) throw tenon::DataError(path + ": cannot be read, or is empty; expected a SentencePiece model");
   return std::move(bytes).str();
 }
 

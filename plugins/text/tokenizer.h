@@ -1,4 +1,4 @@
-// Text as numbers, by SentencePiece (T. Kudo and J. Richardson, arXiv:1808.06226).
+// Text tokenization with SentencePiece (T. Kudo and J. Richardson, arXiv:1808.06226).
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ class SentencePieceProcessor;
 
 namespace text {
 
-// The ids with a meaning of their own; -1 for one that there is none of.
+// The ids of special tokens, or -1 if the model does not have the token.
 struct SpecialIds {
   int64_t pad = -1;
-  int64_t begin = -1;  // of a sentence, BOS
-  int64_t end = -1;    // EOS
+  int64_t begin = -1;  // begin of sentence (BOS)
+  int64_t end = -1;    // end of sentence (EOS)
 };
 
 class Tokenizer {
  public:
-  // From a model as SentencePiece writes it. Throws tenon::DataError headed by `place` if it is none.
+  // Loads a serialized SentencePiece model. Throws tenon::DataError that starts with `place` if it is invalid.
   Tokenizer(const std::string& model, const std::string& place);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
@@ -30,14 +30,14 @@ class Tokenizer {
   int64_t vocabulary_size() const;
   SpecialIds special_ids() const;
 
-  // Appends the text's ids, in [0, vocabulary_size()). May be called by several threads at once.
+  // Appends the ids of the text, in [0, vocabulary_size()). Thread-safe.
   void append_ids(std::string_view text, std::vector<int32_t>& ids) const;
 
  private:
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
 };
 
-// The bytes of a file with a model. Throws tenon::DataError naming it.
+// Reads a model file. Throws tenon::DataError with the file name.
 std::string read_tokenizer_file(const std::string& path);
 
 }  // namespace text

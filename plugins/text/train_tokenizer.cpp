@@ -11,7 +11,7 @@
 namespace text {
 namespace {
 
-// Feeds texts to the trainer, which asks for them one by one.
+// Passes texts to the trainer, which reads them one by one.
 class TextIterator final : public sentencepiece::SentenceIterator {
  public:
   explicit TextIterator(const std::vector<std::string>& texts) : texts_(texts) {}
@@ -32,13 +32,13 @@ uint64_t count_bytes(const std::vector<std::string>& texts) {
 }
 
 std::string train(const std::vector<std::string>& texts, const TokenizerTraining& training, const std::string& place) {
-  // The suffix array of the unigram trainer counts characters in 32 bits, and ends the process if they do not suffice.
+  // The suffix array of the unigram trainer counts characters with 32 bits, and the trainer aborts the process on
+  // overflow.
   constexpr uint64_t kMostBytes = uint64_t{1} << 30;
   if (const uint64_t bytes = count_bytes(texts); bytes > kMostBytes) {
-    throw tenon::Error(TENON_INVALID_ARGUMENT,
-                       place + ": has " + std::to_string(bytes >> 20) +
-                           " MiB of text; expected at most 1024 to train a tokenizer from; name "
-                           "a smaller file in tokenizer_text, or a finished model in tokenizer");
+    throw tenon::Error(TENON_INVALID_ARGUMENT, place + ": has " + std::to_string(bytes >> 20) +
+                                                   " MiB of text; expected at most 1024 to train a tokenizer; set "
+                                                   "tokenizer_text to a smaller file, or tokenizer to a trained model");
   }
   const std::unordered_map<std::string, std::string> options = {
       {"model_type", training.model_type},
@@ -50,7 +50,7 @@ std::string train(const std::vector<std::string>& texts, const TokenizerTraining
       {"bos_id", "2"},
       {"eos_id", "3"},
       {"max_sentence_length", "65536"},
-      // Threads add up floats in parts: another number of them would give another tokenizer.
+      // The order in which threads add floats depends on their number, which would change the tokenizer.
       {"num_threads", "1"},
       {"minloglevel", "2"},
   };
@@ -58,7 +58,7 @@ std::string train(const std::vector<std::string>& texts, const TokenizerTraining
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(options, &iterator, &model);
   if (!status.ok()) {
-    throw tenon::Error(TENON_INVALID_ARGUMENT, place + ": no tokenizer can be trained from its " +
+    throw tenon::Error(TENON_INVALID_ARGUMENT, place + ": cannot train a tokenizer from its " +
                                                    std::to_string(texts.size()) + " texts with vocabulary_size = " +
                                                    std::to_string(training.vocabulary_size) + ": " + status.ToString());
   }
@@ -70,15 +70,15 @@ std::string train(const std::vector<std::string>& texts, const TokenizerTraining
 std::vector<tenon::Param> TokenizerTraining::schema() {
   return {tenon::param("vocabulary_size", 8000)
               .range("[8, 1000000]")
-              .doc("pieces of a tokenizer that is trained, the four special ones included; fewer if the texts hold no "
-                   "more"),
+              .doc("vocabulary size of a trained tokenizer, including the four special tokens; smaller if the texts "
+                   "have fewer pieces"),
           tenon::param("model_type", "unigram")
               .choices({"unigram", "bpe", "char"})
-              .doc("of a tokenizer that is trained: unigram language model, byte-pair encoding, or characters"),
+              .doc("algorithm of a trained tokenizer: unigram language model, byte-pair encoding, or characters"),
           tenon::param("character_coverage", 0.9995)
               .range("[0.98, 1]")
-              .doc("share of the texts' characters that have a piece of their own in a tokenizer that is trained; the "
-                   "rarest of all are unknown")};
+              .doc("fraction of the characters in the texts that a trained tokenizer covers; the rarest characters "
+                   "become unknown")};
 }
 
 TokenizerTraining TokenizerTraining::read(const tenon::Params& params) {
@@ -89,7 +89,7 @@ std::shared_ptr<const std::string> train_tokenizer(const std::vector<std::string
                                                    const TokenizerTraining& training, const std::string& place) {
   uint64_t hash = plugins::hash_text("");
   for (const std::string& text : texts) hash = plugins::hash_text(text, plugins::hash_text("\n", hash));
-  // Datasets for training and for validation come one after the other, and want the same.
+  // The training and validation datasets are created one after the other and need the same tokenizer.
   static std::mutex mutex;
   static std::map<std::tuple<uint64_t, size_t, uint64_t, int64_t, std::string, double>,
                   std::weak_ptr<const std::string>>

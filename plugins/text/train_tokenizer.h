@@ -1,4 +1,4 @@
-// Tokenizers made from the text that they are for.
+// Trains tokenizers on the texts of a dataset.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace text {
 
 struct TokenizerTraining {
-  // `vocabulary_size`, `model_type` and `character_coverage`.
+  // The parameters `vocabulary_size`, `model_type` and `character_coverage`.
   static std::vector<tenon::Param> schema();
   static TokenizerTraining read(const tenon::Params& params);
 
@@ -20,10 +20,10 @@ struct TokenizerTraining {
   double character_coverage;
 };
 
-// A SentencePiece model of these texts with the ids 0 for padding, 1 for what is unknown, 2 for BOS and 3 for EOS: a
-// function of the arguments alone, byte for byte. It has vocabulary_size pieces, or fewer where the texts hold no more.
-// As long as somebody holds it, another call with the same arguments gives the same object. `place` is for messages.
-// Throws tenon::Error if the vocabulary is too small for the texts' characters.
+// Trains a SentencePiece model on these texts. The ids are 0 for padding, 1 for unknown, 2 for BOS and 3 for EOS. The
+// bytes of the model depend only on the arguments. The model has vocabulary_size pieces, or fewer if the texts contain
+// fewer. While the result is in use, another call with the same arguments returns the same object. `place` is used in
+// messages. Throws tenon::Error if the vocabulary is too small for the characters of the texts.
 std::shared_ptr<const std::string> train_tokenizer(const std::vector<std::string>& texts,
                                                    const TokenizerTraining& training, const std::string& place);
 

@@ -7,7 +7,7 @@ namespace {
 
 bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
 
-// How many bytes a character has that begins with this one; 0: none does.
+// The number of bytes of a character with this first byte, or 0 if it cannot start a character.
 size_t length_of(unsigned char first) {
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first < 0xE0) return 2;
@@ -15,7 +15,7 @@ size_t length_of(unsigned char first) {
   return first >= 0xF0 && first < 0xF5 ? 4 : 0;
 }
 
-// Of three and four bytes, the second one decides whether the form is overlong, a surrogate, or too large.
+// For three and four bytes, the second byte decides whether the form is overlong, a surrogate, or out of range.
 bool is_second_allowed(unsigned char first, unsigned char second) {
   switch (first) {
     case 0xE0: return second >= 0xA0;

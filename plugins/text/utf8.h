@@ -1,4 +1,4 @@
-// Whether bytes are UTF-8: RFC 3629 (F. Yergeau, 2003), which leaves out surrogates, overlong forms and what lies above
+// UTF-8 validation: RFC 3629 (F. Yergeau, 2003), which excludes surrogates, overlong forms and code points above
 // U+10FFFF.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace text {
 
-// Where the first byte stands that is not UTF-8, or the size of the text.
+// The index of the first byte that is not UTF-8, or the size of the text.
 size_t find_invalid_utf8(std::string_view text);
 
 }  // namespace text

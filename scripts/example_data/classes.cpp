@@ -13,14 +13,14 @@ constexpr uint64_t kSeed = 0xC1A55;
 constexpr int kPicturesPerClass = 250;
 constexpr int kSmallestSide = 64;
 constexpr int kLargestSide = 128;
-constexpr double kSmallest = 0.3;  // diameter over the shorter side
+constexpr double kSmallest = 0.3;  // shape diameter divided by the shorter side of the picture
 constexpr double kLargest = 0.9;
 
 int draw_side(tenon::Random& random) {
   return kSmallestSide + static_cast<int>(random.integer(kLargestSide - kSmallestSide + 1));
 }
 
-// Within the square in the middle, which a centre crop leaves.
+// Places the shape within the centre square, so that a centre crop keeps it.
 Shape draw_shape(Form form, double size, cv::Size picture, tenon::Random& random) {
   const double side = std::min(picture.width, picture.height);
   const double radius = size * side / 2;

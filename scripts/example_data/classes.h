@@ -4,9 +4,9 @@
 
 namespace example_data {
 
-// For the dataset image_folder: circle/*.jpg, square/*.jpg and triangle/*.jpg, 250 pictures of each with one shape, and
-// of sizes from 64 to 128 pixels. For image_csv the same pictures in classes.csv: path, label, and size, the shape's
-// diameter over the picture's shorter side.
+// Writes data for the dataset image_folder: circle/*.jpg, square/*.jpg and triangle/*.jpg. Each class has 250 pictures
+// with one shape. Sides have 64 to 128 pixels. classes.csv lists the same pictures for the dataset image_csv, with the
+// columns path, label and size. The size is the shape's diameter divided by the shorter side of the picture.
 void write_classes(const std::filesystem::path& folder);
 
 }  // namespace example_data

@@ -20,7 +20,7 @@ constexpr std::array<const char*, 12> kMonths = {"January", "February", "March",
 constexpr std::array<const char*, 7> kWeekdays = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                                   "Thursday", "Friday", "Saturday"};
 
-// A date, and the ways to write its parts.
+// Formats the parts of a date.
 class Date {
  public:
   explicit Date(std::chrono::sys_days day) : date_(day), weekday_(kWeekdays[std::chrono::weekday(day).c_encoding()]) {}
@@ -38,7 +38,7 @@ class Date {
   std::string short_month() const { return month_name().substr(0, 3); }
   std::string weekday() const { return weekday_; }
   std::string short_weekday() const { return weekday_.substr(0, 3); }
-  // 1st, 2nd, 3rd, 4th
+  // Returns the day as an ordinal: 1st, 2nd, 3rd, 4th.
   std::string nth() const {
     const bool is_teen = day() / 10 == 1;
     const int last = is_teen ? 0 : day() % 10;
@@ -76,7 +76,7 @@ constexpr std::array<Style, 14> kStyles = {
     [](const Date& date) { return date.dd() + '-' + date.short_month() + '-' + date.y(); },
 };
 
-// One in three is written in small letters alone, one in six in capital ones.
+// Changes one in three texts to lower case and one in six to upper case.
 std::string change_case(std::string text, tenon::Random& random) {
   const int64_t choice = random.integer(6);
   for (char& c : text) {

@@ -22,7 +22,7 @@ namespace {
 constexpr double kValidationFraction = 0.1;
 constexpr size_t kLeastWords = 8;
 
-// What a command prints. Throws if it fails.
+// Returns the output of a command. Throws std::runtime_error if it fails.
 std::string read_output(const std::string& command) {
   FILE* const pipe = popen(command.c_str(), "r");
   if (!pipe) throw std::runtime_error(command + ": cannot be started");
@@ -33,7 +33,7 @@ std::string read_output(const std::string& command) {
   return text;
 }
 
-// The text of all of apt's lists of a kind, "Packages" or "Translations", however they are compressed. Honours
+// Returns the text of all apt lists of a kind, "Packages" or "Translations". Reads every compression. Honours
 // $APT_CONFIG.
 std::string read_lists(const std::string& kind) {
   const std::string files =
@@ -45,11 +45,11 @@ std::string read_lists(const std::string& kind) {
   }
   if (!text.empty()) return text;
   throw std::runtime_error("apt has no lists of the kind " + kind +
-                           "; expected those of a Debian release with its English descriptions; get them with "
+                           "; expected those of a Debian release with English descriptions; get them with "
                            "`apt-get -o Acquire::Languages=en update` as root");
 }
 
-// A paragraph of "Name: value" lines, with the lines that continue them.
+// One paragraph of "Name: value" lines, including their continuation lines.
 using Stanza = std::map<std::string, std::string, std::less<>>;
 
 template <class Visit>
@@ -76,7 +76,7 @@ std::string field(const Stanza& stanza, std::string_view name) {
   return found == stanza.end() ? std::string() : found->second;
 }
 
-// The words with one space between them; a dot that stands alone in a line divides paragraphs, and goes.
+// Joins the words with single spaces. Skips lines with only a dot, which separate paragraphs.
 std::string join_words(const std::string& text) {
   std::istringstream lines(text);
   std::string joined;
@@ -101,7 +101,7 @@ bool has_words(const std::string& text, size_t least) {
   return static_cast<size_t>(std::count(text.begin(), text.end(), ' ')) + 1 >= least;
 }
 
-// A source package's name without what tells its versions apart: gcc-11 and gcc-12 describe the same.
+// Returns the name of a source package without its version: gcc-11 and gcc-12 have the same family.
 std::string name_family(const std::string& source) {
   std::string family;
   for (const char c : source)
@@ -109,12 +109,12 @@ std::string name_family(const std::string& source) {
   return family;
 }
 
-// By package: the family of its source.
+// Maps each package to the family of its source package.
 std::map<std::string, std::string> read_families() {
   std::map<std::string, std::string> families;
   visit_stanzas(read_lists("Packages"), [&](const Stanza& stanza) {
     const std::string package = field(stanza, "Package");
-    const std::string source = field(stanza, "Source");  // with a version in brackets, if that differs
+    const std::string source = field(stanza, "Source");  // followed by a version in parentheses if it differs
     families.emplace(package, name_family(source.empty() ? package : source.substr(0, source.find(' '))));
   });
   return families;
@@ -124,7 +124,7 @@ struct Description {
   std::string text, synopsis;
 };
 
-// By package, of the first list that has it.
+// Maps each package to its description in the first list that has one.
 std::map<std::string, Description> read_texts() {
   std::map<std::string, Description> texts;
   visit_stanzas(read_lists("Translations"), [&](const Stanza& stanza) {
@@ -162,8 +162,8 @@ void write_descriptions(const std::filesystem::path& folder) {
   write_file(folder / "train.tsv", tables[0]);
   write_file(folder / "validation.tsv", tables[1]);
   std::printf(
-      "%zu pairs to train with, %zu for validation; left out: %zu with the synopsis in the text, %zu that are "
-      "there already, %zu with too short a text or of no package\n",
+      "%zu pairs for training, %zu for validation; skipped: %zu with the synopsis in the text, %zu duplicates, "
+      "%zu with too short a text or without a package\n",
       rows[0], rows[1], verbatim, repeated, brief);
 }
 

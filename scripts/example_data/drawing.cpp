@@ -7,26 +7,26 @@ namespace example_data {
 namespace {
 
 constexpr double kTurn = 6.283185307179586;
-constexpr int kSubpixels = 4;         // along each side, to find how much of a pixel is covered
-constexpr double kContrast = 90;      // distance of a shape's colour from those of the ground
-constexpr double kVariation = 25;     // of the colour within a shape
-constexpr double kNoise = 8;          // on each channel, either way
+constexpr int kSubpixels = 4;         // sampling points along each side of a pixel, to compute its coverage
+constexpr double kContrast = 90;      // minimum distance between a shape's colour and the background colours
+constexpr double kVariation = 25;     // maximum variation of each channel within a shape
+constexpr double kNoise = 8;          // maximum noise on each channel, positive or negative
 constexpr double kShortestWave = 12;  // in pixels
 constexpr double kLongestWave = 80;
 
-// (u, v): the place as seen from the centre, turned upright, in units of the radius.
+// (u, v) is the position relative to the centre, without the rotation, in units of the radius.
 bool is_within(Form form, double u, double v) {
   switch (form) {
     case Form::circle: return u * u + v * v <= 1;
     case Form::square: return std::max(std::abs(u), std::abs(v)) <= std::sqrt(0.5);
     case Form::triangle: break;
   }
-  // The sides of a triangle with all sides alike are half a radius from its centre.
+  // The sides of an equilateral triangle are half a radius from its centre.
   const double slanted = std::sqrt(0.75);
   return v <= 0.5 && slanted * u - 0.5 * v <= 0.5 && -slanted * u - 0.5 * v <= 0.5;
 }
 
-// From the nearest of all colours that the texture blends.
+// Returns the distance to the nearest colour of the texture.
 double distance_of(const Colour& colour, const Texture& texture) {
   const Colour range = texture.other() - texture.one();
   const double share = range.dot(colour - texture.one()) / std::max(1.0f, range.dot(range));

@@ -1,4 +1,4 @@
-// Pictures of plain shapes on textured grounds.
+// Draws pictures of simple shapes on textured backgrounds.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ const char* name_of(Form form);
 
 struct Shape {
   Form form;
-  double x, y;      // of the centre, in pixels; a pixel's own centre is half a pixel from its edges
-  double radius;    // of the circle around it, in pixels
+  double x, y;      // centre, in pixels; the centre of a pixel is half a pixel from its edges
+  double radius;    // radius of the circumscribed circle, in pixels
   double rotation;  // in radians
 };
 
-// Share of the pixel that lies within the shape, in [0, 1].
+// Returns the fraction of the pixel that is within the shape, in [0, 1].
 double coverage_of(const Shape& shape, int column, int row);
 
 using Colour = cv::Vec3f;  // red, green and blue, 0 to 255
@@ -47,13 +47,13 @@ class Texture {
 
 class Picture {
  public:
-  // All ground.
+  // Creates a picture that contains only the background.
   Picture(cv::Size size, tenon::Random& random);
 
-  // Paints the shape with edges that blend into what is below, in colours unlike those of the ground.
+  // Draws the shape with antialiased edges, in colours that differ from those of the background.
   void paint(const Shape& shape, tenon::Random& random);
 
-  // Red, green and blue in 8 bits with a little noise.
+  // Returns the picture as 8-bit RGB with a little noise.
   cv::Mat develop(tenon::Random& random) const;
 
  private:

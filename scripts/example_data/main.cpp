@@ -1,4 +1,4 @@
-// Makes data to try Tenon with, the same each time: example_data KIND DIR. scripts/example-data tells of it.
+// Creates example data: example_data KIND DIR. Each call writes the same files. scripts/example-data documents it.
 #include <cstdio>
 #include <exception>
 #include <stdexcept>

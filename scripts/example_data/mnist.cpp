@@ -21,14 +21,14 @@ constexpr const char* kFile = "mnist_5k.csv.gz";
 constexpr int kSide = 28;
 constexpr size_t kPixels = kSide * kSide;
 constexpr int kPerDigit = 500;
-constexpr int kForTesting = 50;  // of them
+constexpr int kForTesting = 50;  // test samples per digit
 
 struct Digit {
   std::array<uint8_t, kPixels> pixels;
   uint8_t label;
 };
 
-// A line of the file: the pixels row by row, then the label, with commas between them.
+// Parses a line of the file: the pixels row by row, then the label, separated by commas.
 Digit read_digit(std::string_view line) {
   std::array<uint8_t, kPixels + 1> numbers;
   const char* at = line.data();
@@ -47,7 +47,7 @@ Digit read_digit(std::string_view line) {
   return digit;
 }
 
-// The format of MNIST's files: big-endian numbers, a magic one and the extents, then bytes.
+// The IDX format of MNIST: a magic number and the sizes as big-endian numbers, then the bytes.
 class IdxFile {
  public:
   explicit IdxFile(const std::vector<uint32_t>& numbers) {

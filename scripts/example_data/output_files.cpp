@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr int kJpegQuality = 92;
 
-// Goes with all that is in it.
+// A temporary folder, which the destructor removes with its content.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const fs::path& beside)
@@ -36,7 +36,7 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-// Absolute and without a slash at its end, so that it has a name and a parent.
+// Returns the absolute path without a trailing slash, so that it has a file name and a parent.
 fs::path complete_path(const fs::path& folder) {
   const fs::path path = fs::absolute(folder).lexically_normal();
   return path.has_filename() ? path : path.parent_path();
@@ -51,7 +51,7 @@ void write_file(const fs::path& file, const std::string& bytes) {
 }
 
 void write_image(const fs::path& file, const cv::Mat& image) {
-  // OpenCV's order is blue, green, red.
+  // OpenCV expects the order blue, green, red.
   cv::Mat turned = image;
   if (image.channels() == 3) {
     turned = cv::Mat(image.size(), image.type());
@@ -67,7 +67,7 @@ void write_image(const fs::path& file, const cv::Mat& image) {
 void write_folder(const fs::path& folder, const std::function<void(const fs::path&)>& write) {
   const fs::path path = complete_path(folder);
   if (fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path))) {
-    throw std::invalid_argument(path.native() + ": is there already; expected a new folder; remove it or name another");
+    throw std::invalid_argument(path.native() + ": already exists; expected a new folder; remove it or choose another");
   }
   const TemporaryFolder temporary(path);
   const fs::path inside = temporary.path() / path.filename();

@@ -4,10 +4,9 @@
 
 namespace example_data {
 
-// For the dataset pairs: pairs.csv with the columns first and second, paths of pictures of 48 x 48 pixels with one
-// shape each, which are its folder's images/*.png; label, "same" or "different": whether both are of one form; and
-// size_ratio, the binary logarithm of the second one's radius over that of the first. 2000 pairs, half of them the
-// same.
+// Writes data for the dataset pairs: 2000 pairs in pairs.csv, half of them with the same form. The columns first and
+// second are paths of pictures, images/*.png, with 48 x 48 pixels and one shape each. The column label is "same" or
+// "different" and compares the forms. The column size_ratio is log2(radius of second / radius of first).
 void write_pairs(const std::filesystem::path& folder);
 
 }  // namespace example_data

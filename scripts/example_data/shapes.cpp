@@ -13,9 +13,9 @@ constexpr int kMostShapes = 4;
 constexpr double kSmallest = 9;
 constexpr double kLargest = 26;
 constexpr uint8_t kVoid = 255;
-constexpr double kEdge = 0.1;  // a pixel covered less belongs to what is below, one covered all but this to the shape
+constexpr double kEdge = 0.1;  // pixels covered less than this keep their class, above 1 - kEdge they get the shape's
 
-// The centre may be anywhere, so that shapes are cut off by the picture's edges and by each other.
+// Places the centre anywhere, so that the picture's edges and other shapes cut shapes off.
 Shape draw_shape(tenon::Random& random) {
   const Form form = kForms[static_cast<size_t>(random.integer(kForms.size()))];
   const double x = random.uniform(0, kSide);

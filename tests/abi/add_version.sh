@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Adds a minor version to a copy of the headers, as a maintainer would: add_version.sh PLUGIN_API_INCLUDE. It appends the
-# field `newest` to tenon_host, tenon_dataset and tenon_loss. Prints the version before and the version that it added.
+# Adds a minor version to a copy of the headers, as a maintainer would: add_version.sh PLUGIN_API_INCLUDE. Appends the
+# field `newest` to tenon_host, tenon_dataset and tenon_loss. Prints the previous version and the added version.
 set -euo pipefail
 cd "$1/tenon"
 minor=$(sed -nE 's/^#define TENON_ABI_CURRENT TENON_MAKE_ABI\(1, ([0-9]+)\)$/\1/p' abi.h)
@@ -16,7 +16,7 @@ sed -i "s/^} tenon_loss;$/\n  double $tag(newest);\n&\nTENON_FREEZE(tenon_loss, 
 
 for header in host.h dataset.h loss.h; do
   if ! grep -qF "$tag(newest)" "$header" || ! grep -qF "define $tag(field) field##" abi.h; then
-    printf 'tenon/%s: has no place for a field of version 1.%s where one was expected\n' "$header" "$next" >&2
+    printf 'tenon/%s: cannot add a field of version 1.%s at the expected place\n' "$header" "$next" >&2
     exit 1
   fi
 done

@@ -1,4 +1,4 @@
-/* Prints what a plugin that is linked to it answers to hosts of several versions: answers MINOR... */
+/* Prints the replies of the plugin that is linked in to hosts of several versions: answers MINOR... */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tenon/tenon.h>

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Breaks the plugin ABI on purpose, in copies, and demands that the checks notice:
+# Mutation test of the ABI checks: breaks the plugin ABI in copies of the files, and expects the checks to detect it:
 # break_abi.sh STRIDE WORK_FOLDER CC CXX WHAT_LINKS_THE_TEST_OF_SIZES...
 #
-# The breakages are the lines of breakages.txt; STRIDE 5 tries every fifth of them, 1 all. Prints which checks noticed each of them, and fails if one that should
-# have noticed did not, if a breakage does not apply, or if the unbroken files do not pass. The checks:
-#   asserts   what the headers assert themselves (TENON_FREEZE, frozen structs)
+# breakages.txt contains one breakage per line. STRIDE 5 tries every fifth of them, 1 all. Prints the checks that
+# detected each breakage. Fails if an expected check misses it, if a breakage cannot be applied, or if the original
+# files do not pass. The checks:
+#   asserts   the assertions in the headers (TENON_FREEZE, frozen structs)
 #   layout    layout_1_0.c and layout_sample_order.c, as C and as C++
 #   abidiff   check_abidiff.sh
 #   target    check_target_abi.sh
-#   sizes     plugin_sizes_test.cpp, linked with framework/plugins/check_plugin.cpp compiled again
-# What the headers assert is taken out for the others, so that each of them stands for itself.
+#   sizes     plugin_sizes_test.cpp, linked with a new build of framework/plugins/check_plugin.cpp
+# The other checks use headers without assertions, so that each check is tested separately.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=$(cd "$here/../.." && pwd)
@@ -28,7 +29,7 @@ complain() {
   failures=$((failures + 1))
 }
 
-# lay_out BASE: the files as they are. `next` is the headers with one more version.
+# lay_out BASE: copies the original files. The base `next` adds a version to the headers.
 lay_out() {
   rm -rf "$tree"
   mkdir -p "$tree/framework/plugins"
@@ -38,7 +39,7 @@ lay_out() {
   silence_asserts
 }
 
-# The headers of $tree/silent assert nothing.
+# Removes the assertions from the headers in $tree/silent.
 silence_asserts() {
   rm -rf "$tree/silent"
   cp -r "$tree/include" "$tree/silent"
@@ -65,7 +66,7 @@ check_target() { # BASE
   "$here/check_target_abi.sh" "$tree/include" "$work/target" "${added[@]}"
 }
 
-# The same few sources each time: worth a look into ccache.
+# The sources repeat, so ccache helps.
 link_sizes() {
   $ccache "$cxx" -std=c++20 -I "$tree/silent" -I "$repository" -c "$tree/framework/plugins/check_plugin.cpp" \
     -o "$work/check_plugin.o" &&
@@ -74,19 +75,19 @@ link_sizes() {
 
 check_sizes() { "$work/sizes"; }
 
-# notices CHECK BASE: whether the check fails on the tree as it is. What it says stays in the work folder.
+# notices CHECK BASE: whether the check fails on the current tree. Its output is in the work folder.
 notices() { ! "check_$1" "$2" >"$work/$1.log" 2>&1; }
 
-# expect_green BASE CHECK...: the unbroken files pass.
+# expect_green BASE CHECK...: checks that the original files pass.
 expect_green() {
   local check base=$1
   shift
   lay_out "$base"
   for check in "$@"; do
-    if [ "$check" = sizes ] && ! link_sizes; then complain 'above: the test of sizes does not link'; fi
+    if [ "$check" = sizes ] && ! link_sizes; then complain 'above: the size test does not link'; fi
     if notices "$check" "$base"; then
       cat "$work/$check.log"
-      complain "above: $check fails on files that nobody broke ($base)"
+      complain "above: $check fails on the original files ($base)"
     fi
   done
 }
@@ -107,7 +108,7 @@ try_breakage() {
   fi
   if ! compile_headers "$tree/silent" >"$work/headers.log" 2>&1; then
     cat "$work/headers.log"
-    complain "above: $name: the headers are no C any more, which breaks nothing but themselves"
+    complain "above: $name: the headers do not compile as C, which is not an ABI change"
     return
   fi
   case " $expected " in *' target '*) checks+=' target' ;; esac
@@ -115,7 +116,7 @@ try_breakage() {
   *' sizes '*)
     checks+=' sizes'
     if ! link_sizes; then
-      complain "above: $name: the host does not compile any more; expected it to, and its test to fail"
+      complain "above: $name: the host does not compile; expected it to compile and its test to fail"
       return
     fi
     ;;
@@ -127,7 +128,7 @@ try_breakage() {
   for check in $expected; do
     case " $noticed " in
     *" $check "*) ;;
-    *) complain "$name: $check did not notice" ;;
+    *) complain "$name: $check did not detect it" ;;
     esac
   done
 }
@@ -139,7 +140,7 @@ line_number=0
 count=0
 expect_green today asserts layout abidiff sizes
 expect_green next asserts layout abidiff
-printf '%-62s %s\n' breakage 'noticed by'
+printf '%-62s %s\n' breakage 'detected by'
 while IFS= read -r line; do
   case $line in '' | '#'*) continue ;; esac
   line_number=$((line_number + 1))
@@ -149,7 +150,7 @@ while IFS= read -r line; do
     "$(trimmed "$expression")"
   count=$((count + 1))
 done <"$here/breakages.txt"
-# Undone; that the target test passes on these files is the test abi.target.
+# The original files again. The test abi.target covers the check `target` for them.
 expect_green today asserts layout abidiff sizes
-printf '%d breakages, %d complaints\n' "$count" "$failures"
+printf '%d breakages, %d failures\n' "$count" "$failures"
 [ "$failures" = 0 ] && [ "$count" -gt 0 ]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The headers hold what every released version of the contract held: check_abidiff.sh CC PLUGIN_API_INCLUDE WORK_FOLDER
+# Checks that the headers contain every released version of the ABI: check_abidiff.sh CC PLUGIN_API_INCLUDE WORK_FOLDER
 #
-# abidiff compares the witness library of these headers with each witness_MAJOR_MINOR.abi that is kept here. What a sized
-# struct gained since is cut off first. (The suppressions of abidiff hide more of such a struct than what was appended.)
+# abidiff compares the witness library of these headers with each stored witness_MAJOR_MINOR.abi. Fields that were
+# appended to a sized struct since then are removed first. (The suppressions of abidiff would hide more than these.)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cc=$1
@@ -15,7 +15,7 @@ mkdir -p "$work"
 for kept in "$here"/witness_*_*.abi; do
   awk -f "$here/cut_structs.awk" "$kept" "$work/today.abi" >"$work/cut.abi"
   if ! abidiff --harmless --no-added-syms "$kept" "$work/cut.abi"; then
-    printf 'above: what became of %s, which is kept for ever\n' "$(basename "$kept")"
+    printf 'above: the changes to %s, which must not change\n' "$(basename "$kept")"
     failed=1
   fi
 done

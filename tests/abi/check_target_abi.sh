@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A field of a newer version does not compile in a plugin that targets an older one:
+# Checks that a field of a newer version does not compile in a plugin that targets an older version:
 # check_target_abi.sh PLUGIN_API_INCLUDE WORK_FOLDER [--has-newest]
 #
-# Adds a minor version to a copy of the headers (add_version.sh; with --has-newest they have been through it already),
-# then compiles with gcc and clang: each use of each new field at the older and at the newer target, and at the older one
-# what plugins of today are made of. At last it asks plugins that were built with the new headers for their versions.
+# Adds a minor version to a copy of the headers with add_version.sh (with --has-newest they already contain it). Then
+# compiles with gcc and clang: each use of each new field for the older and the newer target, and existing plugins for
+# the older target. Finally checks the versions that plugins built with the new headers report.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=$(cd "$here/../.." && pwd)
@@ -25,7 +25,7 @@ stop() {
   exit 1
 }
 
-# compile LANGUAGE COMPILER ARGUMENTS...: what the compiler says is in the work folder.
+# compile LANGUAGE COMPILER ARGUMENTS...: compiles, with the compiler's output in the work folder.
 compile() {
   local language=$1 compiler=$2 standard=c11
   shift 2
@@ -45,7 +45,7 @@ must_compile() {
 must_not_compile() {
   local what=$1 message=$2
   shift 2
-  if compile "$@"; then stop "$2 at ${*: -1}: $what; expected it not to compile"; fi
+  if compile "$@"; then stop "$2 at ${*: -1}: $what; expected a compilation error"; fi
   grep -qE "$message" "$work/messages" ||
     { cat "$work/messages" && stop "above: $2 at ${*: -1}: $what; expected a message like: $message"; }
 }
@@ -71,7 +71,7 @@ try_targets() { # LANGUAGE COMPILER
     '-DTENON_TARGET_ABI=TENON_MAKE_ABI(0,1)'
 }
 
-# What plugins of today include and instantiate, at the older target and without one.
+# Compiles existing plugins for the older target, and without a target.
 try_plugins() { # C_COMPILER C++_COMPILER
   local target source
   for target in "$at_older" -UTENON_TARGET_ABI; do
@@ -86,11 +86,11 @@ try_plugins() { # C_COMPILER C++_COMPILER
   must_compile 'the C++ headers' c++ "$2" "$work/wrappers" "$at_older"
 }
 
-# expect_answers TARGET LINES: of a plugin for that target, to hosts of both versions.
+# expect_answers TARGET LINES: checks the replies of a plugin for that target to hosts of both versions.
 expect_answers() {
   "$cc" -std=c11 -I "$include" "$1" "$here/answers.c" "$repository/plugins/models/mlp/mlp.c" -o "$work/answers" -lm
-  diff -u --label expected --label "what a plugin with $1 answers" - <("$work/answers" "$older" "$newer") ||
-    stop 'above: the versions that a plugin answers with'
+  diff -u --label expected --label "replies of a plugin with $1" - <("$work/answers" "$older" "$newer") ||
+    stop 'above: the versions in the replies of a plugin'
 }
 
 printf '#include <tenon/tenon.h>\n' >"$work/nothing"
@@ -126,4 +126,4 @@ host 1.$newer: plugin 1.0 to 1.$newer, status 0, described
 END
 try_plugins gcc g++
 try_plugins clang clang++
-printf '%d uses of newer fields, each refused at 1.%d and compiled at 1.%d\n' "$uses" "$older" "$newer"
+printf '%d uses of newer fields, each rejected at 1.%d and compiled at 1.%d\n' "$uses" "$older" "$newer"

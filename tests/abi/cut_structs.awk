@@ -1,5 +1,5 @@
-# Cuts the structs of the second file of abidw, as far as they begin with `size`, to the bytes that they have in the
-# first: awk -f cut_structs.awk KEPT.abi TODAY.abi
+# Cuts those structs in the second abidw file that begin with `size` to the number of bytes that they have in the first
+# file: awk -f cut_structs.awk KEPT.abi TODAY.abi
 function attribute(name) {
   return match($0, " " name "='[^']*") ? substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 3) : ""
 }

@@ -1,8 +1,8 @@
-/* Version 1.0 of the plugin contract, as its binaries know it: where every field lies and of what type it is, what
- * every constant is worth. Compiled as C and, through layout_1_0.cpp, as C++.
+/* Version 1.0 of the plugin ABI as binaries know it: the offset and type of every field, and the value of every
+ * constant. Compiled as C and, through layout_1_0.cpp, as C++.
  *
- * A later version leaves this file as it is: its own fields and constants go into a file like this one. A field may be
- * appended to any SIZED struct, therefore none is held to its whole size. */
+ * A later version does not change this file. Its fields and constants go into a separate file like this one. A field
+ * may be appended to any SIZED struct, so the total size of these structs is not checked. */
 #include <tenon/gradient.h>
 #include <tenon/tenon.h>
 
@@ -12,7 +12,7 @@
 #define ALIGNMENT(type) alignof(type)
 #define TEXT(macro, text) static_assert(__builtin_strcmp(macro, text) == 0, #macro " is \"" text "\"")
 #else
-/* C has no way to compare texts at compile time; C++ does it for both. */
+/* C cannot compare strings at compile time; C++ checks them for both. */
 #define IS(object, ...) _Generic((object), __VA_ARGS__ : 1, default : 0)
 #define ALIGNMENT(type) _Alignof(type)
 #define TEXT(macro, text) _Static_assert(sizeof(macro) == sizeof(text), #macro " is \"" text "\"")
@@ -24,7 +24,7 @@
   TENON_STATIC_ASSERT(offsetof(type, field) == (offset), #type "." #field " is at " #offset); \
   TENON_STATIC_ASSERT(IS(((type*)0)->field, __VA_ARGS__), #type "." #field " is of the type " #__VA_ARGS__)
 
-/* A struct that can grow, and its bytes in version 1.0. */
+/* A struct that can grow, and its size in bytes in version 1.0. */
 #define SIZED(type, bytes)                                                              \
   TENON_STATIC_ASSERT(ALIGNMENT(type) == 8, #type " is aligned to 8 bytes");            \
   TENON_STATIC_ASSERT(sizeof(type) >= (bytes), #type " has at least " #bytes " bytes"); \
@@ -146,7 +146,7 @@ FIELD(tenon_tensor_info, shape, 24, const int64_t*);
 FIELD(tenon_tensor_info, strides, 32, const int64_t*);
 FIELD(tenon_tensor_info, numel, 40, int64_t);
 
-/* ---- host.h: the host's table ------------------------------------------------------------------------------------ */
+/* ---- host.h: the host's functions -------------------------------------------------------------------------------- */
 
 SAME(TENON_LOG_DEBUG, 1);
 SAME(TENON_LOG_INFO, 2);
@@ -199,7 +199,7 @@ FIELD(tenon_port, shape, 32, tenon_string);
 FIELD(tenon_port, dtypes, 48, uint64_t);
 FIELD(tenon_port, doc, 56, tenon_string);
 
-/* ---- plugin.h: the entry and the descriptors --------------------------------------------------------------------- */
+/* ---- plugin.h: the entry point and the descriptors --------------------------------------------------------------- */
 
 SAME(TENON_MODEL, 1);
 SAME(TENON_DATASET, 2);
@@ -387,7 +387,7 @@ SAME(TENON_ASK_SAVE, 2u);
 SAME(TENON_ASK_EVALUATE, 4u);
 SAME(TENON_ASK_LOG, 8u);
 
-SAME(TENON_EVENT_COUNT >= 24, 1); /* it grows with the events */
+SAME(TENON_EVENT_COUNT >= 24, 1); /* it grows with new events */
 SAME(TENON_EVENT_BIT(TENON_RUN_TEARDOWN), 0x800000);
 
 SIZED(tenon_run, 160);
@@ -420,7 +420,7 @@ FIELD(tenon_callback, destroy, 16, void (*)(void*));
 FIELD(tenon_callback, subscribe, 24, tenon_status (*)(void*, uint64_t*, int32_t*));
 FIELD(tenon_callback, on_event, 32, tenon_status (*)(void*, uint32_t, const tenon_run*, tenon_verdict*));
 
-/* ---- gradient.h: extension: gradients by hand -------------------------------------------------------------------- */
+/* ---- gradient.h: extension: custom gradients --------------------------------------------------------------------- */
 
 TEXT(TENON_GRADIENT, "tenon.gradient/1");
 
@@ -437,7 +437,7 @@ FIELD(tenon_gradient, apply, 8,
       tenon_status (*)(const tenon_frame*, const tenon_function*, void*, tenon_tensor* const*, uint64_t, tenon_tensor**,
                        uint64_t, uint64_t));
 
-/* ---- dlpack.h: extension: exchange of tensors -------------------------------------------------------------------- */
+/* ---- dlpack.h: extension: tensor exchange ------------------------------------------------------------------------ */
 
 TEXT(TENON_DLPACK, "tenon.dlpack/1");
 

@@ -1,2 +1,2 @@
-// The same layout for C++, where texts can be compared too.
+// The same layout in C++, which can also compare strings.
 #include "layout_1_0.c"

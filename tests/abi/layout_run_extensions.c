@@ -1,6 +1,6 @@
-/* The extensions of the host for callbacks, run_figures.h, run_progress.h and run_tensors.h, held to their layout in
- * the way of layout_1_0.c. They came after version 1.0 and belong to no version: the host gives them by their ids.
- * Compiled as C and as C++. */
+/* The layout of the host's extensions for callbacks: run_figures.h, run_progress.h and run_tensors.h, checked as in
+ * layout_1_0.c. They were added after version 1.0 and belong to no version: the host provides them by id. Compiled as C
+ * and as C++. */
 #include "layout_1_0.c"
 
 TEXT(TENON_RUN_FIGURES, "tenon.run-figures/1");

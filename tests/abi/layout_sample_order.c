@@ -1,5 +1,5 @@
-/* The extensions of datasets in sample_order.h, held to their layout in the way of layout_1_0.c. They came after
- * version 1.0 and belong to no version: a component gives them by their ids. Compiled as C and as C++. */
+/* The layout of the dataset extensions in sample_order.h, checked as in layout_1_0.c. They were added after version 1.0
+ * and belong to no version: a component provides them by id. Compiled as C and as C++. */
 #include "layout_1_0.c"
 
 TEXT(TENON_SAMPLE_LENGTHS, "tenon.sample-lengths/1");

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Writes what abidw reads from the witness library: make_witness.sh CC PLUGIN_API_INCLUDE FILE.abi
+# Writes the output of abidw for the witness library: make_witness.sh CC PLUGIN_API_INCLUDE FILE.abi
 #
-# The library is FILE.so. Every field goes under its own name, those of the newest version too. Nothing in the file
-# depends on the place.
+# The library is FILE.so. Every field has its name, including those of the newest version. The contents of the file do
+# not depend on its folder.
 set -euo pipefail
 cc=$1
 include=$(cd "$2" && pwd)

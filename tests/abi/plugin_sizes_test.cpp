@@ -1,4 +1,4 @@
-// What a host of any version 1 owes to the plugins of every other: how long their structs may be.
+// Tests the struct sizes that a host of version 1.x must accept from plugins of every other version 1.x.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ using tenon::plugins::PluginInfo;
 
 namespace {
 
-// A struct as another side has it: with `bytes` bytes, no more of which exist in memory. What this side's headers do
-// not know of it is filled with something that is neither null nor a pointer.
+// A struct as the other side declares it: only its first `bytes` bytes exist in memory. Bytes that are unknown to the
+// headers here are filled with a value that is neither null nor a valid pointer.
 template <class Struct>
 class Foreign {
  public:
@@ -37,7 +37,7 @@ class Foreign {
 tenon_status unused() { return TENON_FAILED; }
 const void* no_extension(tenon_string) { return nullptr; }
 
-// Every function of the table is set: they are looked at, and not called.
+// Sets every function of the table. The functions are checked but not called.
 template <class Table>
 Table make_table() {
   Table table;
@@ -47,7 +47,7 @@ Table make_table() {
   return table;
 }
 
-// The bytes of each struct: of version 1.0, and up to its last field without which there is no plugin.
+// The size of each struct in version 1.0, and up to its last required field.
 struct Sizes {
   uint64_t plugin;
   uint64_t component;
@@ -91,7 +91,7 @@ void check_kind(const PluginInfo& plugin, uint32_t kind, uint64_t table_bytes, c
   CHECK((checked.get_extension == &no_extension) == (sizes.component >= kVersion1.component));
 }
 
-// Takes a plugin with a component of each kind, or throws for the first struct that it does not take.
+// Loads a plugin with a component of each kind. Throws for the first struct that is rejected.
 void take(const Sizes& sizes) {
   const tenon_component* const components[] = {nullptr};
   tenon_plugin about = {};
@@ -119,9 +119,9 @@ uint32_t negotiate(uint32_t oldest, uint32_t newest) { return negotiate_abi("siz
 
 }  // namespace
 
-TEST_CASE("the structs of a plugin of version 1.0 are long enough") { CHECK_NOTHROW(take(kVersion1)); }
+TEST_CASE("the structs of a version 1.0 plugin are large enough") { CHECK_NOTHROW(take(kVersion1)); }
 
-TEST_CASE("structs of a later version, with fields that this host does not know, are taken") {
+TEST_CASE("structs of a later version, with fields unknown to this host, are accepted") {
   for (const uint64_t bytes : {8, 16, 1024}) {
     Sizes longer = kVersion1;
     for (const auto size : kEach) longer.*size += bytes;
@@ -131,7 +131,7 @@ TEST_CASE("structs of a later version, with fields that this host does not know,
 
 TEST_CASE("a struct may end before its first optional field") { CHECK_NOTHROW(take(kRequired)); }
 
-TEST_CASE("a struct that ends before a field that must be there is refused") {
+TEST_CASE("a struct that ends before a required field is rejected") {
   for (size_t i = 0; i < std::size(kEach); ++i) {
     CAPTURE(i);
     Sizes cut = kVersion1;
@@ -140,7 +140,7 @@ TEST_CASE("a struct that ends before a field that must be there is refused") {
   }
 }
 
-TEST_CASE("of two ranges of versions the smaller maximum is taken, and none where they do not meet") {
+TEST_CASE("the smaller maximum of two version ranges is chosen, and none if they do not overlap") {
   constexpr uint32_t current = TENON_ABI_CURRENT;
   constexpr uint32_t next = current + 1;
   CHECK(negotiate(TENON_MAKE_ABI(1, 0), TENON_MAKE_ABI(1, 0)) == 0x10000);

@@ -1,4 +1,4 @@
-/* Every way to use the fields that add_version.sh appends, one a line. */
+/* Every way to use the fields that add_version.sh appends, one per line. */
 #include <tenon/tenon.h>
 
 void assign_host(tenon_host* to, const tenon_host* from) { to->newest = from->newest; }

@@ -1,5 +1,5 @@
-/* A library whose functions reach every type of the contract, for abidw and abidiff to read from its debugging facts.
- * witness_1_0.abi is what it was in version 1.0. A later version appends its new structs here. */
+/* A library with functions that use every type of the ABI. abidw and abidiff read its debug information.
+ * witness_1_0.abi describes version 1.0. A later version appends its new structs here. */
 #include <tenon/gradient.h>
 #include <tenon/tenon.h>
 

@@ -3,14 +3,15 @@
 
     python tests/artifacts/check_with_python.py BUILD/tests/bin/safetensors_exchange
 
-Needs any Python with the packages safetensors, numpy and torch, and the program safetensors_exchange, which the build makes
-beside the tests. `safetensors_exchange write FILE` writes tensors of all types with bytes that follow from their
-places; `safetensors_exchange copy FROM TO` reads a file and writes what it found. Exit status 0: everything agreed.
+Requires Python with the packages safetensors, numpy and torch, and the program safetensors_exchange, which is built
+with the tests. `safetensors_exchange write FILE` writes tensors of all dtypes with bytes that depend on their positions.
+`safetensors_exchange copy FROM TO` reads a file and writes its tensors again. The exit status is 0 if all tensors agree.
 
-BF16 has no NumPy type, so it is compared as bytes, through the package's own serialize() and deserialize().
+BF16 has no NumPy dtype, so it is compared as bytes with serialize() and deserialize() of the package.
 
-Then, of many files with tensors drawn at random: what Python writes, Tenon reads and writes again, and Python reads the
-same from that. Dtypes, ranks up to 7, empty tensors, scalars, names of up to a megabyte in any script, metadata.
+The script also creates many files with randomly sampled tensors. Python writes them, Tenon reads and writes them again,
+and Python must read the same tensors. They cover dtypes, up to 7 dimensions, empty tensors, scalars, names of up to a
+megabyte in any script, and metadata.
 """
 
 import json
@@ -27,7 +28,7 @@ import safetensors.numpy
 import safetensors.torch
 import torch
 
-TYPES = {  # as the format names them -> NumPy's type, None where it has none
+TYPES = {  # name in the format -> NumPy dtype, None if there is none
     "F64": numpy.float64, "F32": numpy.float32, "F16": numpy.float16, "BF16": None, "I64": numpy.int64,
     "I32": numpy.int32, "I16": numpy.int16, "I8": numpy.int8, "U8": numpy.uint8, "BOOL": numpy.bool_,
 }
@@ -38,7 +39,7 @@ SHAPES = {
 
 
 def make_bytes(type_name, shape):
-    """Byte i is 7 * i modulo 120 (finite as every type), modulo 2 for BOOL: the same rule as safetensors_exchange."""
+    """Byte i is 7 * i modulo 120 (finite in every dtype), modulo 2 for BOOL: the same rule as in safetensors_exchange."""
     count = SIZES[type_name]
     for size in shape:
         count *= size
@@ -55,7 +56,7 @@ def check(condition, message):
 
 
 def check_file(file, expected, metadata):
-    """Compares a file with what is expected, by the package's two readers."""
+    """Compares a file with the expected tensors, with both readers of the package."""
     bytes_of_file = file.read_bytes()
     found = {}
     for name, facts in safetensors.deserialize(bytes_of_file):
@@ -82,7 +83,7 @@ LETTERS = "abcXYZ019._-/ \"\\\n\t\x7f\u00e4\u5c64\u05d0\U0001f600"
 
 
 def draw_name(draw, taken):
-    """Most are short; a few are as long as Tenon takes them."""
+    """Most names are short; a few have the maximum length of Tenon."""
     while True:
         longest = draw.choices([1, 8, 40, 300, 1 << 20], [100, 100, 300, 100, 1])[0]
         name = "".join(draw.choices(LETTERS, k=draw.randrange(longest + 1)))
@@ -104,7 +105,7 @@ def draw_tensor(draw):
 
 
 def check_drawn_files(exchange, scratch):
-    """Returns how many tensors went there and back."""
+    """Returns the number of tensors in the round trip."""
     tensors = 0
     for seed in range(FILES):
         draw = random.Random(seed)
@@ -123,7 +124,7 @@ def check_drawn_files(exchange, scratch):
 
 
 def make_tensor(type_name, shape, data):
-    """A tensor of PyTorch, which knows BF16 too."""
+    """Creates a PyTorch tensor, which supports BF16 too."""
     dtype = torch.bfloat16 if type_name == "BF16" else torch.from_numpy(numpy.zeros(1, TYPES[type_name])).dtype
     return torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape) if data else torch.zeros(shape, dtype=dtype)
 
@@ -157,8 +158,8 @@ def main():
             check(answer.returncode == 5, f"{array.dtype}: exit status {answer.returncode}, expected 5")
             check('tensor "w": dtype is' in answer.stderr, f"{array.dtype}: {answer.stderr}")
         drawn = check_drawn_files(exchange, scratch)
-    print(f"{drawn} tensors in {FILES} files drawn at random are the same there and back")
-    print(f"{len(expected)} tensors written here are the same in Python, {len(arrays)} written there are the same here")
+    print(f"{drawn} tensors in {FILES} randomly sampled files are the same after a round trip")
+    print(f"{len(expected)} tensors of Tenon are the same in Python, {len(arrays)} tensors of Python are the same in Tenon")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ namespace tenon::artifacts {
 
 namespace {
 
-// Writes checkpoints in a child process and kills it after a while.
+// Writes checkpoints in a child process and kills the process after a delay.
 void write_until_killed(const std::filesystem::path& folder, int64_t first_step, std::chrono::microseconds after) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
@@ -30,10 +30,10 @@ void write_until_killed(const std::filesystem::path& folder, int64_t first_step,
   ::kill(child, SIGKILL);
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
-  REQUIRE(WIFSIGNALED(status));  // it did not fail by itself
+  REQUIRE(WIFSIGNALED(status));  // the process did not fail
 }
 
-// How long one takes on this disk, so that the moments of death are spread over it. Capped for the test's sake.
+// Measures the time of a checkpoint on this disk, to spread the kills over it. Capped to limit the time of the test.
 std::chrono::microseconds time_one_checkpoint() {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), {2});
@@ -46,13 +46,13 @@ std::chrono::microseconds time_one_checkpoint() {
 
 }  // namespace
 
-TEST_CASE("killed at any moment, every checkpoint that is there is whole and latest is one of them") {
+TEST_CASE("after a kill at any moment, all existing checkpoints are intact and latest is one of them") {
   const Scratch scratch;
   const auto typical = time_one_checkpoint();
   std::mt19937 random(5);
   int64_t last_step = 0;
   int leftovers = 0;
-  // More rounds, and longer ones, where a busy machine let none come to its end, or none be interrupted.
+  // Adds more and longer rounds if, on a busy machine, no checkpoint was completed or none was interrupted.
   const auto is_enough = [&](int round) { return round >= 40 && last_step > 0 && leftovers > 0; };
   for (int round = 0; !is_enough(round) && round < 400; ++round) {
     write_until_killed(scratch.path(), last_step + 1, typical * (random() % 300) * (1 + round / 40) / 100);
@@ -67,7 +67,7 @@ TEST_CASE("killed at any moment, every checkpoint that is there is whole and lat
     last_step = step;
   }
   CHECK(last_step > 0);
-  CHECK(leftovers > 0);  // otherwise nothing was ever interrupted
+  CHECK(leftovers > 0);  // otherwise no checkpoint was interrupted
   CheckpointStore store(scratch.path(), {2});
   write_example(store, last_step + 1);
   for (const auto& name : list_names(scratch.path())) CHECK_FALSE(name.starts_with('.'));

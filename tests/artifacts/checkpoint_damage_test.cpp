@@ -1,4 +1,4 @@
-// Whatever happens to the bytes of a checkpoint is noticed, and the message says in which file.
+// Any damage to the bytes of a checkpoint is detected, and the message names the file.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -29,7 +29,7 @@ std::vector<File> read_files(const fs::path& checkpoint) {
   return files;
 }
 
-// Damages a file drawn at random, many times, and puts it right again. `damage` changes its bytes.
+// Damages randomly sampled files many times and restores them. `damage` changes the bytes of a file.
 template <class Damage>
 void check_noticed(const Damage& damage) {
   const Scratch scratch;
@@ -57,14 +57,14 @@ void check_noticed(const Damage& damage) {
 
 }  // namespace
 
-TEST_CASE("a flipped bit anywhere in a checkpoint is noticed, and its file named") {
+TEST_CASE("a flipped bit anywhere in a checkpoint is detected, and its file is named") {
   check_noticed([](std::string& bytes, std::mt19937_64& random) {
     const uint64_t bit = random() % (8 * bytes.size());
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
   });
 }
 
-TEST_CASE("a checkpoint's file that was cut off anywhere is noticed, and named") {
+TEST_CASE("a truncated checkpoint file is detected and named") {
   check_noticed([](std::string& bytes, std::mt19937_64& random) { bytes.resize(random() % bytes.size()); });
 }
 

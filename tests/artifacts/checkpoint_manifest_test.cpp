@@ -24,7 +24,7 @@ std::string with_file(const std::string& entry) {
 
 }  // namespace
 
-TEST_CASE("a manifest reads as it was printed") {
+TEST_CASE("a printed manifest is parsed to the same manifest") {
   const CheckpointManifest manifest{3, 120, {{"train/loss", 0.31}}, {{"model.safetensors", 42, kDigest}}};
   const std::string text = print_checkpoint_manifest(manifest);
   CHECK(text ==
@@ -37,13 +37,13 @@ TEST_CASE("a manifest reads as it was printed") {
   CHECK(print_checkpoint_manifest(back) == text);
 }
 
-TEST_CASE("a manifest without files and figures is printed as JSON") {
+TEST_CASE("a manifest without files and metrics is printed as JSON") {
   const CheckpointManifest back = parse_checkpoint_manifest(print_checkpoint_manifest({1, 2, {}, {}}), "m.json");
   CHECK(back.files.empty());
   CHECK(back.figures.empty());
 }
 
-TEST_CASE("a manifest that is wrong is refused with what is wrong") {
+TEST_CASE("an invalid manifest is refused with the reason") {
   CHECK(contains(refuse(""), "m.json: is not JSON"));
   CHECK(contains(refuse("[]"), "m.json: has no format"));
   CHECK(contains(refuse("{}"), "m.json: has no format"));
@@ -66,7 +66,7 @@ TEST_CASE("a manifest that is wrong is refused with what is wrong") {
 TEST_CASE("a manifest cannot name a file outside of the checkpoint") {
   for (const std::string name : {"../model", "/etc/passwd", "a/b", "..", ".", "", ".hidden", "a\\u0000b"}) {
     const std::string entry = "{\"name\": \"" + name + "\", \"bytes\": 1, \"xxh128\": \"" + kDigest + "\"}";
-    CHECK(contains(refuse(with_file(entry)), "expected one within the checkpoint's folder"));
+    CHECK(contains(refuse(with_file(entry)), "expected a file within the checkpoint folder"));
   }
   CHECK(contains(refuse(with_file(R"({"name": "a", "bytes": 1, "xxh128": "AA"})")), "expected 32 digits"));
   CHECK(contains(refuse(with_file(R"({"name": "a", "xxh128": "AA"})")), "has no bytes"));

@@ -32,7 +32,7 @@ float read_first(const std::filesystem::path& checkpoint) {
 
 }  // namespace
 
-TEST_CASE("a checkpoint comes back with its tensors, counters and figures") {
+TEST_CASE("a checkpoint is read back with its tensors, counters and metrics") {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), {3});
   const ExampleModel model(120);
@@ -75,7 +75,7 @@ TEST_CASE("latest is a relative link to the newest, so that the folder can be mo
   CHECK(verify_checkpoint(find_linked_checkpoint(scratch / "b", kLatest).value()).step == 2);
 }
 
-TEST_CASE("latest is mended where a crash came between a checkpoint and the link to it") {
+TEST_CASE("latest is fixed after a crash between writing a checkpoint and its link") {
   const Scratch scratch;
   {
     CheckpointStore store(scratch.path(), {3});
@@ -88,14 +88,14 @@ TEST_CASE("latest is mended where a crash came between a checkpoint and the link
   CHECK(std::filesystem::read_symlink(scratch / "latest") == "step-00000002");
 }
 
-TEST_CASE("only the newest are kept") {
+TEST_CASE("only the newest checkpoints are kept") {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), {2});
   for (const int64_t step : {9, 10, 99'999'999, 100'000'000}) write_example(store, step);
   CHECK(list_names(scratch.path()) == Names{"latest", "step-100000000", "step-99999999"});
 }
 
-TEST_CASE("the best are kept beside the newest, and best is a link to the first of them") {
+TEST_CASE("the best checkpoints are kept in addition to the newest, and best is a link to the first of them") {
   const Scratch scratch;
   const auto write = [](CheckpointStore& store, int64_t step, double loss) {
     const ExampleModel model(step);
@@ -118,19 +118,19 @@ TEST_CASE("the best are kept beside the newest, and best is a link to the first 
     CHECK(list_names(scratch.path()) == Names{"best", "latest", "step-00000002", "step-00000003", "step-00000004"});
     write(store, 5, 0.4);
     CHECK(best() == "step-00000005");
-    write_example(store, 6);  // without the figure
+    write_example(store, 6);  // without the metric
     CHECK(list_names(scratch.path()) == Names{"best", "latest", "step-00000002", "step-00000005", "step-00000006"});
   }
-  SUBCASE("a crash came between the checkpoint and the link") {
+  SUBCASE("a crash between the checkpoint and the link") {
     std::filesystem::remove(scratch / "best");
     const CheckpointStore store(scratch.path(), {1, "validation/loss"});
     CHECK(best() == "step-00000005");
   }
-  SUBCASE("larger may be better") {
+  SUBCASE("larger values can be better") {
     const CheckpointStore store(scratch.path(), {1, "validation/accuracy", true});
     CHECK(best() == "step-00000002");
   }
-  SUBCASE("one whose manifest cannot be read is none of them") {
+  SUBCASE("a checkpoint with an unreadable manifest is ignored") {
     std::ofstream(scratch / "step-00000005/manifest.json") << "{";
     CheckpointStore store(scratch.path(), {1, "validation/loss", false, 1});
     CHECK(best() == "step-00000002");
@@ -139,7 +139,7 @@ TEST_CASE("the best are kept beside the newest, and best is a link to the first 
   }
 }
 
-TEST_CASE("weights alone take the place of no checkpoint that a run can go on from") {
+TEST_CASE("a checkpoint with only weights does not replace one that a run can resume from") {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), {1});
   write_example(store, 4);
@@ -152,16 +152,16 @@ TEST_CASE("weights alone take the place of no checkpoint that a run can go on fr
   CHECK(list_names(scratch.path()) == Names{"latest", "step-00000006"});
 }
 
-TEST_CASE("the one that latest points at is never removed") {
+TEST_CASE("the target of latest is never removed") {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), {1});
   write_example(store, 50);
-  write_example(store, 10);  // as after going back
+  write_example(store, 10);  // as after resuming from an earlier step
   CHECK(list_names(scratch.path()) == Names{"latest", "step-00000010", "step-00000050"});
   CHECK(std::filesystem::read_symlink(scratch / "latest") == "step-00000010");
 }
 
-TEST_CASE("names that are not checkpoints are left alone") {
+TEST_CASE("entries that are not checkpoints are unchanged") {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), {1});
   for (const std::string name : {"step-1", "step-0000000a", "step-00000001.bak", "mine"}) {
@@ -194,7 +194,7 @@ TEST_CASE("equal contents make equal checkpoints") {
   }
 }
 
-TEST_CASE("what a crash left half-written is removed when the store is opened") {
+TEST_CASE("incomplete files of a crash are removed when the store is opened") {
   const Scratch scratch;
   {
     CheckpointStore store(scratch.path(), {2});
@@ -207,7 +207,7 @@ TEST_CASE("what a crash left half-written is removed when the store is opened") 
   CHECK(list_names(scratch.path()) == Names{"latest", "step-00000001"});
 }
 
-TEST_CASE("a checkpoint that cannot be written leaves those there were, and the store goes on") {
+TEST_CASE("a failed write leaves the earlier checkpoints, and the store remains usable") {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), {1});
   write_example(store, 1);
@@ -225,7 +225,7 @@ TEST_CASE("a checkpoint that cannot be written leaves those there were, and the 
   CHECK(list_names(scratch.path()) == Names{"latest", "step-00000002"});
 }
 
-TEST_CASE("a file that is missing, longer, shorter or no file is named") {
+TEST_CASE("a file that is missing, longer, shorter or not a file is named") {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), {1});
   const auto path = write_example(store, 1);
@@ -249,13 +249,13 @@ TEST_CASE("a file that is missing, longer, shorter or no file is named") {
   CHECK(contains(verify(scratch / "step-00000009"), "is not a folder; expected a checkpoint"));
 }
 
-TEST_CASE("two hundred flipped bits are each found, with the name of the file") {
+TEST_CASE("each of two hundred flipped bits is detected, with the name of the file") {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), {1});
   const auto path = write_example(store, 1);
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {
-    // Each file a fifth of the rounds, however small it is.
+    // Each file gets a fifth of the rounds, independent of its size.
     const std::string name = std::vector<std::string>{"manifest.json", "manifest.xxh128", "model.safetensors",
                                                       "plan.toml", "training.safetensors"}[round % 5];
     const std::string whole = read_all(path / name);

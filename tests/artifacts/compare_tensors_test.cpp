@@ -28,7 +28,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace
 
-TEST_CASE("equal tensors are 0 apart in everything") {
+TEST_CASE("equal tensors have no difference in any measure") {
   const TensorDifference same = compare<float>(TENON_FLOAT32, {1, -2, kNan}, {1, -2, kNan});
   CHECK(same.elements == 3);
   CHECK(same.differing == 0);
@@ -38,7 +38,7 @@ TEST_CASE("equal tensors are 0 apart in everything") {
   CHECK(compare<float>(TENON_FLOAT32, {}, {}).elements == 0);
 }
 
-TEST_CASE("differences are counted and the largest are told, absolute, relative and in units in the last place") {
+TEST_CASE("differences are counted, with the largest as absolute, relative and in units in the last place") {
   const float next = std::nextafter(1000.0f, 2000.0f);
   const TensorDifference two = compare<float>(TENON_FLOAT32, {1000, 0.5f, 3}, {next, 0.25f, 3});
   CHECK(two.elements == 3);
@@ -50,7 +50,7 @@ TEST_CASE("differences are counted and the largest are told, absolute, relative 
   CHECK(compare<double>(TENON_FLOAT64, {1}, {std::nextafter(1.0, 0.0)}).max_ulps == 1);
 }
 
-TEST_CASE("across zero the units in the last place are those of both sides") {
+TEST_CASE("across zero the units in the last place of both sides are added") {
   const float smallest = std::numeric_limits<float>::denorm_min();
   CHECK(compare<float>(TENON_FLOAT32, {smallest}, {-smallest}).max_ulps == 2);
   const double largest = std::numeric_limits<double>::max();
@@ -61,7 +61,7 @@ TEST_CASE("across zero the units in the last place are those of both sides") {
   CHECK(zeros.max_ulps == 0);
 }
 
-TEST_CASE("NaN and infinity on one side are infinitely far away") {
+TEST_CASE("NaN and infinity on one side have an infinite difference") {
   for (const float odd : {kNan, static_cast<float>(kInfinity)}) {
     const TensorDifference one = compare<float>(TENON_FLOAT32, {odd, 1}, {1, 1});
     CHECK(one.differing == 1);
@@ -74,7 +74,7 @@ TEST_CASE("NaN and infinity on one side are infinitely far away") {
   CHECK(payloads.max_absolute == 0);
 }
 
-TEST_CASE("half precision is read as IEEE 754 and bfloat16 have it") {
+TEST_CASE("float16 and bfloat16 are decoded correctly") {
   const auto value_of = [](int32_t dtype, uint16_t bits) {
     const std::vector<uint16_t> half{bits};
     const std::vector<double> zero{0};
@@ -93,7 +93,7 @@ TEST_CASE("half precision is read as IEEE 754 and bfloat16 have it") {
   CHECK(compare<uint16_t>(TENON_BFLOAT16, {0x3F80}, {0x3F82}).max_ulps == 2);
 }
 
-TEST_CASE("integers are exact, also where a double could not tell them apart") {
+TEST_CASE("integers are exact, also if they are equal as doubles") {
   const TensorDifference far = compare<int64_t>(TENON_INT64, {INT64_MAX, 7}, {INT64_MAX - 1, 7});
   CHECK(far.differing == 1);
   CHECK(far.max_absolute == 1);

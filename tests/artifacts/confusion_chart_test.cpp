@@ -10,12 +10,13 @@ using namespace tenon::artifacts;
 
 namespace {
 
-// Targets in rows: class 0 is right 3 times, and once taken for 2; class 2 is taken for 0 twice; class 1 is not there.
+// Rows are targets. Class 0 is predicted correctly 3 times and once as 2, class 2 is predicted as 0 twice, and class 1
+// is absent.
 const Confusion kExample{3, {{0, 0, 3}, {0, 2, 1}, {2, 0, 2}}};
 
 }  // namespace
 
-TEST_CASE("counts of classes add up") {
+TEST_CASE("counts of classes are sums of cells") {
   CHECK(kExample.total() == 6);
   CHECK(kExample.correct() == 3);
   CHECK(kExample.by_target() == std::vector<int64_t>{4, 0, 2});
@@ -27,7 +28,7 @@ TEST_CASE("counts of classes add up") {
   CHECK(kExample.find_mistakes(1).size() == 1);
 }
 
-TEST_CASE("an intersection over union is that of scikit-learn's jaccard_score, and NaN where a class is not there") {
+TEST_CASE("intersection over union equals scikit-learn's jaccard_score, and is NaN for absent classes") {
   // jaccard_score([0,0,0,0,2,2], [0,0,0,2,0,0], average=None, labels=[0,1,2]) is 3/6, (0), 0.
   const auto unions = kExample.intersections_over_unions();
   CHECK(unions[0] == 0.5);
@@ -35,7 +36,7 @@ TEST_CASE("an intersection over union is that of scikit-learn's jaccard_score, a
   CHECK(unions[2] == 0);
 }
 
-TEST_CASE("a confusion is drawn with a cell for each count, and its numbers where there is room") {
+TEST_CASE("a confusion matrix is rendered with a cell for each count, and with numbers if there is room") {
   const std::string drawn = draw_confusion(kExample);
   CHECK(contains(drawn, "<title>class 0 as 0: 3 of 4</title>"));
   CHECK(contains(drawn, "<title>class 2 as 0: 2 of 2</title>"));

@@ -14,7 +14,7 @@ using namespace tenon::artifacts;
 
 namespace {
 
-// The page's images, by their number.
+// Returns the image with this index of the page.
 std::vector<std::byte> find_image(const std::string& page, size_t number) {
   const std::string mark = "base64,";
   size_t begin = 0;
@@ -48,7 +48,7 @@ TEST_CASE("a PNG keeps every pixel") {
   }
 }
 
-TEST_CASE("bytes are drawn as they are, and numbers written out") {
+TEST_CASE("bytes are rendered unchanged, and numbers as text") {
   const std::vector<uint8_t> pixels = {1, 2, 3, 250, 251, 252};
   const std::vector<int64_t> label = {7};
   const std::string page = make_contact_sheet(
@@ -58,7 +58,7 @@ TEST_CASE("bytes are drawn as they are, and numbers written out") {
   CHECK(page.find("sample 3<br>label: 7</figcaption>") != page.npos);
 }
 
-TEST_CASE("floats are scaled by what the whole page holds, which it says") {
+TEST_CASE("floats are scaled by the range of the whole page, which the page shows") {
   const std::vector<float> dark = {-1, 0, 0, 1};
   const std::vector<float> bright = {1, 3, 2, 1};
   const std::string page = make_contact_sheet("page", {{"0", {view("x", TENON_FLOAT32, {1, 2, 2}, dark)}},
@@ -68,13 +68,13 @@ TEST_CASE("floats are scaled by what the whole page holds, which it says") {
   CHECK(decode_png(find_image(page, 1), 1) == std::vector<uint8_t>{128, 255, 191, 128});
 }
 
-TEST_CASE("planes of colours become pixels") {
+TEST_CASE("colour planes become pixels") {
   const std::vector<float> planes = {0, 255, 10, 20, 30, 40};  // red, green and blue of two pixels
   const std::string page = make_contact_sheet("page", {{"0", {view("x", TENON_FLOAT32, {3, 1, 2}, planes)}}});
   CHECK(decode_png(find_image(page, 0), 3) == std::vector<uint8_t>{0, 10, 30, 255, 20, 40});
 }
 
-TEST_CASE("a mask is drawn into a copy of its image") {
+TEST_CASE("a mask is rendered over a copy of its image") {
   const std::vector<uint8_t> pixels = {100, 100, 100, 100};
   const std::vector<int64_t> mask = {0, 1, 2, 255};
   const std::string page = make_contact_sheet(
@@ -89,7 +89,7 @@ TEST_CASE("a mask is drawn into a copy of its image") {
   CHECK(pixel(3) == std::vector<uint8_t>{255, 255, 255});
 }
 
-TEST_CASE("what is no image is written out, and cut off where it is long") {
+TEST_CASE("fields that are not images are text, and long ones are truncated") {
   const std::vector<float> values(100, 0.5f);
   const std::vector<uint16_t> halves(4);
   const std::string page = make_contact_sheet(

@@ -7,7 +7,7 @@
 
 using namespace tenon::artifacts;
 
-TEST_CASE("an image beyond the longest side is shrunk to the means of squares, whatever is left over cut off") {
+TEST_CASE("a large image is shrunk to the means of squares, and the remainder is cut off") {
   const std::vector<uint8_t> pixels = {0,  10, 100, 100, 7,  //
                                        20, 31, 100, 101, 7};
   const DrawnSamples drawn = draw_samples({{view("image", TENON_UINT8, {2, 5, 1}, pixels)}}, 3);
@@ -18,7 +18,7 @@ TEST_CASE("an image beyond the longest side is shrunk to the means of squares, w
   CHECK(decode_png(picture.png, 1) == std::vector<uint8_t>{15, 100});
 }
 
-TEST_CASE("an image that fits, or is too narrow to be shrunk, stays as it is") {
+TEST_CASE("an image that fits, or is too narrow to be shrunk, is unchanged") {
   const std::vector<uint8_t> pixels = {1, 2, 3, 4, 5, 6};
   for (const auto& [shape, longest] : {std::pair<std::vector<int64_t>, int64_t>{{2, 3, 1}, 3}, {{1, 6, 1}, 3}}) {
     const DrawnSamples drawn = draw_samples({{view("image", TENON_UINT8, shape, pixels)}}, longest);
@@ -26,7 +26,7 @@ TEST_CASE("an image that fits, or is too narrow to be shrunk, stays as it is") {
   }
 }
 
-TEST_CASE("a mask is drawn in the size that its image is shrunk to") {
+TEST_CASE("a mask is rendered in the size of its shrunk image") {
   const std::vector<uint8_t> pixels(16, 40);
   const std::vector<int64_t> mask(16, 0);
   const DrawnSamples drawn =

@@ -1,4 +1,4 @@
-// Fields of samples made from values, and what was drawn of them as a reader other than ours has it.
+// Creates fields of samples from values, and decodes rendered images with an independent reader.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -15,13 +15,13 @@
 
 namespace tenon::artifacts {
 
-// Of `values`, which must live as long.
+// Returns a view of `values`, which must outlive it.
 template <class T>
 TensorView view(const std::string& name, int32_t dtype, std::vector<int64_t> shape, const std::vector<T>& values) {
   return {name, dtype, std::move(shape), reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof(T)};
 }
 
-// The pixels of a PNG file. `channels`: 1 or 3.
+// Returns the pixels of a PNG file. `channels` is 1 or 3.
 inline std::vector<uint8_t> decode_png(std::span<const std::byte> file, int64_t channels) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;

@@ -15,7 +15,7 @@ namespace tenon::artifacts {
 
 using support::ErrorKind;
 
-TEST_CASE("a durable file replaces the earlier one and leaves no temporary") {
+TEST_CASE("a durable file replaces the earlier one and leaves no temporary file") {
   const Scratch scratch;
   write_file_durably(scratch / "a", "old", ErrorKind::checkpoint);
   write_file_durably(scratch / "a", "new", ErrorKind::checkpoint);
@@ -23,7 +23,7 @@ TEST_CASE("a durable file replaces the earlier one and leaves no temporary") {
   CHECK(list_names(scratch.path()) == std::set<std::string>{"a"});
 }
 
-TEST_CASE("until it is committed the earlier file is under the name") {
+TEST_CASE("the earlier file keeps its name until the commit") {
   const Scratch scratch;
   write_file_durably(scratch / "a", "old", ErrorKind::checkpoint);
   {
@@ -35,7 +35,7 @@ TEST_CASE("until it is committed the earlier file is under the name") {
   CHECK(list_names(scratch.path()) == std::set<std::string>{"a"});
 }
 
-TEST_CASE("a write that fails half-way leaves the earlier file, no temporary, and says path and reason") {
+TEST_CASE("a partial write leaves the earlier file and no temporary file, and reports path and reason") {
   const Scratch scratch;
   write_file_durably(scratch / "a", "old", ErrorKind::checkpoint);
   std::string message;
@@ -56,29 +56,29 @@ TEST_CASE("a full device is reported as such") {
   CHECK(write_fully(full.number(), std::as_bytes(std::span(text))) == ENOSPC);
 }
 
-TEST_CASE("a folder that is missing is an error of the kind asked for") {
+TEST_CASE("a missing folder is an error of the requested kind") {
   const Scratch scratch;
   const auto write = [&] { write_file_durably(scratch / "no" / "a", "x", ErrorKind::configuration); };
   CHECK(contains(find_error(ErrorKind::configuration, write), "no/a: cannot be created: No such file or directory"));
 }
 
-TEST_CASE("a folder that may not be written to is an error that says so") {
-  if (::geteuid() == 0) return;  // root may write anywhere
+TEST_CASE("a folder without write permission is reported as such") {
+  if (::geteuid() == 0) return;  // root can write anywhere
   const Scratch scratch;
   std::filesystem::permissions(scratch.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   const auto write = [&] { write_file_durably(scratch / "a", "x", ErrorKind::internal); };
-  CHECK(contains(find_error(ErrorKind::internal, write), "Permission denied; choose a run.output_dir"));
+  CHECK(contains(find_error(ErrorKind::internal, write), "Permission denied; choose a writable run.output_dir"));
 }
 
-TEST_CASE("a name taken by a folder is an error and the folder stays") {
+TEST_CASE("a name that is a folder is an error, and the folder is unchanged") {
   const Scratch scratch;
   std::filesystem::create_directories(scratch / "a" / "b");
   const auto write = [&] { write_file_durably(scratch / "a", "x", ErrorKind::internal); };
-  CHECK(contains(find_error(ErrorKind::internal, write), "cannot be put under its name: Is a directory"));
+  CHECK(contains(find_error(ErrorKind::internal, write), "cannot be renamed to its final name: Is a directory"));
   CHECK(list_names(scratch.path()) == std::set<std::string>{"a"});
 }
 
-TEST_CASE("a durable folder exchanges the earlier one whole") {
+TEST_CASE("a durable folder replaces the earlier one as a whole") {
   const Scratch scratch;
   for (const std::string text : {"old", "new"}) {
     DurableFolder folder(scratch / "f", ErrorKind::checkpoint);
@@ -106,7 +106,7 @@ TEST_CASE("a link is replaced in one step and a folder is not") {
   CHECK(std::filesystem::read_symlink(scratch / "latest") == "b");
   std::filesystem::create_directory(scratch / "folder");
   const auto replace = [&] { replace_link_durably(scratch / "folder", "b", ErrorKind::checkpoint); };
-  CHECK(contains(find_error(ErrorKind::checkpoint, replace), "cannot be put under its name"));
+  CHECK(contains(find_error(ErrorKind::checkpoint, replace), "cannot be renamed to its final name"));
   CHECK(list_names(scratch.path()) == std::set<std::string>{"folder", "latest"});
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("leftovers are removed and nothing else") {
   CHECK(list_names(scratch.path()) == std::set<std::string>{".hidden", "b.tmp-1"});
 }
 
-TEST_CASE("folders are made with those above them, and a file in the way is named") {
+TEST_CASE("folders are created with their parents, and a file in the way is named") {
   const Scratch scratch;
   make_folders_durably(scratch / "a/b/c", ErrorKind::configuration);
   make_folders_durably(scratch / "a/b/c", ErrorKind::configuration);

@@ -1,4 +1,4 @@
-// A small model's worth of tensors that say which step they are of.
+// Tensors of a small model with values that depend on the step.
 #pragma once
 
 #include <tenon/abi.h>

@@ -1,4 +1,4 @@
-// Makes writes fail half-way, as a full disk does: no file of this process may grow beyond a size.
+// Limits the file size of this process, so that writes fail half-way as on a full disk.
 #pragma once
 
 #include <sys/resource.h>

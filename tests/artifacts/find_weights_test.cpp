@@ -22,7 +22,7 @@ fs::path make_empty_folder(const std::string& name) {
   return folder;
 }
 
-// A run's folder with a checkpoint of this step; 0: with none.
+// Creates a run folder with a checkpoint of this step, or without a checkpoint if the step is 0.
 fs::path make_run(const fs::path& output, const std::string& time, int64_t step) {
   const fs::path run = output / "digits" / time;
   fs::create_directories(run / "checkpoints");
@@ -46,7 +46,7 @@ std::string failure_of(const std::string& what, const fs::path& output) {
 
 }  // namespace
 
-TEST_CASE("runs are listed from new to old, and nothing else is taken for one") {
+TEST_CASE("runs are listed from new to old, and other folders are ignored") {
   const fs::path output = make_empty_folder("listed");
   for (const char* name :
        {"2026-11-21T11-30-05", "2026-11-21T11-30-05-2", "2026-11-21T11-30-05-10", "2025-12-31T23-59-59", "notes",
@@ -76,9 +76,9 @@ TEST_CASE("latest is the newest checkpoint of the newest run that has one") {
   CHECK(file.checkpoint.empty());
 }
 
-TEST_CASE("where there are no weights the error says what is expected") {
+TEST_CASE("without weights the error states what was expected") {
   const fs::path output = make_empty_folder("none");
-  CHECK(failure_of("latest", output).find("digits: there is no run; expected one to take weights from") !=
+  CHECK(failure_of("latest", output).find("digits: no run found; train first, or pass a checkpoint") !=
         std::string::npos);
   const fs::path run = make_run(output, "2026-11-21T11-30-07", 0);
   CHECK(failure_of("latest", output).find("none of the runs has a checkpoint") != std::string::npos);
@@ -88,7 +88,7 @@ TEST_CASE("where there are no weights the error says what is expected") {
         std::string::npos);
 }
 
-TEST_CASE("a checkpoint that is damaged is not taken") {
+TEST_CASE("a damaged checkpoint is refused") {
   const fs::path output = make_empty_folder("damaged");
   const fs::path run = make_run(output, "2026-11-21T11-30-05", 7);
   std::ofstream(run / "checkpoints/latest/model.safetensors", std::ios::app) << "x";

@@ -14,7 +14,7 @@ namespace tenon::artifacts {
 
 namespace {
 
-// Sets a variable of the environment for a while; null removes it.
+// Sets an environment variable during its lifetime. Null removes the variable.
 class Setting {
  public:
   Setting(const char* name, const char* value) : name_(name) {
@@ -29,7 +29,7 @@ class Setting {
   std::optional<std::string> before_;
 };
 
-// A repository that sees nothing of the user's settings and of repositories above it.
+// A repository that is isolated from the user's settings and from parent repositories.
 struct Repository {
   Scratch scratch;
   Setting global{"GIT_CONFIG_GLOBAL", "/dev/null"};
@@ -64,7 +64,7 @@ TEST_CASE("a clean repository has its commit and is not dirty") {
   CHECK(state->dirty == false);
 }
 
-TEST_CASE("a changed file makes a repository dirty and one that git does not track does not") {
+TEST_CASE("a changed file makes a repository dirty and an untracked file does not") {
   const Repository repository;
   repository.commit_a_file();
   write_all(repository.scratch / "new", "1");
@@ -75,7 +75,7 @@ TEST_CASE("a changed file makes a repository dirty and one that git does not tra
   CHECK(read_git_state(repository.scratch.path()).value().dirty == true);
 }
 
-TEST_CASE("no repository, a repository without a commit and a folder that is missing have no state") {
+TEST_CASE("no repository, a repository without a commit and a missing folder have no state") {
   const Repository repository;
   CHECK_FALSE(read_git_state(repository.scratch.path()));
   CHECK_FALSE(read_git_state(repository.scratch / "missing"));
@@ -90,18 +90,18 @@ TEST_CASE("without git there is no state") {
   CHECK_FALSE(read_git_state(repository.scratch.path()));
 }
 
-TEST_CASE("a git that waits for ever is ended") {
+TEST_CASE("a git that never exits is killed") {
   const Repository repository;
   const auto start = std::chrono::steady_clock::now();
   CHECK_FALSE(read_program_output({"sleep", "60"}, {}, std::chrono::milliseconds(200)));
-  // The output stays open in a process that the program started.
+  // The output stays open in a child process of the program.
   CHECK_FALSE(read_program_output({"sh", "-c", "sleep 60 & echo a"}, {}, std::chrono::milliseconds(200)));
-  // The output is closed but the program goes on.
+  // The output is closed, but the program continues.
   CHECK_FALSE(read_program_output({"sh", "-c", "exec >&-; sleep 60"}, {}, std::chrono::milliseconds(200)));
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
 }
 
-TEST_CASE("a program has nothing to read, and its output, status and settings arrive") {
+TEST_CASE("a program has empty input, and its output, status and settings are passed") {
   const auto run = [](const std::string& script, std::vector<std::string> settings = {}) {
     return read_program_output({"sh", "-c", script}, settings, std::chrono::seconds(20));
   };

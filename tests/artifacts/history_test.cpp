@@ -93,14 +93,14 @@ TEST_CASE("a line of the history is JSON with its keys in order") {
         "1}\n");
 }
 
-TEST_CASE("what is not a number is text that stands apart from a figure that is missing") {
+TEST_CASE("NaN is text that differs from a missing metric") {
   const HistoryLine line{HistoryEvent::epoch, 1, 2, 0.1234567, {{"a", NAN}, {"b", INFINITY}, {"c", -INFINITY}}};
   CHECK(print_history_line(line) ==
         "{\"event\": \"epoch\", \"epoch\": 1, \"step\": 2, \"time_s\": 0.123457, \"a\": \"NaN\", "
         "\"b\": \"Infinity\", \"c\": \"-Infinity\"}\n");
 }
 
-TEST_CASE("numbers read back to the same bits") {
+TEST_CASE("numbers are parsed to the same bits") {
   std::mt19937_64 random(3);
   const auto check = [](double number) {
     const double back = nlohmann::json::parse(print_json_number(number)).get<double>();
@@ -117,7 +117,7 @@ TEST_CASE("numbers read back to the same bits") {
   CHECK_THROWS_AS(parse_not_finite("nan"), std::invalid_argument);
 }
 
-TEST_CASE("the CSV holds what the JSON lines hold, figures that appear later included") {
+TEST_CASE("the CSV has the values of the JSON lines, including metrics that appear later") {
   const Scratch scratch;
   History history(scratch / "h.jsonl", scratch / "h.csv");
   write_example(history);
@@ -130,7 +130,7 @@ TEST_CASE("the CSV holds what the JSON lines hold, figures that appear later inc
   CHECK(list_names(scratch.path()) == std::set<std::string>{"h.csv", "h.jsonl"});
 }
 
-TEST_CASE("both files are whole after every line") {
+TEST_CASE("both files are complete after every line") {
   const Scratch scratch;
   History history(scratch / "h.jsonl", scratch / "h.csv");
   CHECK(read_all(scratch / "h.csv") == "event,epoch,step,time_s\n");
@@ -142,7 +142,7 @@ TEST_CASE("both files are whole after every line") {
   }
 }
 
-TEST_CASE("a column that comes late keeps thousands of earlier rows as they were") {
+TEST_CASE("a new column keeps thousands of earlier rows unchanged") {
   const Scratch scratch;
   History history(scratch / "h.jsonl", scratch / "h.csv");
   history.append({HistoryEvent::step, 1, 1, 0, {{"of two\nlines", 1.0 / 3}}});
@@ -159,7 +159,7 @@ TEST_CASE("a column that comes late keeps thousands of earlier rows as they were
   CHECK(list_names(scratch.path()) == std::set<std::string>{"h.csv", "h.jsonl"});
 }
 
-TEST_CASE("a history takes the same memory however long it gets") {
+TEST_CASE("the memory of a history does not depend on its length") {
   const Scratch scratch;
   History history(scratch / "h.jsonl", scratch / "h.csv");
   const auto append_many = [&] {
@@ -172,7 +172,7 @@ TEST_CASE("a history takes the same memory however long it gets") {
   CHECK(::mallinfo2().uordblks < before + 100'000);
 }
 
-TEST_CASE("a CSV that is gone when it needs a column is an error that names it") {
+TEST_CASE("a missing CSV that needs a new column is an error that names it") {
   const Scratch scratch;
   History history(scratch / "h.jsonl", scratch / "h.csv");
   std::filesystem::remove(scratch / "h.csv");
@@ -191,7 +191,7 @@ TEST_CASE("equal lines make equal files") {
   CHECK(read_all(scratch / "a.csv") == read_all(scratch / "b.csv"));
 }
 
-TEST_CASE("a line that fails half-way is taken back") {
+TEST_CASE("a partial line is undone") {
   const Scratch scratch;
   History history(scratch / "h.jsonl", scratch / "h.csv");
   write_example(history);
@@ -207,17 +207,17 @@ TEST_CASE("a line that fails half-way is taken back") {
   CHECK(read_all(scratch / "h.jsonl") == before);
 }
 
-TEST_CASE("a figure that would make two equal keys is refused and nothing is written") {
+TEST_CASE("a metric that would duplicate a key is refused and nothing is written") {
   const Scratch scratch;
   History history(scratch / "h.jsonl", scratch / "h.csv");
   for (const Figures& figures : {Figures{{"a", 1}, {"a", 2}}, Figures{{"step", 1}}}) {
     const auto append = [&] { history.append({HistoryEvent::step, 1, 1, 0, figures}); };
-    CHECK(contains(find_error(ErrorKind::internal, append), "is there twice or has the name of a fixed column"));
+    CHECK(contains(find_error(ErrorKind::internal, append), "occurs twice or has the name of a fixed column"));
   }
   CHECK(read_all(scratch / "h.jsonl").empty());
 }
 
-TEST_CASE("a history never writes into one that is there") {
+TEST_CASE("a history never writes to existing files") {
   const Scratch scratch;
   write_all(scratch / "h.jsonl", "{}\n");
   const auto open = [&] { History history(scratch / "h.jsonl", scratch / "h.csv"); };

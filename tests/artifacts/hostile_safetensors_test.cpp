@@ -26,13 +26,13 @@ std::string make_file(const std::string& header, size_t data_bytes) {
   return print_length(header.size()) + header + std::string(data_bytes, '\0');
 }
 
-// One tensor "w" of eight bytes with this in its object.
+// Returns a file with one tensor "w" of eight bytes and this text in its JSON object.
 std::string make_tensor(const std::string& facts) { return make_file("{\"w\":{" + facts + "}}", 8); }
 
 struct Hostile {
   std::string what;
   std::string bytes;
-  std::string message;  // a part of it
+  std::string message;  // part of the expected message
 };
 
 std::vector<Hostile> make_hostile_files() {
@@ -49,7 +49,7 @@ std::vector<Hostile> make_hostile_files() {
                      bytes);
   };
   return {
-      // The length of the header.
+      // Header length.
       {"an empty file", "", "has 0 bytes"},
       {"a file of seven bytes", "\1\1\1\1\1\1\1", "has 7 bytes"},
       {"a header longer than the file", print_length(100) + "{}", "the file has only 2 after it"},
@@ -57,7 +57,7 @@ std::vector<Hostile> make_hostile_files() {
       {"a header of 2^64 - 1 bytes", print_length(UINT64_MAX) + "{}", "expected at most 100000000"},
       {"a header of 2^63 bytes", print_length(uint64_t{1} << 63) + "{}", "expected at most 100000000"},
       {"a header without bytes", print_length(0), "does not start with {"},
-      // Its JSON.
+      // JSON syntax.
       {"a pickle", std::string("\x80\x02}q\x00.\x00\x00\x00\x00\x00\x00", 12), "expected at most"},
       {"blanks before the header", make_file(" {}", 0), "does not start with {"},
       {"a byte order mark", make_file("\xEF\xBB\xBF{}", 0), "does not start with {"},
@@ -76,16 +76,15 @@ std::vector<Hostile> make_hostile_files() {
       {"a number of a thousand digits", shaped("[" + std::string(1000, '9') + "]", "[0,8]"), "number overflow"},
       {"a number of thirty digits", shaped("[" + std::string(30, '9') + "]", "[0,8]"), "shape holds 999"},
       // Names.
-      {"a tensor twice", make_file("{\"w\":{" + good + "},\"w\":{" + good + "}}", 8), "the name \"w\" is there twice"},
-      {"a name twice, once escaped", make_file("{\"w\":{" + good + "},\"\\u0077\":{" + good + "}}", 8),
-       "is there twice"},
-      {"metadata twice", make_file(R"({"__metadata__":{},"__metadata__":{}})", 0), "is there twice"},
+      {"a tensor twice", make_file("{\"w\":{" + good + "},\"w\":{" + good + "}}", 8), "the name \"w\" occurs twice"},
+      {"a name twice, once escaped", make_file("{\"w\":{" + good + "},\"\\u0077\":{" + good + "}}", 8), "occurs twice"},
+      {"metadata twice", make_file(R"({"__metadata__":{},"__metadata__":{}})", 0), "occurs twice"},
       {"a metadata key twice", make_file(R"({"__metadata__":{"a":"1","a":"2"}})", 0), "__metadata__ has \"a\" twice"},
-      {"metadata that is no string", make_file(R"({"__metadata__":{"a":1}})", 0), "\"a\" is 1; expected a string"},
+      {"metadata that is not a string", make_file(R"({"__metadata__":{"a":1}})", 0), "\"a\" is 1; expected a string"},
       {"metadata that is a list", make_file(R"({"__metadata__":["a"]})", 0), "__metadata__ is a list"},
       {"metadata within metadata", make_file(R"({"__metadata__":{"a":{}}})", 0),
        "\"a\" is an object; expected a string"},
-      // The facts of a tensor.
+      // Keys of a tensor.
       {"a tensor that is a number", make_file("{\"w\":1}", 0), "tensor \"w\" is 1; expected an object"},
       {"a tensor that is null", make_file("{\"w\":null}", 0), "tensor \"w\" is null; expected an object"},
       {"no dtype", make_tensor(R"("shape":[2],"data_offsets":[0,8])"), "tensor \"w\" has no dtype"},
@@ -142,7 +141,7 @@ std::vector<Hostile> make_hostile_files() {
 
 }  // namespace
 
-TEST_CASE("each hostile file is refused with its name and what is wrong") {
+TEST_CASE("each hostile file is refused with its name and the reason") {
   const Scratch scratch;
   const auto file = scratch / "hostile.safetensors";
   for (const auto& hostile : make_hostile_files()) {
@@ -156,7 +155,7 @@ TEST_CASE("each hostile file is refused with its name and what is wrong") {
   }
 }
 
-TEST_CASE("what is no file is refused without waiting for it") {
+TEST_CASE("a path that is not a regular file is refused without blocking") {
   const Scratch scratch;
   REQUIRE(::mkfifo((scratch / "pipe").c_str(), 0600) == 0);
   std::filesystem::create_directory(scratch / "folder");
@@ -168,7 +167,7 @@ TEST_CASE("what is no file is refused without waiting for it") {
   CHECK(contains(read("missing"), "missing: cannot be opened: No such file or directory"));
 }
 
-TEST_CASE("a file cut off anywhere is refused") {
+TEST_CASE("a file truncated anywhere is refused") {
   const Scratch scratch;
   const std::string whole = make_file(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -178,7 +177,7 @@ TEST_CASE("a file cut off anywhere is refused") {
   }
 }
 
-TEST_CASE("whatever random damage leaves is refused or has tensors within the file") {
+TEST_CASE("a randomly damaged file is refused or has tensors within the file") {
   const Scratch scratch;
   const std::string good =
       make_file(R"({"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},)"

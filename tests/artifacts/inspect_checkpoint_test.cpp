@@ -12,7 +12,7 @@ using support::ErrorKind;
 
 namespace {
 
-// A run's folder with checkpoints of these steps.
+// Creates a run folder with checkpoints of these steps.
 fs::path make_run(const Scratch& scratch, const std::vector<int64_t>& steps) {
   const fs::path run = scratch / "run";
   fs::create_directories(run / "checkpoints");
@@ -29,7 +29,7 @@ void damage(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a run's checkpoints are listed from new to old, and nothing else is taken for one") {
+TEST_CASE("the checkpoints of a run are listed from new to old, and other entries are ignored") {
   const Scratch scratch;
   const fs::path folder = make_run(scratch, {9, 123456789, 20}) / "checkpoints";
   fs::create_directories(folder / "step-7x");
@@ -40,7 +40,7 @@ TEST_CASE("a run's checkpoints are listed from new to old, and nothing else is t
   CHECK(list_checkpoint_folders(scratch / "nowhere").empty());
 }
 
-TEST_CASE("of a run the newest checkpoint is looked at, also where the link to it is gone") {
+TEST_CASE("for a run the newest checkpoint is used, also without its link") {
   const Scratch scratch;
   const fs::path run = make_run(scratch, {9, 20});
   const fs::path newest = run / "checkpoints/step-00000020";
@@ -55,7 +55,7 @@ TEST_CASE("of a run the newest checkpoint is looked at, also where the link to i
   CHECK(contains(find_error(ErrorKind::checkpoint, [&] { find_inspected(run / "x"); }), "does not exist; expected"));
 }
 
-TEST_CASE("a damaged checkpoint's manifest can be read, and each file tells what is the matter with it") {
+TEST_CASE("the manifest of a damaged checkpoint can be read, and damage is described per file") {
   const Scratch scratch;
   const fs::path checkpoint = make_run(scratch, {20}) / "checkpoints/step-00000020";
   damage(checkpoint / "model.safetensors");
@@ -71,7 +71,7 @@ TEST_CASE("a damaged checkpoint's manifest can be read, and each file tells what
   CHECK(contains(find_error(ErrorKind::checkpoint, [&] { read_manifest(checkpoint); }), "manifest.json: is missing"));
 }
 
-TEST_CASE("in the place of a damaged checkpoint there is the newest other one that is whole") {
+TEST_CASE("the fallback of a damaged checkpoint is the newest other intact one") {
   const Scratch scratch;
   const fs::path folder = make_run(scratch, {1, 2, 3, 4}) / "checkpoints";
   CHECK(find_fallback(folder / "step-00000004") == folder / "step-00000003");

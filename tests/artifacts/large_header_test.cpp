@@ -1,4 +1,4 @@
-// Headers of up to 100 MB, which the format allows, must not take a multiple of that in memory.
+// Headers of up to 100 MB, which the format allows, must not use a multiple of that memory.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ void write_header(const std::filesystem::path& file, const std::string& header) 
   write_all(file, std::string(length.data(), length.size()) + header);
 }
 
-// `opening`, then members without end; the last one is cut off.
+// Returns `opening` followed by many members. The last one is truncated.
 std::string fill(const std::string& opening, const std::string& member_end, size_t bytes) {
   std::string header = opening;
   header.reserve(bytes + 100);
@@ -36,8 +36,8 @@ std::string fill(const std::string& opening, const std::string& member_end, size
 
 constexpr int kWrongMessage = 1, kOutOfMemory = 2;
 
-// Reads the file in a process that may have this much memory of its own, beside the file's pages; 0: it was refused
-// with this message.
+// Reads the file in a process with this limit of private memory, in addition to the pages of the file. Returns 0 if the
+// file was refused with this message.
 int read_within(const std::filesystem::path& file, rlim_t bytes, const std::string& message) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -64,7 +64,7 @@ constexpr rlim_t kBound = 256 << 20;
 
 }  // namespace
 
-TEST_CASE("a header of 100 MB that is one name, one value, one number or blanks is refused in bounded memory") {
+TEST_CASE("a header of 100 MB with one name, one value, one number or blanks is refused in bounded memory") {
   const Scratch scratch;
   const auto check = [&](const std::string& opening, char filling, const std::string& ending,
                          const std::string& message) {
@@ -82,7 +82,7 @@ TEST_CASE("a header of 100 MB that is one name, one value, one number or blanks 
   check("{\"__metadata__\":{\"a\":\"\\", '\\', "", "a text of more than 16777216 bytes, at byte ");
 }
 
-TEST_CASE("the longest texts that are taken do not take much memory either") {
+TEST_CASE("the longest accepted texts use little memory") {
   const Scratch scratch;
   const std::string longest(kLongestMetadataText, 'w');
   write_header(scratch / "a", "{\"" + longest);

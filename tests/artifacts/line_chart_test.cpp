@@ -23,7 +23,7 @@ size_t count(const std::string& text, const std::string& part) {
   return times;
 }
 
-// The places that the first curve goes through.
+// Returns the points of the first curve.
 std::vector<std::pair<double, double>> read_line(const std::string& svg) {
   const std::string before = "points=\"";
   const size_t begin = svg.find(before);
@@ -38,7 +38,7 @@ std::vector<std::pair<double, double>> read_line(const std::string& svg) {
 
 }  // namespace
 
-TEST_CASE("a curve goes through its points: right is later, up is more") {
+TEST_CASE("a curve passes through its points with steps to the right and values upwards") {
   const auto places = read_line(draw_chart(chart_of({{0, 1}, {10, 3}, {20, 2}})));
   REQUIRE(places.size() == 3);
   CHECK(places[1].first == doctest::Approx((places[0].first + places[2].first) / 2).epsilon(0.01));  // of a tenth
@@ -47,7 +47,7 @@ TEST_CASE("a curve goes through its points: right is later, up is more") {
   CHECK(places[2].second == doctest::Approx((places[0].second + places[1].second) / 2).epsilon(0.01));
 }
 
-TEST_CASE("values that are far apart and positive are drawn by their logarithms") {
+TEST_CASE("positive values with a large range have a logarithmic axis") {
   CHECK(is_logarithmic(chart_of({{1, 1e-3}, {2, 1}})));
   CHECK_FALSE(is_logarithmic(chart_of({{1, 0.1}, {2, 1}})));
   CHECK_FALSE(is_logarithmic(chart_of({{1, 0}, {2, 1000}})));
@@ -58,7 +58,7 @@ TEST_CASE("values that are far apart and positive are drawn by their logarithms"
   for (const char* tick : {">0.0001<", ">0.001<", ">0.01<", ">0.1<", ">1<"}) CHECK_MESSAGE(contains(svg, tick), tick);
 }
 
-TEST_CASE("what is not finite is a gap, and a value between two gaps is a dot") {
+TEST_CASE("a value that is not finite is a gap, and a value between two gaps is a dot") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   const std::string svg = draw_chart(chart_of({{1, 1}, {2, 2}, {3, nan}, {4, 3}, {5, infinity}, {6, 2}, {7, 1}}));
   CHECK(count(svg, "<polyline") == 2);
@@ -68,7 +68,7 @@ TEST_CASE("what is not finite is a gap, and a value between two gaps is a dot") 
   CHECK_FALSE(contains(draw_chart(chart_of({{1, nan}})), "nan"));
 }
 
-TEST_CASE("a curve of a million points is drawn by few, with its peaks") {
+TEST_CASE("a curve of a million points is thinned out and keeps its peaks") {
   std::vector<ChartPoint> points;
   for (int i = 0; i < 1'000'000; ++i) points.push_back({static_cast<double>(i), i % 2 ? 1.0 : 2.0});
   points[500'001].y = 5;
@@ -85,7 +85,7 @@ TEST_CASE("a curve of a million points is drawn by few, with its peaks") {
   CHECK(lowest == doctest::Approx(few[1].second));
 }
 
-TEST_CASE("charts of nothing, of one point and of one value have axes") {
+TEST_CASE("charts of no points, of one point and of one value have axes") {
   for (const Chart& chart :
        {chart_of({}), chart_of({{5, 0.5}}), chart_of({{1, 0}, {2, 0}}), chart_of({{1, -3}, {2, -3}})}) {
     const std::string svg = draw_chart(chart);
@@ -95,7 +95,7 @@ TEST_CASE("charts of nothing, of one point and of one value have axes") {
   }
 }
 
-TEST_CASE("the best value is marked, and named where it is") {
+TEST_CASE("the best value is marked and labelled") {
   Chart chart = chart_of({{1, 3}, {2, 1}, {3, 2}});
   chart.series[0].best = {2, 1};
   const std::string svg = draw_chart(chart);
@@ -103,7 +103,7 @@ TEST_CASE("the best value is marked, and named where it is") {
   CHECK(contains(svg, "best of train, step 2: 1"));
 }
 
-TEST_CASE("names of figures are any text, and stay text") {
+TEST_CASE("names of metrics are any text and are escaped") {
   const std::string hostile = "<script>\"a\" & b</script>\x01\xFF";
   Chart chart{hostile, hostile, {{.name = hostile, .points = {{1, 1}, {2, 2}}, .has_marks = true}}};
   for (const std::string& svg : {draw_chart(chart), draw_chart_file(chart)}) {
@@ -113,7 +113,7 @@ TEST_CASE("names of figures are any text, and stay text") {
   }
 }
 
-TEST_CASE("a chart's file has its style, title and legend in it and refers to nothing") {
+TEST_CASE("a chart file contains its style, title and legend, and has no references") {
   Chart chart = chart_of({{1, 1}, {2, 2}});
   chart.series.push_back({.name = "validation", .points = {{1, 2}, {2, 1}}, .colour = 1});
   const std::string svg = draw_chart_file(chart);
@@ -124,7 +124,7 @@ TEST_CASE("a chart's file has its style, title and legend in it and refers to no
   CHECK_FALSE(contains(svg, "url("));
 }
 
-TEST_CASE("numbers for people have four digits and no more than they need") {
+TEST_CASE("displayed numbers have at most four digits") {
   CHECK(print_short_number(0.022361) == "0.02236");
   CHECK(print_short_number(0.5) == "0.5");
   CHECK(print_short_number(12345) == "12,345");

@@ -17,7 +17,7 @@ WantedTensor want(const std::string& name, size_t place, std::vector<int64_t> sh
 
 }  // namespace
 
-TEST_CASE("names match as they are, in any order") {
+TEST_CASE("equal names match, in any order") {
   const std::vector<TensorView> stored{view("b"), view("a")};
   const std::vector<WantedTensor> wanted{want("a", 0), want("b", 1)};
   const MatchedWeights matched = match_weights(stored, wanted);
@@ -26,7 +26,7 @@ TEST_CASE("names match as they are, in any order") {
   CHECK(matched.matches[1].stored == &stored[0]);
 }
 
-TEST_CASE("prefixes that wrappers of PyTorch put before names are understood, nested too") {
+TEST_CASE("prefixes of PyTorch wrappers are removed, also nested ones") {
   for (const char* prefix : {"module.", "_orig_mod.", "_orig_mod.module.", "module._orig_mod.", "module.module."}) {
     CAPTURE(prefix);
     const std::vector<TensorView> stored{view(std::string(prefix) + "a.weight"), view(std::string(prefix) + "a.bias")};
@@ -43,7 +43,7 @@ TEST_CASE("prefixes that wrappers of PyTorch put before names are understood, ne
   }
 }
 
-TEST_CASE("a model's own names may begin like such a prefix") {
+TEST_CASE("names of a model may start like such a prefix") {
   const std::vector<TensorView> stored{view("module.a"), view("a"), view("module.module.b")};
   const std::vector<WantedTensor> wanted{want("module.a", 0), want("a", 1), want("module.b", 2)};
   const MatchedWeights matched = match_weights(stored, wanted);
@@ -51,7 +51,7 @@ TEST_CASE("a model's own names may begin like such a prefix") {
   for (size_t i = 0; i < 3; ++i) CHECK(matched.matches[i].stored == &stored[i]);
 }
 
-TEST_CASE("of two that stand for one tensor the one of its own name is taken, and the other is unexpected") {
+TEST_CASE("of two names for one tensor the exact one is used, and the other is unexpected") {
   const std::vector<TensorView> stored{view("module.a"), view("a"), view("module.b"), view("_orig_mod.b")};
   const std::vector<WantedTensor> wanted{want("a", 0), want("b", 1)};
   const MatchedWeights matched = match_weights(stored, wanted);
@@ -80,7 +80,7 @@ TEST_CASE("floating dtypes are converted, integers are not") {
     for (const int32_t to : kOthers) CHECK((fate(from, to) == WeightFate::loaded) == (from == to));
 }
 
-TEST_CASE("each tensor's fate is told, and what the file has beyond the model's") {
+TEST_CASE("the result of each tensor is reported, and unexpected tensors of the file") {
   const std::vector<TensorView> stored{view("a"), view("b", {3}), view("d"), view("e", {})};
   const std::vector<WantedTensor> wanted{want("a", 0), want("b", 1), want("c", 2), want("e", 3, {1})};
   const MatchedWeights matched = match_weights(stored, wanted);
@@ -93,7 +93,7 @@ TEST_CASE("each tensor's fate is told, and what the file has beyond the model's"
   CHECK_FALSE(matched.is_complete());
 }
 
-TEST_CASE("a tensor with two names may be in the file under one of them, whichever") {
+TEST_CASE("a tensor with two names may be in the file under either of them") {
   for (const char* name : {"embedding.weight", "head.weight"}) {
     CAPTURE(name);
     const std::vector<TensorView> stored{view(name), view("bias")};
@@ -107,7 +107,7 @@ TEST_CASE("a tensor with two names may be in the file under one of them, whichev
   CHECK(match_weights(stored, wanted).count(WeightFate::missing) == 2);
 }
 
-TEST_CASE("batch norms of older files have no counter, and other models' counters are missed") {
+TEST_CASE("batch norms of older files have no counter, and missing counters of other modules are errors") {
   const auto fate = [](const std::vector<TensorView>& stored, const WantedTensor& counter) {
     const std::vector<WantedTensor> wanted{want("bn.running_mean", 0), counter};
     return match_weights(stored, wanted).matches[1].fate;

@@ -48,7 +48,7 @@ class TimeZone {
 
 }  // namespace
 
-TEST_CASE("times are local and carry their offset") {
+TEST_CASE("times are local and have an offset") {
   {
     const TimeZone zone("CET-1");
     CHECK(print_iso_8601(kStart) == "2026-11-21T11:30:05+01:00");
@@ -58,7 +58,7 @@ TEST_CASE("times are local and carry their offset") {
   CHECK(print_iso_8601(kStart) == "2026-11-21T07:00:05-03:30");
 }
 
-TEST_CASE("a run has a folder of its own with its plan and a place for checkpoints") {
+TEST_CASE("a run has a new folder with its plan and a checkpoints folder") {
   const TimeZone zone("UTC0");
   const Scratch scratch;
   const auto plan = make_plan(scratch / "out/runs", "digits");
@@ -81,7 +81,7 @@ TEST_CASE("runs of the same second are numbered") {
         std::set<std::string>{"2026-11-21T10-30-05", "2026-11-21T10-30-05-2", "2026-11-21T10-30-05-3"});
 }
 
-TEST_CASE("a folder is held by one process at a time, and others can tell") {
+TEST_CASE("a folder is locked by one process at a time, and others can detect it") {
   const Scratch scratch;
   CHECK_FALSE(is_run_folder_held(scratch.path()));
   {
@@ -103,7 +103,7 @@ TEST_CASE("a name that leads out of the output folder is refused") {
   CHECK(list_names(scratch.path()).empty());
 }
 
-TEST_CASE("an output folder that cannot be is refused with its path") {
+TEST_CASE("an impossible output folder is refused with its path") {
   const Scratch scratch;
   write_all(scratch / "file", "");
   const auto make = [&] { make_run_folder(make_plan(scratch / "file", "digits"), kStart); };

@@ -12,7 +12,7 @@ namespace tenon::artifacts {
 
 using support::ErrorKind;
 
-TEST_CASE("run.json says what runs, on what and since when") {
+TEST_CASE("run.json has the versions, the machine and the start of a run") {
   const Scratch scratch;
   RunRecord record = make_run_record({"host", "--config", "a b.toml"}, std::chrono::system_clock::now());
   record.libtorch_version = "2.11.0";
@@ -46,7 +46,7 @@ TEST_CASE("run.json says what runs, on what and since when") {
   CHECK(json["machine"].contains("os"));
 }
 
-TEST_CASE("of a CUDA device the record says which one, and by what it is driven") {
+TEST_CASE("for a CUDA device the record has its name and the versions of its software") {
   RunRecord record = make_run_record({"host"}, std::chrono::system_clock::now());
   record.device = {
       support::ComputeDevice::Kind::cuda, 1, "A device", 9, 0, 85'000'000'000, "13.1", "13.0", "9.19.0", ""};
@@ -61,7 +61,7 @@ TEST_CASE("of a CUDA device the record says which one, and by what it is driven"
                                                {"nccl", nullptr}}));
 }
 
-TEST_CASE("the record has the model, what is monitored and which way figures are better") {
+TEST_CASE("the record has the model, the monitored metric and the directions of metrics") {
   RunRecord record = make_run_record({"host"}, std::chrono::system_clock::now());
   record.model_summary = "  module  parameters\n  fc              1,290\n";
   record.monitor = "validation/accuracy";
@@ -72,7 +72,7 @@ TEST_CASE("the record has the model, what is monitored and which way figures are
   CHECK(json["directions"] == nlohmann::json({{"train/loss", "min"}, {"validation/accuracy", "max"}}));
 }
 
-TEST_CASE("at its end the record says how the run ended") {
+TEST_CASE("at the end the record has the outcome of the run") {
   const Scratch scratch;
   RunRecord record = make_run_record({"host"}, std::chrono::system_clock::now());
   write_run_record(scratch / "run.json", record);
@@ -97,7 +97,7 @@ TEST_CASE("at its end the record says how the run ended") {
   CHECK(list_names(scratch.path()) == std::set<std::string>{"run.json"});
 }
 
-TEST_CASE("git is null, a commit, or a commit whose state git did not tell") {
+TEST_CASE("git is null, a commit, or a commit with an unknown state") {
   RunRecord record;
   record.git.reset();
   CHECK(nlohmann::json::parse(print_run_record(record))["git"].is_null());
@@ -114,7 +114,7 @@ TEST_CASE("arguments that are not UTF-8 do not break the record") {
   CHECK(nlohmann::json::parse(print_run_record(record))["command_line"][1] == "\xEF\xBF\xBD");
 }
 
-TEST_CASE("a record that cannot be updated stays as it was") {
+TEST_CASE("a record that cannot be updated is unchanged") {
   const Scratch scratch;
   RunRecord record = make_run_record({"host"}, std::chrono::system_clock::now());
   write_run_record(scratch / "run.json", record);

@@ -1,6 +1,6 @@
-// The other side of check_with_python.py:
-//   safetensors_exchange write FILE      writes tensors of every type and kind of shape
-//   safetensors_exchange copy FROM TO    reads a file and writes what it found
+// The counterpart of check_with_python.py:
+//   safetensors_exchange write FILE      writes tensors of every dtype and kind of shape
+//   safetensors_exchange copy FROM TO    reads a file and writes its tensors again
 #include <tenon/abi.h>
 
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace tenon::artifacts;
 
-// The types, shapes and bytes that check_with_python.py expects.
+// The dtypes, shapes and bytes that check_with_python.py expects.
 void write_example(const std::string& file) {
   constexpr const char* kTypes[] = {"F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8", "BOOL"};
   const std::vector<std::pair<std::string, std::vector<int64_t>>> shapes = {

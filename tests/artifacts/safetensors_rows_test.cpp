@@ -35,7 +35,7 @@ std::vector<T> read_values(const SafetensorsFile& file, const std::string& name)
   return values;
 }
 
-// A byte, a long and two floats a row; row i holds i, -i, and i / 2 twice.
+// Each row has a byte, a long and two floats. Row i contains i, -i, and i / 2 twice.
 std::vector<RowTensor> three_tensors() {
   return {{"flag", TENON_UINT8, {}}, {"number", TENON_INT64, {}}, {"pair", TENON_FLOAT32, {2, 1}}};
 }
@@ -74,7 +74,7 @@ void check_rows(const fs::path& path, int rows) {
 
 }  // namespace
 
-TEST_CASE("rows that come in pieces become whole tensors") {
+TEST_CASE("rows in pieces become complete tensors") {
   const fs::path path = make_file("whole.safetensors");
   SafetensorsRows file(path, three_tensors(), 250, {{"format", "pt"}}, kKind);
   append_rows(file, 0, 100);
@@ -85,7 +85,7 @@ TEST_CASE("rows that come in pieces become whole tensors") {
   check_rows(path, 250);
 }
 
-TEST_CASE("fewer rows than there was room for move together") {
+TEST_CASE("fewer rows than reserved move together") {
   for (const int rows : {0, 1, 9, 99}) {
     CAPTURE(rows);
     const fs::path path = make_file("fewer.safetensors");
@@ -96,7 +96,7 @@ TEST_CASE("fewer rows than there was room for move together") {
   }
 }
 
-TEST_CASE("pieces larger than what is moved at once stay whole") {
+TEST_CASE("pieces larger than the move buffer are intact") {
   const fs::path path = make_file("large.safetensors");
   constexpr int64_t kRows = 700'000;
   SafetensorsRows file(path, {{"a", TENON_INT32, {}}, {"b", TENON_INT32, {}}}, kRows + 1, {}, kKind);
@@ -110,7 +110,7 @@ TEST_CASE("pieces larger than what is moved at once stay whole") {
   CHECK(read_values<int32_t>(read, "b") == b);
 }
 
-TEST_CASE("a file that is not committed leaves what was there") {
+TEST_CASE("an uncommitted file leaves the earlier file") {
   const fs::path path = make_file("kept.safetensors");
   {
     SafetensorsRows file(path, three_tensors(), 3, {{"format", "pt"}}, kKind);
@@ -127,7 +127,7 @@ TEST_CASE("a file that is not committed leaves what was there") {
     CHECK_FALSE(is_temporary_name(entry.path().filename().string()));
 }
 
-TEST_CASE("too many rows, rows of another number and tensors that cannot be stored are mistakes") {
+TEST_CASE("too many rows, different numbers of rows and tensors that cannot be stored are errors") {
   const fs::path path = make_file("wrong.safetensors");
   SafetensorsRows file(path, three_tensors(), 2, {}, kKind);
   CHECK_THROWS_AS(append_rows(file, 0, 3), support::Error);

@@ -25,7 +25,7 @@ namespace {
 constexpr int32_t kTypes[] = {TENON_FLOAT64, TENON_FLOAT32, TENON_FLOAT16, TENON_BFLOAT16, TENON_INT64,
                               TENON_INT32,   TENON_INT16,   TENON_INT8,    TENON_UINT8,    TENON_BOOL};
 
-// Tensors with bytes of their own.
+// Tensors that own their bytes.
 struct Tensors {
   std::vector<std::vector<std::byte>> storage;
   std::vector<TensorView> views;
@@ -53,7 +53,7 @@ void check_equal(const std::vector<TensorView>& found, const std::vector<TensorV
 
 }  // namespace
 
-TEST_CASE("every type and shape comes back as it was, in the same order") {
+TEST_CASE("every dtype and shape is read back unchanged, in the same order") {
   const Scratch scratch;
   Tensors tensors;
   for (const int32_t dtype : kTypes) {
@@ -70,7 +70,7 @@ TEST_CASE("every type and shape comes back as it was, in the same order") {
   CHECK(file.metadata().empty());
 }
 
-TEST_CASE("a file is read into memory, and its digest made, in one pass") {
+TEST_CASE("a file is copied to memory and its digest computed in one pass") {
   const Scratch scratch;
   Tensors tensors;
   for (const int32_t dtype : kTypes)
@@ -94,7 +94,7 @@ TEST_CASE("a file is read into memory, and its digest made, in one pass") {
   CHECK(copy_safetensors(file, [&read](const TensorView& tensor) { return read.at(tensor.name).data(); }) != written);
 }
 
-TEST_CASE("names of any length and script and the metadata come back as they were") {
+TEST_CASE("names of any length and script and the metadata are read back unchanged") {
   const Scratch scratch;
   Tensors tensors;
   for (const std::string& name : {std::string("layers.0.weight"), std::string(100'000, 'n'), std::string(""),
@@ -112,7 +112,7 @@ TEST_CASE("names of any length and script and the metadata come back as they wer
   CHECK(file.find("layers.0.bias") == nullptr);
 }
 
-TEST_CASE("a file without tensors is a file") {
+TEST_CASE("a file without tensors is valid") {
   const Scratch scratch;
   write_safetensors(scratch / "a", {}, {}, ErrorKind::checkpoint);
   CHECK(read_all(scratch / "a") == std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
@@ -168,15 +168,14 @@ TEST_CASE("tensors that cannot be stored are refused before the file is touched"
   CHECK(contains(refuse({{"w", 99, {2}, bytes, 16}}), "tensor \"w\": its type (99) cannot be stored"));
   CHECK(contains(refuse({{"w", TENON_FLOAT32, {2}, bytes, 4}}), "tensor \"w\" has 4 bytes; expected 8"));
   CHECK(contains(refuse({{"w", TENON_FLOAT32, {-2}, bytes, 8}}), "expected a possible shape"));
-  CHECK(
-      contains(refuse({{"w", TENON_UINT8, {1}, bytes, 1}, {"w", TENON_UINT8, {1}, bytes, 1}}), "\"w\" is there twice"));
-  CHECK(contains(refuse({{"__metadata__", TENON_UINT8, {1}, bytes, 1}}), "keeps this name"));
+  CHECK(contains(refuse({{"w", TENON_UINT8, {1}, bytes, 1}, {"w", TENON_UINT8, {1}, bytes, 1}}), "\"w\" occurs twice"));
+  CHECK(contains(refuse({{"__metadata__", TENON_UINT8, {1}, bytes, 1}}), "reserves this name"));
   CHECK(contains(refuse({{"\xFF", TENON_UINT8, {1}, bytes, 1}}), "is not UTF-8"));
   CHECK(contains(refuse({}, {{"k", "\xFF"}}), "is not UTF-8"));
   CHECK(list_names(scratch.path()).empty());
 }
 
-TEST_CASE("a write that fails half-way leaves the earlier file") {
+TEST_CASE("a partial write leaves the earlier file") {
   const Scratch scratch;
   Tensors small, large;
   small.add("w", TENON_FLOAT32, {2});
@@ -193,7 +192,7 @@ TEST_CASE("a write that fails half-way leaves the earlier file") {
   CHECK(list_names(scratch.path()) == std::set<std::string>{"a"});
 }
 
-TEST_CASE("a reader that was moved keeps its tensors") {
+TEST_CASE("a moved reader keeps its tensors") {
   const Scratch scratch;
   Tensors tensors;
   tensors.add("w", TENON_FLOAT32, {7});

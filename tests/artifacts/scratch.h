@@ -1,4 +1,4 @@
-// A folder for one test, and what tests do with files.
+// A folder for one test, and file operations for tests.
 #pragma once
 
 #include <sys/stat.h>
@@ -51,7 +51,7 @@ inline std::set<std::string> list_names(const std::filesystem::path& folder) {
   return names;
 }
 
-// The message of the Error that `act` throws; "" if it throws none. `kind` must be the error's.
+// Returns the message of the Error that `act` throws, or "" without an Error. `kind` must be the kind of the error.
 template <class Act>
 std::string find_error(support::ErrorKind kind, Act act) {
   try {

@@ -26,7 +26,8 @@ std::string to_hexadecimal(std::string_view bytes) {
   return text;
 }
 
-// The data of the records of the only events file in a folder; fails the test if the file does not end with one.
+// Returns the data of the records of the only events file in a folder. Fails the test if the file does not end with a
+// record.
 std::vector<std::string> read_records(const fs::path& folder) {
   std::ifstream stream(find_events_file(folder).value(), std::ios::binary);
   std::vector<std::string> records;
@@ -42,7 +43,7 @@ HistoryLine step_line(int64_t step) { return {HistoryEvent::step, 1, step, 0.5, 
 
 }  // namespace
 
-TEST_CASE("events are the bytes that TensorBoard's own messages and writer give") {
+TEST_CASE("events have the bytes of the messages and the writer of TensorBoard") {
   const Hyperparameters values{{"a.off", false},
                                {"a.on", true},
                                {"loss[0].use", std::string("cross_entropy")},
@@ -75,7 +76,7 @@ TEST_CASE("events are the bytes that TensorBoard's own messages and writer give"
   CHECK_FALSE(std::getline(reference, more));
 }
 
-TEST_CASE("a record reads back, and one that is cut off or damaged is none") {
+TEST_CASE("a record is read back, and a truncated or damaged one is rejected") {
   const std::string framed = frame_record("some data");
   std::istringstream whole(framed + frame_record(""));
   CHECK(record_data(read_framed_record(whole).value()) == "some data");
@@ -93,7 +94,7 @@ TEST_CASE("a record reads back, and one that is cut off or damaged is none") {
   }
 }
 
-TEST_CASE("every line with figures is one record, there as soon as it was added") {
+TEST_CASE("every line with metrics is one record, available immediately") {
   const Scratch scratch;
   TensorboardEvents events(scratch.path(), kMoment);
   events.append(step_line(1), {}, kMoment);
@@ -109,7 +110,7 @@ TEST_CASE("every line with figures is one record, there as soon as it was added"
   CHECK(find_events_file(scratch.path()).value().filename().string().starts_with("events.out.tfevents.1763721005."));
 }
 
-TEST_CASE("a loss over an epoch is another curve than that of the steps, other figures are the same one") {
+TEST_CASE("the loss of an epoch has a different curve from that of the steps, other metrics have one curve") {
   const Scratch scratch;
   TensorboardEvents events(scratch.path(), kMoment);
   const Figures figures{{"train/loss", 1}, {"train/mse", 2},           {"train/mse.bias", 3}, {"train/msex", 4},
@@ -124,7 +125,7 @@ TEST_CASE("a loss over an epoch is another curve than that of the steps, other f
   }
 }
 
-TEST_CASE("a run that goes on has the records until then, in one file whose name comes after the earlier one") {
+TEST_CASE("a resumed run has the earlier records in one file with a later name") {
   const Scratch scratch;
   TensorboardEvents earlier(scratch.path(), kMoment);
   for (int64_t step = 1; step <= 3000; ++step) earlier.append(step_line(step), {}, kMoment);
@@ -141,7 +142,7 @@ TEST_CASE("a run that goes on has the records until then, in one file whose name
   CHECK(find_events_file(scratch.path()).value() > first);
 }
 
-TEST_CASE("a run that goes on in another folder leaves the events of the first one") {
+TEST_CASE("a run that resumes in another folder leaves the events of the first one") {
   const Scratch from, to;
   TensorboardEvents earlier(from.path(), kMoment);
   earlier.append(step_line(1), {}, kMoment);
@@ -149,7 +150,7 @@ TEST_CASE("a run that goes on in another folder leaves the events of the first o
   CHECK(read_all(find_events_file(to.path()).value()) == read_all(find_events_file(from.path()).value()));
 }
 
-TEST_CASE("where the earlier events are not there or damaged, nothing is made of them and nothing is left") {
+TEST_CASE("missing or damaged earlier events create no file") {
   const Scratch from, to;
   CHECK_FALSE(TensorboardEvents::resume(from.path(), 1, to.path(), kMoment));
   TensorboardEvents earlier(from.path(), kMoment);

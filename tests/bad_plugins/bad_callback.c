@@ -1,4 +1,4 @@
-/* Counts the steps of a run, wrong in one place. */
+/* A callback that counts the steps of a run, with one fault. */
 #include <stdlib.h>
 #include <tenon/saved_state.h>
 

@@ -1,4 +1,4 @@
-/* Ten samples of a label and three numbers, wrong in one place. */
+/* A dataset of ten samples with a label and three numbers each, with one fault. */
 #include <fenv.h>
 #include <math.h>
 #include <sched.h>
@@ -15,13 +15,13 @@ typedef struct dataset {
   int64_t length;
 } dataset;
 
-static int64_t calls;  /* of the function that counts its calls */
-static int64_t last;   /* sample that was asked for */
-static int64_t shared; /* buffer of all threads */
+static int64_t calls;  /* number of calls of the faulty function */
+static int64_t last;   /* index of the last sample */
+static int64_t shared; /* shared by all threads */
 static int created;
 static const char* field_name = "values";
 
-/* ---- Coming and going -------------------------------------------------------------------------------------------- */
+/* ---- Creation and fields ----------------------------------------------------------------------------------------- */
 
 static tenon_status create(const tenon_host* from, const tenon_params* params, void** made) {
   tenon_value items;
@@ -90,7 +90,7 @@ static void close_worker(void* self, void* worker) {
 
 /* ---- Samples ----------------------------------------------------------------------------------------------------- */
 
-/* A function changes what belongs to the whole process. */
+/* Changes a setting of the whole process. */
 static void change_the_process(void) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -104,7 +104,7 @@ static void change_the_process(void) {
   if (FAULT == GET_ROUNDS_UPWARD) fesetround(FE_UPWARD);
 }
 
-/* Writes the number to a buffer of all threads, waits for another thread to do so too, and reads it again. */
+/* Writes the number to a shared buffer, waits for another thread to write to it, and reads it again. */
 static int64_t pass_through_shared(int64_t number) {
   int64_t* volatile buffer = &shared;
   int i;
@@ -159,7 +159,7 @@ static tenon_status fingerprint(void* self, uint64_t* number) {
   return TENON_OK;
 }
 
-/* ---- Of all samples ---------------------------------------------------------------------------------------------- */
+/* ---- Lengths and weights ----------------------------------------------------------------------------------------- */
 
 static tenon_status lengths(void* self, int64_t* numbers) {
   const int64_t count = ((const dataset*)self)->length;

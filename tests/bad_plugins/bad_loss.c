@@ -1,4 +1,4 @@
-/* The mean squared error, wrong in one place. */
+/* The mean squared error, with one fault. */
 #include <math.h>
 #include <stdlib.h>
 #include <tenon/ops.h>

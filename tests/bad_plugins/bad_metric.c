@@ -1,4 +1,4 @@
-/* The mean of all numbers, wrong in one place. */
+/* The mean of all numbers, with one fault. */
 #include <math.h>
 #include <stdlib.h>
 #include <tenon/ops.h>
@@ -84,7 +84,7 @@ static tenon_status compute(void* untyped, const tenon_frame* frame, double* val
   tenon_status status = host->tensor_data(frame->tensors[SUM], &sum);
   if (status == TENON_OK) status = host->tensor_data(frame->tensors[COUNT], &number);
   if (status != TENON_OK) return status;
-  if (count != 1) return fail("expected one figure");
+  if (count != 1) return fail("expected one value");
   if (FAULT == COMPUTE_THROWS) throw_exception();
   if (FAULT == METRIC_REMEMBERS) self->remembered += *(double*)number;
   values[0] = *(double*)number > 0 ? *(double*)sum / (*(double*)number + self->remembered) : NAN;

@@ -1,4 +1,4 @@
-/* The square of a linear layer of five inputs, wrong in one place. */
+/* The square of a linear layer with five inputs, with one fault. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,14 +12,14 @@
 
 typedef struct model {
   tenon_ops ops;
-  uint64_t weight; /* within the frame */
+  uint64_t weight; /* index within the frame */
   uint64_t bias;
   tenon_tensor* kept;
 } model;
 
 static int calls;
 
-/* ---- Coming and going -------------------------------------------------------------------------------------------- */
+/* ---- Creation and ports ------------------------------------------------------------------------------------------ */
 
 static tenon_status create(const tenon_host* from, const tenon_params* params, void** made) {
   model* self = calloc(1, sizeof *self);
@@ -88,7 +88,7 @@ typedef struct foreign_call {
   tenon_tensor* input;
 } foreign_call;
 
-/* The host refuses the call; the fault is to make it. */
+/* The fault is the call itself. The host refuses it. */
 static void* call_from_here(void* untyped) {
   const foreign_call* call = untyped;
   tenon_calls made = tenon_begin(&call->self->ops, call->frame);
@@ -112,7 +112,7 @@ static tenon_tensor* weight_of(model* self, const tenon_frame* frame) {
   return self->kept;
 }
 
-/* What is wrong with the output alone. */
+/* Faults that change only the output. */
 static tenon_tensor* spoil(model* self, tenon_calls* made, tenon_tensor* output) {
   switch (FAULT) {
     case OUTPUT_OF_ANOTHER_SHAPE: return tenon_unsqueeze(made, output, 0);

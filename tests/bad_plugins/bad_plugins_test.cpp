@@ -14,19 +14,19 @@ namespace {
 struct Expectation {
   const char* plugin;  // kind/fault
   const char* check;   // the only one that fails
-  const char* reason;  // part of what it says
+  const char* reason;  // part of its message
 };
 
 // In the order of fault.h.
 const Expectation kExpected[] = {
-    {"dataset/entry_throws", "plugin entry", "let an exception escape"},
+    {"dataset/entry_throws", "plugin entry", "threw an exception"},
     {"dataset/entry_refuses", "plugin entry", "the dongle is not plugged in"},
-    {"dataset/entry_gives_nothing", "plugin entry", "gave no plugin (null)"},
+    {"dataset/entry_gives_nothing", "plugin entry", "returned no plugin (null)"},
     {"dataset/entry_changes_locale", "plugin entry-keeps-process", "the locale"},
-    {"dataset/size_truncated", "plugin sizes", "the plugin's descriptor says that it has 40 bytes"},
-    {"dataset/size_huge", "plugin sizes", "component 0 says that it has 9223372036854775808 bytes"},
-    {"dataset/table_truncated", "plugin sizes", "the table of component 0 says that it has 16 bytes"},
-    {"dataset/count_without_list", "plugin lists", "the list of components counts 1 and is a null pointer"},
+    {"dataset/size_truncated", "plugin sizes", "the plugin's descriptor declares a size of 40 bytes"},
+    {"dataset/size_huge", "plugin sizes", "component 0 declares a size of 9223372036854775808 bytes"},
+    {"dataset/table_truncated", "plugin sizes", "the table of component 0 declares a size of 16 bytes"},
+    {"dataset/count_without_list", "plugin lists", "the list of components has a count of 1 but is a null pointer"},
     {"dataset/param_is_null", "plugin lists", "component 0 has a null pointer at 0"},
     {"dataset/text_without_bytes", "plugin descriptor", "has a length but no text"},
     {"dataset/text_not_utf8", "plugin descriptor", "is not UTF-8 at byte 3"},
@@ -36,29 +36,29 @@ const Expectation kExpected[] = {
     {"dataset/operator_unknown", "plugin operators", "there is no operator aten::no_such_operator"},
     {"dataset/id_twice", "plugin accepted", "twice"},
 
-    {"dataset/create_throws", "dataset.bad create", "let escape an exception"},
+    {"dataset/create_throws", "dataset.bad create", "threw an exception"},
     {"dataset/create_only_once", "dataset.bad create-again", "there is one already"},
     {"dataset/create_aborts_on_a_parameter", "dataset.bad odd-params", "SIGABRT (abort) in create (items = 7)"},
     {"dataset/create_fails_without_a_reason", "dataset.bad odd-params", "create with items = 100 returns status 1"},
-    {"dataset/length_throws", "dataset.bad length", "let escape an exception"},
+    {"dataset/length_throws", "dataset.bad length", "threw an exception"},
     {"dataset/length_aborts", "dataset.bad length", "crashed with SIGABRT (abort) in length"},
-    {"dataset/length_changes", "dataset.bad length", "length gives 10, then 9"},
-    {"dataset/fields_throws", "dataset.bad fields", "let escape an exception"},
+    {"dataset/length_changes", "dataset.bad length", "length returns 10, then 9"},
+    {"dataset/fields_throws", "dataset.bad fields", "threw an exception"},
     {"dataset/fields_change", "dataset.bad fields", "expected the same each time"},
     {"dataset/fields_alike", "dataset.bad fields", "two fields are called label"},
-    {"dataset/open_worker_throws", "dataset.bad workers", "open_worker (worker 0): let escape an exception"},
-    {"dataset/get_throws", "dataset.bad get", "get (sample 0): let escape an exception"},
+    {"dataset/open_worker_throws", "dataset.bad workers", "open_worker (worker 0): threw an exception"},
+    {"dataset/get_throws", "dataset.bad get", "get (sample 0): threw an exception"},
     {"dataset/get_exits", "dataset.bad get", "ended the process in get (sample 0) with exit code 3"},
     {"dataset/get_leaves_by_exit_0", "dataset.bad get", "ended the process with exit() in get (sample 0)"},
-    {"dataset/get_asks_for_another_shape", "dataset.bad get", "with the shape [4]; fields() says [3]"},
-    {"dataset/get_forgets_a_field", "dataset.bad get", "did not ask for the slot of values"},
+    {"dataset/get_asks_for_another_shape", "dataset.bad get", "with the shape [4]; fields() declares [3]"},
+    {"dataset/get_forgets_a_field", "dataset.bad get", "did not request the slot of values"},
     {"dataset/get_writes_past_the_slot", "dataset.bad stays-in-slot",
      "sample 4 wrote outside of the slot of values, after"},
     {"dataset/get_writes_before_the_slot", "dataset.bad stays-in-slot", "slot of values, before its first byte"},
     {"dataset/get_leaves_an_element", "dataset.bad fills-slot", "sample 4 left element 1 of values unwritten"},
-    {"dataset/get_counts", "dataset.bad repeats", "other bytes for sample 0 the second time"},
+    {"dataset/get_counts", "dataset.bad repeats", "different bytes for sample 0 the second time"},
     {"dataset/get_remembers_the_last", "dataset.bad any-order", "from the last to the first"},
-    {"dataset/get_shares_a_buffer", "dataset.bad threads", "while other threads call it too"},
+    {"dataset/get_shares_a_buffer", "dataset.bad threads", "while other threads call it"},
     {"dataset/get_sets_locale", "dataset.bad keeps-locale", "get changed the locale"},
     {"dataset/get_blocks_a_signal", "dataset.bad keeps-signal-mask", "get changed the mask of blocked signals"},
     {"dataset/get_handles_a_signal", "dataset.bad keeps-signal-handlers", "get changed the handlers of signals"},
@@ -66,56 +66,57 @@ const Expectation kExpected[] = {
     {"dataset/get_changes_directory", "dataset.bad keeps-directory", "get changed the working directory"},
     {"dataset/get_sets_a_variable", "dataset.bad keeps-environment", "get changed the environment"},
     {"dataset/get_rounds_upward", "dataset.bad keeps-arithmetic", "get changed the modes of floating-point arithmetic"},
-    {"dataset/fingerprint_changes", "dataset.bad fingerprint", "fingerprint gives 12345, and 12346"},
+    {"dataset/fingerprint_changes", "dataset.bad fingerprint", "fingerprint returns 12345, then 12346"},
     {"dataset/lengths_table_is_empty", "dataset.bad extensions", "tenon.sample-lengths/1 lacks a function (null)"},
-    {"dataset/length_is_negative", "dataset.bad sample-lengths", "lengths gives -1 for sample 4; expected 0 or more"},
-    {"dataset/lengths_change", "dataset.bad sample-lengths", "lengths gives 3 for sample 4, then 4"},
+    {"dataset/length_is_negative", "dataset.bad sample-lengths", "lengths returns -1 for sample 4; expected 0 or more"},
+    {"dataset/lengths_change", "dataset.bad sample-lengths", "lengths returns 3 for sample 4, then 4"},
     {"dataset/lengths_are_too_many", "dataset.bad sample-lengths", "writes more than 10 numbers"},
     {"dataset/weight_is_nan", "dataset.bad sample-weights", "nan for sample 4; expected a finite number"},
-    {"dataset/weights_are_zero", "dataset.bad sample-weights", "weights gives 0 for every sample"},
+    {"dataset/weights_are_zero", "dataset.bad sample-weights", "weights returns 0 for every sample"},
 
-    {"model/ports_throws", "model.bad ports", "let escape an exception"},
+    {"model/ports_throws", "model.bad ports", "threw an exception"},
     {"model/ports_change", "model.bad ports", "expected the same each time"},
-    {"model/build_throws", "model.bad build", "let escape an exception"},
+    {"model/build_throws", "model.bad build", "threw an exception"},
     {"model/build_declares_twice", "model.bad build", "declares the tensor weight twice"},
-    {"model/forward_throws", "model.bad forward", "let escape an exception"},
+    {"model/forward_throws", "model.bad forward", "threw an exception"},
     {"model/forward_crashes", "model.bad forward", "crashed with SIGSEGV (invalid memory access) in forward"},
     {"model/forward_loops", "model.bad forward", "did not end within the time limit in forward"},
     {"model/output_of_another_dtype", "model.bad outputs", "the dtype is float32, expected float64"},
     {"model/output_of_another_shape", "model.bad outputs", "the shape is [1, 2, 4], expected [N, 4]"},
-    {"model/output_is_null", "model.bad outputs", "gives no scores (null)"},
+    {"model/output_is_null", "model.bad outputs", "returns no scores (null)"},
     {"model/output_is_nan", "model.bad finite-outputs", "NaN or infinity in scores"},
-    {"model/forward_counts", "model.bad repeats", "other outputs for the same inputs"},
+    {"model/forward_counts", "model.bad repeats", "different outputs for the same inputs"},
     {"model/forward_keeps_its_weight", "model.bad frame-tensors", "when its weights are copied to other tensors"},
     {"model/gradient_is_nan", "model.bad gradients", "the gradient of weight is NaN or infinite"},
-    {"model/gradient_is_wrong", "model.bad difference-quotients", "the difference quotient is"},
+    {"model/gradient_is_wrong", "model.bad difference-quotients", "the numerical gradient is"},
     {"model/port_refuses_bfloat16", "model.bad autocast", "the dtype is bfloat16, expected float32/float64"},
     {"model/releases_a_borrowed_handle", "model.bad handles", "releases a handle that it does not own"},
     {"model/leaks_a_handle", "model.bad handles", "handles more than it has released"},
-    {"model/calls_from_another_thread", "model.bad right-thread", "calls host->call on another thread"},
+    {"model/calls_from_another_thread", "model.bad right-thread",
+     "calls host->call on a thread other than the training thread"},
     {"model/operator_undeclared", "model.bad declared-operators", "does not declare: aten::exp"},
 
-    {"loss/loss_throws", "loss.bad forward", "let escape an exception"},
-    {"loss/loss_not_scalar", "loss.bad scalar-loss", "expected a floating scalar"},
-    {"loss/loss_detached", "loss.bad scalar-loss", "does not require gradients"},
+    {"loss/loss_throws", "loss.bad forward", "threw an exception"},
+    {"loss/loss_not_scalar", "loss.bad scalar-loss", "expected a floating-point scalar"},
+    {"loss/loss_detached", "loss.bad scalar-loss", "does not require grad"},
     {"loss/loss_is_nan", "loss.bad finite-loss", "NaN or infinite"},
     {"loss/weight_is_negative", "loss.bad weight", "the weight is -2"},
-    {"loss/loss_counts", "loss.bad repeats", "another loss for the same inputs"},
-    {"loss/loss_gradient_is_wrong", "loss.bad difference-quotients", "the difference quotient is"},
+    {"loss/loss_counts", "loss.bad repeats", "a different loss for the same inputs"},
+    {"loss/loss_gradient_is_wrong", "loss.bad difference-quotients", "the numerical gradient is"},
 
-    {"metric/states_throws", "metric.bad states", "let escape an exception"},
+    {"metric/states_throws", "metric.bad states", "threw an exception"},
     {"metric/figures_change", "metric.bad figures", "expected the same each time"},
-    {"metric/update_throws", "metric.bad evaluation", "let escape an exception"},
-    {"metric/compute_throws", "metric.bad evaluation", "let escape an exception"},
-    {"metric/compute_gives_infinity", "metric.bad evaluation", "compute gives infinity for mean"},
+    {"metric/update_throws", "metric.bad evaluation", "threw an exception"},
+    {"metric/compute_throws", "metric.bad evaluation", "threw an exception"},
+    {"metric/compute_gives_infinity", "metric.bad evaluation", "compute returns infinity for mean"},
     {"metric/metric_remembers", "metric.bad starts-anew", "in a second evaluation of the same data"},
     {"metric/parts_do_not_add_up", "metric.bad adds-up", "from two halves of the data"},
 
     {"callback/subscribes_to_the_unknown", "callback.bad subscribe", "events that do not exist"},
-    {"callback/on_event_throws", "callback.bad events", "let escape an exception"},
-    {"callback/verdict_asks_for_the_unknown", "callback.bad events", "asks for 64"},
-    {"callback/extension_for_every_id", "callback.bad extensions", "an id that it cannot know"},
-    {"callback/state_is_lost", "callback.bad saved-state", "other bytes after load"},
+    {"callback/on_event_throws", "callback.bad events", "threw an exception"},
+    {"callback/verdict_asks_for_the_unknown", "callback.bad events", "requests 64"},
+    {"callback/extension_for_every_id", "callback.bad extensions", "returns a table for an unknown id"},
+    {"callback/state_is_lost", "callback.bad saved-state", "different bytes after load"},
     {"callback/load_trusts_its_bytes", "callback.bad foreign-state", "crashed with SIGABRT (abort) in load"}};
 
 const fs::path kFolder = TENON_BINARY_DIR "/tests/bad_plugins";
@@ -149,11 +150,11 @@ void check_faults(const std::string& kind) {
 
 }  // namespace
 
-TEST_CASE("each bad dataset fails the check made for its fault, and no other") { check_faults("dataset"); }
-TEST_CASE("each bad model fails the check made for its fault, and no other") { check_faults("model"); }
-TEST_CASE("each bad loss fails the check made for its fault, and no other") { check_faults("loss"); }
-TEST_CASE("each bad metric fails the check made for its fault, and no other") { check_faults("metric"); }
-TEST_CASE("each bad callback fails the check made for its fault, and no other") { check_faults("callback"); }
+TEST_CASE("each bad dataset fails the check for its fault and no other") { check_faults("dataset"); }
+TEST_CASE("each bad model fails the check for its fault and no other") { check_faults("model"); }
+TEST_CASE("each bad loss fails the check for its fault and no other") { check_faults("loss"); }
+TEST_CASE("each bad metric fails the check for its fault and no other") { check_faults("metric"); }
+TEST_CASE("each bad callback fails the check for its fault and no other") { check_faults("callback"); }
 
 TEST_CASE("a plugin of each kind without a fault passes all checks, and docs/validate.md names each") {
   std::ifstream file(TENON_SOURCE_DIR "/docs/validate.md");
@@ -180,7 +181,7 @@ TEST_CASE("NaN in a sample is a warning") {
   CHECK(answer.with("warning") == std::vector<std::string>{"dataset.bad finite-samples"});
 }
 
-TEST_CASE("every plugin that is built here is looked at") {
+TEST_CASE("every plugin that is built here is tested") {
   std::set<std::string> known{"dataset/get_gives_nan"};
   for (const char* kind : {"dataset", "model", "loss", "metric", "callback"})
     known.insert(std::string(kind) + "/no_fault");

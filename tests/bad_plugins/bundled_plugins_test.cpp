@@ -22,13 +22,13 @@ void write_text(const fs::path& file, const std::string& text) {
   REQUIRE(fs::file_size(file) == text.size());
 }
 
-// A flat image in the folder; i changes its level and its size a little.
+// Writes an image of one colour. `i` changes its brightness and its size slightly.
 void write_image(const fs::path& folder, const std::string& name, int i, int type = CV_8UC3) {
   fs::create_directories(folder);
   REQUIRE(cv::imwrite((folder / name).string(), cv::Mat(20 + i, 24, type, cv::Scalar::all(i))));
 }
 
-// Data for the datasets that read files, in one folder, and the parameters with which they read it.
+// Data for the datasets that read files, in one folder, and the parameters for reading it.
 class ExampleData {
  public:
   ExampleData() : folder_(tenon::end_to_end::make_empty_folder("examples")) {
@@ -65,12 +65,12 @@ class ExampleData {
         {"idx", "dataset.idx={ images = " + quoted("levels.idx")},
         {"image_csv", "dataset.image_csv={ " + path("table.csv")},
         {"image_folder", "dataset.image_folder={ " + path("images")},
-        // Of made-up numbers, those that are probabilities come last.
+        // The checks try inputs that are probabilities last.
         {"kl_divergence", "loss.kl_divergence={ target = \"logits\""},
         {"pairs", "dataset.pairs={ " + path("table.csv") + ", first = \"path\", second = \"other\""},
         {"run_guards", "callback.time_limit={ budget = \"1 hour\""},
         {"segmentation", "dataset.segmentation={ " + path("scenes") + ", classes = 8"},
-        // As large as by default they would take minutes.
+        // With their default sizes, these models would take minutes.
         {"efficientnet", "model.efficientnet={ width = 0.1, depth = 0.1, classes = 3"},
         {"vit",
          "model.vit={ image_size = 8, patch_size = 4, width = 8, depth = 2, heads = 2, mlp_width = 16, classes = 3"},
@@ -135,7 +135,7 @@ TEST_CASE("every bundled plugin passes" * doctest::test_suite("soak") * doctest:
   CHECK(looked_at >= 34);
 }
 
-TEST_CASE("what a bundled plugin has is looked at, and not skipped") {
+TEST_CASE("the checks of bundled plugins are not skipped") {
   const ExampleData data;
   const auto verdict = [&](const std::string& plugin, const std::string& check) {
     const size_t blank = check.find(' ');

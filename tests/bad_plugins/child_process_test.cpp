@@ -1,4 +1,4 @@
-// When a check in a process of its own is taken for hung.
+// Detection of checks that hang in their child process.
 #include "framework/validation/child_process.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ void rest(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseco
 
 }  // namespace
 
-TEST_CASE("a check that takes long by many calls does not hang, however long it takes") {
+TEST_CASE("a check that takes long because of many calls does not count as hung") {
   const ChildEnd end = run_in_child(
       [] {
         for (int call = 0; call < 30; ++call) {
@@ -29,7 +29,7 @@ TEST_CASE("a check that takes long by many calls does not hang, however long it 
   CHECK(end.result == "done");
 }
 
-TEST_CASE("a call that does not return is ended, and named") {
+TEST_CASE("a call that does not return is killed and named") {
   const ChildEnd end = run_in_child(
       [] {
         leave_trail("forward", "step 3");

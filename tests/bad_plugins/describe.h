@@ -1,4 +1,4 @@
-/* What a plugin of this folder says of itself, with the faults that lie in that. */
+/* The description of the plugins in this folder, with the faults in it. */
 #ifndef TENON_TESTS_DESCRIBE_H
 #define TENON_TESTS_DESCRIBE_H
 
@@ -14,7 +14,7 @@ static inline tenon_string text(const char* terminated) { return tenon_make_stri
 
 static inline tenon_status fail(const char* reason) { return host->fail(TENON_FAILED, text(reason)); }
 
-/* Answers with one component, `kind.bad`, that has the parameter `items`. `table` is written to. */
+/* Describes a plugin with one component, `kind.bad`, that has the parameter `items`. May write to `table`. */
 static inline tenon_status describe(const tenon_offer* offer, tenon_reply* reply, uint32_t kind, void* table,
                                     const void* (*get_extension)(tenon_string id), const tenon_string* operators,
                                     uint64_t operator_count) {
@@ -32,11 +32,11 @@ static inline tenon_status describe(const tenon_offer* offer, tenon_reply* reply
   items.type = TENON_PARAM_INT;
   items.default_value = text("10");
   items.range = text("[1, 100]");
-  items.doc = text("how many");
+  items.doc = text("number of items");
   component.size = sizeof component;
   component.kind = kind;
   component.id = text("bad");
-  component.doc = text("wrong in one place");
+  component.doc = text("a component with one fault");
   component.params = params;
   component.param_count = 1;
   component.table = table;
@@ -45,7 +45,7 @@ static inline tenon_status describe(const tenon_offer* offer, tenon_reply* reply
   plugin.id = text("bad");
   plugin.version = text("0.1.0");
   plugin.license = text("MIT");
-  plugin.doc = text("A plugin that is wrong in one place.");
+  plugin.doc = text("A plugin with one fault.");
   plugin.components = components;
   plugin.component_count = 1;
   plugin.operators = operators;

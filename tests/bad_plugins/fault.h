@@ -1,4 +1,4 @@
-/* The faults of this folder's plugins. Each plugin is built with one of them, FAULT, and is right in everything else.
+/* The faults of this folder's plugins. Each plugin is built with one of them, FAULT, and is correct otherwise.
  */
 #ifndef TENON_TESTS_FAULT_H
 #define TENON_TESTS_FAULT_H

@@ -1,4 +1,4 @@
-// What a C++ library does that a plugin in C calls without a guard.
+// Throws an exception, as a C++ library may that a plugin in C calls without a guard.
 #include <stdexcept>
 
 #include "fault.h"

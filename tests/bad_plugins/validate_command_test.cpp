@@ -15,19 +15,19 @@ std::string bundled(const std::string& plugin) { return TENON_BINARY_DIR "/plugi
 
 }  // namespace
 
-TEST_CASE("the table says what failed, why, and how to repeat it alone") {
+TEST_CASE("the table shows what failed, why, and how to repeat only that check") {
   const std::string file = bad("model/forward_crashes");
   const Outcome outcome = run_host({"validate", file, "--seed", "7"});
   CAPTURE(outcome.output);
   CHECK(outcome.exit_code == 3);
   CHECK(outcome.output.find(file + ", seed 7") == 0);
   CHECK(outcome.output.find("forward                FAIL\n      crashed with SIGSEGV") != std::string::npos);
-  CHECK(outcome.output.find("again: host validate " + file + " --check forward --component model.bad --seed 7") !=
+  CHECK(outcome.output.find("repeat: host validate " + file + " --check forward --component model.bad --seed 7") !=
         std::string::npos);
   CHECK(outcome.output.find("needs forward") != std::string::npos);
 }
 
-TEST_CASE("one check of one component is made alone, whatever it needs") {
+TEST_CASE("one check of one component runs without the checks that it needs") {
   const Answer answer =
       validate_by_host(bad("dataset/get_counts"), {"--check", "repeats", "--component", "dataset.bad", "--seed", "7"});
   CAPTURE(answer.text);
@@ -35,12 +35,12 @@ TEST_CASE("one check of one component is made alone, whatever it needs") {
   CHECK(answer.verdicts == std::map<std::string, std::string>{{"dataset.bad repeats", "fail"}});
 }
 
-TEST_CASE("what the plugin prints before it fails is told") {
+TEST_CASE("the output of a plugin before it fails is reported") {
   const Answer answer = validate_by_host(bad("model/forward_crashes"), {"--check", "forward"});
   CHECK(answer.outputs.at("model.bad forward").find("the process crashed with SIGSEGV") != std::string::npos);
 }
 
-TEST_CASE("a component whose parameters are missing is skipped until --params gives them") {
+TEST_CASE("a component with missing parameters is skipped until --params sets them") {
   const Answer answer = validate_by_host(bundled("image_folder"), {"--component", "dataset.image_folder"});
   CAPTURE(answer.text);
   CHECK(answer.exit_code == 2);
@@ -48,14 +48,14 @@ TEST_CASE("a component whose parameters are missing is skipped until --params gi
   CHECK(answer.reasons.at("dataset.image_folder create").find("params.path is missing") != std::string::npos);
 }
 
-TEST_CASE("parameters given are those the component is created with") {
+TEST_CASE("the component is created with the parameters from --params") {
   const Answer answer =
       validate_by_host(bundled("mlp"), {"--check", "odd-params", "--params", "model.mlp={ inputs = 12 }"});
   CAPTURE(answer.text);
   CHECK(answer.exit_code == 0);
 }
 
-TEST_CASE("a file that is no plugin fails its first check") {
+TEST_CASE("a file that is not a plugin fails the first check") {
   const std::string file = tenon::end_to_end::write_file(tenon::test_folder() / "text.so", "no library").string();
   const Answer answer = validate_by_host(file);
   CAPTURE(answer.text);
@@ -63,7 +63,7 @@ TEST_CASE("a file that is no plugin fails its first check") {
   CHECK(answer.with("fail") == std::vector<std::string>{"plugin library"});
 }
 
-TEST_CASE("mistakes on the command line of validate end with code 2 and a way out") {
+TEST_CASE("errors on the command line of validate end with code 2 and a suggestion") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
     const Outcome outcome = run_host(arguments);
     CAPTURE(outcome.errors);
@@ -79,6 +79,6 @@ TEST_CASE("mistakes on the command line of validate end with code 2 and a way ou
   refused({"validate", file, "--params", "model.mlp={ hiden = [1] }"}, "params.hiden is not a parameter of mlp");
   refused({"validate", file, "--params", "model.mlp=[1]"}, "is not a TOML table");
   refused({"validate", file, "--timeout", "0"}, "--timeout is 0");
-  // A plugin of which nothing was tried must not look like one that passed.
-  refused({"validate", bundled("image_folder")}, "nothing of dataset.image_folder was tried");
+  // A plugin without any completed check must not look like a plugin that passed.
+  refused({"validate", bundled("image_folder")}, "no check of dataset.image_folder was run");
 }

@@ -10,7 +10,8 @@ namespace tenon::bad_plugins {
 
 namespace {
 
-// A check that crashes is one of the results. doctest's handlers, which a child process inherits, would report it.
+// Restores the default handlers, because a crash of a check is an expected result. A child process would inherit
+// doctest's handlers, which report the crash.
 class DefaultSignalHandlers {
  public:
   DefaultSignalHandlers() {

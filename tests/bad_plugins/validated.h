@@ -1,4 +1,4 @@
-// What validation says of a plugin: by a function call, and by the built `host validate`.
+// The results of validating a plugin, by a function call or by the built `host validate`.
 #pragma once
 
 #include <map>
@@ -13,9 +13,9 @@ struct Answer {
   std::map<std::string, std::string> verdicts;
   std::map<std::string, std::string> reasons;
   std::map<std::string, std::string> outputs;
-  std::string text;  // what was printed, for messages
+  std::string text;  // the output, for messages of tests
 
-  // The names of the checks with this verdict.
+  // The names of the checks with this result.
   std::vector<std::string> with(const std::string& verdict) const {
     std::vector<std::string> names;
     for (const auto& [name, found] : verdicts)
@@ -32,10 +32,10 @@ struct Options {
   double timeout_s = 60;
 };
 
-// In this process, which starts a process for each check. exit_code is the one of the command.
+// Validates in this process, which starts a process for each check. exit_code is that of the command.
 Answer validate(const std::string& file, const Options& options = {});
 
-// By the host, with these arguments after the file.
+// Runs `host validate` with these arguments after the file.
 Answer validate_by_host(const std::string& file, const std::vector<std::string>& arguments = {});
 
 }  // namespace tenon::bad_plugins

@@ -1,4 +1,4 @@
-/* The square of a tensor with a hand-written gradient that is wrong. */
+/* The square of a tensor, with a wrong hand-written gradient. */
 #ifndef TENON_TESTS_WRONG_SQUARE_H
 #define TENON_TESTS_WRONG_SQUARE_H
 
@@ -19,7 +19,7 @@ static inline tenon_status square_forward(void* ops, const tenon_frame* frame, t
   return made.status;
 }
 
-/* The derivative is 2x; that it is 3x here is the fault. */
+/* The fault: the derivative is 2x, but this function uses 3x. */
 static inline tenon_status square_backward(void* ops, const tenon_frame* frame, tenon_tensor* const* saved,
                                            uint64_t saved_count, tenon_tensor* const* output_gradients,
                                            uint64_t output_count, tenon_tensor** input_gradients,
@@ -32,7 +32,7 @@ static inline tenon_status square_backward(void* ops, const tenon_frame* frame, 
   return made.status;
 }
 
-/* `ops` live as long as the component. */
+/* `ops` must live as long as the component. */
 static inline tenon_tensor* square_wrongly(tenon_ops* ops, tenon_calls* made, tenon_tensor* input) {
   static const tenon_function square = {sizeof square, square_forward, square_backward};
   const tenon_gradient* gradient = (const tenon_gradient*)host->get_extension(text(TENON_GRADIENT));

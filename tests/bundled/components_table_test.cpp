@@ -1,4 +1,4 @@
-// plugins/components.txt, by which scripts/run finds the plugins of a run file, against the notes of the plugins.
+// Compares plugins/components.txt with the notes of the plugins. scripts/run uses it to find the plugins of a run file.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "framework/plugins/survey_notes.h"
 #include "framework/plugins/tensor_functions.h"
 
-using Components = std::map<std::string, std::set<std::string>>;  // by the plugin's file, without .so
+using Components = std::map<std::string, std::set<std::string>>;  // component ids by plugin file name, without .so
 
 TEST_CASE("plugins/components.txt lists the components of every bundled plugin") {
   Components listed;
@@ -24,7 +24,7 @@ TEST_CASE("plugins/components.txt lists the components of every bundled plugin")
     words >> plugin;
     for (std::string id; words >> id;) listed[plugin].insert(id);
   }
-  tenon::plugins::install_libtorch();  // the operators that the notes name
+  tenon::plugins::install_libtorch();  // provides the operators that the notes list
   const auto found = tenon::plugins::survey_notes({TENON_BINARY_DIR "/plugins"}, tenon::plugins::host_table(),
                                                   tenon::plugins::torch_build());
   Components noted;

@@ -9,7 +9,7 @@ namespace tenon::bundled {
 
 namespace {
 
-// FNV-1a.
+// Returns the 64-bit FNV-1a hash.
 uint64_t hash_name(std::string_view name) {
   uint64_t value = 0xCBF29CE484222325;
   for (const char byte : name) value = (value ^ static_cast<unsigned char>(byte)) * 0x100000001B3;
@@ -62,7 +62,7 @@ std::vector<int64_t> join(std::vector<int64_t> front, const std::vector<int64_t>
 
 std::vector<at::Tensor> read_reference(const std::string& file, at::ScalarType dtype,
                                        const std::vector<std::pair<std::string, int64_t>>& components) {
-  at::set_num_threads(1);  // more of them wait longer than they compute
+  at::set_num_threads(1);  // the tensors are too small for more threads
   std::vector<plugins::NamedTensor> named;
   for (const auto& [component, columns] : components)
     named.push_back({component, torch::empty({kDrawnCases, columns}, dtype), false});

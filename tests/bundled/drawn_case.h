@@ -1,4 +1,4 @@
-// Random inputs that tests/parity/drawn_cases.py draws too, so that only results need to be kept. The generator is
+// Generates the same random inputs as tests/parity/drawn_cases.py, so that only results are stored. The generator is
 // SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
 #pragma once
 
@@ -17,27 +17,27 @@ class DrawnCase {
  public:
   DrawnCase(std::string_view component, int64_t number);
 
-  int64_t between(int64_t first, int64_t last);  // one in [first, last]
+  int64_t between(int64_t first, int64_t last);  // one integer in [first, last]
   template <class T>
   T choose(const std::vector<T>& options) {
     return options[static_cast<size_t>(between(0, static_cast<int64_t>(options.size()) - 1))];
   }
   at::Tensor integers(const std::vector<int64_t>& shape, int64_t first, int64_t end);  // in [first, end)
-  // Multiples of 1 / scale from -1024 / scale to 1024 / scale, float64.
+  // Returns multiples of 1 / scale from -1024 / scale to 1024 / scale, float64.
   at::Tensor numbers(const std::vector<int64_t>& shape, int64_t scale);
   std::vector<double> quarters(int64_t count, int64_t first, int64_t end);  // integers / 4
-  std::vector<int64_t> shape_behind();                                      // what a port leaves open
-  // In place: nothing, a third of the targets or all of them.
+  std::vector<int64_t> shape_behind();                                      // the dimensions that a port leaves open
+  // Sets no target, a third of the targets or all targets to the ignored value, in place.
   void ignore(at::Tensor& target, int64_t ignore_index);
 
  private:
   uint64_t state_;
 };
 
-// [front..., rest...]
+// Returns the shape [front..., rest...].
 std::vector<int64_t> join(std::vector<int64_t> front, const std::vector<int64_t>& rest);
 
-// The table of a component, [kDrawnCases, columns], from tests/parity/reference/<file>.safetensors, float64.
+// Reads the table of a component from tests/parity/reference/<file>.safetensors: [kDrawnCases, columns], float64.
 std::vector<at::Tensor> read_reference(const std::string& file, at::ScalarType dtype,
                                        const std::vector<std::pair<std::string, int64_t>>& components);
 

@@ -1,6 +1,7 @@
-// The bundled losses against PyTorch's, torchvision's and monai's on 1,000 random inputs each, with nothing, something
-// or everything ignored and micro-batches without a sample: loss, weight, and the gradient with respect to the first
-// input by its sum and a random projection. tests/parity/make_losses.py draws the same inputs.
+// Compares the bundled losses with PyTorch, torchvision and monai on 1,000 random inputs each. Inputs have no, some or
+// only ignored targets, and include micro-batches without samples. Compares the loss, its weight, and the sum and a
+// random projection of the gradient with respect to the first input. tests/parity/make_losses.py samples the same
+// inputs.
 #include <cmath>
 
 #include "tests/bundled/drawn_case.h"
@@ -19,7 +20,7 @@ struct LossCase {
 
 constexpr double kSmooth[] = {1e-5, 1.0};
 
-// [N, C, ...], and the shape of the target.
+// Returns logits [N, C, ...] and the shape of the target.
 std::pair<at::Tensor, std::vector<int64_t>> draw_logits(DrawnCase& draw, int64_t classes) {
   const int64_t samples = draw.between(0, 4);
   const std::vector<int64_t> rest = draw.shape_behind();
@@ -31,7 +32,7 @@ void draw_class_weights(DrawnCase& draw, int64_t classes, Values& params) {
   if (draw.between(0, 1) == 1) params["class_weights"] = draw.quarters(classes, 0, 9);
 }
 
-// Logits, a target of classes, some of which are ignored, and the parameter ignore_index.
+// Returns logits, a class target with some ignored elements, and the parameter ignore_index.
 LossCase draw_classes(DrawnCase& draw, int64_t classes) {
   auto [logits, shape] = draw_logits(draw, classes);
   const auto ignore_index = draw.choose<int64_t>({-100, 255, 0});
@@ -58,7 +59,7 @@ LossCase sequence_cross_entropy(DrawnCase& draw) {
   return {{{"label_smoothing", draw.choose<double>({0, 0.125})}}, {logits, target}};
 }
 
-// Probabilities along the second dimension, some of which are 0.
+// Returns probabilities along the second dimension. Some are 0.
 at::Tensor draw_distribution(DrawnCase& draw, const std::vector<int64_t>& shape) {
   const at::Tensor counts = draw.integers(shape, 0, 4).to(torch::kDouble);
   counts.select(1, 0).add_(1);
@@ -72,7 +73,7 @@ LossCase soft_cross_entropy(DrawnCase& draw) {
   return {{}, {logits, draw_distribution(draw, {samples, classes})}};
 }
 
-// Classes or probabilities.
+// Returns classes or probabilities.
 at::Tensor draw_binary_target(DrawnCase& draw, const std::vector<int64_t>& shape) {
   if (draw.between(0, 1) == 1) return draw.integers(shape, 0, 2);
   return draw.integers(shape, 0, 17).to(torch::kDouble) / 16;
@@ -175,8 +176,8 @@ struct Tolerance {
   double absolute;
 };
 
-// What PyTorch computes in double precision, these have to give in both: logits of 32 have no digits behind 4e-6 in
-// single precision, and so neither has their cross entropy.
+// The losses must agree with PyTorch's double precision in single and double precision. Logits of 32 have a resolution
+// of 4e-6 in single precision, and so has their cross entropy.
 const Tolerance kTolerances[] = {{torch::kDouble, 1e-11, 1e-12}, {torch::kFloat, 1e-5, 5e-6}};
 
 bool is_close(double ours, double theirs, double size, const Tolerance& tolerance) {
@@ -224,22 +225,22 @@ void check_family(const std::string& file,
 
 }  // namespace
 
-TEST_CASE("losses of classes are PyTorch's on 1,000 random inputs each") {
+TEST_CASE("classification losses equal PyTorch's on 1,000 random inputs each") {
   check_family("classes", {{"cross_entropy", cross_entropy},
                            {"sequence_cross_entropy", sequence_cross_entropy},
                            {"soft_cross_entropy", soft_cross_entropy}});
 }
 
-TEST_CASE("losses of numbers are PyTorch's on 1,000 random inputs each") {
+TEST_CASE("regression losses equal PyTorch's on 1,000 random inputs each") {
   check_family("regression",
                {{"mse", without_parameter}, {"l1", without_parameter}, {"smooth_l1", smooth_l1}, {"huber", huber}});
 }
 
-TEST_CASE("dice and focal losses are monai's and torchvision's on 1,000 random inputs each") {
+TEST_CASE("dice and focal losses equal monai's and torchvision's on 1,000 random inputs each") {
   check_family("masks",
                {{"dice", dice}, {"binary_dice", binary_dice}, {"focal", focal}, {"binary_focal", binary_focal}});
 }
 
-TEST_CASE("bce_with_logits, kl_divergence and ctc are PyTorch's on 1,000 random inputs each") {
+TEST_CASE("bce_with_logits, kl_divergence and ctc equal PyTorch's on 1,000 random inputs each") {
   check_family("other", {{"bce_with_logits", bce_with_logits}, {"kl_divergence", kl_divergence}, {"ctc", ctc}});
 }

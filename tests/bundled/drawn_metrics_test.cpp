@@ -1,5 +1,5 @@
-// The bundled metrics against torchmetrics, scikit-learn and rouge-score on 1,000 random inputs each, in up to four
-// batches of unequal size, also without a sample. tests/parity/make_metrics.py draws the same inputs.
+// Compares the bundled metrics with torchmetrics, scikit-learn and rouge-score on 1,000 random inputs each, in up to
+// four batches of different sizes, including empty ones. tests/parity/make_metrics.py samples the same inputs.
 #include <cmath>
 
 #include "tests/bundled/drawn_case.h"
@@ -16,7 +16,7 @@ struct MetricCase {
   std::vector<std::vector<at::Tensor>> batches;
 };
 
-// Up to four batches of 0 to `largest` samples.
+// Returns up to four batches of 0 to `largest` samples.
 template <class Draw>
 std::vector<std::vector<at::Tensor>> draw_batches(DrawnCase& draw, int64_t largest, Draw&& draw_batch) {
   std::vector<std::vector<at::Tensor>> batches;
@@ -113,7 +113,7 @@ MetricCase r2(DrawnCase& draw) {
   return {{{"outputs", rest.empty() ? int64_t{1} : rest[0]}}, draw_regression(draw, rest)};
 }
 
-// With ties.
+// Returns scores with ties.
 MetricCase binary_ranking(DrawnCase& draw) {
   return {{}, draw_binary(draw, true, 8, [&](const std::vector<int64_t>& shape) {
             return draw.integers(shape, -6, 7).to(torch::kDouble) / 4;
@@ -152,7 +152,7 @@ MetricCase bleu(DrawnCase& draw) {
 
 MetricCase rouge_l(DrawnCase& draw) { return draw_sequences(draw, {}); }
 
-// The references are kept in single precision.
+// The references are stored in single precision.
 bool is_close(double ours, double theirs) {
   if (std::isnan(theirs)) return std::isnan(ours);
   return std::abs(ours - theirs) <= 1e-6 + 2e-6 * std::abs(theirs);
@@ -161,7 +161,7 @@ bool is_close(double ours, double theirs) {
 struct Drawn {
   std::string id;
   MetricCase (*make)(DrawnCase&);
-  int64_t columns;  // of the reference, which holds the figures of the most classes
+  int64_t columns;  // columns of the reference: the values for the largest number of classes
 };
 
 void check_case(const Drawn& drawn, int64_t number, at::ScalarType dtype, const double* expected) {
@@ -199,7 +199,7 @@ void check_family(const std::string& file, at::ScalarType dtype, const std::vect
 
 }  // namespace
 
-TEST_CASE("accuracies and perplexity are torchmetrics' on 1,000 random inputs each") {
+TEST_CASE("accuracies and perplexity equal torchmetrics' on 1,000 random inputs each") {
   check_family("classes", torch::kFloat,
                {{"accuracy", accuracy, 1},
                 {"binary_accuracy", binary_accuracy, 1},
@@ -207,7 +207,7 @@ TEST_CASE("accuracies and perplexity are torchmetrics' on 1,000 random inputs ea
                 {"perplexity", perplexity, 1}});
 }
 
-TEST_CASE("figures of the confusion matrix are torchmetrics' on 1,000 random inputs each") {
+TEST_CASE("confusion matrix metrics equal torchmetrics' on 1,000 random inputs each") {
   check_family("confusion", torch::kFloat,
                {{"iou", class_overlap, 5},
                 {"dice_score", class_overlap, 5},
@@ -216,12 +216,12 @@ TEST_CASE("figures of the confusion matrix are torchmetrics' on 1,000 random inp
                 {"confusion_matrix", confusion_matrix, 16}});
 }
 
-TEST_CASE("errors of numbers are scikit-learn's on 1,000 random inputs each, also far from 0") {
+TEST_CASE("regression metrics equal scikit-learn's on 1,000 random inputs each, also far from 0") {
   check_family("regression", torch::kDouble,
                {{"mae", regression_error, 1}, {"rmse", regression_error, 1}, {"r2", r2, 1}});
 }
 
-TEST_CASE("areas under curves are scikit-learn's on 1,000 random inputs each, ties included") {
+TEST_CASE("areas under curves equal scikit-learn's on 1,000 random inputs each, ties included") {
   check_family("ranking", torch::kFloat,
                {{"roc_auc", class_ranking, 5},
                 {"binary_roc_auc", binary_ranking, 1},
@@ -229,6 +229,6 @@ TEST_CASE("areas under curves are scikit-learn's on 1,000 random inputs each, ti
                 {"binary_average_precision", binary_ranking, 1}});
 }
 
-TEST_CASE("bleu is torchmetrics' and rouge_l rouge-score's on 1,000 random inputs each") {
+TEST_CASE("bleu equals torchmetrics' and rouge_l equals rouge-score's on 1,000 random inputs each") {
   check_family("text", torch::kFloat, {{"bleu", bleu, 1}, {"rouge_l", rouge_l, 1}});
 }

@@ -1,4 +1,4 @@
-// EfficientNets against torchvision's: figures by tests/parity/make_efficientnet.py.
+// Compares EfficientNets with torchvision's. tests/parity/make_efficientnet.py writes the reference.
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ using tenon::plugins::NamedTensor;
 
 namespace {
 
-// More of them wait longer than they compute, where something else runs.
+// On a busy machine, more threads would spend their time waiting.
 const bool kHasOneThread = (at::set_num_threads(1), true);
 
 constexpr const char* kReference = "efficientnet.safetensors";
@@ -47,7 +47,7 @@ Model open_case(const Case& of, Values changes = {}) {
   return open_efficientnet(changes);
 }
 
-// Nothing is drawn at random.
+// Disables dropout and stochastic depth.
 Model open_settled(const Case& of) { return open_case(of, {{"dropout", 0.0}, {"stochastic_depth", 0.0}}); }
 
 const at::Tensor& tensor_of(const Model& model, const std::string& name) {
@@ -57,15 +57,15 @@ const at::Tensor& tensor_of(const Model& model, const std::string& name) {
   std::abort();
 }
 
-// A block that is left out for some samples, and the mean that batch normalisation keeps of what comes behind it.
+// A block that stochastic depth drops for some samples, and the running mean of the batch norm after it.
 struct DroppedBlock {
   std::string name;
-  int64_t number;  // of kBlocks
+  int64_t number;  // out of kBlocks
   std::string mean_behind;
-  int normalisations;  // between the block and the logits
+  int normalisations;  // number of normalisations between the block and the logits
 };
 
-constexpr int64_t kBlocks = 16;  // of B0
+constexpr int64_t kBlocks = 16;  // blocks of B0
 constexpr int64_t kRows = 256;
 
 struct DroppedRows {
@@ -73,17 +73,18 @@ struct DroppedRows {
 };
 
 // Rows of one batch may take different code paths, such as vector instructions and the loop for the last rows, and then
-// differ by rounding. A normalisation leaves rounding as large, next to the difference between rows with the block and
-// rows without it. SiLU comes after it and may bring the two closer than its slope brings rounding: with normalised
-// values of -2 and 0.5, where a fifth of the rows lacks the block, to 0.55 of 2.5 at a slope of 0.74. That is 3.4.
-constexpr double kGain = 4;  // of rounding, for each normalisation
+// differ by rounding. A normalisation preserves the ratio of rounding to the difference between rows with and without
+// the block. The SiLU after it may shrink that difference more than rounding. For example, if a fifth of the rows lacks
+// the block, the normalised values are -2 and 0.5: their difference shrinks from 2.5 to 0.55 at a slope of 0.74, a
+// factor of 3.4.
+constexpr double kGain = 4;  // relative growth of rounding for each normalisation
 double tolerance_of_logits(const DroppedBlock& block) {
   return kSpread * kDoubleRoundoff * std::pow(kGain, block.normalisations);
 }
 
-// The block gives `value` to all pixels and channels, so that its output is random because of stochastic depth alone.
-// Blocks before it give zero: all rows reach it with the same bits, whatever code computes them. Blocks after it with a
-// residual connection give zero too, and those without one pass the difference on.
+// The block outputs `value` for all pixels and channels, so that only stochastic depth makes its output random. Blocks
+// before it output zero: all rows reach it with the same bits, whatever code computes them. Blocks after it with a
+// residual connection output zero, too. Blocks without one propagate the difference.
 DroppedRows run_dropped(const DroppedBlock& block, double value, double stochastic_depth) {
   torch::manual_seed(1);
   const Model model = open_efficientnet({{"width", 0.25}, {"dropout", 0.0}, {"stochastic_depth", stochastic_depth}});
@@ -105,7 +106,7 @@ DroppedRows run_dropped(const DroppedBlock& block, double value, double stochast
 
 }  // namespace
 
-TEST_CASE("efficientnet in double precision gives torchvision's logits, gradients, and buffers after some training") {
+TEST_CASE("efficientnet in double precision has torchvision's logits, gradients, and buffers after some training") {
   for (const Case& of : kCases) {
     CAPTURE(of.sketched.name);
     const Sketch expected = read_sketch(kReference, of.sketched);
@@ -114,7 +115,7 @@ TEST_CASE("efficientnet in double precision gives torchvision's logits, gradient
   }
 }
 
-TEST_CASE("efficientnet in single precision gives torchvision's logits") {
+TEST_CASE("efficientnet in single precision has torchvision's logits") {
   for (const Case& of : kCases) {
     CAPTURE(of.sketched.name);
     check_single_precision(open_settled(of), of.sketched, read_sketch(kReference, of.sketched));
@@ -138,14 +139,14 @@ TEST_CASE("efficientnet has torchvision's tensors in each variant, so that its w
   }
 }
 
-TEST_CASE("efficientnet loads what torchvision's network has learnt, from a file of half precision") {
+TEST_CASE("efficientnet loads trained weights of torchvision from a file in half precision") {
   const Model model = open_efficientnet({{"variant", "b5"}, {"width", 0.25}, {"depth", 0.4}});
   tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/efficientnet_published.safetensors",
                                 model.tensors());
   check_published(model, make_images({"published", {3, 40, 40}}, 0), read_figures(kReference, "published.logits"));
 }
 
-TEST_CASE("efficientnet begins with torchvision's distributions") {
+TEST_CASE("efficientnet is initialised with torchvision's distributions") {
   torch::manual_seed(1);
   Model model = open_model("efficientnet", {{"classes", int64_t{100}}});
   model.build();
@@ -155,9 +156,9 @@ TEST_CASE("efficientnet begins with torchvision's distributions") {
     if (tensor.dim() == 4) {
       const auto fan_out = static_cast<double>(tensor.size(0) * tensor.size(2) * tensor.size(3));
       const at::Tensor normal = tensor * std::sqrt(fan_out / 2);
-      // Five deviations of what the deviation of so many numbers is.
+      // Allows five standard deviations of the sample standard deviation.
       CHECK(std::abs(normal.std().item<double>() - 1) < 5 / std::sqrt(2 * static_cast<double>(tensor.numel())));
-      // A uniform distribution would end at 1.7 deviations.
+      // A uniform distribution would end at 1.7 standard deviations.
       CHECK(normal.abs().max().item<double>() > 2);
     } else if (named.name == "classifier.1.weight") {
       CHECK(tensor.abs().max().item<double>() <= 0.1);
@@ -169,7 +170,7 @@ TEST_CASE("efficientnet begins with torchvision's distributions") {
   }
 }
 
-TEST_CASE("efficientnet leaves whole blocks out for some samples, deeper ones more often, and keeps the expectation") {
+TEST_CASE("stochastic depth of efficientnet drops deeper blocks more often, and keeps the expectation") {
   for (const DroppedBlock& block : {DroppedBlock{"features.3.1", 4, "features.4.0.block.0.1.running_mean", 13},
                                     DroppedBlock{"features.6.3", 14, "features.7.0.block.0.1.running_mean", 4}}) {
     CAPTURE(block.name);
@@ -177,7 +178,7 @@ TEST_CASE("efficientnet leaves whole blocks out for some samples, deeper ones mo
     const at::Tensor whole = run_dropped(block, 1, 0).mean - without;
     const DroppedRows dropped = run_dropped(block, 1, 0.8);
     const at::Tensor rest = dropped.mean - without;
-    // What comes behind is linear, so its mean has grown by the mean of the rows' factors.
+    // The next layer is linear, so its mean scales with the mean of the rows' factors.
     const double mean_factor = (rest.dot(whole) / whole.dot(whole)).item<double>();
     const double of_sums = kSpread * kRows * kDoubleRoundoff;  // means are sums over all rows
     CHECK(distance(rest.unsqueeze(0), whole.unsqueeze(0) * mean_factor) < of_sums);
@@ -185,7 +186,7 @@ TEST_CASE("efficientnet leaves whole blocks out for some samples, deeper ones mo
     const double kept = mean_factor * kRows * (1 - drop);
     CHECK(std::abs(kept - std::round(kept)) < kRows * of_sums);
     CHECK(std::abs(kept - kRows * (1 - drop)) < 4 * std::sqrt(kRows * drop * (1 - drop)));
-    // Rows in which the block was kept differ by rounding from each other, and so do the rows without it.
+    // Rows with the block differ from each other only by rounding, and so do rows without it.
     const at::Tensor difference = (dropped.logits - dropped.logits[0]).abs().amax(1);
     const double scale = dropped.logits.abs().max().item<double>();
     const at::Tensor is_alike = difference.lt(scale * tolerance_of_logits(block));
@@ -195,12 +196,12 @@ TEST_CASE("efficientnet leaves whole blocks out for some samples, deeper ones mo
   }
 }
 
-TEST_CASE("efficientnet drops features before the classifier while it trains, as many as its variant has it") {
+TEST_CASE("efficientnet in training drops features before the classifier with the probability of its variant") {
   const torch::NoGradGuard no_gradient;
   const std::vector<std::pair<Values, double>> drops = {
       {{}, 0.2}, {{{"variant", "b5"}}, 0.4}, {{{"dropout", 0.75}}, 0.75}};
   for (const auto& [changes, drop] : drops) {
-    const double probability = drop;  // clang captures no structured binding
+    const double probability = drop;  // clang cannot capture structured bindings
     CAPTURE(probability);
     std::vector<at::Tensor> features;
     for (const bool drops_any : {false, true}) {
@@ -221,7 +222,7 @@ TEST_CASE("efficientnet drops features before the classifier while it trains, as
   }
 }
 
-TEST_CASE("efficientnet computes all but its classifier again where activations are not kept, and drops the same") {
+TEST_CASE("activation checkpointing of efficientnet recomputes all but the classifier, with the same dropout") {
   const at::Tensor images = torch::rand({3, 3, 40, 37});
   std::vector<std::vector<at::Tensor>> gradients, buffers;
   for (const bool checkpoints : {false, true}) {
@@ -237,7 +238,7 @@ TEST_CASE("efficientnet computes all but its classifier again where activations 
   for (size_t i = 0; i < buffers[0].size(); ++i) CHECK(torch::equal(buffers[0][i], buffers[1][i]));
 }
 
-TEST_CASE("efficientnet takes images of any size, and any number of them where it became TorchScript") {
+TEST_CASE("efficientnet accepts images of any size, and any batch size as TorchScript") {
   const torch::NoGradGuard no_gradient;
   const Model model = open_efficientnet({{"width", 0.25}, {"channels", int64_t{2}}});
   std::istringstream bytes(tenon::pipeline::trace_model(model, {{torch::rand({4, 2, 33, 20})}}));

@@ -1,5 +1,5 @@
-// The plugin gpt against the same network in PyTorch: figures by tests/parity/make_gpt.py, of weights and tokens that
-// both sides take from a formula.
+// Compares the plugin gpt with the same network in PyTorch. tests/parity/make_gpt.py writes the reference. Both sides
+// compute weights and tokens with a formula.
 #include <cmath>
 #include <filesystem>
 
@@ -60,7 +60,7 @@ struct Expected {
   std::vector<at::Tensor> gradients;  // in the order of the model's tensors
 };
 
-// Reads by the names of the model's tensors: another one, or one less, is an error.
+// Reads the reference by the names of the model's tensors. An additional or missing tensor is an error.
 Expected read_expected(const std::string& wanted) {
   std::vector<NamedTensor> all;
   Expected expected;
@@ -84,13 +84,13 @@ at::Tensor loss_of(const at::Tensor& logits, const at::Tensor& tokens) {
 
 void keep(const Model&) {}
 
-// All numbers multiplied by 1 + u or 1 - u.
+// Multiplies all numbers by 1 + u or 1 - u.
 void perturb(const Model& model) {
   int64_t salt = 0;
   for (const NamedTensor& named : model.tensors()) named.tensor.set_data(perturbed(named.tensor.detach(), salt++));
 }
 
-// Some steps of SGD. The logits and gradients are those of the first, the gradients sketched.
+// Runs some SGD steps. Returns the logits and sketched gradients of the first step.
 Expected train(const Case& of, torch::Dtype dtype, void (*change)(const Model&) = keep) {
   const Model model = make_model({{"bias", of.has_bias}});
   fill(model, dtype);
@@ -115,7 +115,7 @@ Expected train(const Case& of, torch::Dtype dtype, void (*change)(const Model&) 
   return trained;
 }
 
-// The largest one of logits, losses and gradients, relative.
+// Returns the largest relative difference of logits, losses and gradients.
 double difference(const Expected& found, const Expected& expected) {
   double largest =
       std::max(largest_difference(found.logits, expected.logits), largest_difference(found.losses, expected.losses));
@@ -141,7 +141,7 @@ at::Tensor evaluate(const Model& model, const at::Tensor& tokens) {
 
 }  // namespace
 
-TEST_CASE("gpt gives PyTorch's logits, gradients and losses of some training, in double and in single precision") {
+TEST_CASE("gpt has PyTorch's logits, gradients and training losses in double and single precision") {
   for (const Case& of : kCases) {
     CAPTURE(of.name);
     const Expected expected = read_expected(of.name);
@@ -162,7 +162,7 @@ TEST_CASE("no logit of gpt depends on a later token") {
   CHECK(difference.slice(1, 4).min().item<double>() > 1e-4);
 }
 
-TEST_CASE("nanoGPT's state loads, which has the tied matrix twice") {
+TEST_CASE("gpt loads the state of nanoGPT, which contains the tied matrix twice") {
   const Model from = make_model();
   fill(from, torch::kFloat);
   std::vector<tenon::artifacts::TensorView> views;
@@ -184,7 +184,7 @@ TEST_CASE("nanoGPT's state loads, which has the tied matrix twice") {
   }
 }
 
-TEST_CASE("gpt begins with GPT-2's distributions") {
+TEST_CASE("gpt is initialised with GPT-2's distributions") {
   torch::manual_seed(1);
   const Model model = make_model({{"vocabulary_size", int64_t{500}}, {"width", int64_t{64}}, {"layers", int64_t{8}}});
   for (const NamedTensor& named : model.tensors()) {
@@ -199,7 +199,7 @@ TEST_CASE("gpt begins with GPT-2's distributions") {
   }
 }
 
-TEST_CASE("gpt computes its layers again where activations are not kept, with the same dropout and gradients") {
+TEST_CASE("activation checkpointing of gpt recomputes its layers with the same dropout and gradients") {
   std::vector<std::vector<at::Tensor>> gradients;
   for (const bool checkpoints : {false, true}) {
     torch::manual_seed(5);
@@ -214,7 +214,7 @@ TEST_CASE("gpt computes its layers again where activations are not kept, with th
   for (size_t i = 0; i < gradients[0].size(); ++i) CHECK(torch::equal(gradients[0][i], gradients[1][i]));
 }
 
-TEST_CASE("dropout of gpt is for training alone") {
+TEST_CASE("gpt applies dropout only in training") {
   const Model model = make_model({{"dropout", 0.5}});
   const at::Tensor tokens = make_tokens(0);
   CHECK(torch::equal(evaluate(model, tokens), evaluate(model, tokens)));
@@ -223,7 +223,7 @@ TEST_CASE("dropout of gpt is for training alone") {
       torch::equal(model.forward({.training = true}, {tokens})[0], model.forward({.training = true}, {tokens})[0]));
 }
 
-TEST_CASE("gpt refuses what it has no place for, with what to set") {
+TEST_CASE("gpt rejects unsupported sizes with a message that names the parameter to set") {
   const Model model = make_model();
   CHECK_THROWS_WITH_AS(evaluate(model, torch::full({1, 3}, 11)),
                        doctest::Contains("tokens holds the token 11; expected tokens in [0, 11); set "
@@ -232,7 +232,7 @@ TEST_CASE("gpt refuses what it has no place for, with what to set") {
   CHECK_THROWS_WITH_AS(evaluate(model, torch::full({1, 3}, -1)), doctest::Contains("the token -1"),
                        tenon::support::Error);
   CHECK_THROWS_WITH_AS(evaluate(model, torch::zeros({1, 9}, torch::kInt64)),
-                       doctest::Contains("tokens has 9 places; expected at most 8, the parameter context"),
+                       doctest::Contains("tokens has 9 positions; expected at most 8, the parameter context"),
                        tenon::support::Error);
   CHECK_THROWS_WITH_AS(make_model({{"heads", int64_t{3}}}),
                        doctest::Contains("width = 8 with heads = 3; expected a width that is a multiple of heads"),

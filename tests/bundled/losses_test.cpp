@@ -1,4 +1,4 @@
-// The bundled losses against torch.nn.functional's, values and gradients.
+// Compares values and gradients of the bundled losses with torch.nn.functional.
 #include <torch/nn/functional.h>
 
 #include "tests/bundled/opened_components.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kIgnored = 255;
 
-// What the loss gives, and its gradient with respect to the first input.
+// The loss and its gradient with respect to the first input.
 struct Computed {
   double loss;
   double weight;
@@ -49,7 +49,7 @@ TEST_CASE("cross_entropy of masks is the mean over the pixels that are not ignor
       ours, [&](const at::Tensor& input) { return F::cross_entropy(input, target, options); }, logits);
 }
 
-TEST_CASE("cross_entropy of a mask without a pixel that counts is 0, with the weight 0") {
+TEST_CASE("cross_entropy of a mask with only ignored pixels is 0, with the weight 0") {
   const Computed ours = compute(open_loss("cross_entropy", {{"ignore_index", kIgnored}}), numbers({1, 3, 2, 2}, 0, 8),
                                 torch::full({1, 2, 2}, kIgnored));
   CHECK(ours.loss == 0);
@@ -57,7 +57,7 @@ TEST_CASE("cross_entropy of a mask without a pixel that counts is 0, with the we
   CHECK(torch::equal(ours.gradient, torch::zeros_like(ours.gradient)));
 }
 
-TEST_CASE("bce_with_logits takes classes 0 and 1") {
+TEST_CASE("bce_with_logits accepts classes 0 and 1") {
   const at::Tensor logits = numbers({6}, 0, 16);
   const at::Tensor target = classes({6}, 0, 0, 2);
   const Computed ours = compute(open_loss("bce_with_logits"), logits, target);
@@ -67,7 +67,7 @@ TEST_CASE("bce_with_logits takes classes 0 and 1") {
       ours, [&](const at::Tensor& input) { return F::binary_cross_entropy_with_logits(input, shares); }, logits);
 }
 
-TEST_CASE("bce_with_logits takes probabilities, and weighs the positive ones") {
+TEST_CASE("bce_with_logits accepts probabilities, and weights positive targets") {
   const at::Tensor logits = numbers({4, 3}, 1, 16);
   const at::Tensor target = (numbers({4, 3}, 2, 128) + 0.5).clamp(0, 1);
   const Computed ours = compute(open_loss("bce_with_logits", {{"positive_weight", 2.5}}), logits, target);
@@ -78,7 +78,7 @@ TEST_CASE("bce_with_logits takes probabilities, and weighs the positive ones") {
       logits);
 }
 
-TEST_CASE("mse is the mean over all numbers of a batch") {
+TEST_CASE("mse is the mean over all elements of a batch") {
   const at::Tensor prediction = numbers({5, 2}, 0, 8);
   const at::Tensor target = numbers({5, 2}, 1, 4);
   const Computed ours = compute(open_loss("mse"), prediction, target);

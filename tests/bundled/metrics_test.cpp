@@ -1,5 +1,5 @@
-// What the bundled metrics make of nothing, of scores that are no numbers and of targets that are none of theirs; their
-// figures are compared in drawn_metrics_test.cpp.
+// Tests the bundled metrics with empty batches, NaN scores and invalid targets. drawn_metrics_test.cpp compares their
+// values.
 #include <cmath>
 #include <functional>
 
@@ -52,7 +52,7 @@ const Values kThreeClasses = {{"classes", int64_t{3}}, {"ignore_index", int64_t{
 
 }  // namespace
 
-TEST_CASE("metrics of no sample at all are no numbers") {
+TEST_CASE("metrics without samples are NaN") {
   for (const char* id : {"accuracy", "binary_accuracy", "binary_average_precision", "binary_precision_recall_f1",
                          "binary_roc_auc", "bleu", "mae", "perplexity", "r2", "rmse", "rouge_l", "token_accuracy"}) {
     CAPTURE(id);
@@ -64,7 +64,7 @@ TEST_CASE("metrics of no sample at all are no numbers") {
   }
 }
 
-TEST_CASE("metrics of nothing but ignored targets are no numbers") {
+TEST_CASE("metrics with only ignored targets are NaN") {
   const at::Tensor logits = numbers({1, 3, 2}, 0, 8);
   const at::Tensor ignored = torch::full({1, 2}, 255);
   for (const char* id : kOfClasses) {
@@ -74,7 +74,7 @@ TEST_CASE("metrics of nothing but ignored targets are no numbers") {
   check_all_nan(evaluate("accuracy", {{"ignore_index", int64_t{255}}}, {{logits, ignored}}));
 }
 
-TEST_CASE("scores that are no numbers are no predictions") {
+TEST_CASE("NaN scores are not predictions") {
   at::Tensor logits = numbers({2, 3, 2}, 0, 8);
   logits[1][2][1] = kNaN;
   const at::Tensor target = torch::tensor({{0, 1}, {1, 0}});
@@ -96,7 +96,7 @@ TEST_CASE("scores that are no numbers are no predictions") {
   for (const char* id : {"mae", "rmse", "r2"}) check_all_nan(evaluate(id, {}, {{odds, torch::ones({4})}}));
 }
 
-TEST_CASE("metrics of classes refuse a target that is no class") {
+TEST_CASE("classification metrics reject a target that is not a class") {
   const at::Tensor logits = numbers({1, 3, 2}, 0, 8);
   for (const char* id : kOfClasses) {
     check_refused(id, kThreeClasses, {logits, torch::tensor({{1, 7}})},
@@ -105,21 +105,20 @@ TEST_CASE("metrics of classes refuse a target that is no class") {
                   "a target is -1; expected a class from 0 to 2, or ignore_index (255)");
   }
   check_refused("accuracy", {}, {logits, torch::tensor({{1, 7}})},
-                "targets outside of what there is: 1; expected classes of the logits, or ignore_index (-100)");
+                "number of invalid targets: 1; expected classes of the logits, or ignore_index (-100)");
   check_refused("token_accuracy", {}, {logits, torch::tensor({{1, 0, 2}})},
-                "targets outside of what there is: 1; expected classes of the logits, or ignore_index (-100)");
+                "number of invalid targets: 1; expected classes of the logits, or ignore_index (-100)");
 }
 
-TEST_CASE("metrics of yes and no refuse other targets") {
+TEST_CASE("binary metrics reject targets that are not binary") {
   for (const char* id : {"binary_accuracy", "binary_precision_recall_f1"})
     check_refused(id, {}, {torch::ones({3}), torch::tensor({1, 2, 0})},
-                  "targets outside of what there is: 1; expected 0");
+                  "number of invalid targets: 1; expected numbers in [0, 1]");
   for (const char* id : {"binary_average_precision", "binary_roc_auc"})
-    check_refused(id, {}, {torch::ones({3}), torch::tensor({1, 2, 0})},
-                  "a target is 2; expected 0, 1 or a probability");
+    check_refused(id, {}, {torch::ones({3}), torch::tensor({1, 2, 0})}, "a target is 2; expected a number in [0, 1]");
 }
 
-TEST_CASE("metrics of yes and no take probabilities above a half for ones") {
+TEST_CASE("binary metrics treat target probabilities above 0.5 as 1") {
   const at::Tensor odds = torch::tensor({1.0, 1.0, -1.0, -1.0});
   const at::Tensor target = torch::tensor({0.75, 0.5, 0.5, 1.0});
   CHECK(evaluate("binary_accuracy", {}, {{odds, target}}) == std::vector<double>{0.5});
@@ -127,7 +126,7 @@ TEST_CASE("metrics of yes and no take probabilities above a half for ones") {
   CHECK(evaluate("binary_roc_auc", {}, {{odds, target}}) == std::vector<double>{0.5});
 }
 
-TEST_CASE("figures of each class are there where they are asked for") {
+TEST_CASE("per-class values are reported on request") {
   for (const char* id : {"iou", "dice_score", "roc_auc", "average_precision"}) {
     CAPTURE(id);
     Values params = {{"classes", int64_t{3}}, {"per_class", false}};
@@ -142,7 +141,7 @@ TEST_CASE("figures of each class are there where they are asked for") {
   CHECK(open_metric("confusion_matrix", {{"classes", int64_t{3}}}).figures()[5].name == "confusion_1_2");
 }
 
-TEST_CASE("accuracy among the largest few is named for how many, which there must be") {
+TEST_CASE("the name of top-k accuracy contains k, which must not exceed the number of classes") {
   const Values params = {{"top_k", int64_t{5}}};
   CHECK(open_metric("accuracy", params).figures()[0].name == "top5_accuracy");
   CHECK_THROWS_WITH_AS(evaluate("accuracy", params, {{numbers({1, 3}, 0, 8), torch::tensor({1})}}),

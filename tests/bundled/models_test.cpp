@@ -1,4 +1,4 @@
-// The bundled native models: their outputs against those of the same networks in PyTorch, and their ports.
+// Compares outputs of the bundled native models with the same networks in PyTorch, and tests their ports.
 #include <filesystem>
 
 #include "framework/pipeline/load_weights.h"
@@ -12,7 +12,7 @@ using tenon::plugins::NamedTensor;
 
 namespace {
 
-// Up to 20 operations follow each other, with sums over 3 x 3 pixels of 8 channels at most.
+// A path has up to 20 operations, with sums over at most 3 x 3 pixels of 8 channels.
 constexpr double kTolerance = worst_rounding(kSingleRoundoff, 20, 3 * 3 * 8);
 
 const std::filesystem::path kReference = TENON_SOURCE_DIR "/tests/parity/reference";
@@ -23,7 +23,7 @@ std::vector<NamedTensor> make_tensors(const std::vector<std::pair<std::string, s
   return tensors;
 }
 
-// The inputs of the example come first, then the outputs of an evaluation, then those of a training step.
+// The example contains the inputs, then the outputs in evaluation mode, then those of a training step.
 void check_example(const Model& model, const std::string& id, const std::vector<NamedTensor>& example) {
   tenon::pipeline::load_weights(kReference / (id + "_weights.safetensors"), model.tensors());
   tenon::pipeline::load_weights(kReference / (id + "_example.safetensors"), example);
@@ -49,7 +49,7 @@ int64_t count_parameters(const Model& model) {
 
 }  // namespace
 
-TEST_CASE("unet computes what the same network does in PyTorch, also where sizes are odd") {
+TEST_CASE("unet has the outputs of the same network in PyTorch, also for odd sizes") {
   Model model = open_model("unet", {{"classes", int64_t{3}}, {"depth", int64_t{2}}, {"width", int64_t{2}}});
   model.build();
   check_example(
@@ -57,7 +57,7 @@ TEST_CASE("unet computes what the same network does in PyTorch, also where sizes
       make_tensors({{"image", {2, 3, 13, 10}}, {"logits", {2, 3, 13, 10}}, {"training.logits", {2, 3, 13, 10}}}));
 }
 
-TEST_CASE("unet gives logits of the image's size, whatever that is") {
+TEST_CASE("unet has logits of the image's size for any size") {
   Model model = open_model("unet", {{"depth", int64_t{3}}, {"width", int64_t{2}}, {"classes", int64_t{5}}});
   model.build();
   const std::vector<std::pair<int64_t, int64_t>> sizes = {{16, 16}, {17, 15}, {1, 1}, {8, 1}, {33, 4}};
@@ -69,15 +69,15 @@ TEST_CASE("unet gives logits of the image's size, whatever that is") {
   }
 }
 
-TEST_CASE("unet's parameters at the paper's depth and width are those of the padded network with batch normalisation") {
+TEST_CASE("unet with the paper's depth and width has the parameters of the padded network with batch normalisation") {
   Model model = open_model("unet", {{"width", int64_t{64}}});
   model.build();
-  // 31.0 million, the paper's network, with two channels more in the image, a scale for each channel, and no bias
-  // before.
+  // The paper's network has 31.0 million parameters. This one has two more image channels, a scale per channel, and no
+  // biases before batch normalisation.
   CHECK(count_parameters(model) == 31037698);
 }
 
-TEST_CASE("siamese_cnn computes what the same network does in PyTorch, also for images of two sizes") {
+TEST_CASE("siamese_cnn has the outputs of the same network in PyTorch, also for images of two sizes") {
   Model model = open_model("siamese_cnn", {{"width", int64_t{2}}, {"values", int64_t{2}}});
   model.build();
   check_example(model, "siamese_cnn",
@@ -89,7 +89,7 @@ TEST_CASE("siamese_cnn computes what the same network does in PyTorch, also for 
                               {"training.values", {2, 2}}}));
 }
 
-TEST_CASE("siamese_cnn has no output values unless there are some to predict") {
+TEST_CASE("siamese_cnn has an output `values` only if there are values to predict") {
   Model model = open_model("siamese_cnn", {{"width", int64_t{2}}});
   REQUIRE(model.outputs().size() == 1);
   model.build();
@@ -98,7 +98,7 @@ TEST_CASE("siamese_cnn has no output values unless there are some to predict") {
   CHECK(outputs[0].sizes().vec() == std::vector<int64_t>{4});
 }
 
-TEST_CASE("siamese_cnn finds two images as alike as the same two exchanged") {
+TEST_CASE("siamese_cnn gives the same similarity if the two images are exchanged") {
   Model model = open_model("siamese_cnn", {{"width", int64_t{2}}});
   model.build();
   const at::Tensor first = torch::rand({3, 3, 12, 12});
@@ -106,7 +106,7 @@ TEST_CASE("siamese_cnn finds two images as alike as the same two exchanged") {
   CHECK(torch::equal(model.forward({}, {first, second}).at(0), model.forward({}, {second, first}).at(0)));
 }
 
-TEST_CASE("small_cnn gives numbers beside the classes where it is told to") {
+TEST_CASE("small_cnn has an output for numbers, in addition to the classes, on request") {
   Model model = open_model("small_cnn", {{"width", int64_t{2}}, {"classes", int64_t{4}}, {"values", int64_t{3}}});
   model.build();
   const std::vector<at::Tensor> outputs = model.forward({}, {torch::rand({5, 1, 9, 12})});
@@ -123,7 +123,7 @@ TEST_CASE("small_cnn has a convolution for each stage, with twice the channels")
     CAPTURE(stages);
     Model model = open_model("small_cnn", {{"width", int64_t{2}}, {"stages", stages}});
     model.build();
-    // By convolutions: 1 to 2 channels, 2 to 2, 2 to 4, and for three stages 4 to 8 and 8 to 16.
+    // The convolutions have 1 to 2 channels, 2 to 2, 2 to 4, and for three stages also 4 to 8 and 8 to 16.
     const int64_t weights = stages == 1 ? 2 + 4 + 8 : 2 + 4 + 8 + 32 + 128;
     const int64_t channels = stages == 1 ? 2 + 2 + 4 : 2 + 2 + 4 + 8 + 16;
     const int64_t features = 4 * (stages == 1 ? 4 : 16);

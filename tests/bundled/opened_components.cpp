@@ -13,7 +13,7 @@
 namespace tenon::bundled {
 namespace {
 
-// Of components that share a plugin.
+// Maps components that share a plugin to that plugin.
 const std::map<std::string, std::string> kPluginOf = {
     {"average_precision", "ranking_metrics"},
     {"binary_average_precision", "ranking_metrics"},

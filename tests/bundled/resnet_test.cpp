@@ -1,4 +1,4 @@
-// The residual networks against torchvision's: figures by tests/parity/make_resnet.py.
+// Compares residual networks with torchvision's. tests/parity/make_resnet.py writes the reference.
 #include <cmath>
 #include <filesystem>
 
@@ -16,7 +16,7 @@ using tenon::plugins::NamedTensor;
 
 namespace {
 
-// More of them wait longer than they compute, where something else runs.
+// On a busy machine, more threads would spend their time waiting.
 const bool kHasOneThread = (at::set_num_threads(1), true);
 
 constexpr const char* kReference = "resnet.safetensors";
@@ -51,7 +51,7 @@ Model make_small(const tenon::config::Values& changes = {}) {
 
 }  // namespace
 
-TEST_CASE("resnet in double precision gives torchvision's logits, gradients, and buffers after some training") {
+TEST_CASE("resnet in double precision has torchvision's logits, gradients, and buffers after some training") {
   for (const Case& of : kCases) {
     CAPTURE(of.sketched.name);
     const Sketch expected = read_sketch(kReference, of.sketched);
@@ -61,7 +61,7 @@ TEST_CASE("resnet in double precision gives torchvision's logits, gradients, and
   }
 }
 
-TEST_CASE("resnet in single precision gives torchvision's logits") {
+TEST_CASE("resnet in single precision has torchvision's logits") {
   for (const Case& of : kCases) {
     CAPTURE(of.sketched.name);
     check_single_precision(open_resnet(of), of.sketched, read_sketch(kReference, of.sketched));
@@ -84,10 +84,10 @@ TEST_CASE("resnet has torchvision's tensors at each depth, so that its weights l
   }
 }
 
-TEST_CASE("resnet loads a file of half precision, with a wrapper's prefix, and without the counters of batch norms") {
+TEST_CASE("resnet loads a file in half precision, with a wrapper's prefix, and without the counters of batch norms") {
   const Model from = open_resnet(kCases[0]);
   fill(from, torch::kFloat);
-  std::vector<at::Tensor> halves;  // keeps alive what the views point to
+  std::vector<at::Tensor> halves;  // owns the memory of the views
   std::vector<tenon::artifacts::TensorView> views;
   for (const auto& [name, tensor, trainable] : from.tensors()) {
     if (!tensor.is_floating_point()) continue;
@@ -107,17 +107,17 @@ TEST_CASE("resnet loads a file of half precision, with a wrapper's prefix, and w
   }
 }
 
-TEST_CASE("resnet begins with torchvision's distributions") {
+TEST_CASE("resnet is initialised with torchvision's distributions") {
   torch::manual_seed(1);
   Model model = open_model("resnet");
   model.build();
   for (const auto& [name, tensor, trainable] : model.tensors()) {
-    const std::string tensor_name = name;  // clang captures no structured binding
+    const std::string tensor_name = name;  // clang cannot capture structured bindings
     CAPTURE(tensor_name);
     if (tensor.dim() == 4) {
       const auto fan_out = static_cast<double>(tensor.size(0) * tensor.size(2) * tensor.size(3));
       CHECK(tensor.std().item<double>() == doctest::Approx(std::sqrt(2 / fan_out)).epsilon(0.04));
-      // A uniform distribution would end at 1.7 deviations.
+      // A uniform distribution would end at 1.7 standard deviations.
       CHECK(tensor.abs().max().item<double>() > 3 * std::sqrt(2 / fan_out));
     } else if (name.starts_with("fc.")) {
       const double bound = 1 / std::sqrt(512.0);
@@ -130,7 +130,7 @@ TEST_CASE("resnet begins with torchvision's distributions") {
   }
 }
 
-TEST_CASE("resnet's blocks begin as the identity where zero_init_residual says so") {
+TEST_CASE("resnet's blocks start as the identity with zero_init_residual") {
   for (const int64_t depth : {18, 50}) {
     CAPTURE(depth);
     const std::string last = depth == 18 ? ".bn2.weight" : ".bn3.weight";
@@ -143,7 +143,7 @@ TEST_CASE("resnet's blocks begin as the identity where zero_init_residual says s
   }
 }
 
-TEST_CASE("resnet computes its stem and blocks again where activations are not kept, and gives the same gradients") {
+TEST_CASE("activation checkpointing of resnet recomputes its stem and blocks, with the same gradients") {
   for (const int64_t depth : {18, 50}) {
     CAPTURE(depth);
     const at::Tensor images = torch::rand({3, 3, 40, 37});
@@ -163,7 +163,7 @@ TEST_CASE("resnet computes its stem and blocks again where activations are not k
   }
 }
 
-TEST_CASE("resnet takes images of any size") {
+TEST_CASE("resnet accepts images of any size") {
   const torch::NoGradGuard no_gradient;
   for (const std::string stem : {"imagenet", "cifar"}) {
     const Model model = make_small({{"stem", stem}, {"channels", int64_t{2}}});
@@ -176,7 +176,7 @@ TEST_CASE("resnet takes images of any size") {
   }
 }
 
-TEST_CASE("resnet refuses a depth that the paper does not have, with those that it has") {
+TEST_CASE("resnet rejects a depth that the paper does not have, and lists the valid ones") {
   CHECK_THROWS_WITH_AS(open_model("resnet", {{"depth", int64_t{20}}}),
                        doctest::Contains("depth = 20; expected 18, 34, 50, 101 or 152"), tenon::support::Error);
 }

@@ -1,5 +1,5 @@
-// The plugin seq2seq_gru against the same network in PyTorch: figures by tests/parity/make_seq2seq_gru.py, of weights
-// that both sides take from a formula.
+// Compares the plugin seq2seq_gru with the same network in PyTorch. tests/parity/make_seq2seq_gru.py writes the
+// reference. Both sides compute the weights with a formula.
 #include "framework/pipeline/load_weights.h"
 #include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
@@ -70,7 +70,7 @@ struct Expected {
   std::vector<at::Tensor> gradients;  // in the order of the model's tensors
 };
 
-// Reads by the names of the model's tensors: another one, or one less, is an error.
+// Reads the reference by the names of the model's tensors. An additional or missing tensor is an error.
 Expected read_expected(const std::string& wanted) {
   std::vector<NamedTensor> all;
   Expected expected;
@@ -97,7 +97,7 @@ std::vector<at::Tensor> evaluate(const Model& model, const at::Tensor& source, c
 
 void keep(const Model&) {}
 
-// All numbers multiplied by 1 + u or 1 - u.
+// Multiplies all numbers by 1 + u or 1 - u.
 void perturb(const Model& model) {
   const torch::NoGradGuard no_gradient;
   for (const NamedTensor& named : model.tensors())
@@ -114,7 +114,7 @@ Expected run(const Case& of, torch::Dtype dtype, void (*change)(const Model&) = 
   return found;
 }
 
-// The largest one of logits and gradients, relative.
+// Returns the largest relative difference of logits and gradients.
 double difference(const Expected& found, const Expected& expected) {
   double largest = largest_difference(found.logits, expected.logits);
   for (size_t i = 0; i < expected.gradients.size(); ++i)
@@ -134,7 +134,7 @@ void check_close(const Expected& found, const Expected& expected, double toleran
 
 }  // namespace
 
-TEST_CASE("seq2seq_gru gives the logits, gradients and generated tokens of torch.nn.GRU over packed sequences") {
+TEST_CASE("seq2seq_gru has the logits, gradients and generated tokens of torch.nn.GRU over packed sequences") {
   for (const Case& of : kCases) {
     CAPTURE(of.name);
     const Expected expected = read_expected(of.name);
@@ -144,7 +144,7 @@ TEST_CASE("seq2seq_gru gives the logits, gradients and generated tokens of torch
   }
 }
 
-TEST_CASE("what seq2seq_gru generates depends on the source alone, and in training is padding") {
+TEST_CASE("seq2seq_gru generates from the source only, and in training generates padding") {
   const Model model = make_network(kCases[1], torch::kFloat);
   const at::Tensor generated = evaluate(model, kSource, kTargetIn)[1];
   CHECK(torch::equal(evaluate(model, kSource, tokens({{2}, {2}, {2}}))[1], generated));
@@ -154,21 +154,21 @@ TEST_CASE("what seq2seq_gru generates depends on the source alone, and in traini
   CHECK(make_model().forward({}, {kSource, kTargetIn}).size() == 1);
 }
 
-TEST_CASE("padding behind a source changes nothing that seq2seq_gru gives") {
+TEST_CASE("padding after a source does not change the outputs of seq2seq_gru") {
   const Model model = make_network(kCases[1], torch::kDouble);
   const std::vector<at::Tensor> with = evaluate(model, tokens({{9, 10, 3, 0, 0}}), tokens({{2, 4}}));
   const std::vector<at::Tensor> without = evaluate(model, tokens({{9, 10, 3}}), tokens({{2, 4}}));
-  // At most 30 operations follow each other, in each of 5 steps; the longest sums have 3 * 8 terms.
+  // A path has at most 30 operations in each of 5 steps. The longest sums have 3 * 8 terms.
   CHECK(largest_difference(with[0], without[0]) < worst_rounding(kDoubleRoundoff, 5 * 30, 24));
   CHECK(torch::equal(with[1], without[1]));
 }
 
-TEST_CASE("a source of padding alone gives numbers") {
+TEST_CASE("a source of only padding gives finite outputs") {
   const Model model = make_network(kCases[0], torch::kFloat);
   CHECK(torch::isfinite(evaluate(model, tokens({{0, 0, 0}}), tokens({{2, 4}}))[0]).all().item<bool>());
 }
 
-TEST_CASE("dropout of seq2seq_gru is for training alone") {
+TEST_CASE("seq2seq_gru applies dropout only in training") {
   const Model model = make_model({{"dropout", 0.5}, {"encoder_layers", int64_t{2}}, {"decoder_layers", int64_t{2}}});
   CHECK(torch::equal(evaluate(model, kSource, kTargetIn)[0], evaluate(model, kSource, kTargetIn)[0]));
   const torch::NoGradGuard no_gradient;
@@ -176,7 +176,7 @@ TEST_CASE("dropout of seq2seq_gru is for training alone") {
                            model.forward({.training = true}, {kSource, kTargetIn})[0]));
 }
 
-TEST_CASE("seq2seq_gru refuses tokens beyond the vocabulary and an odd width, with what to set") {
+TEST_CASE("seq2seq_gru rejects tokens beyond the vocabulary and an odd width, and names the parameter to set") {
   const Model model = make_model();
   CHECK_THROWS_WITH_AS(evaluate(model, tokens({{3, 13}}), tokens({{2}})),
                        doctest::Contains("source holds the token 13; expected tokens in [0, 13); set "
@@ -184,7 +184,8 @@ TEST_CASE("seq2seq_gru refuses tokens beyond the vocabulary and an odd width, wi
                        tenon::support::Error);
   CHECK_THROWS_WITH_AS(evaluate(model, tokens({{3}}), tokens({{-100}})),
                        doctest::Contains("target_in holds the token -100"), tenon::support::Error);
-  CHECK_THROWS_WITH_AS(make_model({{"width", int64_t{7}}}),
-                       doctest::Contains("width = 7; expected an even number, half of it for each direction"),
-                       tenon::support::Error);
+  CHECK_THROWS_WITH_AS(
+      make_model({{"width", int64_t{7}}}),
+      doctest::Contains("width = 7; expected an even number, because each direction has half the width"),
+      tenon::support::Error);
 }

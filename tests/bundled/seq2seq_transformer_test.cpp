@@ -1,4 +1,4 @@
-// The transformer against LibTorch's own layers, and what its masks are for.
+// Compares the transformer with LibTorch's layers, and tests its masks.
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/transformer.h>
 #include <torch/nn/modules/transformerlayer.h>
@@ -23,10 +23,10 @@ constexpr int64_t kVocabulary = 11;
 constexpr int64_t kWidth = 8;
 constexpr int64_t kHeads = 2;
 constexpr int64_t kFeedForward = 12;
-// Four layers of 15 operations that follow each other, with sums of kFeedForward terms.
+// A path has four layers of 15 operations, with sums of kFeedForward terms.
 constexpr double kTolerance = worst_rounding(kSingleRoundoff, 4 * 15, kFeedForward);
 
-// With weights, biases and norms that all matter.
+// Creates a model with weights, biases and norms that all affect the output.
 Model make_model(const Values& changes = {}) {
   Values params = {{"vocabulary_size", kVocabulary},
                    {"width", kWidth},
@@ -55,7 +55,7 @@ at::Tensor evaluate(const Model& model, const at::Tensor& source, const at::Tens
   return model.forward({}, {source, target_in})[0];
 }
 
-// ---- The same network out of LibTorch's layers, which want [T, N, width]
+// ---- The same network with LibTorch's layers, which expect [T, N, width]
 
 class Reference {
  public:
@@ -74,7 +74,7 @@ class Reference {
   }
 
  private:
-  // Section 3.5 of the paper, written down as it is there.
+  // Implements section 3.5 of the paper literally.
   at::Tensor embed(const std::string& name, const at::Tensor& ids) {
     at::Tensor all = torch::embedding(weights_.at(name + ".weight"), ids) * std::sqrt(double{kWidth});
     for (int64_t place = 0; place < ids.size(1); ++place) {
@@ -139,7 +139,7 @@ const at::Tensor kTargetIn = tokens({{1, 9, 8, 7}, {1, 5, 0, 0}});
 
 }  // namespace
 
-TEST_CASE("a post-norm transformer computes what LibTorch's layers do") {
+TEST_CASE("a post-norm transformer has the outputs of LibTorch's layers") {
   const Model model = make_model({{"norm", std::string("post")}, {"tied_embeddings", std::string("none")}});
   const at::Tensor ours = evaluate(model, kSource, kTargetIn);
   const at::Tensor theirs = Reference(model).forward(kSource, kTargetIn, 2);
@@ -147,7 +147,7 @@ TEST_CASE("a post-norm transformer computes what LibTorch's layers do") {
   CHECK(largest_difference(ours, theirs) < kTolerance);
 }
 
-TEST_CASE("padding behind a source changes nothing") {
+TEST_CASE("padding after a source does not change the logits") {
   const Model model = make_model();
   const at::Tensor with = evaluate(model, tokens({{7, 8, 2, 0, 0}}), tokens({{1, 5, 6}}));
   const at::Tensor without = evaluate(model, tokens({{7, 8, 2}}), tokens({{1, 5, 6}}));
@@ -163,12 +163,12 @@ TEST_CASE("no logit depends on a later token, and every one on the tokens before
     CHECK(largest_difference(first.select(1, place), other.select(1, place)) > 100 * kTolerance);
 }
 
-TEST_CASE("a source of padding alone gives numbers") {
+TEST_CASE("a source of only padding gives finite logits") {
   const Model model = make_model();
   CHECK(torch::isfinite(evaluate(model, tokens({{0, 0, 0}}), tokens({{1, 2}}))).all().item<bool>());
 }
 
-TEST_CASE("tied embeddings are one matrix, which is saved once") {
+TEST_CASE("tied embeddings share one matrix, which is saved once") {
   const auto names = [](const std::string& tied) {
     std::vector<std::string> found;
     const Model model = make_model({{"tied_embeddings", tied}});
@@ -182,14 +182,14 @@ TEST_CASE("tied embeddings are one matrix, which is saved once") {
         std::vector<std::string>{"source_embedding.weight", "target_embedding.weight", "output.weight"});
 }
 
-TEST_CASE("a transformer generates the likeliest token behind those before it, up to EOS, from the source alone") {
+TEST_CASE("a transformer generates the most likely next token up to EOS, from the source only") {
   const Values generating = {{"generate", int64_t{6}}};
   const at::Tensor free = [&] {
     const torch::NoGradGuard no_gradient;
     return make_model(generating).forward({}, {kSource, kTargetIn})[1];
   }();
   REQUIRE(free.sizes() == at::IntArrayRef({2, 6}));
-  // Ends at a token that the first one writes in its third place, or before.
+  // The end token is the third generated token of the first sample, so generation ends there or earlier.
   const int64_t end = free[0][2].item<int64_t>();
   Values ending = generating;
   ending["eos_id"] = end;
@@ -216,14 +216,14 @@ TEST_CASE("every weight of a pre-norm transformer gets a gradient") {
   model.forward({.training = true}, {kSource, kTargetIn})[0].square().mean().backward();
   for (const auto& named : model.tensors()) {
     CAPTURE(named.name);
-    // A softmax does not see what is added to all keys alike.
+    // A softmax is invariant to a constant that is added to all keys.
     if (named.name.ends_with(".key.bias")) continue;
     REQUIRE(named.tensor.grad().defined());
     CHECK(named.tensor.grad().abs().sum().item<double>() > 0);
   }
 }
 
-TEST_CASE("tokens beyond the vocabulary, and a width that heads do not divide, are refused with what to set") {
+TEST_CASE("tokens beyond the vocabulary and an indivisible width are rejected with the parameter to set") {
   const auto refusal = [](const std::function<void()>& body) -> std::string {
     try {
       body();

@@ -38,7 +38,7 @@ at::Tensor make_values(const NamedTensor& named, int64_t salt) {
 
 at::Tensor make_labels(int64_t step) { return (torch::arange(kBatch) * 3 + step).remainder(kSketchClasses); }
 
-// A row for each tensor: its norm and three of its elements.
+// Returns a row for each tensor: its norm and three of its elements.
 at::Tensor sketch(const std::vector<at::Tensor>& tensors) {
   if (tensors.empty()) return torch::zeros({0, 4}, torch::kDouble);
   std::vector<at::Tensor> rows;
@@ -75,7 +75,7 @@ void fill(const Model& model, at::ScalarType dtype) {
 
 namespace {
 
-// What some steps of training leave: rows as in Sketch.
+// The results of some training steps, with rows as in Sketch.
 struct Trained {
   at::Tensor logits, gradients, losses, buffers;
 };
@@ -104,10 +104,10 @@ Trained train(const Model& model, const SketchedCase& of, at::ScalarType dtype) 
   return trained;
 }
 
-// The largest difference of a row, in parts of the largest number of the row. A row may be zero but for rounding, as a
-// sum of terms that cancel: its terms have the size of those of other rows, and so has its rounding error.
+// Returns the largest difference of a row, relative to the largest number of the row. A row may be zero except for
+// rounding, if its terms cancel. Its terms are as large as those of other rows, and so is its rounding error.
 double distance_of_rows(const at::Tensor& found, const at::Tensor& expected) {
-  constexpr double kLeastScale = 1e-3;  // in parts of the largest number of all rows
+  constexpr double kLeastScale = 1e-3;  // relative to the largest number of all rows
   REQUIRE(found.sizes() == expected.sizes());
   if (expected.numel() == 0) return 0;
   const at::Tensor scale = expected.abs().amax(1).clamp_min(kLeastScale * expected.abs().max().item<double>());
@@ -119,7 +119,7 @@ void check_distance(const std::string& what, const at::Tensor& found, const at::
   CHECK(distance_of_rows(found, expected) < tolerance);
 }
 
-// All floating tensors, each number multiplied by 1 + u or 1 - u; u is half of float's epsilon.
+// Multiplies each number of all floating-point tensors by 1 + u or 1 - u. u is half of float's epsilon.
 void perturb(const Model& model) {
   const torch::NoGradGuard no_gradient;
   int64_t salt = 0;
@@ -142,7 +142,7 @@ void check_evaluation(const Model& model, const SketchedCase& of, const Sketch& 
 
 void check_training(const Model& model, const SketchedCase& of, const Sketch& expected) {
   const Trained exact = train(model, of, torch::kDouble), single = train(model, of, torch::kFloat);
-  // One estimate for the first step, which amplifies rounding less than all steps do.
+  // The first step has a separate estimate, because it amplifies rounding less than all steps together.
   const double of_step =
       std::max(distance_of_rows(single.logits, exact.logits), distance_of_rows(single.gradients, exact.gradients));
   const double of_steps = std::max(

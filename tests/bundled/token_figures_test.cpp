@@ -1,5 +1,5 @@
-// The loss and the metrics of sequences, which count tokens: against LibTorch's cross entropy, and against figures that
-// can be counted by hand.
+// Compares the loss and the metrics of sequences, which count tokens, with LibTorch's cross entropy and with values
+// counted by hand.
 #include <torch/nn/functional.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ Loss open_sequence_loss(const tenon::config::Values& params = {}) {
   return open_loss("sequence_cross_entropy", params);
 }
 
-// Three sequences of 4, 2 and 1 tokens of a vocabulary of 5.
+// Three sequences of 4, 2 and 1 tokens from a vocabulary of 5.
 struct Batch {
   Batch() {
     torch::manual_seed(1);
@@ -50,12 +50,12 @@ void check_like_torch(double label_smoothing) {
 
 }  // namespace
 
-TEST_CASE("sequence_cross_entropy is the mean over tokens that are not ignored, as LibTorch computes it") {
+TEST_CASE("sequence_cross_entropy equals LibTorch's mean over tokens that are not ignored") {
   check_like_torch(0);
   check_like_torch(0.1);
 }
 
-TEST_CASE("sequence_cross_entropy of ignored tokens alone is 0, with the weight 0") {
+TEST_CASE("sequence_cross_entropy of only ignored tokens is 0, with the weight 0") {
   const Batch batch;
   const at::Tensor logits = batch.logits.clone().requires_grad_(true);
   const auto result = open_sequence_loss().forward({.training = true}, {logits, torch::full({3, 4}, kIgnored)});
@@ -65,11 +65,11 @@ TEST_CASE("sequence_cross_entropy of ignored tokens alone is 0, with the weight 
   CHECK(torch::equal(logits.grad(), torch::zeros_like(logits)));
 }
 
-TEST_CASE("perplexity is of all tokens, however long the sequences and batches are") {
+TEST_CASE("perplexity covers all tokens, for any length of sequences and batches") {
   const Batch batch;
   Metric metric = open_metric("perplexity");
   metric.reset();
-  // Of other widths: padding must not count.
+  // The batches have different sizes, and padding must not count.
   metric.update({}, {batch.logits.slice(0, 0, 1), batch.target.slice(0, 0, 1)});
   metric.update({}, {batch.logits.slice(0, 1), batch.target.slice(0, 1)});
   const at::Tensor mean = F::cross_entropy(batch.logits.transpose(1, 2), batch.target);
@@ -78,15 +78,15 @@ TEST_CASE("perplexity is of all tokens, however long the sequences and batches a
   CHECK(figures[0] == doctest::Approx(std::exp(mean.item<double>())).epsilon(1e-5));
 }
 
-TEST_CASE("perplexity of even guesses is the size of the vocabulary") {
+TEST_CASE("perplexity of uniform predictions is the size of the vocabulary") {
   Metric metric = open_metric("perplexity");
   metric.reset();
   metric.update({}, {torch::zeros({2, 3, 11}), torch::tensor({{1, 2, 3}, {4, -100, -100}}, torch::kInt64)});
   CHECK(metric.compute({})[0] == doctest::Approx(11));
 }
 
-TEST_CASE("token_accuracy counts tokens and whole sequences, and nothing that is ignored") {
-  // The first sequence is right, in the second one of two tokens is, and the third is ignored as a whole.
+TEST_CASE("token_accuracy counts tokens and whole sequences, except ignored ones") {
+  // The first sequence is correct, the second has one correct token of two, and the third is completely ignored.
   const at::Tensor target = torch::tensor({{1, 2, 3}, {4, 0, -100}, {-100, -100, -100}}, torch::kInt64);
   const at::Tensor predicted = torch::tensor({{1, 2, 3}, {4, 1, 0}, {0, 0, 0}}, torch::kInt64);
   Metric metric = open_metric("token_accuracy");
@@ -95,7 +95,7 @@ TEST_CASE("token_accuracy counts tokens and whole sequences, and nothing that is
   CHECK(metric.compute({}) == std::vector<double>{0.8, 0.5});
 }
 
-TEST_CASE("token_accuracy and perplexity of no token are no number") {
+TEST_CASE("token_accuracy and perplexity without tokens are NaN") {
   for (const char* id : {"token_accuracy", "perplexity"}) {
     Metric metric = open_metric(id);
     metric.reset();

@@ -21,7 +21,7 @@ torch::jit::Module read(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("a native and a portable model give in TorchScript what they give, with their tensors' names") {
+TEST_CASE("the TorchScript of a native or portable model has the model's outputs and tensor names") {
   const torch::NoGradGuard no_gradient;
   for (const char* id : {"small_cnn", "resnet"}) {
     CAPTURE(id);
@@ -40,7 +40,7 @@ TEST_CASE("a native and a portable model give in TorchScript what they give, wit
   }
 }
 
-TEST_CASE("several outputs are a tuple") {
+TEST_CASE("a traced model returns several outputs as a tuple") {
   const torch::NoGradGuard no_gradient;
   Model model = open_model("small_cnn", {{"classes", int64_t{3}}, {"values", int64_t{2}}, {"channels", int64_t{1}}});
   model.build();
@@ -52,7 +52,7 @@ TEST_CASE("several outputs are a tuple") {
   for (size_t i = 0; i < 2; ++i) CHECK(torch::allclose(found[i].toTensor(), expected[i]));
 }
 
-TEST_CASE("a model that computes with the sizes of its inputs is refused, as a trace keeps the first") {
+TEST_CASE("a model that computes with the sizes of its inputs is rejected, because a trace records the first sizes") {
   Model model = open_model("seq2seq_transformer", {{"vocabulary_size", int64_t{11}}, {"width", int64_t{8}}});
   model.build();
   const auto tokens = [](int64_t length) { return torch::ones({4, length}, torch::kLong); };

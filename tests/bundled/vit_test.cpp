@@ -1,4 +1,4 @@
-// Vision transformers against torchvision's: figures by tests/parity/make_vit.py.
+// Compares vision transformers with torchvision's. tests/parity/make_vit.py writes the reference.
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ using tenon::plugins::NamedTensor;
 
 namespace {
 
-// More of them wait longer than they compute, where something else runs.
+// On a busy machine, more threads would spend their time waiting.
 const bool kHasOneThread = (at::set_num_threads(1), true);
 
 constexpr const char* kReference = "vit.safetensors";
@@ -62,8 +62,8 @@ Tensors tensors_by_name(const Model& model) {
   return tensors;
 }
 
-// The arithmetic of the paper's equations 1 to 4, with dropout where torchvision has it and what the model of kTiny
-// and kDrops draws from LibTorch's generator.
+// Computes the paper's equations 1 to 4, with torchvision's dropout. Uses LibTorch's generator like the model with
+// kTiny and kDrops.
 class DroppingReference {
  public:
   explicit DroppingReference(const Tensors& tensors) : tensors_(tensors) {}
@@ -116,7 +116,7 @@ class DroppingReference {
   const Tensors& tensors_;
 };
 
-// Of two blocks, the second then has nothing but the branch of its MLP, as large as this.
+// Fills a model of two blocks. The second block then has only the branch of its MLP, scaled by `factor`.
 void scale_last_branch(const Model& model, double factor) {
   fill(model, torch::kDouble);
   for (const NamedTensor& named : model.tensors()) {
@@ -127,7 +127,7 @@ void scale_last_branch(const Model& model, double factor) {
 
 }  // namespace
 
-TEST_CASE("vit in double precision gives torchvision's logits and gradients") {
+TEST_CASE("vit in double precision has torchvision's logits and gradients") {
   for (const Case& of : kCases) {
     CAPTURE(of.name);
     const Sketch expected = read_sketch(kReference, sketched(of));
@@ -136,7 +136,7 @@ TEST_CASE("vit in double precision gives torchvision's logits and gradients") {
   }
 }
 
-TEST_CASE("vit in single precision gives torchvision's logits") {
+TEST_CASE("vit in single precision has torchvision's logits") {
   for (const Case& of : kCases) {
     CAPTURE(of.name);
     check_single_precision(open_vit(of.sizes), sketched(of), read_sketch(kReference, sketched(of)));
@@ -164,13 +164,13 @@ TEST_CASE("vit has torchvision's tensors in each variant, so that its weights lo
   }
 }
 
-TEST_CASE("vit loads what torchvision's network has learnt, from a file of half precision") {
+TEST_CASE("vit loads trained weights of torchvision from a file in half precision") {
   const Model model = open_vit(kPublished);
   tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/vit_published.safetensors", model.tensors());
   check_published(model, make_images({"published", {3, 16, 16}}, 0), read_figures(kReference, "published.logits"));
 }
 
-TEST_CASE("vit begins with torchvision's distributions") {
+TEST_CASE("vit is initialised with torchvision's distributions") {
   torch::manual_seed(1);
   const Model model = open_vit({3, 32, 16, 96, 1, 3, 192});
   const auto is_normal = [](const at::Tensor& tensor, double deviation) {
@@ -205,7 +205,7 @@ TEST_CASE("vit begins with torchvision's distributions") {
   }
 }
 
-TEST_CASE("vit drops values where torchvision does, and samples around branches, deeper ones more often") {
+TEST_CASE("vit applies torchvision's dropout, and stochastic depth that drops deeper branches more often") {
   const torch::NoGradGuard no_gradient;
   const Model model = open_vit(kTiny, kDrops);
   fill(model, torch::kDouble);
@@ -221,10 +221,10 @@ TEST_CASE("vit drops values where torchvision does, and samples around branches,
   CHECK(distance(found, model.forward({}, {images})[0]) > 1e-3);
 }
 
-TEST_CASE("vit goes around a branch for whole samples, and keeps the expectation") {
+TEST_CASE("stochastic depth of vit drops a branch for whole samples, and keeps the expectation") {
   const torch::NoGradGuard no_gradient;
   constexpr int64_t kRows = 400;
-  const double drop = 0.75;  // of the second block; the first has none
+  const double drop = 0.75;  // drop probability of the second block; that of the first is 0
   Sizes sizes = kTiny;
   sizes.depth = 2;
   const Model model = open_vit(sizes, {{"stochastic_depth", drop}});
@@ -236,7 +236,7 @@ TEST_CASE("vit goes around a branch for whole samples, and keeps the expectation
   scale_last_branch(model, 1);
   torch::manual_seed(1);
   const at::Tensor logits = model.forward({.training = true}, {images})[0];
-  // Rows of one batch may take different code paths, and then differ by rounding: far less than a branch does.
+  // Rows of one batch may take different code paths, and then differ by rounding, which is far smaller than a branch.
   const double size = scaled.abs().max().item<double>();
   const double tolerance =
       size * double_tolerance(distance(model.forward({}, {perturbed(images, 0)})[0], model.forward({}, {images})[0]));
@@ -247,7 +247,7 @@ TEST_CASE("vit goes around a branch for whole samples, and keeps the expectation
   CHECK(std::abs(is_kept.sum().item<double>() - kRows * (1 - drop)) < 4 * std::sqrt(kRows * drop * (1 - drop)));
 }
 
-TEST_CASE("vit computes its blocks again where activations are not kept, and drops the same") {
+TEST_CASE("activation checkpointing of vit recomputes its blocks, with the same dropout") {
   const at::Tensor images = torch::rand({3, 3, 8, 8});
   std::vector<std::vector<at::Tensor>> gradients;
   for (const bool checkpoints : {false, true}) {
@@ -262,7 +262,7 @@ TEST_CASE("vit computes its blocks again where activations are not kept, and dro
   for (size_t i = 0; i < gradients[0].size(); ++i) CHECK(torch::equal(gradients[0][i], gradients[1][i]));
 }
 
-TEST_CASE("vit takes any number of images where it became TorchScript") {
+TEST_CASE("vit accepts any batch size as TorchScript") {
   const torch::NoGradGuard no_gradient;
   const Model model = open_vit(kTiny);
   fill(model, torch::kFloat);
@@ -271,7 +271,7 @@ TEST_CASE("vit takes any number of images where it became TorchScript") {
   CHECK(torch::allclose(torch::jit::load(bytes).forward({images}).toTensor(), model.forward({}, {images})[0]));
 }
 
-TEST_CASE("vit refuses heads and patches that do not divide what they are of") {
+TEST_CASE("vit rejects a width not divisible by heads, and an image size not divisible by patches") {
   CHECK_THROWS_WITH_AS(open_model("vit", {{"heads", int64_t{5}}}),
                        doctest::Contains("width = 768 with heads = 5; expected a width that is a multiple of heads"),
                        tenon::support::Error);

@@ -4,7 +4,7 @@
 
 using namespace tenon::callbacks;
 
-TEST_CASE("names stand above the first row, and again where a column comes or grows") {
+TEST_CASE("names are printed above the first row, and again when a column is added or widened") {
   EpochTable table;
   const EpochRow first{"1/3", {{"train/loss", "0.5"}, {"lr", "0.001"}}};
   CHECK(table.add(first, 80) ==
@@ -17,14 +17,14 @@ TEST_CASE("names stand above the first row, and again where a column comes or gr
         "3/3               0.3                0.2 *         1\n");
 }
 
-TEST_CASE("a row without a figure leaves its column empty") {
+TEST_CASE("a row without a metric leaves its column empty") {
   EpochTable table;
   table.add({"1/2", {{"train/loss", "0.5"}, {"validation/loss", "0.5"}, {"lr", "1"}}}, 80);
   CHECK(table.add({"2/2", {{"train/loss", "0.4"}, {"lr", "1"}}}, 80) ==
         "2/2               0.4                              1\n");
 }
 
-TEST_CASE("where the terminal is too narrow each row is a line, and the table comes back with its names") {
+TEST_CASE("in a narrow terminal each row is a plain line, and the table returns with its names") {
   EpochTable table;
   const EpochRow row{"1/2", {{"train/loss", "0.5", true}, {"left", "0:10"}}};
   CHECK(table.add(row, 20) == "epoch 1/2  train/loss 0.5 *  0:10 left\n");

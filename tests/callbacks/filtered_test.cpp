@@ -37,7 +37,7 @@ class Recorder final : public pipeline::Observer {
   std::vector<std::string>& told_;
 };
 
-// What comes through of a run of epochs of two steps of a second each; a validation ends each epoch.
+// The events that pass the filter in a run with epochs of two steps, one second per step. A validation ends each epoch.
 std::vector<std::string> run_through(const config::EventFilter& filter, int64_t epochs_done) {
   std::vector<std::string> told;
   Filtered filtered(std::make_unique<Recorder>(told), filter);
@@ -64,42 +64,42 @@ using Told = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("without a filter everything comes through") {
+TEST_CASE("without a filter all events pass") {
   CHECK(run_through({}, 1) ==
         Told{"setup0", "grads0", "after0", "end1", "grads1", "after1", "end2", "valid2", "epoch2", "over2"});
 }
 
-TEST_CASE("every so many steps, whole steps come through with what follows them") {
+TEST_CASE("every N steps, whole steps pass with the events that follow them") {
   CHECK(run_through({.every = steps(3)}, 3) ==
         Told{"setup0", "grads2", "after2", "end3", "grads5", "after5", "end6", "valid6", "epoch6", "over6"});
 }
 
-TEST_CASE("every so many epochs, whole epochs come through") {
+TEST_CASE("every N epochs, whole epochs pass") {
   CHECK(run_through({.every = epochs(2)}, 3) ==
         Told{"setup0", "grads2", "after2", "end3", "grads3", "after3", "end4", "valid4", "epoch4", "over6"});
 }
 
-TEST_CASE("after so many steps, epochs or seconds, what comes later comes through") {
+TEST_CASE("after N steps, epochs or seconds, later events pass") {
   CHECK(run_through({.after = steps(3)}, 2) == Told{"setup0", "grads3", "after3", "end4", "valid4", "epoch4", "over4"});
   CHECK(run_through({.after = epochs(1)}, 2) ==
         Told{"setup0", "grads2", "after2", "end3", "grads3", "after3", "end4", "valid4", "epoch4", "over4"});
-  // The third second is over within step 3, which does not begin in its middle.
+  // The third second ends within step 3. A step never starts to pass in its middle.
   CHECK(run_through({.after = seconds(3)}, 2) ==
         Told{"setup0", "grads3", "after3", "end4", "valid4", "epoch4", "over4"});
 }
 
-TEST_CASE("every so many seconds, the first whole step that begins after them comes through") {
+TEST_CASE("every N seconds, the next whole step passes") {
   CHECK(run_through({.every = seconds(2)}, 3) ==
         Told{"setup0", "grads2", "after2", "end3", "grads4", "after4", "end5", "over6"});
 }
 
-TEST_CASE("once is the first step that the rest lets through, as a whole") {
+TEST_CASE("once passes the first whole step that matches the other conditions") {
   CHECK(run_through({.once = true}, 2) == Told{"setup0", "grads0", "after0", "end1", "over4"});
   CHECK(run_through({.every = steps(2), .after = steps(2), .once = true}, 4) ==
         Told{"setup0", "grads3", "after3", "end4", "valid4", "epoch4", "over8"});
 }
 
-TEST_CASE("a filter's priority takes the place of the callback's own, and what it wants stays") {
+TEST_CASE("a filter's priority replaces the callback's priority, and its subscriptions stay") {
   std::vector<std::string> told;
   CHECK(Filtered(std::make_unique<Recorder>(told), {}).priority() == 7);
   CHECK(Filtered(std::make_unique<Recorder>(told), {.every = kNever, .priority = -3}).priority() == -3);

@@ -16,7 +16,7 @@ using namespace tenon::pipeline;
 
 namespace {
 
-// The far end of a terminal of the given width: what a person would see there.
+// The other end of a terminal with the given width, with the output that a user would see.
 class Terminal {
  public:
   explicit Terminal(unsigned short columns) : far_end_(posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -38,7 +38,7 @@ class Terminal {
 
   std::FILE* stream() { return stream_; }
 
-  // All that was written since the last call.
+  // Returns everything that was written since the last call.
   std::string read_all() {
     std::fflush(stream_);
     REQUIRE(fcntl(far_end_, F_SETFL, O_NONBLOCK) == 0);
@@ -75,7 +75,7 @@ void send(Progress& progress, Event event, const RunState& state) {
   if (progress.wants(event)) progress.on_event(event, state, verdict);
 }
 
-// Columns that a line takes: escape sequences and the continuation bytes of UTF-8 take none.
+// The columns that a line takes. Escape sequences and continuation bytes of UTF-8 take none.
 size_t width_of(const std::string& drawn) {
   size_t width = 0;
   for (size_t i = 0; i < drawn.size(); ++i) {
@@ -127,7 +127,7 @@ TEST_CASE("the bar never takes more than the terminal's width") {
   }
 }
 
-TEST_CASE("the line of an epoch takes the place of the bar") {
+TEST_CASE("the line of an epoch replaces the bar") {
   Terminal terminal(120);
   Progress progress(terminal.stream());
   send(progress, Event::step_end, middle_of_training());
@@ -140,14 +140,14 @@ TEST_CASE("the line of an epoch takes the place of the bar") {
   CHECK(drawn.ends_with("\n"));
 }
 
-TEST_CASE("where the table is too wide an epoch has a line") {
+TEST_CASE("if the table is too wide, an epoch is a plain line") {
   Terminal terminal(60);
   Progress progress(terminal.stream());
   send(progress, Event::epoch_end, middle_of_training());
   CHECK(terminal.read_all().starts_with("epoch 2/3  train/loss 0.5  validation/accuracy 0.975  lr 0.001"));
 }
 
-TEST_CASE("the best figures so far are marked") {
+TEST_CASE("the best metrics so far are marked") {
   std::FILE* const file = std::tmpfile();
   Progress progress(file);
   RunState state = middle_of_training();
@@ -171,7 +171,7 @@ TEST_CASE("the best figures so far are marked") {
   CHECK(text.find("accuracy 0.95 *  validation/loss nan  lr") != std::string::npos);
 }
 
-TEST_CASE("what is no terminal gets whole lines and no escape sequences") {
+TEST_CASE("a stream that is not a terminal gets whole lines without escape sequences") {
   std::FILE* const file = std::tmpfile();
   REQUIRE(file);
   Progress progress(file);
@@ -190,7 +190,7 @@ TEST_CASE("what is no terminal gets whole lines and no escape sequences") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 2);
 }
 
-TEST_CASE("figures of an older validation are not shown as this epoch's") {
+TEST_CASE("metrics of an older validation are not shown for this epoch") {
   Terminal terminal(120);
   Progress progress(terminal.stream());
   RunState state = middle_of_training();
@@ -199,7 +199,7 @@ TEST_CASE("figures of an older validation are not shown as this epoch's") {
   CHECK(terminal.read_all().find("validation/") == std::string::npos);
 }
 
-TEST_CASE("durations and figures are short") {
+TEST_CASE("durations and metric values are short") {
   CHECK(format_duration(0) == "0:00");
   CHECK(format_duration(67.4) == "1:07");
   CHECK(format_duration(3 * 3600 + 5 * 60) == "3:05:00");

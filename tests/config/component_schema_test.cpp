@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What is wrong with a parameter, or "".
+// Returns the error of a parameter, or "".
 std::string refusal(ParamType type, const std::string& default_toml, const std::string& range = "",
                     const std::vector<std::string>& choices = {}, const std::string& name = "width") {
   try {
@@ -29,7 +29,7 @@ T default_of(ParamType type, const std::string& default_toml) {
 
 }  // namespace
 
-TEST_CASE("a closed end belongs to an interval and an open one does not") {
+TEST_CASE("a closed bound is part of an interval and an open one is not") {
   const Interval interval = parse_interval("[0, 1)");
   CHECK(interval.contains(0));
   CHECK(interval.contains(0.999));
@@ -37,7 +37,7 @@ TEST_CASE("a closed end belongs to an interval and an open one does not") {
   CHECK_FALSE(interval.contains(-1e-300));
 }
 
-TEST_CASE("no interval contains NaN, and an open end at infinity excludes infinity") {
+TEST_CASE("no interval contains NaN, and an open bound at infinity excludes infinity") {
   CHECK_FALSE(parse_interval("(-inf, inf)").contains(std::nan("")));
   CHECK_FALSE(parse_interval("[1, inf)").contains(kInfinity));
   CHECK(parse_interval("[1, inf]").contains(kInfinity));
@@ -49,7 +49,7 @@ TEST_CASE("intervals may have spaces, fractions and a single point") {
   CHECK(parse_interval("[2, 2]").contains(2));
 }
 
-TEST_CASE("what is no interval is refused") {
+TEST_CASE("text that is not an interval is refused") {
   for (const char* text :
        {"", "1, 2", "[1, 2", "[1 2]", "[a, 2]", "[1, 2, 3]", "[2, 1]", "(1, 1]", "[nan, 1]", "[, 1]", "[]"}) {
     CAPTURE(text);
@@ -84,15 +84,15 @@ TEST_CASE("a default that does not satisfy its schema is refused") {
         "parameter width: the default is [\"c\"]; expected a list of strings, each \"a\" or \"b\"");
 }
 
-TEST_CASE("a default that is no TOML value is refused") {
+TEST_CASE("a default that is not a TOML value is refused") {
   CHECK(refusal(ParamType::string, "train") == "parameter width: the default `train` is not a TOML value");
   CHECK(refusal(ParamType::integer, "1\nother = 2") ==
         "parameter width: the default `1\nother = 2` is not a TOML value");
 }
 
 TEST_CASE("ranges are for numbers and choices are for strings") {
-  CHECK(refusal(ParamType::string, "", "[0, 1]") == "parameter width: a range is given, but its type is a string");
-  CHECK(refusal(ParamType::integer, "", "", {"a"}) == "parameter width: choices are given, but its type is an integer");
+  CHECK(refusal(ParamType::string, "", "[0, 1]") == "parameter width: it has a range, but its type is a string");
+  CHECK(refusal(ParamType::integer, "", "", {"a"}) == "parameter width: it has choices, but its type is an integer");
   CHECK(refusal(ParamType::integer, "", "[1") ==
         "parameter width: the range `[1` is not an interval; expected an interval such as `[1, inf)` or `(0, 1]`");
 }

@@ -6,7 +6,7 @@ namespace tenon::config {
 
 using Kind = DeviceChoice::Kind;
 
-TEST_CASE("a device is the CPU, a CUDA device, or whichever there is") {
+TEST_CASE("a device is the CPU, a CUDA device, or automatic") {
   CHECK(parse_device_choice("auto") == DeviceChoice{Kind::automatic});
   CHECK(parse_device_choice("cpu") == DeviceChoice{Kind::cpu});
   CHECK(parse_device_choice("cuda") == DeviceChoice{Kind::cuda});
@@ -14,7 +14,7 @@ TEST_CASE("a device is the CPU, a CUDA device, or whichever there is") {
   CHECK(parse_device_choice("cuda:63") == DeviceChoice{Kind::cuda, 63});
 }
 
-TEST_CASE("what names no device is none") {
+TEST_CASE("text that is not a device is refused") {
   for (const char* text : {"", "gpu", "CUDA", "cpu:0", "auto:0", "cuda:", "cuda:-1", "cuda:-0", "cuda:+1", "cuda: 1",
                            "cuda:1 ", "cuda:1.0", "cuda:64", "cuda:99999999999", "cuda:a", " cuda"}) {
     CAPTURE(text);
@@ -22,7 +22,7 @@ TEST_CASE("what names no device is none") {
   }
 }
 
-TEST_CASE("a device is written as it is read") {
+TEST_CASE("a device is printed as it is parsed") {
   for (const char* text : {"auto", "cpu", "cuda", "cuda:0", "cuda:17"})
     CHECK(to_string(parse_device_choice(text).value()) == text);
 }

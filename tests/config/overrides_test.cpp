@@ -1,4 +1,4 @@
-// `--set`, as read_run_config applies it.
+// Tests of `--set`, through read_run_config().
 #include <doctest/doctest.h>
 
 #include "tests/config/run_file.h"
@@ -16,11 +16,11 @@ constexpr const char* kHowToWrite =
 
 TEST_CASE("an override replaces a value of the file") { CHECK(plan_with({"train.epochs=3"}).train.epochs == 3); }
 
-TEST_CASE("of two overrides of one key the last counts") {
+TEST_CASE("the last override of a key applies") {
   CHECK(plan_with({"train.epochs=3", "train.epochs=4"}).train.epochs == 4);
 }
 
-TEST_CASE("an override makes tables that are missing") {
+TEST_CASE("an override creates missing tables") {
   CHECK(plan_with({"run.seed=7"}).run.seed == 7);
   CHECK(std::get<int64_t>(plan_with({"model.params.width=8"}).model.params.at("width")) == 8);
 }
@@ -35,7 +35,7 @@ TEST_CASE("the index after the last adds a table") {
   CHECK(plan.callbacks.at(0).use == "early_stopping");
 }
 
-TEST_CASE("an override can replace a whole table, and with it a budget in epochs by one in steps") {
+TEST_CASE("an override can replace a whole table, and so replace epochs by steps") {
   const auto plan = plan_with({"train={steps=100}"});
   CHECK(plan.train.steps == 100);
   CHECK(plan.train.epochs == 0);
@@ -49,7 +49,7 @@ TEST_CASE("the value of an override is TOML") {
   CHECK(plan_with({"plugins.paths=['/a', '/b']"}).plugin_paths.size() == 2);
 }
 
-TEST_CASE("a bare word is a string, also one of several words") {
+TEST_CASE("a value that is not TOML is a string, also one of several words") {
   CHECK(plan_with({"run.name=first-try"}).run.name == "first-try");
   CHECK(plan_with({"run.output_dir=/data/runs"}).run.output_dir == "/data/runs");
   CHECK(plan_with({"validation.every=10 steps"}).validation.every.count == 10);
@@ -71,7 +71,7 @@ TEST_CASE("an unknown key is reported at its override") {
         "--set train.epoch: train.epoch is not a key of train; did you mean \"epochs\"?");
 }
 
-TEST_CASE("an override that is not key=value is told how to be written") {
+TEST_CASE("the error of an override that is not key=value shows the syntax") {
   CHECK(mistake_with("train.epochs") == std::string("--set train.epochs: not a key and a value") + kHowToWrite);
   for (const char* text : {"", "=3", ".epochs=3", "train.=3", "train..epochs=3", "train. epochs=3", "[train]=3"}) {
     CAPTURE(text);
@@ -79,7 +79,7 @@ TEST_CASE("an override that is not key=value is told how to be written") {
   }
 }
 
-TEST_CASE("an override with broken TOML is told how to be written") {
+TEST_CASE("the error of an override with broken TOML shows the syntax") {
   CHECK(mistake_with("train.epochs=[1") ==
         std::string("--set train.epochs: train.epochs is `[1`, which is not a TOML value") + kHowToWrite);
   for (const char* text : {"run.name=", "run.name=\"a", "run.name='a", "model={use"}) {
@@ -88,16 +88,16 @@ TEST_CASE("an override with broken TOML is told how to be written") {
   }
 }
 
-TEST_CASE("an override that leads nowhere says where it ends") {
+TEST_CASE("an override with an unknown path reports where the path ends") {
   CHECK(mistake_with("train.epochs.x=1") ==
-        "--set train.epochs.x: train.epochs is 10, which has no \"x\"; expected a table");
+        "--set train.epochs.x: train.epochs is 10, which has no key \"x\"; expected a table");
   CHECK(mistake_with("loss.3.weight=1") ==
-        "--set loss.3.weight: loss has 1 elements, but \"3\" is asked for; expected an index from 0 to 1");
+        "--set loss.3.weight: loss has 1 elements, but the index is \"3\"; expected an index from 0 to 1");
   CHECK(mistake_with("loss.2.weight=1").find("expected an index from 0 to 1") != std::string::npos);
   CHECK(mistake_with("loss.first.weight=1").find("expected an index from 0 to 1") != std::string::npos);
 }
 
-TEST_CASE("mistakes of the file come before those of the overrides") {
+TEST_CASE("errors of the file come before those of the overrides") {
   const std::string message =
       mistake_of(short_run_file_with("epochs = 10", "epochs = 0"), {"run.seed=-1", "x", "log.y=1"});
   CHECK(message.find("digits.toml:15:10: train.epochs is 0") == 0);

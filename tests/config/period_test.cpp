@@ -12,7 +12,7 @@ std::string reprint(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("periods are read in epochs, steps and seconds") {
+TEST_CASE("periods are parsed in epochs, steps and seconds") {
   CHECK(parse_period("1 epoch")->unit == Period::Unit::epochs);
   CHECK(parse_period("2 epochs")->count == 2);
   CHECK(parse_period("500 steps")->unit == Period::Unit::steps);
@@ -24,7 +24,7 @@ TEST_CASE("periods are read in epochs, steps and seconds") {
   CHECK(parse_period("never")->unit == Period::Unit::never);
 }
 
-TEST_CASE("what is no period is refused") {
+TEST_CASE("text that is not a period is refused") {
   for (const char* text :
        {"", "1", "epoch", "1epoch", "1  epoch", " 1 epoch", "1 epoch ", "1 week", "0 steps", "-1 steps", "1.5 epochs",
         "nan seconds", "inf hours", "1e300 hours", "Never", "1 epochss", "every epoch"}) {
@@ -33,7 +33,7 @@ TEST_CASE("what is no period is refused") {
   }
 }
 
-TEST_CASE("periods are written in the largest unit of time that stays whole") {
+TEST_CASE("periods are printed in the largest unit of time with a whole count") {
   CHECK(reprint("1 epochs") == "1 epoch");
   CHECK(reprint("2 epoch") == "2 epochs");
   CHECK(reprint("1000000 steps") == "1000000 steps");
@@ -44,7 +44,7 @@ TEST_CASE("periods are written in the largest unit of time that stays whole") {
   CHECK(reprint("never") == "never");
 }
 
-TEST_CASE("what is written reads back to the same period") {
+TEST_CASE("a printed period is parsed to the same period") {
   for (const char* text :
        {"7 epochs", "1 step", "0.1 hours", "1e-300 seconds", "1000000000000000 hours", "12.34 minutes"}) {
     CAPTURE(text);

@@ -13,7 +13,7 @@
 namespace tenon::config {
 namespace {
 
-// Another working directory for a while.
+// Changes the working directory during its lifetime.
 class Elsewhere {
  public:
   explicit Elsewhere(const std::filesystem::path& folder) { std::filesystem::current_path(folder); }
@@ -25,7 +25,7 @@ class Elsewhere {
   std::filesystem::path before_ = std::filesystem::current_path();
 };
 
-// The plan's text, read as a run file in and from another folder and written again.
+// Reads the plan's text as a run file in another folder and working directory, and prints the plan again.
 std::string print_again(const std::string& printed) {
   const auto folder = tenon::test_folder() / "elsewhere";
   std::filesystem::create_directories(folder);
@@ -38,7 +38,7 @@ std::string print_again(const std::string& printed) {
 
 TEST_CASE("the shortest run file is printed with every default") {
   CHECK(print_run_plan(plan_of(kShortRunFile)) ==
-        std::string(R"(# The complete plan of a run, every default written out. It can be run again as it is.
+        std::string(R"(# The complete plan of a run, with all defaults written out. It can be run again unchanged.
 
 [run]
 name = "digits"
@@ -151,7 +151,7 @@ synchronize_batch_norm = false
 )");
 }
 
-TEST_CASE("a printed plan read from elsewhere is the same plan") {
+TEST_CASE("a printed plan that is read in another folder is the same plan") {
   const std::vector<std::vector<std::string>> runs = {
       {},
       {"run={name='a \"b\" ü', output_dir='../out', seed=9223372036854775807, deterministic=true, threads=3}"},
@@ -211,7 +211,7 @@ TEST_CASE("the plugin directories of the command line are in the printed plan") 
   CHECK(print_again(printed) == printed);
 }
 
-TEST_CASE("every key of a run file shows in the printed plan") {
+TEST_CASE("the printed plan has every key of a run file") {
   const std::vector<std::string> bases = {"",
                                           "optimizer={use='sgd', lr=1, momentum=0.9}",
                                           "schedule.use=one_cycle",

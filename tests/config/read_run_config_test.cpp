@@ -18,7 +18,7 @@ std::string place_of(const Place& place) {
 
 }  // namespace
 
-TEST_CASE("what the file does not set stays unset and points to the table it is missing from") {
+TEST_CASE("unset keys stay unset and have the location of their table") {
   const RunConfig config = read("[train]\nepochs = 3\n");
   CHECK(config.train.epochs.value == 3);
   CHECK(place_of(config.train.epochs.place) == "digits.toml:2:10");
@@ -39,11 +39,11 @@ TEST_CASE("named validation datasets keep the order of the file") {
   CHECK(config.data.validation[1].name == "validation/a");
 }
 
-TEST_CASE("windows line ends and tabs are TOML too") {
+TEST_CASE("Windows line endings and tabs are valid TOML") {
   CHECK(read("[train]\r\n\tepochs = 3\r\n").train.epochs.value == 3);
 }
 
-TEST_CASE("a file that cannot be read is named, with the reason") {
+TEST_CASE("a file that cannot be read is reported with its name and the reason") {
   try {
     read_run_config("no/such/run.toml", {});
     FAIL("no error");
@@ -55,7 +55,7 @@ TEST_CASE("a file that cannot be read is named, with the reason") {
   CHECK_THROWS_AS(read_run_config(tenon::test_folder(), {}), support::Error);
 }
 
-TEST_CASE("all mistakes are listed, in the order of the file") {
+TEST_CASE("all errors are listed in the order of the file") {
   const std::string message = mistake_of("[train]\nsteps = 0\nepoch = 1\n[run]\nseed = \"x\"\n[data]\nworkers = -1\n");
   CHECK(message ==
         "digits.toml:2:9: train.steps is 0; expected an integer in [1, 1e15]\n"
@@ -64,7 +64,7 @@ TEST_CASE("all mistakes are listed, in the order of the file") {
         "digits.toml:7:11: data.workers is -1; expected an integer in [0, 4096] or \"auto\"");
 }
 
-TEST_CASE("an empty file lacks everything that is required, at its start") {
+TEST_CASE("an empty file has errors for all required keys at its start") {
   const std::string message = mistake_of("");
   for (const char* expected : {"model.use is missing", "data.batch_size is missing", "data.train.use is missing",
                                "there is no loss", "train.epochs is missing", "optimizer.use is missing"}) {
@@ -73,7 +73,7 @@ TEST_CASE("an empty file lacks everything that is required, at its start") {
   }
 }
 
-TEST_CASE("a value over several lines is shown by its first") {
+TEST_CASE("a value over several lines is shown by its first line") {
   CHECK(mistake_of("[train]\nepochs = [1,\n  2]\n") ==
         "digits.toml:2:10: train.epochs is [1, ...; expected an integer in [1, 4294967295]");
 }

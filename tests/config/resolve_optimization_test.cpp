@@ -1,4 +1,4 @@
-// [optimizer], [[optimizer.group]] and [schedule]: defaults, what is accepted, what is refused.
+// [optimizer], [[optimizer.group]] and [schedule]: defaults, accepted values and errors.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -51,7 +51,7 @@ TEST_CASE("adamw has the defaults of its authors") {
   CHECK(plan.groups.empty());
 }
 
-TEST_CASE("sgd has no momentum, dampening, decay or nesterov unless asked for") {
+TEST_CASE("sgd has no momentum, dampening, decay or nesterov by default") {
   const OptimizerPlan plan = optimizer_of("use='sgd', lr=1");
   const auto sgd = std::get<SgdPlan>(plan.rule);
   CHECK(plan.lr == 1.0);
@@ -83,7 +83,7 @@ TEST_CASE("nesterov is accepted with momentum and without dampening") {
   CHECK(std::get<SgdPlan>(optimizer_of("use='sgd', lr=1, momentum=0.9, nesterov=true").rule).nesterov);
 }
 
-TEST_CASE("parameter groups are read in the order of the file, with their places") {
+TEST_CASE("parameter groups are read in the order of the file, with their locations") {
   const RunPlan plan =
       plan_of(std::string(kShortRunFile) +
               "[[optimizer.group]]\nmatch = [\"head.*\", \"*.bias\"]\nlr_scale = 10\nweight_decay = 0\n"
@@ -99,7 +99,7 @@ TEST_CASE("parameter groups are read in the order of the file, with their places
   CHECK(plan.optimizer.groups[1].frozen_epochs == 2);
 }
 
-TEST_CASE("what is wrong with a group is said where it stands") {
+TEST_CASE("errors in a group have the location in the group") {
   const auto mistake = [](const std::string& group) {
     return mistake_of(std::string(kShortRunFile) + "[[optimizer.group]]\n" + group);
   };
@@ -108,13 +108,13 @@ TEST_CASE("what is wrong with a group is said where it stands") {
         "[\"head.*\", \"*.bias\"]");
   CHECK(mistake("match = []\n").starts_with("digits.toml:20:9: optimizer.group.0.match is []; expected patterns"));
   CHECK(mistake("match = [\"*\"]\nfrozen = true\nlr_scale = 2\n")
-            .starts_with("digits.toml:21:10: optimizer.group.0.frozen is true beside lr_scale"));
+            .starts_with("digits.toml:21:10: optimizer.group.0.frozen is true together with lr_scale"));
   CHECK(mistake("match = [\"*\"]\nlr_scale = 0\n") ==
         "digits.toml:21:12: optimizer.group.0.lr_scale is 0; expected a number above 0");
   CHECK(mistake("match = [\"*\"]\nlr = 0.1\n").starts_with("digits.toml:21:1: optimizer.group.0.lr is not a key of"));
 }
 
-TEST_CASE("one_cycle has the defaults of PyTorch, but leaves the momentum alone") {
+TEST_CASE("one_cycle has the defaults of PyTorch, but does not cycle the momentum") {
   const auto one_cycle = shape_of<OneCycleSchedule>("use='one_cycle'");
   CHECK(one_cycle.warmup_fraction == 0.3);
   CHECK(one_cycle.div_factor == 25);
@@ -125,17 +125,17 @@ TEST_CASE("one_cycle has the defaults of PyTorch, but leaves the momentum alone"
   CHECK(one_cycle.max_momentum == 0.95);
 }
 
-TEST_CASE("only a momentum that is there can be cycled") {
+TEST_CASE("cycle_momentum requires an optimizer with momentum") {
   const std::string schedule = "schedule={use='one_cycle', cycle_momentum=true}";
   for (const char* optimizer :
        {"use='adam', lr=1", "use='sgd', lr=1, momentum=0.9", "use='lion', lr=1", "use='muon', lr=1"})
     CHECK(mistake_of(kShortRunFile, {schedule, std::string("optimizer={") + optimizer + "}"}).empty());
   for (const char* optimizer : {"use='adagrad', lr=1", "use='sgd', lr=1", "use='rmsprop', lr=1"})
     CHECK(mistake_of(kShortRunFile, {schedule, std::string("optimizer={") + optimizer + "}"})
-              .find("schedule.cycle_momentum is true with an optimizer that has no momentum") != std::string::npos);
+              .find("schedule.cycle_momentum is true, but the optimizer has no momentum") != std::string::npos);
 }
 
-TEST_CASE("a length is of epochs, steps, a part of the run or its rest") {
+TEST_CASE("a length is a number of epochs or steps, a fraction of the run or its rest") {
   CHECK(is(shape_of<CosineSchedule>("use='cosine'").length, Unit::rest, 0));
   CHECK(is(shape_of<CosineSchedule>("use='cosine', length='30 epochs'").length, Unit::epochs, 30));
   CHECK(is(shape_of<CosineSchedule>("use='cosine', length='1 step'").length, Unit::steps, 1));
@@ -150,7 +150,7 @@ TEST_CASE("a length is of epochs, steps, a part of the run or its rest") {
   CHECK(is(multi_step.milestones[2], Unit::run, 0.9));
 }
 
-TEST_CASE("a warm-up is written in steps, epochs or as a part of the run, for any schedule") {
+TEST_CASE("a warm-up is a number of steps or epochs, or a fraction of the run, for any schedule") {
   CHECK(is(warmup_of("use='cosine'"), Unit::run, 0));
   CHECK(is(warmup_of("use='warmup_stable_decay'"), Unit::run, 0.05));
   CHECK(is(warmup_of("use='step', step_size=7, warmup_steps=500"), Unit::steps, 500));
@@ -159,7 +159,7 @@ TEST_CASE("a warm-up is written in steps, epochs or as a part of the run, for an
   CHECK(is(warmup_of("use='linear', warmup='5 epochs'"), Unit::epochs, 5));
 }
 
-TEST_CASE("a length that is none is refused with what one looks like") {
+TEST_CASE("an invalid length is refused with examples of valid ones") {
   const std::string expected =
       "expected a length such as \"30 epochs\", \"1000 steps\", 1000 (steps) or 0.05 (of the run)";
   for (const char* wrong :
@@ -175,7 +175,7 @@ TEST_CASE("a length that is none is refused with what one looks like") {
         std::string::npos);
 }
 
-TEST_CASE("two warm-ups and one that is no count are refused") {
+TEST_CASE("two warm-ups and an invalid number of steps are refused") {
   CHECK(schedule_mistake("warmup=0.1, warmup_steps=10").find("are both set; expected one of them") !=
         std::string::npos);
   CHECK(schedule_mistake("warmup_steps=0.1").find("schedule.warmup_steps is 0.1; expected an integer of at least 0") !=

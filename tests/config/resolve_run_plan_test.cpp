@@ -78,7 +78,7 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(std::holds_alternative<ConstantSchedule>(plan.schedule.shape));
 }
 
-TEST_CASE("a callback is told of everything unless its table says less") {
+TEST_CASE("a callback receives all events unless its table filters them") {
   const auto filter_of = [](const std::string& more) {
     return plan_of(kShortRunFile, {"callback=[{use='early_stopping'" + more + "}]"}).callbacks.at(0).filter;
   };
@@ -94,7 +94,7 @@ TEST_CASE("a callback is told of everything unless its table says less") {
   CHECK(some.priority == -7);
 }
 
-TEST_CASE("the shortest run file keeps what it says") {
+TEST_CASE("the shortest run file keeps its values") {
   const RunPlan plan = plan_of(kShortRunFile);
   CHECK(plan.file == test_folder() / "digits.toml");
   CHECK(plan.model.use == "small_cnn");
@@ -130,7 +130,7 @@ TEST_CASE("relative paths start from the run file's folder, and output_dir from 
   CHECK(plan.run.output_dir == std::filesystem::current_path().parent_path() / "runs");
 }
 
-TEST_CASE("a change of the training data keeps what it does not give") {
+TEST_CASE("a change of the training data keeps the parameters that it does not set") {
   const RunPlan plan =
       plan_of(kShortRunFile, {"data.train={use='image_folder', subset='50%', params={path='images', image_size=16}, "
                               "change=[{at_epoch=3, params={image_size=32}}, {at_epoch=4, params={path='others'}}]}"});
@@ -148,26 +148,26 @@ TEST_CASE("a change of the training data keeps what it does not give") {
   CHECK(param<std::string>(second, "path") == (test_folder() / "others").string());
 }
 
-TEST_CASE("the plugin directories of the command line come before those of the file, each once") {
+TEST_CASE("the plugin directories of the command line come before those of the file, without duplicates") {
   const auto file = write_run_file(std::string(kShortRunFile) + "[plugins]\npaths = [\"/opt/p\", \"/opt/q\"]\n");
   const RunPlan plan = resolve_run_plan(read_run_config(file, {}, {"mine/../built", "/opt/q"}), StubSchemas());
   CHECK(plan.plugin_paths ==
         std::vector<std::filesystem::path>{std::filesystem::current_path() / "built", "/opt/q", "/opt/p"});
 }
 
-TEST_CASE("plugin paths are known before there are schemas") {
+TEST_CASE("plugin paths are resolved without schemas") {
   const RunConfig config = read_run_config(write_run_file("[plugins]\npaths = [\"a/../b\"]\n"), {});
   CHECK(resolve_plugin_paths(config) == std::vector<std::filesystem::path>{test_folder() / "b"});
 }
 
-TEST_CASE("validation has its own batch size, for one dataset or several") {
+TEST_CASE("validation has a separate batch size, for one dataset or several") {
   const RunPlan plan = plan_of(
       kShortRunFile, {"data.validation_batch_size=8", "data.validation={hard={use='digits'}, easy={use='digits'}}"});
   CHECK(plan.data.validation_batch_size == 8);
   CHECK(plan.data.validation.size() == 2);
 }
 
-TEST_CASE("without validation data nothing is validated") {
+TEST_CASE("without validation data there is no validation") {
   const std::string text = R"(model = { use = "mlp" }
 data = { batch_size = 2, train = { use = "digits" } }
 loss = [{ use = "cross_entropy" }]
@@ -179,26 +179,26 @@ optimizer = { use = "sgd", lr = 0.1 }
   CHECK(mistake_of(text, {"validation.at_start=true"}).find("there is no [data.validation]") != std::string::npos);
 }
 
-TEST_CASE("inputs come from the data, and of a loss also from the model") {
+TEST_CASE("inputs come from the data, and inputs of a loss also from the model") {
   const RunPlan plan = plan_of(kShortRunFile, {"model.inputs.image=data.image", "loss.0.inputs.logits=model.logits"});
   CHECK(plan.model.inputs.at("image") == "data.image");
   CHECK(plan.losses.at(0).inputs.at("logits") == "model.logits");
 }
 
-TEST_CASE("a component that no plugin has is reported with where it was searched") {
+TEST_CASE("an unknown component is reported with the searched folders") {
   CHECK(mistake_of(kShortRunFile, {"model.use=smal_cnn"}) ==
         "--set model.use: model.use is \"smal_cnn\"; expected the id of a model; did you mean \"small_cnn\"? "
         "(searched: plugins)");
 }
 
-TEST_CASE("two losses of one kind need names of their own") {
+TEST_CASE("two losses with the same id need different names") {
   const std::vector<std::string> twice = {"loss.1.use=cross_entropy"};
-  CHECK(mistake_of(kShortRunFile, twice).find("loss.1 has the name \"cross_entropy\", and so has loss.0") !=
+  CHECK(mistake_of(kShortRunFile, twice).find("loss.1 has the name \"cross_entropy\", which is already the name of loss.0") !=
         std::string::npos);
   CHECK(plan_of(kShortRunFile, {twice[0], "loss.1.name=smooth"}).losses.size() == 2);
 }
 
-TEST_CASE("all mistakes of a plan are listed, in the order of the file") {
+TEST_CASE("all errors of a plan are listed in the order of the file") {
   const std::string message = mistake_of(R"([optimizer]
 use = "sgd"
 [model]
@@ -222,16 +222,16 @@ params = { label_smoothing = "much" }
         "digits.toml:12:30: loss.0.params.label_smoothing is \"much\"; expected a number in [0, 1)");
 }
 
-TEST_CASE("automatic workers are as many as there are cores to spare, and at least one") {
+TEST_CASE("automatic workers use all spare cores, and at least one") {
   const int64_t workers = plan_of(kShortRunFile, {"data.workers=auto"}).data.workers;
   CHECK(workers == std::max<int64_t>(count_usable_cores() - 1, 1));
-  // Each process has its own.
+  // Each process has separate workers.
   const int64_t of_many = plan_of(kShortRunFile, {"data.workers=auto", "distributed.processes=64"}).data.workers;
   CHECK(of_many == std::max<int64_t>(count_usable_cores() / 64 - 1, 1));
   CHECK(plan_of(kShortRunFile, {"data.workers=0"}).data.workers == 0);
 }
 
-TEST_CASE("each dataset has its part of the samples, under one seed") {
+TEST_CASE("each dataset has its subset of the samples, with one seed") {
   const RunPlan plan =
       plan_of(kShortRunFile, {"data.train.subset='80%'", "data.subset_seed=3",
                               "data.validation={a={use='digits', subset='80%-90%'}, b={use='digits'}}"});
@@ -241,7 +241,7 @@ TEST_CASE("each dataset has its part of the samples, under one seed") {
   CHECK(plan.data.validation.at(1).subset.is_whole());
 }
 
-TEST_CASE("pinned digests are kept in lower case, each with its place") {
+TEST_CASE("pinned digests are stored in lower case with their locations") {
   const std::string upper = "E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855";
   const RunPlan plan = plan_of(kShortRunFile + ("[plugins]\nsha256 = { \"spiral.so\" = \"" + upper + "\" }\n"));
   REQUIRE(plan.plugin_pins.size() == 1);

@@ -1,4 +1,4 @@
-// Run files for tests, written to the test's folder and read with the stub schemas.
+// Run files for tests, written to the folder of the test and read with the stub schemas.
 #pragma once
 
 #include <filesystem>
@@ -12,16 +12,16 @@ namespace tenon::config {
 // The shortest useful run file: digits, small_cnn, cross_entropy, accuracy, adamw, 10 epochs.
 extern const char* const kShortRunFile;
 
-// kShortRunFile with one piece of it replaced. REQUIRES: the piece is there.
+// Returns kShortRunFile with one piece replaced. REQUIRES: the piece exists.
 std::string short_run_file_with(const std::string& piece, const std::string& replacement);
 
-// <the test's folder>/digits.toml with this text.
+// Writes <folder of the test>/digits.toml with this text.
 std::filesystem::path write_run_file(const std::string& text);
 
 RunPlan read_plan(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
 RunPlan plan_of(const std::string& text, const std::vector<std::string>& overrides = {});
 
-// The message of the error that the text leads to, with the file named digits.toml; "" if it is a plan.
+// Returns the error message for the text, with the file named digits.toml. "" if the text is valid.
 std::string mistake_of(const std::string& text, const std::vector<std::string>& overrides = {});
 
 }  // namespace tenon::config

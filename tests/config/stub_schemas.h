@@ -1,4 +1,4 @@
-// The schemas of the bundled plugins, so that configuration can be tested without loading any.
+// The schemas of the bundled plugins, for tests of the configuration without plugins.
 #pragma once
 
 #include <map>

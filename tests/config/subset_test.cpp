@@ -22,7 +22,7 @@ TEST_CASE("a subset is a percentage or a range of percentages") {
   CHECK(parse_subset("050%") == Subset{0, 50 * kPercent});
 }
 
-TEST_CASE("what is no subset is refused") {
+TEST_CASE("text that is not a subset is refused") {
   for (const char* text : {"",
                            "%",
                            "80",
@@ -53,13 +53,13 @@ TEST_CASE("what is no subset is refused") {
   }
 }
 
-TEST_CASE("subsets are written in the shortest way") {
+TEST_CASE("subsets are printed in the shortest form") {
   CHECK(to_string(Subset{}) == "100%");
   CHECK(to_string(*parse_subset("0%-80.500%")) == "80.5%");
   CHECK(to_string(*parse_subset("80.05%-100.0%")) == "80.05%-100%");
 }
 
-TEST_CASE("what is written reads back to the same subset") {
+TEST_CASE("a printed subset is parsed to the same subset") {
   std::mt19937_64 random(5);
   for (int i = 0; i < 1000; ++i) {
     int64_t begin = static_cast<int64_t>(random() % static_cast<uint64_t>(Subset::kWhole));

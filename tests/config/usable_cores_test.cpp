@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that stands for "/".
+// A folder that replaces "/".
 class FakeRoot {
  public:
   FakeRoot() : root_(test_folder() / "fake_root") { fs::remove_all(root_); }
@@ -41,7 +41,7 @@ FakeRoot in_group_v2(const std::string& group) {
 
 double quota_of(const std::string& cpu_max) { return in_group_v2("/").write("sys/fs/cgroup/cpu.max", cpu_max).quota(); }
 
-// Version 1, and a version 2 without controllers next to it.
+// Version 1, with a version 2 hierarchy without controllers.
 FakeRoot in_group_v1(const std::string& shown, const std::string& group) {
   FakeRoot root;
   root.write("proc/self/mountinfo",
@@ -67,7 +67,7 @@ TEST_CASE("a CPU quota is a number of cores") {
   CHECK(quota_of("1000 100000\n") == 0.01);
 }
 
-TEST_CASE("max, and what cannot be read, is no quota") {
+TEST_CASE("max and unreadable files mean no quota") {
   CHECK(quota_of("max 100000\n") == 0);
   CHECK(quota_of("") == 0);
   CHECK(quota_of("100000\n") == 0);
@@ -75,7 +75,7 @@ TEST_CASE("max, and what cannot be read, is no quota") {
   CHECK(FakeRoot().quota() == 0);
 }
 
-TEST_CASE("the smallest quota of all groups around the process's group holds") {
+TEST_CASE("the smallest quota of the group and its parent groups applies") {
   FakeRoot root = in_group_v2("/pod/container/job");
   root.write("sys/fs/cgroup/pod/cpu.max", "150000 100000\n");
   CHECK(root.quota() == 1.5);
@@ -85,7 +85,7 @@ TEST_CASE("the smallest quota of all groups around the process's group holds") {
   CHECK(root.quota() == 0.5);
 }
 
-TEST_CASE("quotas of version 1 are read too") {
+TEST_CASE("quotas of version 1 are read") {
   FakeRoot root = in_group_v1("/", "/pod/job");
   write_v1(root, "pod/job", "-1");
   CHECK(root.quota() == 0);
@@ -95,7 +95,7 @@ TEST_CASE("quotas of version 1 are read too") {
   CHECK(root.quota() == 1);
 }
 
-TEST_CASE("a container that shows its own group at the mount point has that group's quota") {
+TEST_CASE("a container with its group at the mount point has the quota of that group") {
   FakeRoot root = in_group_v1("/docker/4f2a", "/docker/4f2a/job");
   write_v1(root, "", "300000");
   CHECK(root.quota() == 3);
@@ -103,13 +103,13 @@ TEST_CASE("a container that shows its own group at the mount point has that grou
   CHECK(root.quota() == 1.5);
 }
 
-TEST_CASE("a container that sees the paths of the machine has the quota at the mount point") {
+TEST_CASE("a container with the paths of the machine has the quota at the mount point") {
   FakeRoot root = in_group_v2("/../../other/pod");
   root.write("sys/fs/cgroup/cpu.max", "150000 100000\n");
   CHECK(root.quota() == 1.5);
 }
 
-TEST_CASE("a process that may run on one core has one") {
+TEST_CASE("a process with an affinity of one core has one core") {
   cpu_set_t before;
   REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
   CHECK(count_usable_cores() >= 1);

@@ -21,7 +21,7 @@ double read_back(double number) {
 
 }  // namespace
 
-TEST_CASE("floats are written with the fewest digits and are recognisable as floats") {
+TEST_CASE("floats are printed with the fewest digits and remain TOML floats") {
   CHECK(to_toml(0.1) == "0.1");
   CHECK(to_toml(1.0) == "1.0");
   CHECK(to_toml(-0.0) == "-0.0");
@@ -32,7 +32,7 @@ TEST_CASE("floats are written with the fewest digits and are recognisable as flo
   CHECK(to_toml(std::nan("")) == "nan");
 }
 
-TEST_CASE("every float reads back to the same bits") {
+TEST_CASE("every float is parsed to the same bits") {
   std::mt19937_64 random(1);
   int finite = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -47,7 +47,7 @@ TEST_CASE("every float reads back to the same bits") {
   }
 }
 
-TEST_CASE("integers, booleans and lists are written as TOML writes them") {
+TEST_CASE("integers, booleans and lists are printed as TOML") {
   CHECK(to_toml(int64_t{-3}) == "-3");
   CHECK(to_toml(std::numeric_limits<int64_t>::min()) == "-9223372036854775808");
   CHECK(to_toml(true) == "true");
@@ -72,7 +72,7 @@ TEST_CASE("every string reads back") {
   CHECK(*node->as_string() == text);
 }
 
-TEST_CASE("keys are quoted where they must be") {
+TEST_CASE("keys are quoted if necessary") {
   CHECK(to_toml_key("label_smoothing") == "label_smoothing");
   CHECK(to_toml_key("a-1") == "a-1");
   CHECK(to_toml_key("a.b") == "\"a.b\"");

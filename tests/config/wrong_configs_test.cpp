@@ -1,4 +1,4 @@
-// tests/fixtures/wrong_configs: run files with one mistake each, and in their first lines what must be said about it.
+// tests/fixtures/wrong_configs: run files with one error each. Their first lines contain the expected message.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::vector<std::filesystem::path> list_wrong_configs() {
   return files;
 }
 
-// The lines `# expect: ...` on top of the file.
+// Returns the texts of the lines `# expect: ...` at the top of the file.
 std::vector<std::string> read_expectations(const std::filesystem::path& file) {
   const std::string mark = "# expect: ";
   std::vector<std::string> expectations;
@@ -45,7 +45,7 @@ std::string refusal_of(const std::filesystem::path& file) {
 
 }  // namespace
 
-TEST_CASE("every wrong run file is refused with place, finding and expectation") {
+TEST_CASE("every invalid run file is refused with location, found and expected value") {
   const auto files = list_wrong_configs();
   CHECK(files.size() >= 45);
   for (const auto& file : files) {
@@ -59,7 +59,7 @@ TEST_CASE("every wrong run file is refused with place, finding and expectation")
       CHECK(message.find(expected) != message.npos);
     }
     CHECK(std::regex_search(message, std::regex(file.filename().string() + ":[1-9][0-9]*:[1-9][0-9]*: ")));
-    CHECK(std::count(message.begin(), message.end(), '\n') == 0);  // one mistake, one line
+    CHECK(std::count(message.begin(), message.end(), '\n') == 0);  // one error, one line
   }
 }
 

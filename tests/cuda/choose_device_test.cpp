@@ -27,39 +27,39 @@ std::string refusal_of(const DeviceChoice& choice, const FoundDevices& found, in
 
 }  // namespace
 
-TEST_CASE("\"auto\" is the CPU where there is no device, and the local rank's where there are some") {
+TEST_CASE("\"auto\" is the CPU without devices, otherwise the device of the local rank") {
   CHECK_FALSE(choose_device({Kind::automatic}, kNone, 0, "").has_value());
   CHECK(choose_device({Kind::automatic}, {1}, 0, "") == 0);
   CHECK(choose_device({Kind::automatic}, {4}, 3, "") == 3);
 }
 
-TEST_CASE("\"cpu\" is the CPU whatever there is") {
+TEST_CASE("\"cpu\" is always the CPU") {
   CHECK_FALSE(choose_device({Kind::cpu}, kNone, 0, "").has_value());
   CHECK_FALSE(choose_device({Kind::cpu}, {4}, 1, "").has_value());
 }
 
-TEST_CASE("\"cuda\" is the local rank's device, a number names one for every rank") {
+TEST_CASE("\"cuda\" is the device of the local rank, and a number names a device for all ranks") {
   CHECK(choose_device({Kind::cuda}, {4}, 2, "") == 2);
   CHECK(choose_device({Kind::cuda, 1}, {4}, 2, "") == 1);
 }
 
-TEST_CASE("a device that is not there is refused with what there is") {
+TEST_CASE("a missing device is refused with the devices found") {
   CHECK(refusal_of({Kind::cuda}, kNone, 0) ==
-        "run.toml:2:10: run.device is \"cuda\"; found no CUDA device: no CUDA-capable device is detected; expected one "
-        "that nvidia-smi and CUDA_VISIBLE_DEVICES show, or run.device = \"cpu\"");
+        "run.toml:2:10: run.device is \"cuda\"; found no CUDA device: no CUDA-capable device is detected; expected a "
+        "device that nvidia-smi shows and CUDA_VISIBLE_DEVICES allows, or run.device = \"cpu\"");
   CHECK(refusal_of({Kind::cuda, 1}, {1}, 0) ==
         "run.toml:2:10: run.device is \"cuda:1\"; found one CUDA device, cuda:0; expected one of these");
   CHECK(refusal_of({Kind::cuda, 7}, {2}, 0).find("found 2 CUDA devices, cuda:0 to cuda:1") != std::string::npos);
 }
 
-TEST_CASE("more processes than devices are refused, also with \"auto\": ranks on different kinds would not agree") {
+TEST_CASE("more processes than devices are refused, also with \"auto\": ranks must not mix device types") {
   for (const Kind kind : {Kind::cuda, Kind::automatic})
     CHECK(
-        refusal_of({kind}, {2}, 2).find("and none for process 2 of this machine; expected a device for each process") !=
+        refusal_of({kind}, {2}, 2).find("but none for process 2 of this machine; expected a device for each process") !=
         std::string::npos);
 }
 
-TEST_CASE("whether there may be devices is seen by the driver's files and CUDA_VISIBLE_DEVICES") {
+TEST_CASE("devices are detected by the driver's files and CUDA_VISIBLE_DEVICES") {
   const std::filesystem::path folder = tenon::test_folder() / "dev";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);

@@ -23,7 +23,7 @@ std::vector<std::string> libraries_of(const char* file) {
 
 }  // namespace
 
-TEST_CASE("the host is linked with the CPU's part of LibTorch alone") {
+TEST_CASE("the host links only the CPU libraries of LibTorch") {
   const std::vector<std::string> needed = libraries_of(TENON_BINARY_DIR "/bin/host");
   CHECK(std::ranges::find(needed, "libtorch_cpu.so") != needed.end());
   for (const std::string& library : needed) {

@@ -1,4 +1,4 @@
-// The host itself, with a library beside it that has a device of host memory.
+// Tests the host with a library for a simulated device in host memory.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -11,13 +11,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A prefix with the host and the bundled plugins, and for libtenon_cuda.so the simulated one. To run_program().
+// Creates an install prefix with the host, the bundled plugins and the simulated libtenon_cuda.so. Returns the argument
+// for run_program().
 std::string install_beside_simulated_library() {
   const fs::path prefix = make_empty_folder("installed");
   const fs::path built = TENON_BINARY_DIR;
   fs::create_directories(prefix / "bin");
   fs::create_directories(prefix / "lib/tenon");
-  fs::create_hard_link(built / "bin/host", prefix / "bin/host");  // a symbolic link would lead the host back
+  fs::create_hard_link(built / "bin/host",
+                       prefix / "bin/host");  // with a symbolic link the host would find the original folder
   fs::create_symlink(SIMULATED_LIBRARY, prefix / "lib/tenon/libtenon_cuda.so");
   fs::create_symlink(built / "plugins", prefix / "plugins");
   return fs::relative(prefix / "bin/host", built / "bin").string();
@@ -35,7 +37,7 @@ std::vector<std::string> arguments(const std::string& command, const std::string
 
 }  // namespace
 
-TEST_CASE("a run on a device says so, learns, and its weights are evaluated on the device or on the CPU") {
+TEST_CASE("a run on a device reports it, learns, and its weights are evaluated on the device or on the CPU") {
   const std::string host = install_beside_simulated_library();
   fs::remove_all(tenon::test_folder() / "runs");
   const Outcome outcome = run_program(host, arguments("", "cuda"));
@@ -59,7 +61,7 @@ TEST_CASE("a run on a device says so, learns, and its weights are evaluated on t
   }
 }
 
-TEST_CASE("predictions are written from a device") {
+TEST_CASE("predictions on a device are written") {
   const std::string host = install_beside_simulated_library();
   fs::remove_all(tenon::test_folder() / "runs");
   auto training = arguments("", "cuda");
@@ -74,7 +76,7 @@ TEST_CASE("predictions are written from a device") {
   CHECK(outcome.output.find("359 samples") != std::string::npos);
 }
 
-TEST_CASE("a device that the machine lacks ends a run with exit code 2") {
+TEST_CASE("a missing device ends a run with exit code 2") {
   const Outcome outcome = run_program(install_beside_simulated_library(), arguments("", "cuda:1"));
   CHECK(outcome.exit_code == 2);
   CHECK(outcome.errors.find("run.device is \"cuda:1\"; found one CUDA device, cuda:0") != std::string::npos);

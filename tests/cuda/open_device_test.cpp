@@ -24,7 +24,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
-TEST_CASE("the library is beside the host") {
+TEST_CASE("the library path is relative to the host") {
   CHECK(device_library_of("/opt/tenon/bin/host") == "/opt/tenon/lib/tenon/libtenon_cuda.so");
 }
 
@@ -34,14 +34,14 @@ TEST_CASE("the CPU needs no library") {
   CHECK(opened.library == nullptr);
 }
 
-TEST_CASE("a host without the library says that it was built without CUDA") {
+TEST_CASE("a host without the library reports that it was built without CUDA") {
   const std::string text = refusal_of("/nowhere/libtenon_cuda.so");
   CAPTURE(text);
-  CHECK(text.starts_with("run.toml:2:10: run.device is \"cuda\": /nowhere/libtenon_cuda.so: is not there"));
+  CHECK(text.starts_with("run.toml:2:10: run.device is \"cuda\": /nowhere/libtenon_cuda.so: is missing"));
   CHECK(has(text, "configure with -DTENON_CUDA=ON"));
 }
 
-TEST_CASE("a library that lacks one of its own is refused with the name of what is missing, and what to install") {
+TEST_CASE("a library with a missing dependency is refused with its name and the package to install") {
   const std::string text = refusal_of(WITHOUT_DEPENDENCY);
   CAPTURE(text);
   CHECK(has(text, "libdevice_library_dependency.so"));
@@ -49,14 +49,14 @@ TEST_CASE("a library that lacks one of its own is refused with the name of what 
   CHECK(has(text, "TENON_LIBTORCH=DIR"));
 }
 
-TEST_CASE("a library of another build is refused before anything of it is used") {
+TEST_CASE("a library of another build is refused before it is used") {
   const std::string text = refusal_of(ANOTHER_BUILD);
   CAPTURE(text);
-  CHECK(has(text, "is of Tenon 0.0.1 with LibTorch " TENON_TORCH_BUILD));
-  CHECK(has(text, "install both from one build"));
+  CHECK(has(text, "belongs to Tenon 0.0.1 with LibTorch " TENON_TORCH_BUILD));
+  CHECK(has(text, "install both from the same build"));
 }
 
-TEST_CASE("a library that is something else is refused") {
+TEST_CASE("a library without the entry symbol is refused") {
   CHECK(has(refusal_of(WITHOUT_ENTRY), "has no symbol tenon_cuda_device_library"));
 }
 

@@ -1,4 +1,4 @@
-// The whole pipeline on a CUDA device, whose figures and weights are the CPU's.
+// Compares the whole pipeline on a CUDA device with the CPU: metrics and weights must agree.
 #include <torch/types.h>
 
 #include <cmath>
@@ -13,15 +13,15 @@
 namespace tenon::pipeline {
 namespace {
 
-// The kernels of the simulated device are the CPU's, but some operators take another way on CUDA, and round
-// differently: convolutions above all, after which a sample at the edge between two classes may be told otherwise.
+// The simulated device uses the CPU's kernels, but some operators have another implementation on CUDA and round
+// differently, above all convolutions. A sample between two classes may then be classified differently.
 constexpr double kTolerance = 1e-3;
 constexpr double kConvolutionTolerance = 2e-2;
 
-// None: this machine has none, and says so once for each test.
+// Returns nothing if the machine has no device. Each test then prints one message.
 std::optional<support::ComputeDevice> find_device() {
   const auto device = tests::tested_device();
-  if (!device) MESSAGE("not run, for there is no CUDA device: " << tests::no_device());
+  if (!device) MESSAGE("skipped, no CUDA device: " << tests::no_device());
   return device;
 }
 
@@ -53,7 +53,7 @@ void check_alike(const Trained& on_device, const Trained& on_cpu, double toleran
       CHECK(on_device.lines[i].at(name) == doctest::Approx(value).epsilon(tolerance));
     }
   }
-  double distance = 0, size = 0;  // squares
+  double distance = 0, size = 0;  // squared norms
   for (const auto& [name, tensor] : on_cpu.weights) {
     const at::Tensor expected = tensor.to(at::kDouble);
     distance += (on_device.weights.at(name).to(at::kDouble) - expected).square().sum().item<double>();
@@ -68,7 +68,7 @@ void check_alike(const Setup& setup, double tolerance = kTolerance) {
 
 const std::string kShort = "train={steps=20}";
 
-// How often the host waited by the end of each step, and at each line of the log.
+// Counts the synchronisations with the device at the end of each step and at each log line.
 struct Waits final : Observer {
   bool wants(Event event) const override { return event == Event::log || event == Event::step_end; }
   void on_event(Event event, const RunState&, Verdict&) override {
@@ -79,10 +79,10 @@ struct Waits final : Observer {
 
 }  // namespace
 
-TEST_CASE("a run on a device learns what it learns on the CPU") {
+TEST_CASE("a run on a device learns the same as on the CPU") {
   check_alike({{kShort}});
   check_alike({{kShort, "optimizer={use=\"adamw\",lr=0.01}"}});
-  // Few steps: later the gradients of this network are small, and rounding a large part of them.
+  // Only a few steps: later the gradients of this network are small and rounding errors dominate.
   check_alike({{"train={steps=5}", "model={use=\"small_cnn\"}"}}, kConvolutionTolerance);
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("autocast and the loss scale are those of the device") {
   }
 }
 
-TEST_CASE("the memory of the device is among the figures of training") {
+TEST_CASE("the memory of the device is a training metric") {
   const auto device = find_device();
   if (!device) return;
   const Trained on_device = train({{kShort}}, *device);
@@ -122,13 +122,13 @@ TEST_CASE("batches are transformed on the device") {
                "[[data.batch_transform]]\nuse = \"mix\"\nclasses = 10\n"});
 }
 
-TEST_CASE("between two lines of the log the host never waits for the device") {
+TEST_CASE("the host never synchronises with the device between two log lines") {
   const auto device = find_device();
   if (!device) return;
   for (const char* train : {"train={steps=14}", "train={steps=14,clip_norm=0.1,average={use=\"ema\"}}",
                             "train={steps=14,accumulate=2}", "train={steps=14,precision=\"bf16\"}"}) {
     CAPTURE(train);
-    // 14 steps are less than an epoch, at whose end the host waits too.
+    // 14 steps are less than an epoch. At the end of an epoch the host also synchronises.
     Setup setup{{train, "log.every=\"3 steps\"", "data.batch_size=50", "validation.every=\"never\"",
                  "checkpoint.every=\"never\"", "optimizer={use=\"adamw\",lr=0.01}"}};
     setup.device = *device;
@@ -136,7 +136,7 @@ TEST_CASE("between two lines of the log the host never waits for the device") {
     Waits waits;
     run.train({&waits});
     REQUIRE(waits.at_steps.size() == 14);
-    // Steps end at 0, 1, 2 | 3, 4, 5 | ...: within each group nothing has waited.
+    // Steps end at 0, 1, 2 | 3, 4, 5 | ... There must be no synchronisation within a group.
     for (size_t step = 0; step + 1 < waits.at_steps.size(); ++step) {
       CAPTURE(step);
       if (step % 3 != 2) CHECK(waits.at_steps[step + 1] == waits.at_steps[step]);
@@ -144,7 +144,7 @@ TEST_CASE("between two lines of the log the host never waits for the device") {
   }
 }
 
-TEST_CASE("the fields of a batch, the model, and its outputs are on the device; figures are the CPU's") {
+TEST_CASE("the fields of a batch, the model and its outputs are on the device; metric values are on the CPU") {
   const auto cuda = find_device();
   if (!cuda) return;
   Setup setup{{"model={use=\"small_cnn\"}"}};
@@ -173,7 +173,7 @@ TEST_CASE("the fields of a batch, the model, and its outputs are on the device; 
   }
 }
 
-TEST_CASE("in fp16 a step that overflows is passed over, its scale halved, and training goes on") {
+TEST_CASE("in fp16 a step that overflows is skipped, the loss scale is halved, and training continues") {
   const auto device = find_device();
   if (!device) return;
   Setup setup{{"train={steps=10,precision=\"fp16\"}", "data.batch_size=100", "log.every=\"1 step\""},
@@ -190,7 +190,7 @@ TEST_CASE("in fp16 a step that overflows is passed over, its scale halved, and t
   for (const auto& [name, tensor] : trained.weights) CHECK(tensor.isfinite().all().item<bool>());
 }
 
-TEST_CASE("segments that are computed again give the same gradients on a device") {
+TEST_CASE("checkpointed segments give the same gradients on a device") {
   const auto device = find_device();
   if (!device) return;
   Setup setup{{"run.deterministic=true", "model={use=\"segmented\"}", "train={steps=3}", "validation.every=\"never\""}};
@@ -203,7 +203,7 @@ TEST_CASE("segments that are computed again give the same gradients on a device"
   }
 }
 
-TEST_CASE("a few samples are learned by heart on a device") {
+TEST_CASE("a model overfits a few samples on a device") {
   const auto device = find_device();
   if (!device) return;
   Setup setup{{"data.train.subset=\"1%\"", "optimizer={use=\"adamw\",lr=0.01}"}};

@@ -1,4 +1,4 @@
-// The machine's first CUDA device, by way of libtenon_cuda.so.
+// The first CUDA device of the machine, through libtenon_cuda.so.
 #include <c10/util/Exception.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 
 std::atomic<int64_t> waits{0};
 
-// LibTorch warns of each wait, if it is told to.
+// Counts LibTorch's warnings about synchronisations.
 class CountWaits final : public c10::WarningHandler {
  public:
   void process(const c10::Warning& warning) override {
@@ -44,7 +44,7 @@ struct Opened {
   }
 };
 
-// Before main: LibTorch asks once whether there is CUDA.
+// Opened before main(), because LibTorch queries CUDA only once.
 const Opened opened;
 
 }  // namespace

@@ -31,7 +31,7 @@ const c10::Device kDevice(c10::kCUDA, 0);
 
 std::atomic<int64_t> wait_count{0};
 std::atomic<int64_t> records{0};
-constexpr int64_t kEventLag = 3;  // records of other events until one has arrived
+constexpr int64_t kEventLag = 3;  // number of later event records until an event is complete
 std::mutex names_mutex;
 std::vector<std::string> wait_names;
 
@@ -41,7 +41,7 @@ void wait_for(const std::string& what) {
   wait_names.push_back(what);
 }
 
-// Streams do nothing: whatever is asked for is done at once. Events only pretend to be late.
+// Streams do nothing: all work runs immediately. Events only simulate a delay.
 struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override { return c10::kCUDA; }
   c10::Device exchangeDevice(c10::Device) const override { return kDevice; }
@@ -64,7 +64,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   }
 };
 
-// Knows what it has lent.
+// Keeps track of its allocations.
 class PinnedMemory final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
@@ -94,7 +94,7 @@ class PinnedMemory final : public c10::Allocator {
   std::set<const void*> lent_;
 };
 
-// Counts what the device's tensors take; their memory is the CPU's.
+// Counts the memory of the device's tensors, which is CPU memory.
 class Memory final : public c10::DeviceAllocator {
  public:
   static Memory& all() {
@@ -137,7 +137,7 @@ struct Hooks final : at::CUDAHooksInterface {
   c10::DeviceIndex getCurrentDevice() const override { return 0; }
   c10::DeviceIndex current_device() const override { return 0; }
   void setCurrentDevice(c10::DeviceIndex) const override {}
-  // The CPU's own, since its kernels are what draws.
+  // Uses the CPU generator, because the CPU's kernels sample the numbers.
   const at::Generator& getDefaultGenerator(c10::DeviceIndex) const override {
     return at::detail::getDefaultCPUGenerator();
   }
@@ -150,7 +150,7 @@ at::Tensor on_cpu(const at::TensorBase& tensor) {
   return at::from_blob(tensor.data_ptr(), tensor.sizes(), tensor.strides(), tensor.options().device(c10::kCPU));
 }
 
-// With what keeps its memory alive.
+// Creates a device tensor that keeps the CPU memory alive.
 at::Tensor on_device(const at::Tensor& tensor, const std::vector<at::Tensor>& inputs) {
   const auto bytes = static_cast<int64_t>(tensor.nbytes());
   Memory::all().add(bytes);
@@ -163,7 +163,7 @@ void copy(at::TensorIterator& iterator, bool non_blocking) {
   const at::TensorBase& to = iterator.tensor(0);
   const at::TensorBase& from = iterator.tensor(1);
   const auto is_pinned = [](const at::TensorBase& tensor) { return PinnedMemory::all().has(tensor.storage().data()); };
-  // A few numbers travel within the command itself, wherever they were.
+  // Small copies are part of the command, whether the memory is pinned or not.
   constexpr size_t kWithinCommand = 65536;
   if (to.is_cpu() && !(non_blocking && is_pinned(to))) wait_for("a copy to the host");
   if (from.is_cpu() && !(non_blocking && (is_pinned(from) || from.nbytes() <= kWithinCommand)))
@@ -172,7 +172,7 @@ void copy(at::TensorIterator& iterator, bool non_blocking) {
   on_cpu(to).copy_(on_cpu(from));
 }
 
-// Their result's size is known to the device alone, or is itself a number for the host.
+// Returns whether an operator synchronises: the device computes the size of its result, or its result is a host number.
 bool makes_wait(const std::string& name, const c10::FunctionSchema& schema) {
   static const std::set<std::string> kNames{"aten::nonzero",          "aten::masked_select",      "aten::_unique2",
                                             "aten::unique_dim",       "aten::unique_consecutive", "aten::bincount",
@@ -184,7 +184,7 @@ bool makes_wait(const std::string& name, const c10::FunctionSchema& schema) {
   });
 }
 
-// One call on the device, made on the CPU with tensors over the same memory.
+// A call on the device. It runs on the CPU with tensors over the same memory.
 class Call {
  public:
   explicit Call(const c10::OperatorHandle& op) : name_(op.schema().operator_name().name) {}
@@ -220,13 +220,13 @@ class Call {
   at::Tensor to_cpu(const at::Tensor& tensor) {
     if (!tensor.defined()) return tensor;
     if (tensor.is_cpu()) {
-      // What kernels of CUDA refuse: all but numbers, and those that get pointers alone even these.
+      // CUDA kernels accept CPU tensors only as scalars. Kernels that take only pointers do not accept even these.
       const bool is_strict = name_.starts_with("aten::_amp") || name_.starts_with("aten::_fused");
       TORCH_CHECK(tensor.dim() == 0 && !is_strict, name_, ": a tensor is on the CPU, others are on ", kDevice);
       return tensor;
     }
     originals_.push_back(tensor);
-    // One without elements may be there to be given some.
+    // An empty tensor may be an output.
     const bool is_empty = tensor.numel() == 0;
     return aliases_.emplace_back(is_empty ? at::empty(tensor.sizes(), tensor.options().device(c10::kCPU))
                                           : on_cpu(tensor));

@@ -1,17 +1,17 @@
-// A CUDA device made of host memory, for programs that have none: LibTorch's device type CUDA with a dispatcher, hooks
-// and streams behind it that compute with the CPU's kernels. What would fail on a real device fails here, and what
-// would make the host wait for one is counted.
+// A simulated CUDA device in host memory for machines without one: LibTorch's device type CUDA with a dispatcher, hooks
+// and streams that compute with the CPU's kernels. Operations that fail on a real device also fail here. Operations
+// that synchronise with a real device are counted.
 #pragma once
 
 #include <string>
 #include <vector>
 
-// Linking simulated_device.cpp gives a program the device "cuda:0". Tensors on it are not readable as CPU tensors are,
-// an operator refuses CPU tensors of one or more dimensions beside those of the device, and events arrive some records
-// later, as those of a device that is behind.
+// A program that links simulated_device.cpp has the device "cuda:0". Its tensors cannot be read like CPU tensors.
+// Operators refuse to mix them with CPU tensors of one or more dimensions. Events complete some records later, like
+// those of a busy device.
 namespace tenon::simulated {
 
-// What the host has waited for since this was last called: an operator's number, an event, a copy.
+// Returns the synchronisations since the last call: names of operators, events, copies.
 std::vector<std::string> take_wait_names();
 
 }  // namespace tenon::simulated

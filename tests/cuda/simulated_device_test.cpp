@@ -20,7 +20,7 @@ int64_t waits_of(const std::function<void()>& body) {
 
 }  // namespace
 
-TEST_CASE("what is computed on the device is what the CPU computes, and stays there") {
+TEST_CASE("the device computes the same results as the CPU and keeps them") {
   const at::Tensor a = torch::rand({3, 4}), b = torch::rand({4, 2});
   const at::Tensor product = at::relu(at::matmul(a.to(kCuda), b.to(kCuda)) - 1).transpose(0, 1).sum(0);
   CHECK(product.device() == kCuda);
@@ -34,13 +34,13 @@ TEST_CASE("a gradient is computed on the device") {
   CHECK(torch::equal(weight.grad().cpu(), torch::full({3}, 2.0f)));
 }
 
-TEST_CASE("a CPU tensor among those of the device is refused, a number is not") {
+TEST_CASE("CPU tensors are refused together with device tensors, but scalars are accepted") {
   const at::Tensor on_device = torch::ones({3}, kCuda);
   CHECK_THROWS_AS(on_device + torch::ones({3}), c10::Error);
   CHECK(torch::equal((on_device + torch::tensor(2.0f)).cpu(), torch::full({3}, 3.0f)));
 }
 
-TEST_CASE("reading a number waits, and so does copying from and to memory that is not pinned") {
+TEST_CASE("reading a number synchronises, and so does copying from and to memory that is not pinned") {
   const at::Tensor value = torch::ones({}, kCuda);
   CHECK(waits_of([&] { CHECK(value.item<float>() == 1); }) == 1);
   CHECK(waits_of([&] { (void)value.cpu(); }) == 1);

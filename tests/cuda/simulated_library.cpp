@@ -1,4 +1,4 @@
-// With simulated_device.cpp a library that a host takes for libtenon_cuda.so.
+// Together with simulated_device.cpp, a library that replaces libtenon_cuda.so.
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 

@@ -1,5 +1,5 @@
-// The CUDA device that the tests of the pipeline on a device are for: one of host memory in the program
-// test_simulated_device, the machine's own in test_gpu.
+// The CUDA device of the pipeline tests: the simulated one in test_simulated_device, the device of the machine in
+// test_gpu.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace tenon::tests {
 
-// None where the machine has none, which no_device() explains: there is nothing to test then.
+// Returns nothing if the machine has no device. Then there is nothing to test.
 std::optional<support::ComputeDevice> tested_device();
 std::string no_device();
 
-// How often, so far, the host has waited for the device.
+// Returns the number of synchronisations with the device so far.
 int64_t device_waits();
 
 }  // namespace tenon::tests

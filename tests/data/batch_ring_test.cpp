@@ -39,25 +39,25 @@ TEST_CASE("every field of every batch begins at a multiple of 64 bytes") {
   CHECK(starts.size() == 6);
 }
 
-TEST_CASE("batches take the slots in turn") {
+TEST_CASE("batches use the slots one after another") {
   const BatchRing ring(kFields, 7, 3);
   CHECK(starts_of(ring, 0) == starts_of(ring, 3));
   CHECK(starts_of(ring, 0) != starts_of(ring, 1));
 }
 
-TEST_CASE("the samples of a batch lie side by side and fill it") {
+TEST_CASE("the samples of a batch are contiguous and fill it") {
   BatchRing ring(kFields, 7, 2);
   std::vector<SampleSlot> sample(2);
   for (int64_t place = 0; place < 7; ++place) {
     ring.locate_sample(1, place, sample);
     CHECK(sample[0].fixed == starts_of(ring, 1)[0] + 60 * place);
     CHECK(sample[1].fixed == starts_of(ring, 1)[1] + place);
-    std::memset(sample[0].fixed, 1, 60);  // all of it is ours: an address sanitizer looks on
+    std::memset(sample[0].fixed, 1, 60);  // an address sanitizer reports writes outside the slot
     std::memset(sample[1].fixed, 1, 1);
   }
 }
 
-TEST_CASE("batches that no memory can hold are refused with their size") {
+TEST_CASE("batches that do not fit into memory are refused with their size") {
   const std::vector<Field> huge = {{"image", TENON_FLOAT32, {1 << 20, 1 << 20}, 4, size_t{1} << 42}};
   try {
     const BatchRing ring(huge, int64_t{1} << 40, 3);
@@ -80,7 +80,7 @@ TEST_CASE("a batch is as large as its samples, and has the shape of its fields")
   }
 }
 
-TEST_CASE("a field of varying size has memory of its own for each sample, the others as without it") {
+TEST_CASE("a varying-size field has separate memory for each sample, other fields are unaffected") {
   std::vector<Field> fields = kFields;
   fields.insert(fields.begin() + 1, {"tokens", TENON_UINT8, {-1}, 1, 0});
   BatchRing ring(fields, 4, 2);

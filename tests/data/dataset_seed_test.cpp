@@ -23,7 +23,7 @@ std::set<uint64_t> sample_seeds_of(uint64_t run_seed, const char* dataset, int64
 
 }  // namespace
 
-TEST_CASE("a dataset's seed depends on the run and on which dataset it is") {
+TEST_CASE("a dataset's seed depends on the run's seed and on the dataset's name") {
   std::set<uint64_t> seeds;
   for (const uint64_t run_seed : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 40})
     for (const char* name : {"train", "validation", "validation/clean", "validation/noisy", "validation/train"})
@@ -32,7 +32,7 @@ TEST_CASE("a dataset's seed depends on the run and on which dataset it is") {
   CHECK(derive_dataset_seed(3, "validation/clean") == derive_dataset_seed(3, "validation/clean"));
 }
 
-TEST_CASE("the training data keep the run's own seed") {
+TEST_CASE("the training data have the seed of the run") {
   CHECK(derive_dataset_seed(0, "train") == 0);
   CHECK(derive_dataset_seed(11, "train") == 11);
 }

@@ -1,4 +1,4 @@
-// What fails on a worker thread reaches the consumer, as it was thrown and at its place.
+// Errors on worker threads reach the consumer unchanged and with the right batch.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -50,7 +50,7 @@ TEST_CASE("an error at any position comes with its batch, and the next pass work
     for (int64_t broken = 0; broken < 23; ++broken) {
       CAPTURE(workers);
       CAPTURE(broken);
-      loader.start({}, 1);  // no worker reads while the source is changed
+      loader.start({}, 1);  // no worker reads while the test changes the source
       throw_at(source, {broken});
       CHECK(read_until_error(loader, sequential_order(23)) == Outcome{broken / 5, broken});
       loader.start({}, 1);
@@ -60,7 +60,7 @@ TEST_CASE("an error at any position comes with its batch, and the next pass work
   }
 }
 
-TEST_CASE("of several errors the first position wins, for any number of workers") {
+TEST_CASE("the error at the first position is thrown, for any number of workers") {
   const std::vector<int64_t> order = shuffled_order(40, 1, 1);
   const std::set<int64_t> broken = {order[13], order[14], order[17], order[18], order[25]};
   for (const int64_t workers : {0, 1, 2, 7, 64}) {
@@ -89,7 +89,7 @@ TEST_CASE("a pass that failed stays failed until another is started") {
   }
 }
 
-TEST_CASE("what is thrown need not be a std::exception") {
+TEST_CASE("the error need not be a std::exception") {
   NumberedSamples source(4);
   source.on_get = [](const SampleRequest&) { throw 42; };
   Loader loader(source, {.batch_size = 2, .workers = 2, .prefetch = 1, .seed = 0});
@@ -97,7 +97,7 @@ TEST_CASE("what is thrown need not be a std::exception") {
   CHECK_THROWS_AS(loader.next(), int);
 }
 
-TEST_CASE("a loader may be destroyed with an error that nobody asked for") {
+TEST_CASE("a loader may be destroyed with an error that was never thrown") {
   NumberedSamples source(4);
   throw_at(source, {0});
   Loader loader(source, {.batch_size = 2, .workers = 2, .prefetch = 1, .seed = 0});
@@ -105,7 +105,7 @@ TEST_CASE("a loader may be destroyed with an error that nobody asked for") {
   while (source.samples_read == 0) std::this_thread::yield();
 }
 
-TEST_CASE("a worker that cannot be opened fails the pass, and is tried again in the next") {
+TEST_CASE("a worker that fails to open fails the pass, and the next pass tries again") {
   for (const int64_t workers : {0, 1, 4}) {
     NumberedSamples source(20);
     std::atomic<bool> broken{true};
@@ -113,12 +113,12 @@ TEST_CASE("a worker that cannot be opened fails the pass, and is tried again in 
       if (broken && id + 2 >= static_cast<uint64_t>(workers)) throw BrokenSample(static_cast<int64_t>(id));
     };
     Loader loader(source, {.batch_size = 5, .workers = workers, .prefetch = 2, .seed = 0});
-    // Of the two workers that fail, the one with the smaller id.
+    // Two workers fail. The error of the smaller id is thrown.
     CHECK(read_until_error(loader, sequential_order(20)) == Outcome{0, workers == 4 ? 2 : 0});
     CHECK_THROWS_AS(loader.next(), BrokenSample);
     broken = false;
     CHECK(read_until_error(loader, sequential_order(20)) == Outcome{4, -1});
-    CHECK(source.workers_opened == std::max<int64_t>(workers, 1));  // those that opened at first were kept
+    CHECK(source.workers_opened == std::max<int64_t>(workers, 1));  // workers that opened the first time were kept
   }
 }
 

@@ -1,4 +1,4 @@
-// Passes that are abandoned.
+// Tests of abandoned passes.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -37,12 +37,12 @@ TEST_CASE("a pass may be abandoned at any point, for another or for good") {
   }
 }
 
-TEST_CASE("abandoning a pass waits for the samples in hand and for nothing else") {
+TEST_CASE("abandoning a pass waits only for the samples that are being read") {
   constexpr int64_t kWorkers = 2;
   NumberedSamples source(5000);
   std::atomic<int64_t> slow_reads{0};
   source.on_get = [&](const SampleRequest& request) {
-    if (request.epoch != 1 || request.index < 500) return;  // cheap ones first, so that workers take many at once
+    if (request.epoch != 1 || request.index < 500) return;  // cheap samples first, so that workers take many at once
     ++slow_reads;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   };

@@ -28,7 +28,7 @@ std::vector<std::vector<std::string>> read_with(int64_t workers, int64_t prefetc
   return batches;
 }
 
-// Waits until the number is reached, and a little longer for what must not come after it.
+// Waits until the number is reached, and a little longer to catch values above it.
 void wait_until(const std::atomic<int64_t>& number, int64_t expected) {
   for (int i = 0; i < 10000 && number < expected; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -85,7 +85,7 @@ TEST_CASE("batches keep their order when later samples are ready first") {
   CHECK(expected == 60);
 }
 
-TEST_CASE("a batch stays as it is until the next one is asked for") {
+TEST_CASE("a batch stays unchanged until next() is called") {
   NumberedSamples source(100);
   Loader loader(source, {.batch_size = 5, .workers = 4, .prefetch = 2, .seed = 0});
   loader.start(sequential_order(100), 1);
@@ -96,7 +96,7 @@ TEST_CASE("a batch stays as it is until the next one is asked for") {
   }
 }
 
-// The loader is a new one, as in a run that is resumed, and one that already went through the epoch.
+// Tests a new loader, as in a resumed run, and a loader that has already read the epoch.
 TEST_CASE("a pass that begins at any batch gives the rest of the bytes, and does not read what it skips") {
   for (const Sizes sizes : {Sizes::fixed, Sizes::varying}) {
     NumberedSamples source(47, sizes);
@@ -134,7 +134,7 @@ TEST_CASE("a slow consumer never has more than the ring in flight") {
     CHECK(source.samples_read == ring * 4);
     for (int64_t taken = 1; taken <= 5; ++taken) {
       REQUIRE(loader.next());
-      const int64_t expected = (taken - 1 + ring) * 4;  // the batch in use still has its place
+      const int64_t expected = (taken - 1 + ring) * 4;  // the batch in use still occupies a slot
       wait_until(source.samples_read, expected);
       CHECK(source.samples_read == expected);
     }
@@ -156,7 +156,7 @@ TEST_CASE("all workers help as soon as there is room again") {
   std::atomic<int> waiting{0};
   std::atomic<bool> met{false};
   source.on_get = [&](const SampleRequest& request) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // not so cheap that one worker takes several
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // slow enough that one worker takes only one sample
     if (request.index < 8 || request.index >= 12) return;
     if (++waiting == kWorkers) met = true;
     for (int i = 0; i < 3000 && !met; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -164,12 +164,12 @@ TEST_CASE("all workers help as soon as there is room again") {
   };
   Loader loader(source, {.batch_size = kWorkers, .workers = kWorkers, .prefetch = 1, .seed = 0});
   loader.start(sequential_order(100), 1);
-  wait_until(source.samples_read, 8);  // the ring is full, everybody waits
+  wait_until(source.samples_read, 8);  // the ring is full, all workers wait
   for (int batch = 0; batch < 3; ++batch) REQUIRE(loader.next());
   CHECK(met);
 }
 
-TEST_CASE("workers are opened once, on threads of their own, with a seed each") {
+TEST_CASE("workers are opened once, on separate threads, with different seeds") {
   NumberedSamples source(50);
   std::mutex mutex;
   std::map<uint64_t, std::thread::id> opened;
@@ -224,7 +224,7 @@ TEST_CASE("worker threads are named and leave the process's signals to others") 
   CHECK(sigismember(&mask, SIGINT) == 0);
 }
 
-TEST_CASE("misuse is refused and leaves the pass under way as it is") {
+TEST_CASE("misuse is refused and does not affect the current pass") {
   NumberedSamples source(6);
   Loader loader(source, {.batch_size = 2, .workers = 2, .prefetch = 1, .seed = 0});
   CHECK_THROWS_AS(loader.next(), tenon::support::Error);

@@ -1,4 +1,4 @@
-// A source whose samples tell from which request they were made, and which can be told to fail, dawdle and take notes.
+// A source for tests. Its samples record their request, and hooks make it fail, wait or record calls.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@ enum class Sizes { fixed, varying };
 
 class NumberedSamples final : public SampleSource {
  public:
-  // With varying sizes there are two fields more, the last with -1 for padding and extents from 0 to 4.
+  // With varying sizes there are two more fields. The last one has -1 as padding and extents from 0 to 4.
   explicit NumberedSamples(int64_t size, Sizes sizes = Sizes::fixed);
 
   int64_t size() const override { return size_; }
   const std::vector<Field>& fields() const override { return fields_; }
   std::unique_ptr<Worker> open_worker(uint64_t worker_id, uint64_t seed) override;
 
-  // What get() and open_worker() do besides; to be set before start().
+  // Called in get() and open_worker(). Set them before start().
   std::function<void(const SampleRequest&)> on_get = [](const SampleRequest&) {};
   std::function<void(uint64_t worker_id, uint64_t seed)> on_open = [](uint64_t, uint64_t) {};
   std::function<void(uint64_t worker_id)> on_close = [](uint64_t) {};

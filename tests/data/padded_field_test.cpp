@@ -42,7 +42,7 @@ std::vector<T> elements(const PaddedField& padded) {
   return std::vector<T>(begin, begin + elements_of(padded.block().shape));
 }
 
-// Element by element: the one at this place of this sample within the block, or the padding.
+// The expected element at this place of this sample within the block, or the padding.
 template <class T>
 T expected_element(const Shape& block, const Shape& shape, int first, T padding, int64_t place) {
   int64_t number = 0;
@@ -104,7 +104,7 @@ TEST_CASE("lists are padded to the longest of their batch") {
   CHECK(elements<int64_t>(padded) == std::vector<int64_t>{5, 6, -100, -100, -100, -100, 7, 8, 9});
 }
 
-TEST_CASE("samples of any rank and element size stand in the corner of their part") {
+TEST_CASE("samples of any ndim and element size start at index 0 of every dimension") {
   check_random_shapes<uint8_t>(TENON_UINT8, {-1}, 255);
   check_random_shapes<int64_t>(TENON_INT64, {-1, -1}, -1);
   check_random_shapes<float>(TENON_FLOAT32, {-1, 3}, 0.5);
@@ -134,7 +134,7 @@ TEST_CASE("a batch without any element has a shape and an address") {
   CHECK(padded.block().data != nullptr);
 }
 
-TEST_CASE("memory grows with the largest batch and stays for the smaller ones") {
+TEST_CASE("memory grows with the largest batch and is kept for smaller ones") {
   const Field field = field_of<int64_t>(TENON_INT64, {-1}, 0);
   PaddedField padded(field, 1);
   write<int64_t>(padded, 0, {100000}, 0);
@@ -152,7 +152,7 @@ TEST_CASE("memory grows with the largest batch and stays for the smaller ones") 
   CHECK(reinterpret_cast<uintptr_t>(block) % 64 == 0);
 }
 
-TEST_CASE("a block that no memory can hold is refused with its field and shape") {
+TEST_CASE("a block that does not fit into memory is refused with its field and shape") {
   const Field field = field_of<uint8_t>(TENON_UINT8, {-1, -1}, 0);
   PaddedField padded(field, 2);
   const int64_t many = int64_t{1} << 39;

@@ -11,7 +11,7 @@ using tenon::support::derive_seed;
 using tenon::support::philox_4x32_10;
 using tenon::support::StreamPurpose;
 
-// The reference vectors of the authors' Random123 (its file kat_vectors, philox4x32 with 10 rounds).
+// The reference vectors from Random123, by the authors of Philox (file kat_vectors, philox4x32 with 10 rounds).
 TEST_CASE("Philox gives the reference numbers of its authors") {
   using Four = std::array<uint32_t, 4>;
   CHECK(philox_4x32_10({0, 0, 0, 0}, {0, 0}) == Four{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});

@@ -64,7 +64,7 @@ TEST_CASE("a batch is complete when all its tickets are finished, in whatever or
   CHECK(ahead.is_over());
 }
 
-TEST_CASE("the earliest failure of a batch wins, whoever reports it first") {
+TEST_CASE("the error of the earliest place of a batch is kept, in any order of reports") {
   ReadAhead ahead(6, 2);
   ahead.start(12, 0);
   const Tickets first = *ahead.take(2);
@@ -114,7 +114,7 @@ TEST_CASE("the last batch is as large as what is left") {
   CHECK(ahead.is_front_complete());
 }
 
-TEST_CASE("a new pass knows nothing of the failures of the one before") {
+TEST_CASE("a new pass does not keep the errors of the previous one") {
   ReadAhead ahead(2, 2);
   ahead.start(4, 0);
   ahead.fail(*ahead.take(2), 0, make_error("old"));
@@ -124,7 +124,7 @@ TEST_CASE("a new pass knows nothing of the failures of the one before") {
   CHECK(ahead.take(2));
 }
 
-TEST_CASE("who holds the last unread tickets completes the batch, whoever took the last ones") {
+TEST_CASE("the reader with the last unread tickets completes the batch, even if they were not taken last") {
   ReadAhead ahead(4, 2);
   ahead.start(6, 0);
   const auto first = ahead.take(1);
@@ -143,7 +143,7 @@ TEST_CASE("who holds the last unread tickets completes the batch, whoever took t
   CHECK(ahead.size_of(1) == 2);
 }
 
-TEST_CASE("nobody completes a batch of which a sample failed") {
+TEST_CASE("no reader completes a batch with a failed sample") {
   ReadAhead ahead(4, 2);
   ahead.start(4, 0);
   const auto first = ahead.take(1);

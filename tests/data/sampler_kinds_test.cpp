@@ -1,4 +1,4 @@
-// Samplers that go by the samples' weights and lengths.
+// Samplers that use the weights and lengths of samples.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@ using tenon::config::SamplerKind;
 
 namespace {
 
-// Lengths from 1 to 500 without an order.
+// Unsorted lengths from 1 to 500.
 std::vector<int64_t> make_lengths(int64_t size) {
   std::vector<int64_t> lengths;
   for (int64_t i = 0; i < size; ++i) lengths.push_back(1 + i * 7919 % 500);
   return lengths;
 }
 
-// What the samples of a pass are padded by, if each batch is as long as its longest.
+// The padding of all samples of a pass, if each batch is padded to its longest sample.
 int64_t count_padding(const std::vector<int64_t>& order, const std::vector<int64_t>& lengths, int64_t batch_size) {
   int64_t padding = 0;
   for (size_t begin = 0; begin < order.size(); begin += static_cast<size_t>(batch_size)) {
@@ -43,7 +43,7 @@ SamplerOptions bucketed(int64_t batch_size) {
 
 }  // namespace
 
-TEST_CASE("length buckets have each sample once, and a small part of the padding") {
+TEST_CASE("length buckets have each sample once and reduce the padding") {
   for (const int64_t size : {1, 8, 100, 12345}) {
     CAPTURE(size);
     const std::vector<int64_t> lengths = make_lengths(size);
@@ -55,7 +55,7 @@ TEST_CASE("length buckets have each sample once, and a small part of the padding
   }
 }
 
-TEST_CASE("length buckets are drawn anew each epoch, with short and long batches in no order") {
+TEST_CASE("length buckets differ in each epoch, with short and long batches in random order") {
   const std::vector<int64_t> lengths = make_lengths(4000);
   const Sampler sampler(4000, bucketed(8), {lengths, {}});
   CHECK(sampler.order(1) == sampler.order(1));
@@ -66,7 +66,7 @@ TEST_CASE("length buckets are drawn anew each epoch, with short and long batches
     longer += lengths[static_cast<size_t>(order[i])] > lengths[static_cast<size_t>(order[i - 8])];
   CHECK(longer > 200);
   CHECK(longer < 300);
-  // Neither do the same samples always meet.
+  // The same samples do not always share a batch.
   const std::vector<int64_t> other = sampler.order(2);
   std::set<std::vector<int64_t>> batches;
   for (size_t i = 0; i < order.size(); i += 8) batches.insert(sorted({order.begin() + i, order.begin() + i + 8}));
@@ -76,14 +76,14 @@ TEST_CASE("length buckets are drawn anew each epoch, with short and long batches
   CHECK(again < 5);
 }
 
-TEST_CASE("without shuffle length buckets are the samples by length") {
+TEST_CASE("without shuffle, length buckets are the samples sorted by length") {
   SamplerOptions options = bucketed(8);
   options.shuffle = false;
   const std::vector<int64_t> lengths = {3, 1, 2, 1, 0};
   CHECK(Sampler(5, options, {lengths, {}}).order(1) == std::vector<int64_t>{4, 1, 3, 2, 0});
 }
 
-TEST_CASE("ranks share length buckets: together they have each sample once, and batches of like lengths each") {
+TEST_CASE("ranks share length buckets: together they have each sample once, and each has batches of similar lengths") {
   const std::vector<int64_t> lengths = make_lengths(1003);
   std::vector<int64_t> all;
   for (int64_t rank = 0; rank < 3; ++rank) {
@@ -97,7 +97,7 @@ TEST_CASE("ranks share length buckets: together they have each sample once, and 
   CHECK(sorted(all) == sequential_order(1003));
 }
 
-TEST_CASE("weights say how often a sample is drawn") {
+TEST_CASE("samples are chosen in proportion to their weights") {
   const std::vector<double> weights = {0, 1, 3, 0, 6, 0};
   std::map<int64_t, int64_t> counts;
   const Sampler sampler(6, {.kind = SamplerKind::weighted, .shuffle = true, .seed = 3}, {{}, weights});
@@ -112,7 +112,7 @@ TEST_CASE("weights say how often a sample is drawn") {
           5 * std::sqrt(60000 * expected * (1 - expected)));
 }
 
-TEST_CASE("weights count within a subset, and a limit of the epoch is the number of draws") {
+TEST_CASE("weights apply within a subset, and the limit of an epoch is the number of draws") {
   std::vector<double> weights(1000, 1);
   const tenon::config::Subset half{0, tenon::config::Subset::kWhole / 2};
   const std::vector<int64_t> allowed = subset_samples(1000, half, 9);
@@ -126,7 +126,7 @@ TEST_CASE("weights count within a subset, and a limit of the epoch is the number
   for (const int64_t sample : order) CHECK(std::ranges::binary_search(allowed, sample));
 }
 
-TEST_CASE("ranks draw by weight what one process would") {
+TEST_CASE("ranks together choose the same weighted samples as a single process") {
   const std::vector<double> weights = {5, 1, 1, 1, 1, 1, 1};
   SamplerOptions options{.kind = SamplerKind::weighted, .shuffle = true, .seed = 3};
   const std::vector<int64_t> alone = Sampler(7, options, {{}, weights}).order(2);

@@ -14,7 +14,7 @@ using namespace tenon::data;
 
 namespace {
 
-// Pearson's statistic of counts that should all be equal.
+// Pearson's chi-squared statistic for counts that should all be equal.
 double chi_square(const std::vector<int64_t>& counts) {
   double total = 0;
   for (const int64_t count : counts) total += static_cast<double>(count);
@@ -61,7 +61,7 @@ TEST_CASE("a shuffled order is a function of seed and epoch") {
   CHECK(shuffled_order(100, uint64_t{7} << 32, 1) != shuffled_order(100, 7, 1));
 }
 
-// A run that is resumed by a later version must see the rest of its epoch in the order in which it began.
+// A run that is resumed with a later version must read the rest of its epoch in the same order.
 TEST_CASE("the order of a seed and epoch does not change between versions") {
   CHECK(shuffled_order(10, 0, 1) == std::vector<int64_t>{1, 7, 3, 6, 4, 9, 0, 8, 2, 5});
 }
@@ -87,12 +87,12 @@ TEST_CASE("every sample is equally likely at every place") {
   CHECK(chi_square(counts) < 68.0);  // 36 degrees of freedom: exceeded with probability 0.001
 }
 
-TEST_CASE("an epoch that the random stream has no room for is refused") {
+TEST_CASE("an epoch beyond the range of the random stream is refused") {
   CHECK_THROWS_AS(shuffled_order(4, 0, -1), tenon::support::Error);
   CHECK_THROWS_AS(shuffled_order(4, 0, int64_t{1} << 32), tenon::support::Error);
 }
 
-TEST_CASE("parts that adjoin are disjoint and complete") {
+TEST_CASE("adjacent subsets are disjoint and complete") {
   std::mt19937_64 random(3);
   for (int i = 0; i < 200; ++i) {
     const auto size = static_cast<int64_t>(random() % 300);
@@ -113,7 +113,7 @@ TEST_CASE("parts that adjoin are disjoint and complete") {
   }
 }
 
-TEST_CASE("a subset depends on its seed and on nothing else") {
+TEST_CASE("a subset depends only on its seed") {
   const Subset half = *parse_subset("50%");
   CHECK(subset_samples(100, half, 1) == subset_samples(100, half, 1));
   CHECK(subset_samples(100, half, 1) != subset_samples(100, half, 2));
@@ -127,12 +127,12 @@ TEST_CASE("every sample is equally likely to be in a subset") {
   CHECK(chi_square(counts) < 43.8);  // 19 degrees of freedom: exceeded with probability 0.001
 }
 
-// A run that is resumed by a later version must not train on what it was validated on.
+// A run that is resumed with a later version must not train on its validation samples.
 TEST_CASE("the samples of a subset do not change between versions") {
   CHECK(subset_samples(10, *parse_subset("30%"), 0) == std::vector<int64_t>{3, 7, 9});
 }
 
-TEST_CASE("a sampler draws the whole dataset in order unless asked for something else") {
+TEST_CASE("by default a sampler returns the whole dataset in order") {
   const Sampler sampler(5, {});
   CHECK(sampler.size() == 5);
   CHECK(sampler.order(0) == sequential_order(5));
@@ -140,7 +140,7 @@ TEST_CASE("a sampler draws the whole dataset in order unless asked for something
   CHECK(Sampler(0, {}).order(1).empty());
 }
 
-TEST_CASE("a shuffled epoch is that of its seed, whatever was drawn before") {
+TEST_CASE("a shuffled epoch depends on its seed, not on earlier epochs") {
   const Sampler sampler(50, {.shuffle = true, .seed = 7});
   for (const int64_t epoch : {3, 1, 2, 1}) CHECK(sampler.order(epoch) == shuffled_order(50, 7, epoch));
 }
@@ -166,7 +166,7 @@ TEST_CASE("a limited epoch is the beginning of the whole one") {
   CHECK(Sampler(50, {.most = 1000}).order(1) == sequential_order(50));
 }
 
-TEST_CASE("a sampler without samples, and a rank outside the world, are told apart") {
+TEST_CASE("a sampler without samples is valid, a rank outside the world is refused") {
   CHECK(Sampler(3, {.subset = *parse_subset("10%")}).size() == 0);
   CHECK(Sampler(3, {.subset = *parse_subset("10%")}).order(1).empty());
   CHECK_THROWS_AS(Sampler(3, {.rank = 2, .world = 2}), tenon::support::Error);

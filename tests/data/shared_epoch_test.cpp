@@ -1,4 +1,4 @@
-// An epoch that several ranks share: together they see what one process alone would see, batch by batch.
+// An epoch that several ranks share. Together they read the same batches as a single process.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Case {
   int64_t batch;
 };
 
-// Batches of the indices that were read, by number of the batch. One that a rank has no share of is not among its own.
+// The indices of each batch that a rank read, by batch number. A batch without a share of the rank is missing.
 using Batches = std::vector<std::vector<int64_t>>;
 
 Batches read_rank(const Case& shared, SamplerOptions options, int64_t workers) {
@@ -35,7 +35,7 @@ Batches read_rank(const Case& shared, SamplerOptions options, int64_t workers) {
   return batches;
 }
 
-// The k-th batches of all ranks side by side: place p of the common batch is rank p % world's.
+// Interleaves the k-th batches of all ranks: place p of the common batch belongs to rank p % world.
 Batches interleave(const std::vector<Batches>& ranks) {
   Batches common(ranks.front().size());
   for (size_t k = 0; k < common.size(); ++k)
@@ -73,7 +73,7 @@ std::vector<Case> random_cases() {
 
 }  // namespace
 
-TEST_CASE("over all ranks every sample is seen exactly once, in the batches of one process alone") {
+TEST_CASE("all ranks together read every sample exactly once, in the batches of a single process") {
   for (const Case& shared : random_cases()) {
     CAPTURE(shared.size);
     CAPTURE(shared.world);

@@ -1,4 +1,4 @@
-// Samples that cannot be read, left out of their batches.
+// Skipping of samples that cannot be read.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ LoaderOptions skipping(int64_t batch_size, int64_t workers) {
 
 }  // namespace
 
-TEST_CASE("a batch closes up over each set of its samples that cannot be read") {
+TEST_CASE("a batch closes the gaps of any set of samples that cannot be read") {
   for (const Sizes sizes : {Sizes::fixed, Sizes::varying}) {
     for (unsigned pattern = 0; pattern < 1u << 5; ++pattern) {
       CAPTURE(pattern);
@@ -40,7 +40,7 @@ TEST_CASE("a batch closes up over each set of its samples that cannot be read") 
         else
           kept.push_back(i);
       }
-      // What the batch is to be: the same samples, read without the broken ones among them.
+      // The expected batch: the same samples without the broken ones.
       NumberedSamples whole(5, sizes);
       Loader reference(whole, skipping(5, 0));
       const auto expected = read_pass(whole, reference, kept, 1);
@@ -65,7 +65,7 @@ TEST_CASE("a batch closes up over each set of its samples that cannot be read") 
   }
 }
 
-TEST_CASE("any number of workers leaves out the same samples") {
+TEST_CASE("any number of workers skips the same samples") {
   const std::vector<int64_t> order = shuffled_order(101, 7, 1);
   const std::set<int64_t> broken = {0, 3, 50, 51, 52, 100, order[9], order[10], order[100]};
   std::vector<std::vector<std::string>> expected;
@@ -91,13 +91,13 @@ TEST_CASE("any number of workers leaves out the same samples") {
       CHECK(skipped == expected_skipped);
     }
   }
-  // By their places, so in the order.
+  // The skipped samples are sorted by place, so they are in the order of the pass.
   std::vector<int64_t> in_order;
   std::ranges::copy_if(order, std::back_inserter(in_order), [&](int64_t index) { return broken.contains(index); });
   CHECK(expected_skipped == in_order);
 }
 
-TEST_CASE("a batch of which nothing is left is given out empty, and the pass goes on") {
+TEST_CASE("a batch without any samples left is returned empty, and the pass continues") {
   for (const Sizes sizes : {Sizes::fixed, Sizes::varying}) {
     for (const int64_t workers : {0, 3}) {
       NumberedSamples source(9, sizes);
@@ -115,7 +115,7 @@ TEST_CASE("a batch of which nothing is left is given out empty, and the pass goe
   }
 }
 
-TEST_CASE("only errors of the data are skipped, and only where that was asked for") {
+TEST_CASE("only data errors are skipped, and only if skipping is enabled") {
   for (const int64_t workers : {0, 3}) {
     NumberedSamples source(9);
     break_samples(source, {4}, ErrorKind::plugin);
@@ -135,7 +135,7 @@ TEST_CASE("only errors of the data are skipped, and only where that was asked fo
   }
 }
 
-TEST_CASE("an error of another kind still wins over samples that were left out before it") {
+TEST_CASE("an error of another kind is still thrown after skipped samples") {
   NumberedSamples source(6);
   source.on_get = [](const SampleRequest& request) {
     if (request.index == 1) throw Error(ErrorKind::data, "torn");

@@ -45,7 +45,7 @@ TEST_CASE("samples of different sizes give the same bytes for any number of work
   }
 }
 
-TEST_CASE("fields of a fixed size are the same beside those that vary") {
+TEST_CASE("fixed-size fields are the same with and without varying-size fields") {
   for (const int64_t workers : {0, 2}) {
     const TextBatches alone = read_with(Sizes::fixed, workers, 2, 53, 10);
     const TextBatches beside = read_with(Sizes::varying, workers, 2, 53, 10);
@@ -54,7 +54,7 @@ TEST_CASE("fields of a fixed size are the same beside those that vary") {
   }
 }
 
-TEST_CASE("each sample is whole, and padded to the largest of its own batch") {
+TEST_CASE("each sample is complete and padded to the largest of its batch") {
   for (const int64_t workers : {0, 3}) {
     NumberedSamples source(95, Sizes::varying);
     Loader loader(source, {.batch_size = 4, .workers = workers, .prefetch = 2, .seed = 3});
@@ -86,7 +86,7 @@ TEST_CASE("each sample is whole, and padded to the largest of its own batch") {
   }
 }
 
-TEST_CASE("a batch of varying size stays as it is until the next one is asked for") {
+TEST_CASE("a batch of varying size stays unchanged until next() is called") {
   NumberedSamples source(100, Sizes::varying);
   Loader loader(source, {.batch_size = 5, .workers = 4, .prefetch = 2, .seed = 0});
   loader.start(sequential_order(100), 1);
@@ -117,7 +117,7 @@ TEST_CASE("a pass over samples of different sizes may be abandoned at any point"
   }
 }
 
-TEST_CASE("a sample that fails leaves its batch unpadded and fails the pass at its place") {
+TEST_CASE("a failed sample leaves its batch unpadded and fails the pass at that batch") {
   for (const int64_t workers : {0, 1, 3}) {
     for (int64_t broken = 0; broken < 12; ++broken) {
       NumberedSamples source(12, Sizes::varying);
@@ -132,8 +132,8 @@ TEST_CASE("a sample that fails leaves its batch unpadded and fails the pass at i
   }
 }
 
-TEST_CASE("a batch that no memory can hold fails the pass at its place, and the next pass works") {
-  // Two samples of no element each, whose block would have 2^78.
+TEST_CASE("a batch that does not fit into memory fails the pass at that batch, and the next pass works") {
+  // Two samples without elements. Their block would have 2^78 elements.
   struct Huge final : SampleSource {
     struct Reader final : Worker {
       void get(const SampleRequest& request, std::span<const SampleSlot> slots) override {

@@ -1,4 +1,4 @@
-// The finished plugin, as the host sees it.
+// Tests the built plugin through the C table that the host uses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Bytes bytes_of(const std::vector<T>& values) {
   return {begin, begin + values.size() * sizeof(T)};
 }
 
-// As numpy.save writes it: version 1.0, padded with blanks to a multiple of 64.
+// Writes a .npy file like numpy.save: version 1.0, padded with blanks to a multiple of 64.
 Bytes make_npy(std::string header, const Bytes& elements) {
   header.resize((10 + header.size()) / 64 * 64 + 64 - 11, ' ');
   header += '\n';
@@ -53,7 +53,7 @@ std::string refusal(const fs::path& path, const Texts& fields = {}) {
   return error_of<Refused>([&] { open(path, fields); });
 }
 
-// What is said of a file beside its path.
+// Returns the error message for a file, without its path.
 std::string complaint(const std::string& name, const Bytes& file) {
   const fs::path path = make_empty_folder("refused_array") / name;
   write_file(path, file);
@@ -66,7 +66,7 @@ const Bytes kSix = bytes_of<float>({0, 1, 2, 3, 4, 5});
 
 }  // namespace
 
-TEST_CASE("a folder of .npy files gives a field of each, a sample of each row") {
+TEST_CASE("each .npy file of a folder becomes a field, and each row a sample") {
   const fs::path folder = make_empty_folder("npy");
   write_file(folder / "image.npy", make_npy(header("<f4", "(3, 1, 2)"), kSix));
   write_file(folder / "label.npy", make_npy(header("<i8", "(3,)"), bytes_of<int64_t>({7, -8, 9})));
@@ -86,7 +86,7 @@ TEST_CASE("a header in another order and a later version of the format are read"
   write_file(folder / "one.npy", file);
   Bytes later(file.begin(), file.begin() + 10);
   later[6] = 2;
-  later.resize(12);  // the header's length has four bytes
+  later.resize(12);  // now the header's length takes four bytes
   std::copy(file.begin() + 10, file.end(), std::back_inserter(later));
   write_file(folder / "two.npy", later);
   const OpenedDataset arrays = open(folder);
@@ -95,7 +95,7 @@ TEST_CASE("a header in another order and a later version of the format are read"
   CHECK(arrays.floats(1, "two") == std::vector<float>{3, 4, 5});
 }
 
-TEST_CASE("a safetensors file gives a field of each tensor") {
+TEST_CASE("each tensor of a safetensors file becomes a field") {
   const fs::path path = make_empty_folder("safetensors") / "a.safetensors";
   write_file(path,
              make_safetensors(R"({"__metadata__":{"a":"b"},"y":{"dtype":"I64","shape":[2],"data_offsets":[24,40]},)"
@@ -114,19 +114,19 @@ TEST_CASE("a safetensors file gives a field of each tensor") {
   CHECK(open(path, {"y", "x"}).describe_fields() == Texts{"y int64", "x float32 3"});
 }
 
-TEST_CASE("a .npy file that cannot be used as it is is refused with what to do") {
+TEST_CASE("an unsupported .npy file is refused with a hint") {
   CHECK(complaint("a.npy", make_npy(header(">f4", "(2, 3)"), kSix)).find("holds elements of type \">f4\"") == 0);
   CHECK(complaint("a.npy", make_npy(header("<u2", "(12,)"), kSix)).find("holds elements of type \"<u2\"") == 0);
   CHECK(complaint("a.npy", make_npy(header("<f4", "(2, 3)", "True"), kSix)).find("is in Fortran order") == 0);
-  CHECK(complaint("a.npy", make_npy(header("<f4", "(2, 4)"), kSix)).find("holds 24 bytes behind its header") == 0);
-  CHECK(complaint("a.npy", make_npy(header("<f4", "(2, 2)"), kSix)).find("holds 24 bytes behind its header") == 0);
+  CHECK(complaint("a.npy", make_npy(header("<f4", "(2, 4)"), kSix)).find("holds 24 bytes after its header") == 0);
+  CHECK(complaint("a.npy", make_npy(header("<f4", "(2, 2)"), kSix)).find("holds 24 bytes after its header") == 0);
   CHECK(complaint("a.npy", make_npy(header("<f4", "(4611686018427387904, 4)"), kSix)).find("holds 24 bytes") == 0);
   CHECK(complaint("a.npy", make_npy(header("<f4", "()"), bytes_of<float>({1}))).find("is a single number") == 0);
   CHECK(complaint("a.npy", make_npy(header("<f4", "(0, 3)"), {})).find("holds no sample") == 0);
-  CHECK(complaint("a.npy", {'P', 'K', 3, 4}).find("does not begin as a .npy file does") == 0);
+  CHECK(complaint("a.npy", {'P', 'K', 3, 4}).find("does not begin like a .npy file") == 0);
   for (const char* text : {"{'descr': '<f4', 'shape': (2, 3), }", "{'descr': [('a', '<f4')], 'shape': (6,), }",
                            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, -3), }", "", "{"}) {
-    CHECK(complaint("a.npy", make_npy(text, kSix)).find("has a header that cannot be read") == 0);
+    CHECK(complaint("a.npy", make_npy(text, kSix)).find("has an unreadable header") == 0);
   }
   for (const size_t length : {7, 9, 60}) {
     Bytes cut = make_npy(header("<f4", "(2, 3)"), kSix);
@@ -135,7 +135,7 @@ TEST_CASE("a .npy file that cannot be used as it is is refused with what to do")
   }
 }
 
-TEST_CASE("a safetensors file that contradicts itself is refused by file and tensor") {
+TEST_CASE("a contradictory safetensors file is refused with file and tensor") {
   const auto with = [](const std::string& entry) {
     return complaint("a.safetensors", make_safetensors("{\"x\":" + entry + "}", kSix));
   };
@@ -149,12 +149,13 @@ TEST_CASE("a safetensors file that contradicts itself is refused by file and ten
   CHECK(with(R"({"dtype":"F32","shape":[6]})").find("tensor \"x\": its entry in the header cannot be read") == 0);
   CHECK(with("3").find("tensor \"x\": its entry in the header cannot be read") == 0);
   CHECK(complaint("a.safetensors", make_safetensors("{}", kSix)) == "holds no tensor");
-  CHECK(complaint("a.safetensors", make_safetensors("[1", kSix)).find("has no header that can be read") == 0);
-  CHECK(complaint("a.safetensors", {1, 2, 3}).find("is no .npy file, and no whole safetensors file") == 0);
-  CHECK(complaint("a.safetensors", {99, 0, 0, 0, 0, 0, 0, 0, '{', '}'}).find("is no .npy file, and no whole") == 0);
+  CHECK(complaint("a.safetensors", make_safetensors("[1", kSix)).find("has no readable header") == 0);
+  CHECK(complaint("a.safetensors", {1, 2, 3}).find("is neither a .npy file nor a complete safetensors file") == 0);
+  CHECK(complaint("a.safetensors", {99, 0, 0, 0, 0, 0, 0, 0, '{', '}'}).find("is neither a .npy file nor a complete") ==
+        0);
 }
 
-TEST_CASE("arrays that do not belong together, are missing or are not there are refused") {
+TEST_CASE("arrays of different lengths, missing arrays and missing files are refused") {
   const fs::path folder = make_empty_folder("unlike");
   CHECK(refusal(folder) == folder.string() + ": holds no .npy file; expected one for each field");
   write_file(folder / "a.npy", make_npy(header("<f4", "(2, 3)"), kSix));
@@ -163,7 +164,7 @@ TEST_CASE("arrays that do not belong together, are missing or are not there are 
                              (folder / "a.npy").string() + " has") == 0);
   CHECK(refusal(folder, {"b"}).empty());
   CHECK(refusal(folder, {"c"})
-            .find("holds no array \"c\", which the parameter \"fields\" names; there are \"a\", "
-                  "\"b\"") != std::string::npos);
+            .find("holds no array \"c\", which the parameter \"fields\" names; available: \"a\", \"b\"") !=
+        std::string::npos);
   CHECK(refusal(folder / "nowhere").find((folder / "nowhere").string() + ": cannot be read: No such file") == 0);
 }

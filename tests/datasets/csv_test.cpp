@@ -25,7 +25,7 @@ TEST_CASE("cells are read by row and by the header's names") {
   CHECK(csv.place(1, 0) == "t.csv:3: column \"path\"");
 }
 
-TEST_CASE("quoted cells hold separators, quotes and line ends, and lines are counted on") {
+TEST_CASE("quoted cells may hold separators, quotes and line ends, and all lines are counted") {
   const Csv csv("a,b\r\n\"1,\"\"x\"\"\",\"two\r\nlines\"\r\n3,\n", "t.csv", ',');
   REQUIRE(csv.rows() == 2);
   CHECK(csv.cell(0, 0) == "1,\"x\"");
@@ -46,18 +46,18 @@ TEST_CASE("a byte order mark, blank lines and a missing last line end do not mat
   CHECK(csv.place(1) == "t.csv:5");
 }
 
-TEST_CASE("in a single column a blank line is an empty cell") {
+TEST_CASE("in a table with one column a blank line is an empty cell") {
   const Csv csv("a\n\nx\n", "t.csv", ',');
   REQUIRE(csv.rows() == 2);
   CHECK(csv.cell(0, 0).empty());
 }
 
-TEST_CASE("a table that is no CSV is refused by line and cell") {
+TEST_CASE("an invalid CSV is refused with line and cell") {
   CHECK(refusal("a,b\n1,2\n3\n") == "t.csv:3: has 1 cells; expected 2, as the header has");
   CHECK(refusal("a,b\n1,2,3\n").find("t.csv:2: has 3 cells") == 0);
-  CHECK(refusal("a,b\n1,x\"y\n").find("t.csv:2: cell 2: a quote within a cell") == 0);
-  CHECK(refusal("a,b\n\"1\"x,2\n").find("t.csv:2: cell 1: text behind the closing quote") == 0);
-  CHECK(refusal("a,b\n1,2\n\"3,4\n5,6\n").find("t.csv:3: cell 1: a quote that is never closed") == 0);
+  CHECK(refusal("a,b\n1,x\"y\n").find("t.csv:2: cell 2: a quote within an unquoted cell") == 0);
+  CHECK(refusal("a,b\n\"1\"x,2\n").find("t.csv:2: cell 1: text after the closing quote") == 0);
+  CHECK(refusal("a,b\n1,2\n\"3,4\n5,6\n").find("t.csv:3: cell 1: an unclosed quote") == 0);
   CHECK(refusal(std::string("a,b\n1,\0\n", 8)).find("t.csv:2: cell 2: a control character") == 0);
   CHECK(refusal("a,\n1,2\n").find("t.csv:1: column 2 has no name") == 0);
   CHECK(refusal("a,b,a\n1,2,3\n").find("t.csv:1: column 3 is named \"a\"") == 0);
@@ -65,15 +65,15 @@ TEST_CASE("a table that is no CSV is refused by line and cell") {
   CHECK(refusal("").find("t.csv:1: column 1 has no name") == 0);
 }
 
-TEST_CASE("a file that is not there and a column that is not there are named") {
+TEST_CASE("a missing file and a missing column are named") {
   const std::string path = (make_empty_folder("no_csv") / "t.csv").string();
   CHECK(error_of<tenon::DataError>([&] { Csv csv(path); }).find(path + ": cannot be read") == 0);
   const Csv csv("path,label\na,b\n", "t.csv", ',');
   CHECK(error_of<tenon::DataError>([&] { csv.column("labels", "labels"); }) ==
-        "t.csv:1: there is no column \"labels\", which the parameter \"labels\" names; there are \"path\", \"label\"");
+        "t.csv:1: there is no column \"labels\", which the parameter \"labels\" names; available: \"path\", \"label\"");
 }
 
-TEST_CASE("numbers are read whole, and must be finite") {
+TEST_CASE("the whole cell must be a finite number") {
   const Csv csv("x\n-1.5e2\n12\n1e-60\n1x\ninf\n1e39\n\n", "t.csv", ',');
   CHECK(csv.number(0, 0) == -150);
   CHECK(csv.number(1, 0) == 12);

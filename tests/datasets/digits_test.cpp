@@ -35,7 +35,7 @@ TEST_CASE("digits gives an image in [0, 1] and a label") {
   CHECK(train.describe_fields() == std::vector<std::string>{"image float32 1,8,8", "label int64"});
 }
 
-TEST_CASE("digits holds each row of its file, every fifth in the test part") {
+TEST_CASE("digits holds every row of its file, with every fifth row in the test part") {
   const OpenedDataset train(kPlugin, {{"split", "train"}});
   const OpenedDataset test(kPlugin, {{"split", "test"}});
   CHECK(train.size() == 1438);

@@ -1,4 +1,4 @@
-// The finished plugin, as the host sees it.
+// Tests the built plugin through the C table that the host uses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ const std::string kPlugin = TENON_BINARY_DIR "/plugins/idx.so";
 using Texts = std::vector<std::string>;
 using Bytes = std::vector<uint8_t>;
 
-// Three images of 2 x 4 with the levels 0, 10, 20 and so on.
+// Three images of 2 x 4 pixels with the levels 0, 10, 20 and so on.
 Bytes make_images() {
   Bytes file = {0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 4};
   for (int i = 0; i < 24; ++i) file.push_back(static_cast<uint8_t>(10 * i));
@@ -60,7 +60,7 @@ TEST_CASE("idx gives each image in [0, 1] with its label") {
   CHECK(images.integer(2, "label") == 9);
 }
 
-TEST_CASE("idx subtracts a mean and divides by a deviation, or leaves the bytes") {
+TEST_CASE("idx normalises by mean and standard deviation, or keeps the bytes") {
   const Files files;
   CHECK(files.open({{"mean", 0.5}, {"std", 0.25}}).floats(0, "image")[1] == doctest::Approx((10.0 / 255 - 0.5) / 0.25));
   const OpenedDataset bytes = files.open({{"normalize", false}});
@@ -68,11 +68,11 @@ TEST_CASE("idx subtracts a mean and divides by a deviation, or leaves the bytes"
   CHECK(bytes.bytes(1, "image") == Bytes{80, 90, 100, 110, 120, 130, 140, 150});
 }
 
-TEST_CASE("without a file of labels idx gives images alone") {
+TEST_CASE("without a file of labels idx gives only images") {
   CHECK(Files().open({{"labels", ""}}).describe_fields() == Texts{"image float32 1,2,4"});
 }
 
-TEST_CASE("a file that is no IDX file of bytes is refused by name") {
+TEST_CASE("a file that is not an IDX file of bytes is refused by name") {
   const auto complaint = [](const Bytes& images) {
     const Files files(images);
     const std::string path = (files.folder / "images").string();
@@ -81,7 +81,7 @@ TEST_CASE("a file that is no IDX file of bytes is refused by name") {
     return text.substr(path.size() + 2);
   };
   CHECK(complaint({}) == "is empty");
-  CHECK(complaint({0, 0, 8}).find("does not begin as an IDX file does; expected images") == 0);
+  CHECK(complaint({0, 0, 8}).find("does not begin like an IDX file; expected images") == 0);
   CHECK(complaint({0x1F, 0x8B, 8, 3}).find("is compressed by gzip") == 0);
   CHECK(complaint(make_labels())
             .find("holds elements of type 8 in 1 dimensions; expected images: an IDX file of "
@@ -95,10 +95,10 @@ TEST_CASE("a file that is no IDX file of bytes is refused by name") {
   CHECK(complaint(wrong).find("dimension 2 is 0") == 0);
 }
 
-TEST_CASE("a file that is shorter or longer than its header says is refused, whatever the header says") {
+TEST_CASE("a file that is shorter or longer than its header says is refused") {
   Bytes shorter = make_images();
   shorter.pop_back();
-  CHECK(Files(shorter).refusal().find("holds 23 bytes behind its header, which says 3 x 2 x 4") != std::string::npos);
+  CHECK(Files(shorter).refusal().find("holds 23 bytes after its header, which says 3 x 2 x 4") != std::string::npos);
   Bytes longer = make_images();
   longer.push_back(0);
   CHECK(Files(longer).refusal().find("holds 25 bytes") != std::string::npos);
@@ -107,7 +107,7 @@ TEST_CASE("a file that is shorter or longer than its header says is refused, wha
   CHECK(Files(huge).refusal().find("which says 4294967295 x 4294967295 x 4294967295") != std::string::npos);
 }
 
-TEST_CASE("labels that are not as many as the images are refused") {
+TEST_CASE("a number of labels other than the number of images is refused") {
   const Files files(make_images(), {0, 0, 8, 1, 0, 0, 0, 2, 7, 0});
   CHECK(files.refusal().find((files.folder / "labels").string() + ": holds 2 labels; expected 3") == 0);
 }
@@ -116,5 +116,5 @@ TEST_CASE("a missing file and a folder are refused by name") {
   const Files files;
   const std::string missing = (files.folder / "nowhere").string();
   CHECK(files.refusal({{"images", missing}}).find(missing + ": cannot be read: No such file") == 0);
-  CHECK(files.refusal({{"images", files.folder.string()}}) == files.folder.string() + ": is no regular file");
+  CHECK(files.refusal({{"images", files.folder.string()}}) == files.folder.string() + ": is not a regular file");
 }

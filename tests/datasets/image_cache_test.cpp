@@ -1,4 +1,4 @@
-// Caches of images, in the finished plugins, and their parts.
+// Tests the image caches, in the built plugins and as separate parts.
 #include <doctest/doctest.h>
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
   return params;
 }
 
-// One class, noise of several sizes, where an error of one pixel's place would show.
+// One class with noise of several sizes. A shift by one pixel would change the result.
 fs::path make_images(const std::string& name) {
   const fs::path root = make_empty_folder(name);
   cv::RNG random(3);
@@ -56,7 +56,7 @@ fs::path make_images(const std::string& name) {
   return root;
 }
 
-// All samples with three seeds.
+// Reads all samples with three seeds.
 std::vector<SampleBytes> read_all(const std::string& plugin, const ParamValues& params) {
   const OpenedDataset data(plugin, params);
   std::vector<SampleBytes> samples;
@@ -80,7 +80,7 @@ TarBytes read_bytes(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Other bytes, of the same length and with the same time: what nothing but reading the file shows.
+// Replaces the bytes by others of the same length and keeps the time. Only reading the file shows the change.
 void exchange_unseen(const fs::path& file, const TarBytes& bytes) {
   REQUIRE(fs::file_size(file) == bytes.size());
   struct stat before;
@@ -92,7 +92,7 @@ void exchange_unseen(const fs::path& file, const TarBytes& bytes) {
 
 }  // namespace
 
-TEST_CASE("the pixels are the same with and without a cache, whatever the transforms") {
+TEST_CASE("the pixels are the same with and without a cache, for all transforms") {
   const fs::path root = make_images("cached_pixels");
   const Texts chains[] = {
       {"resize(24)", "random_crop(20)", "normalize()"},
@@ -129,7 +129,7 @@ TEST_CASE("the pixels are the same with and without a cache, whatever the transf
   CHECK(read_all(kFolder, cached) == read_all(kFolder, whole));
 }
 
-TEST_CASE("a cache in memory spares decoding, as far as it may grow") {
+TEST_CASE("a cache in memory avoids decoding, up to its size limit") {
   const fs::path root = make_images("memory_cache");
   const OpenedDataset data(kFolder, make_params(root, {{"cache", "memory"}}));
   const SampleBytes before = data.get(0);
@@ -142,7 +142,7 @@ TEST_CASE("a cache in memory spares decoding, as far as it may grow") {
   CHECK_THROWS_AS(small.get(0), Refused);
 }
 
-TEST_CASE("a cache on disk is used by others, and not for an image that has changed since") {
+TEST_CASE("a cache on disk is shared, and not used for an image that has changed") {
   const fs::path root = make_images("disk_cache");
   const ParamValues params = make_params(root, {{"cache", "disk"}});
   const auto before = read_all(kFolder, params);
@@ -156,14 +156,14 @@ TEST_CASE("a cache on disk is used by others, and not for an image that has chan
   CHECK(after != before);
   CHECK(after == read_all(kFolder, make_params(root)));
   CHECK(list_files(root / ".cache").size() == 10);
-  // Other transforms have entries of their own.
+  // Other transforms have separate entries.
   ParamValues other = params;
   other["transforms"] = Texts{"resize(25)", "random_crop(20)", "normalize()"};
   read_all(kFolder, other);
   CHECK(list_files(root / ".cache").size() == 19);
 }
 
-TEST_CASE("damaged entries of a cache on disk are made anew") {
+TEST_CASE("damaged entries of a cache on disk are rewritten") {
   const fs::path root = make_images("damaged_cache");
   const ParamValues params = make_params(root, {{"cache", "disk"}});
   const auto before = read_all(kFolder, params);
@@ -181,10 +181,10 @@ TEST_CASE("damaged entries of a cache on disk are made anew") {
   }
   CHECK(read_all(kFolder, params) == before);
   for (size_t i = 0; i < entries.size(); ++i) CHECK(read_bytes(entries[i]) == sound[i]);
-  CHECK(list_files(root / ".cache") == entries);  // and nothing else
+  CHECK(list_files(root / ".cache") == entries);  // and no other files
 }
 
-TEST_CASE("a cache that cannot be written to is said so once, and the images still come") {
+TEST_CASE("an unwritable cache is reported once, and the images are still read") {
   const fs::path root = make_images("lost_cache");
   const OpenedDataset data(kFolder, make_params(root, {{"cache", "disk"}}));
   fs::remove_all(root / ".cache");
@@ -192,25 +192,26 @@ TEST_CASE("a cache that cannot be written to is said so once, and the images sti
   const OpenedDataset plain(kFolder, make_params(root));
   for (int64_t i = 0; i < 3; ++i) CHECK(data.get(i) == plain.get(i));
   REQUIRE(data.log().size() == 1);
-  CHECK(data.log()[0].find("cannot be written: Not a directory; images are decoded anew") != std::string::npos);
+  CHECK(
+      data.log()[0].find("cannot be written: Not a directory; images missing from the cache are decoded every time") !=
+      std::string::npos);
   CHECK_THROWS_AS(OpenedDataset(kFolder, make_params(root, {{"cache", "disk"}})), Refused);
 }
 
-TEST_CASE("a cache that could not give the same pixels is refused, and so is one without a folder") {
+TEST_CASE("a cache that would change the pixels is refused, and so is one without a folder") {
   const fs::path root = make_images("refused_cache");
   const auto refusal = [&](const ParamValues& changes) {
     return error_of<Refused>([&] { OpenedDataset(kFolder, make_params(root, changes)); });
   };
-  CHECK(
-      refusal({{"cache", "memory"}, {"transforms", Texts{"random_resized_crop(8)"}}}) ==
-      "parameter \"cache\" is \"memory\", and \"transforms\" begins with neither resize nor center_crop, without which "
-      "a JPEG is decoded as small as each sample needs it; begin with one of them, or set scaled_decoding = false to "
-      "keep whole images");
+  CHECK(refusal({{"cache", "memory"}, {"transforms", Texts{"random_resized_crop(8)"}}}) ==
+        "parameter \"cache\" is \"memory\", and \"transforms\" begins with neither resize nor center_crop, so each "
+        "sample decodes its JPEG at a different scale; begin with one of them, or set scaled_decoding = false to cache "
+        "whole images");
   CHECK(refusal({{"cache", "disk"}, {"cache_dir", ""}}) ==
         "parameter \"cache\" is \"disk\", and \"cache_dir\" is empty; expected a folder");
 }
 
-TEST_CASE("images of shards are cached by shard and place, images of a table by row and column") {
+TEST_CASE("images of shards are cached by shard and offset, images of a table by row and column") {
   const fs::path root = make_images("other_caches");
   const TarBytes first = read_bytes(root / "a/0.jpg");
   const TarBytes second = read_bytes(root / "a/1.jpg");
@@ -242,7 +243,7 @@ TEST_CASE("images of shards are cached by shard and place, images of a table by 
   }
 }
 
-TEST_CASE("masks are moved as their images are, cached or not") {
+TEST_CASE("masks are transformed like their images, cached or not") {
   const fs::path root = make_empty_folder("cached_masks");
   for (int i = 0; i < 4; ++i) {
     const cv::Mat image = make_gradient(60 + i, 40);
@@ -259,7 +260,7 @@ TEST_CASE("masks are moved as their images are, cached or not") {
   CHECK(read_all(plugin, params) == plain);
 }
 
-TEST_CASE("a cache in memory keeps the first of several threads' images, and no more than it may") {
+TEST_CASE("a cache in memory keeps the first image of several threads, and respects its limit") {
   constexpr size_t kImages = 64;
   const cv::Mat pixels(4, 5, CV_8UC3, cv::Scalar::all(1));
   const std::string path = "unused";

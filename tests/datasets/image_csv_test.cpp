@@ -1,4 +1,4 @@
-// The finished plugins image_csv and pairs, as the host sees them.
+// Tests the built plugins image_csv and pairs through the C table that the host uses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
   return params;
 }
 
-// Grey images img/1.png to img/9.png, whose level is ten times their number; and a table beside that folder.
+// Writes grey images img/1.png to img/9.png with ten times their number as the level, and a table next to that folder.
 fs::path make_table(const std::string& name, const std::string& text) {
   const fs::path root = make_empty_folder(name);
   for (int i = 1; i <= 9; ++i) {
@@ -63,7 +63,7 @@ bool is_level(const std::vector<float>& image, int level) {
 
 }  // namespace
 
-TEST_CASE("image_csv gives the image of each row, and classes in the order in which they appear") {
+TEST_CASE("image_csv gives the image of each row, and numbers classes by first appearance") {
   const fs::path table = make_table("rows", "label,path\ncat,img/3.png\nant,img/1.png\ncat,img/2.png\n");
   const OpenedDataset images(kImageCsv, make_params(table));
   CHECK(images.describe_fields() == Texts{"image float32 3,4,4", "label int64"});
@@ -76,7 +76,7 @@ TEST_CASE("image_csv gives the image of each row, and classes in the order in wh
   }
 }
 
-TEST_CASE("classes that are given have their place in the list as number") {
+TEST_CASE("listed classes are numbered by their index in the list") {
   const fs::path table = make_table("given", "label,path\ncat,img/3.png\nant,img/1.png\n");
   const OpenedDataset images(kImageCsv, make_params(table, {{"classes", Texts{"ant", "bee", "cat"}}}));
   CHECK(images.integer(0, "label") == 2);
@@ -101,7 +101,7 @@ TEST_CASE("several columns become labels and targets of one sample") {
   CHECK(images.integer(1, "colour") == 1);
 }
 
-TEST_CASE("targets alone make a regression") {
+TEST_CASE("a table may have only regression targets") {
   const fs::path table = make_table("regression", "path,x\n1.png,3\n");
   const OpenedDataset images(kImageCsv,
                              make_params(table, {{"root", "img"}, {"labels", Texts{}}, {"targets", Texts{"x"}}}));
@@ -109,12 +109,12 @@ TEST_CASE("targets alone make a regression") {
   CHECK(is_level(images.floats(0, "image"), 10));
 }
 
-TEST_CASE("what is wrong in a table is refused by file, line and column") {
+TEST_CASE("errors in a table are refused with file, line and column") {
   const fs::path table = make_table("wrong_table", "path,label,x\nimg/1.png,,1\n,cat,one\n");
   const std::string file = table.string();
   CHECK(refusal(kImageCsv, make_params(table)).find(file + ":2: column \"label\" is empty") == 0);
   const ParamValues numbers = {{"labels", Texts{}}, {"targets", Texts{"x"}}};
-  CHECK(refusal(kImageCsv, make_params(table, numbers)).find(file + ":3: column \"x\": \"one\" is no finite") == 0);
+  CHECK(refusal(kImageCsv, make_params(table, numbers)).find(file + ":3: column \"x\": \"one\" is not a finite") == 0);
   CHECK(refusal(kImageCsv, make_params(table, {{"labels", Texts{"x"}}})).find(file + ":3: column \"path\" is empty") ==
         0);
   CHECK(refusal(kImageCsv, make_params(table, {{"labels", Texts{"class"}}})).find(file + ":1: there is no column") ==
@@ -134,14 +134,14 @@ TEST_CASE("columns that cannot become fields are refused") {
   CHECK(with({"x", "targets"}, {}, {"1"}).find("names 2 columns; expected one") != std::string::npos);
 }
 
-TEST_CASE("an image that cannot be read is reported by its path and by its row") {
+TEST_CASE("an unreadable image is reported with its path and row") {
   const fs::path table = make_table("lost", "path,label\n\"img/0.png\",a\n");
   const std::string text = refusal(kImageCsv, make_params(table));
   CHECK(text.find((table.parent_path() / "img/0.png").string() + ": cannot be read") == 0);
   CHECK(text.find("(" + table.string() + ":2: column \"path\")") != std::string::npos);
 }
 
-TEST_CASE("a table is divided into two parts, and the classes have the same numbers in both") {
+TEST_CASE("a table is split into two parts, and the classes have the same numbers in both") {
   std::string text = "path,label\n";
   for (int i = 1; i <= 9; ++i) text += "img/" + std::to_string(i) + ".png,c" + std::to_string(i) + '\n';
   const fs::path table = make_table("table_parts", text);
@@ -168,7 +168,7 @@ TEST_CASE("pairs gives both images of a row and its class") {
   CHECK(pairs.integer(1, "label") == 1);
 }
 
-TEST_CASE("the images of a pair have draws of their own, or the same ones") {
+TEST_CASE("the images of a pair use separate random values, or the same") {
   const fs::path table = make_table("draws", "first,second,label\ng.png,g.png,a\n");
   write_file(table.parent_path() / "g.png", encode(".png", make_gradient(40, 40)));
   const Texts transforms = {"random_crop(8)", kUnchanged};
@@ -186,7 +186,7 @@ TEST_CASE("the images of a pair have draws of their own, or the same ones") {
   CHECK(seen.size() >= 8);
 }
 
-TEST_CASE("the second image of a pair that is missing is named with its column") {
+TEST_CASE("a missing second image of a pair is reported with its column") {
   const fs::path table = make_table("second", "first,second,label\nimg/1.png,img/0.png,a\n");
   CHECK(refusal(kPairs, make_params(table)).find("(" + table.string() + ":2: column \"second\")") != std::string::npos);
 }

@@ -32,7 +32,7 @@ TEST_CASE("classes and images are listed in byte order, at any depth") {
                                                     "2 dog/2019/x.jpeg", "2 dog/a.PNG", "2 dog/b.jpg"});
 }
 
-TEST_CASE("what is hidden or no image is left out") {
+TEST_CASE("hidden files and files that are not images are left out") {
   const fs::path root = make_empty_folder("hidden");
   for (const char* file :
        {"readme.txt", ".git/a.jpg", "cat/a.jpg", "cat/._a.jpg", "cat/notes.txt", "cat/.cache/b.jpg"}) {
@@ -42,7 +42,7 @@ TEST_CASE("what is hidden or no image is left out") {
   CHECK(paths_of(list_image_files(root)) == std::vector<std::string>{"0 cat/a.jpg"});
 }
 
-TEST_CASE("links to classes and to images are followed, links in a circle are not") {
+TEST_CASE("links to classes and images are followed, links in a cycle are not") {
   const fs::path root = make_empty_folder("links");
   write_file(root / "store" / "a.jpg", {1});
   fs::create_directories(root / "data" / "cat");
@@ -52,7 +52,7 @@ TEST_CASE("links to classes and to images are followed, links in a circle are no
   CHECK(paths_of(list_image_files(root / "data")) == std::vector<std::string>{"0 cat/b.jpg", "1 dog/a.jpg"});
 }
 
-TEST_CASE("a folder that cannot be used is refused by name") {
+TEST_CASE("an unusable folder is refused by name") {
   const fs::path root = make_empty_folder("refused");
   const auto refusal = [](const fs::path& folder) {
     return error_of<tenon::DataError>([&] { list_image_files(folder); });
@@ -66,16 +66,16 @@ TEST_CASE("a folder that cannot be used is refused by name") {
   CHECK(refusal(root).find((root / "dog").string() + ": the class holds no image") == 0);
 }
 
-TEST_CASE("the validation part is a fixed share that depends on the path alone") {
+TEST_CASE("the validation part is a fixed fraction that depends only on the path") {
   int64_t chosen = 0;
   for (int i = 0; i < 10000; ++i) {
     const std::string path = "cat/" + std::to_string(i) + ".jpg";
     chosen += datasets::is_validation_name(path, 0.2);
     if (datasets::is_validation_name(path, 0.1)) CHECK(datasets::is_validation_name(path, 0.2));
   }
-  CHECK(chosen > 1880);  // three standard deviations of 2000
+  CHECK(chosen > 1880);  // 2000 minus three standard deviations
   CHECK(chosen < 2120);
-  // Runs of last year must find their split again.
+  // The split must never change, because old runs must find the same samples.
   CHECK(datasets::is_validation_name("cat/0.jpg", 0.1741));
   CHECK_FALSE(datasets::is_validation_name("cat/0.jpg", 0.1740));
 }

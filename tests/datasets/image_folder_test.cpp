@@ -1,4 +1,4 @@
-// The finished plugin, as the host sees it.
+// Tests the built plugin through the C table that the host uses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ ParamValues make_params(const std::filesystem::path& path, const ParamValues& ch
   return params;
 }
 
-// Two classes, an image each: a gradient of 64 x 32, and a green square.
+// Two classes with one image each: a gradient of 64 x 32 pixels, and a green square.
 std::filesystem::path make_two_classes() {
   const std::filesystem::path root = make_empty_folder("two_classes");
   write_file(root / "gradient" / "a.png", encode(".png", make_gradient(64, 32)));
@@ -63,7 +63,7 @@ TEST_CASE("without normalize image_folder gives bytes, red first in each pixel")
         std::vector<uint8_t>{0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0});
 }
 
-TEST_CASE("images of different sizes stay so where no transform makes them equal") {
+TEST_CASE("images keep their sizes if no transform makes them equal") {
   const OpenedDataset images(kPlugin,
                              make_params(make_two_classes(), {{"transforms", Texts{"resize(8)", kUnchanged}}}));
   CHECK(images.describe_fields() == std::vector<std::string>{"image float32 3,-1,-1", "label int64"});
@@ -71,10 +71,10 @@ TEST_CASE("images of different sizes stay so where no transform makes them equal
   CHECK(images.floats(1, "image").size() == 3 * 8 * 8);
 }
 
-TEST_CASE("a larger image is averaged and its middle taken") {
+TEST_CASE("a larger image is averaged and its centre is cropped") {
   const OpenedDataset images(kPlugin, make_params(make_two_classes()));
   const std::vector<float> planes = images.floats(0, "image");
-  // 64 x 32 shrinks to 16 x 8, of which columns 4 to 11 are taken: each is a mean around the middle of four columns.
+  // 64 x 32 shrinks to 16 x 8. Columns 4 to 11 remain. Each is a mean around the middle of four columns.
   for (int x = 0; x < 8; ++x) {
     const double expected = (16 + 4 * x + 1.5) / 64;
     CHECK(std::abs(planes[static_cast<size_t>(128 + x)] - expected) < 0.005);
@@ -95,7 +95,7 @@ TEST_CASE("augmentation is a function of the sample's seed") {
   CHECK(seen.size() == 20);
 }
 
-TEST_CASE("a JPEG that is decoded smaller gives nearly the same sample") {
+TEST_CASE("a JPEG decoded at a smaller scale gives nearly the same sample") {
   const std::filesystem::path root = make_empty_folder("scaled");
   write_file(root / "gradient" / "a.jpg", encode(".jpg", make_gradient(400, 300)));
   const Texts transforms = {"random_resized_crop(16)", "horizontal_flip()", kUnchanged};
@@ -112,7 +112,7 @@ TEST_CASE("a JPEG that is decoded smaller gives nearly the same sample") {
   CHECK(differs);
 }
 
-TEST_CASE("a single folder serves for training and validation") {
+TEST_CASE("a single folder can be split for training and validation") {
   const std::filesystem::path root = make_empty_folder("parts");
   for (int i = 0; i < 40; ++i) {
     const std::string group = i % 2 ? "odd" : "even";
@@ -140,13 +140,13 @@ TEST_CASE("a split without images is refused") {
   CHECK(text.find("none of its images falls into the split \"validation\"") != std::string::npos);
 }
 
-TEST_CASE("a mistake in the transforms is refused before the first sample") {
+TEST_CASE("an error in the transforms is refused before the first sample") {
   CHECK(refusal(make_params(make_two_classes(), {{"transforms", Texts{"resize(8)", "centre_crop(8)"}}})) ==
         "entry 2 of parameter \"transforms\", \"centre_crop(8)\": there is no transform \"centre_crop\"; did you mean "
         "\"center_crop\"?");
 }
 
-TEST_CASE("an image with too many pixels, or too few for a crop, is refused by its path") {
+TEST_CASE("an image with too many pixels, or too few for a crop, is refused with its path") {
   const std::filesystem::path root = make_two_classes();
   const auto complaint = [&](const ParamValues& changes) {
     return error_of<Refused>([&] { OpenedDataset(kPlugin, make_params(root, changes)).get(0); });
@@ -157,7 +157,7 @@ TEST_CASE("an image with too many pixels, or too few for a crop, is refused by i
   CHECK(complaint({{"transforms", Texts{"random_crop(33)"}}}).find(path + "an image of 64 x 32 pixels") == 0);
 }
 
-TEST_CASE("a truncated image among good ones is reported as bad data, by its path") {
+TEST_CASE("a truncated image among good ones is reported as bad data, with its path") {
   const std::filesystem::path root = make_two_classes();
   std::vector<uint8_t> cut = encode(".jpg", make_gradient(64, 64));
   cut.resize(cut.size() - 100);
@@ -171,5 +171,5 @@ TEST_CASE("a truncated image among good ones is reported as bad data, by its pat
     CHECK(error.status == TENON_BAD_DATA);
     CHECK(std::string(error.what()).find((root / "green" / "b.jpg").string() + ": is truncated") == 0);
   }
-  images.get(0);  // the worker goes on
+  images.get(0);  // the worker continues
 }

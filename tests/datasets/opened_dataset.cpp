@@ -19,7 +19,7 @@ tenon_status fail(tenon_status status, tenon_string message) {
   return status;
 }
 
-// Values borrow from what they are made of, and lists of texts from `borrowed`.
+// Values borrow from their originals, and lists of texts borrow from `borrowed`.
 struct ToTenon {
   std::vector<tenon_string>& borrowed;
 
@@ -68,7 +68,7 @@ size_t size_of(int32_t dtype) {
   if (dtype == TENON_FLOAT32) return 4;
   if (dtype == TENON_INT64) return 8;
   if (dtype == TENON_UINT8) return 1;
-  throw std::logic_error("a dtype that these tests do not know");
+  throw std::logic_error("a dtype unknown to these tests");
 }
 
 std::string text_of(tenon_string text) { return {text.data, text.size}; }
@@ -78,7 +78,7 @@ const char* name_of(int32_t dtype) {
   return dtype == TENON_UINT8 ? "uint8" : "int64";
 }
 
-// One sample's memory, exactly as large as the fields are, so that an address sanitizer notices a write past it.
+// Memory of one sample, exactly as large as its fields, so that an address sanitizer detects a write past the end.
 struct Slots {
   const std::vector<const tenon_field*>& fields;
   SampleBytes bytes;
@@ -181,7 +181,7 @@ std::vector<int64_t> OpenedDataset::lengths() const {
       component_->get_extension
           ? static_cast<const tenon_sample_lengths*>(component_->get_extension(TENON_STRING(TENON_SAMPLE_LENGTHS)))
           : nullptr;
-  if (!known) throw std::logic_error("the dataset does not tell the lengths of its samples");
+  if (!known) throw std::logic_error("the dataset does not provide the lengths of its samples");
   std::vector<int64_t> lengths(static_cast<size_t>(size()));
   check(known->lengths(self_, lengths.data()));
   return lengths;

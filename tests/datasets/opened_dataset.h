@@ -1,4 +1,4 @@
-// A dataset plugin opened through its C table, with just as much of a host as a dataset may use.
+// A dataset plugin opened through its C table, with the minimal host that a dataset may use.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ using SampleBytes = std::map<std::string, std::vector<std::byte>>;
 
 class OpenedDataset {
  public:
-  // Opens the file and creates its only component. Throws Refused with the plugin's text.
+  // Opens the file and creates its only component. Throws Refused with the plugin's message.
   OpenedDataset(const std::filesystem::path& file, const ParamValues& params);
   ~OpenedDataset();
   OpenedDataset(const OpenedDataset&) = delete;
@@ -43,10 +43,11 @@ class OpenedDataset {
   std::vector<int64_t> integers(int64_t index, const std::string& field) const;
   int64_t integer(int64_t index, const std::string& field) const;
 
-  // Of each sample (tenon.sample-lengths/1). Throws std::logic_error if the dataset does not tell them.
+  // Returns the length of each sample (tenon.sample-lengths/1). Throws std::logic_error if the dataset does not provide
+  // them.
   std::vector<int64_t> lengths() const;
 
-  // What was written to the log since the last one was created, line by line.
+  // Returns the log lines since the latest dataset was created.
   static const std::vector<std::string>& log();
 
  private:

@@ -1,4 +1,4 @@
-// The finished plugin, as the host sees it.
+// Tests the built plugin through the C table that the host uses.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -37,7 +37,7 @@ ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
   return params;
 }
 
-// Vertical stripes of the classes 0, 1, 2 over blocks of rows.
+// Vertical stripes of the classes 0, 1 and 2 over blocks of rows.
 cv::Mat make_numbers(int width, int height) {
   cv::Mat numbers(height, width, CV_8UC1);
   for (int y = 0; y < height; ++y) {
@@ -46,7 +46,7 @@ cv::Mat make_numbers(int width, int height) {
   return numbers;
 }
 
-// The image carries the classes in its levels: 100 times the class.
+// The levels of the image encode the classes: 100 times the class.
 cv::Mat make_image_of(const cv::Mat& numbers) {
   cv::Mat levels;
   numbers.convertTo(levels, CV_8U, 100);
@@ -88,9 +88,9 @@ TEST_CASE("segmentation gives the image and the class of each pixel") {
   CHECK(cropped.describe_fields() == Texts{"image uint8 8,12,3", "mask int64 8,12"});
 }
 
-TEST_CASE("a mask's numbers are what the file holds, not its colours and not its levels spread out") {
+TEST_CASE("a mask has the stored numbers, not colours or rescaled levels") {
   const cv::Mat numbers = make_numbers(31, 17);
-  // Classes 1 and 2 have one colour.
+  // Classes 1 and 2 have the same colour.
   const std::vector<uint8_t> palette = with_palette(encode(".png", numbers), {{0, 0, 0}, {9, 9, 9}, {9, 9, 9}});
   CHECK(mask_of(OpenedDataset(kPlugin, make_params(make_pair("palette", numbers, palette))), 0) == to_vector(numbers));
   const cv::Mat two = numbers > 0;
@@ -99,7 +99,7 @@ TEST_CASE("a mask's numbers are what the file holds, not its colours and not its
   CHECK(read == to_vector(two / 255));
 }
 
-TEST_CASE("image and mask are moved by the same draws") {
+TEST_CASE("image and mask are transformed with the same random values") {
   const cv::Mat numbers = make_numbers(64, 48);
   const fs::path root = make_pair("moved", numbers, encode(".png", numbers));
   const Texts transforms = {"random_resized_crop(20, interpolation=nearest)", "horizontal_flip()", "vertical_flip()",
@@ -119,7 +119,7 @@ TEST_CASE("image and mask are moved by the same draws") {
   CHECK(seen.size() > 15);
 }
 
-TEST_CASE("a number that is no class is refused by its pixel, unless it is ignored") {
+TEST_CASE("a number that is not a class is refused with its pixel, unless it is ignored") {
   cv::Mat numbers = make_numbers(10, 8);
   numbers.at<uchar>(5, 2) = 7;
   numbers.at<uchar>(7, 9) = 255;
@@ -132,7 +132,7 @@ TEST_CASE("a number that is no class is refused by its pixel, unless it is ignor
   CHECK(refusal(make_params(root, {{"classes", int64_t{8}}})).empty());
 }
 
-TEST_CASE("a mask of another size, with colours or damaged is refused by its path") {
+TEST_CASE("a mask of another size, with colours or damaged is refused with its path") {
   const cv::Mat numbers = make_numbers(31, 17);
   const auto complaint = [&](const std::vector<uint8_t>& mask) {
     const fs::path root = make_pair("wrong_mask", numbers, mask);
@@ -143,7 +143,7 @@ TEST_CASE("a mask of another size, with colours or damaged is refused by its pat
   };
   CHECK(complaint(encode(".png", make_numbers(30, 17))).find("has 30 x 17 pixels; expected 31 x 17") == 0);
   CHECK(complaint(encode(".png", make_image_of(numbers))).find("has 3 channels of 8 bits; expected a mask") == 0);
-  CHECK(complaint(encode(".jpg", numbers)).find("is no PNG; expected a mask") == 0);
+  CHECK(complaint(encode(".jpg", numbers)).find("is not a PNG; expected a mask") == 0);
   std::vector<uint8_t> cut = with_palette(encode(".png", numbers), {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}});
   cut.resize(cut.size() - 20);
   CHECK_FALSE(complaint(cut).empty());
@@ -161,7 +161,7 @@ TEST_CASE("a flipped bit in the header or the palette of a mask is refused, or c
     mask[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
     write_file(root / "masks" / "street" / "1.png", mask);
     CAPTURE(bit);
-    // It may turn the palette into a chunk that decoders ignore.
+    // The bit may turn the palette into a chunk that decoders ignore.
     const std::string text = refusal(make_params(root));
     const bool is_refused = text.find((root / "masks" / "street" / "1.png").string() + ": ") == 0;
     CHECK((is_refused || mask_of(OpenedDataset(kPlugin, make_params(root)), 0) == to_vector(numbers)));
@@ -180,11 +180,11 @@ TEST_CASE("an image without a mask, and a mask without an image, are refused by 
   fs::rename(root / "images" / "2.jpg", root / "masks" / "2.jpg");
   CHECK(refusal(make_params(root)).find((root / "masks" / "2.jpg").string() + ": has no image") == 0);
   fs::rename(root / "masks" / "2.jpg", root / "masks" / "street" / "1.jpg");
-  CHECK(refusal(make_params(root)).find("in its extension alone") != std::string::npos);
+  CHECK(refusal(make_params(root)).find("only in its extension") != std::string::npos);
   CHECK(refusal(make_params(root / "absent")).find((root / "absent" / "images").string() + ": cannot be listed") == 0);
 }
 
-TEST_CASE("a manifest names the pairs, by paths from its own folder") {
+TEST_CASE("a manifest lists the pairs, with paths relative to its folder") {
   const cv::Mat numbers = make_numbers(9, 9);
   const fs::path root = make_pair("manifest", numbers, encode(".png", numbers));
   write_file(root / "images" / "2.jpg", encode(".jpg", make_image_of(numbers)));  // without a mask
@@ -200,7 +200,7 @@ TEST_CASE("a manifest names the pairs, by paths from its own folder") {
             .find((root / "list.csv").string() + ":2: column \"classes\" is empty") == 0);
 }
 
-TEST_CASE("segmentation divides a folder into two parts by the images' paths") {
+TEST_CASE("segmentation splits a folder into two parts by the paths of the images") {
   const fs::path root = make_empty_folder("mask_parts");
   for (int i = 0; i < 30; ++i) {
     const cv::Mat numbers(4, 4, CV_8UC1, cv::Scalar(i % 3));

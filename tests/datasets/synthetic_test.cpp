@@ -1,4 +1,4 @@
-// The finished plugin, as the host sees it.
+// Tests the built plugin through the C table that the host uses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ double mean_of(const std::vector<float>& image) {
 
 }  // namespace
 
-TEST_CASE("synthetic gives images of the size asked for, in numbers below 1 or in bytes") {
+TEST_CASE("synthetic gives images of the requested size, as floats below 1 or bytes") {
   const OpenedDataset floats(kPlugin, make_params("float32"));
   CHECK(floats.size() == 40);
   CHECK(floats.describe_fields() == Texts{"image float32 3,20,24", "label int64"});

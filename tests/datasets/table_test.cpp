@@ -1,4 +1,4 @@
-// The finished plugin, as the host sees it.
+// Tests the built plugin through the C table that the host uses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::string refusal(const fs::path& path, const ParamValues& changes = {}) {
   return error_of<Refused>([&] { open(path, changes); });
 }
 
-// What is said of a table beside its path.
+// Returns the error message for a table, without its path.
 std::string complaint(const std::string& text, const ParamValues& changes = {}) {
   const fs::path table = make_table("complaint", text);
   const std::string refused = refusal(table, changes);
@@ -73,7 +73,7 @@ void check_close(const Floats& found, const Floats& expected) {
   for (size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-6));
 }
 
-// Rows `i,3i`: a feature x, and a target from which x can be told.
+// Rows `i,3i`: a feature x, and a target that determines x.
 std::string make_line(int rows) {
   std::string text = "x,y\n";
   for (int i = 0; i < rows; ++i) text += std::to_string(i) + ',' + std::to_string(3 * i) + '\n';
@@ -82,24 +82,24 @@ std::string make_line(int rows) {
 
 }  // namespace
 
-TEST_CASE("a table's numbers are standardized as scikit-learn does it, and its names become a feature each") {
+TEST_CASE("numbers are standardized as in scikit-learn, and each category becomes a feature") {
   const fs::path table = make_table("numbers",
                                     "name,size,colour,y,weight\n\"a, \"\"b\"\"\",1,red,10,4\n"
                                     "\"c\nd\",2,blue,-2.5e1,4\ne, 6 ,red,30,4\n");
   const OpenedDataset rows = open(table, {{"ignore", Texts{"name"}}});
   REQUIRE(rows.size() == 3);
   CHECK(rows.describe_fields() == Texts{"features float32 4", "target float32 1"});
-  // Mean 3, variance (4 + 1 + 9) / 3; blue, red; and a weight that is always the same.
+  // Mean 3, variance (4 + 1 + 9) / 3; blue, red; and a weight that is constant.
   const float deviation = std::sqrt(14.0f / 3);
   check_close(rows.floats(0, "features"), {-2 / deviation, 0, 1, 0});
   check_close(rows.floats(1, "features"), {-1 / deviation, 1, 0, 0});
   check_close(rows.floats(2, "features"), {3 / deviation, 0, 1, 0});
   CHECK(rows.floats(1, "target") == Floats{-25});
   CHECK(OpenedDataset::log() ==
-        Texts{table.string() + ": 3 samples, 4 features of 3 columns; of categories: colour (2)"});
+        Texts{table.string() + ": 3 samples, 4 features of 3 columns; categorical: colour (2)"});
 }
 
-TEST_CASE("numbers that are the same but for rounding are 0") {
+TEST_CASE("numbers that are equal up to rounding become 0") {
   const fs::path table = make_table("constant", "x,y\n0.1,1\n0.1,2\n0.1,3\n0.1,4\n0.1,5\n0.1,6\n0.1,7\n");
   const OpenedDataset rows = open(table);
   for (int64_t i = 0; i < rows.size(); ++i) CHECK(std::abs(rows.floats(i, "features")[0]) < 1e-6);
@@ -113,7 +113,7 @@ TEST_CASE("large numbers keep their differences") {
   check_close(rows.floats(2, "features"), {1 / deviation});
 }
 
-TEST_CASE("features are taken in the order that is asked for, and as they are if asked") {
+TEST_CASE("features have the requested order, and are not standardized on request") {
   const fs::path table = make_table("order", "a;b;c;y\n1;2;3;4\n5;6;7;8\n");
   const ParamValues params = {
       {"separator", "semicolon"}, {"features", Texts{"c", "a"}}, {"standardize", false}, {"standardize_target", true}};
@@ -124,7 +124,7 @@ TEST_CASE("features are taken in the order that is asked for, and as they are if
   CHECK(rows.floats(1, "target") == Floats{1});
 }
 
-TEST_CASE("a column of numbers is of categories where it is named, sorted by value") {
+TEST_CASE("a listed column of numbers is categorical, sorted by value") {
   const fs::path table = make_table("categories", "a,y\n10,1\n9,2\n10,3\n");
   const OpenedDataset rows = open(table, {{"categorical", Texts{"a"}}});
   CHECK(rows.describe_fields().front() == "features float32 2");
@@ -132,21 +132,21 @@ TEST_CASE("a column of numbers is of categories where it is named, sorted by val
   CHECK(rows.floats(1, "features") == Floats{1, 0});
 }
 
-TEST_CASE("a cell that says nothing is a category among names, and among numbers the mean if asked") {
+TEST_CASE("a missing cell is a category among names, and the mean among numbers on request") {
   const fs::path table = make_table("missing", "a,b,y\n1,x,1\n?,NA,2\n 4 ,x,3\nNA,,4\n,x,5\nNaN,x,6\n");
-  CHECK(refusal(table).find(table.string() + ":3: column \"a\": \"?\" stands for a missing value") == 0);
+  CHECK(refusal(table).find(table.string() + ":3: column \"a\": \"?\" is a missing value") == 0);
   const OpenedDataset rows = open(table, {{"missing", "mean"}});
-  // Mean 2.5 and deviation 1.5 of the two that are there; then the categories "", NA and x.
+  // Mean 2.5 and deviation 1.5 of the two existing numbers; then the categories "", NA and x.
   const float numbers[] = {-1, 0, 1, 0, 0, 0};
   for (int64_t i = 0; i < 6; ++i) {
     const float x = i == 1 || i == 3 ? 0.0f : 1.0f;
     CHECK(rows.floats(i, "features") == Floats{numbers[i], i == 3 ? 1.0f : 0.0f, i == 1 ? 1.0f : 0.0f, x});
   }
-  CHECK(OpenedDataset::log().front().find("; 4 missing numbers are means") != std::string::npos);
+  CHECK(OpenedDataset::log().front().find("; 4 missing numbers replaced by means") != std::string::npos);
   CHECK(open(table, {{"missing", "mean"}, {"standardize", false}}).floats(1, "features")[0] == 2.5f);
 }
 
-TEST_CASE("classes are numbered by value where all are integers, else in byte order, or as they are listed") {
+TEST_CASE("classes are numbered by value if all are integers, else in byte order, or as listed") {
   const fs::path numbers = make_table("class_numbers", "x,y\n1,10\n2,9\n3,-1\n");
   const OpenedDataset by_value = open(numbers, kClassification);
   CHECK(by_value.describe_fields() == Texts{"features float32 1", "label int64"});
@@ -159,7 +159,7 @@ TEST_CASE("classes are numbered by value where all are integers, else in byte or
   CHECK(open(names, listed).integer(1, "label") == 3);
 }
 
-TEST_CASE("both parts of a table have the mean and deviation of the rows for training") {
+TEST_CASE("both parts of a table use the mean and deviation of the training rows") {
   const fs::path table = make_table("parts", make_line(200));
   const OpenedDataset train = open(table, {{"split", "train"}});
   const OpenedDataset validation = open(table, {{"split", "validation"}});
@@ -181,13 +181,13 @@ TEST_CASE("both parts of a table have the mean and deviation of the rows for tra
     }
   }
   CHECK(seen.size() == 200);
-  // All rows, as a model that learnt from the split train knows them.
+  // Encodes all rows like a model that was trained on the train split.
   const OpenedDataset all = open(table, {{"statistics_split", "train"}});
   CHECK(all.floats(0, "features")[0] == doctest::Approx(-mean / deviation));
   CHECK(open(table).floats(0, "features")[0] != doctest::Approx(-mean / deviation));
 }
 
-TEST_CASE("rows that are the same lie in one part, and classes have the same numbers in both") {
+TEST_CASE("identical rows are in the same part, and classes have the same numbers in both") {
   std::string text = "x,y\n";
   for (int i = 0; i < 60; ++i) text += std::to_string(i % 20) + ",c" + std::to_string(i % 20) + '\n';
   const fs::path table = make_table("same_rows", text);
@@ -209,26 +209,25 @@ TEST_CASE("rows that are the same lie in one part, and classes have the same num
   CHECK(seen[0].size() + seen[1].size() == 20);
 }
 
-TEST_CASE("another table takes columns, categories, classes and statistics from the one for training") {
+TEST_CASE("another table uses columns, categories, classes and statistics of the training table") {
   const fs::path training = make_table("training", "a,b,y,n\nred,1,u,x\nblue,3,w,x\n");
   const fs::path other = make_table("other", "n,y,b,a\nx,w,5,blue\nx,u,1,green\n");
   const ParamValues params = with(kClassification, {{"ignore", Texts{"n"}}, {"statistics_from", training.string()}});
   const OpenedDataset rows = open(other, params);
   CHECK(rows.floats(0, "features") == Floats{1, 0, 3});
   CHECK(rows.floats(1, "features") == Floats{0, 0, -1});
-  CHECK(OpenedDataset::log().front().find("; 1 cells are of categories that no row for training has") !=
-        std::string::npos);
+  CHECK(OpenedDataset::log().front().find("; 1 cells with categories that no training row has") != std::string::npos);
   CHECK(rows.integer(0, "label") == 1);
   const fs::path strange = make_table("strange", "a,b,y\nred,1,v\n");
   CHECK(refusal(strange, params)
             .find(strange.string() + ":2: column \"y\": \"v\" is none of the 2 classes that " + training.string() +
-                  " holds; name them all") == 0);
+                  " contains; list all classes") == 0);
   const fs::path less = make_table("less", "a,y\nred,u\n");
   CHECK(refusal(less, params) == less.string() + ":1: there is no column \"b\", which is a feature of " +
-                                     training.string() + "; expected all its features");
+                                     training.string() + "; expected all of its features");
 }
 
-TEST_CASE("rows whose target is yet to be predicted have features alone") {
+TEST_CASE("rows without a target have only features") {
   const fs::path training = make_table("with_target", "x,y\n1,10\n3,20\n");
   const fs::path table = make_table("without_target", "x\n5\n");
   const ParamValues params = {{"statistics_from", training.string()}, {"with_target", false}};
@@ -240,47 +239,47 @@ TEST_CASE("rows whose target is yet to be predicted have features alone") {
   CHECK(refusal(table, {{"with_target", false}}).find(missing) == 0);
 }
 
-TEST_CASE("what is wrong in a table of features is refused by file, line and column") {
+TEST_CASE("errors in a table of features are refused with file, line and column") {
   CHECK(complaint("x,y\n1,2\n1o,3\n") ==
-        "3: column \"x\": \"1o\" is no finite number of 32 bits; mend the cell, or name the column in the parameter "
+        "3: column \"x\": \"1o\" is not a finite 32-bit number; fix the cell, or list the column in the parameter "
         "\"categorical\" or \"ignore\"");
-  // Decimal commas, units, dates and numbers too large are no names either.
+  // Decimal commas, units, dates and numbers that are too large are not names either.
   for (const std::string cell : {"\"3,5\"", "12 kg", "2026-05-01", "1e39", "-1.2.3"}) {
     CHECK(complaint("x,y\n" + cell + ",2\n" + cell + ",3\n").find("2: column \"x\": \"") == 0);
   }
-  CHECK(complaint("x,y\n1,2\nlow,3\n").find("3: column \"x\": \"low\" is no finite number") == 0);
-  CHECK(complaint("x,y\n1,2\n3,\n").find("3: column \"y\": \"\" is no finite number") == 0);
+  CHECK(complaint("x,y\n1,2\nlow,3\n").find("3: column \"x\": \"low\" is not a finite 32-bit number") == 0);
+  CHECK(complaint("x,y\n1,2\n3,\n").find("3: column \"y\": \"\" is not a finite 32-bit number") == 0);
   CHECK(complaint("x,y\n1,a\n3,\n", kClassification).find("3: column \"y\" is empty; expected the name of a class") ==
         0);
-  CHECK(complaint("x,z,y\n,1,2\nNA,1,3\n").find(" column \"x\" has no value in the rows for training") == 0);
+  CHECK(complaint("x,z,y\n,1,2\nNA,1,3\n").find(" column \"x\" has no value in the training rows") == 0);
   CHECK(complaint("x,y\na,2\nb,3\n", {{"max_categories", int64_t{1}}}) ==
-        " column \"x\" has 2 categories in the rows for training; expected at most 1; name it in the parameter "
-        "\"ignore\", or raise max_categories");
-  CHECK(complaint("y\n1\n").find("1: no column is left beside the target") == 0);
+        " column \"x\" has 2 categories in the training rows; expected at most 1; list it in the parameter \"ignore\", "
+        "or raise max_categories");
+  CHECK(complaint("y\n1\n").find("1: no column is left besides the target") == 0);
   CHECK(complaint("x,y\n1,2\n", {{"split", "validation"}, {"validation_fraction", 1e-9}})
             .find(" none of its samples falls into the split \"validation\"") == 0);
   CHECK(complaint("x,y\n1,2\n3,u\n", with(kClassification, {{"classes", Texts{"u", "v"}}}))
             .find("2: column \"y\": \"2\" is none of the 2 classes that the parameter \"classes\" lists") == 0);
 }
 
-TEST_CASE("columns that are not there, or named against each other, are refused") {
+TEST_CASE("missing columns and contradictory parameters are refused") {
   for (const std::string parameter : {"features", "ignore", "categorical"}) {
     CHECK(complaint("x,y\n1,2\n", {{parameter, Texts{"z"}}}) ==
-          "1: there is no column \"z\", which the parameter \"" + parameter + "\" names; there are \"x\", \"y\"");
+          "1: there is no column \"z\", which the parameter \"" + parameter + "\" names; available: \"x\", \"y\"");
   }
   CHECK(
       complaint("x,y\n1,2\n", {{"target", "z"}}).find("1: there is no column \"z\", which the parameter \"target\"") ==
       0);
   const fs::path table = make_table("contradiction", "a,b,y\n1,2,3\n");
   CHECK(refusal(table, {{"features", Texts{"a", "y"}}}) ==
-        "parameter \"features\" names the column \"y\", which is the target; expected others");
+        "parameter \"features\" names the column \"y\", which is the target; expected other columns");
   CHECK(refusal(table, {{"features", Texts{"a", "a"}}}) ==
         "parameter \"features\" names the column \"a\" twice; expected each column once");
   CHECK(refusal(table, {{"features", Texts{"a"}}, {"ignore", Texts{"a"}}}) ==
         "parameter \"features\" names the column \"a\", and so does \"ignore\"; expected it in one of them");
   CHECK(refusal(table, {{"ignore", Texts{"a"}}, {"categorical", Texts{"a"}}}) ==
-        "parameter \"categorical\" names the column \"a\", which is no feature; expected one of them");
-  CHECK(refusal(table, {{"classes", Texts{"a"}}}).find("\"classes\" is given, and task is \"regression\"") !=
+        "parameter \"categorical\" names the column \"a\", which is not a feature; expected one of the features");
+  CHECK(refusal(table, {{"classes", Texts{"a"}}}).find("\"classes\" is set, and task is \"regression\"") !=
         std::string::npos);
   CHECK(refusal(table, with(kClassification, {{"standardize_target", true}})).find("standardize_target is true") == 0);
 }

@@ -19,7 +19,7 @@ using namespace tar_shards;
 
 namespace {
 
-// Bytes in memory, and how many of them were asked for at once at most.
+// Bytes in memory. Records the largest number of bytes requested at once.
 class MemorySource final : public ByteSource {
  public:
   explicit MemorySource(TarBytes bytes) : bytes_(std::move(bytes)) {}
@@ -87,7 +87,7 @@ TEST_CASE("the members of a tar file are read with their names and bytes") {
             {"folder/0.txt", "zero"}, {"1.bin", std::string(1000, 'x')}, {"old.txt", "0"}, {"empty.txt", ""}});
 }
 
-TEST_CASE("what GNU tar writes in each of its formats is read") {
+TEST_CASE("all formats of GNU tar are read") {
   const fs::path folder = make_empty_folder("gnu_tar");
   const std::string deep = std::string(60, 'd') + "/" + std::string(60, 'e') + "/";
   const std::string longer = std::string(120, 'f') + "/" + std::string(130, 'g') + ".txt";
@@ -112,7 +112,7 @@ TEST_CASE("what GNU tar writes in each of its formats is read") {
   }
 }
 
-TEST_CASE("extended headers give the name and the size of the member behind them alone") {
+TEST_CASE("extended headers apply only to the next member") {
   const MemorySource source(WrittenTar()
                                 .add("pax", pax("mtime", "1.5") + pax("path", "long=name.txt"), 'x')
                                 .add("short", "1")
@@ -144,35 +144,35 @@ TEST_CASE("a truncated tar file is refused wherever it ends") {
     CAPTURE(size);
     CHECK(complaint({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}) != "");
   }
-  CHECK(complaint({whole.begin(), whole.end() - 512}) == "");  // one block of zeros is an end
+  CHECK(complaint({whole.begin(), whole.end() - 512}) == "");  // one block of zeros is enough
   check_complaint({whole.begin(), whole.begin() + 1000},
-                  "a.tar: byte 0: the member \"a.txt\" has 700 bytes, and the file ends 488 bytes behind its header");
+                  "a.tar: byte 0: the member \"a.txt\" has 700 bytes, and the file ends 488 bytes after its header");
   check_complaint({whole.begin(), whole.begin() + 2560},
                   "a.tar: byte 2560: the file ends without the two blocks of zeros");
 }
 
-TEST_CASE("damage and what no shard should hold are refused with the place") {
+TEST_CASE("damage and unsupported members are refused with the byte offset") {
   TarBytes wrong = WrittenTar().add("a.txt", "a").add("b.txt", "b").bytes();
   wrong[1024 + 3] ^= 1;
-  check_complaint(wrong, "a.tar: byte 1024: the checksum of the header does not hold");
+  check_complaint(wrong, "a.tar: byte 1024: the checksum of the header is wrong");
 
   TarBytes no_number = WrittenTar().add("a.txt", "a").bytes();
   no_number[130] = '9';
   set_tar_checksum(no_number.data());
-  check_complaint(no_number, "byte 0: the size of the member \"a.txt\" is no number");
+  check_complaint(no_number, "byte 0: the size of the member \"a.txt\" is not a number");
 
   TarBytes format = WrittenTar().add("a.txt", "a").bytes();
   format[257] = 'U';
   set_tar_checksum(format.data());
-  check_complaint(format, "of no known format");
+  check_complaint(format, "the header has an unknown format");
 
   check_complaint(WrittenTar().add("l", "", '2').bytes(), "the member \"l\" is a link");
   check_complaint(WrittenTar().add("l\x1b", "", '3').bytes(), "the member \"l?\" is of type \"3\"");
   check_complaint(WrittenTar().add("f", "abc", '5').bytes(), "is a folder and has contents");
   check_complaint(WrittenTar().add("", "abc").bytes(), "a member has no name");
   check_complaint(WrittenTar().add("x", pax("path", "a"), 'x').bytes(), "the archive ends where the member");
-  check_complaint(WrittenTar().add("x", "12 path", 'x').bytes(), "holds a record that cannot be read");
-  check_complaint(WrittenTar().add("x", pax("size", "-1"), 'x').bytes(), "gives a size that is no number");
+  check_complaint(WrittenTar().add("x", "12 path", 'x').bytes(), "has an unreadable record");
+  check_complaint(WrittenTar().add("x", pax("size", "-1"), 'x').bytes(), "gives a size that is not a number");
   check_complaint(WrittenTar().add("x", pax("GNU.sparse.major", "1"), 'x').bytes(), "is a sparse file");
   check_complaint(WrittenTar().add("g", pax("path", "a"), 'g').bytes(), "a global header gives a path");
   check_complaint(WrittenTar().add("L", std::string(70000, 'n'), 'L').bytes(), "an extended header has 70000 bytes");
@@ -183,7 +183,7 @@ TEST_CASE("damage and what no shard should hold are refused with the place") {
   TarBytes joined = WrittenTar().add("a.txt", "a").bytes();
   const TarBytes second = WrittenTar().add("b.txt", "b").bytes();
   joined.insert(joined.end(), second.begin(), second.end());
-  check_complaint(joined, "byte 1024: the archive ends, and more follows in the file");
+  check_complaint(joined, "byte 1024: the file has data after the end of the archive");
 }
 
 TEST_CASE("damaged headers end in an error or in members within the file, and take little memory") {
@@ -203,7 +203,7 @@ TEST_CASE("damaged headers end in an error or in members within the file, and ta
       bytes[random() % bytes.size()] = static_cast<uint8_t>(random() % 3 == 0 ? 0x80 : random());
     }
     if (random() % 8 == 0) bytes.resize(random() % bytes.size());
-    // A checksum that holds lets the damage get further.
+    // A valid checksum lets the reader process the damage.
     for (size_t header = 0; header + 512 <= bytes.size(); header += 512) {
       if (std::memcmp(&bytes[header + 257], "ustar", 5) == 0) set_tar_checksum(&bytes[header]);
     }
@@ -224,7 +224,7 @@ TEST_CASE("damaged headers end in an error or in members within the file, and ta
   CHECK(read > 1000);
 }
 
-TEST_CASE("braces in a path are expanded as a shell expands them") {
+TEST_CASE("braces in a path are expanded as in a shell") {
   using Texts = std::vector<std::string>;
   CHECK(list_shards("none/a-{08..11}.tar") ==
         Texts{"none/a-08.tar", "none/a-09.tar", "none/a-10.tar", "none/a-11.tar"});

@@ -1,4 +1,4 @@
-// The finished plugin, as the host sees it.
+// Tests the built plugin through the C table that the host uses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ fs::path write_shard(const std::string& folder, const WrittenTar& tar, const std
   return file;
 }
 
-// What is said of a shard beside its path.
+// Returns the error message for a shard, without its path.
 std::string complaint(const WrittenTar& tar, const ParamValues& changes = {}) {
   const fs::path file = write_shard("refused_shard", tar);
   const std::string text = error_of<Refused>([&] { OpenedDataset(kPlugin, make_params(file, changes)); });
@@ -87,7 +87,7 @@ TEST_CASE("members that share a name up to its first dot are one sample, in all 
   CHECK(first.size() == 3);
 }
 
-TEST_CASE("images pass through the transforms, all of a sample alike") {
+TEST_CASE("images are transformed, and all images of a sample alike") {
   const fs::path file = write_shard("transformed", WrittenTar()
                                                        .add("0.left.png", encode(".png", make_gradient(16, 16)))
                                                        .add("0.right.png", encode(".png", make_gradient(16, 16))));
@@ -98,7 +98,7 @@ TEST_CASE("images pass through the transforms, all of a sample alike") {
   CHECK(data.floats(0, "left", 5) != data.floats(0, "left", 6));
 }
 
-TEST_CASE("arrays keep their dtype and shape, and an extent that differs is one that varies") {
+TEST_CASE("arrays keep their dtype and shape, and an extent may vary") {
   const fs::path file = write_shard("arrays", WrittenTar()
                                                   .add("0.x.npy", make_npy("<f4", "(2, 1)", bytes_of<float>({1, 2})))
                                                   .add("0.npy", make_npy("<i8", "()", bytes_of<int64_t>({5})))
@@ -114,7 +114,7 @@ TEST_CASE("arrays keep their dtype and shape, and an extent that differs is one 
   CHECK(data.bytes(1, "mask").empty());
 }
 
-TEST_CASE("labels come from JSON and from names of classes too") {
+TEST_CASE("labels can come from JSON and from class names") {
   const fs::path file = write_shard("labels", WrittenTar()
                                                   .add("0.json", R"({"id": 3, "kind": "cup", "more": [1]})")
                                                   .add("0.cls", "cup\n")
@@ -130,7 +130,7 @@ TEST_CASE("labels come from JSON and from names of classes too") {
   CHECK(names.integer(0, "cls") == 1);
 }
 
-TEST_CASE("an alternative extension is taken where a sample has it") {
+TEST_CASE("an alternative extension is used if a sample has it") {
   const fs::path file = write_shard(
       "alternatives", WrittenTar().add("0.png", make_png(10)).add("1.bmp", encode(".bmp", cv::Mat(1, 1, CV_8UC3))));
   const OpenedDataset data(kPlugin, make_params(file, {{"fields", Texts{"image=png;bmp"}}}));
@@ -150,18 +150,18 @@ TEST_CASE("samples that are incomplete or contradict each other are refused with
   check_complaint(WrittenTar().add("0.cls", std::string(5000, '1')), "has 5000 bytes; expected 4096 at most");
   check_complaint(WrittenTar().add("0.json", "{\"id\": 1.5}"), "its \"id\" is a value of type number",
                   {{"fields", Texts{"json:id"}}});
-  check_complaint(WrittenTar().add("0.json", "[]"), "is no JSON object", {{"fields", Texts{"json:id"}}});
+  check_complaint(WrittenTar().add("0.json", "[]"), "is not a JSON object", {{"fields", Texts{"json:id"}}});
   check_complaint(WrittenTar().add("0.json", "{}"), "has no key \"id\"", {{"fields", Texts{"json:id"}}});
-  check_complaint(WrittenTar().add("0.npy", "text"), "member \"0.npy\" at byte 512: does not begin as a .npy file");
-  check_complaint(WrittenTar().add("0.npy", make_npy("<f4", "(2,)", {1, 2})), "which are not those of its shape");
+  check_complaint(WrittenTar().add("0.npy", "text"), "member \"0.npy\" at byte 512: does not begin like a .npy file");
+  check_complaint(WrittenTar().add("0.npy", make_npy("<f4", "(2,)", {1, 2})), "which does not match its shape");
   check_complaint(WrittenTar().add("0.npy", make_npy("|u1", "(1,)", {1})).add("1.npy", make_npy("|i1", "(1,)", {1})),
-                  "holds int8 with 1 dimension; expected uint8 with 1 dimension, as the samples before");
+                  "holds int8 with 1 dimension; expected uint8 with 1 dimension, as in the samples before");
   check_complaint(WrittenTar().add("0.txt", "words"), "its first sample has .txt; expected an image, .npy or .cls");
   check_complaint(WrittenTar().add("README", "words"), "holds no sample");
-  check_complaint(WrittenTar().add("0.png", png).add("0.jpg", png), "it would be named \"image\", as another is");
+  check_complaint(WrittenTar().add("0.png", png).add("0.jpg", png), "it would be named \"image\", like another field");
 }
 
-TEST_CASE("entries of fields that make no sense are refused") {
+TEST_CASE("invalid entries of fields are refused") {
   const WrittenTar tar = WrittenTar().add("0.cls", "1");
   for (const std::string wrong : {"=jpg", "txt", "json", "json:", "a=", "jpg;npy", "cls:key", "a=jpg;"}) {
     check_complaint(tar, "parameter \"fields\" has \"" + wrong + "\": ", {{"fields", Texts{wrong}}});
@@ -170,14 +170,14 @@ TEST_CASE("entries of fields that make no sense are refused") {
   check_complaint(tar, "\"a\" twice", {{"classes", Texts{"a", "a"}}});
 }
 
-TEST_CASE("an image that cannot be decoded is named by shard, member and byte") {
+TEST_CASE("an undecodable image is reported with shard, member and byte") {
   const fs::path file = write_shard("damaged_image", WrittenTar().add("0.cls", "1").add("0.png", "no image"));
   const OpenedDataset data(kPlugin, make_params(file));
   const std::string text = error_of<Refused>([&] { data.get(0); });
   CHECK(text.find(file.string() + ": member \"0.png\" at byte 1536: ") == 0);
 }
 
-TEST_CASE("a shard that is shortened while it is in use is reported, and so is one that is not there") {
+TEST_CASE("a shard that is truncated while in use is reported, and so is a missing one") {
   const fs::path file = write_shard("shortened", WrittenTar().add("0.png", make_png(1)));
   const OpenedDataset data(kPlugin, make_params(file));
   fs::resize_file(file, 520);

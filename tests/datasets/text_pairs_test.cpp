@@ -1,4 +1,4 @@
-// The finished plugin text_pairs, as the host sees it.
+// Tests the built plugin text_pairs through the C table that the host uses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ const fs::path kReference = TENON_SOURCE_DIR "/tests/parity/reference";
 
 using Ids = std::vector<int64_t>;
 
-// A tokenizer as SentencePiece's own Python package trains it.
+// Values of a tokenizer trained by SentencePiece's Python package.
 struct Expectation {
   const char* model_type;
   int64_t vocabulary_size;
@@ -30,7 +30,7 @@ const std::vector<Expectation> kExpected = {
 #include "tests/parity/reference/tokens.inc"
 };
 
-// The special ids of tokenizers that are trained.
+// The special ids of trained tokenizers.
 constexpr int64_t kPad = 0;
 constexpr int64_t kUnknown = 1;
 constexpr int64_t kBegin = 2;
@@ -65,7 +65,7 @@ ParamValues make_params(const std::string& path, const ParamValues& changes = {}
   return params;
 }
 
-// What is said of data that cannot be read, without the folder.
+// Returns the error message for unreadable data, without the folder.
 std::string refusal(const std::string& name, const std::string& bytes, const ParamValues& changes = {},
                     tenon_status status = TENON_BAD_DATA) {
   const std::string file = write_file(name, bytes);
@@ -86,7 +86,7 @@ Ids joined(std::initializer_list<Ids> parts) {
   return all;
 }
 
-// Of all samples, as they are in batches.
+// Returns a field of all samples, as in batches.
 std::vector<Ids> all_of(const OpenedDataset& dataset, const std::string& field) {
   std::vector<Ids> ids;
   for (int64_t i = 0; i < dataset.size(); ++i) ids.push_back(dataset.integers(i, field));
@@ -113,7 +113,7 @@ TEST_CASE("tokens are those of SentencePiece's Python package") {
   }
 }
 
-TEST_CASE("a pair is a source with EOS, and a target once behind BOS and once before EOS") {
+TEST_CASE("a pair has a source with EOS, and a target once after BOS and once before EOS") {
   const OpenedDataset dataset(kTextPairs,
                               make_params(write_file("three.tsv", "source\ttarget\nab\tcba\nb\ta\nc\tab\n")));
   CHECK(dataset.describe_fields() ==
@@ -126,12 +126,12 @@ TEST_CASE("a pair is a source with EOS, and a target once behind BOS and once be
   CHECK(shifted.front() == kBegin);
   CHECK(Ids(target.begin(), target.end() - 1) == Ids(shifted.begin() + 1, shifted.end()));
   const Ids source = dataset.integers(0, "source");
-  // a, b of the source are b, a of the target from behind.
+  // The source has the letters a and b of the target in reverse order.
   CHECK(source == Ids{target[0], target[3], target[2], kEnd});
   CHECK(dataset.lengths() == std::vector<int64_t>{5, 3, 4});
 }
 
-TEST_CASE("both parts of a file have one tokenizer, and share no source") {
+TEST_CASE("both parts of a file use one tokenizer, and have no source in common") {
   const OpenedDataset all(kTextPairs, make_params(kTokens));
   const std::vector<Ids> whole = all_of(all, "source");
   std::set<Ids> parts[2];
@@ -150,7 +150,7 @@ TEST_CASE("both parts of a file have one tokenizer, and share no source") {
   for (const Ids& ids : parts[0]) CHECK(!parts[1].contains(ids));
 }
 
-TEST_CASE("another file takes its tokenizer from tokenizer_text, and what that lacks is unknown") {
+TEST_CASE("another file uses the tokenizer of tokenizer_text, and unseen text is unknown") {
   const std::string train = write_file("train.tsv", "source\ttarget\nabcd\tdcba\nbad\tdab\n");
   const std::string test = write_file("test.tsv", "source\ttarget\ncab\tbaz\n");
   const OpenedDataset trained(kTextPairs, make_params(train));
@@ -160,7 +160,7 @@ TEST_CASE("another file takes its tokenizer from tokenizer_text, and what that l
   CHECK(other.integers(0, "target") == Ids{abcd[0], abcd[2], abcd[1], kUnknown, kEnd});
 }
 
-TEST_CASE("a tokenizer is the same each time it is trained, and the same object while it is held") {
+TEST_CASE("training a tokenizer is deterministic, and a tokenizer in use is shared") {
   const std::vector<std::string> texts = {"one mortise", "two tenons", "three joints fit",
                                           "one tenon fits one mortise"};
   for (const char* type : {"unigram", "bpe", "char"}) {
@@ -174,7 +174,7 @@ TEST_CASE("a tokenizer is the same each time it is trained, and the same object 
   }
 }
 
-TEST_CASE("a tokenizer is read from a file, and lends what it lacks from parameters") {
+TEST_CASE("a tokenizer is read from a file, and parameters replace missing special ids") {
   const std::string data = write_file("few.tsv", "source\ttarget\nab\tba\nba\tab\n");
   const auto model = text::train_tokenizer({"ab", "ba"}, {20, "char", 1.0}, "texts");
   const std::string file = write_file("few.model", *model);
@@ -188,10 +188,10 @@ TEST_CASE("a tokenizer is read from a file, and lends what it lacks from paramet
   CHECK(chosen.integers(0, "source").back() == kPad);
   CHECK(refusal("few.tsv", "source\ttarget\na\tb\n", {{"tokenizer", file}, {"pad_id", int64_t{1000}}},
                 TENON_INVALID_ARGUMENT)
-            .find("pad_id = 1000: is no piece of the tokenizer; expected an id below its vocabulary size, ") == 0);
+            .find("pad_id = 1000: is not a piece of the tokenizer; expected an id below its vocabulary size, ") == 0);
 }
 
-TEST_CASE("CSV and JSON lines hold the same pairs, also under a JSON pointer") {
+TEST_CASE("CSV and JSON lines give the same pairs, also with a JSON pointer") {
   const std::string plain = write_file("p.tsv", "source\ttarget\na, b\tsay \"b\"\nb\ta\n");
   const std::string csv = write_file("p.csv", "target,n,source\n\"say \"\"b\"\"\",1,\"a, b\"\na,2,b\n");
   const std::string json = write_file("p.jsonl",
@@ -243,46 +243,46 @@ TEST_CASE("a pair that is too long is cut off before an EOS, left out, or refuse
         "max_target_tokens, or choose another too_long");
 }
 
-TEST_CASE("what is wrong with a table is said with file and line") {
+TEST_CASE("errors in a table are reported with file and line") {
   const auto refused = [](const std::string& bytes, const ParamValues& changes = {}) {
     return refusal("wrong", bytes, changes);
   };
   const ParamValues json = {{"format", "json_lines"}};
-  CHECK(refused("") == "wrong: cannot be read, or is empty; expected a file of texts");
-  CHECK(refused("source\ttarget\n") == "wrong: has no row; expected a row for each sample");
+  CHECK(refused("") == "wrong: cannot be read, or is empty; expected a text file");
+  CHECK(refused("source\ttarget\n") == "wrong: has no rows; expected one row per sample");
   CHECK(refused("from\tto\na\tb\n") ==
-        "wrong:1: there is no column \"source\"; there are \"from\", \"to\"; if the first line is a row already, name "
-        "its columns in the parameter columns");
+        "wrong:1: there is no column \"source\"; there are \"from\", \"to\"; if the file has no header, set the "
+        "column names in the parameter columns");
   CHECK(refused("source\ttarget\na\tb\na\n") ==
-        "wrong:3: has 1 cells; expected 2, of the columns \"source\", \"target\"");
-  CHECK(refused("source\ttarget\na\t \n") == "wrong:2: column \"target\" is blank; expected a text; remove the row");
+        "wrong:3: has 1 cells; expected 2, for the columns \"source\", \"target\"");
+  CHECK(refused("source\ttarget\na\t \n") == "wrong:2: column \"target\" is blank; expected text; remove the row");
   CHECK(refused("source\ttarget\na\tb\xFF\n") ==
-        "wrong:2: column \"target\" is not UTF-8 at its byte 1; convert the file to UTF-8");
+        "wrong:2: column \"target\" is not UTF-8 at byte 1; convert the file to UTF-8");
   CHECK(refused("source,target\na,b\nc\n", {{"format", "csv"}}) ==
         "wrong:3: has 1 cells; expected 2, as the header has");
   CHECK(refused("source,to\na,b\n", {{"format", "csv"}}) ==
         "wrong:1: there is no column \"target\"; there are \"source\", \"to\"");
-  CHECK(refused("[1]\n", json) == "wrong:1: is no JSON object; expected one for each line");
+  CHECK(refused("[1]\n", json) == "wrong:1: is not a JSON object; expected one per line");
   CHECK(refused("{\"source\": \"a\", \"target\": \"b\"}\n{\"source\": \"a\"}\n", json) ==
-        "wrong:2: has no \"target\"; expected a text of that name");
+        "wrong:2: has no \"target\"; expected a string with that key");
   CHECK(refused("{\"source\": 3, \"target\": \"b\"}\n", json) ==
-        "wrong:1: \"source\" is a value of the type number; expected a text");
+        "wrong:1: \"source\" has the type number; expected a string");
   CHECK(refused("{\"source\": \"a\"\n", json).find("wrong:1: [json.exception.parse_error") == 0);
   CHECK(refused("source\ttarget\na\tb\n", {{"split", "validation"}, {"validation_fraction", 1e-9}}) ==
         "wrong: none of its pairs is in the split \"validation\" and short enough; change validation_fraction or the "
-        "limits, or add pairs");
+        "length limits, or add pairs");
 }
 
-TEST_CASE("what is wrong with parameters and tokenizers is said") {
+TEST_CASE("errors in parameters and tokenizers are reported") {
   const std::string table = "source\ttarget\nthe quick brown fox\tjumps over it\n";
   CHECK(refusal("t", table, {{"format", "csv"}, {"columns", std::vector<std::string>{"a", "b"}}},
                 TENON_INVALID_ARGUMENT) ==
-        "columns = [\"a\", \"b\"] with format = \"csv\"; only a tsv can lack names of its own; leave columns out");
+        "columns = [\"a\", \"b\"] with format = \"csv\"; only a tsv can be without a header; remove columns");
   const std::string few =
       refusal("t", table, {{"vocabulary_size", int64_t{8}}, {"model_type", "unigram"}}, TENON_INVALID_ARGUMENT);
-  CHECK(few.find("t: no tokenizer can be trained from its 2 texts with vocabulary_size = 8: ") == 0);
+  CHECK(few.find("t: cannot train a tokenizer from its 2 texts with vocabulary_size = 8: ") == 0);
   const std::string no_model = write_file("no.model", "no model at all");
-  CHECK(refusal("t", table, {{"tokenizer", no_model}}).find(no_model + ": is no model of SentencePiece") == 0);
+  CHECK(refusal("t", table, {{"tokenizer", no_model}}).find(no_model + ": is not a SentencePiece model") == 0);
   CHECK(refusal("t", table, {{"tokenizer", "/nowhere"}}) ==
-        "/nowhere: cannot be read, or is empty; expected a model of SentencePiece");
+        "/nowhere: cannot be read, or is empty; expected a SentencePiece model");
 }

@@ -1,4 +1,4 @@
-// The finished plugin text_windows, as the host sees it.
+// Tests the built plugin text_windows through the C table that the host uses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ ParamValues make_params(const std::string& path, const ParamValues& changes = {}
   return params;
 }
 
-// All tokens in the order of the text, from windows that do not overlap.
+// Returns all tokens in the order of the text, from windows that do not overlap.
 Ids read_tokens(const OpenedDataset& dataset) {
   Ids ids = {dataset.integers(0, "tokens")[0]};
   for (int64_t i = 0; i < dataset.size(); ++i)
@@ -50,7 +50,7 @@ Ids read_tokens(const OpenedDataset& dataset) {
 
 Ids ids_of(const std::string& bytes) { return Ids(bytes.begin(), bytes.end()); }
 
-// What is said of data or parameters that are no good, without the folder.
+// Returns the error message for invalid data or parameters, without the folder.
 std::string refusal(const std::string& name, const std::string& bytes, const ParamValues& changes = {},
                     tenon_status status = TENON_BAD_DATA) {
   const std::string file = write_file(name, bytes);
@@ -67,7 +67,7 @@ std::string refusal(const std::string& name, const std::string& bytes, const Par
 
 }  // namespace
 
-TEST_CASE("a window is context tokens and those that follow them, each token but the first a target once") {
+TEST_CASE("a window has context tokens and the tokens after them, and each token except the first is a target once") {
   const std::string file = write_file("ten.txt", "abcdefghij");
   const OpenedDataset dataset(kTextWindows, make_params(file));
   CHECK(dataset.describe_fields() == std::vector<std::string>{"tokens int64 4", "target int64 4"});
@@ -94,14 +94,14 @@ TEST_CASE("windows cover a text of any length, and no window is without a target
       const Ids target = overlapping.integers(i, "target");
       CHECK(tokens[0] == 'a' + 3 * i);
       CHECK(target[0] == tokens[0] + 1);
-      // The last one reaches the end, and no other.
+      // Only the last window reaches the end.
       const bool has_last = std::find(target.begin(), target.end(), text.back()) != target.end();
       CHECK(has_last == (i + 1 == overlapping.size()));
     }
   }
 }
 
-TEST_CASE("validation is the end of the text, and training all that is before it") {
+TEST_CASE("validation is the end of the text, and training is everything before it") {
   std::string text;
   for (int i = 0; i < 200; ++i) text += static_cast<char>('A' + i % 50);
   const std::string file = write_file("parts.txt", text);
@@ -113,7 +113,7 @@ TEST_CASE("validation is the end of the text, and training all that is before it
   CHECK(part("validation") == ids_of(text.substr(150)));
 }
 
-TEST_CASE("characters are numbered by code point, in every split alike") {
+TEST_CASE("characters are numbered by code point, the same in every split") {
   const std::string text =
       "b\xC3\xA4\n\xE2\x82\xAC\xF0\x9F\x98\x80z\xC3\xA4"
       "bz";  // b ä LF euro face z ä b z
@@ -127,13 +127,13 @@ TEST_CASE("characters are numbered by code point, in every split alike") {
   CHECK(read_tokens(end) == Ids{3, 1, 2});
 }
 
-TEST_CASE("pieces are SentencePiece's of each line, with EOS behind it") {
+TEST_CASE("pieces are SentencePiece's pieces of each line, followed by EOS") {
   const std::string file = write_file("lines.txt", "one tenon\n\n  \ntwo joints\r\none");
   const ParamValues pieces = {{"tokens", "pieces"}};
   const Ids ids = read_tokens(OpenedDataset(kTextWindows, make_params(file, pieces)));
   CHECK(std::count(ids.begin(), ids.end(), 3) == 3);
   CHECK(ids.back() == 3);
-  // "one" with the space that SentencePiece puts before it, at the beginning and at the end.
+  // "one" with the space that SentencePiece puts before it, at the beginning and at the end of the text.
   CHECK(Ids(ids.begin(), ids.begin() + 4) == Ids(ids.end() - 5, ids.end() - 1));
 
   const auto model = text::train_tokenizer({"one tenon", "two joints\r", "one"}, {100, "char", 1.0}, "lines");
@@ -142,7 +142,7 @@ TEST_CASE("pieces are SentencePiece's of each line, with EOS behind it") {
         ids);
 }
 
-TEST_CASE("a pattern is all files that match, in the order of their names, each on a line of its own") {
+TEST_CASE("a pattern reads all matching files in the order of their names, each beginning on a new line") {
   write_file("many/b.txt", "second");
   write_file("many/a.txt", "first\n");
   write_file("many/B.txt", "zeroth");
@@ -152,25 +152,26 @@ TEST_CASE("a pattern is all files that match, in the order of their names, each 
   CHECK(read_tokens(dataset) == ids_of("zeroth\nfirst\nsecond"));
 }
 
-TEST_CASE("what is wrong with a text or its parameters is said") {
+TEST_CASE("errors in a text or its parameters are reported") {
   CHECK(refusal("empty.txt", "") == "empty.txt: cannot be read, or is empty; expected a text");
   CHECK(refusal("short.txt", "a") ==
-        "short.txt: 1 of its 1 tokens are in the split \"all\"; expected 2 at least; change validation_fraction, or "
+        "short.txt: 1 of its 1 tokens are in the split \"all\"; expected at least 2; change validation_fraction, or "
         "give a longer text");
   CHECK(refusal("few.txt", "abcdefghij", {{"split", "validation"}})
             .find("few.txt: 1 of its 10 tokens are in the "
                   "split \"validation\"") == 0);
   CHECK(refusal("latin.txt", "a\nb\xE4\n", {{"tokens", "characters"}}) ==
-        "latin.txt: is not UTF-8 at its byte 3, in line 2; convert it to UTF-8, or read it as tokens = \"bytes\"");
+        "latin.txt: is not UTF-8 at byte 3, in line 2; convert it to UTF-8, or read it as tokens = \"bytes\"");
   CHECK(refusal("gap.txt", "abcdef", {{"stride", int64_t{5}}}, TENON_INVALID_ARGUMENT) ==
-        "stride = 5 with context = 4; expected at most context, or tokens would be left out");
+        "stride = 5 with context = 4; expected at most context; a larger stride would skip tokens");
   CHECK(refusal("pieces.txt", "abc def", {{"tokens", "pieces"}, {"tokenizer", "/nowhere"}}) ==
-        "/nowhere: cannot be read, or is empty; expected a model of SentencePiece");
+        "/nowhere: cannot be read, or is empty; expected a SentencePiece model");
   try {
     const OpenedDataset dataset(kTextWindows, make_params("/nowhere/*.txt"));
     CHECK(false);
   } catch (const Refused& refused) {
     CHECK(std::string(refused.what()) ==
-          "/nowhere/*.txt: is no file, and matches none; expected a text, or a pattern such as texts/*.txt");
+          "/nowhere/*.txt: no such file, and no file matches it as a pattern; expected a text file, or a pattern such "
+          "as texts/*.txt");
   }
 }

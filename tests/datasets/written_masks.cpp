@@ -38,10 +38,10 @@ std::vector<uint8_t> with_palette(const std::vector<uint8_t>& grey,
   append_chunk("PLTE", colours, file);
   append_chunk("tRNS", {0}, file);
   file.insert(file.end(), grey.begin() + kBehindHeader, grey.end());
-  // A decoder that knows palettes has to see these colours.
+  // A decoder that supports palettes must return these colours.
   const cv::Mat levels = cv::imdecode(grey, cv::IMREAD_UNCHANGED);
   const cv::Mat seen = cv::imdecode(file, cv::IMREAD_COLOR);
-  if (seen.size() != levels.size()) throw std::runtime_error("no palette image");
+  if (seen.size() != levels.size()) throw std::runtime_error("not a palette image");
   for (int i = 0; i < static_cast<int>(levels.total()); ++i) {
     const auto& colour = palette.at(levels.at<uchar>(i / levels.cols, i % levels.cols));
     const cv::Vec3b bgr = seen.at<cv::Vec3b>(i / levels.cols, i % levels.cols);

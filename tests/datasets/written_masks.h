@@ -1,4 +1,4 @@
-// PNG files of kinds that OpenCV does not write.
+// Writes PNG files of kinds that OpenCV does not write.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 #include <opencv2/core.hpp>
 
-// The file of an 8-bit grey image with its levels as indices into the palette.
+// Converts the file of an 8-bit grey image to a palette image with the levels as indices.
 std::vector<uint8_t> with_palette(const std::vector<uint8_t>& grey, const std::vector<std::array<uint8_t, 3>>& palette);
 
-// 0 and 255 as single bits.
+// Encodes 0 and 255 as single bits.
 std::vector<uint8_t> encode_one_bit(const cv::Mat& image);

@@ -1,4 +1,4 @@
-// Tar files that the tests write for themselves.
+// Writes tar files for the tests.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,22 @@
 
 using TarBytes = std::vector<uint8_t>;
 
-// A header of 512 bytes in the format of POSIX ustar, with its checksum.
+// Returns a header of 512 bytes in the POSIX ustar format, with its checksum.
 TarBytes make_tar_header(const std::string& name, uint64_t size, char type = '0');
-// Writes the checksum that the header's other bytes have.
+// Writes the checksum of the header's other bytes.
 void set_tar_checksum(uint8_t* header);
 
-// Members one after the other.
+// An archive with its members in order of addition.
 class WrittenTar {
  public:
   WrittenTar& add(const std::string& name, const TarBytes& content, char type = '0');
   WrittenTar& add(const std::string& name, const std::string& content, char type = '0');
-  // The archive with its end.
+  // Returns the archive, including its end.
   TarBytes bytes() const;
 
  private:
   TarBytes bytes_;
 };
 
-// A .npy of version 1.0, as numpy.save writes it: make_npy("<f4", "(2, 3)", elements).
+// Returns a .npy file of version 1.0 like numpy.save: make_npy("<f4", "(2, 3)", elements).
 TarBytes make_npy(const std::string& descr, const std::string& shape, const TarBytes& elements);

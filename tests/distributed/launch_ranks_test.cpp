@@ -1,4 +1,4 @@
-// The launcher with processes that end, fail, hang and are killed.
+// Tests the launcher with processes that end, fail, hang or are killed.
 #include "framework/distributed/launch_ranks.h"
 
 #include <doctest/doctest.h>
@@ -26,14 +26,14 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a run whose processes all end well ends well and says nothing") {
+TEST_CASE("a run of successful processes succeeds without output") {
   const LaunchedOutcome outcome = launch(3, {});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output.empty());
   CHECK(outcome.errors.empty());
 }
 
-TEST_CASE("each process knows its rank, and has its share of threads where asked") {
+TEST_CASE("each process has its rank and the requested number of threads") {
   const std::vector<std::string> ranks{"0=describe", "1=describe", "2=describe"};
   CHECK(lines_of(launch(3, ranks, 60, {{"TEST_OMP_THREADS", "5"}, {"OMP_NUM_THREADS", "7"}}).output) ==
         Lines{"[rank 1] launcher 1 rank 1 of 3, local 1 of 3, attempt 0, threads 5",
@@ -43,12 +43,12 @@ TEST_CASE("each process knows its rank, and has its share of threads where asked
         "launcher 1 rank 0 of 1, local 0 of 1, attempt 0, threads 7\n");
 }
 
-TEST_CASE("rank 0 alone has the standard input") {
+TEST_CASE("only rank 0 has the standard input") {
   CHECK(lines_of(launch(2, {"0=describe_input", "1=describe_input"}).output) ==
         Lines{"[rank 1] input ended", "input given"});
 }
 
-TEST_CASE("rank 0 is handed a socket on loopback that the others reach, and that goes with it") {
+TEST_CASE("rank 0 inherits a socket on loopback that the others reach and that closes with rank 0") {
   const LaunchedOutcome outcome = launch(2, {"0=describe_socket,await_end:1", "1=connect"});
   CHECK(outcome.exit_code == 0);
   const Lines lines = lines_of(outcome.output);
@@ -56,55 +56,56 @@ TEST_CASE("rank 0 is handed a socket on loopback that the others reach, and that
   CHECK(lines[0].starts_with("127.0.0.1:"));
   CHECK(lines[0].ends_with(" listens"));
   CHECK(lines[1] == "[rank 1] connected 1");
-  // The launcher is still there, and the port is not.
+  // The launcher is still running, but the port is closed.
   CHECK(launch(2, {"1=await_end:0,await_refusal,print:refused"}).output == "[rank 1] refused\n");
 }
 
-TEST_CASE("a process that ends well may do so long before the others") {
+TEST_CASE("a process may succeed long before the others") {
   const LaunchedOutcome outcome = launch(2, {"1=await_end:0,wait:300,print:late"}, 0);
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output == "[rank 1] late\n");
 }
 
-TEST_CASE("the exit code is that of the process that failed, also where others noticed before") {
+TEST_CASE("the exit code is that of the failed process, also if other ranks exited earlier because of it") {
   const LaunchedOutcome outcome = launch(3, {"0=exit:6", "1=await_end:0,print_error:bad data,exit:4", "2=exit:6"});
   CHECK(outcome.exit_code == 4);
   CHECK(lines_of(outcome.errors) ==
         Lines{"[rank 1] bad data", "error: rank 1 ended with exit code 4; the others ended by themselves"});
 }
 
-TEST_CASE("of two processes that failed the first one counts") {
+TEST_CASE("the first of two failed processes determines the exit code") {
   CHECK(launch(2, {"0=await_end:1,exit:3", "1=exit:5"}).exit_code == 5);
   CHECK(launch(2, {"1=await_end:0,exit:3", "0=exit:5"}).exit_code == 5);
 }
 
-TEST_CASE("a process that a signal ended is named with it, and the code says that it was lost") {
+TEST_CASE("a process ended by a signal is named with the signal, and the exit code is that of a lost process") {
   const LaunchedOutcome outcome = launch(3, {"0=await_end:1,exit:6", "1=kill:9", "2=await_end:1,exit:6"});
   CHECK(outcome.exit_code == 6);
   CHECK(outcome.errors ==
-        "error: rank 1 was ended by SIGKILL (signal 9), which is also what the kernel does where memory runs out; the "
+        "error: rank 1 was ended by SIGKILL (signal 9), which the kernel also sends when it runs out of memory; the "
         "others ended by themselves\n");
   CHECK(launch(2, {"0=kill:11", "1=await_end:0,exit:6"}).errors ==
         "error: rank 0 was ended by SIGSEGV (signal 11); the other ended by itself\n");
 }
 
-TEST_CASE("where all processes lost another one, that is what is said") {
+TEST_CASE("if all processes lost another one, the message states this") {
   const LaunchedOutcome outcome = launch(2, {"0=exit:6", "1=await_end:0,exit:6"});
   CHECK(outcome.exit_code == 6);
   CHECK(outcome.errors ==
-        "error: rank 0 lost another rank (exit code 6), and none ended otherwise; the other ended by itself\n");
+        "error: rank 0 lost another rank (exit code 6), and no rank failed for another reason; the other ended by "
+        "itself\n");
 }
 
-TEST_CASE("processes that do not notice that another failed are ended") {
+TEST_CASE("processes that do not notice a failure are killed") {
   const LaunchedOutcome outcome = launch(4, {"0=hang", "1=hang", "2=exit:7", "3=await_end:2,exit:6"}, 0.3);
   CHECK(outcome.exit_code == 7);
   CHECK(outcome.errors ==
         "error: rank 2 ended with exit code 7; ranks 0 and 1, which did not end by themselves, were ended\n");
   CHECK(launch(2, {"0=exit:6", "1=hang"}, 0.1).errors ==
-        "error: rank 0 lost another rank (exit code 6), and none ended otherwise; the other was ended\n");
+        "error: rank 0 lost another rank (exit code 6), and no rank failed for another reason; the other was ended\n");
 }
 
-TEST_CASE("a request to stop is passed on to every process and is no failure") {
+TEST_CASE("a stop request is forwarded to every process and is not a failure") {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     LaunchedRun run(3, {"0=stop_when_asked", "1=stop_when_asked", "2=stop_when_asked"}, 0);
     run.await_ready();
@@ -118,7 +119,7 @@ TEST_CASE("a request to stop is passed on to every process and is no failure") {
   }
 }
 
-TEST_CASE("a request that the whole group gets is one request") {
+TEST_CASE("a stop request to the whole group counts once") {
   LaunchedRun run(2, {"0=stop_when_asked", "1=stop_when_asked"});
   run.await_ready();
   kill(-run.pid(), SIGTERM);
@@ -127,7 +128,7 @@ TEST_CASE("a request that the whole group gets is one request") {
   CHECK(outcome.errors.empty());
 }
 
-TEST_CASE("a request that only one process is sent ends the run in order too") {
+TEST_CASE("a stop request to only one process also ends the run in order") {
   LaunchedRun run(2, {"0=stop_when_asked", "1=await_end:0,exit:143"});
   run.await_file("ready.0");
   kill(std::stoi(read_text(run.folder() / "pid.0")), SIGTERM);
@@ -136,7 +137,7 @@ TEST_CASE("a request that only one process is sent ends the run in order too") {
   CHECK(outcome.errors.empty());
 }
 
-TEST_CASE("processes that have not begun to listen to signals end at once when asked") {
+TEST_CASE("processes that do not handle signals yet end immediately on a stop request") {
   LaunchedRun run(2, {"0=touch:ready.0,wait:60000", "1=touch:ready.1,wait:60000"});
   run.await_ready();
   kill(run.pid(), SIGINT);
@@ -145,10 +146,10 @@ TEST_CASE("processes that have not begun to listen to signals end at once when a
   CHECK(outcome.errors.empty());
 }
 
-TEST_CASE("a second request, a second later, ends all processes at once") {
+TEST_CASE("a second stop request one second later kills all processes") {
   LaunchedRun run(2, {"0=hang", "1=hang"});
   run.await_ready();
-  // The first one counts, and the others do not before its second is over.
+  // The first request counts. Others are ignored during the following second.
   while (!run.has_ended()) {
     kill(run.pid(), SIGTERM);
     usleep(200'000);
@@ -159,7 +160,7 @@ TEST_CASE("a second request, a second later, ends all processes at once") {
   CHECK(run.are_all_ranks_gone());
 }
 
-TEST_CASE("a failure after a request to stop is a failure") {
+TEST_CASE("a failure after a stop request is a failure") {
   LaunchedRun run(2, {"0=stop_when_asked", "1=ignore_signals,touch:ready.1,await_end:0,exit:5"});
   run.await_ready();
   kill(run.pid(), SIGTERM);
@@ -168,7 +169,7 @@ TEST_CASE("a failure after a request to stop is a failure") {
   CHECK(outcome.errors == "error: rank 1 ended with exit code 5; the other ended by itself\n");
 }
 
-TEST_CASE("no process is left where the launcher is killed") {
+TEST_CASE("no process remains if the launcher is killed") {
   LaunchedRun run(3, {"0=hang", "1=hang", "2=hang"});
   run.await_ready();
   kill(run.pid(), SIGKILL);

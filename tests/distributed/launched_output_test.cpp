@@ -1,4 +1,4 @@
-// What comes out of a run of several processes, and that none of them ever waits for whoever reads it.
+// Tests the output of a run with several processes. No process may wait for the reader of the output.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <pty.h>
@@ -17,7 +17,7 @@
 namespace tenon::distributed {
 namespace {
 
-// launched_program under a shell, so that it can be given other outputs: "| head -c 1".
+// Starts launched_program in a shell, so that its output can be redirected: "| head -c 1".
 LaunchedOutcome launch_in_shell(const std::string& arguments, const std::string& rest) {
   const auto folder = tenon::test_folder() / "in_shell";
   std::filesystem::remove_all(folder);
@@ -40,31 +40,31 @@ TEST_CASE("lines are prefixed as they are completed") {
   CHECK(lines.finish() == "");
 }
 
-TEST_CASE("a line that is too long becomes several") {
+TEST_CASE("a line that is too long is split") {
   const std::string longest(PrefixedLines::kLongestLine, 'x');
   PrefixedLines lines("> ");
   CHECK(lines.add(longest + "yz") == "> " + longest + "\n");
   CHECK(lines.add("\n") == "> yz\n");
 }
 
-TEST_CASE("what ranks write goes where it went, the lines of all but rank 0 with a prefix") {
+TEST_CASE("standard output and error stay separate, and lines of ranks other than 0 have a prefix") {
   const LaunchedOutcome outcome = launch(2, {"0=print:zero,print_error:oh", "1=await_end:0,print:one,print_error:no"});
   CHECK(outcome.output == "zero\n[rank 1] one\n");
   CHECK(outcome.errors == "oh\n[rank 1] no\n");
 }
 
-TEST_CASE("a last line without an end, and a long one, come out whole") {
+TEST_CASE("a last line without a line feed and a long line are complete") {
   CHECK(launch(2, {"1=print:one,print_unended:two"}).output == "[rank 1] one\n[rank 1] two\n");
   std::string output = launch(2, {"1=print_long:50000"}).output;
   CHECK(std::count(output.begin(), output.end(), '\n') == 4);
   CHECK(std::count(output.begin(), output.end(), 'x') == 50000);
 }
 
-TEST_CASE("what a killed process wrote comes out") {
+TEST_CASE("output of a killed process is written") {
   CHECK(launch(2, {"1=print_unended:last words,flush,kill:9"}).output == "[rank 1] last words\n");
 }
 
-TEST_CASE("many lines of many ranks come out, none of them torn") {
+TEST_CASE("many lines of many ranks are written without interleaving") {
   const LaunchedOutcome outcome = launch(3, {"1=print_lines:500", "2=print_lines:500"});
   std::map<std::string, int> next;
   size_t torn = 0;
@@ -78,8 +78,8 @@ TEST_CASE("many lines of many ranks come out, none of them torn") {
   CHECK(next == std::map<std::string, int>{{"[rank 1]", 500}, {"[rank 2]", 500}});
 }
 
-TEST_CASE("a process does not wait for whoever reads, nor lose what fits into the backlog") {
-  // The reader begins when the rank has written 10 MB, and has ended.
+TEST_CASE("a process does not wait for the reader, and no line is lost that fits into the backlog") {
+  // The reader starts after the rank has written 10 MB and ended.
   const LaunchedOutcome outcome = launch_in_shell("2 60 '1=print_lines:10000,flush,touch:written'",
                                                   "| { while ! [ -e written ]; do sleep 0.01; done; cat >output; }");
   CHECK(outcome.exit_code == 0);
@@ -88,24 +88,24 @@ TEST_CASE("a process does not wait for whoever reads, nor lose what fits into th
   CHECK(outcome.output.size() > 3'000'000);
   CHECK(outcome.output.size() < 6'000'000);
   const size_t last = outcome.output.rfind('\n', outcome.output.size() - 2) + 1;
-  CHECK(outcome.output.substr(last).find(" lines were left out here") != std::string::npos);
+  CHECK(outcome.output.substr(last).find(" lines were dropped here") != std::string::npos);
 }
 
-TEST_CASE("a reader that goes away ends no process") {
+TEST_CASE("a reader that exits ends no process") {
   const LaunchedOutcome outcome = launch_in_shell("2 60 '1=print_lines:1000,touch:written'", "| head -c 1 >output");
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output == "[");
   CHECK(std::filesystem::exists(tenon::test_folder() / "in_shell/written"));
 }
 
-TEST_CASE("closed standard streams do not come to be pipes of the launcher") {
+TEST_CASE("closed standard streams are not reused as pipes of the launcher") {
   const LaunchedOutcome outcome =
       launch_in_shell("2 60 0=print:zero '1=await_end:0,print:one' <&- >&-", "&& touch output");
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.errors.empty());
 }
 
-TEST_CASE("a program that a rank leaves behind does not keep the run from ending") {
+TEST_CASE("a program that outlives its rank does not prevent the end of the run") {
   LaunchedRun run(2, {"1=print:one,flush,leave_child"});
   const LaunchedOutcome outcome = run.finish();
   kill(std::stoi(read_text(run.folder() / "child")), SIGKILL);

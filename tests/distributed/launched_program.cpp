@@ -1,6 +1,6 @@
-// A program that launches itself as `host` does, and whose ranks do what its arguments say:
-// launched_program PROCESSES PATIENCE_S RANK=ACTION[:VALUE],... with the actions below. A rank that is not named ends
-// with 0 at once. Files are of the working directory; each rank first writes its process id to pid.RANK.
+// A program that launches itself like `host`. Its ranks run the actions in its arguments:
+// launched_program PROCESSES PATIENCE_S RANK=ACTION[:VALUE],... with the actions below. A rank without actions exits
+// with 0. Files are in the working directory. Each rank first writes its process id to pid.RANK.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -44,7 +44,7 @@ void await_file(const std::string& name) {
   while (!std::filesystem::exists(name)) sleep_ms(2);
 }
 
-// Until the launcher has noticed that this rank ended.
+// Waits until the launcher has noticed the end of this rank.
 void await_end(const std::string& rank) {
   await_file("pid." + rank);
   pid_t pid = 0;
@@ -63,7 +63,7 @@ bool connects(const World& world) {
   return connected;
 }
 
-// "127.0.0.1:PORT listens" of the socket that the launcher handed down.
+// Returns "127.0.0.1:PORT listens" for the inherited socket of the launcher.
 std::string describe_socket(const World& world) {
   sockaddr_in address{};
   socklen_t length = sizeof address;
@@ -85,13 +85,13 @@ std::string describe(const World& world) {
   return text.str();
 }
 
-// Also where a sanitizer has a handler of its own.
+// Kills the process by a signal, even if a sanitizer handles it.
 void be_killed(int number) {
   signal(number, SIG_DFL);
   raise(number);
 }
 
-// A process that keeps this one's output open for long.
+// Starts a process that keeps the output of this one open.
 void leave_child() {
   const pid_t pid = fork();
   if (pid != 0) return write_file("child", std::to_string(pid));
@@ -103,7 +103,7 @@ void stop_when_asked() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, count_signal);
   write_file("ready." + std::to_string(read_world().rank), "");
   while (signals == 0) sleep_ms(2);
-  sleep_ms(300);  // for a second one that should not come
+  sleep_ms(300);  // a second signal would be an error
   std::printf("signal %d, %d times\n", last_signal.load(), signals.load());
   std::fflush(stdout);
   _exit(128 + last_signal);

@@ -34,7 +34,7 @@ bool await(const Is& is) {
   return true;
 }
 
-// A process that has ended and that nobody has asked about runs no longer either.
+// A process that has ended but has not been waited for also counts as not running.
 bool is_running(pid_t pid) {
   const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
   const size_t name_end = stat.rfind(')');

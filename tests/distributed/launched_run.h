@@ -1,4 +1,4 @@
-// Runs launched_program and looks at what is left of it.
+// Runs launched_program and reads its results.
 #pragma once
 
 #include <sys/types.h>
@@ -16,29 +16,29 @@ struct LaunchedOutcome {
   std::string errors;
 };
 
-// Its working directory is an empty one of its own, its group too, and its outputs are files there.
+// A run in a new working directory and a new process group. Its outputs are files in that directory.
 class LaunchedRun {
  public:
-  // `ranks`: "1=exit:4", see launched_program.cpp. `variables`: of the environment, over this process's.
+  // `ranks`: "1=exit:4", see launched_program.cpp. `variables`: they override the environment of this process.
   explicit LaunchedRun(int processes, const std::vector<std::string>& ranks, double patience_s = 60,
                        const std::map<std::string, std::string>& variables = {});
-  ~LaunchedRun();  // ends what is left
+  ~LaunchedRun();  // kills the remaining processes
   LaunchedRun(const LaunchedRun&) = delete;
   LaunchedRun& operator=(const LaunchedRun&) = delete;
 
   pid_t pid() const { return pid_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  // Until the file is there, or for half a minute; then the test fails.
+  // Waits for the file. Fails the test after half a minute.
   void await_file(const std::string& name) const;
-  // Until all ranks are ready to be sent signals.
+  // Waits until all ranks handle signals.
   void await_ready() const;
 
   bool has_ended() const;
 
   LaunchedOutcome finish();
 
-  // Until no rank runs any longer; false where one does after half a minute.
+  // Waits until no rank is running. Returns false after half a minute.
   bool are_all_ranks_gone() const;
 
  private:
@@ -48,11 +48,11 @@ class LaunchedRun {
   bool is_finished_ = false;
 };
 
-// All of it in one.
+// Runs launched_program until it ends.
 LaunchedOutcome launch(int processes, const std::vector<std::string>& ranks, double patience_s = 60,
                        const std::map<std::string, std::string>& variables = {});
 
-// Until the file is there; false where it is not after half a minute.
+// Waits for the file. Returns false after half a minute.
 bool await_path(const std::filesystem::path& file);
 
 std::string read_text(const std::filesystem::path& file);

@@ -21,13 +21,13 @@ World world_of(const Environment& environment) {
   });
 }
 
-// `environment` with other values; an empty one stands for a variable that is not set.
+// Returns `environment` with other values. An empty value represents a variable that is not set.
 Environment with(Environment environment, const Environment& changes) {
   for (const auto& [name, value] : changes) environment[name] = value;
   return environment;
 }
 
-// The message of the refusal, or "accepted".
+// Returns the error message, or "accepted".
 std::string refusal_of(const Environment& environment) {
   try {
     world_of(environment);
@@ -87,12 +87,12 @@ const Environment kSlurm = {{"SLURM_JOB_ID", "1234567"},
 
 }  // namespace
 
-TEST_CASE("a process that nobody launched is alone") {
+TEST_CASE("a process without a launcher is a run of one process") {
   check_one_process(world_of({}));
   check_one_process(world_of({{"MASTER_ADDR", "node1"}, {"MASTER_PORT", "29500"}, {"RANK", ""}}));
 }
 
-TEST_CASE("a process of Tenon's launcher has its rank, and the first one the listening socket") {
+TEST_CASE("a process of Tenon's launcher has its rank, and rank 0 has the listening socket") {
   const World first = world_of(kTenon);
   CHECK(first.launcher == Launcher::tenon);
   CHECK(first.rank == 0);
@@ -116,7 +116,7 @@ TEST_CASE("a program that a rank starts is not that rank") {
   check_one_process(world_of(with(kTenon, {{"TENON_LAUNCHER_PID", "1234567890"}})));
 }
 
-TEST_CASE("Tenon's own launcher counts before torchrun, and torchrun before SLURM") {
+TEST_CASE("Tenon's launcher takes precedence over torchrun, and torchrun over SLURM") {
   Environment all = kSlurm;
   all.insert(kTorchrun.begin(), kTorchrun.end());
   CHECK(world_of(all).launcher == Launcher::torchrun);
@@ -140,7 +140,7 @@ TEST_CASE("torchrun's variables are read") {
   CHECK_FALSE(world.is_one_machine());
 }
 
-TEST_CASE("only torchrun's True says that its agent serves the store") {
+TEST_CASE("only the value True of torchrun means that its agent serves the store") {
   CHECK_FALSE(world_of(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).store_is_launchers);
   CHECK_FALSE(world_of(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", ""}})).store_is_launchers);
 }
@@ -152,7 +152,7 @@ TEST_CASE("one process of torchrun has a launcher and no address") {
   CHECK(world.master_address.empty());
 }
 
-TEST_CASE("the variables of a step of SLURM are read") {
+TEST_CASE("the variables of a SLURM step are read") {
   const World world = world_of(kSlurm);
   CHECK(world.launcher == Launcher::slurm);
   CHECK(world.rank == 6);
@@ -164,26 +164,26 @@ TEST_CASE("the variables of a step of SLURM are read") {
   CHECK(world.listen_fd == -1);
 }
 
-TEST_CASE("steps of one job that run beside each other have ports of their own") {
+TEST_CASE("simultaneous steps of one job have different ports") {
   const uint16_t first = world_of(kSlurm).master_port;
   CHECK(world_of(with(kSlurm, {{"SLURM_STEP_ID", "1"}})).master_port != first);
   CHECK(world_of(with(kSlurm, {{"SLURM_JOB_ID", "1234568"}})).master_port != first);
 }
 
-TEST_CASE("MASTER_ADDR and MASTER_PORT win over what SLURM's variables lead to") {
+TEST_CASE("MASTER_ADDR and MASTER_PORT take precedence over SLURM's variables") {
   const World world = world_of(with(kSlurm, {{"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "2000"}}));
   CHECK(world.master_address == "10.0.0.1");
   CHECK(world.master_port == 2000);
 }
 
-TEST_CASE("a step of SLURM on one machine speaks over loopback") {
+TEST_CASE("a SLURM step on one machine uses loopback") {
   const World world =
       world_of(with(kSlurm, {{"SLURM_STEP_TASKS_PER_NODE", "7"}, {"SLURM_LOCALID", "6"}, {"SLURM_NODEID", "0"}}));
   CHECK(world.is_one_machine());
   CHECK(world.master_address == "127.0.0.1");
 }
 
-TEST_CASE("without the step's tasks per node those that were asked for count") {
+TEST_CASE("without the step's tasks per node the requested number is used") {
   const World world = world_of(with(kSlurm, {{"SLURM_STEP_TASKS_PER_NODE", ""}, {"SLURM_NTASKS_PER_NODE", "2"}}));
   CHECK(world.local_size == 2);
   CHECK(world.size == 7);
@@ -195,14 +195,14 @@ TEST_CASE("a batch script, a shell on an allocation and a step of one process ar
   check_one_process(world_of(with(kSlurm, {{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_ID", "4294967290"}})));
 }
 
-TEST_CASE("a missing variable is named, with a way out") {
+TEST_CASE("a missing variable is named with a suggestion") {
   check_refused(with(kTorchrun, {{"WORLD_SIZE", ""}}),
                 "WORLD_SIZE is not set; expected a value; start the processes "
                 "with torchrun --no-python, or unset RANK and WORLD_SIZE");
   for (const char* name : {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
     check_refused(with(kTorchrun, {{name, ""}}), std::string(name) + " is not set; expected a value; start");
   for (const char* name : {"TENON_RANK", "TENON_WORLD_SIZE", "TENON_MASTER_ADDR", "TENON_MASTER_PORT", "TENON_ATTEMPT"})
-    check_refused(with(kTenon, {{name, ""}}), std::string(name) + " is not set; expected a value; these variables are");
+    check_refused(with(kTenon, {{name, ""}}), std::string(name) + " is not set; expected a value; only Tenon's launcher may set");
   for (const char* name : {"SLURM_LOCALID", "SLURM_NODEID", "SLURM_JOB_ID"})
     check_refused(with(kSlurm, {{name, ""}}), std::string(name) +
                                                   " is not set; expected a value; start the processes "
@@ -211,7 +211,7 @@ TEST_CASE("a missing variable is named, with a way out") {
   check_refused(with(kSlurm, {{"SLURM_STEP_NODELIST", ""}}), "SLURM_JOB_NODELIST is not set");
 }
 
-TEST_CASE("what is no number, or none in range, is quoted") {
+TEST_CASE("an invalid or out-of-range number is quoted") {
   check_refused(with(kTorchrun, {{"RANK", "two"}}), "RANK is \"two\"; expected an integer from 0 to ");
   check_refused(with(kTorchrun, {{"RANK", "-1"}}), "RANK is \"-1\"; expected an integer from 0 to ");
   check_refused(with(kTorchrun, {{"WORLD_SIZE", "4 "}}), "WORLD_SIZE is \"4 \"; expected an integer from 1 to ");
@@ -230,7 +230,7 @@ TEST_CASE("what is no number, or none in range, is quoted") {
                 "SLURM_STEP_NODELIST is \"node[\"; expected a list of nodes such as");
 }
 
-TEST_CASE("numbers that contradict each other are both named") {
+TEST_CASE("both of two contradicting numbers are named") {
   check_refused(with(kTorchrun, {{"RANK", "4"}}),
                 "RANK is \"4\" and WORLD_SIZE is \"4\"; expected a rank below the number of processes; start");
   check_refused(with(kTorchrun, {{"LOCAL_WORLD_SIZE", "5"}}),
@@ -244,7 +244,7 @@ TEST_CASE("numbers that contradict each other are both named") {
   check_refused(with(kSlurm, {{"SLURM_LOCALID", "1"}}),
                 "SLURM_LOCALID is \"1\" and SLURM_STEP_TASKS_PER_NODE is \"2(x3),1\"; expected a rank below");
   check_refused(with(kSlurm, {{"SLURM_STEP_TASKS_PER_NODE", "2(x3)"}}),
-                "SLURM_STEP_TASKS_PER_NODE is \"2(x3)\" in a step of 7 tasks; expected as many in all");
+                "SLURM_STEP_TASKS_PER_NODE is \"2(x3)\" in a step of 7 tasks; expected the same total");
 }
 
 }  // namespace tenon::distributed

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks in Python what `host export` writes.
+"""Checks the files of `host export` in Python.
 
     python tests/end_to_end/check_export.py BUILD/bin/host
 
-Needs any Python with the packages torch (2.11) and safetensors. Trains configs/digits.toml for a few steps, exports it,
-and compares: the TorchScript with what `host predict` gives, for batches of three sizes; its weights with the exported
-file, in each dtype. Exit status 0: everything agreed.
+Needs Python with the packages torch (2.11) and safetensors. Trains configs/digits.toml for a few steps and exports it.
+Compares the outputs of the TorchScript with those of `host predict` for batches of three sizes. Compares its weights with
+the exported file in each dtype. Exit status 0: all comparisons agree.
 """
 
 import pathlib

@@ -1,4 +1,4 @@
-// host checkpoint show, verify and diff, on checkpoints that the store writes.
+// Tests host checkpoint show, verify and diff with checkpoints written by CheckpointStore.
 #include <doctest/doctest.h>
 
 #include <tenon/abi.h>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A small model's tensors.
+// The tensors of a small model.
 struct Example {
   std::vector<float> weight{1, 2, 3, 4, 5, 6};
   std::vector<int64_t> count{7};
@@ -28,7 +28,7 @@ struct Example {
   }
 };
 
-// A run's folder with a checkpoint of each step, of weights that begin with the step.
+// Creates a run folder with a checkpoint of each step. The first weight is the step.
 fs::path make_run(const std::string& name, const std::vector<int64_t>& steps) {
   const fs::path run = make_empty_folder(name);
   fs::create_directories(run / "checkpoints");
@@ -96,7 +96,7 @@ TEST_CASE("host checkpoint show prints the manifest and every tensor") {
         nlohmann::json{{"name", "fc.weight"}, {"dtype", "float32"}, {"shape", {2, 3}}, {"bytes", 24}});
 }
 
-TEST_CASE("host checkpoint show takes a file alone, and a damaged checkpoint as far as it can be read") {
+TEST_CASE("host checkpoint show accepts a single file and shows the readable parts of a damaged checkpoint") {
   const fs::path run = make_run("shown_damaged", {3});
   flip_last_bit(checkpoint_of(run, 3) / "model.safetensors");
   const nlohmann::json damaged = checkpoint_json({"show", run.string()}, 0);
@@ -109,7 +109,7 @@ TEST_CASE("host checkpoint show takes a file alone, and a damaged checkpoint as 
   CHECK(contains(nothing.errors, "nowhere: does not exist; expected the folder of a checkpoint or of a run"));
 }
 
-TEST_CASE("host checkpoint verify finds whole what was written") {
+TEST_CASE("host checkpoint verify accepts an intact checkpoint") {
   const fs::path run = make_run("verified", {3, 5});
   const nlohmann::json one = checkpoint_json({"verify", checkpoint_of(run, 3).string()}, 0);
   REQUIRE(one["verified"].size() == 1);
@@ -122,10 +122,10 @@ TEST_CASE("host checkpoint verify finds whole what was written") {
   const fs::path alone = write_tensors("alone.safetensors", Example().views());
   const Outcome file = checkpoint({"verify", alone.string()});
   CHECK(file.exit_code == 0);
-  CHECK(contains(file.output, "can be read; a file alone has no digest to compare with"));
+  CHECK(contains(file.output, "readable; a single file has no digest to compare with"));
 }
 
-TEST_CASE("host checkpoint verify names the damaged file and the newest other checkpoint that is whole") {
+TEST_CASE("host checkpoint verify names the damaged file and the newest other intact checkpoint") {
   const fs::path run = make_run("verified_damaged", {3, 5, 7, 9});
   const fs::path weights = checkpoint_of(run, 9) / "model.safetensors";
   flip_last_bit(weights);
@@ -135,7 +135,7 @@ TEST_CASE("host checkpoint verify names the damaged file and the newest other ch
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 5);
     CHECK(contains(outcome.errors, weights.string() + ": its XXH128 is "));
-    CHECK(contains(outcome.errors, "the newest other checkpoint of the run that is whole: "));
+    CHECK(contains(outcome.errors, "newest other intact checkpoint of the run: "));
     CHECK(contains(outcome.errors, "step-00000005"));
     CHECK(contains(outcome.output, "model.safetensors  0.2 KiB  DAMAGED: its XXH128 is "));
   }
@@ -148,15 +148,17 @@ TEST_CASE("host checkpoint verify names the damaged file and the newest other ch
   CHECK(all[0]["files"][0]["whole"] == false);
 }
 
-TEST_CASE("host checkpoint verify says when no other checkpoint is whole, when the link is gone, and of a file alone") {
+TEST_CASE(
+    "host checkpoint verify reports when no other checkpoint is intact, when the link is broken, and for a single "
+    "file") {
   const fs::path run = make_run("verified_alone", {3});
   fs::remove(run / "checkpoints/latest");
-  CHECK(contains(checkpoint({"verify", run.string()}).errors, "latest: leads nowhere"));
+  CHECK(contains(checkpoint({"verify", run.string()}).errors, "latest: is a broken link"));
   fs::remove(checkpoint_of(run, 3) / "model.safetensors");
   const Outcome last = checkpoint({"verify", checkpoint_of(run, 3).string()});
   CHECK(last.exit_code == 5);
   CHECK(contains(last.errors, "model.safetensors: is missing"));
-  CHECK(contains(last.errors, "no other checkpoint of the run is whole"));
+  CHECK(contains(last.errors, "no other checkpoint of the run is intact"));
   const fs::path alone = write_tensors("cut.safetensors", Example().views());
   fs::resize_file(alone, fs::file_size(alone) - 1);
   const Outcome cut = checkpoint({"verify", alone.string()});
@@ -165,7 +167,7 @@ TEST_CASE("host checkpoint verify says when no other checkpoint is whole, when t
   CHECK_FALSE(contains(cut.errors, "checkpoint"));
 }
 
-TEST_CASE("host checkpoint diff tells how far tensors are apart") {
+TEST_CASE("host checkpoint diff shows by how much tensors differ") {
   const fs::path run = make_run("compared", {3, 5});
   const std::string three = checkpoint_of(run, 3).string(), five = checkpoint_of(run, 5).string();
   const nlohmann::json json = checkpoint_json({"diff", three, five}, 9);
@@ -179,17 +181,17 @@ TEST_CASE("host checkpoint diff tells how far tensors are apart") {
   CHECK(difference["differing"] == 1);
   CHECK(difference["max_absolute"] == 2);
   CHECK(difference["max_relative"] == 0.4);
-  CHECK(difference["max_ulps"] == 6291456);  // of 3, 0x40400000, and 5, 0x40A00000
+  CHECK(difference["max_ulps"] == 6291456);  // between 3 (0x40400000) and 5 (0x40A00000)
 
   const Outcome text = checkpoint({"diff", three, five});
   CHECK(text.exit_code == 9);
-  CHECK(contains(text.output, "model.safetensors: 1 tensors are the same, 1 differ, 0 only in A, 0 only in B\n"));
+  CHECK(contains(text.output, "model.safetensors: 1 tensors are equal, 1 differ, 0 only in A, 0 only in B\n"));
   CHECK(contains(text.output, "fc.weight  float32 [2, 3]  1 of 6        2      0.4  6,291,456\n"));
   for (const std::string& other : {three, three + "/model.safetensors"})
     CHECK(checkpoint({"diff", three, other}).exit_code == 0);
 }
 
-TEST_CASE("host checkpoint diff lists what only one side has, and other shapes and dtypes") {
+TEST_CASE("host checkpoint diff lists tensors of only one side and different shapes and dtypes") {
   const Example example;
   const auto bytes = reinterpret_cast<const std::byte*>(example.weight.data());
   const fs::path a = write_tensors("a.safetensors", {{"same", TENON_FLOAT32, {2}, bytes, 8},
@@ -203,7 +205,7 @@ TEST_CASE("host checkpoint diff lists what only one side has, and other shapes a
   const Outcome text = checkpoint({"diff", a.string(), b.string()});
   CHECK(text.exit_code == 9);
   for (const char* part :
-       {"a.safetensors: 1 tensors are the same, 2 differ, 1 only in A, 1 only in B", "float32 [2, 3] and float32 [6]",
+       {"a.safetensors: 1 tensors are equal, 2 differ, 1 only in A, 1 only in B", "float32 [2, 3] and float32 [6]",
         "only in A: float32 [1]", "only in B: float32 [1]", "int32 [0] and float32 [0]"})
     CHECK_MESSAGE(contains(text.output, part), part);
   const nlohmann::json json = checkpoint_json({"diff", a.string(), b.string()}, 9);
@@ -215,17 +217,17 @@ TEST_CASE("host checkpoint diff lists what only one side has, and other shapes a
   CHECK(checkpoint({"diff", a.string(), "nowhere"}).exit_code == 5);
 }
 
-TEST_CASE("wrong words after host checkpoint say what is expected") {
+TEST_CASE("wrong arguments of host checkpoint are refused with the expected ones") {
   const auto refused = [](std::vector<std::string> arguments, const std::string& message) {
     const Outcome outcome = checkpoint(std::move(arguments));
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 2);
     CHECK(contains(outcome.errors, message));
   };
-  refused({}, "checkpoint does not say what to do; expected host checkpoint show PATH");
+  refused({}, "checkpoint has no command; expected host checkpoint show PATH");
   refused({"shwo", "a"}, "checkpoint shwo is not a command; did you mean \"show\"?");
   refused({"show"}, "checkpoint show has no path");
   refused({"diff", "a"}, "checkpoint diff has one path");
-  refused({"show", "a", "b"}, "the argument \"b\" stands alone");
+  refused({"show", "a", "b"}, "unexpected argument \"b\"");
   refused({"show", "a", "--jsn"}, "unknown option --jsn; did you mean \"--json\"?");
 }

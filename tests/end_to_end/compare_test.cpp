@@ -1,4 +1,4 @@
-// `host compare`: several runs side by side.
+// Tests `host compare`.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
 
-// Short runs on a tenth of the digits.
+// Compares short runs on a tenth of the digits.
 Outcome compare(const fs::path& output, std::vector<std::string> more) {
   std::vector<std::string> arguments{"compare", kDigits};
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -27,7 +27,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 }  // namespace
 
-TEST_CASE("values that vary are run with each seed, and set side by side") {
+TEST_CASE("each varied value is run with each seed and compared") {
   const fs::path output = make_empty_folder("compare") / "rates";
   const Outcome outcome = compare(output, {"--vary", "optimizer.lr=0.01,1e-9", "--seeds", "2", "--json"});
   CAPTURE(outcome.errors);
@@ -60,7 +60,7 @@ TEST_CASE("values that vary are run with each seed, and set side by side") {
   CHECK(best["figures"]["validation/loss"] == read_last_figure(best["folder"].get<std::string>(), "validation/loss"));
 }
 
-TEST_CASE("the table has the mean over seeds with its spread, and what it cost") {
+TEST_CASE("the table has mean and standard deviation over seeds, time and memory") {
   const fs::path output = make_empty_folder("compare_table");
   const Outcome outcome = compare(output, {"--vary", "model.params.hidden=[8],[8, 4]", "--seeds", "2"});
   CAPTURE(outcome.errors);
@@ -68,7 +68,7 @@ TEST_CASE("the table has the mean over seeds with its spread, and what it cost")
   CHECK(contains(outcome.output, "[1/4] hidden=[8], seed 0: "));
   CHECK(contains(outcome.output, "[4/4] hidden=[8, 4], seed 1: "));
   for (const char* expected :
-       {"validation/loss", "validation/accuracy", "train/loss", "an epoch", "samples/s", "memory", " ± ", "MiB"}) {
+       {"validation/loss", "validation/accuracy", "train/loss", "time/epoch", "samples/s", "memory", " ± ", "MiB"}) {
     CAPTURE(expected);
     CHECK(contains(outcome.output, expected));
   }
@@ -77,10 +77,10 @@ TEST_CASE("the table has the mean over seeds with its spread, and what it cost")
   CHECK(contains(table, "\n| hidden=[8, 4] | "));
   const std::string page = read_file(output / "comparison.html");
   CHECK(contains(page, "<svg"));
-  CHECK(contains(page, "model.params.hidden"));  // what the runs differ in
+  CHECK(contains(page, "model.params.hidden"));  // the value that differs between the runs
 }
 
-TEST_CASE("several files and values make all combinations") {
+TEST_CASE("several files and values are combined in all ways") {
   const fs::path output = make_empty_folder("compare_files");
   const fs::path other = write_file(output / "other.toml", read_file(kDigits));
   const Outcome outcome =
@@ -94,7 +94,7 @@ TEST_CASE("several files and values make all combinations") {
                                           "other, precision=fp32", "other, precision=bf16"});
 }
 
-TEST_CASE("a run that fails is told with its reason, and the others go on") {
+TEST_CASE("a failed run is reported with its reason, and the other runs continue") {
   const fs::path output = make_empty_folder("compare_failing");
   const Outcome outcome = compare(output, {"--vary", "optimizer.lr=1e39,0.01", "--set", "schedule={use=\"constant\"}"});
   CHECK(outcome.exit_code == 7);
@@ -104,7 +104,7 @@ TEST_CASE("a run that fails is told with its reason, and the others go on") {
   CHECK(fs::exists(find_run_folder(output, "lr=0.01") / "checkpoints/latest"));
 }
 
-TEST_CASE("a mistake in any variant is told before the first is run") {
+TEST_CASE("an error in any variant is reported before the first run") {
   const fs::path output = make_empty_folder("compare_wrong") / "none";
   const Outcome wrong = compare(output, {"--vary", "train.precision=fp32,bf17"});
   CHECK(wrong.exit_code == 2);
@@ -118,6 +118,6 @@ TEST_CASE("a mistake in any variant is told before the first is run") {
   CHECK(contains(refusal_of({"compare"}), "compare has no run file; expected host compare FILE..."));
   CHECK(contains(refusal_of({"compare", kDigits, "--seeds", "0"}), "--seeds is 0; expected at least 1"));
   CHECK(contains(refusal_of({"compare", kDigits, "--vary", "lr"}), "--vary is \"lr\"; expected --vary KEY=VALUE"));
-  CHECK(contains(refusal_of({"compare", kDigits, "--vary", "run.seed=1,,2"}), "with a value that is empty"));
-  CHECK(contains(refusal_of({"compare", kDigits, "--vary", "run.threads=1,1"}), "\"threads=1\" is to be run twice"));
+  CHECK(contains(refusal_of({"compare", kDigits, "--vary", "run.seed=1,,2"}), "with an empty value"));
+  CHECK(contains(refusal_of({"compare", kDigits, "--vary", "run.threads=1,1"}), "\"threads=1\" is listed twice"));
 }

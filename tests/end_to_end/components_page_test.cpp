@@ -1,4 +1,4 @@
-// docs/components.md against `host describe`, by a function call for each component.
+// Compares docs/components.md with the output of `host describe`, called as a function for each component.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// What the command prints on the standard output.
+// Returns the standard output of the command.
 std::string describe(const char* component) {
   const char* const words[] = {
       "host", "describe", component, "--markdown", "--ports", "--plugin-dir", TENON_BINARY_DIR "/plugins"};
@@ -32,7 +32,7 @@ std::string describe(const char* component) {
 
 }  // namespace
 
-TEST_CASE("docs/components.md is what host describe prints of the bundled components") {
+TEST_CASE("docs/components.md equals the output of host describe for the bundled components") {
   std::string expected = tenon::end_to_end::read_file(TENON_SOURCE_DIR "/docs/components.md");
   expected.erase(0, expected.find("## "));
   std::string printed;

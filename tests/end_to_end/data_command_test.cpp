@@ -1,4 +1,4 @@
-// host data: what a dataset gives, and how fast.
+// Tests host data.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -36,7 +36,7 @@ TEST_CASE("host data prints the fields and times the loader") {
   CHECK(outcome.errors.empty());
 }
 
-TEST_CASE("the figures of host data add up") {
+TEST_CASE("the numbers of host data are consistent") {
   const Outcome outcome =
       run_data({"--json", "--seconds", "0.3", "--step-ms", "5", "--data", "validation", "--set", "data.workers=1"});
   CHECK(outcome.exit_code == 0);
@@ -58,13 +58,13 @@ TEST_CASE("the figures of host data add up") {
   }
 }
 
-TEST_CASE("a contact sheet shows the samples of an epoch, the same each time") {
+TEST_CASE("a page shows the samples of an epoch and is reproducible") {
   const fs::path folder = make_empty_folder("sheet");
   const auto draw = [&](const std::string& name) {
     const Outcome outcome =
         run_data({"--seconds", "0", "--samples", "70", "--sheet", (folder / name).string(), "--set", "data.workers=3"});
     CHECK(outcome.exit_code == 0);
-    CHECK(outcome.output.find("samples drawn in ") != std::string::npos);
+    CHECK(outcome.output.find("samples rendered to ") != std::string::npos);
     return read_file(folder / name);
   };
   const std::string page = draw("a.html");
@@ -75,7 +75,7 @@ TEST_CASE("a contact sheet shows the samples of an epoch, the same each time") {
   CHECK(draw("b.html") == page);
 }
 
-TEST_CASE("wrong arguments of host data say what is expected") {
+TEST_CASE("wrong arguments of host data are refused with the expected ones") {
   for (const auto& [arguments, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--data", "valdation"}, "--data is \"valdation\"; did you mean \"validation\"?"},
            {{"--seconds", "-1"}, "--seconds is -1"},

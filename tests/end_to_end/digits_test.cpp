@@ -28,7 +28,7 @@ fs::path train(const std::string& folder_name, std::vector<std::string> more, co
 
 }  // namespace
 
-TEST_CASE("small_cnn reads more than 97 % of the digits, and leaves a complete run folder") {
+TEST_CASE("small_cnn recognises more than 97 % of the digits and writes a complete run folder") {
   const fs::path run = train("small_cnn", {});
   CHECK(read_last_figure(run, "validation/accuracy") > 0.97);
 
@@ -42,7 +42,7 @@ TEST_CASE("small_cnn reads more than 97 % of the digits, and leaves a complete r
   const auto record = nlohmann::json::parse(read_file(run / "run.json"));
   CHECK(record["status"] == "finished");
   CHECK(record["exit_code"] == 0);
-  // Those that the run uses, of all that lie in the folder.
+  // The plugins that the run uses, from all plugins in the folder.
   std::set<std::string> used;
   for (const auto& plugin : record["plugins"]) {
     used.insert(plugin["id"]);
@@ -51,12 +51,12 @@ TEST_CASE("small_cnn reads more than 97 % of the digits, and leaves a complete r
   CHECK(used == std::set<std::string>{"accuracy", "cross_entropy", "digits", "small_cnn"});
 }
 
-TEST_CASE("mlp reads more than 95 % of the digits") {
+TEST_CASE("mlp recognises more than 95 % of the digits") {
   const fs::path run = train("mlp", {}, "digits_mlp");
   CHECK(read_last_figure(run, "validation/accuracy") > 0.95);
 }
 
-TEST_CASE("the same run twice gives the same bytes, times aside") {
+TEST_CASE("two identical runs give the same bytes, except for times") {
   const fs::path first = train("first", {"train.epochs=2"});
   const fs::path second = train("second", {"train.epochs=2", "data.workers=0"});
   CHECK(read_file(first / "checkpoints/latest/model.safetensors") ==
@@ -64,7 +64,7 @@ TEST_CASE("the same run twice gives the same bytes, times aside") {
   CHECK(read_history_without_times(first) == read_history_without_times(second));
 }
 
-TEST_CASE("plan.toml is a run file that trains the same run again") {
+TEST_CASE("plan.toml is a run file that repeats the run") {
   const fs::path first = train("original", {"train={steps=3}", "run.seed=5"});
   const fs::path output = make_empty_folder("again");
   const Outcome again =
@@ -75,7 +75,7 @@ TEST_CASE("plan.toml is a run file that trains the same run again") {
         read_file(find_run_folder(output, "digits") / "checkpoints/latest/model.safetensors"));
 }
 
-TEST_CASE("a checkpoint's weights are where the next run starts") {
+TEST_CASE("a run can start from the weights of a checkpoint") {
   const fs::path first = train("start", {"train={steps=3}"});
   const std::string weights = "model.weights=\"" + (first / "checkpoints/latest/model.safetensors").string() + "\"";
   const fs::path next = train("next", {"train={steps=1}", "optimizer={use=\"sgd\",lr=1e-30}", weights,
@@ -92,7 +92,7 @@ TEST_CASE("--check prints the complete plan and trains nothing") {
   CHECK(fs::is_empty(output));
 }
 
-TEST_CASE("early stopping ends the run and says why") {
+TEST_CASE("early stopping ends the run and reports the reason") {
   const fs::path output = make_empty_folder("early");
   const fs::path file = write_file(output / "early.toml",
                                    read_file(kDigits) +
@@ -105,8 +105,8 @@ TEST_CASE("early stopping ends the run and says why") {
   CHECK(nlohmann::json::parse(read_file(find_run_folder(output, "early") / "run.json"))["status"] == "stopped");
 }
 
-TEST_CASE("a request to stop ends the run in order, with a checkpoint and the signal's exit code") {
-  // timeout(1) sends its signal twice, to the process and to its group, which is one request all the same.
+TEST_CASE("a stop request ends the run with a checkpoint and the exit code of the signal") {
+  // timeout(1) sends its signal twice, to the process and to its group. Both count as one request.
   for (const auto& [signal, exit_code] : {std::pair("INT", 130), std::pair("TERM", 143), std::pair("HUP", 129)}) {
     CAPTURE(signal);
     const fs::path output = make_empty_folder("interrupted");
@@ -120,18 +120,18 @@ TEST_CASE("a request to stop ends the run in order, with a checkpoint and the si
   }
 }
 
-TEST_CASE("a run outlives the reader of its output") {
+TEST_CASE("a run continues when the reader of its output ends") {
   const fs::path output = make_empty_folder("unread");
   const Outcome outcome = run_host({"--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\"", "--set",
                                     "train.epochs=2", "--set", "log.every=\"1 step\""},
                                    "sh -c '\"$0\" \"$@\" | head -n 1; exit 0'");
   CHECK(outcome.exit_code == 0);
-  // head(1) has left long before; the run has written its last words by the time that its record says so.
+  // head(1) ended long before. run.json has the status after the run has written its last output.
   const fs::path run = find_run_folder(output, "digits");
   CHECK(nlohmann::json::parse(read_file(run / "run.json"))["status"] == "finished");
 }
 
-TEST_CASE("output that is no terminal has plain lines") {
+TEST_CASE("output that is not a terminal has plain lines") {
   const fs::path output = make_empty_folder("plain");
   const Outcome outcome = run_host({"--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\"", "--set",
                                     "train.epochs=1", "--set", "log.every=\"10 steps\""});

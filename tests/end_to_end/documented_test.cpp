@@ -1,4 +1,4 @@
-// What the documentation shows: its commands run, and its samples of run files are valid.
+// Tests the documentation: its commands run, and its samples of run files are valid.
 #include <toml++/toml.h>
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ struct Block {
   std::string place;  // "docs/data.md:7"
   std::string language;
   std::string text;
-  bool is_file;  // of an example of the repository, which other tests build and run
+  bool is_file;  // a file of an example in the repository, which other tests build and run
 };
 
 std::vector<fs::path> list_documents() {
@@ -61,7 +61,7 @@ std::vector<Block> read_all_blocks(const std::set<std::string>& languages) {
   return found;
 }
 
-// A sample has only what it is about. A condition stays as it is: it is not about what must be there.
+// Removes `required` from the schema, because samples are incomplete. Conditions are kept: they do not require keys.
 json drop_required(json schema) {
   if (schema.is_object()) schema.erase("required");
   for (auto& [key, value] : schema.items())
@@ -69,7 +69,7 @@ json drop_required(json schema) {
   return schema;
 }
 
-// The lines of a block that start the host, a line that goes on in the next joined with it.
+// Returns the lines of a block that start the host. Continued lines are joined.
 std::vector<std::string> list_commands(const std::string& text) {
   std::vector<std::string> commands;
   std::istringstream lines(text);
@@ -87,7 +87,7 @@ std::vector<std::string> list_commands(const std::string& text) {
   return commands;
 }
 
-// A folder with everything that the pages name: run files, two runs, two checkpoints.
+// A folder with all files that the pages mention: run files, two runs, two checkpoints.
 class Workplace {
  public:
   Workplace() : folder_(make_empty_folder("documented")) {
@@ -114,7 +114,7 @@ class Workplace {
     fs::create_directory_symlink(checkpoints[1], folder_ / "B");
   }
 
-  // The exit code. What is printed goes to `printed()`.
+  // Returns the exit code. `printed()` has the output.
   int execute(const std::string& command) const {
     const std::string script = "cd '" + folder_.string() +
                                "' && export HOME=\"$PWD\" PATH='" TENON_BINARY_DIR
@@ -132,12 +132,12 @@ class Workplace {
 };
 
 int expected_code(const std::string& command) {
-  return command.starts_with("host checkpoint diff A B") ? 9 : 0;  // which differ
+  return command.starts_with("host checkpoint diff A B") ? 9 : 0;  // these checkpoints differ
 }
 
 }  // namespace
 
-TEST_CASE("every command of the documentation does what it is shown for") {
+TEST_CASE("every command of the documentation succeeds") {
   const Workplace workplace;
   size_t executed = 0;
   for (const Block& block : read_all_blocks({"sh", "console"}))
@@ -151,7 +151,7 @@ TEST_CASE("every command of the documentation does what it is shown for") {
   CHECK(executed >= 25);
 }
 
-TEST_CASE("every sample of a run file is valid as far as it goes") {
+TEST_CASE("every sample of a run file is valid, apart from missing keys") {
   RunFileJudge judge(drop_required(read_schema_of_host()));
   REQUIRE(judge.judge(read_toml("[train]\nepoks = 3")) != "");
   REQUIRE(judge.judge(read_toml("[[callback]]\nuse = \"early_stopping\"\nparams = { patienc = 3 }")) != "");

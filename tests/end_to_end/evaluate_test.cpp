@@ -1,4 +1,4 @@
-// host evaluate and host predict: the run's own figures again, and what they are made of.
+// Tests host evaluate and host predict: they reproduce the metrics of the run and write its outputs.
 #include <doctest/doctest.h>
 
 #include <tenon/abi.h>
@@ -22,7 +22,7 @@ namespace {
 
 const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
 
-// A linear model of the digits, trained for a few steps; made once.
+// A linear model of the digits, trained for a few steps. It is trained once for all tests.
 struct TrainedRun {
   TrainedRun() : output(make_empty_folder("evaluated")) {
     const Outcome outcome = run_host(with({"--set", "train={steps=30}"}));
@@ -78,7 +78,7 @@ std::vector<T> read_values(const SafetensorsFile& file, const std::string& name)
   return values;
 }
 
-// The lines of a CSV file, split at commas.
+// Reads the lines of a CSV file, split at commas.
 std::vector<std::vector<std::string>> read_csv(const fs::path& path) {
   std::istringstream text(read_file(path));
   std::vector<std::vector<std::string>> rows;
@@ -101,7 +101,7 @@ void predict(const fs::path& output, std::vector<std::string> more) {
 
 }  // namespace
 
-TEST_CASE("host evaluate gives the figures of the run's last validation, bit for bit") {
+TEST_CASE("host evaluate reproduces the metrics of the run's last validation bit for bit") {
   const auto all = evaluate({});
   CHECK(all["checkpoint"] == trained().checkpoint.string());
   CHECK(all["epoch"] == 2);
@@ -114,7 +114,7 @@ TEST_CASE("host evaluate gives the figures of the run's last validation, bit for
     CHECK(figures[name].get<double>() == read_last_figure(trained().folder, name));
 }
 
-TEST_CASE("a run, a checkpoint and a safetensors file are weights, and the answer says which were taken") {
+TEST_CASE("a run, a checkpoint and a safetensors file are accepted as weights, and the output names the file") {
   const auto latest = evaluate({});
   CHECK(evaluate({"--checkpoint", trained().folder.string()}) == latest);
   CHECK(evaluate({"--checkpoint", trained().checkpoint.string()}) == latest);
@@ -127,7 +127,7 @@ TEST_CASE("a run, a checkpoint and a safetensors file are weights, and the answe
   CHECK(text.output.find("\n  validation/accuracy  0.") != std::string::npos);
 }
 
-TEST_CASE("host evaluate takes other data, and every named set of validation data") {
+TEST_CASE("host evaluate accepts other data and every named validation dataset") {
   const auto training = evaluate({"--data", "train"});
   REQUIRE(training["sets"].size() == 1);
   CHECK(training["sets"][0]["samples"] == 1438);
@@ -143,7 +143,7 @@ TEST_CASE("host evaluate takes other data, and every named set of validation dat
   CHECK(evaluate(one)["sets"].size() == 1);
 }
 
-TEST_CASE("weights that are damaged, missing or of another model are refused") {
+TEST_CASE("weights that are damaged, missing or from another model are refused") {
   const fs::path damaged = make_empty_folder("damaged") / "step-00000030";
   fs::copy(trained().checkpoint, damaged);
   std::string bytes = read_file(damaged / "model.safetensors");
@@ -160,7 +160,7 @@ TEST_CASE("weights that are damaged, missing or of another model are refused") {
       refused({"--checkpoint", path.string()}, "model.safetensors: its XXH128 is ");
     refused({"--checkpoint", "nowhere"},
             "nowhere: does not exist; expected \"latest\", \"best\", the folder of a checkpoint");
-    refused({"--set", "run.name=other"}, "other: there is no run; expected one to take weights from: train first");
+    refused({"--set", "run.name=other"}, "other: no run found; train first");
     refused({"--set", "model.params.hidden=[7]"}, "does not fit the model:");
   }
   CHECK_FALSE(fs::exists(tenon::test_folder() / "refused.csv"));
@@ -207,7 +207,7 @@ TEST_CASE("every command refuses weights with two flipped bits" * doctest::test_
   }
 }
 
-TEST_CASE("host predict writes each sample once, in the dataset's order, as the weights give it") {
+TEST_CASE("host predict writes the outputs of each sample once, in the order of the dataset") {
   const fs::path folder = make_empty_folder("predictions");
   predict(folder / "all.safetensors", {"--fields", "image,label", "--set", "data.workers=3"});
   const SafetensorsFile predictions(folder / "all.safetensors");
@@ -230,7 +230,7 @@ TEST_CASE("host predict writes each sample once, in the dataset's order, as the 
   CHECK(largest < 1e-4);
 }
 
-TEST_CASE("a table of classes has the accuracy that the run found, and one of probabilities adds up to 1") {
+TEST_CASE("predicted classes have the accuracy of the run, and probabilities sum to 1") {
   const fs::path folder = make_empty_folder("tables");
   predict(folder / "classes.csv", {"--apply", "argmax", "--fields", "label"});
   const auto rows = read_csv(folder / "classes.csv");
@@ -252,12 +252,12 @@ TEST_CASE("a table of classes has the accuracy that the run found, and one of pr
   double sum = 0;
   for (size_t k = 1; k <= 10; ++k) sum += std::stod(all[1][k]);
   CHECK(sum == doctest::Approx(1).epsilon(1e-6));
-  // log(p_0 / p_1) = logit_0 - logit_1, also by way of the sigmoid.
+  // log(p_0 / p_1) = logit_0 - logit_1. The same holds for the sigmoid.
   const auto logit = [&](size_t k) { return std::log(std::stod(all[1][k]) / (1 - std::stod(all[1][k]))); };
   CHECK(std::log(std::stod(all[1][1]) / std::stod(all[1][2])) == doctest::Approx(logit(11) - logit(12)).epsilon(1e-4));
 }
 
-TEST_CASE("a part of the data keeps the numbers of its samples") {
+TEST_CASE("a subset of the data keeps the indices of its samples") {
   const fs::path folder = make_empty_folder("part");
   const Outcome outcome = run_host(trained().command(
       "predict", {"--data", "validation", "--output", (folder / "part.csv").string(), "--set",
@@ -272,7 +272,7 @@ TEST_CASE("a part of the data keeps the numbers of its samples") {
   for (size_t i = 2; i < rows.size(); ++i) CHECK(std::stoi(rows[i - 1][0]) < std::stoi(rows[i][0]));
 }
 
-TEST_CASE("wrong arguments of evaluate and predict say what is expected") {
+TEST_CASE("wrong arguments of evaluate and predict are refused with the expected ones") {
   const auto refused = [](const std::vector<std::string>& more, const std::string& message) {
     std::vector<std::string> arguments{"--data", "validation", "--output", "refused.csv"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -281,11 +281,11 @@ TEST_CASE("wrong arguments of evaluate and predict say what is expected") {
   };
   refused({"--outputs", "logit"}, "--outputs names \"logit\"; did you mean \"logits\"?");
   refused({"--fields", "labels"}, "--fields names \"labels\"; did you mean \"label\"?");
-  refused({"--fields", "label,label"}, "the name \"label\" is written twice");
+  refused({"--fields", "label,label"}, "the name \"label\" occurs twice");
   refused({"--fields", "image"}, "image of a sample is [1, 8, 8]; expected a number, or a vector of up to 4096");
   refused({"--apply", "soft_max"}, "--apply names the function \"soft_max\"; did you mean \"softmax\"?");
   refused({"--apply", "values=argmax"}, "--apply names \"values\"");
-  refused({"--outputs", "none", "--apply", "argmax"}, "--apply argmax is for one output, and 0 are written");
+  refused({"--outputs", "none", "--apply", "argmax"}, "--apply argmax needs exactly one output, but 0 are written");
   check_refused("predict", {"--data", "validation", "--output", "refused.txt"}, 2,
                 "--output is \"refused.txt\"; expected a name that ends in .csv or .safetensors");
   check_refused("predict", {"--data", "validaton", "--output", "refused.csv"}, 2, "did you mean \"validation\"?");

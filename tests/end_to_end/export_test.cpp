@@ -1,4 +1,4 @@
-// host export: weights for Python, and the model as TorchScript. check_export.py runs the latter in Python.
+// Tests host export: weights for Python, and the model as TorchScript, which check_export.py runs in Python.
 #include <doctest/doctest.h>
 
 #include <tenon/abi.h>
@@ -18,7 +18,7 @@ namespace {
 
 const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
 
-// A linear model of the digits, trained for a few steps; made once.
+// A linear model of the digits, trained for a few steps. It is trained once for all tests.
 const fs::path& trained_output() {
   static const fs::path output = [] {
     const fs::path folder = make_empty_folder("exported_runs");
@@ -71,7 +71,7 @@ float read_float(const TensorView& tensor, size_t index) {
 
 }  // namespace
 
-TEST_CASE("exported weights are those of the checkpoint, and evaluate as they do") {
+TEST_CASE("exported weights equal those of the checkpoint and give the same metrics") {
   const fs::path file = export_as("a.safetensors");
   const fs::path run = find_run_folder(trained_output(), "digits_mlp");
   CHECK(run_host({"checkpoint", "diff", file.string(), run.string()}).exit_code == 0);
@@ -82,7 +82,7 @@ TEST_CASE("exported weights are those of the checkpoint, and evaluate as they do
   CHECK(ours.output.substr(ours.output.find("\n")) == theirs.output.substr(theirs.output.find("\n")));
 }
 
-TEST_CASE("floating tensors are exported in the dtype that is asked for") {
+TEST_CASE("floating-point tensors are exported in the requested dtype") {
   for (const auto& [dtype, expected] :
        {std::pair("fp16", TENON_FLOAT16), std::pair("bf16", TENON_BFLOAT16), std::pair("fp32", TENON_FLOAT32)}) {
     const SafetensorsFile file(export_as("a.safetensors", {"--dtype", dtype}));
@@ -101,7 +101,7 @@ TEST_CASE("floating tensors are exported in the dtype that is asked for") {
   CHECK(value == doctest::Approx(exact).epsilon(1.0 / 256));
 }
 
-TEST_CASE("numbers that float16 cannot hold are refused by the tensor's name") {
+TEST_CASE("values that float16 cannot represent are refused with the tensor's name") {
   const fs::path file = export_as("a.safetensors");
   std::string bytes = read_file(file);
   const float large = 70000;
@@ -115,15 +115,15 @@ TEST_CASE("a model is exported as TorchScript, an archive that torch.jit.load re
   const fs::path file = export_as("a.pt");
   CHECK(read_file(file).starts_with("PK"));
   const Outcome traced = run_on_digits("export", {"--data", "train", "--output", file.string()});
-  CHECK(traced.output.find("TorchScript, traced on 64 samples of train; gives what the model gives") !=
+  CHECK(traced.output.find("TorchScript, traced on 64 samples of train; outputs verified against the model") !=
         std::string::npos);
 }
 
-TEST_CASE("wrong arguments of export say what is expected") {
+TEST_CASE("wrong arguments of export are refused with the expected ones") {
   check_refused({}, "refused.onnx", "expected a name that ends in .safetensors or .pt");
   check_refused({"--dtype", "fp8"}, "refused.safetensors", "--dtype is \"fp8\"");
-  check_refused({"--dtype", "bf16"}, "refused.pt", "--dtype is for .safetensors");
-  check_refused({"--data", "train"}, "refused.safetensors", "--data is for TorchScript");
+  check_refused({"--dtype", "bf16"}, "refused.pt", "--dtype works only for .safetensors");
+  check_refused({"--data", "train"}, "refused.safetensors", "--data works only for TorchScript");
   check_refused({"--checkpoint", "nowhere"}, "refused.safetensors", "nowhere: does not exist", 5);
   check_refused({"--set", "model.params.hidden=[7]"}, "refused.safetensors", "does not fit the model", 5);
   CHECK(run_host({"export", "--config", kDigits}).errors.find("export has no --output") != std::string::npos);

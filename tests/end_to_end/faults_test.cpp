@@ -1,4 +1,5 @@
-// A process of a run that ends, hangs or fails, at any place: the others end too, and the first cause is what is said.
+// One process of a run ends, hangs or fails at any point. The others must end too, and the message must name the first
+// cause.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -43,10 +44,10 @@ use = "faulty"
 struct Fault {
   int rank;
   std::string how;
-  std::string where;  // "open": before the processes have met
+  std::string where;  // "open": before the rendezvous of the processes
 };
 
-// Programs whose command line has this word.
+// Counts the processes with this word in their command line.
 int count_processes(const std::string& word) {
   int count = 0;
   for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -57,12 +58,12 @@ int count_processes(const std::string& word) {
   return count;
 }
 
-// What escapes while a library is opened ends its process.
+// An exception that escapes while a library is opened ends its process.
 bool is_escaping(const Fault& fault) { return fault.how == "throw" && fault.where == "open"; }
 
 int expected_code(const Fault& fault) {
   if (is_escaping(fault)) return 6;
-  if (fault.how == "throw" || fault.how == "exit") return 3;  // a failure of the plugin
+  if (fault.how == "throw" || fault.how == "exit") return 3;  // a plugin failure
   return 6;                                                   // a process was lost
 }
 
@@ -71,7 +72,7 @@ std::string expected_message(const Fault& fault) {
   if (fault.how == "kill") return rank + " was ended by SIGKILL";
   if (fault.how == "abort" || is_escaping(fault)) return rank + " was ended by SIGABRT";
   if (fault.how == "exit") return "exit() was called in plugin";
-  if (fault.how == "throw") return "the fault that was asked for";
+  if (fault.how == "throw") return "the requested fault";
   return rank + " is in ";  // and then the plugin and its function
 }
 
@@ -93,7 +94,7 @@ void check_fault(const Fault& fault, int processes, int number) {
           " timeout -s KILL 60");
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == expected_code(fault));
-  // A process that has not met the others can tell them nothing: then who waits for it says so.
+  // Before the rendezvous a process cannot report a failure. The waiting ranks then report the timeout.
   const std::string expected = is_early && fault.how == "hang" ? "rank" : expected_message(fault);
   CHECK(outcome.errors.find(expected) != std::string::npos);
   CHECK(count_processes("\"" + name + "\"") == 0);  // fault-1 is not fault-10
@@ -101,29 +102,29 @@ void check_fault(const Fault& fault, int processes, int number) {
 
 }  // namespace
 
-TEST_CASE("a process that is killed ends the run, and is named") {
+TEST_CASE("a killed process ends the run and is named") {
   check_fault({1, "kill", "step"}, 2, 1);
   check_fault({0, "kill", "evaluate"}, 3, 2);
   check_fault({1, "kill", "open"}, 2, 3);
 }
 
-TEST_CASE("a process that throws ends the run, and is named") {
+TEST_CASE("a process that throws ends the run and is named") {
   check_fault({2, "throw", "step"}, 3, 4);
   check_fault({0, "throw", "save"}, 2, 5);
   check_fault({0, "throw", "open"}, 2, 6);
 }
 
-TEST_CASE("a process that aborts or calls exit() ends the run, and is named") {
+TEST_CASE("a process that aborts or calls exit() ends the run and is named") {
   check_fault({1, "abort", "save"}, 2, 7);
   check_fault({1, "exit", "start"}, 2, 8);
 }
 
-TEST_CASE("a process that hangs ends the run, and is named") {
+TEST_CASE("a process that hangs ends the run and is named") {
   check_fault({1, "hang", "step"}, 3, 9);
   check_fault({0, "hang", "open"}, 2, 10);
 }
 
-// TENON_FAULTS=N: so many.
+// TENON_FAULTS=N sets the number of faults.
 TEST_CASE("any process may fail in any way at any place" * doctest::test_suite("soak") * doctest::skip()) {
   const char* const given = std::getenv("TENON_FAULTS");
   check_fault({0, "hang", "evaluate"}, 2, 11);

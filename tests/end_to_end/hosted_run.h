@@ -1,4 +1,4 @@
-// Runs the built `host` and reads what it left.
+// Runs the built `host` and reads its output.
 #pragma once
 
 #include <filesystem>
@@ -13,27 +13,27 @@ struct Outcome {
   std::string errors;
 };
 
-// Runs `host` with these arguments in the folder of the test case. `prefix` comes before it in the shell's words
-// (`timeout -s INT 2`).
+// Runs `host` with these arguments in the folder of the test case. `prefix`: shell words before it (`timeout -s INT
+// 2`).
 Outcome run_host(const std::vector<std::string>& arguments, const std::string& prefix = "");
 
-// The same for another program of the build's bin.
+// Runs another program of the build's bin in the same way.
 Outcome run_program(const std::string& name, const std::vector<std::string>& arguments, const std::string& prefix = "");
 
-// An empty folder of this name in the folder of the test case.
+// Creates an empty folder of this name in the folder of the test case.
 std::filesystem::path make_empty_folder(const std::string& name);
 
-// Writes a file, making its folders, and returns its path.
+// Writes a file, creates its parent folders, and returns its path.
 std::filesystem::path write_file(const std::filesystem::path& path, const std::string& text);
 std::string read_file(const std::filesystem::path& path);
 
-// The only run folder under output_dir/name; fails the test if there is not exactly one.
+// Returns the only run folder under output_dir/name. Fails the test if there is not exactly one.
 std::filesystem::path find_run_folder(const std::filesystem::path& output_dir, const std::string& name);
 
-// history.jsonl without its times.
+// Returns history.jsonl without its times.
 std::string read_history_without_times(const std::filesystem::path& run_folder);
 
-// The last value of a figure in history.jsonl; fails the test if there is none.
+// Returns the last value of a metric in history.jsonl. Fails the test if there is none.
 double read_last_figure(const std::filesystem::path& run_folder, const std::string& name);
 
 }  // namespace tenon::end_to_end

@@ -11,7 +11,7 @@ using namespace tenon::end_to_end;
 
 namespace {
 
-// Three classes of flat colours in PNG and JPEG files of several sizes.
+// Creates PNG and JPEG files of several sizes with three classes of solid colours.
 fs::path make_images(const std::string& name, int per_class) {
   const fs::path folder = make_empty_folder(name) / "images";
   const cv::Scalar colours[] = {{200, 40, 40}, {40, 200, 40}, {40, 40, 200}};
@@ -30,7 +30,7 @@ fs::path make_images(const std::string& name, int per_class) {
   return folder;
 }
 
-// configs/image_folder.toml for those images.
+// Trains configs/image_folder.toml with those images.
 Outcome train(const fs::path& images, const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments{"--config", TENON_SOURCE_DIR "/configs/image_folder.toml"};
   const std::string path = ".params.path=\"" + images.string() + "\"";
@@ -64,7 +64,7 @@ TEST_CASE("a corrupt image is reported by path, with the data exit code") {
   CHECK(outcome.errors.find("sample ") != std::string::npos);
 }
 
-TEST_CASE("a folder that is not there is reported before training") {
+TEST_CASE("a missing folder is reported before training") {
   const fs::path images = make_empty_folder("absent") / "nowhere";
   const Outcome outcome = train(images, {"--check"});
   CHECK(outcome.exit_code != 0);

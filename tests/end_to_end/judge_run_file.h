@@ -1,4 +1,4 @@
-// Run files judged by the JSON schema that `host schema` prints, with valijson.
+// Validates run files with valijson against the JSON schema that `host schema` prints.
 #pragma once
 
 #include <functional>
@@ -9,17 +9,17 @@
 
 namespace tenon::end_to_end {
 
-// What `host schema` prints; fails the test if it does not.
+// Returns the output of `host schema`. Fails the test on an error.
 nlohmann::json read_schema_of_host();
 
-// Throws toml::parse_error.
+// Parses TOML. Throws toml::parse_error.
 nlohmann::json read_toml(const std::string& text);
 
 class RunFileJudge {
  public:
   explicit RunFileJudge(nlohmann::json schema = read_schema_of_host());
 
-  // "" or what is wrong.
+  // Returns "" or the error.
   std::string judge(const nlohmann::json& document);
 
  private:

@@ -1,5 +1,5 @@
-// A run that is killed, or whose disk fails, at one of the system calls by which it saves: the checkpoint before stays
-// whole, and the run can go on. By strace(1), which kills or fails a call by its number.
+// Kills a run, or simulates a disk failure, at one of the system calls of a save. The previous checkpoint must stay
+// intact and the run must be able to resume. strace(1) kills the process or fails the call at a given number.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -55,12 +55,12 @@ struct Call {
   int count;
 };
 
-// Whether a thread of its own saves.
+// Returns whether a separate thread saves.
 bool is_behind(const std::string& name) { return name.ends_with("behind"); }
 
 std::vector<std::string> arguments_of(const std::string& name, int processes, const std::string& resume = "") {
   const fs::path file = write_file(tenon::test_folder() / "saving.toml", kRunFile);
-  fs::create_directory(tenon::test_folder() / "saves");  // by the first run, it would shift the numbers of the calls
+  fs::create_directory(tenon::test_folder() / "saves");  // if the first run created it, call numbers would shift
   std::vector<std::string> arguments{
       "--config",    file.string(),
       "--processes", std::to_string(processes),
@@ -76,7 +76,7 @@ fs::path runs_of(const std::string& name) { return tenon::test_folder() / "saves
 
 fs::path newest_run_of(const std::string& name) {
   fs::path newest;
-  std::error_code error;  // the process may have been killed before it made one
+  std::error_code error;  // the process may have been killed before it created the folder
   for (const fs::directory_entry& run : fs::directory_iterator(runs_of(name), error))
     newest = std::max(newest, run.path());
   return newest;
@@ -86,17 +86,17 @@ std::string strace(const std::string& how) {
   return std::string("strace -f -qq -y -o strace.txt -e trace=") + kChanging + " " + how;
 }
 
-// "4711 write(7</some/checkpoints/file>, ..." of the thread that saves.
+// Finds the calls of the saving thread: "4711 write(7</some/checkpoints/file>, ...".
 std::vector<Call> find_saving_calls() {
   std::ifstream trace(tenon::test_folder() / "strace.txt");
-  std::map<std::string, std::map<std::string, int>> counts;  // by thread and name
+  std::map<std::string, std::map<std::string, int>> counts;  // indexed by thread and name
   std::vector<Call> calls;
   for (std::string line; std::getline(trace, line);) {
     std::istringstream words(line);
     std::string thread, call;
     words >> thread >> call;
     const size_t open = call.find('(');
-    if (open == std::string::npos) continue;  // the end of a call that was interrupted, or of a thread
+    if (open == std::string::npos) continue;  // the end of an interrupted call or of a thread
     const std::string name = call.substr(0, open);
     const int count = ++counts[thread][name];
     const bool changes = name != "openat" || line.find("O_CREAT") != std::string::npos;
@@ -105,7 +105,7 @@ std::vector<Call> find_saving_calls() {
   return calls;
 }
 
-// A run that failed may leave weights alone, too.
+// A failed run may also have a checkpoint with only weights.
 bool has_checkpoint(const fs::path& run) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints", error))
@@ -116,7 +116,7 @@ bool has_checkpoint(const fs::path& run) {
 
 void go_on(const std::string& name, int processes, const std::string& expected) {
   const fs::path run = newest_run_of(name);
-  // One that came to its very end is followed by a new one.
+  // After a run that has finished, a new one starts.
   const bool has_finished = !run.empty() && read_file(run / "run.json").find("\"finished\"") != std::string::npos;
   const bool goes_on = has_checkpoint(run) && !has_finished;
   const Outcome outcome = run_host(arguments_of(name, processes, "auto"));
@@ -127,7 +127,7 @@ void go_on(const std::string& name, int processes, const std::string& expected) 
   CHECK(read_file(newest_run_of(name) / "checkpoints/latest/model.safetensors") == expected);
 }
 
-// One process saves by itself, two processes leave it to a thread. `stride`: 1 for all calls.
+// One process saves synchronously, two processes save on a thread. `stride`: 1 for all calls.
 void check_kills_at_calls(int processes, size_t stride) {
   CAPTURE(processes);
   const std::string name = processes == 1 ? "killed" : "killed-behind";
@@ -144,7 +144,7 @@ void check_kills_at_calls(int processes, size_t stride) {
     const Outcome killed =
         run_host(arguments_of(name, processes),
                  strace("-e inject=" + calls[i].name + ":signal=KILL:when=" + std::to_string(calls[i].count)));
-    // Of several processes the call may be another one's than rank 0's.
+    // With several processes, another rank than 0 may make the call.
     CHECK(killed.exit_code == (processes == 1 || killed.exit_code == 137 ? 137 : 6));
     go_on(name, processes, expected);
   }
@@ -160,7 +160,7 @@ void check_random_kills(int processes, int count) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::string expected = read_file(newest_run_of(whole) / "checkpoints/latest/model.safetensors");
   for (int i = 0; i < count; ++i) {
-    // Most of a run is its beginning, before there is anything to lose.
+    // The first part of a run has no checkpoints yet.
     const double moment = seconds * std::uniform_real_distribution<double>(0.4, 1.1)(random);
     CAPTURE(moment);
     fs::remove_all(runs_of(name));
@@ -170,7 +170,7 @@ void check_random_kills(int processes, int count) {
   }
 }
 
-// `name`: "failed", or "failed-behind" where a thread saves.
+// `name`: "failed", or "failed-behind" if a thread saves.
 void check_failing_disk(const std::string& name, size_t stride) {
   CAPTURE(name);
   const std::string whole = "whole-" + name;
@@ -189,11 +189,11 @@ void check_failing_disk(const std::string& name, size_t stride) {
                                                                     ":when=" + std::to_string(calls[i].count)));
       CAPTURE(failed.errors);
       ++tried;
-      // What a failed removal leaves does not hurt; anything else is told.
-      const bool was_muted = is_behind(name) && failed.errors.empty();  // the message itself was that write
+      // Files that could not be removed are harmless. All other failures must be reported.
+      const bool was_muted = is_behind(name) && failed.errors.empty();  // the failed call was the write of the message
       if (failed.exit_code != 0) ++reported;
       if (failed.exit_code != 0 && !was_muted) {
-        // With a thread of its own the call may be another thread's, and of another file of the run.
+        // With a saving thread, the call may belong to another thread and another file of the run.
         if (!is_behind(name)) CHECK(failed.exit_code == 5);
         CHECK(failed.errors.find(is_behind(name) ? "/saves" : "/checkpoints/") != std::string::npos);
         CHECK(failed.errors.find(reason == "EIO" ? "Input/output error" : "No space left on device") !=
@@ -204,7 +204,7 @@ void check_failing_disk(const std::string& name, size_t stride) {
   CHECK(reported * 2 > tried);
 }
 
-constexpr size_t kSome = 29;  // of a hundred calls or so
+constexpr size_t kSome = 29;  // tests about 3 of 100 calls
 constexpr size_t kAll = 1;
 
 }  // namespace
@@ -223,7 +223,7 @@ TEST_CASE("a run may be killed at every call of a save" * doctest::skip()) {
   check_kills_at_calls(2, kAll);
 }
 
-// TENON_RANDOM_KILLS=N: so many.
+// TENON_RANDOM_KILLS=N sets the number of kills.
 TEST_CASE("a run may be killed at many times" * doctest::skip()) {
   const char* const given = std::getenv("TENON_RANDOM_KILLS");
   const int count = given ? std::atoi(given) : 100;

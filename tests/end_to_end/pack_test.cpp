@@ -25,7 +25,7 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
 
 }  // namespace
 
-TEST_CASE("the digits that are packed are read back byte by byte") {
+TEST_CASE("packed digits are read back bit for bit") {
   const fs::path folder = make_empty_folder("packed_digits");
   const Outcome outcome = pack("validation", folder / "shards", {"--shard-samples", "100"});
   CAPTURE(outcome.errors);
@@ -50,7 +50,7 @@ TEST_CASE("the digits that are packed are read back byte by byte") {
   for (int64_t i = 0; i < packed.size(); ++i) CHECK(packed.get(i) == digits.get(i));
 }
 
-TEST_CASE("packing goes by the run file: a part of a dataset, and its seed for a random order") {
+TEST_CASE("packing uses the subset and the seed of the run file") {
   const fs::path folder = make_empty_folder("packed_parts");
   const auto first_shard = [&](const std::string& name, const std::vector<std::string>& more) {
     std::vector<std::string> arguments{"--set", "data.train.subset=10%"};
@@ -69,7 +69,7 @@ TEST_CASE("packing goes by the run file: a part of a dataset, and its seed for a
   CHECK(shuffled != first_shard("d", {"--shuffle", "--set", "run.seed=1"}));
 }
 
-TEST_CASE("mistakes with pack end with code 2 and a way out") {
+TEST_CASE("wrong arguments of pack end with code 2 and a suggestion") {
   const fs::path folder = make_empty_folder("refused_pack");
   check_refused({"pack"}, "pack has no --config; expected host pack --config FILE --data NAME --out DIR");
   check_refused({"pack", "--config", kDigits, "--data", "train"}, "pack has no --out");
@@ -85,5 +85,5 @@ TEST_CASE("mistakes with pack end with code 2 and a way out") {
   check_refused({"pack", "--config", kDigits, "--data", "validaton", "--out", (folder / "out").string()},
                 "--data is \"validaton\"; did you mean \"validation\"?");
   write_file(folder / "out/a", "a");
-  check_refused(whole, "out: is there and not an empty folder");
+  check_refused(whole, "out: already exists and is not an empty folder");
 }

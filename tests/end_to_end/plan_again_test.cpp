@@ -19,10 +19,10 @@ std::vector<fs::path> list_run_folders(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("plan.toml alone does the same run again from another folder") {
+TEST_CASE("plan.toml repeats the run from another folder") {
   const fs::path output = make_empty_folder("planned");
   const fs::path plugin = TENON_BINARY_DIR "/tests/fixtures/plugins/portable_cnn";
-  // Both relative to the working directory, which is another one the second time.
+  // Both paths are relative to the working directory, which is different the second time.
   const Outcome first =
       run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir",
                 fs::relative(plugin, tenon::test_folder()).string(), "--set", "run.output_dir=planned", "--set",

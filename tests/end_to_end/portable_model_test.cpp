@@ -22,7 +22,7 @@ const char* const kWeights = "checkpoints/latest/model.safetensors";
 
 }  // namespace
 
-TEST_CASE("a model without LibTorch trains to the very bytes of its twin with LibTorch") {
+TEST_CASE("a model without LibTorch trains to the same bytes as the same model with LibTorch") {
   const std::string start = (train("twins_start", "{use=\"small_cnn\"}") / kWeights).string();
   const auto from_there = [&](const char* use) {
     return "{use=\"" + std::string(use) + "\", weights=\"" + start + "\"}";

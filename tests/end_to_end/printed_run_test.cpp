@@ -1,4 +1,4 @@
-// What a run prints: --quiet, --verbose and --log-format json.
+// Tests the output of a run: --quiet, --verbose and --log-format json.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ std::vector<ordered_json> lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a quiet run prints warnings and errors alone") {
+TEST_CASE("a quiet run prints only warnings and errors") {
   const fs::path output = make_empty_folder("quiet");
   const Outcome outcome = run_digits(output, {"--quiet"});
   CHECK(outcome.exit_code == 0);
@@ -41,7 +41,7 @@ TEST_CASE("a quiet run prints warnings and errors alone") {
   CHECK(wrong.errors.find("error: ") == 0);
 }
 
-TEST_CASE("a run prints JSON: how it began, the lines of its history, how it ended") {
+TEST_CASE("a run prints JSON: its start, the lines of its history, its end") {
   const fs::path output = make_empty_folder("json");
   const Outcome outcome = run_digits(output, {"--log-format", "json", "--set", "train.epochs=2"});
   CHECK(outcome.exit_code == 0);
@@ -75,7 +75,7 @@ TEST_CASE("errors are JSON too") {
   CHECK(lines.back()["message"].get<std::string>().find("loss") != std::string::npos);
 }
 
-TEST_CASE("a verbose run says what goes into its log") {
+TEST_CASE("a verbose run prints the lines of its log") {
   const fs::path output = make_empty_folder("verbose");
   const Outcome outcome = run_digits(output, {"--verbose"});
   CHECK(outcome.exit_code == 0);
@@ -83,14 +83,14 @@ TEST_CASE("a verbose run says what goes into its log") {
   std::istringstream stream(log);
   size_t looked_at = 0;
   for (std::string line; std::getline(stream, line); ++looked_at) {
-    const size_t message = line.find(": ");  // behind the time and the level
+    const size_t message = line.find(": ");  // after the time and the level
     REQUIRE(message != line.npos);
     CHECK(outcome.errors.find(line.substr(message + 2)) != std::string::npos);
   }
   CHECK(looked_at > 0);
 }
 
-TEST_CASE("what contradicts itself is refused") {
+TEST_CASE("contradicting options are refused") {
   const fs::path output = make_empty_folder("refused");
   CHECK(run_digits(output, {"--quiet", "--verbose"}).exit_code == 2);
   const Outcome wrong = run_digits(output, {"--log-format", "jason"});

@@ -1,4 +1,4 @@
-// Who may start several processes of host, and what for.
+// Tests which launchers and commands may use several processes of host.
 #include <doctest/doctest.h>
 
 #include "tests/end_to_end/hosted_run.h"
@@ -22,7 +22,7 @@ const std::string kTorchrun =
 
 }  // namespace
 
-TEST_CASE("a wrong number of processes is refused") {
+TEST_CASE("an invalid number of processes is refused") {
   check_refused({"--config", kRunFile, "--processes", "0"}, "", "command line: --processes is 0; expected at least 1");
   check_refused({"--config", kRunFile, "--processes", "many"}, "", "command line: ");
   check_refused({"--config", kRunFile, "--processes", "5000"}, "",
@@ -30,24 +30,22 @@ TEST_CASE("a wrong number of processes is refused") {
   check_refused({"evaluate", "--config", kRunFile, "--processes", "2"}, "", "unknown option --processes");
 }
 
-TEST_CASE("processes are started by one launcher") {
+TEST_CASE("a second launcher is refused") {
   check_refused({"--config", kRunFile, "--processes", "2"}, kTorchrun,
                 "command line: --processes is 2, and torchrun has started 2 already");
 }
 
-TEST_CASE("a wrong environment is refused before anything is done") {
+TEST_CASE("an invalid environment is refused before any work") {
   check_refused({"--config", kRunFile}, "RANK=3 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1",
                 "environment: RANK is \"3\" and WORLD_SIZE is \"2\"");
   check_refused({"--config", kRunFile}, "RANK=0", "environment: WORLD_SIZE is not set");
 }
 
-TEST_CASE("what is no training runs as one process") {
-  const std::vector<std::vector<std::string>> commands = {{"evaluate"},
-                                                          {"predict", "--data", "train", "--output", "out.csv"},
-                                                          {"overfit"},
-                                                          {"lr-find"},
-                                                          {"verify-resume"},
-                                                          {"pack", "--data", "train", "--out", "out"}};
+TEST_CASE("commands other than training run as one process") {
+  const std::vector<std::vector<std::string>> commands = {
+      {"evaluate"},      {"predict", "--data", "train", "--output", "out.csv"},
+      {"overfit"},       {"lr-find"},
+      {"verify-resume"}, {"pack", "--data", "train", "--out", "out"}};
   for (std::vector<std::string> command : commands) {
     const std::string name = command[0];
     command.insert(command.end(), {"--config", kRunFile});
@@ -55,7 +53,7 @@ TEST_CASE("what is no training runs as one process") {
   }
 }
 
-TEST_CASE("a check is made by one process, however many the run has") {
+TEST_CASE("--check uses one process for any number of processes of the run") {
   const Outcome outcome = run_host({"--config", kRunFile, "--processes", "3", "--check"});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output.find("[distributed]\nprocesses = 3\n") != std::string::npos);

@@ -1,4 +1,4 @@
-// `host profile` against PyTorch's own counter: figures by tests/parity/make_profile.py.
+// Compares `host profile` with PyTorch's counter. tests/parity/make_profile.py computes the reference.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 
 const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
 
-// Two images of the reference's size, and its network.
+// Returns arguments for the network and two images of the size of the reference.
 std::vector<std::string> arguments_for(const Json& network) {
   std::string params;
   for (const auto& [name, value] : network["params"].items())
@@ -29,7 +29,7 @@ std::vector<std::string> arguments_for(const Json& network) {
           "--set",        "data.train={use=\"synthetic\", params={" + data + "}}"};
 }
 
-// For the networks with at most so many parameters.
+// Checks the networks with at most this number of parameters.
 void check_counts(int64_t most_parameters) {
   const Json networks = Json::parse(read_file(TENON_SOURCE_DIR "/tests/parity/reference/profile.json"));
   REQUIRE(networks.size() > 5);
@@ -52,20 +52,20 @@ void check_counts(int64_t most_parameters) {
 
 }  // namespace
 
-TEST_CASE("parameters, size and FLOPs are those that PyTorch counts") { check_counts(12'000'000); }
+TEST_CASE("parameters, size and FLOPs equal PyTorch's counts") { check_counts(12'000'000); }
 
-TEST_CASE("parameters, size and FLOPs of large networks are those that PyTorch counts" * doctest::test_suite("soak") *
+TEST_CASE("parameters, size and FLOPs of large networks equal PyTorch's counts" * doctest::test_suite("soak") *
           doctest::skip()) {
   check_counts(std::numeric_limits<int64_t>::max());
 }
 
-TEST_CASE("the table has a row for each module, and what a batch takes") {
+TEST_CASE("the table has a row for each module and the costs of a batch") {
   const Outcome outcome = run_host({"profile", "--config", kDigits, "--repeats", "2"});
   CAPTURE(outcome.errors);
   REQUIRE(outcome.exit_code == 0);
   for (const char* expected :
        {"mlp on the CPU", "image [64, 1, 8, 8] in fp32", "module", "parameters", "total", "MACs forward",
-        "FLOPs of a training step", "kept for backward", "training step", "samples/s"}) {
+        "FLOPs of a training step", "saved for backward", "training step", "samples/s"}) {
     CAPTURE(expected);
     CHECK(outcome.output.find(expected) != std::string::npos);
   }
@@ -75,7 +75,7 @@ TEST_CASE("the table has a row for each module, and what a batch takes") {
   CHECK(whole.output.find("layer1.0") == std::string::npos);
 }
 
-TEST_CASE("a profile that makes no sense is refused on the command line") {
+TEST_CASE("invalid arguments of profile are refused") {
   for (const char* option : {"--batch-size", "--repeats", "--depth"}) {
     const Outcome outcome = run_host({"profile", "--config", kDigits, option, "0"});
     CHECK(outcome.exit_code == 2);

@@ -1,4 +1,4 @@
-// What a run leaves for people: events for TensorBoard, report.html, plots, and the lists of runs.
+// Tests TensorBoard events, report.html, plots and lists of runs.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -45,7 +45,7 @@ lr = 0.01
 
 fs::path runs_folder() { return tenon::test_folder() / "reported"; }
 
-// Trains, and returns the folder. `overrides`: of --set.
+// Trains and returns the run folder. `overrides`: arguments of --set.
 fs::path train(const std::string& name, const std::vector<std::string>& overrides = {}, int exit_code = 0) {
   const fs::path file = write_file(tenon::test_folder() / "reported.toml", kRunFile);
   fs::remove_all(runs_folder() / name);
@@ -59,7 +59,7 @@ fs::path train(const std::string& name, const std::vector<std::string>& override
   return find_run_folder(runs_folder(), name);
 }
 
-// One run that all tests look at.
+// The run that all tests share.
 const fs::path& example_run() {
   static const fs::path run = train("example");
   return run;
@@ -81,7 +81,7 @@ void check_refused(const std::vector<std::string>& arguments, int exit_code, con
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Each start tag of a page or a picture has its end, in order.
+// Checks that the tags of a page or an image are nested correctly.
 void check_nested(const std::string& text) {
   std::vector<std::string> open;
   for (size_t at = text.find('<'); at != text.npos; at = text.find('<', at + 1)) {
@@ -111,7 +111,7 @@ void check_self_contained(const std::string& whole_page) {
 
 }  // namespace
 
-TEST_CASE("the events file has one record for each line of the history with figures") {
+TEST_CASE("the events file has one record for each line of the history with metrics") {
   std::ifstream stream(artifacts::find_events_file(example_run()).value(), std::ios::binary);
   std::vector<std::string> records;
   while (const auto framed = artifacts::read_framed_record(stream))
@@ -124,7 +124,7 @@ TEST_CASE("the events file has one record for each line of the history with figu
     for (auto& [name, value] : line.figures)
       if (name == "train/loss" && line.event == artifacts::HistoryEvent::epoch) name += "_epoch";
     REQUIRE(place < records.size());
-    // All but the time.
+    // Compares all bytes except the time.
     const std::string expected = artifacts::make_scalars_event({}, line.step, line.figures).bytes();
     CHECK(records[place++].substr(9) == expected.substr(9));
   }
@@ -134,13 +134,13 @@ TEST_CASE("the events file has one record for each line of the history with figu
       CHECK(contains(records[place], group + std::to_string(i) + "/image"));
       CHECK(contains(records[place++], "\x89PNG"));
     }
-  CHECK(place + 1 == records.size());  // how it ended
+  CHECK(place + 1 == records.size());  // the last record is the end of the run
   CHECK(contains(records[2], "use = \"mlp\""));
   CHECK(contains(records[3], "optimizer.lr"));
   CHECK(contains(records[4], "train/loss"));
 }
 
-TEST_CASE("without log.tensorboard there is no events file, and a run that goes on with it has all curves") {
+TEST_CASE("without log.tensorboard there is no events file, and a run that resumes with it has all curves") {
   const fs::path run = train("silent", {"log.tensorboard=false", "train.epochs=1"});
   CHECK_FALSE(artifacts::find_events_file(run));
   const Outcome resumed = run_host({"--config", (run / "plan.toml").string(), "--resume", run.string(), "--set",
@@ -157,13 +157,13 @@ TEST_CASE("without log.tensorboard there is no events file, and a run that goes 
   CHECK(scalars == lines);
 }
 
-TEST_CASE("report.html needs nothing else and says what the run was") {
+TEST_CASE("report.html is self-contained and describes the run") {
   const std::string page = read_file(example_run() / "report.html");
   check_self_contained(page);
   for (const char* part :
        {"How did it end?", "It finished</strong>, after epoch 2", "Did it converge?", "Did it overfit?",
         "aria-label=\"loss\"", "aria-label=\"accuracy\"", "aria-label=\"learning_rate\"", "class=\"ring c1\"",
-        "Where the time went", "forward", "use = &quot;mlp&quot;", "parameters", "machine cpu", "# the same run again",
+        "Where the time went", "forward", "use = &quot;mlp&quot;", "parameters", "machine cpu", "# repeat the run",
         "host --config ", "prefers-color-scheme:dark", "width=device-width"})
     CHECK_MESSAGE(contains(page, part), part);
   for (const char* plot : {"loss.svg", "accuracy.svg", "learning_rate.svg"}) {
@@ -173,11 +173,11 @@ TEST_CASE("report.html needs nothing else and says what the run was") {
   }
 }
 
-TEST_CASE("report.html shows which samples the model is worst and best at, and which classes it takes for which") {
+TEST_CASE("report.html shows the worst and best samples and the confused classes") {
   const std::string page = read_file(example_run() / "report.html");
-  for (const char* part : {"What does it get wrong?", "<h2>Single samples</h2>", "<h3>label, as logits has it</h3>",
-                           "aria-label=\"confusion\"", "<h3>Worst samples</h3>", "<h3>Best samples</h3>",
-                           "predicted label: ", "Of all 359 samples of validation"})
+  for (const char* part : {"Which classes are confused?", "<h2>Single samples</h2>",
+                           "<h3>label (predicted by logits)</h3>", "aria-label=\"confusion\"", "<h3>Worst samples</h3>",
+                           "<h3>Best samples</h3>", "predicted label: ", "Selected from all 359 samples of validation"})
     CHECK_MESSAGE(contains(page, part), part);
   const auto samples = nlohmann::json::parse(read_file(example_run() / "samples" / "samples.json"));
   CHECK(samples["scored"] == 359);
@@ -189,7 +189,7 @@ TEST_CASE("report.html shows which samples the model is worst and best at, and w
   for (const char* group : {"worst", "best"})
     for (const auto& sample : samples[group])
       CHECK(fs::is_regular_file(example_run() / "samples" / sample["pictures"][0]["file"]));
-  // The same share of correct ones as the metric of the last validation says.
+  // The accuracy equals the metric of the last validation.
   int64_t all = 0, correct = 0;
   for (const auto& cell : samples["classes"][0]["counts"]) {
     all += cell[2].get<int64_t>();
@@ -199,15 +199,15 @@ TEST_CASE("report.html shows which samples the model is worst and best at, and w
   CHECK(static_cast<double>(correct) / 359 == doctest::Approx(read_last_figure(example_run(), "validation/accuracy")));
 }
 
-TEST_CASE("log.samples says how many samples are looked at, and none is none") {
+TEST_CASE("log.samples sets the number of evaluated samples, and 0 disables them") {
   const fs::path some = train("some", {"log.samples=40", "train.epochs=1"});
-  CHECK(contains(read_file(some / "report.html"), "Of the first 40 of 359 samples of validation"));
+  CHECK(contains(read_file(some / "report.html"), "Selected from the first 40 of 359 samples of validation"));
   const fs::path none = train("none", {"log.samples=0", "train.epochs=1"});
   CHECK_FALSE(fs::exists(none / "samples"));
   CHECK_FALSE(contains(read_file(none / "report.html"), "Single samples"));
 }
 
-TEST_CASE("with load_best_at_end the samples are those of the best weights") {
+TEST_CASE("with load_best_at_end the samples are evaluated with the best weights") {
   const fs::path run = train("best", {"checkpoint.load_best_at_end=true", "train.epochs=6", "optimizer.lr=0.3"});
   const auto samples = nlohmann::json::parse(read_file(run / "samples" / "samples.json"));
   int64_t correct = 0;
@@ -225,7 +225,7 @@ TEST_CASE("with load_best_at_end the samples are those of the best weights") {
   CHECK(static_cast<double>(correct) / 359 == doctest::Approx(best));
 }
 
-TEST_CASE("log.histograms writes how weights and gradients are spread, into the events file") {
+TEST_CASE("log.histograms writes histograms of weights and gradients to the events file") {
   const fs::path run = train("spread", {"log.histograms=\"3 steps\"", "train.epochs=1"});
   std::ifstream stream(artifacts::find_events_file(run).value(), std::ios::binary);
   size_t found = 0;
@@ -235,13 +235,13 @@ TEST_CASE("log.histograms writes how weights and gradients are spread, into the 
     for (const char* tag : {"weights/layers.0.weight", "gradients/layers.0.weight"})
       CHECK_MESSAGE(contains(*framed, tag), tag);
   }
-  CHECK(found == 3);  // of 9 steps
+  CHECK(found == 3);  // in 9 steps
   check_refused({"--config", (tenon::test_folder() / "reported.toml").string(), "--set", "log.histograms=\"3 steps\"",
                  "--set", "log.tensorboard=false"},
-                2, "log.histograms is \"3 steps\", but there is no events file to write them to");
+                2, "log.histograms is \"3 steps\", but log.tensorboard is false");
 }
 
-TEST_CASE("the curves are drawn as PNG where that is asked for, and its program is missed in time") {
+TEST_CASE("the curves are rendered as PNG on request, and a missing program is reported early") {
   fs::remove_all(example_run() / "plots");
   render({"report", example_run().string(), "--png"});
   for (const char* plot : {"loss", "accuracy"}) {
@@ -250,11 +250,12 @@ TEST_CASE("the curves are drawn as PNG where that is asked for, and its program 
   }
   const Outcome outcome = run_host({"report", example_run().string(), "--png"}, "env PATH=/nowhere");
   CHECK(outcome.exit_code == 2);
-  CHECK(contains(outcome.errors, "command line: --png: the program rsvg-convert, which draws PNG files, does not run"));
+  CHECK(
+      contains(outcome.errors, "command line: --png: the program rsvg-convert, which renders PNG files, does not run"));
   check_refused({"report", example_run().string(), "--png", "--output", "x.html"}, 2, "report has --png and --output");
 }
 
-TEST_CASE("a run that waited for its data says so, and what to do") {
+TEST_CASE("a run that waited for its data reports this with advice") {
   const fs::path run = make_empty_folder("waited");
   fs::copy(example_run(), run, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   nlohmann::json record = nlohmann::json::parse(read_file(run / "run.json"));
@@ -266,14 +267,14 @@ TEST_CASE("a run that waited for its data says so, and what to do") {
   CHECK(contains(page, "training waited for data 60 % of the time: raise data.workers (2)"));
 }
 
-TEST_CASE("host report makes the same page again") {
+TEST_CASE("host report writes the same page again") {
   const std::string before = read_file(example_run() / "report.html");
   fs::remove(example_run() / "report.html");
   CHECK(render({"report", example_run().string()}) == (example_run() / "report.html").string() + "\n");
   CHECK(read_file(example_run() / "report.html") == before);
 }
 
-TEST_CASE("host report puts runs side by side, with what differs") {
+TEST_CASE("host report compares runs and shows the differences") {
   const fs::path other = train("other", {"optimizer.lr=0.001", "model.params.hidden=[8]"});
   const fs::path file = tenon::test_folder() / "both.html";
   render({"report", example_run().string(), other.string(), "--output", file.string()});
@@ -292,7 +293,7 @@ TEST_CASE("a run that failed has a report with the reason") {
   CHECK(contains(page, "It failed</strong>, after "));
 }
 
-TEST_CASE("host report refuses what is no run") {
+TEST_CASE("host report refuses folders without a run") {
   check_refused({"report"}, 2, "report has no run; expected host report RUN [RUN ...] [--output FILE]");
   check_refused({"report", "a", "b"}, 2, "report of several runs has no --output");
   check_refused({"report", "nowhere"}, 5, "nowhere: is not a folder; expected the folder of a run");
@@ -306,10 +307,10 @@ TEST_CASE("host report refuses what is no run") {
   write_file(copy / "samples" / "samples.json", "{\"data\": 1}");
   check_refused({"report", copy.string()}, 5, "samples/samples.json: ");
   write_file(copy / "run.json", "[]");
-  check_refused({"report", copy.string()}, 5, "run.json: is no JSON object");
+  check_refused({"report", copy.string()}, 5, "run.json: is not a JSON object");
 }
 
-TEST_CASE("host runs lists runs, the newest first or by a figure") {
+TEST_CASE("host runs lists runs, newest first or sorted by a metric") {
   const fs::path folder = make_empty_folder("listed");
   const auto copy = [&](const std::string& name, const std::string& accuracy, const std::string& status) {
     const fs::path run = folder / "digits" / name;
@@ -344,12 +345,12 @@ digits/2026-11-21T11-30-05 +finished .*
   CHECK(contains(narrow, "digits/2026-11-21T11-30-07\n  state            stopped\n"));
 }
 
-TEST_CASE("host runs says so where nothing is to be listed or a figure is not there") {
+TEST_CASE("host runs reports an empty list and an unknown metric") {
   const fs::path empty = make_empty_folder("no_runs");
   CHECK(render({"runs", empty.string()}) == "no runs in " + empty.string() + "\n");
-  check_refused({"runs", "nowhere"}, 2, "command line: nowhere: is not a folder; expected one with runs in it");
+  check_refused({"runs", "nowhere"}, 2, "command line: nowhere: is not a folder; expected a folder with runs");
   check_refused({"runs", example_run().string(), "--sort", "validation/acuracy"}, 2,
-                "--sort is \"validation/acuracy\", which no run here has; did you mean \"validation/accuracy\"?");
-  check_refused({"runs", "a", "b"}, 2, "the argument \"b\" stands alone");
+                "--sort is \"validation/acuracy\", but no run has this metric; did you mean \"validation/accuracy\"?");
+  check_refused({"runs", "a", "b"}, 2, "unexpected argument \"b\"");
   check_refused({"runs", "--jsn"}, 2, "unknown option --jsn; did you mean \"--json\"?");
 }

@@ -1,4 +1,4 @@
-// Runs that are killed and resumed, and end with the very files they would have had.
+// Tests runs that are killed and resumed: they must end with the same files as an uninterrupted run.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// 12 steps an epoch of one process, or 6 of two.
+// An epoch has 12 steps with one process, or 6 with two.
 constexpr const char* kRunFile = R"([run]
 deterministic = true
 threads = 1
@@ -73,7 +73,7 @@ std::vector<std::string> arguments_of(const std::string& name, int processes, co
 
 fs::path runs_of(const std::string& name) { return tenon::test_folder() / "resumed" / name; }
 
-// The newest: one that was killed before its first checkpoint is not gone on with.
+// Returns the newest run. A run that was killed before its first checkpoint cannot be resumed.
 fs::path run_of(const std::string& name) {
   const std::vector<fs::path> runs(fs::directory_iterator(runs_of(name)), {});
   REQUIRE(!runs.empty());
@@ -82,7 +82,7 @@ fs::path run_of(const std::string& name) {
 
 std::string weights_of(const fs::path& run) { return read_file(run / "checkpoints/latest/model.safetensors"); }
 
-// Without lines that are all times.
+// Returns the header line of history.csv.
 std::string columns_of(const fs::path& run) {
   std::ifstream csv(run / "history.csv");
   std::string header;
@@ -90,9 +90,9 @@ std::string columns_of(const fs::path& run) {
   return header;
 }
 
-// What TensorBoard shows, without times, and without the plan, in which the runs' names differ.
+// Returns the TensorBoard events without times and without the plan, because the runs have different names.
 std::vector<std::string> events_of(const fs::path& run) {
-  constexpr size_t kWallTime = 9;  // bytes, of the first field
+  constexpr size_t kWallTime = 9;  // bytes of the first field
   std::ifstream stream(tenon::artifacts::find_events_file(run).value(), std::ios::binary);
   std::vector<std::string> events;
   while (const auto framed = tenon::artifacts::read_framed_record(stream)) {
@@ -132,7 +132,7 @@ void check_kills(const std::string& name, int processes, const std::vector<std::
   fs::remove_all(runs_of(whole));
   REQUIRE(run_host(arguments_of(whole, processes, overrides)).exit_code == 0);
   const int last = std::stoi(fs::read_symlink(run_of(whole) / "checkpoints/latest").string().substr(5));
-  // Within the first epoch, and twice in one run: once more after it was resumed.
+  // Kills within the first epoch, and twice in one run: again after it was resumed.
   kill_and_resume(name, processes, overrides, {5, std::min(9, last - 1)}, run_of(whole));
   std::mt19937 random(static_cast<unsigned>(processes));
   for (int i = 0; i < more; ++i)
@@ -142,11 +142,11 @@ void check_kills(const std::string& name, int processes, const std::vector<std::
 
 }  // namespace
 
-TEST_CASE("a run that is killed and resumed ends with the bytes that it would have had") {
+TEST_CASE("a killed and resumed run ends with the same bytes as an uninterrupted run") {
   check_kills("plain", 1, kPlain, 0);
 }
 
-TEST_CASE("two processes that are killed and resumed end with the bytes that they would have had") {
+TEST_CASE("a killed and resumed run of two processes ends with the same bytes as an uninterrupted run") {
   check_kills("plain-2", 2, kPlain, 0);
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("a run with bf16, accumulation and averaged weights resumes to the sam
   check_kills("mixed-2", 2, kMixed, 0);
 }
 
-// TENON_KILLS=N: at so many more steps, for each of them.
+// TENON_KILLS=N sets the number of additional steps for each setup.
 TEST_CASE("a run may be killed at any step" * doctest::test_suite("soak") * doctest::skip()) {
   const char* const given = std::getenv("TENON_KILLS");
   const int more = given ? std::atoi(given) : 10;
@@ -165,7 +165,7 @@ TEST_CASE("a run may be killed at any step" * doctest::test_suite("soak") * doct
   }
 }
 
-TEST_CASE("after a process was lost all are started again from the newest checkpoint") {
+TEST_CASE("after a lost process all processes restart from the newest checkpoint") {
   for (const int processes : {1, 2}) {
     CAPTURE(processes);
     const std::string name = "restarted-" + std::to_string(processes), whole = name + "-whole";
@@ -178,18 +178,19 @@ TEST_CASE("after a process was lost all are started again from the newest checkp
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.errors.find("was ended by SIGKILL") != std::string::npos);
-    CHECK(outcome.errors.find("restart 1 of 1: the run goes on from its newest checkpoint") != std::string::npos);
+    CHECK(outcome.errors.find("restart 1 of 1: the run resumes from its newest checkpoint") != std::string::npos);
     CHECK(weights_of(run_of(name)) == weights_of(run_of(whole)));
   }
 }
 
-TEST_CASE("a run that has finished says so, and a new one begins where nothing is left to resume") {
+TEST_CASE("a finished run is reported, and a new run starts if there is nothing to resume") {
   fs::remove_all(runs_of("done"));
   const Outcome first = run_host(arguments_of("done", 1, {"train.epochs=1"}, "auto"));
   CHECK(first.exit_code == 0);
   const Outcome again = run_host(arguments_of("done", 1, {"train.epochs=1"}, "latest"));
   CHECK(again.exit_code == 0);
-  CHECK(again.output.find("has finished: step 12 was its last. Nothing is left to do") != std::string::npos);
+  CHECK(again.output.find("has finished: step 12 was its last step. To continue training, raise train.epochs") !=
+        std::string::npos);
   find_run_folder(tenon::test_folder() / "resumed", "done");
   const Outcome longer = run_host(arguments_of("done", 1, {"train.epochs=2"}, "latest"));
   CAPTURE(longer.errors);
@@ -199,7 +200,7 @@ TEST_CASE("a run that has finished says so, and a new one begins where nothing i
   CHECK(longer.output.find("finished after 24 steps") != std::string::npos);
 }
 
-TEST_CASE("an earlier checkpoint is resumed in a folder of its own") {
+TEST_CASE("an earlier checkpoint is resumed in a new folder") {
   fs::remove_all(runs_of("fork"));
   const std::vector<std::string> settings{"checkpoint.keep=9", "checkpoint.monitor=\"\""};
   REQUIRE(run_host(arguments_of("fork", 1, settings)).exit_code == 0);
@@ -214,14 +215,14 @@ TEST_CASE("an earlier checkpoint is resumed in a folder of its own") {
   CHECK(read_history_without_times(other) == read_history_without_times(whole));
 }
 
-TEST_CASE("the best checkpoint is kept, found by its link, and one to go back to") {
+TEST_CASE("the best checkpoint is kept, has a link, and can be resumed") {
   fs::remove_all(runs_of("best"));
   const std::vector<std::string> settings{"checkpoint.every=\"1 step\"", "checkpoint.keep=1", "checkpoint.mode=\"max\"",
                                           "validation.every=\"4 steps\""};
   const Outcome first = run_host(arguments_of("best", 1, settings));
   REQUIRE(first.exit_code == 0);
   const fs::path run = run_of("best");
-  // The loss falls: the first validation has the highest.
+  // The loss falls, so that the first validation has the highest one.
   CHECK(fs::read_symlink(run / "checkpoints/best") == "step-00000004");
   CHECK(fs::exists(run / "checkpoints/step-00000036"));
   CHECK(!fs::exists(run / "checkpoints/step-00000035"));
@@ -243,30 +244,30 @@ TEST_CASE("the best checkpoint is kept, found by its link, and one to go back to
   CHECK(weights_of(run_of("best")) == weights_of(run));
   const Outcome nowhere = run_host(arguments_of("nowhere", 1, {}, "best"));
   CHECK(nowhere.exit_code == 5);
-  CHECK(nowhere.errors.find("there is no run with a best checkpoint") != std::string::npos);
+  CHECK(nowhere.errors.find("no run has a best checkpoint") != std::string::npos);
 }
 
-TEST_CASE("SIGUSR1 asks for a checkpoint, of one process or of a run's launcher") {
+TEST_CASE("SIGUSR1 requests a checkpoint from a single process or from the launcher") {
   for (const int processes : {1, 2}) {
     CAPTURE(processes);
     const std::string name = "asked-" + std::to_string(processes);
     fs::remove_all(runs_of(name));
     const std::string how = processes == 1 ? "ask_to_save" : "ask_launcher_to_save";
-    // Longer than anybody waits: the callback ends it when it has its checkpoint.
+    // The run is very long. The callback ends it after the checkpoint.
     const Outcome outcome =
         run_host(arguments_of(name, processes,
                               {"callback.0.params={how=\"" + how + "\",where=\"step\"}", "checkpoint.every=\"never\"",
                                "checkpoint.monitor=\"\"", "train.epochs=100000", "validation.every=\"never\""}));
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 0);
-    CHECK(outcome.output.find("the checkpoint that was asked for is written") != std::string::npos);
+    CHECK(outcome.output.find("the requested checkpoint is saved") != std::string::npos);
     if (processes == 1) CHECK(fs::exists(run_of(name) / "checkpoints/step-00000006"));
   }
 }
 
-TEST_CASE("a damaged checkpoint is passed over, or refused with the way out where it was named") {
+TEST_CASE("a damaged checkpoint is skipped, or refused with a suggestion if it was named") {
   fs::remove_all(runs_of("damaged"));
-  // Written before the next step begins: the kill two steps later must find the checkpoint of step 8 there.
+  // The checkpoint is written synchronously: the kill two steps later needs the checkpoint of step 8.
   const std::vector<std::string> settings{"checkpoint.keep=9", "checkpoint.monitor=\"\"",
                                           "checkpoint.asynchronous=false"};
   REQUIRE(run_host(arguments_of("damaged", 1, settings), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
@@ -277,15 +278,15 @@ TEST_CASE("a damaged checkpoint is passed over, or refused with the way out wher
   const Outcome named = run_host(arguments_of("damaged", 1, settings, weights.parent_path().string()));
   CHECK(named.exit_code == 5);
   CHECK(named.errors.find("step-00000008/model.safetensors: its XXH128 is ") != std::string::npos);
-  CHECK(named.errors.find("step-00000004 is whole") != std::string::npos);
+  CHECK(named.errors.find("step-00000004 is intact") != std::string::npos);
   const Outcome latest = run_host(arguments_of("damaged", 1, settings, "auto"));
   CAPTURE(latest.errors);
   CHECK(latest.exit_code == 0);
-  CHECK(latest.errors.find("; passed over") != std::string::npos);
+  CHECK(latest.errors.find("; skipped") != std::string::npos);
   CHECK(latest.output.find("step-00000004 (epoch 1, step 4)") != std::string::npos);
 }
 
-TEST_CASE("a run goes on only with what its state is of") {
+TEST_CASE("a run resumes only with settings that match its state") {
   fs::remove_all(runs_of("changed"));
   REQUIRE(run_host(arguments_of("changed", 1, {}), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
   const Outcome model = run_host(arguments_of("changed", 1, {"model.params={hidden=[16]}"}, "auto"));
@@ -293,13 +294,13 @@ TEST_CASE("a run goes on only with what its state is of") {
   CHECK(model.errors.find("model.params.hidden: [32], now [16]") != std::string::npos);
   const Outcome batches = run_host(arguments_of("changed", 1, {"data.batch_size=12"}, "auto"));
   CHECK(batches.exit_code == 5);
-  CHECK(batches.errors.find("expected these as they were, in the middle of epoch 1") != std::string::npos);
+  CHECK(batches.errors.find("expected these values unchanged, in the middle of epoch 1") != std::string::npos);
   const Outcome ranks = run_host(arguments_of("changed", 2, {}, "auto"));
   CHECK(ranks.exit_code == 5);
   CHECK(ranks.errors.find("the run had 1 processes and has 2 now") != std::string::npos);
   const Outcome nothing = run_host(arguments_of("nowhere", 1, {}, "latest"));
   CHECK(nothing.exit_code == 5);
-  CHECK(nothing.errors.find("there is no run with a checkpoint to go on from") != std::string::npos);
+  CHECK(nothing.errors.find("no run has a checkpoint to resume from") != std::string::npos);
   const Outcome rate = run_host(arguments_of("changed", 1, {"optimizer.lr=0.02"}, "auto"));
   CHECK(rate.exit_code == 0);
   CHECK(rate.errors.find("optimizer.lr: 0.01, now 0.02") != std::string::npos);

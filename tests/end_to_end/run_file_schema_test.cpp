@@ -1,4 +1,4 @@
-// The JSON schema of run files, judged by valijson: what the host takes is valid, what it refuses is not.
+// Checks the JSON schema of run files with valijson: accepted files are valid, refused files are not.
 #include <toml++/toml.h>
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ TEST_CASE("every run file of configs/ is valid") {
   CHECK(looked_at >= 10);
 }
 
-TEST_CASE("what the host refuses, editors mark") {
+TEST_CASE("editors mark errors that the host refuses") {
   RunFileJudge judge;
   REQUIRE(judge.judge(read_toml(digits())) == "");
   for (const std::string& wrong : {
@@ -65,7 +65,7 @@ TEST_CASE("what the host refuses, editors mark") {
   }
 }
 
-TEST_CASE("a length of a schedule is text or a number") {
+TEST_CASE("the length of a schedule is text or a number") {
   RunFileJudge judge;
   for (const char* length : {"\"30 epochs\"", "\"rest\"", "500", "0.05", "0"})
     CHECK(judge.judge(read_toml(

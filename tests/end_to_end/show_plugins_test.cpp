@@ -15,7 +15,7 @@ const std::string kFixtures = TENON_BINARY_DIR "/tests/fixtures/plugins/";
 
 }  // namespace
 
-TEST_CASE("host plugins lists what is found, with the components of each") {
+TEST_CASE("host plugins lists the plugins found with their components") {
   const Outcome text = run_host({"plugins"});
   CHECK(text.exit_code == 0);
   CHECK(text.output.find("small_cnn 0.1.0  native  ") != std::string::npos);
@@ -31,7 +31,7 @@ TEST_CASE("host plugins lists what is found, with the components of each") {
   CHECK(has_digits);
 }
 
-TEST_CASE("host plugins says why a file is refused, and still lists the others") {
+TEST_CASE("host plugins reports why a file is refused and still lists the others") {
   const std::pair<const char*, std::vector<std::string>> refused[] = {{"missing_entry", {}},
                                                                       {"duplicate_digits", {}},
                                                                       {"duplicate_digits", {"--load"}},
@@ -51,7 +51,7 @@ TEST_CASE("host plugins says why a file is refused, and still lists the others")
   }
 }
 
-TEST_CASE("host plugins and host describe read notes and run no code of plugins, unless they are asked to") {
+TEST_CASE("host plugins and host describe read notes and run plugin code only on request") {
   const std::filesystem::path traces = make_empty_folder("traces") / "traces.txt";
   const auto run_watched = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--plugin-dir", kFixtures + "leaves_traces"});
@@ -62,15 +62,14 @@ TEST_CASE("host plugins and host describe read notes and run no code of plugins,
     return outcome;
   };
   const Outcome listed = run_watched({"plugins"});
-  CHECK(listed.output.find("\n  dataset  leaves_traces    tells when code of it runs\n") != std::string::npos);
+  CHECK(listed.output.find("\n  dataset  leaves_traces    records when its code runs\n") != std::string::npos);
   CHECK(!std::filesystem::exists(traces));
   const Outcome described = run_watched({"describe", "leaves_traces"});
   CHECK(described.output.find("  samples = 10  an integer, in [1, inf)\n      number of samples\n") !=
         std::string::npos);
-  CHECK(described.output.find("host describe leaves_traces --ports, which runs code of the plugin") !=
-        std::string::npos);
+  CHECK(described.output.find("host describe leaves_traces --ports (runs code of the plugin)") != std::string::npos);
   CHECK(!std::filesystem::exists(traces));
-  run_watched({"describe", "digits", "--ports"});  // runs that plugin alone
+  run_watched({"describe", "digits", "--ports"});  // runs only that plugin
   CHECK(!std::filesystem::exists(traces));
 
   CHECK(run_watched({"plugins", "--load"}).output == listed.output);
@@ -79,7 +78,7 @@ TEST_CASE("host plugins and host describe read notes and run no code of plugins,
   CHECK(read_file(traces) == "loaded\nopened\n");
 }
 
-TEST_CASE("a file without a note is listed with what to do, and host note writes one") {
+TEST_CASE("a file without a note is listed with a suggestion, and host note writes one") {
   const std::filesystem::path folder = make_empty_folder("unnoted");
   const std::filesystem::path file = folder / "leaves_traces.so";
   std::filesystem::copy_file(kFixtures + "leaves_traces/leaves_traces.so", file);
@@ -90,11 +89,11 @@ TEST_CASE("a file without a note is listed with what to do, and host note writes
   const Outcome without = run_host({"plugins", "--plugin-dir", folder.string()});
   CHECK(without.exit_code == 0);
   CHECK(without.output.find("no note: " + file.string() + ": run `host note " + file.string() +
-                            "`, or `host plugins --load`") != std::string::npos);
+                            "` or `host plugins --load`") != std::string::npos);
   CHECK(without.output.find(" plugins, 1 without a note, 0 refused (") != std::string::npos);
   const Outcome unknown = run_host({"describe", "leaves_traces", "--plugin-dir", folder.string()});
   CHECK(unknown.exit_code == 2);
-  CHECK(unknown.errors.find("; files without a note, which --load looks into: 1") != std::string::npos);
+  CHECK(unknown.errors.find("; files without a note, which --load reads: 1") != std::string::npos);
   CHECK(run_host({"describe", "leaves_traces", "--load", "--plugin-dir", folder.string()}).exit_code == 0);
 
   CHECK(run_host({"note", file.string()}).exit_code == 0);
@@ -105,7 +104,7 @@ TEST_CASE("a file without a note is listed with what to do, and host note writes
   CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
 }
 
-TEST_CASE("host note leaves a file alone that it can write no note for") {
+TEST_CASE("host note does not change a file if it cannot write the note") {
   const std::filesystem::path folder = make_empty_folder("refused_note");
   const std::filesystem::path file = folder / "plugin.so";
   const auto refused = [&](const std::string& fixture, const std::vector<std::string>& more,
@@ -125,26 +124,26 @@ TEST_CASE("host note leaves a file alone that it can write no note for") {
   refused("short_table", {}, "the table of dataset \"fixture\" is ");
   refused("missing_entry", {}, "has no symbol tenon_plugin_open");
   refused("counting", {"--objcopy", "no-such-program"},
-          "the note could not be written: no-such-program cannot be run: No such file or directory; expected the "
+          "cannot write the note: no-such-program cannot be run: No such file or directory; expected the "
           "objcopy of binutils");
-  refused("counting", {"--objcopy", "false"}, "the note could not be written: false failed; expected it to add");
-  refused("counting", {"--objcopy", "true"}, "the note could not be written: true left no file with the note");
+  refused("counting", {"--objcopy", "false"}, "cannot write the note: false failed; expected it to add");
+  refused("counting", {"--objcopy", "true"}, "cannot write the note: true wrote no file with the note");
 }
 
-TEST_CASE("a run refuses a plugin that says another thing than its note") {
+TEST_CASE("a run refuses a plugin that contradicts its note") {
   std::vector<std::string> arguments{"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--check", "--plugin-dir",
                                      kFixtures + "two_faced"};
-  CHECK(run_host(arguments, "TENON_TEST_TWO_FACED=1").exit_code == 0);  // which does not use it
+  CHECK(run_host(arguments, "TENON_TEST_TWO_FACED=1").exit_code == 0);  // does not use that plugin
   arguments.insert(arguments.end(), {"--set", "data.train={use=\"two_faced\"}"});
   const Outcome other = run_host(arguments, "TENON_TEST_TWO_FACED=1");
   CAPTURE(other.errors);
   CHECK(other.exit_code == 3);
-  CHECK(other.errors.find("two_faced.so: its note does not describe it: components.two_faced.parameters.samples."
+  CHECK(other.errors.find("two_faced.so: its note does not match it: components.two_faced.parameters.samples."
                           "default: the note says \"10\", the plugin says \"20\"; expected the same") !=
         std::string::npos);
 }
 
-TEST_CASE("host describe gives parameters, and with --ports inputs and outputs") {
+TEST_CASE("host describe shows parameters, and with --ports inputs and outputs") {
   const Outcome model = run_host({"describe", "small_cnn", "--ports"});
   CHECK(model.exit_code == 0);
   CHECK(model.output.find("  width = 32  an integer, in [1, inf)\n      channels of the first two convolutions") !=
@@ -153,7 +152,7 @@ TEST_CASE("host describe gives parameters, and with --ports inputs and outputs")
   const Outcome dataset = run_host({"describe", "image_folder", "--ports"});
   CHECK(dataset.exit_code == 0);
   CHECK(dataset.output.find("  path (required)  a path") != std::string::npos);
-  CHECK(dataset.output.find("the rest is known once these have a value: path") != std::string::npos);
+  CHECK(dataset.output.find("the rest is known only with values for: path") != std::string::npos);
   const auto metric = nlohmann::json::parse(run_host({"describe", "accuracy", "--ports", "--json"}).output);
   REQUIRE(metric.size() == 1);
   CHECK(metric[0]["figures"][0] == "accuracy (higher is better)");
@@ -163,10 +162,10 @@ TEST_CASE("host describe gives parameters, and with --ports inputs and outputs")
 TEST_CASE("host describe survives a component that cannot be created") {
   const Outcome outcome = run_host({"describe", "fixture", "--ports", "--plugin-dir", kFixtures + "throwing_create"});
   CHECK(outcome.exit_code == 0);
-  CHECK(outcome.output.find("let escape an exception: escaped from create") != std::string::npos);
+  CHECK(outcome.output.find("threw an exception: escaped from create") != std::string::npos);
 }
 
-TEST_CASE("mistakes with plugins and describe end with code 2 and a way out") {
+TEST_CASE("wrong arguments of plugins and describe end with code 2 and a suggestion") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
     const Outcome outcome = run_host(arguments);
     CAPTURE(outcome.errors);
@@ -181,12 +180,12 @@ TEST_CASE("mistakes with plugins and describe end with code 2 and a way out") {
   refused({"plugins", "--ports"}, "--ports is an option of host describe");
   refused({"note"}, "note has no file; expected host note FILE");
   refused({"note", "--objcopy", "objcopy"}, "note has no file");
-  refused({"note", "a.so", "b.so"}, "the argument \"b.so\" stands alone");
+  refused({"note", "a.so", "b.so"}, "unexpected argument \"b.so\"");
   refused({"plugins", "--config", "run.toml"}, "unknown option --config");
-  refused({"plugins", "digits"}, "the argument \"digits\" stands alone");
+  refused({"plugins", "digits"}, "unexpected argument \"digits\"");
 }
 
-TEST_CASE("host describe leaves out of JSON what it did not ask for") {
+TEST_CASE("host describe omits ports from JSON unless they are requested") {
   const auto loss = nlohmann::json::parse(run_host({"describe", "cross_entropy", "--json"}).output);
   REQUIRE(loss.size() == 1);
   CHECK(loss[0]["plugin"]["license"] == "Apache-2.0");

@@ -1,6 +1,5 @@
-// What makes a run slow is named in its closing summary: a dataset, a callback, a disk that rest where others work.
-// Advice follows after runs of five seconds or more, here the one with a slow disk. tests/pipeline/stage_times_test.cpp
-// has the advice of each kind.
+// The closing summary of a run names its slow part: a dataset, a callback or a disk. Runs of five seconds or more also
+// get advice, here the run with a slow disk. tests/pipeline/stage_times_test.cpp tests all kinds of advice.
 #include <doctest/doctest.h>
 
 #include "tests/end_to_end/hosted_run.h"
@@ -10,7 +9,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Six steps in which something rests far longer than the other work takes, with one sample a step and no validation.
+// Trains six steps with one sample per step and without validation. One part sleeps much longer than the others work.
 std::string time_of_run(const std::string& name, const std::vector<std::string>& settings,
                         const std::string& prefix = "") {
   const fs::path output = make_empty_folder("slow_" + name);
@@ -32,20 +31,20 @@ std::string time_of_run(const std::string& name, const std::vector<std::string>&
 
 }  // namespace
 
-TEST_CASE("a slow dataset is called data") {
+TEST_CASE("a slow dataset is reported as data") {
   const std::string time = time_of_run("dataset", {"data.train={use=\"tardy\", params={milliseconds=300}}"});
   CAPTURE(time);
   CHECK(time.starts_with("time: data "));
 }
 
-TEST_CASE("a slow callback is called by its name") {
+TEST_CASE("a slow callback is reported by its name") {
   const std::string time = time_of_run("callback", {"callback=[{use=\"slow\"}]"});
   CAPTURE(time);
   CHECK(time.starts_with("time: callback slow "));
 }
 
-TEST_CASE("a slow disk is called by what is written to it") {
-  // Each fsync(2) takes 0.15 s more.
+TEST_CASE("a slow disk is reported by the files written to it") {
+  // Each fsync(2) takes 0.15 s longer.
   const std::string time = time_of_run("disk", {"checkpoint.every=\"1 step\"", "checkpoint.asynchronous=false"},
                                        "strace -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_exit=150000");
   CAPTURE(time);

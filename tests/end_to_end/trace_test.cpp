@@ -1,4 +1,4 @@
-// `--trace`: a timeline that Perfetto and Chrome open.
+// Tests `--trace`: a timeline for Perfetto and Chrome.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Outcome trace(const fs::path& output, const std::string& steps, const std::vecto
   return run_host(arguments);
 }
 
-// Whole events that have all that the format asks for: name, place, time and length.
+// Reads the complete events and checks the required keys: name, process, thread, time and duration.
 std::vector<Json> read_whole_events(const fs::path& file) {
   const Json trace = Json::parse(read_file(file));
   REQUIRE(trace["traceEvents"].is_array());
@@ -49,7 +49,7 @@ int64_t count(const std::vector<Json>& events, const std::string& name) {
 }
 
 bool is_within(const Json& inner, const Json& outer) {
-  constexpr double kSlack = 200;  // microseconds: the profiler's clock is another
+  constexpr double kSlack = 200;  // microseconds; the profiler uses a different clock
   const double start = outer["ts"], end = start + outer["dur"].get<double>();
   const double inner_start = inner["ts"], inner_end = inner_start + inner["dur"].get<double>();
   return inner_start >= start - kSlack && inner_end <= end + kSlack;
@@ -57,7 +57,7 @@ bool is_within(const Json& inner, const Json& outer) {
 
 }  // namespace
 
-TEST_CASE("the steps that are asked for are traced: stages, operators, data workers") {
+TEST_CASE("the requested steps are traced: stages, operators, data workers") {
   const fs::path output = make_empty_folder("trace");
   const Outcome outcome = trace(output, "steps=4..6");
   CAPTURE(outcome.errors);
@@ -76,12 +76,12 @@ TEST_CASE("the steps that are asked for are traced: stages, operators, data work
   }
   CHECK(threads.size() == 2);
   CHECK(processes.size() == 1);
-  // On one clock, and of one thread: the first product of matrices is the first forward's.
+  // Events have the same clock and thread: the first matrix product belongs to the first forward.
   CHECK(first["aten::addmm"]["tid"] == first["forward"]["tid"]);
   CHECK(is_within(first["aten::addmm"], first["forward"]));
 }
 
-TEST_CASE("a run that ends within the steps has what there is, and one that ends before says so") {
+TEST_CASE("a run that ends within the steps has a partial trace, and one that ends before logs a warning") {
   const fs::path output = make_empty_folder("trace_ends");
   CHECK(trace(output, "steps=11..20").exit_code == 0);
   CHECK(count(read_whole_events(find_run_folder(output, "traced") / "trace.json"), "forward") == 2);
@@ -92,7 +92,7 @@ TEST_CASE("a run that ends within the steps has what there is, and one that ends
   CHECK_FALSE(fs::exists(find_run_folder(other, "traced") / "trace.json"));
 }
 
-TEST_CASE("each of several processes has a file") {
+TEST_CASE("each process writes a file") {
   const fs::path output = make_empty_folder("trace_ranks");
   const Outcome outcome = trace(output, "steps=2..3", {"--processes", "2"});
   CAPTURE(outcome.errors);
@@ -102,7 +102,7 @@ TEST_CASE("each of several processes has a file") {
   CHECK(count(read_whole_events(run / "trace.rank1.json"), "forward") == 2);
 }
 
-TEST_CASE("tracing changes nothing of the run") {
+TEST_CASE("tracing does not change the run") {
   const fs::path output = make_empty_folder("trace_same");
   REQUIRE(trace(output / "with", "steps=1..12").exit_code == 0);
   REQUIRE(trace(output / "without", "steps=100..100").exit_code == 0);
@@ -110,7 +110,7 @@ TEST_CASE("tracing changes nothing of the run") {
         read_history_without_times(find_run_folder(output / "without", "traced")));
 }
 
-TEST_CASE("a range that makes no sense is refused") {
+TEST_CASE("an invalid range is refused") {
   for (const char* steps :
        {"10..20", "steps=10", "steps=0..3", "steps=5..4", "steps=1..2x", "steps=..", "steps=1...2"}) {
     CAPTURE(steps);

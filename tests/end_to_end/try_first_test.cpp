@@ -1,4 +1,4 @@
-// What is there to try before a long run: --dry-run, --limit-batches, host overfit and host lr-find.
+// Tests the checks before a long run: --dry-run, --limit-batches, host overfit and host lr-find.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -19,13 +19,13 @@ std::vector<std::string> with(const fs::path& output, std::vector<std::string> m
 
 }  // namespace
 
-TEST_CASE("a dry run makes one of everything and keeps nothing") {
+TEST_CASE("a dry run runs one step, one validation and one checkpoint, and keeps no files") {
   const fs::path output = make_empty_folder("dry_run");
   const Outcome outcome = run_host(with(output, {"--dry-run", "--set", "train.accumulate=2"}));
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output.find("finished after 1 steps") != std::string::npos);
-  CHECK(outcome.output.find("dry run: one step, its validation and a checkpoint went well") != std::string::npos);
+  CHECK(outcome.output.find("dry run: one step, its validation and a checkpoint succeeded") != std::string::npos);
   CHECK(fs::is_empty(output));
 }
 
@@ -34,11 +34,11 @@ TEST_CASE("a dry run fails as the run would") {
   const Outcome outcome =
       run_host(with(output, {"--dry-run", "--set", "optimizer.lr=1e39", "--set", "schedule={use=\"constant\"}"}));
   CHECK(outcome.exit_code == 7);
-  CHECK(outcome.output.find("went well") == std::string::npos);
+  CHECK(outcome.output.find("dry run: one step") == std::string::npos);
   CHECK(fs::is_empty(output));
 }
 
-TEST_CASE("limited batches make every epoch and validation short") {
+TEST_CASE("--limit-batches shortens every epoch and validation") {
   const fs::path output = make_empty_folder("limited_batches");
   const Outcome outcome =
       run_host(with(output, {"--limit-batches", "2", "--set", "train={epochs=3}", "--set", "data.batch_size=10"}));
@@ -47,7 +47,7 @@ TEST_CASE("limited batches make every epoch and validation short") {
   CHECK(outcome.output.find("finished after 6 steps") != std::string::npos);
 }
 
-TEST_CASE("overfit tells whether a few samples are learnt, and leaves nothing") {
+TEST_CASE("overfit reports whether a few samples are learnt and keeps no files") {
   const fs::path output = make_empty_folder("overfit");
   const Outcome learnt = run_host(with(output, {"overfit", "--samples", "8", "--steps", "400"}));
   CAPTURE(learnt.output);
@@ -62,7 +62,7 @@ TEST_CASE("overfit tells whether a few samples are learnt, and leaves nothing") 
   CHECK(fs::is_empty(output));
 }
 
-TEST_CASE("lr-find prints the losses and a rate among them") {
+TEST_CASE("lr-find prints the losses and suggests a learning rate") {
   const Outcome outcome = run_host({"lr-find", "--config", kDigits, "--json", "--steps", "60"});
   CAPTURE(outcome.errors);
   REQUIRE(outcome.exit_code == 0);
@@ -77,7 +77,7 @@ TEST_CASE("lr-find prints the losses and a rate among them") {
   CHECK(text.output.find("the loss falls fastest at optimizer.lr = ") != std::string::npos);
 }
 
-TEST_CASE("numbers that make no sense are refused on the command line") {
+TEST_CASE("invalid numbers on the command line are refused") {
   CHECK(run_host({"overfit", "--config", kDigits, "--samples", "0"}).exit_code == 2);
   CHECK(run_host({"overfit", "--config", kDigits, "--steps", "0"}).exit_code == 2);
   CHECK(run_host({"lr-find", "--config", kDigits, "--from", "1", "--to", "0.1"}).exit_code == 2);

@@ -1,4 +1,4 @@
-// host verify-resume: whether somebody's own run resumes to the bit.
+// Tests host verify-resume.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace {
 
 const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
 
-// Where its temporary folders lie.
+// The parent of its temporary folders.
 fs::path make_temporary() { return make_empty_folder("temporary"); }
 
 std::string with_temporary() { return "env TMPDIR=" + (tenon::test_folder() / "temporary").string() + " "; }
@@ -49,7 +49,7 @@ bool mentions(const std::string& text, const std::string& words) { return text.f
 
 }  // namespace
 
-TEST_CASE("a run that resumes to the bit is said to, and leaves nothing") {
+TEST_CASE("a run that resumes bit for bit is reported as identical and keeps no files") {
   const fs::path temporary = make_temporary();
   const json found = verify_as_json({}, 0);
   CHECK(found["verdict"] == "same");
@@ -59,7 +59,7 @@ TEST_CASE("a run that resumes to the bit is said to, and leaves nothing") {
   CHECK(found["compared"]["step"] == 24);
   CHECK(found["compared"]["model_tensors"] == 4);
   CHECK(found["compared"]["lines"] > 12);
-  // One without interruption, one that is killed, one that is resumed and killed, one that is resumed.
+  // The runs are: uninterrupted, killed, resumed and killed, resumed.
   const json& runs = found["runs"];
   REQUIRE(runs.size() == 4);
   CHECK(runs[0]["killed"].is_null());
@@ -75,48 +75,48 @@ TEST_CASE("a run that resumes to the bit is said to, and leaves nothing") {
   CHECK(fs::is_empty(temporary));
 }
 
-TEST_CASE("any of several processes is killed") {
+TEST_CASE("any of several processes can be killed") {
   const fs::path temporary = make_temporary();
   const json found = verify_as_json({"--processes", "2", "--kills", "1"}, 0);
   CHECK(found["verdict"] == "same");
   CHECK(found["processes"] == 2);
   REQUIRE(found["runs"].size() == 3);
-  CHECK(found["runs"][1]["killed"]["rank"] == 1);  // of this seed
+  CHECK(found["runs"][1]["killed"]["rank"] == 1);  // for this seed
   CHECK(found["runs"][2]["resumed_step"] >= 4);
   CHECK(fs::is_empty(temporary));
 }
 
-TEST_CASE("a run by steps, with steps of two batches and another seed, resumes too") {
+TEST_CASE("a run with a length in steps, accumulation and another seed also resumes") {
   make_temporary();
   const Outcome outcome = verify({"--set", "train={steps=1000,accumulate=2}", "--steps", "12", "--kills", "3", "--seed",
                                   "7", "--set", "checkpoint.every=\"10 minutes\""});
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 0);
-  CHECK(mentions(outcome.output, " in short: 12 steps, 4 in an epoch, one process, a checkpoint every 2 steps\n"));
-  CHECK(mentions(outcome.output, "the same to the bit with 3 kills as without: 4 tensors of the model"));
+  CHECK(mentions(outcome.output, " shortened: 12 steps, 4 per epoch, one process, a checkpoint every 2 steps\n"));
+  CHECK(mentions(outcome.output, "IDENTICAL: bit for bit the same with and without 3 kills: 4 tensors of the model"));
 }
 
-TEST_CASE("a callback that forgets is found by what it logs") {
+TEST_CASE("a callback without saved state is found by its metrics") {
   make_temporary();
   const Outcome outcome = verify({"--set", "callback=[{use=\"forgetful\"},{use=\"early_stopping\"}]", "--kills", "1"});
   CAPTURE(outcome.errors);
   CAPTURE(outcome.output);
   CHECK(outcome.exit_code == 9);
-  CHECK(mentions(outcome.output, "NOT THE SAME"));
+  CHECK(mentions(outcome.output, "NOT IDENTICAL"));
   CHECK(mentions(outcome.output, "  history.jsonl: forgetful/steps: line "));
-  CHECK(mentions(outcome.output, "save no state, and begin anew when it goes on: forgetful;"));
+  CHECK(mentions(outcome.output, "without saved state, which start from scratch when the run resumes: forgetful;"));
   const size_t command = outcome.output.find("host checkpoint diff ");
   REQUIRE(command != std::string::npos);
   std::istringstream words(outcome.output.substr(command));
   std::string host, checkpoint, diff, whole, resumed;
   words >> host >> checkpoint >> diff >> whole >> resumed;
-  // What it logs changes no weight.
+  // Its metrics do not affect the weights.
   const Outcome looked = run_host({"checkpoint", "diff", whole, resumed});
   CAPTURE(looked.errors);
-  CHECK(mentions(looked.output, "model.safetensors: 4 tensors are the same"));
+  CHECK(mentions(looked.output, "model.safetensors: 4 tensors are equal"));
 }
 
-TEST_CASE("a dataset that forgets is found by the weights") {
+TEST_CASE("a dataset with hidden state is found by the weights") {
   make_temporary();
   const json found = verify_as_json({"--set", "data.train={use=\"moody\"}", "--kills", "1"}, 9);
   CHECK(found["verdict"] == "differs");
@@ -127,14 +127,14 @@ TEST_CASE("a dataset that forgets is found by the weights") {
   CHECK(found["folders"].size() == 2);
 }
 
-TEST_CASE("a run that is no other time the same is no matter of resuming") {
+TEST_CASE("a run that is never the same twice is reported as not deterministic") {
   make_temporary();
   const json found = verify_as_json({"--set", "data.train={use=\"moody\",params={by=\"chance\"}}", "--kills", "1"}, 9);
   CHECK(found["verdict"] == "not_deterministic");
   CHECK(names(found["differences_without_interruption"], "model.safetensors", ""));
 }
 
-TEST_CASE("times that a callback logs are left out, and that is said") {
+TEST_CASE("times logged by a callback are ignored and listed") {
   make_temporary();
   const json found = verify_as_json({"--set", "callback=[{use=\"throughput\"}]", "--kills", "1"}, 0);
   CHECK(found["verdict"] == "same");
@@ -142,7 +142,7 @@ TEST_CASE("times that a callback logs are left out, and that is said") {
   CHECK(!names(found["left_out"], "history.jsonl", "train/"));
 }
 
-TEST_CASE("a run that ends when it is resumed is not the same") {
+TEST_CASE("a run that ends when it is resumed is not identical") {
   make_temporary();
   const json found = verify_as_json({"--set", "callback=[{use=\"quitter\"}]"}, 9);
   CHECK(found["ended_early"] == true);
@@ -164,17 +164,17 @@ TEST_CASE("a run that fails by itself ends the command with its exit code") {
   CHECK(fs::is_empty(temporary));
 }
 
-TEST_CASE("numbers that verify-resume cannot use are refused") {
+TEST_CASE("invalid numbers of verify-resume are refused") {
   const fs::path temporary = make_temporary();
   CHECK(verify({"--steps", "3"}).exit_code == 2);
   CHECK(verify({"--kills", "0"}).exit_code == 2);
   const Outcome many = verify({"--kills", "17"});
   CHECK(many.exit_code == 2);
-  CHECK(mentions(many.errors, "ends after step 24 and has 16 steps behind its second checkpoint, for 17 kills"));
+  CHECK(mentions(many.errors, "ends after step 24 and has 16 steps after its second checkpoint, for 17 kills"));
   CHECK(fs::is_empty(temporary));
 }
 
-TEST_CASE("a request to stop ends its runs too, and nothing is left") {
+TEST_CASE("a stop request also ends its runs and keeps no files") {
   const fs::path temporary = make_temporary();
   const Outcome outcome = verify({"--set", "callback=[{use=\"slow\"}]"}, "timeout --preserve-status --signal=INT 3");
   CAPTURE(outcome.errors);
@@ -182,7 +182,7 @@ TEST_CASE("a request to stop ends its runs too, and nothing is left") {
   CHECK(fs::is_empty(temporary));
 }
 
-TEST_CASE("TENON_KILL_AT kills a process of any run where it says") {
+TEST_CASE("TENON_KILL_AT kills a process of any run at the given step") {
   make_temporary();
   const std::string where = with_temporary();
   const std::vector<std::string> run{"--config", kDigits, "--dry-run"};

@@ -1,4 +1,4 @@
-// How OpenMP threads wait: what the host sets before the OpenMP library starts, and what it leaves to the user.
+// Tests the wait policy of OpenMP threads: the host's settings and those of the user.
 #include <doctest/doctest.h>
 
 #include "tests/end_to_end/hosted_run.h"
@@ -12,10 +12,10 @@ const std::string kUnset = "env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u KMP_BLOC
 
 struct Run {
   std::string log;
-  std::string openmp;  // what the OpenMP library prints of the settings that it read
+  std::string openmp;  // the settings that the OpenMP library prints
 };
 
-// `variables`: of the environment, as env(1) takes them. OMP_DISPLAY_ENV makes the library print its settings.
+// `variables`: environment variables as arguments of env(1). OMP_DISPLAY_ENV makes the library print its settings.
 Run run_with(const std::string& name, const std::string& variables, const std::vector<std::string>& arguments = {}) {
   const fs::path output = make_empty_folder(name);
   std::vector<std::string> all{
@@ -32,48 +32,48 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
-TEST_CASE("the host chooses how OpenMP threads wait, and says so") {
+TEST_CASE("the host sets the OpenMP wait policy and logs it") {
   const Run run = run_with("host", "");
   CAPTURE(run.openmp);
-  CHECK(has(run.log, "OpenMP threads wait by the host's default: OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=2000"));
+  CHECK(has(run.log, "OpenMP wait policy from the host: OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=2000"));
   CHECK(has(run.openmp, "OMP_WAIT_POLICY = 'PASSIVE'"));
   CHECK(has(run.openmp, "GOMP_SPINCOUNT = '2000'"));
 }
 
-TEST_CASE("the host leaves OMP_WAIT_POLICY to the user") {
+TEST_CASE("the host does not override OMP_WAIT_POLICY of the user") {
   const Run run = run_with("active", "OMP_WAIT_POLICY=active");
   CAPTURE(run.openmp);
-  CHECK(has(run.log, "OpenMP threads wait as the environment says: OMP_WAIT_POLICY=active"));
+  CHECK(has(run.log, "OpenMP wait policy from the environment: OMP_WAIT_POLICY=active"));
   CHECK(has(run.openmp, "OMP_WAIT_POLICY = 'ACTIVE'"));
 }
 
-TEST_CASE("the host leaves GOMP_SPINCOUNT to the user") {
+TEST_CASE("the host does not override GOMP_SPINCOUNT of the user") {
   const Run run = run_with("spins", "GOMP_SPINCOUNT=1234");
   CAPTURE(run.openmp);
-  CHECK(has(run.log, "OpenMP threads wait as the environment says: GOMP_SPINCOUNT=1234"));
+  CHECK(has(run.log, "OpenMP wait policy from the environment: GOMP_SPINCOUNT=1234"));
   CHECK(has(run.openmp, "GOMP_SPINCOUNT = '1234'"));
 }
 
-TEST_CASE("the host leaves the waiting of another OpenMP library to the user") {
-  CHECK(has(run_with("blocktime", "KMP_BLOCKTIME=10").log,
-            "OpenMP threads wait as the environment says: KMP_BLOCKTIME=10"));
+TEST_CASE("the host does not override the settings of another OpenMP library") {
+  CHECK(
+      has(run_with("blocktime", "KMP_BLOCKTIME=10").log, "OpenMP wait policy from the environment: KMP_BLOCKTIME=10"));
 }
 
-TEST_CASE("an environment without room for the host's choice is left alone, and the log says so") {
+TEST_CASE("an environment without replaceable variables is unchanged, and the log states it") {
   const Run run = run_with("empty", "-i ASAN_OPTIONS=\"$ASAN_OPTIONS\"");
-  CHECK(has(run.log, "OpenMP threads wait by the OpenMP library's default"));
+  CHECK(has(run.log, "OpenMP wait policy is the default of the OpenMP library"));
   CHECK_FALSE(has(run.openmp, "GOMP_SPINCOUNT = '2000'"));
 }
 
-TEST_CASE("an environment with room for one setting gets the most important one") {
+TEST_CASE("an environment with one replaceable variable gets the most important setting") {
   const Run run = run_with("one", "-i ASAN_OPTIONS=\"$ASAN_OPTIONS\" HOME=/");
-  CHECK(run.log.find("the host's default: OMP_WAIT_POLICY=passive\n") != std::string::npos);
+  CHECK(run.log.find("from the host: OMP_WAIT_POLICY=passive\n") != std::string::npos);
   CHECK(has(run.openmp, "GOMP_SPINCOUNT = '0'"));
 }
 
-TEST_CASE("every rank chooses, and none takes the launcher's choice for the user's") {
+TEST_CASE("every rank sets the policy, and no rank takes the launcher's setting for the user's") {
   const Run run = run_with("ranks", "", {"--processes", "2", "--set", "data.batch_size=8"});
   CAPTURE(run.openmp);
-  CHECK(has(run.log, "OpenMP threads wait by the host's default: "));
+  CHECK(has(run.log, "OpenMP wait policy from the host: "));
   CHECK(has(run.openmp, "[rank 1]   GOMP_SPINCOUNT = '2000'"));
 }

@@ -15,21 +15,21 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
 
 }  // namespace
 
-TEST_CASE("mistakes on the command line end with code 2 and a way out") {
+TEST_CASE("errors on the command line end with code 2 and a suggestion") {
   check_refused({}, "command line: --config is missing; expected host --config FILE");
   check_refused({"--confg", "run.toml"}, "unknown option --confg; did you mean \"--config\"?");
-  check_refused({"run.toml"}, "command line: the argument \"run.toml\" stands alone; did you mean --config run.toml?");
-  check_refused({"descibe", "mlp"}, "the argument \"descibe\" stands alone; did you mean host describe?");
+  check_refused({"run.toml"}, "command line: unexpected argument \"run.toml\"; did you mean --config run.toml?");
+  check_refused({"descibe", "mlp"}, "unexpected argument \"descibe\"; did you mean host describe?");
   check_refused({"--config", "run.toml", "train.epochs=3"},
-                "the argument \"train.epochs=3\" stands alone; did you mean --set train.epochs=3?");
-  check_refused({"--check", "--", "--config"}, "the argument \"--config\" stands alone; expected host --config FILE");
-  check_refused({"--config", "run.toml", "more.toml"}, "the argument \"more.toml\" stands alone; expected host");
+                "unexpected argument \"train.epochs=3\"; did you mean --set train.epochs=3?");
+  check_refused({"--check", "--", "--config"}, "unexpected argument \"--config\"; expected host --config FILE");
+  check_refused({"--config", "run.toml", "more.toml"}, "unexpected argument \"more.toml\"; expected host");
   check_refused({"--config"}, "command line: ");
   check_refused({"--config", "nowhere.toml"}, "nowhere.toml");
   check_refused({"--conf", "run.toml"}, "unknown option");
 }
 
-TEST_CASE("--help and --version need nothing else") {
+TEST_CASE("--help and --version need no other options") {
   const Outcome help = run_host({"--help"});
   CHECK(help.exit_code == 0);
   for (const char* option : {"--config", "--set", "--check", "--plugin-dir", "--help", "--version"})

@@ -1,4 +1,4 @@
-// Files of tests/fixtures/wrong_configs through the host. wrong_configs_test.cpp has all of them in one process.
+// Runs the host with files of tests/fixtures/wrong_configs. wrong_configs_test.cpp tests all of them in one process.
 #include <doctest/doctest.h>
 
 #include <sstream>
@@ -25,14 +25,14 @@ void check_refused(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a wrong run file ends with code 2 and the message that it expects") {
+TEST_CASE("a wrong run file ends with code 2 and the expected message") {
   for (const char* name : {"bare_word", "dataset_param_missing", "distributed_processes_zero", "key_twice",
                            "loss_input_without_field", "model_unknown", "optimizer_key_misspelt",
                            "plugins_digest_too_short", "run_device_unknown", "validation_every_without_data"})
     check_refused(kFolder / (name + std::string(".toml")));
 }
 
-TEST_CASE("every wrong run file ends with code 2 and the message that it expects" * doctest::test_suite("soak") *
+TEST_CASE("every wrong run file ends with code 2 and the expected message" * doctest::test_suite("soak") *
           doctest::skip()) {
   for (const fs::directory_entry& entry : fs::directory_iterator(kFolder))
     if (entry.path().extension() == ".toml") check_refused(entry.path());

@@ -1,4 +1,4 @@
-// Every file of tests/fixtures/wrong_configs with the bundled plugins, as the host reads and resolves it.
+// Reads and resolves every file of tests/fixtures/wrong_configs with the bundled plugins, as the host does.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ plugins::Catalogue find_plugins(const std::vector<fs::path>& more, const std::ve
   return plugins::Catalogue::look(directories, plugins::host_table(), plugins::torch_build(), pins);
 }
 
-// The bundled plugins, which are inspected once.
+// The bundled plugins. They are inspected once.
 const plugins::Catalogue& bundled_plugins() {
   static const plugins::Catalogue found = [] {
     plugins::install_libtorch();
@@ -48,7 +48,7 @@ void resolve(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("every wrong run file is refused with the message that it expects") {
+TEST_CASE("every wrong run file is refused with the expected message") {
   int count = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(TENON_SOURCE_DIR "/tests/fixtures/wrong_configs")) {
     if (entry.path().extension() != ".toml") continue;

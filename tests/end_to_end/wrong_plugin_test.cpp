@@ -23,11 +23,11 @@ Outcome train_with(const std::string& fixture, std::vector<std::string> more = {
 
 }  // namespace
 
-TEST_CASE("a wrong plugin in a directory ends with code 3, its file and what is wrong with it") {
-  // tests/plugins/catalogue_test.cpp has the others.
+TEST_CASE("a wrong plugin in a directory ends with code 3, its file and the reason") {
+  // tests/plugins/catalogue_test.cpp tests the others.
   const std::pair<const char*, const char*> expected[] = {
       {"missing_entry", "has no symbol tenon_plugin_open; expected a Tenon plugin"},
-      {"open_throws", "tenon_plugin_open let an exception escape"},
+      {"open_throws", "tenon_plugin_open threw an exception"},
       {"short_table", "the table of dataset \"fixture\" is 56 bytes long; expected at least"},
       {"duplicate_digits", "dataset \"digits\" is in two plugins"},
       {"future_operator", "calls the operator aten::reluu_of_tomorrow: there is no operator aten::reluu_of_tomorrow"}};
@@ -40,10 +40,9 @@ TEST_CASE("a wrong plugin in a directory ends with code 3, its file and what is 
   }
 }
 
-TEST_CASE("a component that cannot be created ends the run with its plugin and place") {
-  for (const auto& [fixture, message] :
-       {std::pair("failing_create", "the licence server does not answer"),
-        std::pair("throwing_create", "let escape an exception: escaped from create")}) {
+TEST_CASE("a component that cannot be created ends the run with its plugin and location") {
+  for (const auto& [fixture, message] : {std::pair("failing_create", "the licence server does not answer"),
+                                         std::pair("throwing_create", "threw an exception: escaped from create")}) {
     const Outcome outcome = train_with(fixture, {"--set", "data.train={use=\"fixture\"}"});
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 3);
@@ -73,23 +72,23 @@ TEST_CASE("a list that is shorter than its count ends with the plugin's file in 
   const Outcome field = train_with("stray_field", {"--set", "data.train={use=\"fixture\"}"});
   CAPTURE(field.errors);
   CHECK(field.exit_code == 128 + SIGSEGV);
-  CHECK(field.errors.find("/stray_field.so, dataset fixture, function fields, reading what it gave") !=
+  CHECK(field.errors.find("/stray_field.so, dataset fixture, function fields, reading its result") !=
         std::string::npos);
   const Outcome component = train_with("stray_component");
   CAPTURE(component.errors);
   CHECK(component.exit_code == 128 + SIGSEGV);
-  CHECK(component.errors.find("/stray_component.so, while it was opened") != std::string::npos);
+  CHECK(component.errors.find("/stray_component.so while it was opened") != std::string::npos);
 }
 
-TEST_CASE("a weight that a model uses and did not register ends the first step") {
+TEST_CASE("an unregistered weight of a model ends the first step") {
   const Outcome outcome = train_with("unregistered", {"--set", "model={use=\"unregistered\"}"});
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 3);
-  CHECK(outcome.errors.find("a tensor that wants gradients, float32 [10") != std::string::npos);
-  CHECK(outcome.errors.find("is used and not registered") != std::string::npos);
+  CHECK(outcome.errors.find("a tensor that requires grad, float32 [10") != std::string::npos);
+  CHECK(outcome.errors.find("is used but not registered") != std::string::npos);
 }
 
-TEST_CASE("a loss that fails is shown with what it was given and where that came from") {
+TEST_CASE("a failing loss is reported with its inputs and their sources") {
   const Outcome outcome = train_with("counting", {"--set", "model={use=\"mlp\", params={classes=4}}"});
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 4);
@@ -98,10 +97,10 @@ TEST_CASE("a loss that fails is shown with what it was given and where that came
   CHECK(outcome.errors.find("target = data.label: int64 [64], 0 to 9") != std::string::npos);
 }
 
-TEST_CASE("a model that could not be saved is refused before it trains, with its plugin and place") {
+TEST_CASE("a model that cannot be saved is refused before training, with its plugin and location") {
   for (const auto& [flaw, message] :
        {std::pair("dtype", "the tensor \"phase\": its dtype is complex64, which a checkpoint cannot hold"),
-        std::pair("reserved_name", "the tensor \"__metadata__\": the format keeps this name for itself"),
+        std::pair("reserved_name", "the tensor \"__metadata__\": the format reserves this name"),
         std::pair("latin1_name", "sse\": the name is not UTF-8")}) {
     const std::string model = "model={use=\"unstorable\", params={flaw=\"" + std::string(flaw) + "\"}}";
     const Outcome outcome = train_with("unstorable", {"--set", model, "--check"});
@@ -112,7 +111,7 @@ TEST_CASE("a model that could not be saved is refused before it trains, with its
   }
 }
 
-TEST_CASE("a plugin whose digest is not the pinned one ends with code 3 and both digests") {
+TEST_CASE("a plugin with another digest than the pinned one ends with code 3 and both digests") {
   const std::string pinned(64, '0');
   const Outcome outcome = train_with("counting", {"--set", "plugins.sha256={\"counting.so\"=\"" + pinned + "\"}"});
   CAPTURE(outcome.errors);
@@ -122,7 +121,7 @@ TEST_CASE("a plugin whose digest is not the pinned one ends with code 3 and both
                             ", as --set plugins.sha256 pins it") != std::string::npos);
 }
 
-TEST_CASE("a plugin with its pinned digest is used, and a pin of a file that is not there ends with code 3") {
+TEST_CASE("a plugin with its pinned digest is used, and a pin of a missing file ends with code 3") {
   const std::string digest = tenon::support::read_sha256(fixture_directory("counting") + "/counting.so");
   const Outcome right =
       train_with("counting", {"--set", "plugins.sha256={\"counting.so\"=\"" + digest + "\"}", "--check"});
@@ -136,19 +135,20 @@ TEST_CASE("a plugin with its pinned digest is used, and a pin of a file that is 
         std::string::npos);
 }
 
-TEST_CASE("a --plugin-dir that is not there ends with code 3") {
+TEST_CASE("a missing --plugin-dir ends with code 3") {
   const Outcome outcome = run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", "nowhere"});
   CHECK(outcome.exit_code == 3);
   CHECK(outcome.errors.find("--plugin-dir: nowhere does not exist") != std::string::npos);
 }
 
-TEST_CASE("where memory runs out the exit code is 10, and the message says what takes less") {
+TEST_CASE("out of memory ends with exit code 10 and suggestions to save memory") {
   const std::filesystem::path output = make_empty_folder("too_large");
   const Outcome outcome =
       run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--set", "model.params.hidden=[10000000000]",
                 "--set", "run.output_dir=\"" + output.string() + "\""});
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 10);
-  CHECK(outcome.errors.find("error: memory ran out: ") != std::string::npos);
-  CHECK(outcome.errors.find("a lower data.batch_size with train.accumulate raised by as much") != std::string::npos);
+  CHECK(outcome.errors.find("error: out of memory: ") != std::string::npos);
+  CHECK(outcome.errors.find("lower data.batch_size and raise train.accumulate by the same factor") !=
+        std::string::npos);
 }

@@ -1,5 +1,5 @@
-// A fuzz target, see https://llvm.org/docs/LibFuzzer.html: any bytes as a safetensors file. The reader refuses them
-// with Error(checkpoint), or every tensor that it gives lies within the file and the file can be written again.
+// A fuzz target (see https://llvm.org/docs/LibFuzzer.html) that reads arbitrary bytes as a safetensors file. The reader
+// must reject them with Error(checkpoint), or return tensors within the file that can be written again.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// A file of these bytes, in memory.
+// An in-memory file with the given bytes.
 class MemoryFile {
  public:
   explicit MemoryFile(std::span<const uint8_t> bytes) : descriptor_(::memfd_create("fuzzed", MFD_CLOEXEC)) {
@@ -50,7 +50,7 @@ void check_tensors(const SafetensorsFile& file, size_t file_bytes) {
   require(bytes < file_bytes && sum <= 255 * bytes);
 }
 
-// The header that would be written is read as what it was made from.
+// Checks that writing the header and reading it again gives the same tensors and metadata.
 void check_round_trip(const SafetensorsFile& file) {
   const SafetensorsLayout layout = lay_out_safetensors("written", file.tensors(), file.metadata());
   const SafetensorsHeader header =

@@ -1,4 +1,4 @@
-// The inputs that fuzzing begins with, and those in which it once found something, through the same target.
+// Runs the fuzz target on the seeds and on the inputs that once revealed a bug.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ std::vector<uint8_t> read_bytes(const std::filesystem::path& file) {
 
 }  // namespace
 
-TEST_CASE("every kept input passes the fuzz target, which aborts where a promise is broken") {
+TEST_CASE("every stored input passes the fuzz target, which aborts if an invariant is violated") {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kSeeds)) {
     const std::vector<uint8_t> bytes = read_bytes(entry.path());
@@ -33,7 +33,7 @@ TEST_CASE("every kept input passes the fuzz target, which aborts where a promise
   CHECK(count >= 5);
 }
 
-TEST_CASE("the seeds of Python's own making can be read") {
+TEST_CASE("the seeds written by Python can be read") {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kSeeds)) {
     if (!entry.path().filename().string().starts_with("python_")) continue;

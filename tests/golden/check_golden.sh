@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Plugins give the figures that they once gave, to 12 digits: check_golden.sh VERSION_FOLDER PLUGINS HOST COMPARE_GOLDEN
-# WORK_FOLDER [--update]
+# Checks that plugins still give their reference results, to 12 digits: check_golden.sh VERSION_FOLDER PLUGINS HOST
+# COMPARE_GOLDEN WORK_FOLDER [--update]
 #
-# Trains by VERSION_FOLDER/run.toml with the plugins in PLUGINS and compares history and weights with figures.json, and
-# what the callbacks were told with events.txt. Where PLUGINS is VERSION_FOLDER itself the binaries must be those of
-# SHA256SUMS. --update writes figures.json and events.txt instead: for a new version's folder, once (README.md).
+# Trains VERSION_FOLDER/run.toml with the plugins in PLUGINS. Compares history and weights with figures.json, and the
+# events of the callbacks with events.txt. If PLUGINS is VERSION_FOLDER, the binaries must match SHA256SUMS. --update
+# writes figures.json and events.txt instead, once for the folder of a new version (README.md).
 #
-# Exit codes: 0 all is the same, 1 something differs, 77 this is no x86-64.
+# Exit codes: 0 all results agree, 1 a result differs, 77 the machine is not x86-64.
 set -euo pipefail
 if [ "$(uname -m)" != x86_64 ]; then
-  printf 'the golden plugins are of x86_64; this machine is %s\n' "$(uname -m)"
+  printf 'the golden plugins are built for x86_64; this machine is %s\n' "$(uname -m)"
   exit 77
 fi
 version=$(cd "$1" && pwd)
@@ -22,9 +22,9 @@ work=$(cd "$5" && pwd)
 
 if [ "$plugins" = "$version" ]; then (cd "$version" && sha256sum --check --strict --quiet SHA256SUMS); fi
 
-# run FOLDER [ARGUMENTS]: the host, with what it says in FOLDER/log. LibTorch and MKL choose their code by the CPU, and
-# sums differ with it; so they are held to what every x86-64 has, on one thread. Nothing is monitored, for the checkpoints
-# that are saved for that would be events of their own.
+# run FOLDER [ARGUMENTS]: runs the host, with its output in FOLDER/log. LibTorch and MKL choose their code by the CPU,
+# which changes sums. They are therefore limited to one thread and to the instructions of every x86-64. No metric is
+# monitored, because the checkpoints of the best metric would add events.
 run() {
   local folder=$work/$1
   shift
@@ -37,7 +37,7 @@ run() {
     >"$folder/log" 2>&1
 }
 
-# refuses EXIT_CODE TEXT ARGUMENTS...: the run fails with that exit code and a message with the plugin's own words.
+# refuses EXIT_CODE TEXT ARGUMENTS...: checks that the run fails with that exit code and the plugin's error message.
 refuses() {
   local expected=$1 text=$2 status=0
   shift 2
@@ -51,7 +51,7 @@ refuses() {
 
 if ! run trained; then
   cat "$work/trained/log"
-  printf 'above: why the run failed\n'
+  printf 'above: the error of the run\n'
   exit 1
 fi
 run_folder=$(echo "$work"/trained/runs/*/*)
@@ -60,16 +60,16 @@ if [ "$update" = --update ]; then
   cp "$run_folder/events.txt" "$version/events.txt"
   exit
 fi
-diff -u --label 'what the callbacks were told once' "$version/events.txt" --label 'and are told now' \
+diff -u --label 'reference events' "$version/events.txt" --label 'current events' \
   "$run_folder/events.txt"
 grep -q 'second was told of [0-9]* events' "$run_folder/log.txt"
 "$compare" "$run_folder" "$version/figures.json"
 
-# With another number of workers too.
+# Repeats the run with another number of workers.
 run one_worker --set data.workers=0
 "$compare" "$(echo "$work"/one_worker/runs/*/*)" "$version/figures.json"
 
-# Its weights come back.
+# Loads the saved weights.
 run loaded --set model.weights="$run_folder/checkpoints/latest/model.safetensors" --set train.epochs=1
 grep -q '^first checkpoint_loaded ' "$work"/loaded/runs/*/*/events.txt
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The sources of golden plugins, built with today's headers, give the figures of the kept binaries: check_sources.sh
-# VERSION_FOLDER PLUGIN_API_INCLUDE HOST COMPARE_GOLDEN WORK_FOLDER CC
+# Checks that the sources of golden plugins, built with the current headers, give the results of the stored binaries:
+# check_sources.sh VERSION_FOLDER PLUGIN_API_INCLUDE HOST COMPARE_GOLDEN WORK_FOLDER CC
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [ "$(uname -m)" != x86_64 ]; then exit 77; fi

@@ -1,9 +1,9 @@
-// Holds a run against the figures that its plugins once gave, or writes those down:
+// Compares a run with the reference values of its plugins, or writes new ones:
 //
 //   compare_golden RUN_FOLDER FIGURES.json
 //   compare_golden RUN_FOLDER FIGURES.json --update
 //
-// Exit status: 0 where every figure and every tensor is the same bit for bit, 1 where one differs, 2 if it cannot tell.
+// Exit status: 0 if every metric and every tensor agrees, 1 if one differs, 2 on an error.
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -41,7 +41,7 @@ int compare(const ordered_json& found, const fs::path& file) {
   if (!differences.empty()) return 1;
   size_t figures = 0;
   for (const ordered_json& line : kept.at("history")) figures += line.at("figures").size();
-  std::printf("%zu figures and %zu tensors are the same bit for bit\n", figures, kept.at("weights").size());
+  std::printf("%zu metrics and %zu tensors agree with the reference\n", figures, kept.at("weights").size());
   return 0;
 }
 

@@ -54,8 +54,8 @@ ordered_json read_weights(const fs::path& file) {
   return weights;
 }
 
-// Texts stand for the numbers that JSON does not have. The mathematical functions of LibTorch's libraries round by the
-// processor's make, whatever they are told, and later steps of a run build upon that.
+// NaN and infinity, which JSON does not support, are stored as strings. The mathematical functions in LibTorch's
+// libraries round differently on different CPUs despite all settings, and later steps depend on the results.
 bool is_same(const ordered_json& kept, const ordered_json& found) {
   constexpr double kRounding = 1e-12;
   if (kept.is_object() || kept.is_array()) {
@@ -74,7 +74,7 @@ std::string describe(const ordered_json& line) {
          line.at("step").dump();
 }
 
-// The lines whose event occurs in `kept`.
+// Returns the lines with an event that occurs in `kept`.
 std::vector<const ordered_json*> select_known(const ordered_json& lines, const ordered_json& kept) {
   std::set<std::string> known;
   for (const ordered_json& line : kept) known.insert(line.at("event").get<std::string>());
@@ -89,7 +89,7 @@ void compare_line(const ordered_json& kept, const ordered_json& found, std::vect
     const auto figure = found.at("figures").find(name);
     const bool is_there = figure != found.at("figures").end();
     if (!is_there || !is_same(value, *figure))
-      differences.push_back(describe(kept) + ": " + name + " is " + (is_there ? figure->dump() : "not there") +
+      differences.push_back(describe(kept) + ": " + name + " is " + (is_there ? figure->dump() : "missing") +
                             "; expected " + value.dump());
   }
 }
@@ -101,8 +101,8 @@ void compare_history(const ordered_json& kept, const ordered_json& found, std::v
                           std::to_string(kept.size()));
   for (size_t i = 0; i < kept.size() && i < lines.size(); ++i) {
     if (describe(kept[i]) != describe(*lines[i])) {
-      differences.push_back("line " + std::to_string(i + 1) + " of the history is the " + describe(*lines[i]) +
-                            "; expected the " + describe(kept[i]));
+      differences.push_back("line " + std::to_string(i + 1) + " of the history is " + describe(*lines[i]) +
+                            "; expected " + describe(kept[i]));
       return;
     }
     compare_line(kept[i], *lines[i], differences);
@@ -112,11 +112,10 @@ void compare_history(const ordered_json& kept, const ordered_json& found, std::v
 void compare_weights(const ordered_json& kept, const ordered_json& found, std::vector<std::string>& differences) {
   for (const auto& [name, value] : kept.items())
     if (!found.contains(name) || !is_same(value, found.at(name)))
-      differences.push_back("the weights' " + name + " is " +
-                            (found.contains(name) ? found.at(name).dump() : "not there") + "; expected " +
-                            value.dump());
+      differences.push_back("weight " + name + " is " + (found.contains(name) ? found.at(name).dump() : "missing") +
+                            "; expected " + value.dump());
   for (const auto& [name, value] : found.items())
-    if (!kept.contains(name)) differences.push_back("the weights have " + name + ", which they never had");
+    if (!kept.contains(name)) differences.push_back("the weights contain " + name + ", which the reference lacks");
 }
 
 }  // namespace

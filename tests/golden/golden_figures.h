@@ -1,4 +1,4 @@
-// What a golden run is held to: every figure of its history and every tensor of its weights, to 12 digits.
+// The reference values of a golden run: every metric of its history and every tensor of its weights, to 12 digits.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +8,13 @@
 
 namespace tenon::golden {
 
-// Of a run's folder: {"history": [{"event", "epoch", "step", "figures": {...}}], "weights": {NAME: {"dtype", "shape",
-// "values"}}}, of tensors that are not float64 "sha256" in place of the values. Numbers are printed with as many digits
-// as give the same bits when they are read. Throws std::runtime_error naming the file that is missing or wrong.
+// Reads the values from a run folder: {"history": [{"event", "epoch", "step", "figures": {...}}], "weights": {NAME:
+// {"dtype", "shape", "values"}}}. Tensors that are not float64 have "sha256" instead of the values. Numbers are printed
+// with enough digits to restore the same bits. Throws std::runtime_error with the name of a missing or invalid file.
 nlohmann::ordered_json read_figures(const std::filesystem::path& run_folder);
 
-// What differs, a line each; empty where nothing does. A later host may log further events, and further figures in one.
+// Returns the differences, one per line, or an empty list. A later host may log additional events, and additional
+// metrics in an event.
 std::vector<std::string> find_differences(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& found);
 
 }  // namespace tenon::golden

@@ -21,7 +21,7 @@ constexpr const char* kHistory =
     "{\"event\": \"step\", \"epoch\": 1, \"step\": 1, \"time_s\": 0.5, \"train/loss\": 0.1}\n"
     "{\"event\": \"validation\", \"epoch\": 1, \"step\": 1, \"time_s\": 0.6, \"validation/gap\": \"NaN\"}\n";
 
-// A run's folder with this history and the weights {1, 2}.
+// Writes a run folder with this history and the weights {1, 2}.
 fs::path write_run(const std::string& history, double second_weight = 2) {
   const fs::path folder = tenon::test_folder() / "run";
   fs::remove_all(folder);
@@ -45,26 +45,26 @@ std::string replace(std::string text, const std::string& from, const std::string
   return text.replace(text.find(from), from.size(), to);
 }
 
-TEST_CASE("a run that gives what was kept has no differences, whatever its times") {
+TEST_CASE("a run with the reference values has no differences, whatever its times") {
   CHECK(compare(kHistory).empty());
   CHECK(compare(replace(kHistory, "0.6", "7.25")).empty());
 }
 
-TEST_CASE("a figure that is off by more than rounding is found, with its step") {
+TEST_CASE("a metric that differs by more than rounding is reported with its step") {
   const auto differences = compare(replace(kHistory, "0.1}", "0.10000000001}"));
   REQUIRE(differences.size() == 1);
   CHECK(differences[0] == "step of epoch 1, step 1: train/loss is 0.10000000001; expected 0.1");
   CHECK(compare(replace(kHistory, "0.1}", "0.10000000000000002}")).empty());
 }
 
-TEST_CASE("a figure that is missing or of another kind is found") {
+TEST_CASE("a metric that is missing or has another type is reported") {
   CHECK(compare(replace(kHistory, ", \"train/loss\": 0.1", "")) ==
-        std::vector<std::string>{"step of epoch 1, step 1: train/loss is not there; expected 0.1"});
+        std::vector<std::string>{"step of epoch 1, step 1: train/loss is missing; expected 0.1"});
   CHECK(compare(replace(kHistory, "\"NaN\"", "3.5")).size() == 1);
   CHECK(compare(replace(kHistory, "\"train/loss\": 0.1", "\"train/loss\": -0.1")).size() == 1);
 }
 
-TEST_CASE("a line that is missing, twice, or elsewhere is found") {
+TEST_CASE("a line that is missing, repeated, or moved is reported") {
   const std::string history = kHistory;
   const std::string first = history.substr(0, history.find('\n') + 1);
   CHECK(compare(first).size() == 1);
@@ -72,17 +72,17 @@ TEST_CASE("a line that is missing, twice, or elsewhere is found") {
   CHECK(compare(replace(history, "\"step\": 1", "\"step\": 2")).size() == 1);
 }
 
-TEST_CASE("events and figures that later hosts add are no difference") {
+TEST_CASE("events and metrics that later hosts add are ignored") {
   const std::string history = kHistory;
   CHECK(compare("{\"event\": \"profile\", \"epoch\": 1, \"step\": 1, \"time_s\": 0}\n" + history).empty());
   CHECK(compare(replace(history, "0.1}", "0.1, \"train/gradient_norm\": 4}")).empty());
 }
 
-TEST_CASE("a weight that is off by more than rounding is found, by its tensor's name") {
+TEST_CASE("a weight that differs by more than rounding is reported with its tensor's name") {
   CHECK(compare(kHistory, std::nextafter(2.0, 3.0)).empty());
   const auto differences = compare(kHistory, 2.00000000001);
   REQUIRE(differences.size() == 1);
-  CHECK(differences[0].starts_with("the weights' w is "));
+  CHECK(differences[0].starts_with("weight w is "));
 }
 
 TEST_CASE("a run without a history or without weights is an error") {

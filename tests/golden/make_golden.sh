@@ -3,8 +3,8 @@
 #
 #   tests/golden/make_golden.sh tests/golden/1_0 plugin_api/include tests/golden/1_0
 #
-# made those that are kept, with gcc and the headers of that version, once: they are never rebuilt (README.md). The test
-# golden.sources builds them elsewhere. Equal compilers give equal bytes: nothing of the machine gets into them.
+# built the stored binaries once, with gcc and the headers of that version. They are never rebuilt (README.md). The test
+# golden.sources builds them in another folder. The same compiler gives the same bytes on every machine.
 set -euo pipefail
 version=$(cd "$1" && pwd)
 include=$(cd "$2" && pwd)

@@ -20,7 +20,7 @@ void put(Bytes& file, size_t at, uint32_t value, size_t count, bool big_endian) 
   }
 }
 
-// Of PNG (ISO/IEC 15948, annex D).
+// The CRC of PNG (ISO/IEC 15948, annex D).
 uint32_t checksum(const uint8_t* bytes, size_t count) {
   uint32_t sum = 0xFFFFFFFF;
   for (size_t i = 0; i < count; ++i) {
@@ -52,7 +52,7 @@ void enlarge_webp(Bytes& file, uint32_t size, bool width) {
   put(file, 21, size, 4, false);
 }
 
-// The first number after the two bytes of the kind.
+// Replaces the first number after the two bytes of the kind.
 void enlarge_pnm(Bytes& file, uint32_t size) {
   const auto is_digit = [](uint8_t byte) { return byte >= '0' && byte <= '9'; };
   const auto first = std::find_if(file.begin() + 2, file.end(), is_digit);
@@ -89,9 +89,9 @@ const char* name_of(Damage damage) {
     case Damage::flipped_bits: return "flipped bits";
     case Damage::cut: return "cut";
     case Damage::spliced: return "spliced";
-    case Damage::left_out: return "a part left out";
-    case Damage::repeated: return "a part twice";
-    case Damage::vast_size: return "a vast size";
+    case Damage::left_out: return "a missing part";
+    case Damage::repeated: return "a repeated part";
+    case Damage::vast_size: return "a huge size";
   }
   return "";
 }

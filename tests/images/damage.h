@@ -1,4 +1,4 @@
-// Ways in which files get damaged, or are made to do harm.
+// Damages files at random, or makes them harmful.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,6 @@ struct DamagedFile {
   std::vector<uint8_t> bytes;
 };
 
-// One of the files with one kind of damage. A cut one is shorter by a byte at least; vast_size changes width or height
-// in the header and keeps the header's checksum right, mostly so that the size fits memory but not the pixels.
+// Returns one of the files with one kind of damage. A cut file is at least one byte shorter. vast_size changes width or
+// height in the header and corrects the header's checksum. The size then usually fits in memory, but the pixels do not.
 DamagedFile damage(const std::vector<DamagedBase>& bases, std::mt19937& random);

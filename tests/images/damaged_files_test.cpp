@@ -1,4 +1,4 @@
-// Thousands of damaged files, in a process of their own whose memory and time are limited.
+// Decodes thousands of damaged files in a separate process with limited memory and time.
 #include <doctest/doctest.h>
 
 #include <malloc.h>
@@ -33,9 +33,9 @@ namespace fs = std::filesystem;
 
 constexpr int kFiles = 2000;
 constexpr images::Limits kLimits = {.max_pixels = 2'000'000};
-constexpr rlim_t kMemory = 256 << 20;  // beyond what the process has before the first file
+constexpr rlim_t kMemory = 256 << 20;  // more than the process has before the first file
 const std::set<std::string> kEndsAreChecked = {".jpg", ".png", ".webp"};
-constexpr rlim_t kSeconds = 240;       // of the processor; far more than needed, and less than for ever
+constexpr rlim_t kSeconds = 240;  // processor time; far more than needed, but finite
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kIsSanitized = true;
@@ -45,7 +45,7 @@ constexpr bool kIsSanitized = __has_feature(address_sanitizer) || __has_feature(
 constexpr bool kIsSanitized = false;
 #endif
 
-// What the process tells, in memory that it shares with the one that watches it.
+// The results of the process, in memory shared with the monitoring process.
 struct Report {
   int tried;
   int decoded;
@@ -53,7 +53,7 @@ struct Report {
   int truncated;
   int truncated_but_decoded;
   int other_exceptions;
-  char last[100];  // what was tried, or what the last other exception said
+  char last[100];  // the latest attempt, or the message of the last other exception
 };
 
 std::vector<DamagedBase> make_bases() {
@@ -102,14 +102,14 @@ void try_all(const std::vector<DamagedBase>& bases, Report& report) {
     if (report.other_exceptions == 0) {
       std::snprintf(report.last, sizeof report.last, "%s, %s", file.extension.c_str(), name_of(file.damage));
     }
-    // A TIFF, a BMP or a text PNM may have bytes after the last that a decoder needs.
+    // A TIFF, a BMP or a text PNM may have bytes after the last byte that a decoder needs.
     const bool is_truncated = file.damage == Damage::cut && kEndsAreChecked.contains(file.extension);
     report.truncated += is_truncated;
     try_file(file.bytes, is_truncated, random, decoder, report);
   }
 }
 
-// A decoder, and what memory holds before it decodes: both its own buffers and what malloc returns.
+// A decoder. Before decoding, its buffers and the memory that malloc returns are filled with a value.
 class Poisoned {
  public:
   explicit Poisoned(uint8_t value) : value_(value), poison_(256, 256, CV_8UC3, cv::Scalar::all(value)) {
@@ -117,12 +117,12 @@ class Poisoned {
     cv::imencode(".jpg", poison_, jpeg_);
   }
 
-  // The pixels, or nothing where the file is refused.
+  // Returns the pixels, or no value if the file is refused.
   std::optional<cv::Mat> decode(const std::vector<uint8_t>& file) {
     for (const auto& image : {png_, jpeg_}) {
       images::decode_image(image, images::read_image_info(image, "poison", kLimits), "poison", decoder_);
     }
-    mallopt(M_PERTURB, value_);  // fills what malloc returns with the complement
+    mallopt(M_PERTURB, value_);  // malloc's memory is filled with the complement
     try {
       const images::ImageInfo info = images::read_image_info(file, "damaged", kLimits);
       const cv::Mat pixels = images::decode_image(file, info, "damaged", decoder_).clone();
@@ -176,7 +176,7 @@ rlim_t address_space() {
 
 }  // namespace
 
-TEST_CASE("damaged files are decoded or refused, within limits of memory and time, and no cut one passes") {
+TEST_CASE("damaged files are decoded or refused within memory and time limits, and no cut file is accepted") {
   images::load_decoders();
   const std::vector<DamagedBase> bases = make_bases();
   void* shared = mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -187,7 +187,7 @@ TEST_CASE("damaged files are decoded or refused, within limits of memory and tim
   if (child == 0) {
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, kSeconds);
-    // Sanitizers reserve terabytes, and use none of them.
+    // Sanitizers reserve terabytes of address space without using them.
     if (!kIsSanitized) limit(RLIMIT_AS, address_space() + kMemory);
     try_all(bases, report);
     _exit(0);
@@ -203,19 +203,19 @@ TEST_CASE("damaged files are decoded or refused, within limits of memory and tim
   CHECK(report.other_exceptions == 0);
   CHECK(report.truncated > 100);
   CHECK(report.truncated_but_decoded == 0);
-  CHECK(report.decoded > 100);  // not all damage shows: the decoders were reached
+  CHECK(report.decoded > 100);  // some damage is not visible, so the decoders were reached
   CHECK(report.refused > 500);
   MESSAGE(report.decoded, " decoded, ", report.refused, " refused, ", report.truncated, " of these cut, ",
           usage.ru_maxrss / 1024, " MiB at most");
   munmap(shared, sizeof(Report));
 }
 
-TEST_CASE("a damaged file never shows what memory held before") {
+TEST_CASE("a damaged file never shows previous contents of memory") {
   images::load_decoders();
   const std::vector<DamagedBase> bases = make_bases();
   Poisoned dark(0x11), bright(0xEE);
   std::mt19937 random(22);
-  std::map<std::string, std::array<int, 2>> counts;  // by extension: refused, decoded
+  std::map<std::string, std::array<int, 2>> counts;  // per extension: refused, decoded
   for (int i = 0; i < kFiles; ++i) {
     const DamagedFile file = damage(bases, random);
     const std::optional<cv::Mat> pixels = dark.decode(file.bytes);

@@ -21,7 +21,7 @@ std::vector<std::vector<uint8_t>> whole_files() {
 
 }  // namespace
 
-TEST_CASE("a whole file is complete, whatever follows it") {
+TEST_CASE("a whole file is complete, even with data after it") {
   for (std::vector<uint8_t> file : whole_files()) {
     CHECK(judge_completeness(file) == Completeness::complete);
     file.insert(file.end(), 100, 0);
@@ -29,9 +29,9 @@ TEST_CASE("a whole file is complete, whatever follows it") {
   }
 }
 
-TEST_CASE("a file that ends anywhere before its end is truncated") {
+TEST_CASE("a file that is cut anywhere is truncated") {
   for (const std::vector<uint8_t>& file : whole_files()) {
-    // A PNG's last four bytes are the checksum of an empty chunk; JPEG's end is its last two bytes.
+    // A PNG's last four bytes are the checksum of an empty chunk. A JPEG's end is its last two bytes.
     for (size_t size = 8; size < file.size(); ++size) {
       CAPTURE(size);
       CHECK(judge_completeness(std::span(file).first(size)) == Completeness::truncated);
@@ -51,17 +51,18 @@ TEST_CASE("the end of a thumbnail within a JPEG is not the end of the JPEG") {
   CHECK(judge_completeness(file) == Completeness::truncated);
 }
 
-TEST_CASE("a WebP is as long as it says at least") {
+TEST_CASE("a WebP has at least its stated length") {
   std::vector<uint8_t> file = encode(".webp", make_gradient(40, 30));
   CHECK(judge_completeness(file) == Completeness::complete);
   file.pop_back();
   CHECK(judge_completeness(file) == Completeness::truncated);
 }
 
-TEST_CASE("a progressive JPEG that ends within a segment behind its first scan is truncated") {
+TEST_CASE("a progressive JPEG that ends within a segment after its first scan is truncated") {
   std::vector<uint8_t> file;
   cv::imencode(".jpg", make_gradient(40, 30), file, {cv::IMWRITE_JPEG_PROGRESSIVE, 1});
-  const std::vector<uint8_t> note = {0xFF, 0xFE, 0x00, 0x06, 0xFF, 0xD9, 'o', 'k'};  // with the bytes of an end in it
+  const std::vector<uint8_t> note = {0xFF, 0xFE, 0x00, 0x06,
+                                     0xFF, 0xD9, 'o',  'k'};  // contains the bytes of an end marker
   file.insert(file.end() - 2, note.begin(), note.end());
   CHECK(judge_completeness(file) == Completeness::complete);
   file.resize(file.size() - 4);

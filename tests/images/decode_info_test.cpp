@@ -1,4 +1,4 @@
-// What is known of a file, and what is refused, before anything is decoded.
+// Tests what is read from a file, and what is refused, before decoding.
 #include "plugins/images/decode/image_info.h"
 
 #include <doctest/doctest.h>
@@ -41,7 +41,7 @@ std::string refusal(const File& file, const images::Limits& limits = {}) {
 
 File text(const std::string& content) { return File(content.begin(), content.end()); }
 
-// The JPEG with another value in its frame header, `offset` bytes behind the marker.
+// Returns the JPEG with another value in its frame header, `offset` bytes after the marker.
 File with_frame_byte(File jpeg, size_t offset, uint8_t value) {
   for (size_t i = 2; i + 1 < jpeg.size(); ++i) {
     if (jpeg[i] == 0xFF && jpeg[i + 1] == 0xC0) {
@@ -56,7 +56,7 @@ File photo() { return write_jpeg(make_photo({40, 30}, 3), {"4:2:0", 3, {2, 2}});
 
 }  // namespace
 
-TEST_CASE("the header says format, upright size, channels, bits and orientation") {
+TEST_CASE("the header gives format, upright size, channels, bits and orientation") {
   CHECK(describe(reference("420.jpg")) == "jpeg 29x22 3 8 1");
   CHECK(describe(reference("cmyk.jpg")) == "jpeg 29x22 4 8 1");
   CHECK(describe(reference("turned_3.jpg")) == "jpeg 29x22 3 8 3");
@@ -77,20 +77,20 @@ TEST_CASE("the header says format, upright size, channels, bits and orientation"
   CHECK(describe(reference("bits.pbm")) == "pnm 29x22 1 1 1");
 }
 
-TEST_CASE("the format follows from the content, whatever the file's name") {
+TEST_CASE("the content decides the format, not the file's name") {
   CHECK(read_image_info(encode(".png", make_gradient(8, 4)), "a.jpg").format == Format::png);
   CHECK(read_image_info(photo(), "a.png").format == Format::jpeg);
 }
 
-TEST_CASE("a format that is not read is named, with those that are") {
+TEST_CASE("an unsupported format is named, with the supported formats") {
   const std::string expected = "; expected JPEG, PNG, WebP, TIFF, BMP or PNM; ";
   CHECK(refusal(text("GIF89a")) == "a.jpg: is a GIF" + expected + "convert it");
   CHECK(refusal(text("....ftypavif....")) == "a.jpg: is an AVIF" + expected + "convert it");
-  CHECK(refusal(text("hello")) == "a.jpg: is no image in a format that can be read" + expected + "remove it");
+  CHECK(refusal(text("hello")) == "a.jpg: is not an image in a supported format" + expected + "remove it");
   CHECK(refusal({}) == "a.jpg: is empty; expected an image");
 }
 
-TEST_CASE("a file that ends before its image does is refused by name") {
+TEST_CASE("a file that ends before its image is refused by name") {
   for (const char* extension : {".jpg", ".png", ".webp", ".tiff"}) {
     CAPTURE(extension);
     File file = encode(extension, make_photo({64, 64}, 3));
@@ -100,18 +100,17 @@ TEST_CASE("a file that ends before its image does is refused by name") {
   }
 }
 
-TEST_CASE("a TIFF whose strips reach beyond its end is truncated") {
+TEST_CASE("a TIFF with strips beyond its end is truncated") {
   File file;
   images::read_file(TENON_SOURCE_DIR "/tests/images/reference/decode/colour.tiff", file);
   file.resize(file.size() - 1);
   CHECK(refusal(file).find("a.jpg: is truncated after " + std::to_string(file.size()) + " bytes, before") == 0);
 }
 
-TEST_CASE("more pixels than allowed are refused before memory is taken for them") {
+TEST_CASE("more pixels than allowed are refused before memory is allocated") {
   CHECK(refusal(photo(), {40 * 30}) == "");
   CHECK(refusal(photo(), {40 * 30 - 1}) ==
-        "a.jpg: has 40 x 30 pixels, 1200 in all; expected at most 1199; raise max_pixels if it is meant to be that "
-        "large");
+        "a.jpg: has 40 x 30 pixels, 1200 in all; expected at most 1199; raise max_pixels if this size is intended");
   const File vast = with_frame_byte(with_frame_byte(photo(), 4, 0xFF), 6, 0xFF);
   CHECK(refusal(vast).find("a.jpg: has 65320 x 65310 pixels, 4266049200 in all; expected at most 178956970") == 0);
   CHECK(refusal(text("P6\n2000000 10\n255\n")).find("a.jpg: has 2000000 x 10 pixels; expected at most 1048576") == 0);
@@ -122,30 +121,31 @@ TEST_CASE("an image of no size is refused") {
         std::string::npos);
 }
 
-TEST_CASE("kinds that cannot be decoded are refused with what to do") {
+TEST_CASE("unsupported kinds of images are refused with a hint") {
   CHECK(refusal(with_frame_byte(photo(), 3, 12)) == "a.jpg: is a JPEG of 12 bits; expected 8; convert it");
   CHECK(refusal(with_frame_byte(photo(), 8, 2)) == "a.jpg: is a JPEG of 2 components; expected 1, 3 or 4; convert it");
   CHECK(refusal(with_frame_byte(photo(), 0, 0xC3)).find("a.jpg: is a lossless or hierarchical JPEG; expected") == 0);
   CHECK(refusal(text("P5\n4 4\n100\n0123456789abcdef"))
-            .find("a.jpg: is a PNM whose largest value is 100; expected 255 or") == 0);
+            .find("a.jpg: is a PNM with the maximum value 100; expected 255 or") == 0);
   const cv::Mat deep(4, 4, CV_32FC1, cv::Scalar(0.5));
-  CHECK(refusal(encode(".tiff", deep)).find("a.jpg: is a TIFF of 32 bits in the sample format 3; expected whole") == 0);
+  CHECK(refusal(encode(".tiff", deep))
+            .find("a.jpg: is a TIFF of 32 bits in the sample format 3; expected unsigned integers") == 0);
 }
 
 TEST_CASE("a TIFF of 16 bits that is neither grey nor RGB is refused") {
   File file = encode(".tiff", cv::Mat(4, 4, CV_16UC1, cv::Scalar(1)));
   REQUIRE(refusal(file) == "");
-  const File photometric = {0x06, 0x01, 0x03, 0x00, 0x01, 0x00, 0x00, 0x00};  // tag 262, one short
+  const File photometric = {0x06, 0x01, 0x03, 0x00, 0x01, 0x00, 0x00, 0x00};  // tag 262, one 16-bit value
   const auto at = std::search(file.begin(), file.end(), photometric.begin(), photometric.end());
   REQUIRE(at != file.end());
   at[8] = 0;  // white is 0
   CHECK(refusal(file).find("a.jpg: is a TIFF of 16 bits in the photometric interpretation 0; expected 1 (grey)") == 0);
 }
 
-TEST_CASE("damaged EXIF leaves the image as it is stored") {
+TEST_CASE("damaged EXIF leaves the image in its stored orientation") {
   File file = with_orientation(photo(), 6);
   REQUIRE(read_image_info(file, "a.jpg").orientation == 6);
-  file[19] = 0xFF;  // where the directory is
+  file[19] = 0xFF;  // offset of the directory
   CHECK(read_image_info(file, "a.jpg").orientation == 1);
   CHECK(read_image_info(with_orientation(photo(), 9), "a.jpg").orientation == 1);
 }

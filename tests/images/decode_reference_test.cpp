@@ -1,4 +1,4 @@
-// What Pillow makes of the files in reference/decode, which make_decode_reference.py wrote.
+// Compares decoding with Pillow's results for the files in reference/decode, which make_decode_reference.py wrote.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 
 const fs::path kFolder = fs::path(TENON_SOURCE_DIR) / "tests/images/reference/decode";
 
-// By how much a value may differ from Pillow's, and why. All others are equal.
+// The largest allowed difference from Pillow's values, and its reason. All other files are equal.
 const std::map<std::string, int> kMayDifferBy = {
-    {"cmyk.tiff", 1},  // libtiff rounds otherwise
+    {"cmyk.tiff", 1},  // libtiff rounds differently
 };
 
 std::vector<fs::path> reference_files() {
@@ -28,7 +28,7 @@ std::vector<fs::path> reference_files() {
   return files;
 }
 
-// A PPM as Pillow writes it: "P6\nWIDTH HEIGHT\n255\n" and the pixels.
+// Reads a PPM as written by Pillow: "P6\nWIDTH HEIGHT\n255\n" and the pixels.
 cv::Mat read_expected(const fs::path& file) {
   std::ifstream stream(file.string() + ".ppm", std::ios::binary);
   std::string kind;
@@ -45,7 +45,7 @@ cv::Mat read_expected(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("every kind of file becomes what Pillow makes of it") {
+TEST_CASE("every kind of file is decoded as by Pillow") {
   images::load_decoders();
   images::Decoder decoder;
   std::vector<uint8_t> bytes;

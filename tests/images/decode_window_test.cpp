@@ -33,10 +33,10 @@ bool are_equal(const cv::Mat& a, const cv::Mat& b) {
   return a.size() == b.size() && a.type() == b.type() && cv::norm(a, b, cv::NORM_INF) == 0;
 }
 
-// The size that makes the decoder choose this scale for the whole image.
+// Returns the size for which the decoder chooses this scale for the whole image.
 cv::Size size_at(int eighths, cv::Size whole) { return {whole.width * eighths / 8, whole.height * eighths / 8}; }
 
-// Compares windows at full size with the whole image, and counts those that differ.
+// Compares windows at full size with the whole image, and returns the number of windows that differ.
 int count_differing_windows(const std::vector<uint8_t>& file, int windows) {
   images::Decoder decoder;
   const ImageInfo info = images::read_image_info(file, kPath);
@@ -45,7 +45,7 @@ int count_differing_windows(const std::vector<uint8_t>& file, int windows) {
   std::mt19937 random(7);
   int differing = 0;
   for (int i = 0; i < windows; ++i) {
-    // Every fourth is a single column, where chroma lacks neighbours.
+    // Every fourth window is a single column, where chroma lacks neighbours.
     cv::Rect window = pick_window(info.size, random);
     if (i % 4 == 0) window.width = 1;
     if (i % 8 == 0) window.x = i % 16 == 0 ? 0 : info.size.width - 1;
@@ -57,7 +57,7 @@ int count_differing_windows(const std::vector<uint8_t>& file, int windows) {
   return differing;
 }
 
-// The same at a smaller scale, where the whole image scaled is what to compare with.
+// Does the same at a smaller scale, and compares with the scaled whole image.
 int count_differing_scaled_windows(const std::vector<uint8_t>& file, int eighths, int windows) {
   images::Decoder decoder;
   const ImageInfo info = images::read_image_info(file, kPath);
@@ -70,7 +70,7 @@ int count_differing_scaled_windows(const std::vector<uint8_t>& file, int eighths
     const cv::Rect window = pick_window(info.size, random);
     const cv::Size wanted = size_at(all.eighths, window.size());
     const DecodedWindow part = images::decode_window(file, info, kPath, window, {window.size(), wanted}, decoder);
-    if (part.eighths != all.eighths) continue;  // a window of few pixels fits a smaller scale as well
+    if (part.eighths != all.eighths) continue;  // a window of few pixels also fits a smaller scale
     const double scale = part.eighths / 8.0;
     const double left = all.place.x + window.x * scale - part.place.x;
     const double top = all.place.y + window.y * scale - part.place.y;
@@ -85,7 +85,7 @@ int count_differing_scaled_windows(const std::vector<uint8_t>& file, int eighths
 
 }  // namespace
 
-TEST_CASE("a window at full size is that part of the whole image, bit for bit") {
+TEST_CASE("a window at full size equals that part of the whole image, bit for bit") {
   for (const JpegKind& kind : jpeg_kinds()) {
     for (const cv::Size size : {cv::Size(150, 117), cv::Size(64, 48), cv::Size(17, 5)}) {
       CAPTURE(kind.name);
@@ -95,7 +95,7 @@ TEST_CASE("a window at full size is that part of the whole image, bit for bit") 
   }
 }
 
-TEST_CASE("a window that is scaled is that part of the whole image at the same scale") {
+TEST_CASE("a scaled window equals that part of the whole image at the same scale") {
   for (const JpegKind& kind : jpeg_kinds()) {
     for (const int eighths : {4, 2, 1}) {
       CAPTURE(kind.name);
@@ -106,7 +106,7 @@ TEST_CASE("a window that is scaled is that part of the whole image at the same s
   }
 }
 
-TEST_CASE("a window of an image that is turned upright is cut from the upright one") {
+TEST_CASE("a window of a turned image is cut from the upright image") {
   const JpegKind kind = {"4:2:0", 3, {2, 2}};
   const std::vector<uint8_t> file = write_jpeg(make_photo({150, 117}, 3), kind);
   for (int orientation = 1; orientation <= 8; ++orientation) {
@@ -118,7 +118,7 @@ TEST_CASE("a window of an image that is turned upright is cut from the upright o
   }
 }
 
-TEST_CASE("the scale is the smallest at which the window still has the wanted size") {
+TEST_CASE("the scale is the smallest at which the window still has the requested size") {
   const std::vector<uint8_t> file = write_jpeg(make_photo({400, 300}, 3), {"4:2:0", 3, {2, 2}});
   const ImageInfo info = images::read_image_info(file, kPath);
   images::Decoder decoder;
@@ -170,7 +170,7 @@ TEST_CASE("a window of another format is cut from the whole image") {
   }
 }
 
-TEST_CASE("the decoder's memory is used again for an image that is no larger") {
+TEST_CASE("the decoder reuses its memory for an image of the same size or smaller") {
   const std::vector<uint8_t> large = write_jpeg(make_photo({150, 117}, 3), {"4:2:0", 3, {2, 2}});
   const std::vector<uint8_t> small = write_jpeg(make_photo({100, 117}, 3), {"4:4:4", 3, {1, 1}});
   images::Decoder decoder;
@@ -178,7 +178,7 @@ TEST_CASE("the decoder's memory is used again for an image that is no larger") {
   CHECK(images::decode_image(small, images::read_image_info(small, kPath), kPath, decoder).data == memory);
 }
 
-TEST_CASE("a decoder goes on after a file that it could not decode") {
+TEST_CASE("a decoder continues after a file that it could not decode") {
   const std::vector<uint8_t> good = write_jpeg(make_photo({150, 117}, 3), {"4:2:0", 3, {2, 2}});
   std::vector<uint8_t> bad = good;
   std::fill(bad.begin() + static_cast<ptrdiff_t>(bad.size()) / 2, bad.end() - 2, uint8_t{0});

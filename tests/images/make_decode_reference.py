@@ -1,10 +1,11 @@
-"""Writes reference/decode: small image files of many kinds, and beside each what Pillow decodes it to.
+"""Writes reference/decode: small image files of many kinds, each with its pixels as decoded by Pillow.
 
     python3 -m venv venv && venv/bin/pip install pillow==13.0.0 numpy==2.4.6
     venv/bin/python make_decode_reference.py
 
-NAME.EXTENSION is the file, NAME.EXTENSION.ppm its pixels: turned upright by ImageOps.exif_transpose, then convert("RGB").
-Two kinds are defined otherwise, and computed here: of 16-bit grey the upper 8 bits, and TIFF's colours times its alpha.
+NAME.EXTENSION is the file. NAME.EXTENSION.ppm has its pixels, after ImageOps.exif_transpose and convert("RGB").
+The results of two kinds are computed here instead: the upper 8 bits of 16-bit grey, and a TIFF's colours times its
+alpha.
 The test needs no Python.
 """
 
@@ -18,11 +19,11 @@ import PIL.Image
 import PIL.ImageOps
 
 FOLDER = pathlib.Path(__file__).parent / "reference" / "decode"
-WIDTH, HEIGHT = 29, 22  # no multiple of a block
+WIDTH, HEIGHT = 29, 22  # not multiples of a block
 
 
 def photo(channels):
-    """Slopes, noise and hard edges, so that subsampled chroma and rounding show."""
+    """Returns slopes, noise and hard edges, so that subsampled chroma and rounding change the result."""
     random = numpy.random.default_rng(1)
     y, x = numpy.mgrid[0:HEIGHT, 0:WIDTH]
     slopes = numpy.stack([x * 8.0, y * 11.0, (x + y) * 4.5, 255 - x * 5.0], axis=-1)[:, :, :channels]
@@ -50,7 +51,7 @@ def exif(orientation):
 
 
 def deep_colour_png():
-    """Pillow writes no PNG of 16 bits in colour."""
+    """Returns a 16-bit colour PNG, which Pillow cannot write."""
     pixels = photo(3).astype(numpy.uint16) * 256 + 200
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in pixels)
 

@@ -1,6 +1,6 @@
-"""Makes the images and numbers that tests/images/transform_*_test.cpp compare with, in reference/transforms.
+"""Writes reference/transforms: the images and numbers that tests/images/transform_*_test.cpp compare with.
 
-Needs torch, torchvision 0.26, numpy and Pillow 12: Pillow 13 chooses the order of the two passes of a resize by the
+Needs torch, torchvision 0.26, numpy and Pillow 12. Pillow 13 chooses the order of the two passes of a resize by the
 sizes, which changes some pixels by one level.
 
     python3 tests/images/make_transform_reference.py
@@ -26,7 +26,7 @@ MODES = {"nearest": InterpolationMode.NEAREST, "bilinear": InterpolationMode.BIL
 
 
 def make_input():
-    """Gradients, edges at every angle, greys, saturated colours, and noise."""
+    """Returns gradients, edges at every angle, greys, saturated colours, and noise."""
     y, x = numpy.mgrid[0:72, 0:96].astype(numpy.float64)
     image = numpy.stack([255 * x / 95, 255 * y / 71, 255 * (1 - x / 95)], axis=-1)
     image[(x - 30) ** 2 + (y - 25) ** 2 < 200] = (250, 10, 20)
@@ -133,7 +133,7 @@ def write_cases(pixels):
 
 
 def write_normalized(pixels):
-    """Red, green and blue of a few pixels."""
+    """Writes red, green and blue of a few pixels."""
     image = torch.from_numpy(pixels).permute(2, 0, 1)
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     planes = F.normalize(F.to_dtype(image, torch.float32, scale=True), mean, std)
@@ -150,7 +150,7 @@ def deciles(values):
 
 
 def write_draws():
-    """How what torchvision draws is distributed: deciles of area, log ratio, and place within what is left."""
+    """Writes deciles of torchvision's random values: area, log ratio, and position in the free space."""
     torch.manual_seed(11)
     lines = []
     for width, height in [(500, 375), (333, 500), (640, 120)]:

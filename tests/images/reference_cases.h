@@ -1,4 +1,4 @@
-// What make_transform_reference.py wrote.
+// Reads the files that make_transform_reference.py wrote.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 struct ReferenceCase {
   std::string file;
-  double tolerance;       // in levels of 8 bits
-  std::string operation;  // and its numbers, by name
+  double tolerance;       // in 8-bit levels
+  std::string operation;  // the operation and its named numbers
   std::map<std::string, double> numbers;
   std::string interpolation;
 
@@ -20,14 +20,14 @@ struct ReferenceCase {
 
 std::vector<ReferenceCase> read_reference_cases();
 
-// 8-bit RGB.
+// Returns 8-bit RGB.
 cv::Mat read_reference_image(const std::string& file);
 
-// The lines of a file of numbers, split at spaces.
+// Returns the lines of a file of numbers, split at spaces.
 std::vector<std::vector<std::string>> read_reference_lines(const std::string& file);
 
-// The largest difference of a channel, in levels.
+// Returns the largest difference of a channel, in levels.
 double largest_difference(const cv::Mat& a, const cv::Mat& b);
 
-// 8-bit RGB noise, the same for each seed.
+// Returns 8-bit RGB noise that depends only on the seed.
 cv::Mat make_noise(cv::Size size, uint64_t seed);

@@ -17,7 +17,7 @@ cv::Rect2d whole(const cv::Mat& image) {
   return {0, 0, static_cast<double>(image.cols), static_cast<double>(image.rows)};
 }
 
-// The sample of bytes, from the whole image's window.
+// Returns the uint8 sample, computed from the whole image's window.
 cv::Mat transform(const TransformChain& chain, const cv::Mat& image, uint64_t seed) {
   const DrawnTransforms drawn = chain.draw(image.size(), seed);
   const cv::Mat window = image(drawn.window());
@@ -36,7 +36,7 @@ std::vector<float> transform_to_planes(const TransformChain& chain, const cv::Ma
   return planes;
 }
 
-// One chain after the other.
+// Applies the transforms as separate chains, one after another.
 cv::Mat transform_one_by_one(const std::vector<std::string>& entries, cv::Mat image, uint64_t seed) {
   for (const std::string& entry : entries) image = transform(TransformChain({entry}), image, seed);
   return image;
@@ -57,7 +57,7 @@ const std::vector<std::string> kEverything = {"random_resized_crop(40)",
 
 }  // namespace
 
-TEST_CASE("a sample is a function of its seed, and of nothing else") {
+TEST_CASE("a sample depends only on its seed") {
   const cv::Mat image = make_noise({120, 90}, 1);
   const TransformChain chain(kEverything);
   const TransformChain same(kEverything);
@@ -70,7 +70,7 @@ TEST_CASE("a sample is a function of its seed, and of nothing else") {
   CHECK(seen.size() == 40);
 }
 
-TEST_CASE("buffers of another sample leave no trace") {
+TEST_CASE("buffers of another sample do not affect the result") {
   const TransformChain chain(kEverything);
   TransformBuffers buffers;
   for (uint64_t seed = 0; seed < 30; ++seed) {
@@ -83,7 +83,7 @@ TEST_CASE("buffers of another sample leave no trace") {
   }
 }
 
-TEST_CASE("the image that is given stays as it is") {
+TEST_CASE("the input image is not modified") {
   const cv::Mat image = make_noise({60, 50}, 2);
   const cv::Mat before = image.clone();
   for (const char* entry : {"color_jitter(0.4, 0.4, 0.4, 0.1)", "random_erasing(p=1, value=9)", "grayscale"}) {
@@ -92,7 +92,7 @@ TEST_CASE("the image that is given stays as it is") {
   }
 }
 
-TEST_CASE("another transform in the chain does not change what the others draw") {
+TEST_CASE("another transform in the chain does not change the random values of the others") {
   const cv::Mat image = make_noise({60, 50}, 3);
   const TransformChain chain({"random_crop(32)", "color_jitter(0.5)"});
   const TransformChain longer({"vertical_flip(p=0)", "random_crop(32)", "gaussian_blur(3, p=0)", "color_jitter(0.5)"});
@@ -101,7 +101,7 @@ TEST_CASE("another transform in the chain does not change what the others draw")
   }
 }
 
-TEST_CASE("two transforms of one name draw apart") {
+TEST_CASE("two transforms with the same name use separate random values") {
   const cv::Mat image = make_noise({8, 8}, 4);
   const TransformChain twice({"horizontal_flip()", "horizontal_flip()"});
   int mirrored = 0;
@@ -110,7 +110,7 @@ TEST_CASE("two transforms of one name draw apart") {
   CHECK(mirrored < 70);
 }
 
-TEST_CASE("steps put together give what they give one by one") {
+TEST_CASE("merged steps give the same result as separate steps") {
   const std::vector<std::vector<std::string>> chains = {
       {"resize(40)", "center_crop(32)"},
       {"resize(40, bicubic)", "random_crop(32)", "horizontal_flip(p=1)"},
@@ -132,7 +132,7 @@ TEST_CASE("steps put together give what they give one by one") {
   }
 }
 
-TEST_CASE("only the part that is needed is asked for, and no larger than needed") {
+TEST_CASE("only the needed part is requested, and no larger than needed") {
   const DrawnTransforms crop = TransformChain({"random_resized_crop(32, scale=(0.1, 0.2))"}).draw({640, 480}, 1);
   CHECK(crop.window().area() < 0.21 * 640 * 480);
   CHECK(crop.reduction().from.area() < 0.21 * 640 * 480);
@@ -148,7 +148,7 @@ TEST_CASE("only the part that is needed is asked for, and no larger than needed"
 }
 
 TEST_CASE("a reduced image, a little larger than the window, gives nearly the same sample") {
-  // Smooth, so that the reduced image has all that there is in it.
+  // The image is smooth, so the reduced image keeps all of its detail.
   cv::Mat image(256, 320, CV_8UC3);
   for (int y = 0; y < image.rows; ++y) {
     for (int x = 0; x < image.cols; ++x) image.at<cv::Vec3b>(y, x) = {uchar(x / 2), uchar(y / 2), uchar((x + y) / 4)};
@@ -176,8 +176,8 @@ TEST_CASE("a reduced image, a little larger than the window, gives nearly the sa
   }
 }
 
-TEST_CASE("a mask is moved as its image is, and keeps its labels") {
-  // The image carries the mask's labels in its levels, so that the two can be compared after any movement.
+TEST_CASE("a mask is moved with its image, and keeps its labels") {
+  // The image stores the mask's labels in its levels, so that both can be compared after any movement.
   cv::Mat mask(70, 90, CV_8UC1);
   for (int y = 0; y < mask.rows; ++y) {
     for (int x = 0; x < mask.cols; ++x) mask.at<uchar>(y, x) = static_cast<uchar>(10 * (x / 30) + 100 * (y / 35));
@@ -204,7 +204,7 @@ TEST_CASE("a mask is moved as its image is, and keeps its labels") {
   }
 }
 
-TEST_CASE("colours, blurring and erasing leave a mask as it is") {
+TEST_CASE("colour changes, blurring and erasing do not change a mask") {
   const cv::Mat mask(40, 40, CV_8UC1, cv::Scalar(3));
   const TransformChain chain({"color_jitter(0.5, 0.5, 0.5, 0.5)", "gaussian_blur(5)", "random_erasing(p=1)",
                               "normalize()", "random_erasing(p=1)"});
@@ -231,7 +231,7 @@ TEST_CASE("planes are normalised, mirrored or not, the same with and without vec
   }
 }
 
-TEST_CASE("behind normalize, erasing writes numbers as they are, or noise") {
+TEST_CASE("after normalize, erasing writes unchanged numbers, or noise") {
   const cv::Mat image = make_noise({64, 64}, 6);
   const std::vector<float> fixed = transform_to_planes(
       TransformChain({"normalize()", "random_erasing(p=1, scale=(0.2, 0.3), value=(7, 8, 9))"}), image, 1);
@@ -255,7 +255,7 @@ TEST_CASE("behind normalize, erasing writes numbers as they are, or noise") {
   CHECK(std::abs(squares / count - 1) < 0.1);
 }
 
-TEST_CASE("the shape of samples is known beforehand where it is the same for all") {
+TEST_CASE("the shape of samples is known in advance if it is the same for all") {
   using Shape = std::vector<int64_t>;
   CHECK(TransformChain({"random_resized_crop((3, 5))", "normalize"}).shape() == Shape{3, 3, 5});
   CHECK(TransformChain({"resize(8)", "center_crop(7)"}).shape() == Shape{7, 7, 3});
@@ -264,12 +264,12 @@ TEST_CASE("the shape of samples is known beforehand where it is the same for all
   CHECK(TransformChain(std::vector<std::string>{}).shape() == Shape{-1, -1, 3});
 }
 
-TEST_CASE("without transforms a sample is the image") {
+TEST_CASE("without transforms a sample equals the image") {
   const cv::Mat image = make_noise({9, 5}, 7);
   CHECK(largest_difference(transform(TransformChain(std::vector<std::string>{}), image, 1), image) == 0);
 }
 
-TEST_CASE("resizing keeps the aspect ratio, and to a longest side if asked") {
+TEST_CASE("resizing keeps the aspect ratio, and limits the longer side on request") {
   const auto size = [](const char* entry, cv::Size image) { return TransformChain({entry}).draw(image, 0).size(); };
   CHECK(size("resize(256)", {500, 375}) == cv::Size(341, 256));
   CHECK(size("resize(256)", {375, 500}) == cv::Size(256, 341));
@@ -279,28 +279,27 @@ TEST_CASE("resizing keeps the aspect ratio, and to a longest side if asked") {
 
 TEST_CASE("an image that is too small for a random crop is refused as bad data, or padded") {
   const TransformChain chain({"random_crop(32)"});
-  CHECK_THROWS_WITH_AS(
-      chain.draw({40, 20}, 1),
-      "an image of 40 x 20 pixels reaches random_crop, which cuts out 32 x 32; put a resize before it, "
-      "or add pad_if_needed=true",
-      tenon::DataError);
+  CHECK_THROWS_WITH_AS(chain.draw({40, 20}, 1),
+                       "an image of 40 x 20 pixels reaches random_crop, which crops 32 x 32; put a resize before it, "
+                       "or add pad_if_needed=true",
+                       tenon::DataError);
   CHECK(TransformChain({"random_crop(32, pad_if_needed=true)"}).draw({40, 20}, 1).size() == cv::Size(32, 32));
 }
 
-TEST_CASE("a long thin image is refused where it would fill the memory") {
+TEST_CASE("a long thin image is refused if it would fill the memory") {
   CHECK_THROWS_WITH_AS(TransformChain({"resize(256)"}).draw({60000, 1}, 1),
                        "an image of 60000 x 1 pixels would become one of 15360000 x 256; expected 178956970 pixels at "
                        "most; give resize a max_size, or remove the image",
                        tenon::DataError);
   CHECK_THROWS_AS(TransformChain({"resize(65536)"}).draw({1, 1000000}, 1), tenon::DataError);
   CHECK(TransformChain({"resize(256, max_size=1000)"}).draw({60000, 1}, 1).size() == cv::Size(1000, 1));
-  // Of which a crop leaves little, so that nothing large is ever made.
+  // The crop keeps only a small part, so nothing large is ever created.
   const cv::Mat thin = make_noise({6000, 1}, 9);
   const cv::Mat result = transform(TransformChain({"resize(256)", "center_crop(224)"}), thin, 1);
   CHECK(result.size() == cv::Size(224, 224));
 }
 
-TEST_CASE("p is how often a transform is applied") {
+TEST_CASE("p is the probability that a transform is applied") {
   const cv::Mat image = make_noise({8, 8}, 8);
   const auto count = [&](const std::string& entry) {
     int changed = 0;

@@ -6,14 +6,14 @@
 #include "plugins/images/transforms/describe_transforms.h"
 #include "tests/test_folder.h"
 
-TEST_CASE("docs/transforms.md lists the transforms as they are declared") {
+TEST_CASE("docs/transforms.md lists the transforms as declared") {
   std::ifstream file(TENON_SOURCE_DIR "/docs/transforms.md");
   std::stringstream written;
   written << file.rdbuf();
   const std::string made = images::describe_transforms();
   const std::string place = (tenon::test_folder() / "transforms.md").string();
   std::ofstream(place) << made;
-  INFO("if the difference is meant, copy " << place << " over docs/transforms.md");
-  const bool is_current = written.str() == made;  // not within CHECK, which would print both
+  INFO("if the difference is intended, copy " << place << " over docs/transforms.md");
+  const bool is_current = written.str() == made;  // CHECK would print both texts
   CHECK(is_current);
 }

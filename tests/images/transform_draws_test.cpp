@@ -1,4 +1,4 @@
-// How what is drawn is distributed, against the same number of draws by torchvision.
+// Compares the distributions of random values with the same number of samples from torchvision.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::vector<cv::Rect> draw_rectangles(const std::string& name, cv::Size image) {
     Steps steps;
     cv::Size size = image;
     transform->draw(size, random, steps);
-    if (steps.empty()) continue;  // no rectangle was found to erase
+    if (steps.empty()) continue;  // found no rectangle to erase
     const Step& step = steps.front();
     rectangles.push_back(crops ? std::get<Resize>(step).source : std::get<Erase>(step).area);
   }
@@ -41,7 +41,7 @@ double measure(const std::string& what, const cv::Rect& rectangle, cv::Size imag
   return static_cast<double>(rectangle.x) / std::max(image.width - rectangle.width, 1);
 }
 
-// The share of `values` up to `limit`, half of those equal to it.
+// Returns the fraction of `values` up to `limit`, counting half of those equal to it.
 double share_below(const std::vector<double>& values, double limit) {
   double count = 0;
   for (const double value : values) count += value < limit - 1e-6 ? 1 : value < limit + 1e-6 ? 0.5 : 0;
@@ -50,7 +50,7 @@ double share_below(const std::vector<double>& values, double limit) {
 
 }  // namespace
 
-TEST_CASE("areas, ratios and places of drawn rectangles are distributed as torchvision's") {
+TEST_CASE("areas, ratios and positions of sampled rectangles have torchvision's distributions") {
   std::map<std::string, std::vector<cv::Rect>> drawn;
   for (const std::vector<std::string>& line : read_reference_lines("draws.txt")) {
     const cv::Size image(std::stoi(line.at(1)), std::stoi(line.at(2)));
@@ -65,8 +65,8 @@ TEST_CASE("areas, ratios and places of drawn rectangles are distributed as torch
       CAPTURE(line[1]);
       CAPTURE(line[3]);
       CAPTURE(limit);
-      // Where many values are equal (windows that fill the image) a decile says less; else four standard deviations of
-      // the difference of two such counts.
+      // If many values are equal (windows that fill the image), a decile is less informative. Otherwise the tolerance
+      // is four standard deviations of the difference of two such counts.
       const auto equal =
           std::count_if(values.begin(), values.end(), [&](double v) { return std::abs(v - limit) < 1e-6; });
       const double tolerance = 0.5 * static_cast<double>(equal) / static_cast<double>(values.size()) + 0.0142;
@@ -76,7 +76,7 @@ TEST_CASE("areas, ratios and places of drawn rectangles are distributed as torch
   CHECK(drawn.size() == 6);
 }
 
-TEST_CASE("rectangles lie within the image, also where none of the ratio fits") {
+TEST_CASE("rectangles lie within the image, even if no rectangle of the ratio fits") {
   const auto crop = make(random_resized_crop_kind(), "random_resized_crop(224)");
   for (const cv::Size image :
        {cv::Size(1, 1), cv::Size(3000, 30), cv::Size(30, 3000), cv::Size(1, 5000), cv::Size(5, 4)}) {
@@ -93,7 +93,7 @@ TEST_CASE("rectangles lie within the image, also where none of the ratio fits") 
   }
 }
 
-TEST_CASE("where no random window fits, the largest centred one is taken") {
+TEST_CASE("if no random window fits, the largest centred window is used") {
   const auto crop = make(random_resized_crop_kind(), "random_resized_crop(224)");
   for (const auto& [image, window] : {std::pair(cv::Size(3000, 30), cv::Rect(1480, 0, 40, 30)),
                                       std::pair(cv::Size(30, 3000), cv::Rect(0, 1480, 30, 40))}) {
@@ -105,7 +105,7 @@ TEST_CASE("where no random window fits, the largest centred one is taken") {
   }
 }
 
-TEST_CASE("jitter draws each factor from its interval, in every order") {
+TEST_CASE("jitter samples each factor from its interval, in every order") {
   const auto jitter = make(color_jitter_kind(), "color_jitter(0.4, contrast=(0.5, 0.6), hue=0.1)");
   std::map<size_t, int> first;
   double least = 2;
@@ -134,7 +134,7 @@ TEST_CASE("jitter draws each factor from its interval, in every order") {
   CHECK(most > 1.398);
   REQUIRE(first.size() == 3);
   for (const auto& [index, count] : first) {
-    CHECK(count > 890);  // 1000 less four standard deviations
+    CHECK(count > 890);  // 1000 minus four standard deviations
     CHECK(count < 1110);
   }
 }

@@ -1,4 +1,4 @@
-// The steps with given numbers, against what Pillow and torchvision make of the same image.
+// Compares steps with given numbers with the results of Pillow and torchvision for the same image.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -66,10 +66,10 @@ Step make_step(const ReferenceCase& given, cv::Size size) {
     const cv::Rect area(given.whole("left"), given.whole("top"), given.whole("width"), given.whole("height"));
     return Erase{area, Colour{1, 2, 250}, tenon::Random(0)};
   }
-  throw std::runtime_error("a case that is not known: " + operation);
+  throw std::runtime_error("unknown case: " + operation);
 }
 
-// What the script gives to the operation.
+// Returns the image that the script passes to the operation.
 cv::Mat make_input(const ReferenceCase& given) {
   cv::Mat image = read_reference_image("input.png");
   if (given.operation == "auto_contrast") {
@@ -80,10 +80,10 @@ cv::Mat make_input(const ReferenceCase& given) {
 
 }  // namespace
 
-// Where a level of difference is allowed: bilinear warps, blurring, sharpening and hue are sums and products of single
-// precision, in another order here than there, and a last bit decides over the rounding; so does the brightness that is
-// cut off to a whole level within contrast, saturation and greyscale. Scaling by torchvision's tensors rounds other
-// than Pillow's, which is the one that must be met exactly.
+// Some cases allow a difference of one level. Bilinear warps, blurring, sharpening and hue are sums and products in
+// single precision. Their order differs from torchvision's, and the last bit decides the rounding. The same holds for
+// the brightness, which contrast, saturation and greyscale truncate to a whole level. Scaling of torchvision's tensors
+// rounds differently from Pillow, and the results must equal Pillow's exactly.
 TEST_CASE("each step gives the pixels of the reference") {
   std::set<std::string> operations;
   for (const ReferenceCase& given : read_reference_cases()) {
@@ -95,7 +95,7 @@ TEST_CASE("each step gives the pixels of the reference") {
     const cv::Mat expected = read_reference_image(given.file);
     REQUIRE(moving.get().size() == expected.size());
     if (given.operation == "affine" || given.operation == "rotate" || given.operation == "shear_x") {
-      // A place that lies halfway between two pixels may fall to either.
+      // A position halfway between two pixels may be rounded to either.
       cv::Mat difference;
       cv::absdiff(moving.get(), expected, difference);
       const auto far = std::count_if(difference.begin<cv::Vec3b>(), difference.end<cv::Vec3b>(),
@@ -109,7 +109,7 @@ TEST_CASE("each step gives the pixels of the reference") {
   CHECK(operations.size() == 18);
 }
 
-TEST_CASE("normalised numbers are those of torchvision") {
+TEST_CASE("normalised numbers equal torchvision's") {
   const cv::Mat image = read_reference_image("input.png");
   const Scaling8Bit scaling(Normalization{{0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}});
   std::vector<float> planes(3 * image.total());
@@ -117,7 +117,7 @@ TEST_CASE("normalised numbers are those of torchvision") {
   for (const std::vector<std::string>& line : read_reference_lines("normalized.txt")) {
     const size_t at = std::stoul(line.at(1)) * 96 + std::stoul(line.at(0));
     for (size_t channel = 0; channel < 3; ++channel) {
-      // Two roundings of single precision here, three there.
+      // Two roundings in single precision here, three in torchvision.
       CHECK(std::abs(planes[channel * image.total() + at] - std::stof(line.at(2 + channel))) < 1e-6);
     }
   }

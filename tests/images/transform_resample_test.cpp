@@ -43,14 +43,14 @@ TEST_CASE("vector instructions give the bytes of the portable loops") {
   }
 }
 
-TEST_CASE("a part of the result is that part of the whole result") {
+TEST_CASE("a part of the result equals that part of the whole result") {
   const cv::Mat image = make_noise({83, 61}, 1);
   const cv::Mat scaled = scale(image, {whole(image), {40, 33}, {0, 0, 40, 33}});
   const cv::Rect part(7, 11, 20, 9);
   CHECK(largest_difference(scale(image, {whole(image), {40, 33}, part}), scaled(part)) == 0);
 }
 
-TEST_CASE("the needed window is enough, and is all that is looked at") {
+TEST_CASE("only the needed window is read, and it is sufficient") {
   const cv::Mat image = make_noise({83, 61}, 2);
   const ResizeArea area = {whole(image), {40, 33}, {7, 11, 20, 9}};
   const cv::Rect window = needed_window(image.size(), area, Interpolation::bilinear);
@@ -71,14 +71,14 @@ TEST_CASE("scaling to the same size keeps every byte") {
   }
 }
 
-TEST_CASE("one axis can stay while the other is scaled") {
+TEST_CASE("one axis can keep its size while the other is scaled") {
   const cv::Mat image = make_noise({40, 30}, 5);
   const cv::Mat narrow = scale(image, {whole(image), {20, 30}, {0, 0, 20, 30}});
   const cv::Mat both = scale(image, {whole(image), {20, 15}, {0, 0, 20, 15}});
   CHECK(largest_difference(scale(narrow, {whole(narrow), {20, 15}, {0, 0, 20, 15}}), both) == 0);
 }
 
-TEST_CASE("a single colour stays what it is at any scale") {
+TEST_CASE("a uniform colour stays the same at any scale") {
   tenon::Random random(2);
   for (int i = 0; i < 100; ++i) {
     const cv::Scalar colour(draw(random, 0, 255), 255, 0);
@@ -90,8 +90,8 @@ TEST_CASE("a single colour stays what it is at any scale") {
   }
 }
 
-TEST_CASE("nothing behind the end of an image is read") {
-  // A sanitizer sees it: each row's memory ends with its last pixel.
+TEST_CASE("nothing after the end of an image is read") {
+  // A sanitizer detects such a read: each row's memory ends with its last pixel.
   for (int width = 1; width < 40; ++width) {
     std::vector<uint8_t> memory(static_cast<size_t>(3 * width));
     const cv::Mat image(1, width, CV_8UC3, memory.data());

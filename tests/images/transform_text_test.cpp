@@ -18,7 +18,7 @@ std::string chain_refusal(const std::vector<std::string>& entries) {
   return "";
 }
 
-// Of a chain of one entry, without the place.
+// Returns the error of a chain with one entry, without the location.
 std::string refusal(const std::string& entry) {
   const std::string text = chain_refusal({entry});
   const std::string place = "entry 1 of parameter \"transforms\", \"" + entry + "\": ";
@@ -28,7 +28,7 @@ std::string refusal(const std::string& entry) {
 
 }  // namespace
 
-TEST_CASE("arguments are given by position, by name, in pairs and as words") {
+TEST_CASE("arguments can be passed by position, by name, in pairs and as words") {
   for (const char* entry :
        {"normalize", "normalize()", " random_resized_crop ( 224 , (0.2,1) , interpolation = bicubic ) ",
         "random_resized_crop(size=(160, 224), antialias=false)", "horizontal_flip(.5)", "resize(256, max_size=none)",
@@ -38,14 +38,13 @@ TEST_CASE("arguments are given by position, by name, in pairs and as words") {
   }
 }
 
-TEST_CASE("the place of a mistake is named") {
+TEST_CASE("the location of an error is named") {
   CHECK(chain_refusal({"normalize()", "resize(8)"}) ==
-        "entry 2 of parameter \"transforms\", \"resize(8)\": stands behind normalize; expected it before, where pixels "
-        "have "
-        "8 bits");
+        "entry 2 of parameter \"transforms\", \"resize(8)\": comes after normalize; expected it before normalize, "
+        "where pixels have 8 bits");
 }
 
-TEST_CASE("what cannot be read is refused where it stands") {
+TEST_CASE("syntax errors are refused with their position") {
   CHECK(refusal("") == "found the end at character 1; expected the name of a transform");
   CHECK(refusal("resize(256") == "found the end at character 11; expected \",\" or \")\"");
   CHECK(refusal("resize(256))") == "found \")\" at character 12; expected the end");
@@ -55,7 +54,7 @@ TEST_CASE("what cannot be read is refused where it stands") {
   CHECK(refusal("resize(256) flip") == "found \"flip\" at character 13; expected the end");
 }
 
-TEST_CASE("a name that is not known leads to the nearest one") {
+TEST_CASE("an unknown name is reported with the nearest name") {
   CHECK(refusal("centre_crop(224)") == "there is no transform \"centre_crop\"; did you mean \"center_crop\"?");
   CHECK(refusal("random_horizontal_flip()") ==
         "there is no transform \"random_horizontal_flip\"; did you mean \"horizontal_flip\"?");
@@ -64,7 +63,7 @@ TEST_CASE("a name that is not known leads to the nearest one") {
   CHECK(refusal("resize(1, antialias=flase)") == "antialias is flase; expected true or false; did you mean \"false\"?");
 }
 
-TEST_CASE("values of another kind or out of range are refused with what was expected") {
+TEST_CASE("values of the wrong kind or out of range are refused with the expected values") {
   CHECK(refusal("horizontal_flip(p=2)") == "p is 2; expected a number in [0, 1]");
   CHECK(refusal("resize(25.5)") == "size is 25.5; expected 1 or 2 whole numbers in [1, 65536]");
   CHECK(refusal("resize((1, 2, 3))") == "size is (1, 2, 3); expected 1 or 2 whole numbers in [1, 65536]");
@@ -73,10 +72,10 @@ TEST_CASE("values of another kind or out of range are refused with what was expe
   CHECK(refusal("resize()") == "the argument size is missing; expected 1 or 2 whole numbers in [1, 65536]");
 }
 
-TEST_CASE("arguments too many, twice, or without a name behind one with a name are refused") {
+TEST_CASE("too many arguments, duplicates, and positional arguments after named ones are refused") {
   CHECK(refusal("horizontal_flip(0.5, 1)") == "argument 2 is 1; expected 1 at most");
   CHECK(refusal("horizontal_flip(0.5, p=1)") == "p is given twice");
-  CHECK(refusal("resize(size=5, 7)").find("found 7 without a name behind a named argument") == 0);
+  CHECK(refusal("resize(size=5, 7)").find("found 7 without a name after a named argument") == 0);
 }
 
 TEST_CASE("arguments that contradict each other are refused") {
@@ -90,10 +89,10 @@ TEST_CASE("arguments that contradict each other are refused") {
   CHECK(refusal("rand_augment(2, 31)") == "magnitude is 31; expected less than num_magnitude_bins");
 }
 
-TEST_CASE("what works on levels or on numbers alone must stand on its side of normalize") {
-  CHECK(chain_refusal({"normalize()", "horizontal_flip()"}).find("stands behind normalize") != std::string::npos);
-  CHECK(chain_refusal({"normalize()", "normalize()"}).find("stands behind normalize") != std::string::npos);
+TEST_CASE("transforms of levels must come before normalize, transforms of numbers after it") {
+  CHECK(chain_refusal({"normalize()", "horizontal_flip()"}).find("comes after normalize") != std::string::npos);
+  CHECK(chain_refusal({"normalize()", "normalize()"}).find("comes after normalize") != std::string::npos);
   CHECK(refusal("random_erasing(value=random)").find("value is random before normalize") == 0);
-  CHECK(refusal("random_erasing(value=300)").find("value lies outside [0, 255]") == 0);
+  CHECK(refusal("random_erasing(value=300)").find("value is outside [0, 255]") == 0);
   CHECK(chain_refusal({"normalize()", "random_erasing(value=random)"}).empty());
 }

@@ -47,7 +47,7 @@ cv::Mat make_photo(cv::Size size, int components) {
 
 namespace {
 
-// Everything from the last `scans` starts of a scan on, but not the end of the image.
+// Removes everything from the last `scans` starts of a scan on, except the end of the image.
 void leave_out_scans(std::vector<uint8_t>& file, int scans) {
   std::vector<size_t> starts;
   for (size_t at = images::find_marker(file, 2); at < file.size(); at = images::find_marker(file, at + 1)) {
@@ -63,7 +63,7 @@ void leave_out_scans(std::vector<uint8_t>& file, int scans) {
 
 std::vector<uint8_t> write_jpeg(const cv::Mat& image, const JpegKind& kind) {
   jpeg_compress_struct jpeg;
-  jpeg_error_mgr errors;  // its errors end the program
+  jpeg_error_mgr errors;  // its errors exit the program
   jpeg.err = jpeg_std_error(&errors);
   jpeg_create_compress(&jpeg);
   unsigned char* memory = nullptr;
@@ -109,7 +109,7 @@ std::vector<uint8_t> with_orientation(std::vector<uint8_t> jpeg, int orientation
                                         0x01, 0x12,
                                         0x00, 0x03,
                                         0x00, 0x00,
-                                        0x00, 0x01,  // orientation, one short
+                                        0x00, 0x01,  // orientation, one 16-bit value
                                         0x00, static_cast<uint8_t>(orientation),
                                         0x00, 0x00,  //
                                         0x00, 0x00,

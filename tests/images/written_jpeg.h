@@ -1,4 +1,4 @@
-// JPEG files of kinds that OpenCV does not write.
+// Writes JPEG files of kinds that OpenCV does not write.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 struct JpegKind {
   std::string name;
   int components;     // 1, 3 or 4
-  cv::Size sampling;  // of the first and fourth component; that of the others is 1 x 1
+  cv::Size sampling;  // of the first and fourth component; 1 x 1 for the others
   bool is_progressive = false;
-  int left_out_scans = 0;  // of a progressive one, from the end: it is complete, but of lower precision
+  int left_out_scans = 0;  // scans to remove from the end of a progressive file; the file is complete but less precise
 };
 
-// Everything that the decoder takes parts of, and some kinds that it does not.
+// All kinds of which the decoder decodes parts, and some kinds that it decodes as a whole.
 const std::vector<JpegKind>& jpeg_kinds();
 
-// Slopes, noise and edges, of CV_8UC(components), so that wrong neighbours show.
+// Returns slopes, noise and edges, of CV_8UC(components), so that wrong neighbours change the result.
 cv::Mat make_photo(cv::Size size, int components);
 
 std::vector<uint8_t> write_jpeg(const cv::Mat& image, const JpegKind& kind);
 
-// The file with EXIF that gives this orientation.
+// Returns the file with EXIF of this orientation.
 std::vector<uint8_t> with_orientation(std::vector<uint8_t> jpeg, int orientation);

@@ -65,7 +65,7 @@ void set_gradients(const std::vector<NamedTensor>& parameters) {
     if (parameter.tensor.requires_grad()) parameter.tensor.mutable_grad() = at::ones_like(parameter.tensor);
 }
 
-TEST_CASE("only parameters of two or more dimensions are decayed, unless all are asked for") {
+TEST_CASE("only parameters with two or more dimensions are decayed, unless decay is set to all") {
   OptimizerPlan plan = adamw();
   CHECK(rates_by_name(plan).at("head.weight").weight_decay == 0.01);
   CHECK(rates_by_name(plan).at("cls_token").weight_decay == 0.01);
@@ -74,7 +74,7 @@ TEST_CASE("only parameters of two or more dimensions are decayed, unless all are
   CHECK(rates_by_name(plan).at("head.bias").weight_decay == 0.01);
 }
 
-TEST_CASE("of a parameter the first group counts that it matches") {
+TEST_CASE("the first matching group applies to a parameter") {
   ParameterGroupPlan head = group({"head.*", "embed.?eight"});
   head.lr_scale = 10;
   ParameterGroupPlan biases = group({"*.bias"});
@@ -89,7 +89,7 @@ TEST_CASE("of a parameter the first group counts that it matches") {
   CHECK(rates.at("blocks.1.attn.weight").lr_scale == 1);
 }
 
-TEST_CASE("a pattern that matches no parameter is refused with what is near") {
+TEST_CASE("a pattern that matches no parameter is refused with the nearest name") {
   CHECK(refusal_of(adamw({group({"head.*", "blcks.1.*"})})) ==
         "run.toml:3:9: optimizer.group.0.match has \"blcks.1.*\", which matches no parameter of the model; expected a "
         "pattern of their names; did you mean \"blocks.1.*\"?");
@@ -101,20 +101,19 @@ TEST_CASE("a pattern that matches no parameter is refused with what is near") {
                        "head.weight, ..."));
 }
 
-TEST_CASE("a run in which everything is frozen is refused") {
+TEST_CASE("a run with every parameter frozen is refused") {
   ParameterGroupPlan all = group({"*"});
   all.frozen = true;
   const std::string message =
-      "run.toml:3:9: [[optimizer.group]] freezes every parameter in the first epoch; expected one at least to be "
-      "trained; "
-      "match fewer of them";
+      "run.toml:3:9: [[optimizer.group]] freezes every parameter in the first epoch; expected at least one "
+      "trainable parameter; match fewer of them";
   CHECK(refusal_of(adamw({all})) == message);
   all.frozen = false;
   all.frozen_epochs = 2;
   CHECK(refusal_of(adamw({all})) == message);
 }
 
-TEST_CASE("layers are numbered by the numbers in names, and what has none lies around them") {
+TEST_CASE("layers are numbered by the numbers in names, with unnumbered blocks around them") {
   std::vector<std::string> names;
   for (const ParameterShape& shape : kShapes) names.push_back(shape.name);
   CHECK(layer_depths(names) == std::vector<int64_t>{0, 0, 1, 1, 2, 2, 3, 3, 3});
@@ -140,7 +139,7 @@ TEST_CASE("layer_decay lowers the rate of each layer below that of the next, on 
   CHECK(rates.at("cls_token").lr_scale == 0.125);
 }
 
-TEST_CASE("muon leaves to adamw what is no matrix and what its patterns match") {
+TEST_CASE("muon leaves non-matrices and parameters that match its patterns to adamw") {
   OptimizerPlan plan = adamw();
   config::MuonPlan muon;
   muon.adamw_lr_scale = 0.125;
@@ -160,7 +159,7 @@ TEST_CASE("muon leaves to adamw what is no matrix and what its patterns match") 
   CHECK(refusal_of(plan).starts_with("run.toml:1:1: optimizer.adamw_match has \"blocks.7.*\", which matches no"));
 }
 
-TEST_CASE("each group moves at its own rate") {
+TEST_CASE("each group uses a separate learning rate") {
   ParameterGroupPlan head = group({"head.*"});
   head.lr_scale = 0.5;
   OptimizerPlan plan = adamw({head});
@@ -173,7 +172,7 @@ TEST_CASE("each group moves at its own rate") {
   CHECK(at::equal(optimizer->parameters()[1].tensor, at::full({2, 2}, 0.875)));
 }
 
-TEST_CASE("what is frozen keeps its values until its epoch, and then begins as new") {
+TEST_CASE("frozen parameters keep their values until their epoch, and then start with fresh state") {
   ParameterGroupPlan head = group({"head.*"});
   head.frozen_epochs = 2;
   const auto optimizer = Optimizer::make(adamw({head}), make_parameters());
@@ -196,7 +195,7 @@ TEST_CASE("what is frozen keeps its values until its epoch, and then begins as n
   CHECK(optimizer->state().size() == 9);
 }
 
-TEST_CASE("a run that is resumed in a later epoch finds frozen what the epoch says") {
+TEST_CASE("a run resumed in a later epoch freezes the parameters of that epoch") {
   ParameterGroupPlan head = group({"head.*"});
   head.frozen_epochs = 2;
   ParameterGroupPlan body = group({"body.*"});
@@ -212,7 +211,7 @@ TEST_CASE("a run that is resumed in a later epoch finds frozen what the epoch sa
   CHECK_FALSE(optimizer->parameters()[1].tensor.requires_grad());
 }
 
-TEST_CASE("the rates can be read") {
+TEST_CASE("the rates can be printed") {
   ParameterGroupPlan head = group({"head.*"});
   head.frozen_epochs = 3;
   head.lr_scale = 0.5;
@@ -224,7 +223,7 @@ TEST_CASE("the rates can be read") {
   CHECK(text.ends_with("\nhead.bias: lr x 0.5, weight decay 0, frozen in epochs 1 to 3"));
 }
 
-TEST_CASE("a state that is loaded goes on as the one that was saved") {
+TEST_CASE("a loaded state continues like the saved one") {
   for (const auto& rule : {decltype(OptimizerPlan::rule)(config::AdamPlan{}),
                            decltype(OptimizerPlan::rule)(config::SgdPlan{.momentum = 0.9, .dampening = 0.5}),
                            decltype(OptimizerPlan::rule)(config::MuonPlan{})}) {
@@ -248,7 +247,7 @@ TEST_CASE("a state that is loaded goes on as the one that was saved") {
   }
 }
 
-TEST_CASE("a state that is not the optimizer's is refused by the entry's name") {
+TEST_CASE("a state of another optimizer is refused with the entry's name") {
   const auto optimizer = Optimizer::make(adamw(), make_parameters());
   const auto refusal = [&](const std::vector<NamedTensor>& state) -> std::string {
     try {
@@ -259,9 +258,10 @@ TEST_CASE("a state that is not the optimizer's is refused by the entry's name") 
     }
     return "";
   };
-  CHECK(refusal({{"tail.weight.step", at::zeros({})}}).starts_with("optimizer state tail.weight.step: belongs to no"));
+  CHECK(refusal({{"tail.weight.step", at::zeros({})}})
+            .starts_with("optimizer state tail.weight.step: does not belong to"));
   CHECK(refusal({{"head.bias.exp_avg", at::zeros({3})}}) ==
-        "optimizer state head.bias.exp_avg: Float [3]; expected Float [2]; take a checkpoint of the same model and "
+        "optimizer state head.bias.exp_avg: Float [3]; expected Float [2]; use a checkpoint of the same model and "
         "optimizer");
   CHECK(refusal({{"head.bias.exp_avg", at::zeros({2})}, {"head.bias.step", at::zeros({})}})
             .starts_with("optimizer state head.bias.exp_avg_sq: missing"));

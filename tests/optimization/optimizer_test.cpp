@@ -14,7 +14,7 @@
 namespace tenon::optimization {
 namespace {
 
-// A plan as PyTorch's optimizers have it: every parameter is decayed.
+// A plan with PyTorch's defaults: every parameter is decayed.
 config::OptimizerPlan plan_of(decltype(config::OptimizerPlan::rule) rule, double weight_decay = 0) {
   config::OptimizerPlan plan;
   plan.rule = std::move(rule);
@@ -27,7 +27,7 @@ config::OptimizerPlan plan_of(decltype(config::OptimizerPlan::rule) rule, double
 const config::OptimizerPlan kMomentum = plan_of(config::SgdPlan{.momentum = 0.9});
 const config::OptimizerPlan kAdamW = plan_of(config::AdamPlan{}, 0.01);
 
-// Start, gradients and rates as in tests/parity/make_optimizers.py.
+// Start values, gradients and rates as in tests/parity/make_optimizers.py.
 enum class Gradients { all, some };
 enum class Momentum { own, cycled };
 constexpr int64_t kSteps = 20;
@@ -105,24 +105,25 @@ std::map<std::string, at::Tensor> state_by_name(const Optimizer& optimizer) {
   return state;
 }
 
-// What rounding may add to one element after `steps` steps, on either side of a comparison, so twice in all. u is the
-// unit roundoff of the dtype.
-//  - Storing the new value rounds it, and decay does once more: 2 u |value| a step.
-//  - A step takes an element through at most kOperations rounded operations. Each is as good as inputs that differ by u
-//    (relative), so the result moves by kOperations u times its sensitivity to the inputs, which is measured in double.
+// The tolerance for the rounding of one element after `steps` steps. It counts twice, because both sides of a
+// comparison round. u is the unit roundoff of the dtype.
+//  - Storing the new value rounds it, and decay rounds once more: 2 u |value| per step.
+//  - A step applies at most kOperations rounded operations to an element. Each one is equivalent to inputs that
+//    differ by u (relative). So the result changes by kOperations u times its sensitivity to the inputs, which is
+//    measured in double.
 //  - Adam divides by 1 - 0.999^t, which is computed in double and cancels: 1000 / t times the rounding of the power.
-//  - Muon's matrices are computed in bfloat16: each of its iterations may round an element up here and down there. The
-//    directions are independent, so their sum grows with the square root of their number.
+//  - Muon's matrices are computed in bfloat16: each of its iterations may round an element up on one side and down
+//    on the other. The directions are independent, so their sum grows with the square root of their number.
 constexpr double kOperations = 12;
 constexpr double kLargestRate = 0.0625;
 
-// Every input differs by this factor in the runs that measure sensitivity: large next to the roundings of double, small
-// next to Adam's eps of 1e-8.
+// The relative perturbation of the inputs for measuring sensitivity: large compared with the roundings of double, small
+// compared with Adam's eps of 1e-8.
 constexpr double kPerturbation = 0x1p-36;
 constexpr uint64_t kPerturbedRuns = 4;
 
-// Values after each step in double precision. Inputs are multiplied by 1 + kPerturbation or 1 - kPerturbation, at
-// random, unless the seed is 0.
+// Values after each step in double precision. The inputs are randomly multiplied by 1 + kPerturbation or 1 -
+// kPerturbation, unless the seed is 0.
 std::vector<std::vector<double>> run_in_double(const Reference& reference, uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto perturb = [&](const at::Tensor& tensor) {
@@ -144,7 +145,7 @@ std::vector<std::vector<double>> run_in_double(const Reference& reference, uint6
   return values;
 }
 
-// [steps][all elements], see above.
+// [steps][all elements], see kOperations.
 std::vector<std::vector<double>> tolerances_of(const Reference& reference) {
   const auto values = run_in_double(reference, 0);
   std::vector<std::vector<double>> sensitivities(values.size(), std::vector<double>(values[0].size()));
@@ -180,7 +181,7 @@ std::vector<std::vector<double>> tolerances_of(const Reference& reference) {
   return tolerances;
 }
 
-// Where the gradient and the decay cancel exactly, Adam divides a rounding by itself: such an element says nothing.
+// If gradient and decay cancel exactly, Adam divides a rounding error by itself. Such an element cannot be compared.
 constexpr double kSaysNothing = 2e-2;
 constexpr int kMostThatSayNothing = 1;
 
@@ -196,10 +197,10 @@ void check_close(const std::vector<double>& found, const std::vector<double>& ex
   CHECK(count <= kMostThatSayNothing);
 }
 
-// The matrices are tiny: several threads only wait for each other.
+// The matrices are tiny: several threads would only wait for each other.
 const bool kHasOneThread = (at::set_num_threads(1), true);
 
-TEST_CASE("the optimizers follow PyTorch's trajectories, also when gradients are missing in some steps") {
+TEST_CASE("the optimizers follow PyTorch's trajectories, even if gradients are missing in some steps") {
   REQUIRE(kHasOneThread);
   REQUIRE(references().size() == 88);
   for (const Reference& reference : references()) {
@@ -221,7 +222,7 @@ TEST_CASE("the optimizers follow PyTorch's trajectories, also when gradients are
   }
 }
 
-TEST_CASE("adamw gives the bits of LibTorch's fused kernel") {
+TEST_CASE("adamw is bitwise equal to LibTorch's fused kernel") {
   const std::vector<NamedTensor> parameters = make_parameters(at::kFloat);
   const auto optimizer = Optimizer::make(kAdamW, parameters);
   std::vector<at::Tensor> tensors, first_moments, second_moments, steps;
@@ -244,7 +245,7 @@ TEST_CASE("adamw gives the bits of LibTorch's fused kernel") {
   CHECK(at::equal(state_by_name(*optimizer).at("p1.exp_avg_sq"), second_moments[1]));
 }
 
-TEST_CASE("the state has PyTorch's names and belongs to parameters that had a gradient") {
+TEST_CASE("the state has PyTorch's names, and only for parameters that had a gradient") {
   const std::vector<NamedTensor> parameters = make_parameters(at::kDouble);
   const auto optimizer = Optimizer::make(kAdamW, parameters);
   CHECK(optimizer->state().empty());
@@ -262,7 +263,7 @@ TEST_CASE("the state has PyTorch's names and belongs to parameters that had a gr
   CHECK(state.at("p1.step").item<float>() == 1);
 }
 
-TEST_CASE("sgd keeps a buffer where there is momentum, and the first gradient is it") {
+TEST_CASE("sgd keeps a momentum buffer that starts as the first gradient") {
   const std::vector<NamedTensor> parameters = make_parameters(at::kFloat);
   const auto plain = Optimizer::make(plan_of(config::SgdPlan{}), parameters);
   const auto momentum = Optimizer::make(kMomentum, parameters);
@@ -274,7 +275,7 @@ TEST_CASE("sgd keeps a buffer where there is momentum, and the first gradient is
   CHECK(at::equal(state_by_name(*momentum).at("p0.momentum_buffer"), gradient(0, 0, at::kFloat)));
 }
 
-TEST_CASE("the state given out is the one that the next step uses") {
+TEST_CASE("the returned state is the one that the next step uses") {
   const std::vector<NamedTensor> parameters = make_parameters(at::kFloat);
   const auto optimizer = Optimizer::make(kMomentum, parameters);
   set_gradients(parameters, Gradients::all, 0);
@@ -296,7 +297,7 @@ TEST_CASE("a step without any gradient changes nothing") {
     CHECK(at::equal(parameters[static_cast<size_t>(i)].tensor, start(i, at::kFloat)));
 }
 
-TEST_CASE("zero_grad leaves no gradient behind, and the optimizer keeps none alive") {
+TEST_CASE("zero_grad releases the gradients, and the optimizer keeps none alive") {
   const std::vector<NamedTensor> parameters = make_parameters(at::kFloat);
   const auto optimizer = Optimizer::make(kAdamW, parameters);
   set_gradients(parameters, Gradients::all, 0);
@@ -307,7 +308,7 @@ TEST_CASE("zero_grad leaves no gradient behind, and the optimizer keeps none ali
   CHECK(first.use_count() == 1);
 }
 
-TEST_CASE("a gradient whose memory has another order reaches the right elements") {
+TEST_CASE("a gradient with another memory order reaches the right elements") {
   for (const config::OptimizerPlan& plan : {kAdamW, kMomentum}) {
     const at::Tensor values = at::arange(24, at::kFloat).reshape({2, 3, 2, 2}) / 8 - 1;
     const at::Tensor contiguous = values.clone().requires_grad_();
@@ -322,8 +323,8 @@ TEST_CASE("a gradient whose memory has another order reaches the right elements"
       second->step({0.1});
     }
     CHECK(channels_last.is_contiguous(at::MemoryFormat::ChannelsLast));
-    // Vector instructions may round an element other than the loop for the last few does, and the order of memory
-    // decides which one takes it: in each of three steps some operations on numbers below 2, on either side.
+    // Vector instructions may round the last few elements differently from the others. The memory order decides which
+    // elements these are. In each of three steps this affects some operations on numbers below 2, on either side.
     const double tolerance = 2 * 3 * kOperations * 2 * 0x1p-24;
     CHECK(at::allclose(contiguous, channels_last, 0, tolerance));
     CHECK_FALSE(at::allclose(contiguous, values, 0, 1e-2));
@@ -347,7 +348,7 @@ TEST_CASE("a parameter of integers is refused by name") {
 
 TEST_CASE("a parameter that is an expanded view is refused by name") {
   CHECK(message_of({{"scale", at::zeros({1}).expand({3})}}) ==
-        "parameter scale: a view of shape [3] with strides [0]; expected a tensor whose elements fill its memory; "
+        "parameter scale: a view of shape [3] with strides [0]; expected a tensor without gaps or overlaps in memory; "
         "register "
         "its contiguous() copy");
 }

@@ -68,8 +68,8 @@ const std::vector<PlateauReference>& plateaus() {
 
 Schedule make(const Reference& reference) { return Schedule::make(reference.plan, reference.base_lr, reference.run); }
 
-// PyTorch computes most rates from the one before, and so gathers a rounding each step; of OneCycleLR and the cosine
-// with restarts the formula is the same.
+// PyTorch computes most rates from the previous one and so accumulates one rounding per step. For OneCycleLR and the
+// cosine with restarts the formula is the same.
 TEST_CASE("every schedule gives the learning rates and momenta of PyTorch's schedulers") {
   REQUIRE(references().size() > 90);
   for (size_t i = 0; i < references().size(); ++i) {
@@ -90,7 +90,7 @@ TEST_CASE("every schedule gives the learning rates and momenta of PyTorch's sche
   }
 }
 
-TEST_CASE("where PyTorch divides by zero, a rise of one step, one-cycle is at its peak") {
+TEST_CASE("a one-cycle rise of a single step, where PyTorch divides by zero, is at the peak") {
   int found = 0;
   for (const Reference& reference : references()) {
     for (size_t step = 0; step < reference.rates.size(); ++step) {
@@ -103,7 +103,7 @@ TEST_CASE("where PyTorch divides by zero, a rise of one step, one-cycle is at it
   CHECK(found > 0);
 }
 
-TEST_CASE("reduce_on_plateau reduces as PyTorch's ReduceLROnPlateau") {
+TEST_CASE("reduce_on_plateau reduces the rate like PyTorch's ReduceLROnPlateau") {
   REQUIRE(plateaus().size() == 6);
   for (size_t i = 0; i < plateaus().size(); ++i) {
     const PlateauReference& reference = plateaus()[i];
@@ -120,7 +120,7 @@ TEST_CASE("reduce_on_plateau reduces as PyTorch's ReduceLROnPlateau") {
   }
 }
 
-TEST_CASE("a plateau that is resumed goes on as the one that was saved") {
+TEST_CASE("a resumed plateau continues like the saved one") {
   const PlateauReference& reference = plateaus().at(2);
   Schedule saved = Schedule::make({reference.plan}, reference.base_lr, {100, 10});
   Schedule resumed = Schedule::make({reference.plan}, reference.base_lr, {100, 10});
@@ -134,19 +134,18 @@ TEST_CASE("a plateau that is resumed goes on as the one that was saved") {
   }
 }
 
-TEST_CASE("a state without a plateau's numbers is refused, and a schedule by steps alone has none") {
+TEST_CASE("a state without a plateau's numbers is refused, and other schedules have no state") {
   Schedule plateau = Schedule::make({PlateauSchedule{}}, 0.1, {100, 10});
-  CHECK_THROWS_WITH_AS(
-      plateau.load_state({{"learning_rate", 0.1}}),
-      "schedule state: there is no best; expected the state of reduce_on_plateau; take a checkpoint of "
-      "a run with this schedule",
-      support::Error);
+  CHECK_THROWS_WITH_AS(plateau.load_state({{"learning_rate", 0.1}}),
+                       "schedule state: there is no best; expected the state of reduce_on_plateau; use a checkpoint of "
+                       "a run with this schedule",
+                       support::Error);
   const Schedule constant = Schedule::make({}, 0.1, {100, 10});
   CHECK(constant.watched_figure() == nullptr);
   CHECK(constant.state().empty());
 }
 
-TEST_CASE("a warm-up also raises the rate that a plateau has reached") {
+TEST_CASE("a warm-up also applies to the rate of a plateau") {
   config::SchedulePlan plan{PlateauSchedule{.patience = 0}, {Unit::steps, 4}, 0.5, {}};
   Schedule schedule = Schedule::make(plan, 0.1, {100, 10});
   CHECK(schedule.rates(0).learning_rate == doctest::Approx(0.05));
@@ -156,20 +155,20 @@ TEST_CASE("a warm-up also raises the rate that a plateau has reached") {
   CHECK(schedule.rates(4).learning_rate == doctest::Approx(0.01));
 }
 
-TEST_CASE("one-cycle keeps the last step's rate after the run's end") {
+TEST_CASE("one-cycle keeps the last rate after the end of the run") {
   const Schedule schedule = Schedule::make({OneCycleSchedule{}}, 0.1, {10, 5});
   CHECK(schedule.rates(9).learning_rate == doctest::Approx(0.1 / 25 / 1e4));
   CHECK(schedule.rates(10).learning_rate == schedule.rates(9).learning_rate);
   CHECK(schedule.rates(1'000'000).learning_rate == schedule.rates(9).learning_rate);
 }
 
-TEST_CASE("a cosine that is shorter than the run stays at its end") {
+TEST_CASE("a cosine shorter than the run stays at its final rate") {
   const Schedule schedule = Schedule::make({CosineSchedule{0.01, {Unit::epochs, 2}}}, 0.1, {100, 5});
   CHECK(schedule.rates(10).learning_rate == doctest::Approx(0.01));
   CHECK(schedule.rates(15).learning_rate == schedule.rates(10).learning_rate);
 }
 
-TEST_CASE("a decay that is longer than what the warm-up leaves begins at its end") {
+TEST_CASE("a decay longer than the steps after the warm-up starts at the end of the warm-up") {
   const config::WarmupStableDecaySchedule decay{{Unit::run, 1}, Decay::linear, 0};
   const Schedule schedule = Schedule::make({decay, {Unit::steps, 20}}, 0.1, {100, 10});
   CHECK(schedule.rates(20).learning_rate == doctest::Approx(0.1));

@@ -1,4 +1,4 @@
-// Steps that a flag on the device skips: nothing may change, and training goes on as if they had not been.
+// Steps that a flag on the device skips: nothing may change, and training continues as if they had not happened.
 #include <limits>
 #include <map>
 #include <string>
@@ -62,7 +62,7 @@ void check_equal(const std::map<std::string, at::Tensor>& a, const std::map<std:
   }
 }
 
-TEST_CASE("a step that is flagged changes no weight, no figure and no counter") {
+TEST_CASE("a flagged step changes no weight, state or counter") {
   for (const config::OptimizerPlan& plan : all_plans()) {
     CAPTURE(plan.rule.index());
     const auto optimizer = Optimizer::make(plan, make_parameters());
@@ -77,7 +77,7 @@ TEST_CASE("a step that is flagged changes no weight, no figure and no counter") 
   }
 }
 
-TEST_CASE("flagged steps, the first among them, leave the others as they would be alone") {
+TEST_CASE("flagged steps, including the first, do not affect the other steps") {
   for (const config::OptimizerPlan& plan : all_plans()) {
     CAPTURE(plan.rule.index());
     const auto plain = Optimizer::make(plan, make_parameters());

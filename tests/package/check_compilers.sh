@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Portable plugins give the same weights and figures, bit for bit, whatever compiled them:
+# Checks that portable plugins give bitwise identical weights and metrics with every compiler:
 # check_compilers.sh BUILD_FOLDER [all]
 #
 # Builds the same plugins with several compilers and trains each build with the host that install_package.sh installed.
 # By default there are three variants: gcc and clang with different optimisation and standards, and clang with libc++
-# where it is found. `all` tries every compiler at -O0 and -O3, as C11 with C++17 and C++20. The compilers are called
-# directly, with the headers and nothing else of the installation. Then the same with the plugins of examples/rust.
+# if it is installed. `all` tries every compiler at -O0 and -O3, as C11 with C++17 and C++20. The compilers are called
+# directly, and use only the headers of the installation. The plugins of examples/rust are tested in the same way.
 #
-# The datasets compute with doubles in their own code, so that the results are equal only where the compilers keep to
-# IEEE 754: without -march none of them contracts to fused multiply-add on x86-64, and -ffp-contract=off says so for
-# machines on which they would. They all call the same libm.
+# The datasets compute with doubles, so the results are equal only if the compilers follow IEEE 754. Without -march no
+# compiler uses fused multiply-add on x86-64, and -ffp-contract=off disables it elsewhere. All use the same libm.
 set -euo pipefail
 tenon_build=$(cd "$1" && pwd)
 matrix=${2:-some}
@@ -28,18 +27,18 @@ done
 rm -rf "$work"
 mkdir -p "$work/home"
 cp -al "$tenon_build/tests/written/installed/prefix" "$prefix"
-# What is trained here are the variants: the host must find no other plugin, neither the bundled ones nor the user's.
+# The test trains the variants, so the host must not find the bundled plugins or the user's plugins.
 rm -r "$prefix/lib/tenon/plugins"
 
 c_plugins=("$here/plugin/ramp.c" "$repository/plugins/models/mlp/mlp.c")
 cpp_plugins=("$here/plugin/spiral.cpp" "$here/plugin/two_towers.cpp"
   "$repository/plugins/losses/cross_entropy/cross_entropy.cpp" "$repository/plugins/metrics/accuracy/accuracy.cpp")
 
-# build VARIANT OPTIMISATION C++_STANDARD CC CXX [CXXFLAGS...]: the plugins, into a folder of that name.
+# build VARIANT OPTIMISATION C++_STANDARD CC CXX [CXXFLAGS...]: builds the plugins into a folder of that name.
 build() {
   local folder=$work/$1 optimisation=$2 standard=$3 cc=$4 cxx=$5 source name
   local flags=("$optimisation" -ffp-contract=off -shared -fPIC -fvisibility=hidden -Wall -Wextra -pedantic -Werror
-    -I "$prefix/include" -I "$repository") # the bundled ones share headers
+    -I "$prefix/include" -I "$repository") # bundled plugins share headers
   shift 5
   mkdir "$folder"
   for source in "${c_plugins[@]}"; do
@@ -52,8 +51,8 @@ build() {
   done
 }
 
-# run FOLDER RUN_FILE PLUGINS [ARGUMENTS]: the host in FOLDER, with what it says in FOLDER/log. LibTorch's operators run
-# on one thread, so that sums are taken in one order, and every step leaves a line in the history.
+# run FOLDER RUN_FILE PLUGINS [ARGUMENTS]: runs the host in FOLDER, with its output in FOLDER/log. LibTorch's operators
+# use one thread, which fixes the order of sums. Every step writes a line to the history.
 run() {
   local folder=$1 run_file=$2 plugins=$3
   shift 3
@@ -62,7 +61,7 @@ run() {
     --plugin-dir "$plugins" --set run.threads=1 --set run.output_dir=runs --set 'log.every="1 step"' "$@" >log 2>&1)
 }
 
-# train VARIANT RUN RUN_FILE PLUGINS [ARGUMENTS]: prints one digest of the weights and of the history without its times.
+# train VARIANT RUN RUN_FILE PLUGINS [ARGUMENTS]: prints a digest of the weights and of the history without its times.
 train() {
   local variant=$1 name=$2 folder=$work/$1.$2 results
   if ! run "$folder" "${@:3}"; then
@@ -75,9 +74,9 @@ train() {
     sed -E 's/"time_s": [^,}]*//' "${results[0]}/history.jsonl"; } | sha256sum | cut -c 1-16
 }
 
-# refusal VARIANT: what a run says whose labels are no classes of the model. The host's operator fails within the loss,
-# which turns that into a C++ exception, looks for the target, and throws one of its own, which becomes a message at the
-# plugin's border.
+# refusal VARIANT: prints the error of a run with labels outside of the model's classes. The host's operator fails in
+# the loss, which throws a C++ exception, finds the invalid target, and throws another exception that names it. The
+# plugin API converts that exception into a message.
 refusal() {
   local folder=$work/$1.refusal status=0
   run "$folder" "$here/plugin/spiral.toml" "$work/$1" --set model.params.classes=1 || status=$?
@@ -85,8 +84,8 @@ refusal() {
   sed -n 's/^error: //p' "$folder/log"
 }
 
-# try VARIANT: trains with the plugins of that folder, prints a line of the table, and keeps what must be the same in
-# all of them.
+# try VARIANT: trains with the plugins of that folder, prints a line of the table, and records the results that must be
+# equal for all variants.
 try() {
   local variant=$1 spiral two_towers ramp
   spiral=$(train "$variant" spiral "$here/plugin/spiral.toml" "$work/$variant" --set train.epochs=1)
@@ -97,7 +96,7 @@ try() {
   refusal "$variant" >>"$work/refusals"
 }
 
-# expect_one FILE WHAT: all lines of the file are the same.
+# expect_one FILE WHAT: checks that all lines of the file are equal.
 expect_one() {
   if [ "$(sort -u "$1" | wc -l)" != 1 ]; then
     sort "$1" | uniq -c
@@ -111,7 +110,7 @@ printf '#include <vector>\n' | clang++ -stdlib=libc++ -shared -fPIC -x c++ - -o 
   libcxx=no
 
 printf '%-22s %-18s%-18s%-18s\n' variant spiral two_towers ramp
-# variant COMPILER OPTIMISATION STANDARD: builds and tries it.
+# variant COMPILER OPTIMISATION STANDARD: builds and tries one variant.
 variant() {
   local name=$1$2-$3
   case $1 in
@@ -136,9 +135,9 @@ else
   variant clang -O0 c++20
   variant libc++ -O3 c++20
 fi
-if [ "$libcxx" = no ]; then printf 'libc++ was not found: clang was tried with libstdc++ alone\n'; fi
+if [ "$libcxx" = no ]; then printf 'libc++ was not found: clang was tested with libstdc++ only\n'; fi
 
-# One run with plugins of several compilers in it.
+# One run with plugins from several compilers.
 mkdir "$work/mixed"
 cp "$work"/gcc-O3-c++17/{mlp,accuracy,two_towers}.so "$work"/clang-O0-c++20/{cross_entropy,spiral,ramp}.so "$work/mixed"
 if [ "$libcxx" = yes ]; then cp "$work/libc++-O3-c++20/accuracy.so" "$work/mixed"; fi
@@ -152,7 +151,7 @@ if ! grep -q '^4: loss "cross_entropy" of plugin cross_entropy' "$work/refusals"
   exit 1
 fi
 
-# Rust. Its structs are written by hand: they lie in memory as those of the headers do.
+# Rust. Its structs are written by hand and must have the same memory layout as those of the headers.
 rust=$repository/examples/rust
 gcc -std=c11 -I "$prefix/include" "$here/rust/layouts.c" -o "$work/layouts_c"
 rustc --edition 2021 "$here/rust/layouts.rs" -o "$work/layouts_rust"
@@ -161,8 +160,7 @@ if ! diff -u --label 'the headers' --label examples/rust/tenon.rs <("$work/layou
   exit 1
 fi
 
-# The model declares and computes what mlp.c does, so that its weights are the same too, with a dataset and a loss in
-# C++ around it.
+# The model computes the same as mlp.c, so it must reach the same weights with the dataset and loss in C++.
 printf '%-22s %-18s%-18s\n' variant spiral disc
 for optimisation in 0 3; do
   variant=rustc-O$optimisation
@@ -172,7 +170,7 @@ for optimisation in 0 3; do
   "$prefix/bin/host" note "$work/$variant/disc.so"
   cp "$work"/gcc-O3-c++17/{spiral,cross_entropy,accuracy}.so "$work/$variant"
   if ! "$prefix/bin/host" describe rust_mlp --plugin-dir "$work/$variant" | grep -q '^  hidden = '; then
-    printf '%s: host describe does not know rust_mlp by the note\n' "$variant"
+    printf '%s: host describe does not find rust_mlp in the note\n' "$variant"
     exit 1
   fi
   spiral=$(train "$variant" spiral "$here/plugin/spiral.toml" "$work/$variant" --set train.epochs=1 \
@@ -186,7 +184,7 @@ head -n 1 "$work/digests" | cut -d ' ' -f 1 >>"$work/rust_digests"
 expect_one "$work/rust_digests" 'weights or histories of rust_mlp and mlp'
 expect_one "$work/disc_digests" 'weights or histories of the Rust plugins'
 
-# A panic on a thread that reads samples ends as a message, too.
+# A panic in a data worker is also reported as an error message.
 mkdir "$work/panics"
 rustc --crate-type cdylib --edition 2021 -D warnings -O "$here/rust/panics.rs" -o "$work/panics/panics.so"
 cp "$work"/gcc-O3-c++17/{mlp,cross_entropy,accuracy}.so "$work/panics"

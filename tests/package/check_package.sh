@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds plugins of another project against what install_package.sh installed, and nothing else, and trains with them:
+# Builds plugins in a separate project with only the package that install_package.sh installed, and trains with them:
 # check_package.sh CMAKE BUILD_FOLDER LIBTORCH
 set -euo pipefail
 cmake=$1
@@ -11,7 +11,7 @@ prefix=$tenon_build/tests/written/installed/prefix
 rm -rf "$work"
 mkdir -p "$work"
 
-# A copy, so that nothing can be found by a path into this repository.
+# A copy, so that no relative path leads into this repository.
 cp -r "$here/plugin" "$work/source"
 "$cmake" -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
   -DTENON_LIBTORCH="$libtorch" -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DCMAKE_C_FLAGS='-Wall -Wextra' \
@@ -22,7 +22,7 @@ cp -r "$here/plugin" "$work/source"
   "$work/build/two_towers.so" "$work/build/log_cosh.so" "$work/build/median_error.so" "$work/build/save_best.so"
 "$here/../plugin_api/check_exports.sh" native "$work/build/linear.so"
 
-# The build wrote a note into each, which is still there when the file was stripped.
+# The build writes a note into each plugin. Stripping the file keeps it.
 mkdir "$work/stripped"
 cp "$work/build"/*.so "$work/stripped"
 strip --strip-unneeded "$work/stripped"/*.so
@@ -31,23 +31,23 @@ for folder in build stripped; do
   for plugin in "$work/$folder"/*.so; do
     if ! grep -q "^[a-z_]* 1\.0\.0 .* $plugin\$" "$work/$folder.plugins"; then
       cat "$work/$folder.plugins"
-      printf '%s: host plugins does not list it by a note (above)\n' "$plugin"
+      printf '%s: host plugins does not list it from its note (above)\n' "$plugin"
       exit 1
     fi
   done
 done
 
-# Without a host next to the package, plugins are built too. The prefix is shared: remove the host from a copy of it.
+# Plugins can be built without a host in the package. The prefix is shared, so the host is removed from a copy.
 cp -al "$prefix" "$work/prefix_without_host"
 rm "$work/prefix_without_host/bin/host"
 "$cmake" -S "$work/source" -B "$work/without_host" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix_without_host" \
   -DTENON_LIBTORCH="$libtorch" >"$work/without_host.log"
 "$cmake" --build "$work/without_host" --target ramp
-grep -q 'plugin ramp gets no note: there is no host beside this package' "$work/without_host.log"
+grep -q 'no note is added to plugin ramp: this package contains no host' "$work/without_host.log"
 "$prefix/bin/host" plugins --plugin-dir "$work/without_host" | grep -q "^no note: $work/without_host/ramp.so: run"
 
-# train NAME RUN_FILE FIGURE SIGN LIMIT [ARGUMENTS]: the installed host, from a folder of its own, must reach that limit
-# of the figure.
+# train NAME RUN_FILE FIGURE SIGN LIMIT [ARGUMENTS]: trains with the installed host in a separate folder. The metric
+# must reach the limit.
 train() {
   local name=$1 run_file=$2 figure=$3 sign=$4 limit=$5 found
   shift 5

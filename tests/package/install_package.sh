@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs Tenon once for all tests of the package: install_package.sh CMAKE BUILD_FOLDER
+# Installs Tenon once for all package tests: install_package.sh CMAKE BUILD_FOLDER
 set -euo pipefail
 work=$2/tests/written/installed
 rm -rf "$work"

@@ -35,7 +35,7 @@ std::string refusal(const std::string& name, int32_t dtype) {
 
 }  // namespace
 
-TEST_CASE("a field's dtype and shape decide which file it becomes") {
+TEST_CASE("the dtype and shape of a field determine its file format") {
   CHECK(choose("image", TENON_UINT8, {4, 5, 3}).extension == "image.png");
   CHECK(choose("image", TENON_UINT8, {-1, -1, 3}).extension == "image.png");
   CHECK(choose("image", TENON_UINT8, {4, 5, 1}).extension == "image.npy");
@@ -46,7 +46,7 @@ TEST_CASE("a field's dtype and shape decide which file it becomes") {
   CHECK(refusal("x", TENON_BFLOAT16) ==
         "the field \"x\" cannot be packed: NumPy has no bfloat16; expected bool, uint8, int8 to int64 or float16 to "
         "float64");
-  CHECK(refusal("a/b", TENON_FLOAT32).find("a slash begins a folder") != std::string::npos);
+  CHECK(refusal("a/b", TENON_FLOAT32).find("a slash in the name would start a folder") != std::string::npos);
 }
 
 TEST_CASE("a label is decimal digits") {
@@ -55,7 +55,7 @@ TEST_CASE("a label is decimal digits") {
   CHECK(encode<int64_t>(file, TENON_INT64, {}, {INT64_MIN}) == "-9223372036854775808");
 }
 
-TEST_CASE("an array is what numpy.save writes") {
+TEST_CASE("an array has the bytes of numpy.save") {
   const FieldFile file = choose("x", TENON_FLOAT32, {2, 1});
   const std::string text = encode<float>(file, TENON_FLOAT32, {2, 1}, {1, 2});
   CHECK(text.size() == 128 + 8);

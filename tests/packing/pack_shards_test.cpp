@@ -85,7 +85,7 @@ OpenedDataset open(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("tar_shards gives back what was packed") {
+TEST_CASE("tar_shards reads back the packed samples") {
   const fs::path folder = make_absent_folder("there_and_back");
   Pictures pictures(7);
   packing::PackOptions options = make_options(folder, 7);
@@ -134,7 +134,7 @@ TEST_CASE("shards are the same for any number of workers, and depend on the seed
   CHECK(read_bytes(folder / "validation-clean-000000.tar") != first);
 }
 
-TEST_CASE("no shard is larger than it may be, unless one sample is") {
+TEST_CASE("no shard exceeds its limit, unless a single sample does") {
   const fs::path folder = make_absent_folder("bytes");
   Pictures pictures(20);
   packing::PackOptions options = make_options(folder, 20);
@@ -156,7 +156,7 @@ TEST_CASE("a sample that cannot be read leaves no folder") {
   CHECK(fs::is_empty(folder));
 }
 
-TEST_CASE("a signal ends packing, and leaves no folder") {
+TEST_CASE("a signal stops packing and leaves no folder") {
   const fs::path folder = make_absent_folder("stopped");
   Pictures pictures(20);
   const std::atomic<int> stop = 15;
@@ -164,7 +164,7 @@ TEST_CASE("a signal ends packing, and leaves no folder") {
   CHECK(fs::is_empty(folder));
 }
 
-TEST_CASE("a folder that holds something is left alone, an empty one is filled") {
+TEST_CASE("a folder with content is unchanged, and an empty one is filled") {
   const fs::path folder = make_absent_folder("taken");
   Pictures pictures(2);
   fs::create_directories(folder);
@@ -175,7 +175,7 @@ TEST_CASE("a folder that holds something is left alone, an empty one is filled")
     FAIL("packed into a folder that is not empty");
   } catch (const support::Error& error) {
     CHECK(error.kind() == support::ErrorKind::configuration);
-    CHECK(std::string(error.what()).find(folder.string() + ": is there and not an empty folder") == 0);
+    CHECK(std::string(error.what()).find(folder.string() + ": already exists and is not an empty folder") == 0);
   }
   CHECK(read_bytes(folder / "validation-clean-000000.tar") == before);
 }

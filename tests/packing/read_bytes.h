@@ -1,4 +1,4 @@
-// Files as the tests compare them.
+// Reads files for comparisons in tests.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ inline std::string read_bytes(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// A folder of this name that is not there.
+// Returns a path with this name that does not exist.
 inline std::filesystem::path make_absent_folder(const std::string& name) {
   const std::filesystem::path folder = tenon::test_folder() / name;
   std::filesystem::remove_all(folder);

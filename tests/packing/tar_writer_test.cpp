@@ -18,7 +18,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("GNU tar reads what is written, names of any length") {
+TEST_CASE("GNU tar reads the written files, with names of any length") {
   const fs::path folder = make_absent_folder("written_tar");
   fs::create_directories(folder);
   const std::string hundred(100, 'h');
@@ -43,7 +43,7 @@ TEST_CASE("GNU tar reads what is written, names of any length") {
   CHECK(read_bytes(folder / longer) == std::string(600, 'l'));
 }
 
-TEST_CASE("a tar file that is not finished leaves nothing behind") {
+TEST_CASE("an unfinished tar file leaves no file") {
   const fs::path folder = make_absent_folder("unfinished_tar");
   fs::create_directories(folder);
   { TarWriter(folder / "a.tar").add("a", bytes_of("a")); }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares EfficientNet-B5 and ViT-B/16, in full size and with their own images' size, with torchvision's: random
-weights that torchvision drew, written as safetensors, loaded by the host, which predicts noise. Takes some minutes and
-2 GB; no test runs it.
+"""Compares EfficientNet-B5 and ViT-B/16 with torchvision, at full width and with their default image sizes. Writes
+random weights of torchvision as safetensors, lets the host load them and predict noise, and compares the logits. Takes
+some minutes and 2 GB. No test runs it.
 
     python3 check_full_size.py HOST        (torch 2.11, torchvision 0.26 and safetensors; HOST: the built bin/host)
 """
@@ -41,7 +41,7 @@ lr = 1e-3
 
 
 def disturb(network):
-    """Moves what begins as zero or one, such as the head of a vision transformer and the statistics of norms."""
+    """Adds noise to tensors that start as zero or one, such as the head of a vision transformer and norm statistics."""
     generator = torch.Generator().manual_seed(2)
     for name, tensor in network.state_dict().items():
         if tensor.is_floating_point() and tensor.dim() <= 2:
@@ -69,9 +69,9 @@ def main(host):
                             folder / "weights.safetensors", "--output", folder / "logits.safetensors"], check=True)
             found = load_file(folder / "logits.safetensors")["logits"]
         scale = precise.abs().max()
-        pairs = {"from torchvision's logits": (found, logits), "from those in double precision": (found, precise),
-                 "torchvision's own from these": (logits, precise)}
-        print(f"{name}, in parts of the largest logit:", "; ".join(
+        pairs = {"host to torchvision": (found, logits), "host to torchvision in float64": (found, precise),
+                 "torchvision to torchvision in float64": (logits, precise)}
+        print(f"{name}, largest difference relative to the largest logit:", "; ".join(
             f"{what} {((left - right).abs().max() / scale).item():.2g}" for what, (left, right) in pairs.items()))
 
 

@@ -1,9 +1,9 @@
-// Trains each case of a reference made with PyTorch and holds the loss of every step and validation against it:
+// Trains each case of a PyTorch reference and compares the loss of every step and validation with it:
 //
 //   compare_history HOST RUN_FILES REFERENCE.json FOLDER
 //
-// RUN_FILES is the folder with NETWORK.toml, which a case overrides. FOLDER, which is emptied first, receives the runs'
-// folders. Prints the largest relative difference of each; the exit status is 0 if all are within their limits.
+// RUN_FILES is the folder with NETWORK.toml, which a case overrides. FOLDER receives the run folders and is emptied
+// first. Prints the largest relative difference of each case. The exit status is 0 if all are within their limits.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What it prints goes to the file.
+// Runs the command with its standard output redirected to the file `output`. Throws std::runtime_error if it fails.
 void run(std::vector<std::string> command, const fs::path& output) {
   std::vector<char*> arguments;
   for (std::string& argument : command) arguments.push_back(argument.data());
@@ -66,12 +66,12 @@ bool compare(const std::string& host, const fs::path& run_files, const Reference
   const fs::path history = find_history(folder);
   const Difference difference = largest_difference(read_step_losses(history), reference.losses);
   std::vector<double> validations = read_validation_losses(history);
-  validations.resize(reference.validation_losses.size());  // the run's last is not at an epoch's end
+  validations.resize(reference.validation_losses.size());  // drops the final one, which is not at an epoch's end
   const Difference of_validation = largest_difference(validations, reference.validation_losses);
   const bool is_close = difference.relative < reference.limit && of_validation.relative < reference.limit;
   std::printf("%-22s loss %8.2g at step %3lld, validation loss %8.2g; the limit is %g%s\n", reference.name.c_str(),
               difference.relative, static_cast<long long>(difference.step), of_validation.relative, reference.limit,
-              is_close ? "" : ": BEYOND IT");
+              is_close ? "" : ": EXCEEDED");
   std::fflush(stdout);
   return is_close;
 }

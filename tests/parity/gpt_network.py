@@ -1,5 +1,5 @@
-"""GPT-2's transformer in PyTorch, written down from Radford et al. 2019, with the names and the orientation of weights
-that nanoGPT has: what make_gpt.py and bench/runs_pytorch.py compare the plugin gpt with."""
+"""The transformer of GPT-2 in PyTorch, written from Radford et al. 2019. Weights have the names and the orientation of
+nanoGPT. make_gpt.py and bench/runs_pytorch.py compare the plugin gpt with it."""
 import math
 
 import torch
@@ -18,7 +18,7 @@ class Norm(nn.Module):
 
 
 class Attention(nn.Module):
-    """Written out, with a mask: no operator of PyTorch's for attention."""
+    """Explicit attention with a mask, without PyTorch's attention operators."""
 
     def __init__(self, width, heads, dropout, bias):
         super().__init__()

@@ -28,7 +28,7 @@ json parse(const std::string& text, const std::string& place) {
   }
 }
 
-// NaN where the figure is there but is not a number, as JSON has no NaN of its own.
+// Returns NaN if the loss is not a number, because JSON has no NaN. Throws std::runtime_error if it is missing.
 double read_loss(const json& event, const char* name, const std::string& place) {
   if (!event.contains(name)) throw std::runtime_error(place + ": an event without " + name);
   const json& loss = event[name];

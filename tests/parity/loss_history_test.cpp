@@ -19,7 +19,7 @@ std::filesystem::path write(const std::string& name, const std::string& text) {
   return file;
 }
 
-TEST_CASE("the losses of a history are those of its step events") {
+TEST_CASE("step losses are read from the step events of a history") {
   const auto file = write("history.jsonl",
                           "{\"event\": \"step\", \"epoch\": 1, \"step\": 1, \"train/loss\": 2.5}\n"
                           "{\"event\": \"step\", \"epoch\": 1, \"step\": 2, \"train/loss\": 2.25}\n"
@@ -33,7 +33,7 @@ TEST_CASE("the losses of a history are those of its step events") {
   CHECK(std::isnan(losses[2]));
 }
 
-TEST_CASE("the losses of validations are those of its validation events") {
+TEST_CASE("validation losses are read from the validation events of a history") {
   const auto file = write("validated.jsonl",
                           "{\"event\": \"step\", \"step\": 1, \"train/loss\": 2.5}\n"
                           "{\"event\": \"validation\", \"step\": 1, \"validation/loss\": 8}\n");
@@ -53,14 +53,14 @@ TEST_CASE("a reference has the overrides and the losses of each case") {
   CHECK_THROWS_AS(read_reference_runs(write("no_cases.json", "{}")), std::runtime_error);
 }
 
-TEST_CASE("a history that lacks a step is refused by its line") {
+TEST_CASE("a history that lacks a step is rejected with its line") {
   const auto file = write("gap.jsonl",
                           "{\"event\": \"step\", \"step\": 1, \"train/loss\": 2.5}\n"
                           "{\"event\": \"step\", \"step\": 3, \"train/loss\": 2.25}\n");
   CHECK_THROWS_WITH(read_step_losses(file), (file.string() + ":2: step 3; expected 2").c_str());
 }
 
-TEST_CASE("a step without a loss and a line that is not JSON are refused") {
+TEST_CASE("a step without a loss and a line that is not JSON are rejected") {
   CHECK_THROWS_AS(read_step_losses(write("empty.jsonl", "{\"event\": \"step\", \"step\": 1}\n")), std::runtime_error);
   CHECK_THROWS_AS(read_step_losses(write("text.jsonl", "step 1\n")), std::runtime_error);
   CHECK_THROWS_AS(read_step_losses("no/such/file"), std::runtime_error);
@@ -73,12 +73,12 @@ TEST_CASE("the largest relative difference is found with its step") {
   CHECK(largest_difference({1, 2}, {1, 2}).relative == 0);
 }
 
-TEST_CASE("a loss that is not finite is infinitely far away") {
+TEST_CASE("the difference to a loss that is not finite is infinite") {
   CHECK(std::isinf(largest_difference({1, std::numeric_limits<double>::quiet_NaN()}, {1, 2}).relative));
   CHECK(std::isinf(largest_difference({std::numeric_limits<double>::infinity()}, {1}).relative));
 }
 
-TEST_CASE("runs of different length are not compared") {
+TEST_CASE("runs of different lengths are rejected") {
   CHECK_THROWS_WITH(largest_difference({1, 2}, {1, 2, 3}), "2 steps were logged; expected 3");
   CHECK_THROWS_WITH(largest_difference({}, {}), "the reference has no steps");
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Trains small networks on the digits with PyTorch's DistributedDataParallel, the reference for the same runs of the host.
+"""Trains small networks on the digits with PyTorch's DistributedDataParallel, as the reference for runs of the host.
 
     python3 make_ddp_reference.py OUTDIR        (torch 2.11 and safetensors; OUTDIR: reference)
 
-Two processes over gloo. Of each 64 samples in file order the first takes the 1st, 3rd, ..., the second the others. Writes
-ddp.json: for each case what the host's run file NETWORK.toml is overridden with, the mean of both processes' losses for
-every step, and of every epoch the validation loss of the first. The weights are those of make_training_reference.py.
+Runs two processes over gloo. Each batch has 64 samples in file order: the first process takes the 1st, 3rd, ..., the
+second process the others. Writes ddp.json with, for each case, the overrides of the run file NETWORK.toml, the mean
+loss of both processes for each step, and the validation loss of the first process for each epoch. The initial weights
+are those of make_training_reference.py.
 """
 import json
 import os
@@ -27,14 +28,14 @@ CASES = {
               "optimizer": reference.adamw},
     "clipped_by_norm": {"set": [reference.SGD, "train.clip_norm=0.3"], "optimizer": reference.sgd,
                         "clip": lambda network: nn.utils.clip_grad_norm_(network.parameters(), 0.3)},
-    # Two batches of 32 make a step: their gradients are summed over the processes once.
+    # A step has two batches of 32. Their gradients are reduced over the processes once.
     "accumulated": {"set": [reference.SGD, "data.batch_size=16", "train.accumulate=2"], "optimizer": reference.sgd,
                     "accumulate": 2},
-    # Batch statistics are each process's own; running ones the first's.
+    # Each process uses its batch statistics. The running statistics are those of the first process.
     "adamw_of_cnn": {"network": "small_cnn",
                      "set": [f'optimizer={{use="adamw",lr=1e-4,weight_decay=0.01,{reference.ALL}}}'],
                      "optimizer": lambda network: reference.adamw(network, 1e-4)},
-    # Batch statistics are those of both.
+    # Batch statistics are those of both processes.
     "synchronized_of_cnn": {"network": "small_cnn",
                             "set": [reference.GENTLE_SGD, "distributed.synchronize_batch_norm=true"],
                             "optimizer": reference.gentle_sgd, "synchronize": True},
@@ -42,7 +43,7 @@ CASES = {
 
 
 class SynchronizedBatchNorm(nn.BatchNorm2d):
-    """nn.SyncBatchNorm, which wants a GPU: statistics over the batches of all processes, by autograd through all_reduce."""
+    """Replaces nn.SyncBatchNorm, which needs a GPU: statistics over all processes, with autograd through all_reduce."""
 
     def forward(self, images):
         if not self.training:
@@ -87,7 +88,7 @@ def train(rank, case):
         for index, (some, of_some) in enumerate(pieces):
             share, labels_of_share = some[rank::WORLD], of_some[rank::WORLD]
             network.require_backward_grad_sync = index + 1 == len(pieces)
-            # DDP means over the processes, and so each one's losses have to add up to a mean of its own.
+            # DDP averages over the processes, so the losses of each process must add up to its mean.
             loss = loss_of(network(share), labels_of_share) * len(of_some) / len(labels)
             loss.backward()
             total += loss.item()

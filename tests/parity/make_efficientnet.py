@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes what torchvision's EfficientNets make of weights and images from a formula, for
+"""Writes the outputs of torchvision's EfficientNets for weights and images from a formula, for
 tests/bundled/efficientnet_test.cpp.
 
     python3 make_efficientnet.py OUTDIR        (torch 2.11, torchvision 0.26 and safetensors; OUTDIR: reference)
 
-efficientnet.safetensors has for each case what sketch_network() says, and `published.logits`, [4, 5], of the weights in
-efficientnet_published.safetensors. efficientnet_tensors.inc has for each variant what state_dict() holds.
+efficientnet.safetensors contains the tensors of sketch_network() for each case, and `published.logits`, [4, 5], for the
+weights in efficientnet_published.safetensors. efficientnet_tensors.inc describes state_dict() of each variant.
 """
 import functools
 import pathlib
@@ -19,7 +19,7 @@ from torchvision.models.efficientnet import EfficientNet, _efficientnet_conf
 
 from sketch_network import CLASSES, describe_tensors, make_published, sketch_network
 
-# Variant, channels, image size, width, depth: those narrower than torchvision has them take the test less time.
+# Variant, channels, image size, width, depth. Networks that are narrower than torchvision's save test time.
 CASES = {"b0": ("b0", 3, 37, 1.0, 1.0), "b5_narrow": ("b5", 1, 64, 0.3, 1.4)}
 PUBLISHED = ("b5", 3, 40, 0.25, 0.4)
 VARIANTS = [f"b{i}" for i in range(8)]

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Writes what the network of gpt_network.py makes of weights and tokens from a formula, for
-tests/bundled/gpt_test.cpp, so that neither need be kept: logits, gradients, and the losses of some training.
+"""Writes the outputs of the network in gpt_network.py for tests/bundled/gpt_test.cpp: logits, gradients, and the losses
+of some training steps. Weights and tokens come from a formula, so they need not be stored.
 
     python3 make_gpt.py OUTDIR        (torch 2.11 and safetensors; OUTDIR: reference)
 
-gpt.safetensors has for each case, as float64: `CASE.logits`, [2, 7, 11]; `CASE.gradient.NAME`, of each parameter the
-norm of its gradient and three elements, the first, the middle and the last, [4]; `CASE.losses` of five steps of SGD,
-[5].
+gpt.safetensors contains for each case, as float64: `CASE.logits`, [2, 7, 11]; `CASE.gradient.NAME` for each parameter:
+the norm and the first, middle and last element of its gradient, [4]; `CASE.losses` of five SGD steps, [5].
 """
 import pathlib
 import sys
@@ -22,13 +21,13 @@ CASES = {"biased": True, "unbiased": False}
 
 
 def scatter(shape, salt):
-    """Numbers in [-0.5, 0.5) without a visible pattern, exact in float64: the test has the same formula."""
+    """Returns pseudorandom numbers in [-0.5, 0.5), exact in float64. The test uses the same formula."""
     index = torch.arange(torch.Size(shape).numel())
     return (((index * index * 31 + index * 17 + salt * 101) % 65521).double() / 65521 - 0.5).reshape(shape)
 
 
 def make_tokens(step):
-    """[2, 8]: seven to read, and what follows each."""
+    """Returns tokens [2, 8]: the first seven are inputs, the last seven are targets."""
     index = torch.arange(16).reshape(2, 8)
     return (index * index * 5 + index * 3 + step) % VOCABULARY
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch, torchvision and monai make of 1,000 random inputs of each bundled loss, the reference of
-tests/bundled/drawn_losses_test.cpp: the loss, its weight, and of the gradient with respect to the first input the sum
-and a random projection.
+"""Writes the results of PyTorch, torchvision and monai for 1,000 random inputs of each bundled loss, the reference of
+tests/bundled/drawn_losses_test.cpp: the loss, its weight, and the sum and a random projection of the gradient with
+respect to the first input.
 
     python3 make_losses.py        (torch 2.11, torchvision 0.26, monai 1.6, safetensors; writes reference/losses_*)
 
-The inputs are drawn in the same order as in the test. All is computed in double precision.
+The inputs are sampled in the same order as in the test. All computations are in double precision.
 """
 import pathlib
 
@@ -18,12 +18,12 @@ from drawn_cases import CASES, DrawnCase, write
 
 
 def mean(total, weight):
-    """0 where there is nothing to take a mean over, where PyTorch's is NaN."""
+    """Returns the mean, or 0 for a mean of no elements, for which PyTorch returns NaN."""
     return total / weight if weight > 0 else total
 
 
 def draw_logits(case, classes):
-    """[N, C, ...], and the shape of the target."""
+    """Returns logits [N, C, ...] and the shape of the target."""
     samples = case.between(0, 4)
     rest = case.shape_behind()
     scale = case.choose([256, 256, 32])
@@ -31,7 +31,7 @@ def draw_logits(case, classes):
 
 
 def draw_class_weights(case, classes):
-    """Some may be 0."""
+    """Returns class weights, some of which may be 0, or None."""
     return case.integers([classes], 0, 9).double() / 4 if case.between(0, 1) else None
 
 
@@ -65,7 +65,7 @@ def sequence_cross_entropy(case):
 
 
 def draw_distribution(case, shape):
-    """Probabilities along the second dimension, some of which are 0."""
+    """Returns probabilities along the second dimension. Some are 0."""
     counts = case.integers(shape, 0, 4).double()
     counts[:, 0] += 1
     return counts / counts.sum(1, keepdim=True)
@@ -80,7 +80,7 @@ def soft_cross_entropy(case):
 
 
 def draw_binary_target(case, shape):
-    """Classes or probabilities."""
+    """Returns classes or probabilities."""
     return case.integers(shape, 0, 2) if case.between(0, 1) else case.integers(shape, 0, 17).double() / 16
 
 
@@ -143,7 +143,7 @@ GAMMAS = [0.0, 0.5, 1.0, 2.0, 3.5]
 
 
 def focal(case):
-    """The paper's formula, as monai's FocalLoss, which computes in single precision, confirms."""
+    """Uses the formula of the paper. Checked against monai's FocalLoss, which computes in single precision."""
     classes = case.between(2, 6)
     logits, shape = draw_logits(case, classes)
     ignore_index = case.choose([-100, 255, 0])
@@ -154,7 +154,7 @@ def focal(case):
     counted = target != ignore_index
     rows = logits.movedim(1, -1)[counted]
     labels = target[counted]
-    # 1 - p and log(p) by the odds of the others, which have digits also where p is 1.
+    # Computes 1 - p and log(p) from the odds of the other classes, which stay precise if p rounds to 1.
     others = torch.ones_like(rows).scatter(1, labels[:, None], 0.0)
     odds = ((rows - rows.gather(1, labels[:, None])).exp() * others).sum(1)
     of_labels = torch.ones(len(labels), dtype=torch.double) if weights is None else weights[labels]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes what torchmetrics, scikit-learn and rouge-score make of 1,000 random inputs of each bundled metric, the
+"""Writes the results of torchmetrics, scikit-learn and rouge-score for 1,000 random inputs of each bundled metric, the
 reference of tests/bundled/drawn_metrics_test.cpp.
 
     python3 make_metrics.py    (torch 2.11, torchmetrics 1.9, scikit-learn 1.9, rouge-score 0.1.2, safetensors)
 
-writes reference/metrics_*. The inputs are drawn in the same order as in the test, which gives them to the metric in
-batches of unequal size. What has no value is NaN, where the libraries give 0 or an error.
+Writes reference/metrics_*. The inputs are sampled in the same order as in the test, which passes them to the metric in
+batches of different sizes. A metric without a value is NaN, even if the libraries return 0 or raise an error.
 """
 import math
 import pathlib
@@ -24,13 +24,13 @@ NAN = math.nan
 
 
 def draw_batches(case, largest, draw):
-    """Up to four batches of 0 to `largest` samples, joined."""
+    """Returns up to four batches of 0 to `largest` samples, concatenated."""
     batches = [draw(case.between(0, largest)) for _ in range(case.between(0, 4))]
     return [torch.cat(parts) for parts in zip(*batches)] if batches else None
 
 
 def draw_classes(case, classes, ignore_index, largest=4):
-    """Rows of logits, and their targets."""
+    """Returns rows of logits and their targets."""
     rest = case.shape_behind()
 
     def draw(samples):
@@ -86,7 +86,7 @@ def draw_tokens(case, classes):
 
 
 def token_accuracy(case):
-    """Of tokens as torchmetrics has it; of sequences by its definition."""
+    """Token accuracy is from torchmetrics. Sequence accuracy follows its definition."""
     logits, target = draw_tokens(case, 3)
     counted = target != -100
     if not counted.any():
@@ -109,7 +109,7 @@ def presence(target, predicted, classes):
 
 
 def present_classes(case):
-    """Classes, ignore_index, and the predictions and targets that are not ignored."""
+    """Returns classes, ignore_index, and the predictions and targets that are not ignored."""
     classes = case.between(2, 4)
     ignore_index = case.choose(IGNORED)
     logits, target = draw_classes(case, classes, ignore_index, largest=3)
@@ -211,7 +211,7 @@ AVERAGE_PRECISION = ranked(sklearn.metrics.average_precision_score, False)
 
 def binary_ranking(compute):
     def run(case):
-        """With ties."""
+        """Uses scores with ties."""
         logits, target = draw_binary(case, lambda shape: case.integers(shape, -6, 7).double() / 4, -100, largest=8)
         return [compute(target, logits)]
     return run
@@ -234,7 +234,7 @@ def class_ranking(compute):
 
 
 def draw_sequences(case):
-    """Texts of tokens that were written, and that should be."""
+    """Returns pairs of a generated and a target text of tokens."""
     end_id = case.choose([-1, 5])
     padding_id = case.choose([-100, 4])
     texts = []

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes weights of small networks, what goes in and what PyTorch makes of it: for tests/bundled/models_test.cpp.
+"""Writes weights, inputs and PyTorch's outputs of small networks, for tests/bundled/models_test.cpp.
 
     python3 make_models.py OUTDIR        (torch 2.11 and safetensors; OUTDIR: reference)
 
-NETWORK_weights.safetensors has the weights under the plugin's names, NETWORK_example.safetensors inputs and outputs,
-those of training (with the statistics of the batch) behind `training.`.
+NETWORK_weights.safetensors contains the weights under the plugin's names. NETWORK_example.safetensors contains inputs
+and outputs. Outputs in training mode, which use batch statistics, have the prefix `training.`.
 """
 import pathlib
 import sys
@@ -38,7 +38,7 @@ class UNet(nn.Module):
         self.head = nn.Conv2d(width, classes, 1)
 
     def forward(self, image):
-        """Pads below and on the right to a multiple of 2^depth with what a maximum never takes, and cuts it off."""
+        """Pads the bottom and the right to a multiple of 2^depth with -inf, which max pooling ignores, and crops it."""
         kept = []
         for level in range(self.depth):
             image = getattr(self, f"encoder_{level}")(image)

@@ -3,15 +3,15 @@
 
     python3 make_optimizers.py > reference/optimizers.inc        (torch 2.11)
 
-Four small parameters, gradients that are exact in binary (the test computes the same ones), a learning rate that changes,
-twenty steps. The fused implementations are checked here against PyTorch's unfused ones too. Lion, which PyTorch lacks, is
-written out below from its paper.
+Each trajectory has four small parameters, twenty steps, and a changing learning rate. The gradients are exact in
+binary, and the test computes the same ones. This script also compares the fused implementations with PyTorch's unfused
+ones. PyTorch lacks Lion, so it is implemented below from its paper.
 """
 import torch
 
 SHAPES = [(3, 5), (5,), (), (4, 3)]
 STEPS = 20
-KEPT_STEPS = [0, 19]  # the values after these are written
+KEPT_STEPS = [0, 19]  # the values after these steps are written
 
 
 def start(index, dtype):
@@ -25,7 +25,7 @@ def gradient(index, step, dtype):
 
 
 def has_gradient(pattern, index, step):
-    """`some`: the second parameter lacks one in even steps, the third until step 10, and all of them in step 3."""
+    """`some`: no gradient for the second parameter in even steps, the third before step 10, and all in step 3."""
     if pattern == "all":
         return True
     return step != 3 and (index != 1 or step % 2 == 1) and (index != 2 or step >= 10)
@@ -89,7 +89,7 @@ def literal(value):
 
 
 def case(optimizer, plan, weight_decay=0.0, has_fused=True, **options):
-    """How to make the optimizer, and the plan in C++; the options are named alike on both sides."""
+    """Returns a function that creates the optimizer, and the plan in C++. Both use the same option names."""
     def make(parameters, fused):
         how = {"fused": fused, "foreach": False} if has_fused else {"foreach": True} if optimizer is not Lion else {}
         return [optimizer(parameters, lr=1.0, weight_decay=weight_decay, **options, **how)]
@@ -168,7 +168,7 @@ for name, (make, plan, has_fused) in CASES:
         for dtype, c_dtype, tolerance, digits in ((torch.float32, "at::kFloat", 4e-6, 9),
                                                   (torch.float64, "at::kDouble", 1e-13, 17)):
             unfused = trajectory(make, pattern, dtype, False, cycles)
-            # PyTorch's fused SGD cannot begin the momentum of one parameter later than that of another.
+            # PyTorch's fused SGD cannot start the momentum of parameters in different steps.
             values = unfused
             if has_fused and pattern == "all":
                 values = trajectory(make, pattern, dtype, True, cycles)

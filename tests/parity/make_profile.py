@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch counts of networks that `host profile` counts too, for tests/end_to_end/profile_test.cpp.
+"""Writes PyTorch's counts for networks that `host profile` also counts, for tests/end_to_end/profile_test.cpp.
 
     python3 make_profile.py OUTDIR       (torch 2.11, torchvision 0.26; OUTDIR: reference)
 
-profile.json has for each network how the plugin is asked for (`model`, `params`, `image` of [C, H, W]), and of a batch
-of two such images: `parameters`, `bytes` of parameters and buffers, and `forward_flops` and `step_flops` of
-torch.utils.flop_counter.FlopCounterMode, forward in evaluation, and forward, cross entropy and backward in training.
+profile.json contains for each network the plugin's configuration (`model`, `params`, `image` [C, H, W]) and the counts
+for a batch of two such images: `parameters`, `bytes` of parameters and buffers, `forward_flops` and `step_flops`. The
+flops are those of torch.utils.flop_counter.FlopCounterMode: `forward_flops` for forward in evaluation mode,
+`step_flops` for forward, cross entropy and backward in training mode.
 
-FlopCounterMode multiplies the gradient of a grouped convolution's weight by the number of groups; where a network has
-such ones, `step_flops` is what remains when that is put right.
+FlopCounterMode wrongly multiplies the flops of the weight gradient of a grouped convolution by the number of groups.
+`step_flops` of networks with grouped convolutions is corrected.
 """
 import json
 import math
@@ -26,18 +27,18 @@ CLASSES = 10
 
 
 def count_convolution_gradients(*inputs, out_val=None, **_):
-    """The gradients of input and weight take as much as the convolution itself, each that is asked for."""
+    """Each requested gradient, of input or weight, costs as much as the convolution itself."""
     gradient, image, weight = (tensor.shape for tensor in inputs[:3])
     transposed, mask = inputs[7], inputs[10]
     places = (image if transposed else gradient)[2:]
     return 2 * image[0] * math.prod(places) * math.prod(weight) * (mask[0] + mask[1])
 
 
-count_convolution_gradients._get_raw = True  # it wants the tensors' shapes by itself
+count_convolution_gradients._get_raw = True  # makes FlopCounterMode pass the tensors instead of their shapes
 
 
 def count(network, image, target, formulas):
-    # What the kernels of the CPU do for attention is not counted by FlopCounterMode: its parts are.
+    # FlopCounterMode does not count the attention kernels of the CPU. It counts the operators of the math backend.
     with sdpa_kernel(SDPBackend.MATH):
         with FlopCounterMode(display=False, custom_mapping=formulas) as forward, torch.no_grad():
             network.eval()(image)

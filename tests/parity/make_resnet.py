@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes what torchvision's residual networks make of weights and images from a formula, for
-tests/bundled/resnet_test.cpp, so that neither need be kept: logits, gradients, and the buffers after some training.
+"""Writes the outputs of torchvision's residual networks for tests/bundled/resnet_test.cpp: logits, gradients, and the
+buffers after some training steps. Weights and images come from a formula, so they need not be stored.
 
     python3 make_resnet.py OUTDIR        (torch 2.11, torchvision 0.26 and safetensors; OUTDIR: reference)
 
-resnet.safetensors has for each case what sketch_network() says; resnet_tensors.inc has for each depth what state_dict()
-holds.
+resnet.safetensors contains the tensors of sketch_network() for each case. resnet_tensors.inc describes state_dict() of
+each depth.
 """
 import pathlib
 import sys
@@ -17,13 +17,13 @@ from torch import nn
 
 from sketch_network import CLASSES, describe_tensors, sketch_network
 
-# Depth, channels, image size, width: those of fewer channels than torchvision has take the test less time.
+# Depth, channels, image size, width. Networks that are narrower than torchvision's save test time.
 CASES = {"imagenet18": (18, 3, 20, 64), "imagenet50": (50, 3, 40, 8), "cifar18": (18, 1, 11, 8)}
 DEPTHS = (18, 34, 50, 101, 152)
 
 
 class NarrowResNet(torchvision.models.ResNet):
-    """torchvision's own network with `width` channels behind the stem in place of 64."""
+    """torchvision's network with `width` channels after the stem instead of 64."""
 
     def __init__(self, block, layers, width):
         self.width = width

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the rates of PyTorch's schedulers, the reference of tests/optimization/schedule_test.cpp.
+"""Writes the learning rates of PyTorch's schedulers, the reference of tests/optimization/schedule_test.cpp.
 
     python3 make_schedules.py DIR        (torch 2.11; DIR: reference)
 
-DIR/schedules.inc: one line per schedule: the plan, then the rate of every step, and the momentum where it is cycled. `nan`
-stands where PyTorch divides by zero. DIR/plateaus.inc: the figures that ReduceLROnPlateau is told, and its rate after each.
+DIR/schedules.inc has one line per schedule: the plan, the learning rate of every step, and the momentum of every step
+if it is cycled. `nan` is written where PyTorch divides by zero. DIR/plateaus.inc has the metric values passed to
+ReduceLROnPlateau, and the learning rate after each.
 """
 import itertools
 import math
@@ -24,7 +25,7 @@ def make_optimizer(lr):
 
 
 def run(make, base_lr, steps):
-    """The learning rate of each step, by letting PyTorch's scheduler run."""
+    """Returns the learning rate of each step of PyTorch's scheduler."""
     optimizer = make_optimizer(base_lr)
     schedule = make(optimizer)  # computes step 0
     rates = []
@@ -36,7 +37,7 @@ def run(make, base_lr, steps):
 
 
 def one_cycle(total_steps, **options):
-    """Rates and momenta of OneCycleLR."""
+    """Returns learning rates and momenta of OneCycleLR."""
     optimizer = make_optimizer(1.0)
     group = optimizer.param_groups[0]
 
@@ -49,7 +50,7 @@ def one_cycle(total_steps, **options):
         rates.append((group["lr"], group["momentum"]))
     except ZeroDivisionError:
         rates.append((math.nan, math.nan))
-        if total_steps > 1:  # Later steps are defined; entering at step 1 is how a resumed run makes the schedule.
+        if total_steps > 1:  # Step 0 is undefined. Starts at step 1 like a resumed run.
             schedule = make(last_epoch=0)
             rates.append((group["lr"], group["momentum"]))
     while len(rates) < total_steps:
@@ -60,7 +61,7 @@ def one_cycle(total_steps, **options):
 
 
 def after_warmup(steps, start_factor, *parts, milestones=()):
-    """SequentialLR of LinearLR and the parts."""
+    """Returns a SequentialLR of LinearLR and the parts."""
     def warmed(optimizer):
         schedules = [part(optimizer) for part in parts]
         warmup = lrs.LinearLR(optimizer, start_factor, 1.0, steps)
@@ -94,7 +95,7 @@ def one_cycles():
 
 
 def others():
-    """Each alone, and most after a warm-up of 20 steps (two epochs) or a twentieth of the run."""
+    """Yields each schedule alone, and most after a warm-up of 20 steps (two epochs) or a twentieth of the run."""
     n = 200
     steps, epochs, rest = "{Unit::steps, %d}", "{Unit::epochs, %d}", "{}"
     cases = [
@@ -139,7 +140,7 @@ def stable_decays():
 
 
 def plateaus():
-    """Figures that fall, stay, rise and are NaN."""
+    """Uses metric values that fall, stay, rise and are NaN."""
     figures = [1 + math.cos(0.9 * i) / 8 + max(0, 12 - i) / 8 for i in range(60)] + [math.nan] * 6 + [0.5] * 14
     cases = [dict(), dict(patience=2, factor=0.5), dict(mode="max", patience=3, cooldown=4),
              dict(threshold=0.1, threshold_mode="abs", patience=1, min_lr=0.003),

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch makes of the network of the plugin seq2seq_gru, for tests/bundled/seq2seq_gru_test.cpp: an
-encoder of torch.nn.GRU over packed sequences, a decoder that is written down from arXiv:1508.04025 step by step, and
-greedy decoding, with weights and tokens from a formula.
+"""Writes PyTorch's outputs for the network of the plugin seq2seq_gru, for tests/bundled/seq2seq_gru_test.cpp. The
+network has a torch.nn.GRU encoder over packed sequences, a stepwise decoder written from arXiv:1508.04025, and greedy
+decoding. Weights and tokens come from a formula.
 
     python3 make_seq2seq_gru.py OUTDIR        (torch 2.11 and safetensors; OUTDIR: reference)
 
-seq2seq_gru.safetensors has for each case `CASE.logits`, [3, 4, 13] float64; `CASE.gradient.NAME`, of each parameter the
-norm of its gradient and three elements, the first, the middle and the last, [4] float64; `CASE.generated`, [3, 6]
-int64.
+seq2seq_gru.safetensors contains for each case `CASE.logits`, [3, 4, 13] float64; `CASE.gradient.NAME` for each
+parameter: the norm and the first, middle and last element of its gradient, [4] float64; `CASE.generated`, [3, 6] int64.
 """
 import pathlib
 import sys
@@ -23,12 +22,12 @@ SOURCE = torch.tensor([[5, 6, 7, 8, 3], [9, 10, 3, 0, 0], [3, 0, 0, 0, 0]])
 LENGTHS = torch.tensor([5, 3, 1])
 TARGET_IN = torch.tensor([[2, 12, 11, 10], [2, 4, 0, 0], [2, 7, 7, 0]])
 TARGET = torch.tensor([[12, 11, 10, 3], [4, 3, -100, -100], [7, 7, 3, -100]])
-# Layers of the encoder and the decoder, what shares one matrix, and a token to end at that these weights write.
+# Layers of the encoder and the decoder, tied weights, and an end token that the network generates with these weights.
 CASES = {"small": (1, 1, "all", 12), "deep": (2, 3, "none", 11)}
 
 
 def scatter(shape, salt):
-    """Numbers in [-0.5, 0.5) without a visible pattern, exact in float64: the test has the same formula."""
+    """Returns pseudorandom numbers in [-0.5, 0.5), exact in float64. The test uses the same formula."""
     index = torch.arange(torch.Size(shape).numel())
     return (((index * index * 31 + index * 17 + salt * 101) % 65521).double() / 65521 - 0.5).reshape(shape)
 
@@ -64,7 +63,7 @@ class Network(nn.Module):
         return values, torch.stack(states.chunk(self.decoder_layers, 1))
 
     def step(self, tokens, values, states):
-        """tokens: [N], logits [N, V] of what follows, and the states behind them."""
+        """tokens: [N]. Returns logits [N, V] of the next tokens, and the next states."""
         outputs, states = self.decoder(self.embed("target", tokens).unsqueeze(1), states)
         query = outputs[:, 0]
         rows = []
@@ -102,7 +101,7 @@ def sketch(tensor):
 
 
 def salt_of(name):
-    """Of the name, since the order of parameters is nobody's business."""
+    """Depends on the name, so that the order of parameters does not matter."""
     return sum((place + 1) * ord(letter) for place, letter in enumerate(name)) % 997
 
 

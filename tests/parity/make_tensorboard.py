@@ -1,13 +1,16 @@
-"""Events as TensorBoard's own messages and writer make them, and a look at a run's events through its own reader.
+"""Writes reference events with TensorBoard's messages and writer, and checks the events of runs with its reader.
 
     pip install tensorboard
     python tests/parity/make_tensorboard.py                  # writes tests/artifacts/reference/tensorboard_events.hex
     python tests/parity/make_tensorboard.py RUN_FOLDER...    # compares runs' events with their history.jsonl
 
-The first form is what tests/artifacts/tensorboard_events_test.cpp is compared with, byte by byte: one record a line,
-framed as in the file. The second form fails where a figure of the history is missing in what TensorBoard shows, or
-has another value or step, where steps or times of a curve fall, where plan and hyperparameters are missing, where a
-picture is not the file in samples/, or where the bins of a histogram do not add up.
+The first form writes the reference of tests/artifacts/tensorboard_events_test.cpp, which compares it byte by byte: one
+record per line, framed as in the file. The second form reads a run as TensorBoard does, and fails in these cases:
+- A metric of the history is missing, or has another value or step.
+- The steps or times of a curve decrease.
+- The plan or the hyperparameters are missing.
+- A picture differs from the file in samples/.
+- The bins of a histogram do not add up.
 """
 
 import io
@@ -81,7 +84,7 @@ def picture(tag, height, width, png):
     return summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag=tag, image=image)])
 
 
-# What tests/artifacts/tensorboard_events_test.cpp makes, in its order.
+# The events of tests/artifacts/tensorboard_events_test.cpp, in the same order.
 EVENTS = [
     {"file_version": "brain.Event:2", "source_metadata": event_pb2.SourceMetadata(writer="tenon")},
     {"session_log": event_pb2.SessionLog(status=event_pb2.SessionLog.START)},
@@ -129,7 +132,7 @@ def is_loss(figure, losses):
 
 
 def expected_scalars(run, losses):
-    """By tag: (step, value) of each line of the history."""
+    """Maps each tag to (step, value) of each line of the history."""
     expected = {}
     for line in (run / "history.jsonl").read_text().splitlines():
         figures = json.loads(line)
@@ -154,7 +157,7 @@ def same(shown, number):
 
 
 def check_pictures(run, accumulator):
-    """Each picture of samples/ is shown under its group, place and field. How many there are."""
+    """Checks that each picture of samples/ is shown under its group, position and field. Returns their number."""
     file = run / "samples" / "samples.json"
     expected = {}
     if file.exists():
@@ -207,12 +210,12 @@ def check_run(run):
         assert [event.step for event in shown] == sorted(event.step for event in shown), tag
         assert all(same(event.value, value) for event, (_, value) in zip(shown, figures)), tag
         times = [event.wall_time for event in shown]
-        assert times == sorted(times), f"{tag}: wall times fall"
+        assert times == sorted(times), f"{tag}: wall times decrease"
     pictures, spreads = check_pictures(run, accumulator), check_histograms(accumulator)
     count = sum(len(figures) for figures in expected.values())
     print(
-        f"{run}: {len(expected)} tags, {count} values, {len(start.hparams)} hyperparameters, {pictures} pictures: as in "
-        f"its files; {spreads} histograms"
+        f"{run}: {len(expected)} tags, {count} values, {len(start.hparams)} hyperparameters, {pictures} pictures agree "
+        f"with its files; {spreads} histograms"
     )
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what SentencePiece's own Python package makes of some texts, the reference of tests/datasets/text_pairs_test.cpp.
+"""Writes tokens of SentencePiece's Python package for some texts, the reference of tests/datasets/text_pairs_test.cpp.
 
     python3 make_tokens.py        (sentencepiece 0.2.0, the version of scripts/sentencepiece.txt)
 
-reference/tokens.tsv holds the texts, with which each tokenizer is trained, and reference/tokens.inc a tokenizer a line:
-its type, the pieces asked for, the pieces it has, and the ids of the source of the first rows.
+reference/tokens.tsv contains the texts that each tokenizer is trained with. reference/tokens.inc has one tokenizer per
+line: its type, the requested number of pieces, the number of pieces, and the token ids of the source of the first rows.
 """
 import io
 import pathlib
@@ -20,7 +20,7 @@ OBJECTS = ["the other.", "its cheek, 3/8\u2033 deep!", "\u201eEiche\u201c \u2014
 
 
 def pairs():
-    """Some 200 pairs of like texts, in which no order repeats too soon."""
+    """Yields about 200 pairs of similar texts, without early repetitions."""
     for i in range(200):
         subject, verb, thing = SUBJECTS[i % 7], VERBS[i * 5 % 6], OBJECTS[i * i % 7]
         yield f"{subject} {verb} {thing}", f"{thing} {i} {verb} {subject.lower()}"

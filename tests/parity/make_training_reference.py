@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Trains small networks on the digits with PyTorch, the reference for the same runs of the host.
+"""Trains small networks on the digits with PyTorch, as the reference for runs of the host.
 
     python3 make_training_reference.py OUTDIR        (torch 2.11 and safetensors; OUTDIR: reference)
 
-Writes the initial weights as NETWORK.safetensors, and training.json: for each case what the host's run file NETWORK.toml is
-overridden with, and what PyTorch gave: the loss of every step before its update, and of every epoch the mean validation
-loss. One thread, batches in file order, the last one of an epoch as small as it falls.
+Writes the initial weights as NETWORK.safetensors, and training.json. The latter contains for each case the overrides of
+the run file NETWORK.toml, the loss of every step before its update, and the mean validation loss of every epoch. Uses
+one thread and batches in file order. The last batch of an epoch may be smaller.
 """
 import contextlib
 import json
@@ -14,7 +14,7 @@ import os
 import pathlib
 import sys
 
-# Kernels whose sums have the same order on every processor; the test sets the same. Rounding grows from step to step.
+# Selects kernels that sum in the same order on every processor, like the test. Rounding errors grow with each step.
 os.environ.update(ATEN_CPU_CAPABILITY="default", MKL_CBWR="COMPATIBLE", ONEDNN_MAX_CPU_ISA="SSE41")
 
 import torch
@@ -28,12 +28,12 @@ DIGITS = REPOSITORY / "plugins/datasets/digits/digits.csv"  # 64 pixels of 0..16
 STEPS = 200
 BATCH_SIZE = 64
 STEPS_PER_EPOCH = 23
-LIMIT = 1e-5  # of the relative difference of a loss
+LIMIT = 1e-5  # maximum relative difference of a loss
 LIMIT_OF_LOW_PRECISION = 2e-2
 
 
 def read_digits(testing):
-    """Images [N, 1, 8, 8] in 0..1 and labels [N]: for testing every fifth row, for training the others."""
+    """Returns images [N, 1, 8, 8] in 0..1 and labels [N]: every fifth row for testing, the others for training."""
     rows = [[int(text) for text in line.split(",")] for line in DIGITS.read_text().splitlines() if line[:1].isdigit()]
     assert len(rows) == 1797 and all(len(row) == 65 for row in rows)
     rows = torch.tensor([row for index, row in enumerate(rows) if (index % 5 == 4) == testing])
@@ -124,7 +124,7 @@ def adamw(network, lr=1e-3, **options):
 
 
 def decayed_matrices(network):
-    """AdamW, its decay for parameters of two dimensions or more."""
+    """Returns AdamW with weight decay only for parameters with two or more dimensions."""
     matrices = [parameter for parameter in network.parameters() if parameter.dim() > 1]
     vectors = [parameter for parameter in network.parameters() if parameter.dim() < 2]
     return torch.optim.AdamW([{"params": matrices}, {"params": vectors, "weight_decay": 0}], lr=1e-3, weight_decay=0.1)
@@ -143,13 +143,13 @@ def muon(network):
 
 
 SGD = 'optimizer={use="sgd",lr=0.1}'
-# Rounding grows from step to step in a network with batch statistics, the faster the larger the steps.
+# In a network with batch statistics, rounding differences grow with each step, and faster with larger steps.
 GENTLE_SGD = 'optimizer={use="sgd",lr=0.01}'
 ALL = 'decay="all"'
 
 
 def schedule_case(text, make):
-    """SGD with momentum under a schedule."""
+    """Returns a case of SGD with momentum and a schedule."""
     return {"set": ['optimizer={use="sgd",lr=0.1,momentum=0.9}', f"schedule={text}"],
             "optimizer": lambda network: sgd(network, momentum=0.9), "schedule": make}
 
@@ -165,8 +165,8 @@ def stable_then_decay(optimizer):
 
 
 CASES = {
-    # Optimizers. Adam's and Adagrad's are the fused ones, as the host's: PyTorch's loops over tensors round otherwise,
-    # and near 0 Adam with a penalty in the gradient makes much of it. AdamW's is the loop.
+    # Optimizers. Adam and Adagrad use the fused implementations, like the host: PyTorch's loops over tensors round
+    # differently, and Adam with an L2 penalty amplifies the difference near 0. AdamW uses the loop.
     "sgd": {"set": [f'optimizer={{use="sgd",lr=0.1,momentum=0.9,dampening=0.1,weight_decay=1e-3,{ALL}}}'],
             "optimizer": lambda network: sgd(network, momentum=0.9, dampening=0.1, weight_decay=1e-3)},
     "sgd_nesterov": {"set": [f'optimizer={{use="sgd",lr=0.1,momentum=0.9,nesterov=true,weight_decay=1e-3,{ALL}}}'],
@@ -248,7 +248,7 @@ def make_network(name, dtype=torch.float32):
 
 
 class Run:
-    """A case in PyTorch, as one would write it by hand."""
+    """Trains a case with a plain PyTorch loop."""
 
     def __init__(self, case, dtype=torch.float32):
         self.case = case
@@ -302,7 +302,7 @@ class Run:
         return total / count
 
     def train(self):
-        """The losses of STEPS steps, and the validation losses of the epochs that they fill."""
+        """Returns the losses of STEPS steps, and the validation losses of the complete epochs."""
         losses, validations = [], []
         while len(losses) < STEPS:
             for images, labels in batches()[:STEPS - len(losses)]:

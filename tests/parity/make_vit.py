@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes what torchvision's vision transformers make of weights and images from a formula, for
+"""Writes the outputs of torchvision's vision transformers for weights and images from a formula, for
 tests/bundled/vit_test.cpp.
 
     python3 make_vit.py OUTDIR        (torch 2.11, torchvision 0.26 and safetensors; OUTDIR: reference)
 
-vit.safetensors has for each case what sketch_network() says, and `published.logits`, [4, 5], of the weights in
-vit_published.safetensors. vit_tensors.inc has for each variant what state_dict() holds, see WHOLE.
+vit.safetensors contains the tensors of sketch_network() for each case, and `published.logits`, [4, 5], for the weights
+in vit_published.safetensors. vit_tensors.inc describes state_dict() of each variant, see WHOLE.
 """
 import pathlib
 import sys
@@ -21,8 +21,8 @@ from sketch_network import CLASSES, describe_tensors, make_published, sketch_net
 # Channels, image size, patch size, width, depth, heads, width of the MLP.
 CASES = {"small": (3, 24, 4, 48, 3, 4, 96), "grey": (1, 21, 7, 20, 2, 1, 33)}
 PUBLISHED = (3, 16, 8, 24, 2, 3, 48)
-# Patch size, width, depth, heads, width of the MLP, as torchvision has them and, for those that it lacks, "How to train
-# your ViT?", arXiv:2106.10270.
+# Patch size, width, depth, heads, width of the MLP. The values are those of torchvision, or for variants that it lacks
+# those of "How to train your ViT?", arXiv:2106.10270.
 VARIANTS = {"ti_16": (16, 192, 12, 3, 768), "s_32": (32, 384, 12, 6, 1536), "s_16": (16, 384, 12, 6, 1536)}
 for name in ("b_32", "b_16", "l_32", "l_16", "h_14"):
     with torch.device("meta"):
@@ -30,7 +30,7 @@ for name in ("b_32", "b_16", "l_32", "l_16", "h_14"):
     block = network.encoder.layers[0]
     VARIANTS[name] = (network.patch_size, network.hidden_dim, len(network.encoder.layers), block.num_heads,
                       network.mlp_dim)
-WHOLE = ("ti_16", "s_32", "s_16", "b_16")  # the others are large: of one block, and all blocks of a width of `heads`
+WHOLE = ("ti_16", "s_32", "s_16", "b_16")  # others use less memory, see describe_variant
 
 
 def make_network(channels, image_size, patch_size, width, depth, heads, mlp_width, classes=CLASSES):

@@ -1,5 +1,5 @@
-"""What a network that classifies images makes of weights and images from a formula, so that neither need be kept:
-logits, and of gradients and buffers a few figures each. tests/bundled/sketched_network.h has the same formulas."""
+"""Computes outputs of an image classifier: logits, and a few statistics of each gradient and buffer. Weights and images
+come from a formula, so they need not be stored. tests/bundled/sketched_network.h has the same formulas."""
 import hashlib
 
 import torch
@@ -12,13 +12,13 @@ RATE = 1e-3
 
 
 def scatter(shape, salt):
-    """Numbers in [-0.5, 0.5) without a visible pattern, exact in float64: the test has the same formula."""
+    """Returns pseudorandom numbers in [-0.5, 0.5), exact in float64. The test uses the same formula."""
     index = torch.arange(torch.Size(shape).numel())
     return (((index * index * 31 + index * 17 + salt * 101) % 65521).double() / 65521 - 0.5).reshape(shape)
 
 
 def fill(name, tensor, salt):
-    """Gives a weight or buffer about the size that it has in training."""
+    """Fills a weight or buffer with values of a magnitude that is typical in training."""
     values = scatter(tensor.shape, salt)
     if name.endswith("num_batches_tracked"):
         values = torch.tensor(7)
@@ -32,7 +32,7 @@ def fill(name, tensor, salt):
 
 
 def sketch(tensors):
-    """[T, 4]: for each tensor its norm and three elements, the first, the middle and the last."""
+    """Returns [T, 4]: the norm and the first, middle and last element of each tensor."""
     rows = []
     for tensor in tensors:
         flat = tensor.detach().double().flatten()
@@ -46,9 +46,9 @@ def make_batch(channels, size, step):
 
 
 def sketch_network(name, network, channels, size):
-    """By name, as float64: `NAME.logits` of evaluation and `NAME.training.logits`, [BATCH, CLASSES]; `NAME.gradients`,
-    for each parameter in the order of state_dict(), [P, 4]; `NAME.buffers`, likewise for all buffers after STEPS steps
-    of SGD, [B, 4]; `NAME.losses` of those steps, [STEPS]. The network must draw nothing while it trains."""
+    """Returns float64 tensors by name: `NAME.logits` in evaluation mode and `NAME.training.logits`, [BATCH, CLASSES];
+    `NAME.gradients` for each parameter in the order of state_dict(), [P, 4]; `NAME.buffers` for each buffer after STEPS
+    SGD steps, [B, 4]; `NAME.losses` of those steps, [STEPS]. The network must use no random numbers in training."""
     network.double()
     for salt, (tensor_name, tensor) in enumerate(network.state_dict().items()):
         fill(tensor_name, tensor, salt)
@@ -76,8 +76,8 @@ def sketch_network(name, network, channels, size):
 
 
 def make_published(network, channels, size):
-    """What somebody would publish of a network that has trained a little: its state_dict() in half precision and, in
-    float64, the logits that those weights give for make_batch(channels, size, 0)."""
+    """Trains a network for a few steps, as if to publish it. Returns its state_dict() in half precision, and the
+    float64 logits of those weights for make_batch(channels, size, 0)."""
     network.train()
     optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
     for step in range(STEPS):
@@ -93,7 +93,8 @@ def make_published(network, channels, size):
 
 
 def describe_tensors(key, network):
-    """A line of C++: key, parameters, and the digest of a line `name dtype [extents]` for each tensor, sorted."""
+    """Returns a line of C++: key, number of parameters, and the digest of a line `name dtype [shape]` per tensor,
+    sorted."""
     lines = []
     for name, tensor in network.state_dict().items():
         dtype = "int64" if tensor.dtype == torch.int64 else "float32"

@@ -1,4 +1,4 @@
-// What is done to whole batches, against the definitions: torchvision.transforms.v2 Normalize, MixUp and CutMix.
+// Tests batch transforms against the definitions: torchvision.transforms.v2 Normalize, MixUp and CutMix.
 #include "framework/pipeline/batch_transforms.h"
 
 #include <cmath>
@@ -34,7 +34,7 @@ std::vector<SampleField> float_fields() {
   return {{"image", TENON_FLOAT32, {1, 8, 10}, 4, 320}, {"label", TENON_INT64, {}, 8, 8}};
 }
 
-// Each image is its sample's number everywhere; labels 0, 1, 2.
+// Every pixel of an image is the index of its sample; labels 0, 1, 2.
 Tensors make_batch() {
   const at::Tensor numbers = at::arange(3, at::kFloat).view({3, 1, 1, 1});
   return {numbers.expand({3, 1, 8, 10}).contiguous(), at::arange(3, at::kLong)};
@@ -50,11 +50,11 @@ Tensors transformed(const Plans& plans, uint64_t seed, bool training = true) {
   return batch;
 }
 
-// What sample 1 keeps of itself, as its target says. The neighbour is the sample before.
+// The weight of sample 1 in its target. The neighbour is the previous sample.
 double kept(const Tensors& batch) {
   const double share = batch[2][1][1].item<double>();
   CHECK(batch[2][1][0].item<double>() == doctest::Approx(1 - share));
-  CHECK(batch[2][0][2].item<double>() == doctest::Approx(1 - share));  // the first one's neighbour is the last
+  CHECK(batch[2][0][2].item<double>() == doctest::Approx(1 - share));  // the neighbour of the first sample is the last
   return share;
 }
 
@@ -70,7 +70,7 @@ std::string refusal_of(const Plans& plans, const std::vector<SampleField>& field
 
 }  // namespace
 
-TEST_CASE("normalize makes planes of floats from pixels of bytes") {
+TEST_CASE("normalize converts byte pixels to float channels") {
   const BatchTransforms transforms(kNormalize, byte_fields());
   CHECK(transforms.fields()[0].dtype == TENON_FLOAT32);
   CHECK(transforms.fields()[0].shape == std::vector<int64_t>{3, 5, 4});
@@ -110,21 +110,21 @@ TEST_CASE("cut-mix puts a box of the neighbour into each sample, and its area in
     const int64_t area = is_foreign.sum().item<int64_t>();
     areas.insert(area);
     CHECK(kept(batch) == doctest::Approx(1 - static_cast<double>(area) / 80));
-    // A box: as large as the rows times the columns that it touches. It is the same in each sample.
+    // A box has as many pixels as its rows times its columns. It is the same in each sample.
     CHECK(is_foreign.any(0).sum().item<int64_t>() * is_foreign.any(1).sum().item<int64_t>() == area);
     CHECK(at::equal(batch[0][0][0].eq(2), is_foreign));
   }
   CHECK(areas.size() > 10);
 }
 
-TEST_CASE("evaluation, and batches that are not drawn, have the label as their target") {
+TEST_CASE("in evaluation and in batches that are not mixed, the target is the label") {
   for (const Tensors& batch : {transformed(mix({"mix_up"}), 4, false), transformed(mix({"cut_mix"}, 1, 0), 4)}) {
     CHECK(at::equal(batch[2], at::eye(3)));
     CHECK(at::equal(batch[0], make_batch()[0]));
   }
 }
 
-TEST_CASE("a batch is mixed by its seed alone, by either method about as often, and with the probability asked for") {
+TEST_CASE("mixing depends only on the seed, uses both methods equally often, and has the given probability") {
   int mixed = 0, blended = 0;
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     const Tensors batch = transformed(mix({"mix_up", "cut_mix"}, 1, 0.5), seed);
@@ -137,7 +137,7 @@ TEST_CASE("a batch is mixed by its seed alone, by either method about as often, 
   CHECK(std::abs(blended - 250) < 70);
 }
 
-TEST_CASE("the shares have the beta distribution asked for") {
+TEST_CASE("the shares have the given beta distribution") {
   for (const double alpha : {0.2, 1.0, 5.0}) {
     CAPTURE(alpha);
     double sum = 0, squares = 0;
@@ -156,7 +156,7 @@ TEST_CASE("the shares have the beta distribution asked for") {
   }
 }
 
-TEST_CASE("fields that a transform cannot take are refused with the place in the run file") {
+TEST_CASE("fields that a transform does not accept are refused with the location in the run file") {
   CHECK(refusal_of(kNormalize, float_fields())
             .find("run.toml:8:1: the batch transform normalize is for the field image, "
                   "which is float32 [1, 8, 10]; expected uint8") == 0);
@@ -164,18 +164,18 @@ TEST_CASE("fields that a transform cannot take are refused with the place in the
             .find("the field \"imge\"; did you mean \"image\"?; expected one of image, label") != std::string::npos);
   CHECK(refusal_of({{NormalizeBatch{"image", {0, 0}, {1}}, "run.toml:8:1"}}, byte_fields())
             .find("has 2 numbers for the field image") != std::string::npos);
-  CHECK(refusal_of(mix({"mix_up"}), byte_fields()).find("expected floats [..., height, width]: normalize before") !=
+  CHECK(refusal_of(mix({"mix_up"}), byte_fields()).find("expected floats [..., height, width]: use normalize first") !=
         std::string::npos);
   std::vector<SampleField> fields = float_fields();
   fields.push_back({"target", TENON_INT64, {}, 8, 8});
-  CHECK(refusal_of(mix({"mix_up"}), fields).find("adds the field \"target\", which is there already") !=
+  CHECK(refusal_of(mix({"mix_up"}), fields).find("adds the field \"target\", which exists already") !=
         std::string::npos);
   fields = float_fields();
   fields[1].dtype = TENON_INT32;
-  CHECK(refusal_of(mix({"mix_up"}), fields).find("mix has for its label the field label") != std::string::npos);
+  CHECK(refusal_of(mix({"mix_up"}), fields).find("mix has as its label the field label") != std::string::npos);
 }
 
-TEST_CASE("a label beyond the classes is an error of the data") {
+TEST_CASE("a label outside the classes is a data error") {
   const BatchTransforms transforms(mix({"mix_up"}), float_fields());
   Tensors batch = make_batch();
   batch[1][2] = 3;
@@ -206,7 +206,7 @@ TEST_CASE("soft_cross_entropy is LibTorch's cross entropy over probabilities, wi
   }
 }
 
-TEST_CASE("a run trains on mixed batches and validates on whole ones") {
+TEST_CASE("a run trains on mixed batches and validates on unmixed ones") {
   const std::string more =
       "[[data.batch_transform]]\nuse = \"mix\"\nclasses = 10\n"
       "[[metric]]\nuse = \"accuracy\"\nname = \"again\"\n";

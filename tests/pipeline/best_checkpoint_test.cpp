@@ -1,4 +1,4 @@
-// Which checkpoints a run saves for their figures, and because a signal asks for one.
+// Checkpoints that a run saves because of their metrics, or because a signal requests one.
 #include <algorithm>
 
 #include "framework/support/error.h"
@@ -9,7 +9,7 @@ using namespace tenon::pipeline;
 
 namespace {
 
-// Eight steps, of which by default none but the last is saved without a reason.
+// Eight steps. By default only the last one is saved.
 std::vector<std::string> make_overrides(std::vector<std::string> more) {
   std::vector<std::string> overrides{"data.workers=0", "data.train.subset=\"10%\"",   "data.batch_size=20",
                                      "train.epochs=1", "validation.every=\"1 step\"", "checkpoint.every=\"never\""};
@@ -17,7 +17,7 @@ std::vector<std::string> make_overrides(std::vector<std::string> more) {
   return overrides;
 }
 
-// Of each validation, with its step.
+// The value of each validation, with its step.
 std::vector<std::pair<int64_t, double>> validations(const MemoryRecorder& recorder, const std::string& figure) {
   std::vector<std::pair<int64_t, double>> found;
   for (const RecordedLine& line : recorder.of_kind(LineKind::validation))
@@ -40,11 +40,11 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 }  // namespace
 
-TEST_CASE("a validation that is the best so far is saved, whatever [checkpoint] every says") {
+TEST_CASE("the best validation so far is saved, regardless of [checkpoint] every") {
   for (const bool is_larger_better : {false, true}) {
     CAPTURE(is_larger_better);
     const std::string figure = is_larger_better ? "validation/accuracy" : "validation/loss";
-    // Steps that are so long that not each of them is an improvement.
+    // The learning rate is so large that not every step is an improvement.
     BuiltRun run({make_overrides({"optimizer.lr=1.5", "checkpoint.monitor=\"" + figure + "\""})});
     const RunReport report = run.train();
     std::vector<int64_t> expected;
@@ -62,7 +62,7 @@ TEST_CASE("a validation that is the best so far is saved, whatever [checkpoint] 
   }
 }
 
-TEST_CASE("the best is saved where validation and checkpoints come at other steps, and each step once") {
+TEST_CASE("the best is saved if validations and checkpoints are at different steps, and each step once") {
   BuiltRun run({make_overrides({"optimizer.lr=1.5", "validation.every=\"3 steps\"", "checkpoint.every=\"2 steps\""})});
   run.train();
   const auto all = validations(run.recorder, "validation/loss");
@@ -72,7 +72,7 @@ TEST_CASE("the best is saved where validation and checkpoints come at other step
   for (const int64_t step : {2, 4, 6, 8}) CHECK(std::ranges::count(steps, step) >= 1);
 }
 
-TEST_CASE("the last checkpoint is written again with its figures where its validation came after it") {
+TEST_CASE("the last checkpoint is written again with its metrics if its validation came later") {
   BuiltRun run({make_overrides(
       {"optimizer.lr=0.1", "validation.every=\"100 steps\"", "checkpoint.every=\"8 steps\"", "checkpoint.keep=1"})});
   run.train();
@@ -80,13 +80,13 @@ TEST_CASE("the last checkpoint is written again with its figures where its valid
   CHECK(run.recorder.validation_losses.size() == 1);
 }
 
-TEST_CASE("several of the best are saved") {
+TEST_CASE("several best checkpoints are saved") {
   BuiltRun run({make_overrides({"optimizer.lr=1.5", "checkpoint.keep_best=8"})});
   run.train();
   CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8});
 }
 
-TEST_CASE("what is validated at the start may be the best") {
+TEST_CASE("the validation at the start may be the best") {
   BuiltRun run({make_overrides({"optimizer.lr=5", "validation.at_start=true"})});
   const RunReport report = run.train();
   REQUIRE(report.best);
@@ -94,7 +94,7 @@ TEST_CASE("what is validated at the start may be the best") {
   CHECK(run.recorder.checkpoint_steps.front() == 0);
 }
 
-TEST_CASE("without a monitor nothing is the best") {
+TEST_CASE("without a monitor there is no best checkpoint") {
   BuiltRun run({make_overrides({"checkpoint.monitor=\"\""})});
   const RunReport report = run.train();
   CHECK_FALSE(report.best);
@@ -114,16 +114,16 @@ TEST_CASE("load_best_at_end leaves the best weights in the model") {
   CHECK(report.state.figures.at("validation/loss") == report.best->value);
 }
 
-TEST_CASE("a figure that cannot be monitored is refused before anything is trained") {
+TEST_CASE("a metric that cannot be monitored is refused before training") {
   CHECK(contains(refuse({"checkpoint.monitor=\"validation/acuracy\""}),
-                 "checkpoint.monitor is \"validation/acuracy\", which this run does not make; expected a figure of its "
+                 "checkpoint.monitor is \"validation/acuracy\", which this run does not log; expected a metric of its "
                  "history; did you mean \"validation/accuracy\"?"));
-  CHECK(contains(refuse({"checkpoint.monitor=\"train/loss\""}), "which is known of training alone"));
+  CHECK(contains(refuse({"checkpoint.monitor=\"train/loss\""}), "which exists only for training"));
   CHECK(contains(refuse({"checkpoint.monitor=\"\"", "checkpoint.load_best_at_end=true"}),
-                 "checkpoint.load_best_at_end is true, but no figure says which is the best"));
+                 "checkpoint.load_best_at_end is true, but no metric is monitored"));
 }
 
-TEST_CASE("a signal that asks for a checkpoint gets one after the step, and training goes on") {
+TEST_CASE("a signal that requests a checkpoint gets one after the step, and training continues") {
   BuiltRun run({make_overrides({"checkpoint.monitor=\"\""})});
   run.save_signal = true;
   const RunReport report = run.train();

@@ -1,4 +1,4 @@
-// What a callback's tenon_run shows at each event, and what named parts of a loss become.
+// Tests what a callback's tenon_run shows at each event, and the names of the parts of a loss.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,7 +12,7 @@ using namespace tenon::pipeline;
 
 namespace {
 
-// What the fixture `reporting` wrote of a run of two epochs of four steps.
+// The output of the fixture `reporting` in a run of two epochs of four steps.
 std::vector<std::string> report_of(const std::string& fail_at) {
   const std::filesystem::path file = tenon::test_folder() / "report.txt";
   std::filesystem::remove(file);
@@ -35,7 +35,7 @@ bool has(const std::vector<std::string>& lines, const std::string& wanted) {
 
 }  // namespace
 
-TEST_CASE("a callback sees the loss of the step just done, and which set is validated") {
+TEST_CASE("a callback sees the loss of the last step and the name of the validation set") {
   const std::vector<std::string> lines = report_of("0");
   REQUIRE_FALSE(lines.empty());
   CHECK(lines.front() == "run_setup step 0 loss none set '' batch 0 of 0 folder '/recorded' error ''");
@@ -46,16 +46,16 @@ TEST_CASE("a callback sees the loss of the step just done, and which set is vali
   CHECK(has(lines, "validation_end step 4 loss finite set '' batch 0 of 0 folder '/recorded' error ''"));
 }
 
-TEST_CASE("a callback is told what went wrong when the run fails") {
+TEST_CASE("a callback receives the error when the run fails") {
   const std::vector<std::string> lines = report_of("3");
   const auto failed = std::find_if(lines.begin(), lines.end(),
                                    [](const std::string& line) { return line.rfind("run_exception", 0) == 0; });
   REQUIRE(failed != lines.end());
-  CHECK(failed->find("callback \"reporting\" of plugin reporting 0.1.0, on_event (step_end, step 3): failed as it was "
-                     "asked to") != std::string::npos);
+  CHECK(failed->find("callback \"reporting\" of plugin reporting 0.1.0, on_event (step_end, step 3): "
+                     "the requested failure") != std::string::npos);
 }
 
-TEST_CASE("the parts of a loss are figures under its name, of the batches that have them") {
+TEST_CASE("the parts of a loss are metrics under its name, from the batches that have them") {
   BuiltRun run({{"loss=[{use=\"two_parts\"}]"}, ""});
   run.train();
   const auto epochs = run.recorder.of_kind(LineKind::epoch);
@@ -70,13 +70,13 @@ TEST_CASE("the parts of a loss are figures under its name, of the batches that h
   CHECK(validations.back().at("validation/two_parts.entropy") > 0);
 }
 
-TEST_CASE("early_stopping knows of itself that a higher accuracy is better") {
+TEST_CASE("early_stopping derives from the metric that a higher accuracy is better") {
   BuiltRun run(
       {{"train.epochs=3", "optimizer={use='adamw', lr=0.01}"},
        "[[callback]]\nuse = \"early_stopping\"\nparams = { monitor = \"validation/accuracy\", patience = 1 }\n"});
   const RunReport report = run.train();
   const auto validations = run.recorder.of_kind(LineKind::validation);
-  REQUIRE(validations.size() == 3);  // none of them made it stop, since each was better than the one before
+  REQUIRE(validations.size() == 3);  // none of them stopped the run, because each was better than the previous one
   for (size_t i = 1; i < validations.size(); ++i)
     CHECK(validations[i].at("validation/accuracy") > validations[i - 1].at("validation/accuracy"));
   CHECK(report.end == RunReport::End::finished);

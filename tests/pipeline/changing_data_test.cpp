@@ -1,4 +1,4 @@
-// Training data whose parameters change with the epochs: progressive resizing.
+// Training data with parameters that change between epochs: progressive resizing.
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
@@ -39,7 +39,7 @@ void check_same_end(const BuiltRun& one, const BuiltRun& other, int64_t after_st
 
 }  // namespace
 
-TEST_CASE("the images of an epoch have the size that is given for it") {
+TEST_CASE("the images of an epoch have the size configured for it") {
   BuiltRun run(make_setup(kSmall, kChange + ", {at_epoch=4, params={width=20}}"));
   const auto image_shape = [&] { return run.training->train->feed.dataset().fields()[0].shape; };
   using Shape = std::vector<int64_t>;
@@ -55,7 +55,7 @@ TEST_CASE("the images of an epoch have the size that is given for it") {
   CHECK(skipping.training->train->feed.dataset().fields()[0].shape == Shape{3, 16, 20});
 }
 
-TEST_CASE("a run whose data change is the run that was stopped, given the other data, and resumed") {
+TEST_CASE("a run with changing data equals a run that was stopped and resumed with the other data") {
   BuiltRun changing(make_setup(kSmall, kChange));
   changing.train();
   BuiltRun small(make_setup(kSmall, ""));
@@ -69,7 +69,7 @@ TEST_CASE("a run whose data change is the run that was stopped, given the other 
       torch::equal(changing.recorder.weights.at("classifier.weight"), small.recorder.weights.at("classifier.weight")));
 }
 
-TEST_CASE("a run whose data change goes on from any of its checkpoints") {
+TEST_CASE("a run with changing data resumes from any of its checkpoints") {
   BuiltRun whole(make_setup(kSmall, kChange));
   whole.train();
   REQUIRE(whole.recorder.checkpoints.size() == 8);
@@ -85,9 +85,9 @@ TEST_CASE("a change that chooses other samples is refused before training") {
   CHECK(refusal_of(make_setup(kSmall, "{at_epoch=2, params={samples=17}}"))
             .find("with these parameters dataset \"synthetic\" of plugin synthetic") != std::string::npos);
   const std::string why = refusal_of(make_setup(kSmall, "{at_epoch=2, params={samples=17}}"));
-  CHECK(why.find("has 17 samples, and 16 in the first epoch; expected as many") != std::string::npos);
+  CHECK(why.find("has 17 samples, and 16 in the first epoch; expected the same number") != std::string::npos);
 }
 
-TEST_CASE("a change that the model cannot take is refused before training") {
+TEST_CASE("a change that the model does not accept is refused before training") {
   CHECK_THROWS_AS(BuiltRun(make_setup(kSmall, "{at_epoch=2, params={channels=1}}")), Error);
 }

@@ -19,7 +19,7 @@ std::string refusal_of(const std::string& name, const at::Tensor& tensor) {
 
 }  // namespace
 
-TEST_CASE("every dtype that checkpoints keep is accepted") {
+TEST_CASE("every dtype that checkpoints support is accepted") {
   for (const at::ScalarType type : {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kHalf, at::kBFloat16,
                                     at::kFloat, at::kDouble, at::kBool}) {
     CAPTURE(c10::toString(type));
@@ -27,7 +27,7 @@ TEST_CASE("every dtype that checkpoints keep is accepted") {
   }
 }
 
-TEST_CASE("a dtype that no checkpoint can hold is refused with tensor, found and expected") {
+TEST_CASE("a dtype that checkpoints do not support is refused with tensor, found and expected") {
   CHECK(
       refusal_of("phase", torch::zeros({3}, at::kComplexFloat)) ==
       "run.toml:2:7: the model: the tensor \"phase\": its dtype is complex64, which a checkpoint cannot hold; expected "
@@ -42,9 +42,9 @@ TEST_CASE("a sparse tensor is refused") {
         std::string::npos);
 }
 
-TEST_CASE("a name that no checkpoint can hold is refused") {
+TEST_CASE("a name that checkpoints do not support is refused") {
   const at::Tensor tensor = torch::zeros({3});
-  CHECK(refusal_of("__metadata__", tensor).find("\"__metadata__\": the format keeps this name for itself; expected") !=
+  CHECK(refusal_of("__metadata__", tensor).find("\"__metadata__\": the format reserves this name; expected") !=
         std::string::npos);
   CHECK(refusal_of("gr\xF6\xDF"
                    "e",

@@ -1,4 +1,4 @@
-// Activation checkpointing: the same bits from less memory.
+// Activation checkpointing: bitwise equal results with less memory.
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 
@@ -12,7 +12,7 @@ using namespace tenon::pipeline;
 
 namespace {
 
-// The most bytes of tensors that lived at once, in this thread, while it lives.
+// The peak memory of tensors in this thread during its lifetime.
 class PeakMemory final : public c10::MemoryReportingInfoBase {
  public:
   void reportMemoryUsage(void*, int64_t allocated, size_t, size_t, c10::Device) override {
@@ -49,23 +49,23 @@ void check_same(const std::vector<std::string>& overrides) {
   REQUIRE(plain.size() == again.size());
   for (const auto& [name, tensor] : plain) {
     INFO(name);
-    CHECK(torch::equal(tensor, again.at(name)));  // batch statistics and their count among them
+    CHECK(torch::equal(tensor, again.at(name)));  // including batch statistics and their count
   }
 }
 
 }  // namespace
 
-TEST_CASE("segments that are computed again give the same gradients, with dropout and batch statistics") {
+TEST_CASE("recomputed segments give the same gradients, with dropout and batch statistics") {
   check_same({kSegmented, "train={steps=3}"});
   check_same({kSegmented, "train={steps=3,accumulate=2}", "data.batch_size=100"});
 }
 
-TEST_CASE("so they do under autocast, and with a loss scale") {
+TEST_CASE("recomputed segments give the same gradients under autocast and with a loss scale") {
   check_same({kSegmented, "train={steps=3,precision=\"bf16\"}"});
   check_same({kSegmented, "train={steps=3,precision=\"fp16\"}", "data.batch_size=50"});
 }
 
-TEST_CASE("checkpointing lowers the peak of memory") {
+TEST_CASE("activation checkpointing lowers the peak memory") {
   int64_t plain = 0, lowered = 0;
   train({kSegmented, "train={steps=2}"}, false, "", &plain);
   train({kSegmented, "train={steps=2}"}, true, "", &lowered);
@@ -73,7 +73,7 @@ TEST_CASE("checkpointing lowers the peak of memory") {
   CHECK(static_cast<double>(lowered) < 0.7 * static_cast<double>(plain));
 }
 
-TEST_CASE("a segment with fewer outputs than it says is an error of the plugin") {
+TEST_CASE("a segment with fewer outputs than declared is a plugin error") {
   BuiltRun run({{"model={use=\"segmented\",params={wrong_outputs=true}}", "train.activation_checkpointing=true"}});
   CHECK_THROWS_WITH_AS(run.train(), doctest::Contains("outputs of a segment: got 1; expected 2"),
                        tenon::support::Error);

@@ -35,13 +35,13 @@ void check_same_weights(const BuiltRun& run, const BuiltRun& other) {
 
 }  // namespace
 
-TEST_CASE("another memory format has to be worth its rounding") {
+TEST_CASE("channels_last must be faster by more than a margin") {
   CHECK(FormatTimes{1.0, 0.9}.favour_channels_last());
   CHECK_FALSE(FormatTimes{1.0, 0.97}.favour_channels_last());
   CHECK_FALSE(FormatTimes{1.0, 1.5}.favour_channels_last());
 }
 
-TEST_CASE("timing the memory formats leaves weights, gradients and random numbers as they were") {
+TEST_CASE("timing the memory formats restores weights, gradients and random state") {
   BuiltRun run(cnn_with("auto"));
   Training& training = *run.training;
   std::map<std::string, at::Tensor> before;
@@ -62,7 +62,7 @@ TEST_CASE("timing the memory formats leaves weights, gradients and random number
     CHECK_FALSE(named.tensor.grad().defined());
   }
 
-  // The average follows the weights where they lie now.
+  // The average follows the weights in their current memory.
   const torch::NoGradGuard no_grad;
   std::map<std::string, at::Tensor> changed;
   for (const auto& named : training.model.tensors()) {
@@ -77,7 +77,7 @@ TEST_CASE("timing the memory formats leaves weights, gradients and random number
   }
 }
 
-TEST_CASE("a format that is chosen is that of all weights, and changes results by rounding alone") {
+TEST_CASE("the chosen format applies to all weights and changes results only by rounding") {
   BuiltRun open(cnn_with("auto")), contiguous(cnn_with("contiguous")), last(cnn_with("channels_last"));
   const RunReport report = open.train();
   contiguous.train();
@@ -87,7 +87,7 @@ TEST_CASE("a format that is chosen is that of all weights, and changes results b
   check_same_weights(open, report.memory_format == MemoryFormat::channels_last ? last : contiguous);
 }
 
-TEST_CASE("a run that goes on has the format that was chosen before") {
+TEST_CASE("a resumed run keeps the format chosen before") {
   for (const char* format : {"channels_last", "contiguous"}) {
     INFO(format);
     BuiltRun whole(cnn_with(format)), resumed(cnn_with("auto"));
@@ -99,7 +99,7 @@ TEST_CASE("a run that goes on has the format that was chosen before") {
   }
 }
 
-TEST_CASE("nothing is left to times where the run is to be deterministic, or there are no images") {
+TEST_CASE("the format does not depend on timings if the run is deterministic or has no images") {
   BuiltRun deterministic(cnn_with("auto", "run.deterministic=true")), contiguous(cnn_with("contiguous"));
   CHECK(deterministic.train().memory_format == MemoryFormat::contiguous);
   contiguous.train();
@@ -110,7 +110,7 @@ TEST_CASE("nothing is left to times where the run is to be deterministic, or the
   CHECK(flat.train().memory_format == MemoryFormat::contiguous);
 }
 
-TEST_CASE("numbers too small for a full mantissa are zero where the run file wants it") {
+TEST_CASE("denormal numbers are zero if the run file sets flush_denormal") {
   const auto halve_smallest = [] { return at::full({4}, 1.2e-38, at::kFloat).mul(0.5).sum().item<float>(); };
   const BuiltRun flushing({{"run.flush_denormal=true"}});
   CHECK(halve_smallest() == 0);

@@ -14,7 +14,7 @@ Port any_dtype(const char* name, const std::string& shape) {
   return {name, tenon::plugins::parse_shape(shape), TENON_ANY_DTYPE, ""};
 }
 
-// What is said about inputs that look for their sources in numbered samples and in mlp's logits.
+// The error message for inputs that are connected to the fields of numbered samples and to mlp's logits.
 std::string refusal_of_inputs(const std::vector<Port>& ports) {
   const BuiltRun run({});
   const tenon::config::NamedDataset plan{{"counting", {{"samples", int64_t{4}}}, {}, ""}, "train"};
@@ -33,7 +33,7 @@ std::string refusal_of_input(const std::string& shape) { return refusal_of_input
 
 }  // namespace
 
-TEST_CASE("inputs may be named, and then mean the same as found ones") {
+TEST_CASE("named inputs are the same as automatically connected ones") {
   BuiltRun found({{"train={steps=2}"}});
   BuiltRun named({{"train={steps=2}", "loss.0.inputs={logits=\"model.logits\",target=\"data.label\"}",
                    "model.inputs={image=\"data.image\"}"}});
@@ -42,13 +42,13 @@ TEST_CASE("inputs may be named, and then mean the same as found ones") {
   CHECK(found.recorder.of_kind(LineKind::epoch)[0].figures == named.recorder.of_kind(LineKind::epoch)[0].figures);
 }
 
-TEST_CASE("a port that does not exist is refused with the nearest") {
+TEST_CASE("a port that does not exist is refused with the nearest name") {
   const std::string message = refusal_of({{"loss.0.inputs={logit=\"model.logits\"}"}});
   CHECK(message.find("inputs names the port \"logit\"") != std::string::npos);
   CHECK(message.find("did you mean \"logits\"?") != std::string::npos);
 }
 
-TEST_CASE("a source that does not exist is refused with the nearest") {
+TEST_CASE("a source that does not exist is refused with the nearest name") {
   const std::string message = refusal_of({{"loss.0.inputs={logits=\"model.logit\"}"}});
   CHECK(message.find("inputs.logits is \"model.logit\", which does not exist; did you mean \"model.logits\"?") !=
         std::string::npos);
@@ -60,22 +60,22 @@ TEST_CASE("a source of another dtype is refused with found and expected") {
   CHECK(message.find("expected int64") != std::string::npos);
 }
 
-TEST_CASE("a shape that the model does not take is refused before the first step") {
+TEST_CASE("a shape that the model does not accept is refused before the first step") {
   const std::string message = refusal_of({{"model={use=\"small_cnn\",params={channels=3}}"}});
   CHECK(message.find("is 1, expected 3 as in [N, 3, H, W]") != std::string::npos);
 }
 
-TEST_CASE("an input that fits several sources is refused with all of them and the way to choose") {
+TEST_CASE("an input that fits several sources is refused with all of them and how to choose") {
   const std::string message = refusal_of_input("N");
   CHECK(
       message.starts_with("run.toml:3:1: the loss: the input odd: any dtype [N] fits several sources, and none has "
                           "its name:"));
   CHECK(message.find("data.number: int64 [N] fits") != std::string::npos);
   CHECK(message.find("data.value: float32 [N] fits") != std::string::npos);
-  CHECK(message.ends_with("say which with inputs = { odd = \"...\" }"));
+  CHECK(message.ends_with("choose one with inputs = { odd = \"...\" }"));
 }
 
-TEST_CASE("an input that fits no source is refused with what was wrong with each") {
+TEST_CASE("an input that fits no source is refused with the reason for each") {
   const std::string message = refusal_of_input("N,3,3");
   CHECK(message.starts_with("run.toml:3:1: the loss: the input odd: any dtype [N, 3, 3] fits no source:"));
   CHECK(message.find("model.logits") < message.find("data.number"));
@@ -84,8 +84,8 @@ TEST_CASE("an input that fits no source is refused with what was wrong with each
   CHECK(message.find("several") == std::string::npos);
 }
 
-TEST_CASE("a source is found for one input of a component alone") {
+TEST_CASE("a source is connected automatically to only one input of a component") {
   const std::string message = refusal_of_inputs({any_dtype("prediction", "N,10"), any_dtype("target", "N,10")});
   CHECK(message.starts_with("run.toml:3:1: the loss: the input target: any dtype [N, 10] fits no source:"));
-  CHECK(message.find("[N, 10] is taken by the input prediction") != std::string::npos);
+  CHECK(message.find("[N, 10] is already connected to the input prediction") != std::string::npos);
 }

@@ -6,7 +6,7 @@ using Unit = tenon::config::Period::Unit;
 
 namespace {
 
-// The steps (of 12, 4 an epoch, one a second) after which it is due.
+// The steps at which it is due, of 12 steps with 4 per epoch and one per second.
 std::vector<int64_t> due_steps(Unit unit, double count) {
   Due due({unit, count});
   std::vector<int64_t> steps;
@@ -27,7 +27,7 @@ std::vector<int64_t> due_steps(Unit unit, double count) {
 
 }  // namespace
 
-TEST_CASE("periods are due at their times") {
+TEST_CASE("actions are due after their periods") {
   CHECK(due_steps(Unit::never, 0).empty());
   CHECK(due_steps(Unit::epochs, 1) == std::vector<int64_t>{4, 8, 12});
   CHECK(due_steps(Unit::epochs, 2) == std::vector<int64_t>{8});
@@ -35,7 +35,7 @@ TEST_CASE("periods are due at their times") {
   CHECK(due_steps(Unit::seconds, 4.5) == std::vector<int64_t>{5, 10});
 }
 
-TEST_CASE("a period of time is counted from the end of the work") {
+TEST_CASE("a time period starts at the end of the action") {
   Due due({Unit::seconds, 4});
   RunState state;
   std::vector<int64_t> steps;
@@ -43,13 +43,13 @@ TEST_CASE("a period of time is counted from the end of the work") {
     state.time_s += 1;  // a step
     if (!due.now(state, state.time_s)) continue;
     steps.push_back(state.step);
-    state.time_s += 10;  // the work, longer than the period
+    state.time_s += 10;  // the action takes longer than the period
     due.restart(state.time_s);
   }
   CHECK(steps == std::vector<int64_t>{4, 8, 12});
 }
 
-TEST_CASE("work that was done out of turn counts too") {
+TEST_CASE("an action that was not due also restarts the period") {
   Due due({Unit::seconds, 4});
   RunState state;
   state.time_s = 3;

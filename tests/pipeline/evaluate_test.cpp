@@ -22,19 +22,19 @@ at::Tensor read_images(DataFlow& data, int64_t epoch) {
 
 }  // namespace
 
-TEST_CASE("figures do not depend on how the data was cut into batches") {
+TEST_CASE("metrics do not depend on the batch size") {
   const auto whole = figures_with_batch(359);
   for (const int64_t batch_size : {1, 7, 64, 358, 1000}) {
     CAPTURE(batch_size);
     const auto cut = figures_with_batch(batch_size);
     CHECK(cut.at("validation/accuracy") == whole.at("validation/accuracy"));
-    // The loss of a batch is a sum of up to 359 terms in single precision, each of which rounds once. A sample that is
-    // missing or counted twice would change the mean by 1e-4 and more.
+    // The loss of a batch is a sum of up to 359 terms in single precision, each of which rounds once. A missing sample
+    // or one counted twice would change the mean by at least 1e-4.
     CHECK(cut.at("validation/loss") == doctest::Approx(whole.at("validation/loss")).epsilon(359 * 0x1p-24));
   }
 }
 
-TEST_CASE("an evaluation that is broken off gives no figures, and the next one is whole") {
+TEST_CASE("an interrupted evaluation returns no metrics, and the next one is complete") {
   BuiltRun run({{"data.validation_batch_size=100"}});
   int64_t batches = 0;
   const auto broken_off = evaluate(*run.training, *run.training->validation.front(), {}, [&](int64_t done) {
@@ -50,7 +50,7 @@ TEST_CASE("an evaluation that is broken off gives no figures, and the next one i
   CHECK(batches == 4);
 }
 
-TEST_CASE("evaluating again gives the same figures and leaves the weights alone") {
+TEST_CASE("evaluating again gives the same metrics and does not change the weights") {
   BuiltRun run({{"model={use=\"small_cnn\",params={width=4}}"}});
   std::vector<at::Tensor> before;
   for (const auto& named : run.training->model.tensors()) before.push_back(named.tensor.detach().clone());
@@ -61,7 +61,7 @@ TEST_CASE("evaluating again gives the same figures and leaves the weights alone"
   for (size_t i = 0; i < before.size(); ++i) CHECK(torch::equal(before[i], run.training->model.tensors()[i].tensor));
 }
 
-TEST_CASE("data made from the sample's seed are the same in every evaluation, and never those of training") {
+TEST_CASE("data from the sample's seed are equal in every evaluation and differ from training") {
   BuiltRun run({{"data.train={use=\"noise\"}", "data.validation={a={use=\"noise\"},b={use=\"noise\"}}"}});
   DataFlow& train = *run.training->train;
   DataFlow& a = *run.training->validation.at(0);

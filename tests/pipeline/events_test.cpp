@@ -1,4 +1,4 @@
-// Holds the loop to the order that tenon/callback.h promises.
+// Tests that the loop dispatches events in the order that tenon/callback.h documents.
 #include "framework/pipeline/events.h"
 
 #include <filesystem>
@@ -14,7 +14,7 @@ using namespace tenon::pipeline;
 
 namespace {
 
-// The names of the events, in order, that a callback plugin was told of.
+// The names of the events that a callback plugin received, in order.
 std::string events_of(std::vector<std::string> overrides, bool expect_failure = false) {
   const std::filesystem::path file = tenon::test_folder() / "events.txt";
   std::filesystem::remove(file);
@@ -35,7 +35,7 @@ constexpr const char* kStep =
 constexpr const char* kValidation = "validation_start validation_batch_end validation_end ";
 constexpr const char* kCheckpoint = "checkpoint_before checkpoint_after ";
 
-// Throws when it is told of the event.
+// An observer that throws at the event.
 struct Throwing final : Observer {
   explicit Throwing(Event event_) : event(event_) {}
   bool wants(Event asked) const override { return asked == event; }
@@ -45,14 +45,14 @@ struct Throwing final : Observer {
   Event event;
 };
 
-// Notes the events that it is told of.
+// An observer that records the events it receives.
 struct Noting final : Observer {
   bool wants(Event) const override { return true; }
   void on_event(Event event, const RunState&, Verdict&) override { told.push_back(event); }
   std::vector<Event> told;
 };
 
-// An observer that notes who was told, in which order.
+// An observer that records the order in which observers are called.
 struct Named final : Observer {
   Named(std::string name_, int32_t priority_, std::string& told_)
       : name(std::move(name_)), order(priority_), told(told_) {}
@@ -68,7 +68,7 @@ struct Named final : Observer {
 
 TEST_CASE("the events of a run come in the documented order") {
   const std::string step = kStep;
-  // Here each validation is better than the one before.
+  // Each validation in this run is better than the previous one.
   const std::string expected =
       std::string("run_setup run_start ") + kValidation + kCheckpoint +                                          //
       "epoch_start " + step + step + "log " + step + step + "log " + kValidation + kCheckpoint + "epoch_end " +  //
@@ -76,13 +76,13 @@ TEST_CASE("the events of a run come in the documented order") {
   CHECK(events_of({"train={steps=5}", "log.every=\"2 steps\"", "validation.at_start=true"}) == expected);
 }
 
-TEST_CASE("a run that fails tells run_exception and run_teardown in place of run_end") {
+TEST_CASE("a failed run dispatches run_exception and run_teardown instead of run_end") {
   const std::string events = events_of({"optimizer.lr=1e30"}, true);
   CHECK(events.ends_with("run_exception run_teardown "));
   CHECK(events.find("run_end") == std::string::npos);
 }
 
-TEST_CASE("several validation sets end with one validation_end, when the figures of all are there") {
+TEST_CASE("several validation sets end with one validation_end that has the metrics of all") {
   BuiltRun run(
       {{"data.validation={test={use=\"digits\",params={split=\"test\"}},seen={use=\"digits\"}}", "train={steps=1}"}});
   struct Reading final : Observer {
@@ -99,14 +99,14 @@ TEST_CASE("several validation sets end with one validation_end, when the figures
   CHECK(reading.has_both);
 }
 
-TEST_CASE("who fails at the end keeps nobody else from hearing, and does not change the outcome") {
+TEST_CASE("an observer that fails at the end does not skip the others or change the result") {
   for (const Event event : {Event::run_exception, Event::run_teardown}) {
     BuiltRun run({{"optimizer.lr=1e30"}});
     Throwing throwing(event);
     Noting noting;
     try {
       run.train({&throwing, &noting});
-      FAIL("the run went on");
+      FAIL("the run did not fail");
     } catch (const tenon::support::Error& error) {
       CHECK(error.kind() == tenon::support::ErrorKind::non_finite);
     }
@@ -119,7 +119,7 @@ TEST_CASE("who fails at the end keeps nobody else from hearing, and does not cha
   CHECK(run.train({&throwing}).end == RunReport::End::finished);
 }
 
-TEST_CASE("a failure in run_setup is told as any other") {
+TEST_CASE("a failure in run_setup is dispatched like any other") {
   BuiltRun run({});
   Throwing throwing(Event::run_setup);
   Noting noting;
@@ -127,7 +127,7 @@ TEST_CASE("a failure in run_setup is told as any other") {
   CHECK((noting.told == std::vector<Event>{Event::run_exception, Event::run_teardown}));
 }
 
-TEST_CASE("observers are told by priority, then in the order they were added") {
+TEST_CASE("observers are called by priority, then in the order they were added") {
   std::string told;
   Named late("c", 5, told);
   Named first("a", -1, told);
@@ -136,6 +136,6 @@ TEST_CASE("observers are told by priority, then in the order they were added") {
   const Announcer announcer({&late, &first, &second}, times);
   Verdict verdict;
   announcer.announce(Event::log, {}, verdict);
-  announcer.announce(Event::step_end, {}, verdict);  // nobody wants it
+  announcer.announce(Event::step_end, {}, verdict);  // without subscribers
   CHECK(told == "acb");
 }

@@ -1,4 +1,4 @@
-// The loss of the first batch beside that of outputs that are all zero.
+// Tests the comparison of the first batch's loss with the zero-output baseline.
 #include "framework/pipeline/first_loss.h"
 
 #include <torch/types.h>
@@ -11,7 +11,7 @@
 
 using namespace tenon::pipeline;
 
-TEST_CASE("a model of ten classes that knows nothing has a cross entropy of ln 10") {
+TEST_CASE("the zero-output baseline of a model with ten classes is a cross entropy of ln 10") {
   BuiltRun run({{"train.epochs=1"}});
   const RunReport report = run.train();
   REQUIRE(report.state.first_loss.has_value());
@@ -21,14 +21,14 @@ TEST_CASE("a model of ten classes that knows nothing has a cross entropy of ln 1
   CHECK_FALSE(report.state.first_loss->is_far_above());
 }
 
-TEST_CASE("what was found is the loss of the first batch") {
+TEST_CASE("the reported initial loss is the loss of the first batch") {
   BuiltRun run({{"train.epochs=1", "log.every=1 step"}});
   const RunReport report = run.train();
   CHECK(report.state.first_loss.value().found ==
         doctest::Approx(run.recorder.of_kind(LineKind::step).front().at("train/loss")).epsilon(1e-6));
 }
 
-TEST_CASE("a model whose outputs are far too large begins far above knowing nothing") {
+TEST_CASE("a model with far too large outputs starts far above the zero-output baseline") {
   BuiltRun run({{"train.epochs=1"}});
   {
     const torch::NoGradGuard no_grad;
@@ -37,10 +37,10 @@ TEST_CASE("a model whose outputs are far too large begins far above knowing noth
   const RunReport report = run.train();
   REQUIRE(report.state.first_loss.has_value());
   CHECK(report.state.first_loss->is_far_above());
-  CHECK(describe(*report.state.first_loss).find("look at how the model is initialised") != std::string::npos);
+  CHECK(describe(*report.state.first_loss).find("check the initialisation of the model") != std::string::npos);
 }
 
-TEST_CASE("a run that goes on from a checkpoint has no first batch, and looking at one changes nothing") {
+TEST_CASE("a resumed run has no first batch, and computing the baseline changes nothing") {
   BuiltRun run({{"train.epochs=2"}});
   run.train();
   BuiltRun half({{"train.epochs=2"}});

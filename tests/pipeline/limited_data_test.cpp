@@ -6,7 +6,7 @@
 
 using namespace tenon::pipeline;
 
-TEST_CASE("a limited epoch ends after so many batches, and the run with its epochs") {
+TEST_CASE("a limited epoch ends after the given number of batches, and the run after its epochs") {
   BuiltRun run({{"data.limit_batches=3", "schedule.use=one_cycle"}});
   CHECK(run.training->total_steps == 6);
   const RunReport report = run.train();
@@ -27,7 +27,7 @@ TEST_CASE("a limit beyond the data changes nothing") {
   CHECK(run.training->validation.at(0)->feed.sampler().size() == 359);
 }
 
-TEST_CASE("a limited validation counts the samples of its batches alone") {
+TEST_CASE("a limited validation counts only the samples of its batches") {
   BuiltRun run({{"data.validation_batch_size=50", "data.validation_limit_batches=2"}});
   run.train();
   CHECK(run.training->validation.at(0)->feed.batches() == 2);
@@ -37,7 +37,7 @@ TEST_CASE("a limited validation counts the samples of its batches alone") {
   }
 }
 
-TEST_CASE("training and validation take parts of one dataset that have no sample in common") {
+TEST_CASE("training and validation use disjoint parts of one dataset") {
   BuiltRun run(
       {{"data.train.subset='80%'", "data.validation={use='digits', subset='80%-100%'}", "data.subset_seed=5"}});
   const std::vector<int64_t> trained = run.training->train->feed.sampler().order(1);
@@ -54,7 +54,7 @@ TEST_CASE("training and validation take parts of one dataset that have no sample
   CHECK(other.training->train->feed.sampler().order(1) != trained);
 }
 
-TEST_CASE("a part without a sample is refused") {
+TEST_CASE("an empty subset is refused") {
   const std::string message = refusal_of({{"data.validation.subset='0.001%'"}});
-  CHECK(message.find(": the subset 0.001% of 359 samples is none; expected at least one sample") != message.npos);
+  CHECK(message.find(": the subset 0.001% of 359 samples is empty; expected at least one sample") != message.npos);
 }

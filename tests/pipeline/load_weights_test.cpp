@@ -29,7 +29,7 @@ std::filesystem::path write_file(const std::vector<NamedTensor>& tensors) {
   return file;
 }
 
-// The message of the refusal; the model must be as it was.
+// Returns the error message and checks that the model is unchanged.
 std::string refuse(const std::filesystem::path& file, const std::vector<NamedTensor>& model, WeightsMatch match) {
   std::vector<at::Tensor> before;
   for (const NamedTensor& named : model) before.push_back(named.tensor.clone());
@@ -46,7 +46,7 @@ std::string refuse(const std::filesystem::path& file, const std::vector<NamedTen
 
 }  // namespace
 
-TEST_CASE("weights of every dtype arrive bit by bit") {
+TEST_CASE("weights of every dtype are loaded bit by bit") {
   const std::vector<NamedTensor> stored{{"a.weight", torch::rand({3, 4}), true},
                                         {"a.count", torch::tensor(int64_t{7}), false},
                                         {"b", torch::rand({5}).to(torch::kBFloat16), true},
@@ -65,13 +65,12 @@ TEST_CASE("missing, unexpected and misshapen tensors are listed, and nothing cha
   const std::string message =
       refuse(file, {{"a", torch::zeros({2}), true}, {"b", torch::zeros({4}), true}, {"c", torch::zeros({1}), true}},
              WeightsMatch::strict);
-  for (const char* part :
-       {"b is float32 [3]; expected float32 [4]", "c is missing; expected float32 [1]",
-        "extra is not a tensor of the model", "1 of its 3 tensors do, from which a run can start with"})
+  for (const char* part : {"b is float32 [3]; expected float32 [4]", "c is missing; expected float32 [1]",
+                           "extra is not a tensor of the model", "1 of its 3 tensors fit; load only these with"})
     CHECK(message.find(part) != std::string::npos);
 }
 
-TEST_CASE("a partial match loads what fits and leaves the rest") {
+TEST_CASE("a partial match loads the tensors that fit and keeps the rest") {
   const auto file = write_file({{"module.a", torch::ones({2}), true},
                                 {"module.b", torch::ones({3}), true},
                                 {"module.n", torch::ones({}), true},
@@ -85,12 +84,12 @@ TEST_CASE("a partial match loads what fits and leaves the rest") {
   for (size_t i = 1; i < 4; ++i) CHECK(torch::equal(model[i].tensor, torch::zeros_like(model[i].tensor)));
 }
 
-TEST_CASE("a partial match of nothing is refused") {
+TEST_CASE("a partial match without any tensor is refused") {
   const auto file = write_file({{"encoder.a", torch::ones({2}), true}, {"b", torch::ones({3}), true}});
   const std::string message =
       refuse(file, {{"a", torch::zeros({2}), true}, {"b", torch::zeros({4}), true}}, WeightsMatch::partial);
-  for (const char* part : {"no tensor of it fits the model", "a is missing", "b is float32 [3]; expected float32 [4]",
-                           "encoder.a is not a tensor of the model"})
+  for (const char* part : {"none of its tensors fits the model", "a is missing",
+                           "b is float32 [3]; expected float32 [4]", "encoder.a is not a tensor of the model"})
     CHECK(message.find(part) != std::string::npos);
 }
 
@@ -108,7 +107,7 @@ TEST_CASE("floating dtypes are converted as Tensor::copy_ does, integers are ref
   CHECK(message.find("n is int32 [1]; expected int64 [1]") != std::string::npos);
 }
 
-TEST_CASE("tied weights that the file has once are loaded under both names") {
+TEST_CASE("tied weights stored once are loaded under both names") {
   const at::Tensor weight = torch::zeros({2});
   load_weights(write_file({{"head.weight", torch::ones({2}), true}}),
                {{"embedding.weight", weight, true}, {"head.weight", weight, true}});

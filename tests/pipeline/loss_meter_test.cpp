@@ -26,7 +26,7 @@ TEST_CASE("the mean is taken over items, not over batches") {
   CHECK(std::isnan(meter.total()));
 }
 
-TEST_CASE("a batch without items does not spoil the mean") {
+TEST_CASE("a batch without items does not affect the mean") {
   const BuiltRun run({});
   LossMeter meter(run.training->losses);
   meter.add({{2.0, 4}});
@@ -34,7 +34,7 @@ TEST_CASE("a batch without items does not spoil the mean") {
   CHECK(meter.total() == 2.0);
 }
 
-TEST_CASE("of several losses one without items is left out of the sum") {
+TEST_CASE("a loss without items is left out of the sum of several losses") {
   const BuiltRun run(kTwoLosses);
   LossMeter meter(run.training->losses);
   meter.add({{2.0, 4}, {std::nan(""), 0}});

@@ -9,7 +9,7 @@
 
 using namespace tenon::pipeline;
 
-TEST_CASE("a histogram has every finite value in the bin between two limits") {
+TEST_CASE("a histogram counts every finite value in the bin between two limits") {
   at::manual_seed(3);
   const at::Tensor values = at::randn({100, 37});
   const auto histogram = make_histogram(values).value();
@@ -22,7 +22,7 @@ TEST_CASE("a histogram has every finite value in the bin between two limits") {
   CHECK(histogram.sum_of_squares == doctest::Approx(values.to(at::kDouble).square().sum().item<double>()));
   CHECK(std::accumulate(histogram.counts.begin(), histogram.counts.end(), 0.0) == 3700);
   double lower = histogram.smallest;
-  double differing = 0;  // a value within a float's rounding of a limit may be on either side of it
+  double differing = 0;  // within a float's rounding, a value may be on either side of a limit
   for (size_t i = 0; i < histogram.limits.size(); ++i) {
     const double upper = histogram.limits[i];
     const bool is_last = i + 1 == histogram.limits.size();
@@ -33,7 +33,7 @@ TEST_CASE("a histogram has every finite value in the bin between two limits") {
   CHECK(differing <= 4);
 }
 
-TEST_CASE("equal values are one bin, values that are not finite are left out") {
+TEST_CASE("equal values are one bin, and non-finite values are left out") {
   const auto histogram = make_histogram(at::tensor({2.5F, NAN, 2.5F, INFINITY, 2.5F})).value();
   CHECK(histogram.limits == std::vector<double>{2.5});
   CHECK(histogram.counts == std::vector<double>{3});
@@ -43,7 +43,7 @@ TEST_CASE("equal values are one bin, values that are not finite are left out") {
   CHECK_FALSE(make_histogram(at::tensor({1, 2})));
 }
 
-TEST_CASE("a reduced precision has the histogram of its values") {
+TEST_CASE("reduced-precision tensors have the histogram of their values") {
   const at::Tensor values = at::tensor({-1.0F, 0.5F, 0.25F}).to(at::kBFloat16);
   const auto histogram = make_histogram(values).value();
   CHECK(histogram.smallest == -1);

@@ -1,5 +1,5 @@
-// What the loop owes optimizer and schedule: the rate of each step, the start of each epoch, the figure that is
-// watched.
+// Tests how the loop drives optimizer and schedule: the rate of each step, the start of each epoch, the monitored
+// metric.
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
@@ -8,7 +8,7 @@ using namespace tenon::pipeline;
 
 namespace {
 
-// No figure improves by nine tenths, so that every validation but the first lowers the rate.
+// No metric improves by 90 %, so every validation except the first lowers the rate.
 const char* const kPlateau = "schedule={use='reduce_on_plateau', patience=0, threshold=0.9";
 
 std::vector<double> rates_of(const std::vector<std::string>& overrides) {
@@ -40,20 +40,20 @@ std::string refusal_in_training(const Setup& setup) {
 
 }  // namespace
 
-TEST_CASE("reduce_on_plateau is told of each validation, and of each epoch's training figures") {
+TEST_CASE("reduce_on_plateau receives the metrics of each validation and of each training epoch") {
   CHECK(are_near(rates_of({"train.epochs=4", std::string(kPlateau) + "}"}), {0.1, 0.1, 0.01, 0.001}));
   CHECK(are_near(rates_of({"train.epochs=4", std::string(kPlateau) + ", figure='train/loss'}"}),
                  {0.1, 0.1, 0.01, 0.001}));
 }
 
-TEST_CASE("a watched figure that the run does not make is refused with the nearest name") {
+TEST_CASE("a monitored metric that the run does not log is refused with the nearest name") {
   const std::string message = refusal_in_training({{std::string(kPlateau) + ", figure='validation/los'}"}});
   CHECK(
-      message.ends_with("schedule.figure is \"validation/los\", which this run does not make; expected a figure of its "
+      message.ends_with("schedule.figure is \"validation/los\", which this run does not log; expected a metric of its "
                         "history; did you mean \"validation/loss\"?"));
 }
 
-TEST_CASE("parameters that are frozen for an epoch keep their values in it, and are trained after it") {
+TEST_CASE("parameters frozen for an epoch keep their values in it and are trained after it") {
   const char* const kGroup = "\n[[optimizer.group]]\nmatch = [\"layers.0.*\"]\nfrozen_epochs = 1\n";
   for (const int epochs : {1, 2}) {
     CAPTURE(epochs);

@@ -21,7 +21,7 @@ const std::string kAdam = "optimizer={use=\"adamw\",lr=0.01}";
 
 }  // namespace
 
-TEST_CASE("ten digits are learnt by heart") {
+TEST_CASE("the model overfits ten digits") {
   const OverfitReport report = overfit_with({kAdam}, 300, 0.01);
   CHECK(report.is_reached);
   CHECK(report.samples == 10);
@@ -32,16 +32,16 @@ TEST_CASE("ten digits are learnt by heart") {
   CHECK(report.constant_outputs.empty());
 }
 
-TEST_CASE("a threshold that is not reached is said so") {
+TEST_CASE("a threshold that is not reached is reported") {
   const OverfitReport report = overfit_with({"optimizer={use=\"sgd\",lr=1e-6}"}, 5, 0.01);
   CHECK_FALSE(report.is_reached);
   CHECK(report.steps == 5);
   CHECK(report.last_loss > 0.9 * report.first_loss);
 }
 
-TEST_CASE("parameters that no gradient reaches and outputs that never change are named") {
+TEST_CASE("parameters without a gradient and constant outputs are reported") {
   BuiltRun run({{kAdam, "data.batch_size=10", "data.limit_batches=1", "data.shuffle=false"}});
-  // With its biases below any input the hidden layer is dead, and the output is that of the last bias alone.
+  // Biases below any input disable the hidden layer, so the output is only the last bias.
   for (const auto& named : run.training->model.tensors()) {
     const torch::NoGradGuard no_grad;
     if (named.name == "layers.0.bias") at::Tensor(named.tensor).fill_(-100);
@@ -51,7 +51,7 @@ TEST_CASE("parameters that no gradient reaches and outputs that never change are
   CHECK(report.constant_outputs == std::vector<std::string>{"logits"});
 }
 
-TEST_CASE("the search raises the learning rate by equal factors, and ends where the loss diverges") {
+TEST_CASE("the search raises the learning rate geometrically and ends when the loss diverges") {
   BuiltRun run({{"data.batch_size=32"}});
   const LearningRateSearch search = search_learning_rate(*run.training, 1e-4, 1e4, 81, [] { return true; });
   CHECK(search.diverged);
@@ -64,7 +64,7 @@ TEST_CASE("the search raises the learning rate by equal factors, and ends where 
   CHECK(*search.suggestion < 10);
 }
 
-TEST_CASE("the search can be broken off") {
+TEST_CASE("the search can be interrupted") {
   BuiltRun run({{"data.batch_size=32"}});
   int asked = 0;
   const LearningRateSearch search = search_learning_rate(*run.training, 1e-4, 1, 50, [&] { return ++asked <= 3; });
@@ -72,8 +72,8 @@ TEST_CASE("the search can be broken off") {
   CHECK_FALSE(search.suggestion.has_value());
 }
 
-TEST_CASE("what is suggested is the rate of the steepest fall") {
-  // A fall that is steepest in the middle of a decade.
+TEST_CASE("the suggestion is the rate with the steepest fall") {
+  // The fall is steepest in the middle of a decade.
   std::vector<LearningRateTrial> trials;
   for (int i = 0; i <= 60; ++i) {
     const double exponent = -6 + 0.1 * i;

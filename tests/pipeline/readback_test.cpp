@@ -15,7 +15,7 @@ struct Trained {
   std::map<std::string, at::Tensor> weights;
 };
 
-// Figures that come so many steps late, as from a device.
+// Trains with values that arrive a number of steps late, as from a device.
 Trained train_with_lag(size_t lag, const std::vector<std::string>& overrides, const std::string& more = "") {
   BuiltRun run({overrides, more});
   run.training->readback_lag = lag;
@@ -50,12 +50,12 @@ std::string failure_with_lag(size_t lag, const std::string& poison, int64_t& ste
     for (const auto& named : run.training->model.tensors()) weights[named.name] = named.tensor.detach().clone();
     return error.what();
   }
-  return "the run went on";
+  return "the run did not fail";
 }
 
 }  // namespace
 
-TEST_CASE("numbers come in the order in which they were posted, and as late as the device is") {
+TEST_CASE("values arrive in the order of their posts, as late as the device delivers them") {
   std::vector<double> read;
   Readback readback(c10::Device(c10::kCPU), 2);
   CHECK_FALSE(readback.is_immediate());
@@ -74,7 +74,7 @@ TEST_CASE("numbers come in the order in which they were posted, and as late as t
   CHECK(readback.waits() == 2);
 }
 
-TEST_CASE("every dtype of a figure is read as it is") {
+TEST_CASE("values of every dtype are read exactly") {
   const std::vector<at::Tensor> scalars{at::scalar_tensor(0.5, at::kHalf), at::scalar_tensor(0.25, at::kBFloat16),
                                         at::scalar_tensor(1e-300, at::kDouble), at::scalar_tensor(3, at::kInt)};
   Readback readback;
@@ -85,7 +85,7 @@ TEST_CASE("every dtype of a figure is read as it is") {
   readback.settle();
 }
 
-TEST_CASE("a run does not depend on when its figures come") {
+TEST_CASE("a run does not depend on when its values arrive") {
   for (const std::vector<std::string>& overrides :
        {std::vector<std::string>{"log.every=\"3 steps\""},
         std::vector<std::string>{"train.accumulate=3", "data.batch_size=100", "train.clip_norm=0.1"},
@@ -94,7 +94,7 @@ TEST_CASE("a run does not depend on when its figures come") {
     check_equal(train_with_lag(5, overrides), train_with_lag(0, overrides));
 }
 
-TEST_CASE("between two lines of the history nothing waits for the device") {
+TEST_CASE("nothing synchronises with the device between two lines of the history") {
   BuiltRun run({{"log.every=\"3 steps\"", "data.batch_size=100", "validation.every=\"never\"",
                  "checkpoint.every=\"never\"", "train={steps=14}"}});
   run.training->readback_lag = 100;
@@ -106,11 +106,11 @@ TEST_CASE("between two lines of the history nothing waits for the device") {
     std::vector<int64_t> at_logs, at_steps;
   } counting;
   run.train({&counting});
-  CHECK(counting.at_logs == std::vector<int64_t>{4, 7, 10, 13});  // one for each step and the first batch
+  CHECK(counting.at_logs == std::vector<int64_t>{4, 7, 10, 13});  // one for each step and one for the first batch
   CHECK(counting.at_steps == std::vector<int64_t>{0, 0, 0, 4, 4, 4, 7, 7, 7, 10, 10, 10, 13, 13});
 }
 
-TEST_CASE("a step that is not finite changes no weight, though the host hears of it late") {
+TEST_CASE("a non-finite step changes no weight, even if the host is notified late") {
   for (const char* poison : {"nan_gradients", "nan_losses"}) {
     const std::string loss = std::string("[[loss]]\nuse = \"poisoned\"\nparams = { ") + poison + " = [5] }\n";
     int64_t at_once = 0, late = 0;
@@ -123,7 +123,7 @@ TEST_CASE("a step that is not finite changes no weight, though the host hears of
   }
 }
 
-TEST_CASE("steps that are not finite are skipped where the run file says so") {
+TEST_CASE("non-finite steps are skipped if the run file sets non_finite to skip") {
   for (const size_t lag : {size_t{0}, size_t{3}}) {
     BuiltRun run({{"train={steps=9,non_finite=\"skip\"}", "data.batch_size=100", "log.every=\"1 step\""},
                   "[[loss]]\nuse = \"poisoned\"\nparams = { nan_gradients = [2, 5], nan_losses = [6] }\n"});
@@ -131,7 +131,7 @@ TEST_CASE("steps that are not finite are skipped where the run file says so") {
     const RunReport report = run.train();
     CHECK(report.state.step == 9);
     const auto steps = run.recorder.of_kind(LineKind::step);
-    REQUIRE(steps.size() == 9);  // a skipped step is none
+    REQUIRE(steps.size() == 9);  // a skipped step does not count
     CHECK(steps[0].at("train/skipped_steps") == 0);
     CHECK(steps[1].at("train/skipped_steps") == 1);
     CHECK(steps[8].at("train/skipped_steps") == 3);

@@ -1,4 +1,4 @@
-// A run that goes on from one of its checkpoints ends with the bits that it would have had.
+// Tests that a resumed run is bitwise equal to an uninterrupted one, from each of its checkpoints.
 #include <cstring>
 
 #include "framework/support/error.h"
@@ -15,7 +15,7 @@ struct Case {
   std::string more = "";
 };
 
-// 143 samples in batches of 40: four steps an epoch, or two and a half of two batches.
+// 143 samples in batches of 40: four steps per epoch, or two and a half with two batches per step.
 Setup make_setup(const Case& one) {
   std::vector<std::string> overrides{
       "run.deterministic=true",         "data.workers=0", "data.batch_size=40",           "data.train.subset=\"10%\"",
@@ -44,7 +44,7 @@ void check_same(const Checkpoint& one, const Checkpoint& other) {
     const std::string& name = entry.first;
     CAPTURE(name);
     REQUIRE(other.state.tensors.contains(name));
-    // What a callback's filter remembers has a time in it.
+    // The state of a callback's filter contains a time.
     if (name.find(".callback.") == std::string::npos) CHECK(has_same_bits(entry.second, other.state.tensors.at(name)));
   }
   REQUIRE(one.state.numbers.size() == other.state.numbers.size());
@@ -96,7 +96,7 @@ const std::string kStopping = "[[callback]]\nuse = \"early_stopping\"\nparams = 
 
 }  // namespace
 
-TEST_CASE("a run goes on from any of its checkpoints as if nothing had happened") {
+TEST_CASE("a run resumes exactly from any of its checkpoints") {
   check_every_checkpoint({"momentum", {"optimizer={use=\"sgd\",lr=0.1,momentum=0.9}"}});
   check_every_checkpoint({"steps of two batches, averaged weights, bf16",
                           {"optimizer={use=\"adamw\",lr=0.01}", "train.accumulate=2", "train.precision=\"bf16\"",
@@ -112,18 +112,18 @@ TEST_CASE("a run goes on from any of its checkpoints as if nothing had happened"
                           {"train.clip_norm=0.5", "train.average={use=\"swa\",start=\"1 epoch\",every=\"1 step\"}"}});
 }
 
-TEST_CASE("what is left out of the data is the same") {
+TEST_CASE("a resumed run leaves out the same samples") {
   check_every_checkpoint({"samples that cannot be read",
                           {"data.train={use=\"torn\",params={broken=[3,7,11,20,30]}}", "data.validation={use=\"torn\"}",
                            "data.batch_size=4", "data.validation_batch_size=4", "data.on_error=\"skip\""}},
                          4);
 }
 
-TEST_CASE("a callback goes on with what it knew") {
+TEST_CASE("a callback resumes with its state") {
   check_every_checkpoint({"patience that is half used up", {"validation.every=\"1 step\""}, kStopping});
 }
 
-TEST_CASE("workers may be others than before") {
+TEST_CASE("the number of workers may change") {
   const Case one{"", {}};
   BuiltRun whole(make_setup(one));
   whole.train();
@@ -134,7 +134,7 @@ TEST_CASE("workers may be others than before") {
   }
 }
 
-TEST_CASE("a run whose data could not be read goes on where it was, once they can be") {
+TEST_CASE("a run with unreadable data resumes once the data are readable") {
   const std::vector<std::string> settings{"checkpoint.every=\"never\"", "checkpoint.monitor=\"\"", "data.batch_size=4"};
   const auto make = [&](const std::string& train) {
     Case one{"", settings};
@@ -152,7 +152,7 @@ TEST_CASE("a run whose data could not be read goes on where it was, once they ca
   check_same(whole.recorder.checkpoints.back(), resumed.recorder.checkpoints.back());
 }
 
-TEST_CASE("a run that a signal stopped goes on where it was") {
+TEST_CASE("a run stopped by a signal resumes where it was") {
   BuiltRun whole(make_setup({"", {"checkpoint.every=\"never\""}}));
   whole.train();
   BuiltRun stopped(make_setup({"", {"checkpoint.every=\"never\""}}));
@@ -164,7 +164,7 @@ TEST_CASE("a run that a signal stopped goes on where it was") {
   check_same(whole.recorder.checkpoints.back(), resumed.recorder.checkpoints.back());
 }
 
-TEST_CASE("what does not fit is refused, with its name") {
+TEST_CASE("a checkpoint that does not match is refused with the name of the entry") {
   BuiltRun whole(make_setup({"", {}}));
   whole.train();
   const auto refusal_of = [](const Case& one, const Checkpoint& checkpoint) -> std::string {
@@ -177,9 +177,9 @@ TEST_CASE("what does not fit is refused, with its name") {
     return "none";
   };
   Checkpoint checkpoint = whole.recorder.checkpoints[2];
-  CHECK(refusal_of({"", {"model.params={hidden=[8]}"}}, checkpoint).find("is of another shape or dtype") !=
+  CHECK(refusal_of({"", {"model.params={hidden=[8]}"}}, checkpoint).find("has another shape or dtype") !=
         std::string::npos);
-  CHECK(refusal_of({"", {"optimizer.momentum=0.9"}}, checkpoint) == "none");  // momentum begins at zero
+  CHECK(refusal_of({"", {"optimizer.momentum=0.9"}}, checkpoint) == "none");  // momentum starts at zero
   CHECK(refusal_of({"", {"train.average={use=\"ema\"}"}}, checkpoint).find("has no number average.count") !=
         std::string::npos);
   checkpoint.state.numbers.erase("step_in_epoch");

@@ -1,4 +1,4 @@
-// What callbacks see of the tensors that a run trains.
+// Tests the tensors that callbacks see of a run.
 #include <tenon/run_tensors.h>
 
 #include <cmath>
@@ -24,10 +24,10 @@ const tenon_run_tensors& extension() {
   return *static_cast<const tenon_run_tensors*>(found);
 }
 
-// The run of trained_run.h: four steps an epoch, two epochs, sgd with a learning rate of 0.1.
+// The run of trained_run.h: four steps per epoch, two epochs, sgd with a learning rate of 0.1.
 BuiltRun make_run(const std::string& callback) { return BuiltRun({{}, "[[callback]]\n" + callback}); }
 
-// The figures of all lines of the history that have this one.
+// The metrics of all lines of the history that have this one.
 std::vector<std::map<std::string, double>> lines_with(const BuiltRun& run, const std::string& name) {
   std::vector<std::map<std::string, double>> found;
   for (const RecordedLine& line : run.recorder.lines) {
@@ -39,11 +39,11 @@ std::vector<std::map<std::string, double>> lines_with(const BuiltRun& run, const
 
 }  // namespace
 
-TEST_CASE("statistics of tensors are those of their elements, in one answer") {
+TEST_CASE("statistics of several tensors are computed in one call") {
   const BuiltRun run{Setup{}};  // installs LibTorch
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const at::Tensor plain = at::tensor({3.0f, 0.0f, -4.0f, 0.0f});
-  const at::Tensor half = at::full({300, 300}, 8, at::kHalf);  // whose sum of squares no half can hold
+  const at::Tensor half = at::full({300, 300}, 8, at::kHalf);  // its sum of squares overflows in float16
   const at::Tensor wild = at::tensor({1.0f, kInfinity, -kInfinity});
   const at::Tensor none = at::empty({0, 3});
   tenon_tensor* const tensors[] = {to_handle(plain), to_handle(half), to_handle(wild), to_handle(none)};
@@ -67,7 +67,7 @@ TEST_CASE("statistics of tensors are those of their elements, in one answer") {
   CHECK(std::isnan(values[3][3]));
 }
 
-TEST_CASE("statistics may be of a difference, and of a copy that outlives a change") {
+TEST_CASE("statistics may be of a difference, and of a copy kept before a change") {
   const BuiltRun run{Setup{}};
   at::Tensor value = at::tensor({1.0f, 2.0f}).requires_grad_(true);
   tenon_tensor* before = nullptr;
@@ -85,7 +85,7 @@ TEST_CASE("statistics may be of a difference, and of a copy that outlives a chan
   tenon::plugins::host_table().release(before);
 }
 
-TEST_CASE("statistics that do not exist, and tensors where nothing is trained, are refused") {
+TEST_CASE("unknown statistics, and tensors outside a run, are refused") {
   const BuiltRun run{Setup{}};
   double value = 0;
   const at::Tensor tensor = at::ones({2});
@@ -98,7 +98,7 @@ TEST_CASE("statistics that do not exist, and tensors where nothing is trained, a
   CHECK(extension().count(&view.base, &count) == TENON_UNSUPPORTED);
 }
 
-TEST_CASE("what a model trains has its names, each tensor once, and gradients while there are some") {
+TEST_CASE("trainable tensors have the model's names, are listed once, and show current gradients") {
   const BuiltRun run{Setup{}};
   const ModelTensors tensors(run.training->model);
   REQUIRE(tensors.size() == 4);
@@ -136,7 +136,7 @@ TEST_CASE("gradient and weight statistics agree: a step of sgd is the learning r
   CHECK(weights[7].at("weights/norm/layers.1.weight") == doctest::Approx(last.norm().item<double>()));
 }
 
-TEST_CASE("a pattern chooses parameters, and one that fits none is refused before training") {
+TEST_CASE("a pattern selects parameters, and one that matches none is refused before training") {
   BuiltRun run =
       make_run("use = \"gradient_statistics\"\nparams = { every = 4, parameters = [\"*.0.*\", \"layers.?.bias\"] }\n");
   run.train();
@@ -148,7 +148,7 @@ TEST_CASE("a pattern chooses parameters, and one that fits none is refused befor
   BuiltRun wrong = make_run("use = \"gradient_statistics\"\nparams = { parameters = [\"layer.*\"] }\n");
   CHECK_THROWS_WITH(
       wrong.train(),
-      doctest::Contains("params.parameters has \"layer.*\", which fits no parameter of the model; expected "
+      doctest::Contains("params.parameters has \"layer.*\", which matches no parameter of the model; expected "
                         "a pattern for some of layers.0.weight, layers.0.bias"));
 }
 
@@ -164,24 +164,24 @@ TEST_CASE("throughput counts every sample that was trained on") {
   }
 }
 
-TEST_CASE("time_limit ends a run in order, with a checkpoint of its last step") {
+TEST_CASE("time_limit ends a run regularly, with a checkpoint of its last step") {
   BuiltRun run = make_run("use = \"time_limit\"\nparams = { budget = \"1e-9 seconds\" }\n");
   const RunReport report = run.train();
   CHECK(report.end == RunReport::End::stopped);
   CHECK(report.reason.find("time_limit: 0 s of 1e-9 seconds are left") == 0);
   CHECK(report.state.step == 1);
-  // The second time with the figures of its validation.
+  // The second checkpoint has the metrics of its validation.
   CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{1, 1});
 }
 
-TEST_CASE("best_checkpoints saves what is best where nothing else would") {
+TEST_CASE("best_checkpoints saves the best steps without other checkpoints") {
   BuiltRun run({{"checkpoint.every=\"never\"", "validation.every=\"1 steps\"", "train={steps=4}"},
                 "[[callback]]\nuse = \"best_checkpoints\"\nparams = { top = 4 }\n"});
   run.train();
   CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{1, 2, 3, 4});
 }
 
-TEST_CASE("a filter in the run file chooses what a callback is told of") {
+TEST_CASE("a filter in the run file selects the events that a callback receives") {
   BuiltRun run = make_run(
       "use = \"gradient_statistics\"\nparams = { every = 1 }\nevery = \"3 steps\"\nafter = \"3 steps\"\nonce = true\n");
   run.train();

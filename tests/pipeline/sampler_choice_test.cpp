@@ -1,4 +1,4 @@
-// [data] sampler: what the dataset knows of its samples reaches the order in which they are read.
+// [data] sampler: the dataset's weights and lengths determine the order of the samples.
 #include <set>
 
 #include "tests/doctest_with_torch.h"
@@ -12,17 +12,17 @@ const std::string kTorn = "data.train={use='torn'}";
 
 }  // namespace
 
-TEST_CASE("weights of the dataset decide what is drawn") {
+TEST_CASE("weights of the dataset determine the sampled indices") {
   BuiltRun run({{"data.train={use='torn', params={lighter=0}}", "data.sampler=weighted", "data.batch_size=8",
                  "data.validation={use='torn'}"}});
   const std::vector<int64_t> order = run.training->train->feed.sampler().order(1);
   CHECK(order.size() == 40);
   for (const int64_t sample : order) CHECK(sample < 20);
-  CHECK(run.training->validation.at(0)->feed.sampler().order(0).back() == 39);  // the whole, in its own order
+  CHECK(run.training->validation.at(0)->feed.sampler().order(0).back() == 39);  // all samples, in dataset order
   CHECK(run.train().state.samples_in_epoch == 40);
 }
 
-TEST_CASE("lengths of the dataset decide what shares a batch") {
+TEST_CASE("lengths of the dataset determine which samples share a batch") {
   BuiltRun run({{kTorn, "data.sampler=length_bucketed", "data.batch_size=4", "data.validation={use='torn'}"}});
   const std::vector<int64_t> order = run.training->train->feed.sampler().order(1);
   CHECK(std::set<int64_t>(order.begin(), order.end()).size() == 40);
@@ -32,14 +32,15 @@ TEST_CASE("lengths of the dataset decide what shares a batch") {
   }
 }
 
-TEST_CASE("a dataset that does not know what the sampler goes by is refused") {
+TEST_CASE("a dataset without the values that the sampler requires is refused") {
   CHECK(refusal_of({{"data.sampler=weighted"}}).find("data.sampler is \"weighted\", but ") != std::string::npos);
   const std::string message = refusal_of({{"data.sampler=length_bucketed"}});
   CHECK(message.find("run.toml:7:7: ") != std::string::npos);
-  CHECK(message.find(" does not know the lengths of its samples; expected a dataset that does") != std::string::npos);
+  CHECK(message.find(" does not provide the lengths of its samples; expected a dataset that does") !=
+        std::string::npos);
 }
 
-TEST_CASE("drawing by weights and no shuffling exclude each other") {
+TEST_CASE("weighted sampling and shuffle = false exclude each other") {
   const std::string message = refusal_of({{"data.sampler=weighted", "data.shuffle=false"}});
-  CHECK(message.find("data.shuffle is false with data.sampler = \"weighted\"") != std::string::npos);
+  CHECK(message.find("data.shuffle is false, but data.sampler = \"weighted\"") != std::string::npos);
 }

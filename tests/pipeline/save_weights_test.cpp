@@ -37,9 +37,9 @@ TEST_CASE("floating tensors are converted, and counters stay integers") {
   CHECK(torch::equal(loaded[1].tensor, torch::full({2}, int64_t{300})));
 }
 
-TEST_CASE("tied weights are saved once, under the first name of the alphabet, which the metadata tells of the others") {
+TEST_CASE("tied weights are saved once, under the alphabetically first name, with the others in the metadata") {
   const at::Tensor weight = torch::rand({2, 3});
-  const at::Tensor view = weight.detach();  // another tensor over the same memory
+  const at::Tensor view = weight.detach();  // another tensor with the same memory
   const std::vector<NamedTensor> tensors{{"head.weight", weight, true},
                                          {"embedding.weight", weight, true},
                                          {"third", view, true},
@@ -52,7 +52,7 @@ TEST_CASE("tied weights are saved once, under the first name of the alphabet, wh
         Metadata{{"format", "pt"}, {"head.weight", "embedding.weight"}, {"third", "embedding.weight"}});
 }
 
-TEST_CASE("a number that the dtype cannot hold is refused, and infinity is kept") {
+TEST_CASE("a value beyond the range of the dtype is refused, and infinity is kept") {
   std::string message = "none";
   try {
     save_weights(saved_file(), {{"a.weight", torch::full({2}, 70000.0), true}}, torch::kHalf);

@@ -1,4 +1,4 @@
-// Which samples a model is best and worst at: compared with what PyTorch's own operators say of each sample.
+// Compares the best and worst samples with the results of PyTorch's operators for each sample.
 #include "framework/pipeline/score_samples.h"
 
 #include <torch/nn/functional/loss.h>
@@ -23,7 +23,7 @@ struct Expected {
   std::map<int64_t, int64_t> predicted;
 };
 
-// From the model's outputs for whole batches.
+// Computed from the model's outputs for whole batches.
 Expected look_at(BuiltRun& run, size_t most) {
   Expected expected;
   predict(*run.training, *run.training->validation.front(), {}, [&](const Prediction& batch) {
@@ -53,7 +53,7 @@ SampleScores score(BuiltRun& run, const ScoringLimits& limits) {
 
 }  // namespace
 
-TEST_CASE("samples are ranked by their own losses, and classes are counted, as one by one") {
+TEST_CASE("samples are ranked by their losses, and classes are counted, as if computed one by one") {
   BuiltRun run({{"train.epochs=2"}});
   run.train();
   const SampleScores scores = score(run, {200, 5});
@@ -83,7 +83,7 @@ TEST_CASE("samples are ranked by their own losses, and classes are counted, as o
   CHECK(at::equal(scores.classes[0].counts, expected.counts));
 }
 
-TEST_CASE("of few samples none is among the best and among the worst") {
+TEST_CASE("with few samples, none is in both the best and the worst") {
   BuiltRun run({{"train.epochs=1"}});
   const SampleScores scores = score(run, {7, 6});
   CHECK(scores.scored == 7);
@@ -92,7 +92,7 @@ TEST_CASE("of few samples none is among the best and among the worst") {
   CHECK(scores.best.back().loss <= scores.worst.back().loss);
 }
 
-TEST_CASE("who has no time left gets what was looked at until then") {
+TEST_CASE("an interrupted search returns the samples scored so far") {
   BuiltRun run({{"train.epochs=1", "data.validation_batch_size=64"}});
   const SampleScores scores =
       score_samples(*run.training, *run.training->validation.front(), {}, {500, 3}, [] { return false; });
@@ -100,7 +100,7 @@ TEST_CASE("who has no time left gets what was looked at until then") {
   CHECK(scores.worst.size() == 3);
 }
 
-TEST_CASE("a second look finds the same, and leaves the model as it was") {
+TEST_CASE("a second pass gives the same result and does not change the model") {
   BuiltRun run({{"train.epochs=1"}});
   const SampleScores first = score(run, {50, 3}), second = score(run, {50, 3});
   REQUIRE(first.worst.size() == second.worst.size());
@@ -110,7 +110,7 @@ TEST_CASE("a second look finds the same, and leaves the model as it was") {
   }
 }
 
-TEST_CASE("where all losses are NaN nothing is ranked, and samples are still counted") {
+TEST_CASE("if all losses are NaN, nothing is ranked and samples are still counted") {
   BuiltRun run({{"train.epochs=1"}});
   const torch::NoGradGuard no_grad;
   for (const auto& one : run.training->model.tensors()) at::Tensor(one.tensor).fill_(std::nan(""));

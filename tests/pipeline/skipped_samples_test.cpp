@@ -1,4 +1,4 @@
-// Runs over data of which some samples cannot be read.
+// Runs over data with samples that cannot be read.
 #include "framework/data/skipped_samples.h"
 
 #include "framework/support/error.h"
@@ -11,7 +11,7 @@ using tenon::support::ErrorKind;
 
 namespace {
 
-// 40 samples in 5 batches, in their own order.
+// 40 samples in 5 batches, in dataset order.
 Setup over(const std::string& broken, std::vector<std::string> more) {
   std::vector<std::string> overrides = {"data.batch_size=8", "data.validation_batch_size=16", "data.shuffle=false",
                                         "data.train={use='torn', params={broken=[" + broken + "]}}",
@@ -26,19 +26,19 @@ Error error_of(const Setup& setup) {
   } catch (const Error& error) {
     return error;
   }
-  FAIL("the run ended well");
+  FAIL("the run did not fail");
   return Error(ErrorKind::internal, "");
 }
 
 }  // namespace
 
-TEST_CASE("a sample that cannot be read ends the run, unless the run file says otherwise") {
+TEST_CASE("a sample that cannot be read ends the run by default") {
   const Error error = error_of(over("3", {}));
   CHECK(error.kind() == ErrorKind::data);
   CHECK(std::string(error.what()).find("3.png is cut off") != std::string::npos);
 }
 
-TEST_CASE("samples that are skipped are counted in every epoch and validation") {
+TEST_CASE("skipped samples are counted in every epoch and validation") {
   BuiltRun run(over("3, 17, 18", {"data.on_error=skip"}));
   const RunReport report = run.train();
   CHECK(report.state.step == 10);
@@ -54,7 +54,7 @@ TEST_CASE("samples that are skipped are counted in every epoch and validation") 
 }
 
 // Batches 0, 2 and 4 of each epoch: at the beginning, in the middle and at the end.
-TEST_CASE("a batch of which nothing can be read is no step, and epochs still end in order") {
+TEST_CASE("a batch without readable samples is not a step, and epochs still end regularly") {
   std::string broken;
   for (int i = 0; i < 40; ++i)
     if (i / 8 % 2 == 0) broken += (broken.empty() ? "" : ", ") + std::to_string(i);
@@ -72,14 +72,14 @@ TEST_CASE("a batch of which nothing can be read is no step, and epochs still end
   CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{2, 4, 6});
 }
 
-TEST_CASE("a run by steps makes its steps, though it takes more epochs") {
+TEST_CASE("a run limited by steps completes them, even if it needs more epochs") {
   BuiltRun run(over("0, 1, 2, 3, 4, 5, 6, 7", {"data.on_error=skip", "train={steps=10}"}));
   const RunReport report = run.train();
   CHECK(report.state.step == 10);
   CHECK(report.state.epoch == 3);
 }
 
-TEST_CASE("where nothing at all can be read the run ends") {
+TEST_CASE("a run without readable samples ends") {
   std::string all = "0";
   for (int i = 1; i < 40; ++i) all += ", " + std::to_string(i);
   const Error error = error_of(over(all, {"data.on_error=skip"}));

@@ -17,7 +17,7 @@ double seconds_of(const std::vector<StageSeconds>& stages, const std::string& na
   return 0;
 }
 
-// Until the clock has moved: no test depends on how far.
+// Waits until the clock has advanced. No test depends on the amount.
 void pass_time() {
   const Clock::time_point start = Clock::now();
   while (Clock::now() - start < std::chrono::microseconds(50)) std::this_thread::yield();
@@ -32,7 +32,7 @@ class Sleeper final : public Observer {
 
 }  // namespace
 
-TEST_CASE("the time is always one stage's, and all of it is somebody's") {
+TEST_CASE("every moment belongs to exactly one stage") {
   const Clock::time_point start = Clock::now();
   StageTimes times;
   const Stage callback = times.add("callback mine");
@@ -56,7 +56,7 @@ TEST_CASE("the time is always one stage's, and all of it is somebody's") {
   CHECK(times.seconds(Stage::validation) == seconds_of(stages, "validation"));
 }
 
-TEST_CASE("stages of one name are one") {
+TEST_CASE("stages with the same name are combined") {
   StageTimes times;
   for (int i = 0; i < 2; ++i) {
     const InStage stage(times, times.add("callback throughput"));
@@ -67,7 +67,7 @@ TEST_CASE("stages of one name are one") {
   CHECK(std::ranges::count(stages, "callback throughput", &StageSeconds::name) == 1);
 }
 
-TEST_CASE("a run tells every stage that it went through by its name") {
+TEST_CASE("a run reports all its stages by name") {
   BuiltRun run({{"log.every=\"1 step\"", "train.average={use=\"ema\"}"}});
   Sleeper sleeper;
   const RunReport report = run.train({&sleeper});
@@ -81,7 +81,7 @@ TEST_CASE("a run tells every stage that it went through by its name") {
   CHECK(report.state.data_wait_s <= report.state.time_s);
 }
 
-TEST_CASE("advice is for the stage that takes much, where that is not the model itself") {
+TEST_CASE("advice is for the slowest stage, unless that is the model itself") {
   const auto advise_on = [](const std::string& stage, double seconds) {
     return advise({{"forward", 10 - seconds}, {stage, seconds}}, 2);
   };

@@ -14,7 +14,8 @@ const std::string kIgnoring =
     "[[loss]]\nuse = \"cross_entropy\"\nname = \"without_threes\"\nweight = 0.5\nparams = { ignore_index = 3 }\n";
 const std::string kTwoParts = "[[loss]]\nuse = \"two_parts\"\nweight = 0.25\n";
 
-// The gradient of the first 32 digits, given to one step in batches of these sizes: what sgd of rate 1 subtracts.
+// The gradient of the first 32 digits in one step with batches of these sizes, measured as the change by sgd with rate
+// 1.
 std::vector<at::Tensor> gradient_of(const std::vector<int64_t>& sizes, const std::string& losses = "",
                                     const std::vector<std::string>& overrides = {}) {
   Setup setup{{"data.batch_size=32", "data.shuffle=false", "optimizer={use=\"sgd\",lr=1.0}", "run.deterministic=true",
@@ -45,9 +46,9 @@ std::vector<at::Tensor> gradient_of(const std::vector<int64_t>& sizes, const std
   return gradients;
 }
 
-// What rounding does to gradient_of(), relative, in single precision of roundoff u: the gradient is read from the
-// change of weights w with a learning rate of 1, so that both sides round by u |w|; and it is made of sums over 64
-// pixels, 16 hidden values, 10 classes and 32 samples, each term of which rounds once.
+// The relative rounding error of gradient_of() in single precision with roundoff u. The gradient is read from the
+// change of the weights w with a learning rate of 1, so both sides round by u |w|. It consists of sums over 64 pixels,
+// 16 hidden values, 10 classes and 32 samples, each term of which rounds once.
 double tolerance_of(const std::vector<at::Tensor>& gradients) {
   constexpr double kRoundoff = 0x1p-24;
   const BuiltRun run({{"run.deterministic=true"}});
@@ -73,10 +74,10 @@ TEST_CASE("a step has the gradient of one batch, however it is split") {
   CHECK(relative_difference(gradient_of({8, 8, 8, 8}), whole) < tolerance);
   CHECK(relative_difference(gradient_of({5, 8, 8, 8, 3}), whole) < tolerance);
   CHECK(relative_difference(gradient_of({31, 1}), whole) < tolerance);
-  CHECK(relative_difference(gradient_of({8, 8, 8, 7}), whole) > 10 * tolerance);  // the test would notice a sample
+  CHECK(relative_difference(gradient_of({8, 8, 8, 7}), whole) > 10 * tolerance);  // a missing sample would fail
 }
 
-TEST_CASE("so do losses that count different items, and losses with a gradient in common") {
+TEST_CASE("losses with different items and losses with shared gradients also match one batch") {
   for (const std::string& losses : {kIgnoring, kTwoParts, kIgnoring + kTwoParts}) {
     const auto whole = gradient_of({32}, losses);
     const double tolerance = tolerance_of(whole);
@@ -86,15 +87,15 @@ TEST_CASE("so do losses that count different items, and losses with a gradient i
   }
 }
 
-TEST_CASE("a loss scale changes the gradient by rounding alone") {
-  // In fp16 products are rounded, so that the batches' own shapes matter: the same ones are compared.
+TEST_CASE("a loss scale changes the gradient only by rounding") {
+  // In fp16 products are rounded, so results depend on the shapes of the batches. Compare equal shapes.
   const auto plain = gradient_of({8, 8, 8, 8});
   const auto scaled = gradient_of({8, 8, 8, 8}, "", {"train.precision=\"fp16\""});
   CHECK(relative_difference(scaled, plain) < 5e-3);
   CHECK(relative_difference(scaled, plain) > 0);
 }
 
-TEST_CASE("clipping by norm and by value is that of torch.nn.utils") {
+TEST_CASE("clipping by norm and by value matches torch.nn.utils") {
   const auto plain = gradient_of({32});
   double squares = 0;
   for (const at::Tensor& gradient : plain) squares += gradient.square().sum().item<double>();

@@ -25,11 +25,11 @@ bool are_equal(const std::map<std::string, at::Tensor>& a, const std::map<std::s
 
 }  // namespace
 
-TEST_CASE("a run of epochs sees every sample once an epoch, the ragged last batch included") {
+TEST_CASE("a run of epochs uses every sample once per epoch, including the smaller last batch") {
   BuiltRun run({});
   const RunReport report = run.train();
   CHECK(report.end == RunReport::End::finished);
-  CHECK(report.state.step == 8);  // 1438 samples in batches of 400: 4 steps an epoch
+  CHECK(report.state.step == 8);  // 1438 samples in batches of 400: 4 steps per epoch
   CHECK(report.state.epoch == 2);
   CHECK(report.state.samples_in_epoch == 1438);
 }
@@ -67,7 +67,7 @@ TEST_CASE("another seed gives another run, and shuffling matters") {
   CHECK_FALSE(are_equal(first, weights_after({{"data.shuffle=false"}})));
 }
 
-TEST_CASE("lines are logged when they are due, with the mean since the last") {
+TEST_CASE("lines are logged when due, with the mean since the last line") {
   BuiltRun every_step({{"log.every=\"1 step\"", "data.shuffle=false"}});
   every_step.train();
   BuiltRun every_fourth({{"log.every=\"4 steps\"", "data.shuffle=false"}});
@@ -83,16 +83,16 @@ TEST_CASE("lines are logged when they are due, with the mean since the last") {
   CHECK(every_fourth.recorder.of_kind(LineKind::epoch)[0].at("train/loss") == doctest::Approx(mean).epsilon(1e-12));
 }
 
-TEST_CASE("validation and checkpoints happen when they are due, and a checkpoint at the end") {
+TEST_CASE("validations and checkpoints run when due, with a checkpoint at the end") {
   BuiltRun run({{"validation={every=\"3 steps\",at_start=true}", "checkpoint={every=\"5 steps\",monitor=\"\"}"}});
   run.train();
   std::vector<int64_t> validated;
   for (const RecordedLine& line : run.recorder.of_kind(LineKind::validation)) validated.push_back(line.step);
-  CHECK(validated == std::vector<int64_t>{0, 3, 6, 8});  // the last of the last weights
+  CHECK(validated == std::vector<int64_t>{0, 3, 6, 8});  // the final validation is of the last weights
   CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{5, 8});
 }
 
-TEST_CASE("what a callback asks for happens after the step, and its reason is reported") {
+TEST_CASE("requests of a callback are handled after the step, and its reason is reported") {
   BuiltRun run(
       {{"validation.every=\"never\"", "log.every=\"never\""},
        "[[callback]]\nuse = \"stopping\"\nparams = { save_at = 2, evaluate_at = 3, log_at = 4, stop_at = 6 }\n"});
@@ -100,14 +100,14 @@ TEST_CASE("what a callback asks for happens after the step, and its reason is re
   CHECK(report.end == RunReport::End::stopped);
   CHECK(report.reason == "stopping: step 6 is done");
   CHECK(report.state.step == 6);
-  CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{2, 4, 6});  // asked, end of epoch, end of run
+  CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{2, 4, 6});  // on request, end of epoch, end of run
   REQUIRE(run.recorder.of_kind(LineKind::validation).size() == 1);
   CHECK(run.recorder.of_kind(LineKind::validation)[0].step == 3);
   REQUIRE(run.recorder.of_kind(LineKind::step).size() == 1);
   CHECK(run.recorder.of_kind(LineKind::step)[0].step == 4);
 }
 
-TEST_CASE("a signal ends the run after the step in hand, with a checkpoint") {
+TEST_CASE("a signal ends the run after the current step, with a checkpoint") {
   BuiltRun run({});
   const RunReport report = run.train({}, SIGTERM);
   CHECK(report.end == RunReport::End::stopped);
@@ -120,7 +120,7 @@ TEST_CASE("a loss that is not finite ends the run before the weights change") {
   BuiltRun run({{"optimizer.lr=1e30"}});
   try {
     run.train();
-    FAIL("the run went on");
+    FAIL("the run did not fail");
   } catch (const tenon::support::Error& error) {
     CHECK(error.kind() == tenon::support::ErrorKind::non_finite);
     CHECK(std::string(error.what()).find("the loss cross_entropy is ") != std::string::npos);
@@ -128,7 +128,7 @@ TEST_CASE("a loss that is not finite ends the run before the weights change") {
   }
 }
 
-TEST_CASE("a run that fails leaves a checkpoint of the last step, if its weights are sound") {
+TEST_CASE("a failed run saves a checkpoint of the last step if its weights are finite") {
   struct Failing final : Observer {
     bool wants(Event event) const override { return event == Event::step_end; }
     void on_event(Event, const RunState& state, Verdict&) override {
@@ -140,11 +140,11 @@ TEST_CASE("a run that fails leaves a checkpoint of the last step, if its weights
   CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{3});
 }
 
-TEST_CASE("weights that are not finite are refused in place of being saved") {
+TEST_CASE("weights that are not finite are refused instead of saved") {
   BuiltRun run({{"optimizer.lr=1e39", "train={steps=1}", "validation.every=\"never\""}});
   try {
     run.train();
-    FAIL("the run went on");
+    FAIL("the run did not fail");
   } catch (const tenon::support::Error& error) {
     CHECK(error.kind() == tenon::support::ErrorKind::non_finite);
     CHECK(std::string(error.what()).find("holds NaN or infinity after step 1") != std::string::npos);
@@ -152,7 +152,7 @@ TEST_CASE("weights that are not finite are refused in place of being saved") {
   CHECK(run.recorder.checkpoint_steps.empty());
 }
 
-TEST_CASE("scalars of callbacks stand in the next line, the last value of each name") {
+TEST_CASE("scalars of callbacks are in the next line, with the last value of each name") {
   struct Logging final : Observer {
     bool wants(Event event) const override { return event == Event::step_end || event == Event::epoch_end; }
     void on_event(Event event, const RunState& state, Verdict& verdict) override {
@@ -172,11 +172,11 @@ TEST_CASE("scalars of callbacks stand in the next line, the last value of each n
   CHECK(epochs[1].at("mine/step") == 5);
 }
 
-TEST_CASE("a name that the history uses already is refused before training") {
+TEST_CASE("a name that the history already uses is refused before training") {
   for (const char* name : {"loss", "learning_rate"}) {
     try {
       const BuiltRun run({{}, "[[loss]]\nuse = \"cross_entropy\"\nname = \"" + std::string(name) + "\"\n"});
-      FAIL("it was built");
+      FAIL("the run was accepted");
     } catch (const tenon::support::Error& error) {
       CHECK(error.kind() == tenon::support::ErrorKind::configuration);
       CHECK(std::string(error.what()).find("give the loss another") != std::string::npos);
@@ -184,14 +184,14 @@ TEST_CASE("a name that the history uses already is refused before training") {
   }
 }
 
-TEST_CASE("a stop that is asked for with the last step leaves the run finished") {
+TEST_CASE("a stop requested in the last step leaves the run finished") {
   BuiltRun run(
       {{"train={steps=6}"},
        "[[callback]]\nuse = \"stopping\"\nparams = { stop_at = 6, save_at = 0, evaluate_at = 0, log_at = 0 }\n"});
   CHECK(run.train().end == RunReport::End::finished);
 }
 
-TEST_CASE("several losses add up by their factors and are logged each") {
+TEST_CASE("several losses are added with their factors and logged separately") {
   BuiltRun run(
       {{"log.every=\"1 step\"", "train={steps=1}"},
        "[[loss]]\nuse = \"cross_entropy\"\nname = \"smoothed\"\nweight = 0.5\nparams = { label_smoothing = 0.1 }\n"});
@@ -201,7 +201,7 @@ TEST_CASE("several losses add up by their factors and are logged each") {
         doctest::Approx(line.at("train/cross_entropy") + 0.5 * line.at("train/smoothed")).epsilon(1e-12));
 }
 
-TEST_CASE("several validation sets are evaluated under their own names") {
+TEST_CASE("several validation sets are evaluated under separate names") {
   BuiltRun run(
       {{"data.validation={test={use=\"digits\",params={split=\"test\"}},seen={use=\"digits\",params={split=\"train\"}}"
         "}",
@@ -220,15 +220,16 @@ TEST_CASE("several validation sets are evaluated under their own names") {
   CHECK(has_seen);
 }
 
-TEST_CASE("a precision that the device lacks is refused before anything is trained") {
+TEST_CASE("a precision that the device does not support is refused before training") {
   CHECK_THROWS_WITH_AS(
       BuiltRun({{"train.precision=\"tf32\""}}),
-      doctest::Contains("train.precision is \"tf32\", which CUDA devices have; expected on the CPU one of \"fp32\", "
-                        "\"bf16\", \"bf16_true\", \"fp16\" (which is slow there)"),
+      doctest::Contains(
+          "train.precision is \"tf32\", which requires a CUDA device; expected on the CPU one of \"fp32\", "
+          "\"bf16\", \"bf16_true\", \"fp16\" (which is slow there)"),
       tenon::support::Error);
 }
 
-TEST_CASE("bfloat16 autocast and bfloat16 weights learn about what float32 does") {
+TEST_CASE("bfloat16 autocast and bfloat16 weights train about as well as float32") {
   const std::vector<std::string> twenty{"train.epochs=20", "optimizer={use=\"adamw\",lr=0.01}"};
   for (const char* precision : {"bf16", "bf16_true", "fp16"}) {
     Setup setup{twenty};
@@ -241,7 +242,7 @@ TEST_CASE("bfloat16 autocast and bfloat16 weights learn about what float32 does"
   }
 }
 
-TEST_CASE("channels last changes results by rounding alone, and leaves checkpoints as they are") {
+TEST_CASE("channels_last changes results only by rounding and does not change checkpoints") {
   const std::vector<std::string> cnn{"model={use=\"small_cnn\",params={width=8}}", "train={steps=2}"};
   Setup last{cnn};
   last.overrides.push_back("train.memory_format=\"channels_last\"");
@@ -252,8 +253,8 @@ TEST_CASE("channels last changes results by rounding alone, and leaves checkpoin
   }
 }
 
-TEST_CASE("averaged weights are those of the update rule, and are what is evaluated and saved") {
-  // Saved after every step, the weights without an average are the ones that enter it.
+TEST_CASE("averaged weights follow the update rule and are evaluated and saved") {
+  // Saved after every step, the weights without an average are the ones that enter the average.
   struct Weights final : Observer {
     explicit Weights(BuiltRun& run) : run_(run) {}
     bool wants(Event event) const override { return event == Event::step_end; }
@@ -275,7 +276,7 @@ TEST_CASE("averaged weights are those of the update rule, and are what is evalua
       expected = expected.lerp(weights.steps[i], is_ema ? 0.25 : 1 / static_cast<double>(i - first + 1));
     CHECK(torch::equal(run.recorder.weights.at("layers.0.weight"), expected));
     CHECK_FALSE(torch::equal(run.recorder.weights.at("layers.0.weight"), weights.steps.back()));
-    // Training went on with its own.
+    // Training continued with the unaveraged weights.
     CHECK(torch::equal(run.training->model.tensors()[0].tensor.detach(), weights.steps.back()));
   }
 }

@@ -57,7 +57,7 @@ plugins::Catalogue open_plugins() {
 double RecordedLine::at(const std::string& name) const {
   for (const auto& [known, value] : figures)
     if (known == name) return value;
-  FAIL("there is no figure " << name);
+  FAIL("there is no metric " << name);
   return 0;
 }
 
@@ -95,7 +95,7 @@ std::vector<RecordedLine> MemoryRecorder::of_kind(LineKind kind) const {
 }
 
 BuiltRun::BuiltRun(const Setup& setup, distributed::ProcessGroup* group) {
-  // Ranks of a run are processes of the same test.
+  // The ranks of a run are processes of the same test.
   const fs::path folder = tenon::test_folder() / std::to_string(getpid());
   fs::create_directories(folder);
   const fs::path file = folder / "run.toml";

@@ -1,4 +1,4 @@
-// Runs in the test's own process: bundled plugins, a run file as text, a recorder that keeps everything in memory.
+// Runs a training in the test process: bundled plugins, a run file as text, a recorder that keeps everything in memory.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ struct RecordedLine {
   int64_t epoch;
   int64_t step;
   std::vector<std::pair<std::string, double>> figures;
-  double at(const std::string& name) const;  // fails the test if there is no such figure
+  double at(const std::string& name) const;  // fails the test if the metric does not exist
 };
 
 class MemoryRecorder final : public Recorder {
@@ -34,18 +34,19 @@ class MemoryRecorder final : public Recorder {
   std::vector<RecordedLine> lines;
   std::vector<int64_t> checkpoint_steps;
   std::map<std::string, at::Tensor> weights;   // of the last checkpoint
-  std::vector<Checkpoint> checkpoints;         // all of them, as copies
-  std::map<size_t, double> validation_losses;  // of the checkpoints by their index, where their step was validated
+  std::vector<Checkpoint> checkpoints;         // copies of all checkpoints
+  std::map<size_t, double> validation_losses;  // by checkpoint index, for steps that were validated
 };
 
-// A run file's text: mlp on the digits with cross_entropy, accuracy and sgd. `more` is appended, `overrides` are --set.
+// The text of a run file: mlp on the digits with cross_entropy, accuracy and sgd. `more` is appended, `overrides` are
+// --set.
 struct Setup {
   std::vector<std::string> overrides = {};
   std::string more = "";
   support::ComputeDevice device = {};
 };
 
-// Built and ready; the parts live as long as this.
+// A built run. The parts live as long as this object.
 struct BuiltRun {
   explicit BuiltRun(const Setup& setup, distributed::ProcessGroup* group = nullptr);
   RunReport train(const std::vector<Observer*>& observers = {}, int signal = 0, const Checkpoint* resumed = nullptr);
@@ -57,7 +58,7 @@ struct BuiltRun {
   std::atomic<bool> save_signal{false};
 };
 
-// What the configuration error says that building the run ends with, or "accepted".
+// The configuration error of building the run, or "accepted".
 std::string refusal_of(const Setup& setup);
 
 }  // namespace tenon::pipeline

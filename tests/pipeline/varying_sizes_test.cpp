@@ -9,7 +9,7 @@ using namespace tenon::pipeline;
 
 namespace {
 
-// Sentences with i % 4 tokens in sample i, padded with -1, two in a batch; and the input `tokens` of a component.
+// Sentences with i % 4 tokens in sample i, padded with -1, two per batch, and the input `tokens` of a component.
 struct Sentences {
   explicit Sentences(const std::string& port_shape)
       : plan(plan_of(*run.plan)),
@@ -44,7 +44,7 @@ TEST_CASE("a field of varying size reaches an input as one padded tensor, as wid
   CHECK(empty.sizes() == at::IntArrayRef{2, 0});
 }
 
-TEST_CASE("an input that wants the batch in a shape of its own is checked with every batch") {
+TEST_CASE("an input that depends on the batch's shape is checked with every batch") {
   Sentences sentences("N,N");
   CHECK(sentences.next_input().sizes() == at::IntArrayRef{2, 2});
   try {
@@ -56,7 +56,7 @@ TEST_CASE("an input that wants the batch in a shape of its own is checked with e
   }
 }
 
-TEST_CASE("a field of varying size does not fit an input of another rank") {
+TEST_CASE("a field of varying size does not fit an input with another ndim") {
   try {
     Sentences sentences("N,3,W");
     FAIL("not refused");

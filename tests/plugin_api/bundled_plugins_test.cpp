@@ -1,4 +1,4 @@
-// The bundled portable plugins, loaded as the host loads them, against a host that computes nothing.
+// Loads the bundled portable plugins as the host does, with a fake host that computes nothing.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@ using namespace tenon::test;
 
 namespace {
 
-// A component of a plugin file, made with some parameters.
+// A component of a plugin file, created with parameters.
 template <class Table>
 class Loaded {
  public:
@@ -72,7 +72,7 @@ struct EarlyStopping : Loaded<tenon_callback> {
             {"min_delta", tenon_float(min_delta)}});
   }
 
-  // The number of validations after which it asks to stop, 0 for never.
+  // The number of validations after which it requests a stop, or 0 for never.
   size_t stops_after(const std::vector<double>& values) {
     for (size_t i = 0; i < values.size(); ++i) {
       double value = values[i];
@@ -98,7 +98,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Mlp, "mlp declares its layers as torch.nn.Linear fills them") {
+TEST_CASE_FIXTURE(Mlp, "mlp initialises its layers like torch.nn.Linear") {
   std::vector<Declared> declared;
   const tenon_builder builder = {sizeof builder, &declared, declare, nullptr};
   REQUIRE(table->build(self, &builder) == TENON_OK);
@@ -131,7 +131,7 @@ TEST_CASE_FIXTURE(Mlp, "mlp flattens, then alternates linear layers with ReLU") 
   CHECK(output == host.calls[5].result);
 }
 
-TEST_CASE_FIXTURE(Mlp, "mlp says what to set when a sample has another size") {
+TEST_CASE_FIXTURE(Mlp, "mlp reports which parameter to set for another sample size") {
   tenon_tensor* input = host.make_tensor({2, 9});
   tenon_tensor* output = nullptr;
   const tenon_frame frame = {sizeof frame, nullptr, 0, 1, 0, 1, 0, 0, 1, 0};
@@ -145,29 +145,29 @@ TEST_CASE_FIXTURE(EarlyStopping, "early_stopping waits as many validations as it
   CHECK(reason == "validation/loss has not improved on 1 for 2 validations");
 }
 
-TEST_CASE_FIXTURE(EarlyStopping, "early_stopping goes on while the figure improves") {
+TEST_CASE_FIXTURE(EarlyStopping, "early_stopping continues while the metric improves") {
   create_watching("min", 1, 0);
   CHECK(stops_after({3, 2, 1, 0.5}) == 0);
 }
 
-TEST_CASE_FIXTURE(EarlyStopping, "early_stopping may watch a figure that should grow") {
+TEST_CASE_FIXTURE(EarlyStopping, "early_stopping monitors a metric for which higher is better") {
   create_watching("max", 1, 0);
   CHECK(stops_after({1, 2, 3, 2.9}) == 4);
   CHECK(reason == "validation/loss has not improved on 3 for 1 validation");
 }
 
-TEST_CASE_FIXTURE(EarlyStopping, "early_stopping takes a change within min_delta for none") {
+TEST_CASE_FIXTURE(EarlyStopping, "early_stopping ignores a change within min_delta") {
   create_watching("min", 2, 0.5);
   CHECK(stops_after({3, 2.6, 2.55, 1}) == 3);
 }
 
-TEST_CASE_FIXTURE(EarlyStopping, "early_stopping never takes NaN for an improvement") {
+TEST_CASE_FIXTURE(EarlyStopping, "early_stopping never counts NaN as an improvement") {
   create_watching("min", 2, 0);
   CHECK(stops_after({kNaN, 1, kNaN, kNaN}) == 4);
   CHECK(reason == "validation/loss has not improved on 1 for 2 validations");
 }
 
-TEST_CASE_FIXTURE(EarlyStopping, "early_stopping says so when there never was a number") {
+TEST_CASE_FIXTURE(EarlyStopping, "early_stopping reports that the metric has always been NaN") {
   create_watching("min", 2, 0);
   CHECK(stops_after({kNaN, kNaN}) == 2);
   CHECK(reason == "validation/loss has been NaN for 2 validations");

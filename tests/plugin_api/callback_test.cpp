@@ -30,13 +30,13 @@ class Any final {
   void on_run_end(const tenon::Run&, tenon::Verdict& verdict) const { verdict.log(); }
 };
 
-// Keeps its best figure.
+// Keeps its best value.
 class Best final {
  public:
   void on_validation_end(const tenon::Run& run) { best_ = run.figure("validation/loss"); }
   std::string save_state() const { return std::to_string(best_); }
   void load_state(std::string_view bytes) {
-    if (bytes.empty()) throw tenon::Error(TENON_INVALID_ARGUMENT, "there is no figure in it");
+    if (bytes.empty()) throw tenon::Error(TENON_INVALID_ARGUMENT, "the state is empty");
     best_ = std::stod(std::string(bytes));
   }
 
@@ -54,7 +54,9 @@ class Looking final {
 
 class All final {
  public:
-  void on_event(tenon::Event, const tenon::Run&, tenon::Verdict&) const { throw std::runtime_error("told too much"); }
+  void on_event(tenon::Event, const tenon::Run&, tenon::Verdict&) const {
+    throw std::runtime_error("one event too many");
+  }
 };
 
 struct Logged {
@@ -119,7 +121,7 @@ TEST_CASE_FIXTURE(Made<Named>, "a callback is subscribed to the events that it h
   CHECK(priority == -7);
 }
 
-TEST_CASE_FIXTURE(Made<Named>, "a callback's verdict and reason reach the host") {
+TEST_CASE_FIXTURE(Made<Named>, "a callback's requests and reason reach the host") {
   CHECK(tell(TENON_STEP_END) == TENON_OK);
   CHECK(verdict.asks == 0);
   CHECK(tell(TENON_VALIDATION_END) == TENON_OK);
@@ -127,7 +129,7 @@ TEST_CASE_FIXTURE(Made<Named>, "a callback's verdict and reason reach the host")
   CHECK(to_text(verdict.reason) == "the loss is 23");
 }
 
-TEST_CASE_FIXTURE(Made<Any>, "events() chooses what on_event is told, beside the named functions") {
+TEST_CASE_FIXTURE(Made<Any>, "events() selects the events of on_event, in addition to the named functions") {
   CHECK(subscribed() ==
         (TENON_EVENT_BIT(TENON_RUN_START) | TENON_EVENT_BIT(TENON_LOG) | TENON_EVENT_BIT(TENON_RUN_END)));
   CHECK(priority == 0);
@@ -142,16 +144,16 @@ TEST_CASE_FIXTURE(Made<Any>, "an event for a named function alone does not reach
   CHECK(verdict.asks == TENON_ASK_LOG);
 }
 
-TEST_CASE_FIXTURE(Made<All>, "on_event without events() is told of every event") {
+TEST_CASE_FIXTURE(Made<All>, "on_event without events() receives every event") {
   CHECK(subscribed() == TENON_EVENT_BIT(TENON_EVENT_COUNT) - 1);
 }
 
-TEST_CASE_FIXTURE(Made<All>, "what on_event throws becomes a status and a text") {
+TEST_CASE_FIXTURE(Made<All>, "an exception of on_event becomes a status and a message") {
   CHECK(tell(TENON_LOG) == TENON_FAILED);
-  CHECK(host.failure == "told too much");
+  CHECK(host.failure == "one event too many");
 }
 
-TEST_CASE_FIXTURE(Made<Best>, "a callback's state is saved, and taken on by another instance") {
+TEST_CASE_FIXTURE(Made<Best>, "a callback's state is saved, and loaded by another instance") {
   const auto& saved = *static_cast<const tenon_saved_state*>(component.get_extension(to_string(TENON_SAVED_STATE)));
   CHECK(saved.size == sizeof saved);
   CHECK(tell(TENON_VALIDATION_END) == TENON_OK);
@@ -166,16 +168,16 @@ TEST_CASE_FIXTURE(Made<Best>, "a callback's state is saved, and taken on by anot
   REQUIRE(saved.save(other, &again) == TENON_OK);
   CHECK(to_text(again) == to_text(bytes));
   CHECK(saved.load(other, to_string("")) == TENON_INVALID_ARGUMENT);
-  CHECK(host.failure == "there is no figure in it");
+  CHECK(host.failure == "the state is empty");
   table.destroy(other);
 }
 
-TEST_CASE_FIXTURE(Made<Best>, "a component has the extensions that it has, and no others") {
+TEST_CASE_FIXTURE(Made<Best>, "a component returns null for extensions that it does not have") {
   CHECK(component.get_extension(to_string("tenon.saved-state/2")) == nullptr);
   CHECK(Made<Named>::make_component().get_extension(to_string(TENON_SAVED_STATE)) == nullptr);
 }
 
-TEST_CASE_FIXTURE(Made<Looking>, "a callback sees the folder, the set that is validated and what went wrong") {
+TEST_CASE_FIXTURE(Made<Looking>, "a callback receives the run folder, the validation set and the error message") {
   run.folder = to_string("/runs/1");
   run.validation = to_string("validation/night");
   run.validation_batch = 3;
@@ -199,7 +201,7 @@ TEST_CASE_FIXTURE(Made<Looking>, "a callback sees the folder, the set that is va
   CHECK(all[1].value == 803);
 }
 
-TEST_CASE("every event has the name that the contract gives it") {
+TEST_CASE("every event has the name in the ABI") {
   CHECK(std::string(tenon::to_string(static_cast<tenon::Event>(TENON_RUN_SETUP))) == "run_setup");
   CHECK(std::string(tenon::to_string(static_cast<tenon::Event>(TENON_STOP_REQUESTED))) == "stop_requested");
   CHECK(std::string(tenon::to_string(static_cast<tenon::Event>(TENON_RUN_TEARDOWN))) == "run_teardown");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A plugin shows tenon_plugin_open and no other symbol, and a portable one needs no LibTorch:
+# Checks that a plugin exports only tenon_plugin_open, and that a portable plugin does not link LibTorch:
 # check_exports.sh portable|native PLUGIN.so...
 set -euo pipefail
 tier=$1
@@ -9,15 +9,15 @@ failed=0
 for plugin in "$@"; do
   exported=$(nm -D --defined-only "$plugin" | awk '{ print $NF }' | sort | tr '\n' ' ')
   if [ "$exported" != "tenon_plugin_open " ]; then
-    printf '%s: exports %s; expected tenon_plugin_open alone\n' "$plugin" "$exported"
+    printf '%s: exports %s; expected only tenon_plugin_open\n' "$plugin" "$exported"
     failed=1
   fi
   torch=$(readelf -d "$plugin" | grep NEEDED | grep -cE 'libtorch|libc10' || true)
   if [ "$tier" = portable ] && [ "$torch" != 0 ]; then
-    printf '%s: is linked with LibTorch; expected a portable plugin to need none of it\n' "$plugin"
+    printf '%s: is linked with LibTorch; expected a portable plugin without LibTorch\n' "$plugin"
     failed=1
   elif [ "$tier" = native ] && [ "$torch" = 0 ]; then
-    printf '%s: is not linked with LibTorch; expected a native plugin to be\n' "$plugin"
+    printf '%s: is not linked with LibTorch; expected a native plugin with LibTorch\n' "$plugin"
     failed=1
   fi
 done

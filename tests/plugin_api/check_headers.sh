@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Every header of the plugin API compiles alone, without a warning: check_headers.sh PLUGIN_API_INCLUDE [all]
+# Checks that every header of the plugin API compiles by itself without warnings:
+# check_headers.sh PLUGIN_API_INCLUDE [all]
 #
-# The C headers as C and C++, the C++ headers as C++. gcc takes C11 and C++20; clang, where it is found, takes C17 and
-# C++17. With `all` each compiler takes each standard. torch.hpp needs LibTorch; the bundled native plugins compile it.
+# C headers are compiled as C and C++, C++ headers as C++. gcc uses C11 and C++20; clang, if installed, uses C17 and
+# C++17. With `all` each compiler uses each standard. torch.hpp needs LibTorch; the bundled native plugins compile it.
 set -euo pipefail
 include=$1
 matrix=${2:-some}

@@ -9,7 +9,7 @@ using namespace tenon::test;
 
 namespace {
 
-// What a sample does is decided by its index, so that each way to fail is one sample.
+// The index of a sample selects its behaviour: each failure is one sample.
 class Troubled final {
  public:
   std::vector<tenon::Field> fields() const {
@@ -52,7 +52,7 @@ class WithWorkers final {
   uint64_t fingerprint() const { return 1234; }
 };
 
-// Five samples whose lengths and weights are known beforehand.
+// Five samples with known lengths and weights.
 class Ordered final {
  public:
   std::vector<tenon::Field> fields() const { return {{"label", TENON_INT64, {}}}; }
@@ -80,7 +80,7 @@ class Unmakeable final {
   void get(const tenon::Sample&, const tenon::Sink&) const {}
 };
 
-// A sample's memory; each field may be asked for once.
+// The memory of a sample. Each field may be requested once.
 struct Slots {
   float point[2] = {-1, -1};
   int64_t label = -1;
@@ -96,7 +96,7 @@ struct Slots {
   }
 };
 
-// The slot of a dataset with the label alone.
+// The slot of a dataset with a label only.
 struct LabelSlot {
   int64_t label = -1;
   static tenon_status slot(const tenon_sink* sink, uint64_t, const int64_t*, uint32_t, void** memory) {
@@ -129,7 +129,7 @@ struct Made {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Made<Troubled>, "a dataset tells its length and its fields") {
+TEST_CASE_FIXTURE(Made<Troubled>, "a dataset reports its length and its fields") {
   int64_t length = 0;
   CHECK(table.length(self, &length) == TENON_OK);
   CHECK(length == 10);
@@ -154,7 +154,7 @@ TEST_CASE_FIXTURE(Made<Troubled>, "a sample is written into its slots") {
   CHECK(slots.ranks == std::vector<uint32_t>{1, 0});
 }
 
-TEST_CASE_FIXTURE(Made<Troubled>, "what get throws becomes a status and a text") {
+TEST_CASE_FIXTURE(Made<Troubled>, "an exception of get becomes a status and a message") {
   struct Case {
     int64_t index;
     tenon_status status;
@@ -162,8 +162,8 @@ TEST_CASE_FIXTURE(Made<Troubled>, "what get throws becomes a status and a text")
   };
   for (const Case& expected :
        {Case{1, TENON_BAD_DATA, "a.png is cut off"}, Case{2, TENON_FAILED, "an exception of the standard library"},
-        Case{3, TENON_FAILED, "something was thrown that is no std::exception"},
-        Case{4, TENON_INVALID_ARGUMENT, "field \"point\" holds float32; the memory is asked for as float64"},
+        Case{3, TENON_FAILED, "the exception is not a std::exception"},
+        Case{4, TENON_INVALID_ARGUMENT, "field \"point\" has dtype float32; it is accessed as float64"},
         Case{5, TENON_NOT_FOUND, "there is no \"points\"; there are: point, label"}}) {
     Slots slots;
     CAPTURE(expected.index);
@@ -172,7 +172,7 @@ TEST_CASE_FIXTURE(Made<Troubled>, "what get throws becomes a status and a text")
   }
 }
 
-TEST_CASE_FIXTURE(Made<Troubled>, "a refusal of the host keeps the host's status and text") {
+TEST_CASE_FIXTURE(Made<Troubled>, "an error of the host keeps the host's status and message") {
   Slots slots;
   host.failure = "text of the host";
   CHECK(get(6, slots) == TENON_INVALID_ARGUMENT);
@@ -185,7 +185,7 @@ TEST_CASE_FIXTURE(Made<Troubled>, "a dataset without workers and fingerprint has
   CHECK((table.fingerprint == nullptr));
 }
 
-TEST_CASE_FIXTURE(Made<WithWorkers>, "each worker has a state of its own") {
+TEST_CASE_FIXTURE(Made<WithWorkers>, "each worker has a separate state") {
   void* workers[2] = {nullptr, nullptr};
   for (uint64_t id : {0, 1}) REQUIRE(table.open_worker(self, id, 5, &workers[id]) == TENON_OK);
   LabelSlot slot;
@@ -200,7 +200,7 @@ TEST_CASE_FIXTURE(Made<WithWorkers>, "each worker has a state of its own") {
   for (void* worker : workers) table.close_worker(self, worker);
 }
 
-TEST_CASE_FIXTURE(Made<WithWorkers>, "a fingerprint is handed on") {
+TEST_CASE_FIXTURE(Made<WithWorkers>, "a fingerprint reaches the host") {
   uint64_t fingerprint = 0;
   CHECK(table.fingerprint(self, &fingerprint) == TENON_OK);
   CHECK(fingerprint == 1234);
@@ -227,15 +227,15 @@ TEST_CASE_FIXTURE(Made<Troubled>, "a dataset that knows neither lengths nor weig
   CHECK((component.get_extension == nullptr));
 }
 
-TEST_CASE_FIXTURE(Made<Miscounting>, "lengths that are not one per sample are refused, and nothing is written") {
+TEST_CASE_FIXTURE(Made<Miscounting>, "a wrong number of lengths is rejected, and nothing is written") {
   const auto& table = *static_cast<const tenon_sample_lengths*>(extension(TENON_SAMPLE_LENGTHS));
   std::vector<int64_t> lengths(3, -1);
   CHECK(table.lengths(self, lengths.data()) == TENON_INVALID_ARGUMENT);
-  CHECK(host.failure == "lengths() gave 2 numbers; size() says 3");
+  CHECK(host.failure == "lengths() returned 2 numbers; size() returned 3");
   CHECK(lengths == std::vector<int64_t>{-1, -1, -1});
 }
 
-TEST_CASE_FIXTURE(Made<Miscounting>, "what weights throws becomes a status and a text") {
+TEST_CASE_FIXTURE(Made<Miscounting>, "an exception of weights becomes a status and a message") {
   const auto& table = *static_cast<const tenon_sample_weights*>(extension(TENON_SAMPLE_WEIGHTS));
   std::vector<double> weights(3);
   CHECK(table.weights(self, weights.data()) == TENON_BAD_DATA);

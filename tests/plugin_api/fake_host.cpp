@@ -57,7 +57,7 @@ struct FakeFunctions {
     return TENON_OK;
   }
 
-  // Every operator gives its first argument's shape.
+  // The result of every operator has the shape of its first argument.
   static tenon_status call(const tenon_frame*, const tenon_op* op, const tenon_value* args, uint64_t arg_count,
                            const tenon_named_value*, uint64_t, tenon_value* results, uint64_t) {
     if (op->name == current->failing_operator) return fail(TENON_FAILED, to_string("the host's operator failed"));

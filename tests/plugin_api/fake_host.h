@@ -1,5 +1,5 @@
-// A host for the tests of the plugin API: parameters come from a map, failures are kept, tensors are small lists of
-// integers, and operators only leave their names. It has no LibTorch and nothing of the framework.
+// A host for the tests of the plugin API. Parameters come from a map, failures are recorded, tensors are small lists of
+// integers, and operators only record their names. It uses neither LibTorch nor the framework.
 #pragma once
 
 #include <tenon/tenon.h>
@@ -27,14 +27,14 @@ struct tenon_op {
 
 namespace tenon::test {
 
-// What was handed to an operator.
+// The arguments of an operator call.
 struct Call {
-  std::string op;  // with overload: "aten::add.Tensor"
+  std::string op;  // with the overload: "aten::add.Tensor"
   std::vector<tenon_value> args;
   tenon_tensor* result;
 };
 
-// While one lives, table() talks to it. Not two at a time.
+// The functions in table() use the current instance. Only one instance may exist at a time.
 class FakeHost {
  public:
   FakeHost();
@@ -44,16 +44,16 @@ class FakeHost {
 
   const tenon_host* table() const { return &table_; }
 
-  // Opens the plugin by its entry. REQUIRES: entry accepts this host's version.
+  // Opens the plugin through its entry point. REQUIRES: entry accepts the version of this host.
   const tenon_plugin* open(tenon_plugin_open_function entry) const;
 
   tenon_tensor* make_tensor(std::vector<int64_t> shape, std::vector<int64_t> elements = {},
                             int32_t dtype = TENON_INT64);
 
-  std::string failure;           // text of the last fail()
+  std::string failure;           // message of the last fail()
   std::vector<Call> calls;       // in order
-  std::string unknown_operator;  // this one is not found
-  std::string failing_operator;  // this one fails when called
+  std::string unknown_operator;  // the lookup of this operator fails
+  std::string failing_operator;  // the call of this operator fails
   std::map<std::string, const void*> extensions;
 
  private:
@@ -63,10 +63,10 @@ class FakeHost {
   std::deque<tenon_tensor> tensors_;
 };
 
-// A component of a plugin by its id; fails the test if there is none.
+// Returns a component of a plugin by its id. Fails the test if there is none.
 const tenon_component& find_component(const tenon_plugin* plugin, const std::string& id);
 
-// The table of a component.
+// Returns the table of a component.
 template <class Table>
 const Table& table_of(const tenon_component& component) {
   return *static_cast<const Table*>(component.table);

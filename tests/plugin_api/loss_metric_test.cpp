@@ -81,7 +81,7 @@ struct MadeMetric : Made<Largest, tenon_metric> {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(MadeLoss, "a loss gives its mean and the weight of it") {
+TEST_CASE_FIXTURE(MadeLoss, "a loss returns its mean and its weight") {
   tenon_tensor* input = host.make_tensor({2});
   tenon_loss_result result = make_result();
   REQUIRE(table.forward(self, &frame, &input, 1, &result) == TENON_OK);
@@ -90,7 +90,7 @@ TEST_CASE_FIXTURE(MadeLoss, "a loss gives its mean and the weight of it") {
   CHECK(result.weight_tensor == nullptr);
 }
 
-TEST_CASE_FIXTURE(MadeLoss, "what a loss throws becomes a status and a text") {
+TEST_CASE_FIXTURE(MadeLoss, "an exception of a loss becomes a status and a message") {
   tenon_tensor* input = host.make_tensor({0});
   tenon_loss_result result = make_result();
   CHECK(table.forward(self, &frame, &input, 1, &result) == TENON_UNSUPPORTED);
@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(MadeLoss, "what a loss throws becomes a status and a text") {
 
 TEST_CASE_FIXTURE(MadeLoss, "a loss without parts has no such function") { CHECK((table.parts == nullptr)); }
 
-TEST_CASE_FIXTURE(MadeInParts, "a loss names its parts and gives them beside the loss") {
+TEST_CASE_FIXTURE(MadeInParts, "a loss names its parts and returns them with the loss") {
   const tenon_string* names = nullptr;
   uint64_t count = 0;
   REQUIRE(table.parts(self, &names, &count) == TENON_OK);
@@ -116,23 +116,23 @@ TEST_CASE_FIXTURE(MadeInParts, "a loss names its parts and gives them beside the
   CHECK(parts[1] == nullptr);
 }
 
-TEST_CASE_FIXTURE(MadeInParts, "a loss that forgets its parts is told how many it named") {
+TEST_CASE_FIXTURE(MadeInParts, "a loss that omits its parts receives an error with the declared number") {
   tenon_tensor* input = host.make_tensor({0});
   tenon_tensor* parts[2] = {};
   tenon_loss_result result = make_result();
   result.parts = parts;
   result.part_count = 2;
   CHECK(table.forward(self, &frame, &input, 1, &result) == TENON_INVALID_ARGUMENT);
-  CHECK(host.failure == "forward gave 0 parts; parts() names 2");
+  CHECK(host.failure == "forward returned 0 parts; parts() returned 2");
 }
 
-TEST_CASE("rows are a state that is concatenated and begins with none") {
+TEST_CASE("rows are a state that is concatenated and starts empty") {
   const tenon::State state = tenon::rows("boxes", TENON_FLOAT32, {4});
   CHECK(state.shape == std::vector<int64_t>{0, 4});
   CHECK(state.reduction == TENON_REDUCE_CONCATENATE);
 }
 
-TEST_CASE_FIXTURE(MadeMetric, "a metric describes its states and figures") {
+TEST_CASE_FIXTURE(MadeMetric, "a metric describes its states and values") {
   const tenon_state* const* described = nullptr;
   uint64_t count = 0;
   REQUIRE(table.states(self, &described, &count) == TENON_OK);
@@ -159,15 +159,15 @@ TEST_CASE_FIXTURE(MadeMetric, "update adds to the state in place") {
   CHECK(host.calls[0].args[0].as.p == states[0]);
 }
 
-TEST_CASE_FIXTURE(MadeMetric, "compute gives the figures in their order") {
+TEST_CASE_FIXTURE(MadeMetric, "compute returns the values in their order") {
   double figures[2] = {0, 0};
   REQUIRE(table.compute(self, &frame, figures, 2) == TENON_OK);
   CHECK(figures[0] == 3);
   CHECK(figures[1] == 8);
 }
 
-TEST_CASE_FIXTURE(MadeMetric, "a host that expects other figures is refused") {
+TEST_CASE_FIXTURE(MadeMetric, "a host that expects another number of values receives an error") {
   double figure = 0;
   CHECK(table.compute(self, &frame, &figure, 1) == TENON_INVALID_ARGUMENT);
-  CHECK(host.failure == "compute gave 2 figures; figures() says 1");
+  CHECK(host.failure == "compute returned 2 values; figures() returned 1");
 }

@@ -49,7 +49,7 @@ struct Declared {
 
 tenon_status declare(const tenon_builder* builder, const tenon_declaration* declaration, uint64_t* index) {
   auto& list = *static_cast<std::vector<Declared>*>(builder->context);
-  *index = list.size() + 5;  // the host counts as it likes
+  *index = list.size() + 5;  // the host may use any indices
   list.push_back({to_text(declaration->name),
                   std::vector<int64_t>(declaration->shape, declaration->shape + declaration->rank), declaration->dtype,
                   declaration->flags, declaration->init, declaration->a, declaration->b});
@@ -82,7 +82,7 @@ struct Made {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Made<Scale>, "ports cross in their order") {
+TEST_CASE_FIXTURE(Made<Scale>, "ports reach the host in their order") {
   const tenon_port* const* ports = nullptr;
   uint64_t count = 0;
   REQUIRE(table.ports(self, &ports, &count) == TENON_OK);
@@ -126,16 +126,16 @@ TEST_CASE_FIXTURE(Made<Scale>, "forward computes with its inputs by name and the
   CHECK(outputs[0] == host.calls[1].result);
 }
 
-TEST_CASE_FIXTURE(Made<Scale>, "a frame with too few tensors is refused") {
+TEST_CASE_FIXTURE(Made<Scale>, "a frame with too few tensors is rejected") {
   tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2, 3})};
   tenon_tensor* outputs[] = {nullptr};
   for (int i = 0; i < 6; ++i) tensors.push_back(host.make_tensor({3}));
   const tenon_frame within = frame(1);
   CHECK(table.forward(self, &within, inputs, 2, outputs, 1) == TENON_INVALID_ARGUMENT);
-  CHECK(host.failure == "tensor 6 of the frame is asked for; it has 6");
+  CHECK(host.failure == "the frame has no tensor 6; the number of its tensors is 6");
 }
 
-TEST_CASE_FIXTURE(Made<Split>, "several outputs are given in order") {
+TEST_CASE_FIXTURE(Made<Split>, "several outputs are returned in order") {
   tenon_tensor* input = host.make_tensor({2});
   tenon_tensor* outputs[] = {nullptr, nullptr};
   const tenon_frame within = frame(1);
@@ -149,5 +149,5 @@ TEST_CASE_FIXTURE(Made<Split>, "fewer outputs than ports are an error") {
   tenon_tensor* outputs[] = {nullptr, nullptr};
   const tenon_frame within = frame(0);
   CHECK(table.forward(self, &within, &input, 1, outputs, 2) == TENON_INVALID_ARGUMENT);
-  CHECK(host.failure == "forward gave 1 outputs; its ports say 2");
+  CHECK(host.failure == "forward returned 1 outputs; the number of output ports is 2");
 }

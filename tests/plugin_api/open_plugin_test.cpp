@@ -36,7 +36,7 @@ struct Bare {
 
 }  // namespace
 
-// The one entry of this program. The other tests need it to know the host.
+// The only entry point of this program. The other tests need it to set the host.
 TENON_PLUGIN("several", "1.2.3", "MIT", "Two components.",
              tenon::dataset<Everything>("everything", "all kinds of parameters"),
              tenon::dataset<Bare>("bare", "no parameter"), tenon::operators({"aten::relu", "aten::add.Tensor"}))
@@ -60,7 +60,7 @@ TEST_CASE("a plugin describes itself and each of its components") {
   CHECK(to_text(plugin->operators[1]) == "aten::add.Tensor");
 }
 
-TEST_CASE("the defaults of a schema cross as TOML of their type") {
+TEST_CASE("the defaults of a schema are converted to TOML of their type") {
   FakeHost host;
   const tenon_component& component = find_component(host.open(tenon_plugin_open), "everything");
   const std::vector<std::pair<uint32_t, std::string>> expected = {{TENON_PARAM_BOOL, "true"},
@@ -81,7 +81,7 @@ TEST_CASE("the defaults of a schema cross as TOML of their type") {
   }
 }
 
-TEST_CASE("range, choices and doc of a parameter cross as they were written") {
+TEST_CASE("range, choices and doc of a parameter reach the host unchanged") {
   FakeHost host;
   const tenon_component& component = find_component(host.open(tenon_plugin_open), "everything");
   CHECK(to_text(component.params[1]->name) == "count");
@@ -98,7 +98,7 @@ TEST_CASE("a plugin opened twice gives the same description") {
   CHECK(host.open(tenon_plugin_open) == first);
 }
 
-TEST_CASE("a plugin refuses a host of other versions, and says its own") {
+TEST_CASE("a plugin rejects a host of other versions, and reports its versions") {
   for (const uint32_t version : {TENON_MAKE_ABI(0, 0), TENON_MAKE_ABI(99, 0)}) {
     const tenon_offer offer = {version, version, nullptr, to_string("test")};
     tenon_reply reply = {};

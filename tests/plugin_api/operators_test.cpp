@@ -1,4 +1,4 @@
-// ops.h in its own manner, and the C++ operators over it.
+// Tests ops.h in C style, and the C++ operators that use it.
 #include <doctest/doctest.h>
 
 #include <tenon/plugin.hpp>
@@ -12,7 +12,7 @@ namespace {
 struct OperatorsFixture {
   OperatorsFixture() {
     host.open(tenon_plugin_open);
-    // The operators that the plugin has looked up are the last host's.
+    // Otherwise the operators of the previous host would be reused.
     tenon_ops_open(host.table(), &tenon::detail::operators);
     tenon_ops_open(host.table(), &ops);
   }
@@ -50,21 +50,21 @@ TEST_CASE_FIXTURE(OperatorsFixture, "after a failure further operators do nothin
   CHECK(host.failure == "the host's operator failed");
 }
 
-TEST_CASE_FIXTURE(OperatorsFixture, "an operator that the host lacks is its NOT_FOUND") {
+TEST_CASE_FIXTURE(OperatorsFixture, "an operator that the host lacks returns NOT_FOUND") {
   host.unknown_operator = "aten::relu";
   tenon_calls calls = tenon_begin(&ops, &raw);
   CHECK(tenon_relu(&calls, x) == nullptr);
   CHECK(calls.status == TENON_NOT_FOUND);
 }
 
-TEST_CASE_FIXTURE(OperatorsFixture, "an absent bias is the absent optional") {
+TEST_CASE_FIXTURE(OperatorsFixture, "an absent bias is passed as an absent optional") {
   tenon_calls calls = tenon_begin(&ops, &raw);
   tenon_linear(&calls, x, x, nullptr);
   REQUIRE(host.calls.size() == 1);
   CHECK(host.calls[0].args.at(2).kind == TENON_VALUE_NONE);
 }
 
-TEST_CASE_FIXTURE(OperatorsFixture, "extents count from both ends, and stop there") {
+TEST_CASE_FIXTURE(OperatorsFixture, "dimensions are counted from both ends, and checked") {
   tenon_calls calls = tenon_begin(&ops, &raw);
   CHECK(tenon_extent(&calls, x, 0) == 2);
   CHECK(tenon_extent(&calls, x, -1) == 3);
@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(OperatorsFixture, "extents count from both ends, and stop ther
   CHECK(calls.status == TENON_INVALID_ARGUMENT);
 }
 
-TEST_CASE_FIXTURE(OperatorsFixture, "C++ operators go to the host and give tensors of the same frame") {
+TEST_CASE_FIXTURE(OperatorsFixture, "C++ operators call the host and return tensors of the same frame") {
   const tenon::Tensor left(x, &frame);
   const tenon::Tensor result = relu(left + left);
   REQUIRE(host.calls.size() == 2);
@@ -100,14 +100,14 @@ TEST_CASE_FIXTURE(OperatorsFixture, "any other operator is called by name") {
   CHECK(host.calls[0].args[1].kind == TENON_VALUE_STRING);
 }
 
-TEST_CASE_FIXTURE(OperatorsFixture, "elements are read in their own type only") {
+TEST_CASE_FIXTURE(OperatorsFixture, "elements are read only as their element type") {
   const tenon::Tensor numbers(host.make_tensor({2}, {5, 6}), &frame);
   CHECK(numbers.data<int64_t>()[1] == 6);
   CHECK_THROWS_WITH_AS(numbers.data<float>(), "a tensor of int64 is read as float32", tenon::Error);
   CHECK_THROWS_WITH_AS(numbers.number(), "a tensor of 2 elements is read as one number", tenon::Error);
 }
 
-TEST_CASE_FIXTURE(OperatorsFixture, "a kept tensor has one owner more until it goes") {
+TEST_CASE_FIXTURE(OperatorsFixture, "a kept tensor holds one reference until it is destroyed") {
   {
     tenon::KeptTensor kept{tenon::Tensor(x, &frame)};
     const tenon::KeptTensor moved = std::move(kept);

@@ -47,8 +47,8 @@ TEST_CASE_FIXTURE(ParamsFixture, "a number may be an integer, also within a list
 
 TEST_CASE_FIXTURE(ParamsFixture, "a parameter read as another type is an error that names it") {
   raw.values = {{"rate", tenon_float(0.5)}};
-  CHECK_THROWS_WITH_AS(params.integer("rate"), "parameter \"rate\" is read as an integer; its schema says otherwise",
-                       tenon::Error);
+  CHECK_THROWS_WITH_AS(params.integer("rate"),
+                       "parameter \"rate\" is read as an integer; its schema declares another type", tenon::Error);
 }
 
 TEST_CASE_FIXTURE(ParamsFixture, "a parameter that the schema lacks is the host's error") {

@@ -6,13 +6,13 @@
 #include <vector>
 
 TEST_CASE("the numbers are those of Philox-4x32-10") {
-  // The known answers of the paper's library, for counter and key zero, and for a key alone.
+  // The known answers of the paper's library: for a zero counter and key, and for a key only.
   tenon::Random zero(0);
   CHECK(zero() == 0xe169c58d6627e8d5u);
   CHECK(zero() == 0x9b00dbd8bc57ac4cu);
 }
 
-TEST_CASE("one seed gives one sequence, and another stream of it another one") {
+TEST_CASE("equal seeds give equal sequences, and another stream gives another one") {
   tenon::Random first(42), again(42), other(42, 1), next(43);
   const uint64_t number = first();
   CHECK(number == again());
@@ -37,7 +37,7 @@ TEST_CASE("uniform numbers fill the interval and do not leave it") {
   CHECK(sum / kCount == doctest::Approx(1).epsilon(0.02));
 }
 
-TEST_CASE("normal numbers have the mean and the deviation asked for") {
+TEST_CASE("normal numbers have the expected mean and deviation") {
   tenon::Random random(2);
   double sum = 0, squares = 0;
   constexpr int kCount = 100000;
@@ -57,7 +57,7 @@ TEST_CASE("integers below a count are equally likely") {
   for (const int count : drawn) CHECK(std::abs(count - 10000) < 400);
 }
 
-TEST_CASE("a count just above half of the range is drawn without bias") {
+TEST_CASE("a count just above half of the range is sampled without bias") {
   // Without rejection the lower half would be twice as likely.
   tenon::Random random(4);
   constexpr int64_t kCount = int64_t{3} << 61;
@@ -66,7 +66,7 @@ TEST_CASE("a count just above half of the range is drawn without bias") {
   CHECK(std::abs(lower - 5000) < 250);
 }
 
-TEST_CASE("C and C++ draw the same numbers") {
+TEST_CASE("C and C++ give the same numbers") {
   tenon_random in_c = tenon_random_start(7, 3);
   tenon::Random in_cpp(7, 3);
   for (int i = 0; i < 10; ++i) {

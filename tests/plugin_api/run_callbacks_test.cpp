@@ -1,4 +1,4 @@
-// The bundled callbacks run_guards and run_statistics, told of runs that never were.
+// Tests the bundled callbacks run_guards and run_statistics with the events of fake runs.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
@@ -15,11 +15,11 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// What a callback sees of the run, and what it left there.
+// The run as a callback sees it, and the values that it logged.
 struct FakeRun {
   std::map<std::string, double> figures;
   std::map<std::string, int32_t> directions;
-  std::map<std::string, double> scalars;  // of the latest event
+  std::map<std::string, double> scalars;  // values logged at the latest event
   double loss = kNaN;
   int64_t samples_in_epoch = 0;
   tenon_run base = {};
@@ -61,7 +61,7 @@ const tenon_run_figures kFigures = {sizeof kFigures,
                                       return TENON_OK;
                                     }};
 
-// One for all callbacks that live at the moment.
+// One host for all callbacks that currently exist.
 std::shared_ptr<FakeHost> share_host() {
   static std::weak_ptr<FakeHost> shared;
   std::shared_ptr<FakeHost> host = shared.lock();
@@ -69,7 +69,7 @@ std::shared_ptr<FakeHost> share_host() {
   return host;
 }
 
-// A component of a plugin file, made with some parameters.
+// A component of a plugin file, created with parameters.
 class Callback {
  public:
   Callback(const std::string& plugin, const std::string& id, std::map<std::string, tenon_value> values) {
@@ -89,7 +89,7 @@ class Callback {
   }
   Callback(const Callback&) = delete;
 
-  // Throws away the scalars of the event before.
+  // Discards the scalars of the previous event.
   tenon_status tell(uint32_t event) {
     run.scalars.clear();
     uint64_t events = 0;
@@ -113,7 +113,7 @@ class Callback {
   const std::string& failure() const { return host_->failure; }
 
   FakeRun run;
-  tenon_status status = TENON_OK;  // of create
+  tenon_status status = TENON_OK;  // status of create
   uint32_t asks = 0;
   std::string reason;
 
@@ -155,7 +155,7 @@ struct NanGuard : Callback {
             {"action", text(action)}};
   }
 
-  // The step after which it asks to stop, 0 for never.
+  // The step after which it requests a stop, or 0 for never.
   int64_t stops_after(const std::vector<double>& losses) {
     for (const double loss : losses) {
       ++run.base.step;
@@ -175,14 +175,14 @@ struct BestCheckpoints : Callback {
                   {"top", tenon_int(top)},
                   {"min_delta", tenon_float(min_delta)}}) {}
 
-  // As a run whose figure is better this way begins; `direction`: of the extension.
+  // Starts a run with a metric of this direction. `direction`: as reported by the extension.
   tenon_status set_up(int32_t direction) {
     run.figures["validation/loss"] = kNaN;
     run.directions["validation/loss"] = direction;
     return tell(TENON_RUN_SETUP);
   }
 
-  // For each validation's figure whether it asks for a checkpoint.
+  // Whether it requests a checkpoint, for the value of each validation.
   std::vector<bool> saves_at(const std::vector<double>& values) {
     std::vector<bool> saves;
     for (const double value : values) {
@@ -209,18 +209,18 @@ struct Throughput : Callback {
 
 }  // namespace
 
-TEST_CASE("time_limit asks for nothing while there is time, and for a stop with a checkpoint when there is none") {
+TEST_CASE("time_limit requests nothing while time is left, and then a stop with a checkpoint") {
   TimeLimit long_one("10000 hours");
   CHECK(long_one.tell(TENON_STEP_END) == TENON_OK);
   CHECK(long_one.asks == 0);
-  // The process has been there since before this line.
+  // The process started before this line.
   TimeLimit over("0 seconds");
   CHECK(over.tell(TENON_STEP_END) == TENON_OK);
   CHECK(over.asks == (TENON_ASK_STOP | TENON_ASK_SAVE));
-  CHECK(over.reason == "0 s of 0 seconds are left, and 0 s are kept for the end");
+  CHECK(over.reason == "0 s of 0 seconds are left; 0 s are reserved for the end of the run");
 }
 
-TEST_CASE("time_limit keeps the margin, and what the longest validation and checkpoint took") {
+TEST_CASE("time_limit reserves the margin, and the longest times of a validation and a checkpoint") {
   TimeLimit margin("10000 hours", "10000.5 hours");
   CHECK(margin.tell(TENON_STEP_END) == TENON_OK);
   CHECK(margin.asks != 0);
@@ -241,7 +241,7 @@ TEST_CASE("time_limit keeps the margin, and what the longest validation and chec
   }
 }
 
-TEST_CASE("time_limit takes several sets of a validation for one") {
+TEST_CASE("time_limit measures a validation of several sets as one") {
   TimeLimit limit("100 hours");
   limit.tell(TENON_VALIDATION_START);
   limit.run.base.time_s += 3600 * 60;
@@ -252,7 +252,7 @@ TEST_CASE("time_limit takes several sets of a validation for one") {
   CHECK(limit.asks != 0);
 }
 
-TEST_CASE("a budget that is no time is refused") {
+TEST_CASE("a budget that is not a duration is rejected") {
   for (const char* budget : {"", "55", "minutes", "55 minuets", "-1 hours", "nan hours", "1 hour more", "5  minutes"}) {
     CAPTURE(budget);
     const TimeLimit limit(budget);
@@ -264,25 +264,25 @@ TEST_CASE("a budget that is no time is refused") {
     CHECK(TimeLimit(budget).status == TENON_OK);
 }
 
-TEST_CASE("nan_guard stops after as many spikes in a row as its patience") {
+TEST_CASE("nan_guard stops after as many consecutive spikes as its patience") {
   NanGuard guard;
   CHECK(guard.stops_after({1, 2, 3, 25, 2, 2, 21, 30, 1}) == 8);
-  CHECK(guard.reason == "the loss of a step is 30, more than 10 times its median 2, 2 times in a row");
+  CHECK(guard.reason == "the step loss is 30, more than 10 times the median 2, 2 times in a row");
 }
 
-TEST_CASE("nan_guard takes a slow rise for none, and judges no height before its window is full") {
+TEST_CASE("nan_guard ignores a slow rise, and any finite value before its window is full") {
   CHECK(NanGuard().stops_after({1e-3, 1e3, 1e6, 1, 1, 1}) == 0);
   CHECK(NanGuard().stops_after({1, 2, 4, 8, 16, 32, 64, 128, 256, 512}) == 0);
 }
 
-TEST_CASE("nan_guard takes NaN and infinity for spikes at any time") {
+TEST_CASE("nan_guard always counts NaN and infinity as spikes") {
   NanGuard guard;
   CHECK(guard.stops_after({kNaN, std::numeric_limits<double>::infinity()}) == 2);
-  CHECK(guard.reason == "the loss of a step is inf, 2 times in a row");
+  CHECK(guard.reason == "the step loss is inf, 2 times in a row");
   CHECK(guard.run.scalars.at("nan_guard/spikes") == 2);
 }
 
-TEST_CASE("nan_guard looks at a loss that comes late once") {
+TEST_CASE("nan_guard checks a late loss once") {
   NanGuard guard;
   guard.run.loss = kNaN;
   guard.run.base.step = 1;
@@ -292,13 +292,13 @@ TEST_CASE("nan_guard looks at a loss that comes late once") {
   }
 }
 
-TEST_CASE("nan_guard may only say so") {
+TEST_CASE("nan_guard can log instead of stopping") {
   NanGuard guard("log", 1);
   CHECK(guard.stops_after({kNaN, kNaN, kNaN}) == 0);
   CHECK(guard.run.scalars.at("nan_guard/spikes") == 3);
 }
 
-TEST_CASE("nan_guard watches figures when they are new, and those of other callbacks from when they are there") {
+TEST_CASE("nan_guard checks metrics when they are new, and values of other callbacks once they exist") {
   NanGuard guard("stop", 2, {"validation/loss", "train/loss", "other/norm"});
   guard.run.figures = {{"validation/loss", kNaN}, {"train/loss", 1}};
   CHECK(guard.tell(TENON_RUN_SETUP) == TENON_OK);
@@ -318,7 +318,7 @@ TEST_CASE("nan_guard watches figures when they are new, and those of other callb
   CHECK(misspelt.tell(TENON_RUN_SETUP) == TENON_NOT_FOUND);
 }
 
-TEST_CASE("nan_guard goes on from its saved state as if it had not stopped") {
+TEST_CASE("nan_guard resumes from its saved state as if it had not stopped") {
   NanGuard first("stop", 2, {"train/loss"}), second("stop", 2, {"train/loss"});
   CHECK(first.stops_after({1, 2, 3, 25}) == 0);
   const std::string state = first.save();
@@ -333,10 +333,10 @@ TEST_CASE("nan_guard goes on from its saved state as if it had not stopped") {
     CAPTURE(foreign);
     CHECK(second.load(foreign) == TENON_INVALID_ARGUMENT);
   }
-  CHECK(NanGuard().load(state) == TENON_INVALID_ARGUMENT);  // it watches another number of figures
+  CHECK(NanGuard().load(state) == TENON_INVALID_ARGUMENT);  // it monitors another number of metrics
 }
 
-TEST_CASE("best_checkpoints asks the run which way the figure is better") {
+TEST_CASE("best_checkpoints uses the direction that the run reports for the metric") {
   BestCheckpoints larger("auto"), smaller("auto");
   CHECK(larger.set_up(1) == TENON_OK);
   CHECK(larger.saves_at({1, 2, 1.5, 3}) == std::vector<bool>{true, true, false, true});
@@ -344,29 +344,29 @@ TEST_CASE("best_checkpoints asks the run which way the figure is better") {
   CHECK(smaller.saves_at({3, 2, 2.5, 1}) == std::vector<bool>{true, true, false, true});
 }
 
-TEST_CASE("a figure of which nobody says which way it is better wants a mode") {
+TEST_CASE("a metric of unknown direction requires a mode") {
   BestCheckpoints callback("auto");
   CHECK(callback.set_up(0) != TENON_OK);
-  CHECK(callback.failure().find("nobody says whether a smaller or a larger validation/loss is better; expected \"min\" "
+  CHECK(callback.failure().find("it is unknown whether a lower or a higher validation/loss is better; set \"min\" "
                                 "or \"max\"") != std::string::npos);
   BestCheckpoints told("max");
   CHECK(told.set_up(0) == TENON_OK);
 }
 
-TEST_CASE("best_checkpoints asks for a checkpoint when the figure is the best so far") {
+TEST_CASE("best_checkpoints requests a checkpoint when the metric is the best so far") {
   BestCheckpoints best;
   CHECK(best.saves_at({3, 4, 2, 2, kNaN, 1}) == std::vector<bool>{true, false, true, false, false, true});
-  CHECK(best.reason == "validation/loss is 1, number 1 of the run's best");
+  CHECK(best.reason == "validation/loss is 1, best value number 1 of the run");
   CHECK(best.run.scalars.at("best_checkpoints/best") == 1);
   CHECK(BestCheckpoints("max").saves_at({3, 4, 2, 5}) == std::vector<bool>{true, true, false, true});
   CHECK(BestCheckpoints("min", 1, 0.5).saves_at({3, 2.6, 2.4}) == std::vector<bool>{true, false, true});
 }
 
-TEST_CASE("best_checkpoints asks for those among the best few") {
+TEST_CASE("best_checkpoints requests checkpoints of the best few values") {
   BestCheckpoints best("min", 3);
   CHECK(best.saves_at({5, 6, 7, 8, 6.5, 6.75, 1, 5.5}) ==
         std::vector<bool>{true, true, true, false, true, false, true, true});
-  CHECK(best.reason == "validation/loss is 5.5, number 3 of the run's best");
+  CHECK(best.reason == "validation/loss is 5.5, best value number 3 of the run");
   CHECK(best.run.scalars.at("best_checkpoints/best") == 1);
 }
 
@@ -381,12 +381,12 @@ TEST_CASE("best_checkpoints remembers the best across a restart") {
     CHECK(second.load(foreign) == TENON_INVALID_ARGUMENT);
 }
 
-TEST_CASE("throughput tells speed since the last line, without validations and checkpoints") {
+TEST_CASE("throughput reports the speed since the last line, without validations and checkpoints") {
   Throughput callback;
   callback.at(10, TENON_EPOCH_START);
   callback.step(11, 8);
   callback.step(13, 8);
-  callback.at(13.5, TENON_VALIDATION_START);  // half a second of the next step is over
+  callback.at(13.5, TENON_VALIDATION_START);  // half a second of the next step has passed
   callback.at(20, TENON_VALIDATION_START);
   callback.at(100, TENON_VALIDATION_END);
   callback.at(100, TENON_CHECKPOINT_BEFORE);
@@ -402,7 +402,7 @@ TEST_CASE("throughput tells speed since the last line, without validations and c
   CHECK(scalars.at("throughput/peak_memory_mib") >= scalars.at("throughput/memory_mib") * 0.5);
 }
 
-TEST_CASE("throughput counts samples on through a new epoch, and tells nothing of no step") {
+TEST_CASE("throughput counts samples across epochs, and reports nothing without a step") {
   Throughput callback;
   callback.at(0, TENON_EPOCH_START);
   callback.step(1, 100);

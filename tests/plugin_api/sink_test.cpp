@@ -1,4 +1,4 @@
-// What a sink does before it asks the host.
+// Tests the checks of a sink before it calls the host.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ std::vector<tenon::Field> all_fields() {
           {"bool", TENON_BOOL, {}}};
 }
 
-// A host that gives the same memory for every field and keeps the shape it was asked for.
+// A host that returns the same memory for every field and records the requested shape.
 struct Asked {
   template <class T>
   T first() const {
@@ -66,7 +66,7 @@ constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Asked, "a field tells the host which extents vary, and its padding") {
+TEST_CASE_FIXTURE(Asked, "a field reports its varying extents and its padding to the host") {
   const tenon_field* const* descriptors = nullptr;
   uint64_t count = 0;
   fields.hand_out(&descriptors, &count);
@@ -78,7 +78,7 @@ TEST_CASE_FIXTURE(Asked, "a field tells the host which extents vary, and its pad
   CHECK(descriptors[1]->padding == 0);
 }
 
-TEST_CASE_FIXTURE(Asked, "a field of varying size is asked for in the shape of the sample") {
+TEST_CASE_FIXTURE(Asked, "a field of varying size is requested with the shape of the sample") {
   CHECK((static_cast<void*>(sink.slot<float>("boxes", {7, 4})) == memory));
   CHECK(field == 1);
   CHECK(shape == std::vector<int64_t>{7, 4});
@@ -88,17 +88,17 @@ TEST_CASE_FIXTURE(Asked, "a field of varying size is asked for in the shape of t
 
 TEST_CASE_FIXTURE(Asked, "a field of varying size has no memory before its shape is known") {
   CHECK(refusal_of([&] { sink.slot<float>("boxes"); }) ==
-        "field \"boxes\" differs in size between samples; ask for it with the shape of this one, as in "
+        "field \"boxes\" differs in size between samples; pass the shape of this sample, as in "
         "slot<T>(\"boxes\", {extents})");
   CHECK(refusal_of([&] { sink.raw_slot(0); }).find("field \"tokens\" differs in size") == 0);
 }
 
 TEST_CASE_FIXTURE(Asked, "a field of varying size keeps its element type") {
   CHECK(refusal_of([&] { sink.slot<int32_t>("tokens", {3}); }) ==
-        "field \"tokens\" holds int64; the memory is asked for as int32");
+        "field \"tokens\" has dtype int64; it is accessed as int32");
 }
 
-TEST_CASE_FIXTURE(Asked, "a vector fills a list of its own length") {
+TEST_CASE_FIXTURE(Asked, "a vector fills a list of the same length") {
   sink.put("tokens", std::vector<int64_t>{5, 6, 7});
   CHECK(shape == std::vector<int64_t>{3});
   CHECK(first<int64_t>() == 5);
@@ -106,12 +106,12 @@ TEST_CASE_FIXTURE(Asked, "a vector fills a list of its own length") {
   sink.put("point", std::vector<float>{1, 2});
   CHECK(shape == std::vector<int64_t>{2});
   CHECK(refusal_of([&] { sink.put("boxes", std::vector<float>(8)); }) ==
-        "field \"boxes\" is no list; write it through slot()");
+        "field \"boxes\" is not a list; write it through slot()");
   CHECK(refusal_of([&] { sink.put("tokens", std::vector<int32_t>{5}); }) ==
-        "field \"tokens\" holds int64; the memory is asked for as int32");
+        "field \"tokens\" has dtype int64; it is accessed as int32");
 }
 
-TEST_CASE_FIXTURE(Asked, "a number is put into any dtype that holds it") {
+TEST_CASE_FIXTURE(Asked, "a number is written to any dtype that can represent it") {
   sink.put("int64", 3);
   CHECK(first<int64_t>() == 3);
   sink.put("int64", size_t{4});
@@ -144,9 +144,9 @@ TEST_CASE_FIXTURE(Asked, "a number is put into any dtype that holds it") {
   CHECK(first<uint8_t>() == 1);
 }
 
-TEST_CASE_FIXTURE(Asked, "a number that the dtype does not hold is refused") {
+TEST_CASE_FIXTURE(Asked, "a number that the dtype cannot represent is rejected") {
   CHECK(refusal_of([&] { sink.put("uint8", 256); }) ==
-        "field \"uint8\" holds uint8, which does not hold the value 256; convert it first, or write it through "
+        "field \"uint8\" holds uint8, which cannot represent the value 256; convert it first, or write it through "
         "raw_slot()");
   const auto is_refused = [&](const char* name, auto value) {
     return refusal_of([&] { sink.put(name, value); }).find("; convert it first") != std::string::npos;
@@ -164,5 +164,6 @@ TEST_CASE_FIXTURE(Asked, "a number that the dtype does not hold is refused") {
   CHECK(is_refused("float16", 1));
   CHECK(is_refused("bool", 2));
   CHECK(is_refused("bool", 0.5));
-  CHECK(refusal_of([&] { sink.put("point", 1.0f); }) == "field \"point\" is no single number; write it through slot()");
+  CHECK(refusal_of([&] { sink.put("point", 1.0f); }) ==
+        "field \"point\" is not a single number; write it through slot()");
 }

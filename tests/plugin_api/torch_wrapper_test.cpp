@@ -1,4 +1,4 @@
-// torch.hpp against a host that has LibTorch and nothing else.
+// Tests torch.hpp with a fake host that uses LibTorch only.
 #include <algorithm>
 
 #include <tenon/torch.hpp>
@@ -66,7 +66,7 @@ class TorchHost {
     return table;
   }
 
-  // Keeps a handle of its own, as the contract has it.
+  // Retains the handle, as the ABI requires.
   static tenon_status adopt(const tenon_builder* builder, tenon_string name, tenon_tensor* handle, uint32_t flags,
                             uint64_t* index) {
     auto& host = *static_cast<TorchHost*>(builder->context);
@@ -154,7 +154,7 @@ struct MadePerElement : Made<tenon_loss> {
 
 TENON_PLUGIN("native", "0.1.0", "MIT", "For this test.", tenon::torch_model<Net>("net", "doc"))
 
-TEST_CASE_FIXTURE(TorchHost, "a plugin over LibTorch says which one it was built with") {
+TEST_CASE_FIXTURE(TorchHost, "a native plugin reports the LibTorch that it was built with") {
   CHECK(to_text(plugin->torch_build) == TENON_TORCH_BUILD);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE_FIXTURE(MadeNet, "parameters and buffers are adopted under their PyTor
   CHECK(names == expected);
 }
 
-TEST_CASE_FIXTURE(MadeNet, "the plugin gives back its own share of what it had adopted") {
+TEST_CASE_FIXTURE(MadeNet, "the plugin releases its references to adopted tensors") {
   for (const auto& handle : handles) {
     const bool is_the_hosts = std::find(adopted.begin(), adopted.end(), handle.get()) != adopted.end();
     CHECK(handle->owners == (is_the_hosts ? 1 : 0));
@@ -190,12 +190,13 @@ TEST_CASE_FIXTURE(MadeNet, "the module follows the frame between training and ev
   }
 }
 
-TEST_CASE_FIXTURE(MadeNet, "forward refuses weights that are not the module's own") {
+TEST_CASE_FIXTURE(MadeNet, "forward rejects weights that the module does not own") {
   adopted[1] = make_handle(adopted[1]->tensor.clone());
   const tenon_frame within = frame(1);
   CHECK(forward(within, torch::zeros({2, 3})) == TENON_UNSUPPORTED);
   CHECK(failure ==
-        "forward was given another tensor for \"first.bias\"; a torch::nn::Module computes with its own weights only");
+        "forward received another tensor for \"first.bias\"; a torch::nn::Module computes only with its registered "
+        "weights");
 }
 
 TEST_CASE_FIXTURE(MadeNet, "an error of LibTorch arrives without its backtrace") {
@@ -205,21 +206,21 @@ TEST_CASE_FIXTURE(MadeNet, "an error of LibTorch arrives without its backtrace")
   CHECK(failure.find("frame #") == std::string::npos);
 }
 
-TEST_CASE_FIXTURE(MadeNet, "another number of inputs is refused") {
+TEST_CASE_FIXTURE(MadeNet, "another number of inputs is rejected") {
   const tenon_frame within = frame(1);
   tenon_tensor* input = make_handle(torch::zeros({2, 3}));
   CHECK(table.forward(self, &within, &input, 1, outputs, 2) == TENON_INVALID_ARGUMENT);
-  CHECK(failure == "forward takes 2 inputs; it was given 1");
+  CHECK(failure == "forward takes 2 inputs; got 1");
 }
 
-TEST_CASE_FIXTURE(TorchHost, "ports that do not fit forward are refused when the model is made") {
+TEST_CASE_FIXTURE(TorchHost, "ports that do not match forward are rejected when the model is created") {
   const tenon::Component component = tenon::torch_model<Mismatch>("mismatch", "doc");
   void* self = nullptr;
   CHECK(static_cast<const tenon_model*>(component.table)->create(&table, nullptr, &self) == TENON_INVALID_ARGUMENT);
   CHECK(failure == "ports() has 2 inputs; forward takes 1");
 }
 
-TEST_CASE_FIXTURE(MadeSquaredError, "a loss that gives a bare tensor is weighted by the samples of the batch") {
+TEST_CASE_FIXTURE(MadeSquaredError, "a loss that returns a plain tensor is weighted by the samples of the batch") {
   tenon_tensor* inputs[] = {make_handle(torch::full({5, 2}, 3.0)), make_handle(torch::full({5, 2}, 1.0))};
   const tenon_frame within = frame(1);
   tenon_loss_result result = {};
@@ -230,7 +231,7 @@ TEST_CASE_FIXTURE(MadeSquaredError, "a loss that gives a bare tensor is weighted
   CHECK(result.weight_tensor == nullptr);
 }
 
-TEST_CASE_FIXTURE(MadePerElement, "a loss may give its weight as a tensor") {
+TEST_CASE_FIXTURE(MadePerElement, "a loss may return its weight as a tensor") {
   tenon_tensor* input = make_handle(torch::ones({5, 2}));
   const tenon_frame within = frame(1);
   tenon_loss_result result = {};

@@ -29,11 +29,11 @@ struct Wrong {
 constexpr Wrong kWrong[] = {
     {"missing_entry", "has no symbol tenon_plugin_open"},
     {"wrong_version", "speaks the plugin ABI 99.0 to 99.0; this host speaks 1.0 to 1.0"},
-    {"silent_torch", "links LibTorch but does not say which: build it with tenon_add_plugin(NAME TORCH ...)"},
+    {"silent_torch", "links LibTorch but does not declare its version: build it with tenon_add_plugin(NAME TORCH ...)"},
     {"wrong_torch", "was built with LibTorch 1.0.0+none,cxx11abi=1; this host has 2.11.0+test,cxx11abi=1"},
     {"open_fails", "tenon_plugin_open failed: "},
-    {"open_throws", "tenon_plugin_open let an exception escape"},
-    {"null_plugin", "tenon_plugin_open gave no plugin (null)"},
+    {"open_throws", "tenon_plugin_open threw an exception"},
+    {"null_plugin", "tenon_plugin_open returned no plugin (null)"},
     {"short_plugin", "the plugin's descriptor is "},
     {"short_table", "the table of dataset \"fixture\" is "},
     {"null_function", "has no function get (it is null)"},
@@ -47,7 +47,7 @@ constexpr Wrong kWrong[] = {
 
 }  // namespace
 
-TEST_CASE("every wrong plugin is refused with its file and its own reason") {
+TEST_CASE("every wrong plugin is refused with its file and a specific reason") {
   for (const Wrong& wrong : kWrong) {
     CAPTURE(wrong.fixture);
     const std::string message = message_of([&] { open_fixture(wrong.fixture); }, ErrorKind::plugin);
@@ -69,7 +69,7 @@ TEST_CASE("two components of one kind and id are refused with both files") {
   CHECK(message.find("duplicate_digits.so") != std::string::npos);
 }
 
-TEST_CASE("only the plugins of components that are used are opened") {
+TEST_CASE("only plugins with used components are opened") {
   const fs::path bundled = fs::path(TENON_BINARY_DIR) / "plugins/digits.so";
   Catalogue catalogue = Catalogue::look({bundled, fixture_directory("counting")}, host_table(), kTorchBuild);
   CHECK(catalogue.plugins().empty());
@@ -105,17 +105,17 @@ TEST_CASE("the same file found twice is one plugin") {
   CHECK(open_directories({directory, directory / "counting.so"}).plugins().size() == 1);
 }
 
-TEST_CASE("a file that is no library is refused before the loader sees it") {
+TEST_CASE("a file that is not a library is refused before the loader opens it") {
   const fs::path file = tenon::test_folder() / "not_elf.so";
   std::ofstream(file) << "hello";
   const std::string message = message_of([&] { open_directories({file}); }, ErrorKind::plugin);
-  CHECK(message.find("not_elf.so: is no ELF file, it begins with \"hello\"") != std::string::npos);
+  CHECK(message.find("not_elf.so: is not an ELF file; it begins with \"hello\"") != std::string::npos);
 }
 
-TEST_CASE("a library that lacks one of its own is refused with the loader's words") {
+TEST_CASE("a library with a missing dependency is refused with the loader's message") {
   std::ifstream sound(fixture_directory("counting") / "counting.so", std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(sound), {}};
-  const size_t name = bytes.find(std::string("libc.so.6", 10));  // with its end, among the names
+  const size_t name = bytes.find(std::string("libc.so.6", 10));  // with the terminating NUL, in the string table
   REQUIRE(name != bytes.npos);
   bytes.replace(name, 4, "libx");
   const fs::path file = tenon::test_folder() / "lacking.so";
@@ -132,7 +132,7 @@ TEST_CASE("files that do not end in .so are not opened") {
   CHECK(open_directories({directory}).plugins().empty());
 }
 
-TEST_CASE("a component that is not there is reported with the nearest id and where was looked") {
+TEST_CASE("a missing component is reported with the nearest id and the searched directories") {
   const auto catalogue = open_fixture("counting");
   CHECK(catalogue.find_schema(ComponentKind::dataset, "countin") == nullptr);
   const std::string message = message_of([&] { catalogue.find(ComponentKind::dataset, "countin"); }, ErrorKind::plugin);
@@ -141,7 +141,7 @@ TEST_CASE("a component that is not there is reported with the nearest id and whe
   CHECK(message.find(fixture_directory("counting").string()) != std::string::npos);
 }
 
-TEST_CASE("a plugin says what it is") {
+TEST_CASE("an opened plugin has its description") {
   const auto catalogue = open_fixture("counting");
   REQUIRE(catalogue.plugins().size() == 1);
   const auto& plugin = *catalogue.plugins().front();
@@ -166,7 +166,7 @@ TEST_CASE("directories are searched in the order of precedence, each once") {
                                        root / "prefix/plugins"});
 }
 
-TEST_CASE("a plugin directory that was named but is not there is an error that says who named it") {
+TEST_CASE("a missing plugin directory is an error that names the option or key with that directory") {
   for (const auto& [message, named_by_line] : {std::pair{"--plugin-dir: nowhere does not exist", true},
                                                std::pair{"[plugins] paths: nowhere does not exist", false}}) {
     const std::vector<fs::path> nowhere{"nowhere"};

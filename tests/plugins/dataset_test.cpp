@@ -58,7 +58,7 @@ void read_sample(const std::string& fixture, int64_t index) {
   read_sample(dataset, index, memory);
 }
 
-// The refusal of the fixture's dataset with these tokens and this padding.
+// The error for the fixture's dataset with these tokens and this padding.
 std::string refusal_of_padding(double padding, bool bytes) {
   const auto catalogue = open_fixture("sentences");
   tenon::config::NamedDataset plan = plan_for(only_dataset(catalogue));
@@ -77,15 +77,15 @@ TEST_CASE("a dataset of a plugin gives its size, fields and samples") {
   CHECK_NOTHROW(read_sample("counting", 0));
 }
 
-TEST_CASE("a failing create is reported with component, plugin, function and the place in the run file") {
+TEST_CASE("a failing create is reported with component, plugin, function and the location in the run file") {
   const std::string message = message_of([] { read_sample("failing_create", 0); }, ErrorKind::plugin);
   CHECK(message.find("dataset \"") == 0);
   CHECK(message.find("create (run.toml:3:1): ") != std::string::npos);
 }
 
-TEST_CASE("an exception that escapes from create is stopped and named") {
+TEST_CASE("an exception from create is caught and reported") {
   const std::string message = message_of([] { read_sample("throwing_create", 0); }, ErrorKind::plugin);
-  CHECK(message.find("let escape an exception: escaped from create") != std::string::npos);
+  CHECK(message.find("threw an exception: escaped from create") != std::string::npos);
 }
 
 TEST_CASE("a sample that cannot be read is a data error with its index") {
@@ -93,12 +93,12 @@ TEST_CASE("a sample that cannot be read is a data error with its index") {
   CHECK(message.find("get (train sample 7): ") != std::string::npos);
 }
 
-TEST_CASE("an exception that escapes from get is stopped and named with the sample") {
+TEST_CASE("an exception from get is caught and reported with the sample") {
   const std::string message = message_of([] { read_sample("throwing_get", 3); }, ErrorKind::plugin);
-  CHECK(message.find("get (train sample 3): let escape an exception") != std::string::npos);
+  CHECK(message.find("get (train sample 3): threw an exception") != std::string::npos);
 }
 
-TEST_CASE("a field of varying size is written in the shape of its sample, and memory is used again") {
+TEST_CASE("a varying-size field is written in the shape of its sample, and memory is reused") {
   const auto catalogue = open_fixture("sentences");
   const Dataset dataset(only_dataset(catalogue), plan_for(only_dataset(catalogue)));
   CHECK(to_string(sample_pattern(dataset.fields()[1])) == "[?, 2]");
@@ -111,27 +111,27 @@ TEST_CASE("a field of varying size is written in the shape of its sample, and me
     CHECK(memory.varying[0].data() == first);
     REQUIRE(std::ranges::equal(memory.varying[0].shape(), std::vector<int64_t>{index % 4}));
     CHECK(memory.varying[0].bytes() == static_cast<size_t>(8 * (index % 4)));
-    // What was put first is replaced: the fixture asks twice.
+    // The first contents are replaced: the fixture requests the slot twice.
     const auto* tokens = reinterpret_cast<const int64_t*>(first);
     for (int64_t i = 0; i < index % 4; ++i) CHECK(tokens[i] == index + 1);
     CHECK(std::ranges::equal(memory.varying[1].shape(), std::vector<int64_t>{index % 4, 2}));
   }
 }
 
-TEST_CASE("a sample whose shape is not that of its field is refused with both shapes and its index") {
+TEST_CASE("a sample with a shape that does not fit its field is refused with both shapes and its index") {
   const auto refusal_of = [](int64_t index) {
     return message_of([&] { read_sample("sentences", index); }, ErrorKind::plugin);
   };
   const std::string of_minus_one = refusal_of(100);
   CHECK(
       of_minus_one.find("get (train sample 100): the sample's tokens has the shape [-1]; expected [-1] as declared in "
-                        "fields, with the sample's own extent, 0 or more, in place of each -1") != std::string::npos);
+                        "fields, with the sample's extent, 0 or more, in place of each -1") != std::string::npos);
   CHECK(refusal_of(101).find("tokens has the shape [1, 1]; expected [-1] as declared") != std::string::npos);
   CHECK(refusal_of(102).find("(train sample 102): the sample's tokens has the shape [2199023255552]; expected at most "
                              "1024 GiB") != std::string::npos);
   CHECK(refusal_of(103).find("spans has the shape [3, 3]; expected [-1, 2] as declared") != std::string::npos);
   CHECK(refusal_of(104).find("did not write the field tokens") != std::string::npos);
-  CHECK(refusal_of(105).find("tokens has the shape [1], but was asked for before as [2]") != std::string::npos);
+  CHECK(refusal_of(105).find("tokens has the shape [1], but was requested before as [2]") != std::string::npos);
 }
 
 TEST_CASE("a padding that the field's dtype cannot hold is refused with component, field and value") {
@@ -143,7 +143,7 @@ TEST_CASE("a padding that the field's dtype cannot hold is refused with componen
   CHECK(refusal_of_padding(255, true) == "");
 }
 
-TEST_CASE("the bytes of a sample are counted, and absurd ones are not") {
+TEST_CASE("the bytes of a sample are counted, up to a limit") {
   using tenon::plugins::count_sample_bytes;
   const auto count = [](std::vector<int64_t> shape) { return count_sample_bytes(shape, 4); };
   CHECK(count({}) == 4);

@@ -28,7 +28,7 @@ DLManagedTensorVersioned* give(const at::Tensor& tensor) {
 
 }  // namespace
 
-TEST_CASE("DLPack carries a tensor's own memory, strides and dtype") {
+TEST_CASE("DLPack exports a tensor's memory, strides and dtype without a copy") {
   const at::Tensor tensor = torch::arange(12, torch::kFloat).reshape({3, 4}).t();
   DLManagedTensorVersioned* managed = give(tensor);
   CHECK(managed->dl_tensor.data == tensor.data_ptr());
@@ -40,7 +40,7 @@ TEST_CASE("DLPack carries a tensor's own memory, strides and dtype") {
   managed->deleter(managed);
 }
 
-TEST_CASE("what DLPack brings back is a tensor of the frame over the same memory, which keeps its owner alive") {
+TEST_CASE("a tensor imported from DLPack belongs to the frame, shares the memory and keeps its owner alive") {
   at::Tensor tensor = torch::arange(6, torch::kLong);
   const std::vector<int64_t> elements(tensor.data_ptr<int64_t>(), tensor.data_ptr<int64_t>() + 6);
   void* const memory = tensor.data_ptr();
@@ -58,7 +58,7 @@ TEST_CASE("what DLPack brings back is a tensor of the frame over the same memory
   CHECK(torch::equal(back, torch::arange(6, torch::kLong)));
 }
 
-TEST_CASE("a tensor that takes part in autograd is refused, with what to do") {
+TEST_CASE("a tensor that requires grad is refused, with a solution") {
   const at::Tensor weight = torch::ones({2}).requires_grad_(true);
   void* managed = nullptr;
   CHECK(extension().give(to_handle(weight), &managed) == TENON_UNSUPPORTED);
@@ -66,7 +66,7 @@ TEST_CASE("a tensor that takes part in autograd is refused, with what to do") {
   CHECK(tenon::plugins::detail::failure.find("detach it first") != std::string::npos);
 }
 
-TEST_CASE("another major version of DLPack is refused and stays the caller's") {
+TEST_CASE("a tensor of another major version of DLPack is refused and still belongs to the caller") {
   DLManagedTensorVersioned* managed = give(torch::ones({2}));
   managed->version.major += 1;
   const std::vector<tenon_tensor*> none;

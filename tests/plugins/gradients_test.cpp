@@ -16,7 +16,7 @@ using tenon::plugins::to_tensor;
 
 namespace {
 
-// x * sigmoid(x), with its derivative by hand.
+// x * sigmoid(x), with a hand-written derivative.
 struct Swish {
   static constexpr size_t outputs = 1;
   static constexpr size_t saved = 2;
@@ -33,7 +33,7 @@ struct Swish {
   }
 };
 
-// Two outputs, the second of which nobody uses; the second input gets no gradient.
+// A function with two outputs. The second output is not used, and the second input gets no gradient.
 struct Halves {
   static constexpr size_t outputs = 2;
   static constexpr size_t saved = 0;
@@ -95,7 +95,7 @@ TEST_CASE("a gradient written by hand equals LibTorch's in double precision") {
   CHECK(torch::allclose(ours, theirs, 1e-12, 1e-12));
 }
 
-TEST_CASE("an output without use has a null gradient, and an input may get none") {
+TEST_CASE("an unused output has a null gradient, and an input may get none") {
   const at::Tensor x = torch::randn({3}).set_requires_grad(true);
   const at::Tensor z = torch::randn({3}).set_requires_grad(true);
   at::Tensor y;
@@ -110,7 +110,7 @@ TEST_CASE("an output without use has a null gradient, and an input may get none"
   CHECK_FALSE(z.grad().defined());
 }
 
-TEST_CASE("without autograd a function is its forward alone") {
+TEST_CASE("without autograd only the forward of a function runs") {
   const torch::NoGradGuard no_grad;
   const at::Tensor x = torch::randn({3}).set_requires_grad(true);
   static const Swish swish;
@@ -121,14 +121,14 @@ TEST_CASE("without autograd a function is its forward alone") {
   });
 }
 
-TEST_CASE("what a function throws names component and function") {
+TEST_CASE("errors of a function name the component and the function") {
   const at::Tensor x = torch::randn({3}).set_requires_grad(true);
   static const Failing in_forward{true};
   static const Failing in_backward{false};
   try {
     within_component(
         [&](const tenon::Frame& frame) { tenon::apply(in_forward, {tenon::Tensor(to_handle(x), &frame)}); });
-    FAIL("forward went on");
+    FAIL("forward did not throw");
   } catch (const tenon::support::Error& error) {
     CHECK(std::string(error.what()).find("forward of a function: forward is out of order") != std::string::npos);
   }
@@ -138,7 +138,7 @@ TEST_CASE("what a function throws names component and function") {
   });
   try {
     y.sum().backward();
-    FAIL("backward went on");
+    FAIL("backward did not throw");
   } catch (const std::exception& error) {
     CHECK(std::string(error.what())
               .find("loss \"test\" of plugin test 1.0.0, backward of a function: "
@@ -146,16 +146,16 @@ TEST_CASE("what a function throws names component and function") {
   }
 }
 
-TEST_CASE("a tensor is made of numbers of the plugin's") {
+TEST_CASE("a plugin makes a tensor from its numbers") {
   within_component([&](const tenon::Frame& frame) {
     const at::Tensor made = to_tensor(frame.make<float>({1, 2, 3, 4, 5, 6}, {2, 3}).handle());
     CHECK(torch::equal(made, torch::tensor({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}).reshape({2, 3})));
     CHECK(to_tensor(frame.make<int64_t>({7}, {}).handle()).item<int64_t>() == 7);
-    CHECK_THROWS_WITH(frame.make<float>({1, 2}, {3}), "a tensor is made of 2 elements; its shape has 3");
+    CHECK_THROWS_WITH(frame.make<float>({1, 2}, {3}), "got 2 elements for a tensor; its shape has 3");
   });
 }
 
-TEST_CASE("an operator that the C++ layer lacks takes lists, names and several results") {
+TEST_CASE("operators without a C++ wrapper take lists and names and return several results") {
   within_component([&](const tenon::Frame& frame) {
     static const tenon::Op sort("aten::sort");
     static const tenon::Op add("aten::add", "Tensor");

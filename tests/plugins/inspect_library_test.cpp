@@ -30,12 +30,12 @@ std::string read_bytes(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// A file of these bytes in a folder of its own; the only one, written anew each time.
+// Writes a file with these bytes to a separate folder. Every call replaces the file.
 fs::path write_library(const std::string& bytes) {
   const fs::path folder = tenon::test_folder() / "inspected";
   fs::create_directories(folder);
   const fs::path file = folder / "plugin.so";
-  fs::remove(file);  // to write over it would make some file systems wait for the disk each time
+  fs::remove(file);  // overwriting it would wait for the disk on some file systems
   std::ofstream(file, std::ios::binary) << bytes;
   return file;
 }
@@ -59,7 +59,7 @@ std::string with(std::string bytes, size_t offset, T value) {
   return bytes;
 }
 
-// Where the first program header of this type lies in the file.
+// The file offset of the first program header with this type.
 size_t find_segment(const std::string& bytes, uint32_t type) {
   const auto header = get<Elf64_Ehdr>(bytes, 0);
   for (size_t i = 0; i < header.e_phnum; ++i) {
@@ -70,7 +70,7 @@ size_t find_segment(const std::string& bytes, uint32_t type) {
   return 0;
 }
 
-// Where the first dynamic entry with this tag lies in the file.
+// The file offset of the first dynamic entry with this tag.
 size_t find_dynamic(const std::string& bytes, int64_t tag) {
   const auto dynamic = get<Elf64_Phdr>(bytes, find_segment(bytes, PT_DYNAMIC));
   for (size_t place = dynamic.p_offset; place < dynamic.p_offset + dynamic.p_filesz; place += sizeof(Elf64_Dyn))
@@ -81,13 +81,13 @@ size_t find_dynamic(const std::string& bytes, int64_t tag) {
 
 }  // namespace
 
-TEST_CASE("a sound plugin passes, with the libraries that it needs") {
+TEST_CASE("a valid plugin passes, with the libraries that it needs") {
   const auto facts = inspect_library(sound_plugin(), kEntry);
   CHECK(std::find(facts.needed.begin(), facts.needed.end(), "libc.so.6") != facts.needed.end());
   CHECK(tenon::plugins::find_libtorch(facts.needed).empty());
 }
 
-TEST_CASE("the entry is found in the older hash table too, and what is only imported is not taken for exported") {
+TEST_CASE("the entry is also found in the older hash table, and an imported function does not count as exported") {
   const fs::path file = fixture_directory("system_v_hash") / "system_v_hash.so";
   CHECK_NOTHROW(inspect_library(file, kEntry));
   for (const fs::path& library : {file, sound_plugin()})
@@ -98,7 +98,7 @@ TEST_CASE("the entry is found in the older hash table too, and what is only impo
     }
 }
 
-TEST_CASE("a library without the entry is refused in the words for what is no plugin") {
+TEST_CASE("a library without the entry is refused with the message for files that are not plugins") {
   const fs::path file = fixture_directory("missing_entry") / "missing_entry.so";
   CHECK(refusal_of(file) ==
         file.string() +
@@ -106,7 +106,7 @@ TEST_CASE("a library without the entry is refused in the words for what is no pl
             "TENON_PLUGIN, or move the file out of the plugin directory");
 }
 
-TEST_CASE("a plugin cut short at any length is refused") {
+TEST_CASE("a plugin truncated at any length is refused") {
   const std::string bytes = read_bytes(sound_plugin());
   std::vector<size_t> lengths;
   for (size_t length = 0; length < 256; ++length) lengths.push_back(length);
@@ -119,15 +119,15 @@ TEST_CASE("a plugin cut short at any length is refused") {
   CHECK(refusal_of_bytes(bytes).empty());
 }
 
-TEST_CASE("what is no shared library for this machine is refused, with what it is") {
+TEST_CASE("a file that is not a shared library for this machine is refused with its type") {
   const std::string bytes = read_bytes(sound_plugin());
   const auto machine = offsetof(Elf64_Ehdr, e_machine);
   const auto type = offsetof(Elf64_Ehdr, e_type);
   const std::pair<std::string, const char*> wrong[] = {
       {"", "is empty"},
-      {"hello\n", "is no ELF file, it begins with \"hello\\x0a\""},
-      {"#!/bin/sh\necho hello\n", "is no ELF file, it begins with \"#!/bin/s\""},
-      {std::string(5000, '\0'), "is no ELF file, it begins with \"\\x00"},
+      {"hello\n", "is not an ELF file; it begins with \"hello\\x0a\""},
+      {"#!/bin/sh\necho hello\n", "is not an ELF file; it begins with \"#!/bin/s\""},
+      {std::string(5000, '\0'), "is not an ELF file; it begins with \"\\x00"},
       {with<uint8_t>(bytes, EI_CLASS, ELFCLASS32), "is a 32-bit ELF file"},
       {with<uint8_t>(bytes, EI_CLASS, 77), "is an ELF file of an unknown class"},
       {with<uint8_t>(bytes, EI_DATA, ELFDATA2MSB), "is a big-endian ELF file"},
@@ -148,7 +148,7 @@ TEST_CASE("what is no shared library for this machine is refused, with what it i
   }
 }
 
-TEST_CASE("offsets, counts and addresses beyond the file are refused and not followed") {
+TEST_CASE("offsets, counts and addresses beyond the file are refused and not used") {
   const std::string bytes = read_bytes(sound_plugin());
   const size_t load = find_segment(bytes, PT_LOAD);
   const size_t dynamic = find_segment(bytes, PT_DYNAMIC);
@@ -180,9 +180,9 @@ TEST_CASE("offsets, counts and addresses beyond the file are refused and not fol
   }
 }
 
-TEST_CASE("a chain of the hash table that does not end is not followed for ever") {
+TEST_CASE("an endless chain of the hash table is refused") {
   std::string bytes = read_bytes(fixture_directory("system_v_hash") / "system_v_hash.so");
-  // The table lies in the first segment, whose addresses are the file's offsets.
+  // The table is in the first segment, where addresses equal file offsets.
   const size_t table = get<Elf64_Dyn>(bytes, find_dynamic(bytes, DT_HASH)).d_un.d_ptr;
   const auto buckets = get<uint32_t>(bytes, table);
   const auto symbols = get<uint32_t>(bytes, table + 4);
@@ -200,10 +200,10 @@ TEST_CASE("a library without section headers passes: the loader does not need th
   CHECK(refusal_of_bytes(bytes).empty());
 }
 
-TEST_CASE("whatever the bytes are, the answer is yes or an error") {
+TEST_CASE("any bytes give success or an error") {
   std::mt19937_64 random(20240607);
   const std::string bytes = read_bytes(sound_plugin());
-  // Most of a file is code, which nobody looks at. The tables are at its start and in the dynamic section.
+  // Most of a file is code, which is not inspected. The tables are at its start and in the dynamic section.
   const auto dynamic = get<Elf64_Phdr>(bytes, find_segment(bytes, PT_DYNAMIC));
   const auto pick_place = [&](int round) -> size_t {
     if (round % 4 == 0) return random() % bytes.size();
@@ -226,7 +226,7 @@ TEST_CASE("whatever the bytes are, the answer is yes or an error") {
   CHECK(refused > 0);
 }
 
-TEST_CASE("what is not a file is refused, a pipe without waiting for its other end") {
+TEST_CASE("anything but a regular file is refused, a pipe without waiting for its other end") {
   const fs::path folder = tenon::test_folder() / "not_files";
   fs::remove_all(folder);
   fs::create_directories(folder / "directory.so");
@@ -237,7 +237,7 @@ TEST_CASE("what is not a file is refused, a pipe without waiting for its other e
   CHECK(refusal_of(folder / "absent.so").find("absent.so: cannot be read: No such file") != std::string::npos);
 }
 
-TEST_CASE("a file or directory that others can write is refused with what mends it") {
+TEST_CASE("a file or directory that others can write is refused with the fix") {
   const fs::path file = write_library(read_bytes(sound_plugin()));
   REQUIRE(chmod(file.c_str(), 0646) == 0);
   CHECK(refusal_of(file) == file.string() +
@@ -257,9 +257,9 @@ TEST_CASE("a file or directory that others can write is refused with what mends 
   CHECK(refusal_of(file).empty());
 }
 
-TEST_CASE("root may load what another user owns") {
+TEST_CASE("root may load files of other users") {
   if (geteuid() != 0) {
-    MESSAGE("only root can give files away; the rule itself is tested in who_may_write_test.cpp");
+    MESSAGE("only root can change the owner of a file; who_may_write_test.cpp tests the rule");
     return;
   }
   const fs::path file = write_library(read_bytes(sound_plugin()));
@@ -269,7 +269,7 @@ TEST_CASE("root may load what another user owns") {
   CHECK(message.empty());
 }
 
-TEST_CASE("the libraries of LibTorch are known by their names") {
+TEST_CASE("the libraries of LibTorch are identified by their names") {
   CHECK(tenon::plugins::find_libtorch(
             {"libc.so.6", "libtorch_cpu.so", "libstdc++.so.6", "/opt/x/libc10.so.1", "libmytorch.so", "libc10d.so"}) ==
         std::vector<std::string>{"libtorch_cpu.so", "/opt/x/libc10.so.1", "libc10d.so"});

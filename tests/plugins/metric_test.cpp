@@ -12,7 +12,7 @@ using namespace tenon::plugins;
 
 namespace {
 
-// The median of all scores, which no sum can give, and how many batches there were.
+// The median of all scores, which cannot be computed from a sum, and the number of batches.
 struct Median {
   std::vector<tenon::Port> ports() const { return {tenon::input("scores", "N")}; }
   std::vector<tenon::State> states() const {
@@ -62,7 +62,7 @@ std::string refusal_of(const std::function<void()>& body) {
 
 }  // namespace
 
-TEST_CASE("a metric's rows are gathered over batches of any size, and forgotten at reset") {
+TEST_CASE("a metric's rows are collected over batches of any size and cleared by reset") {
   const Component component = component_of<Median>("median");
   Median::append_to = 0;
   Metric metric(component, {});
@@ -76,7 +76,7 @@ TEST_CASE("a metric's rows are gathered over batches of any size, and forgotten 
   CHECK(std::isnan(metric.compute({})[0]));
 }
 
-TEST_CASE("rows are copied, since the memory of a batch is used again") {
+TEST_CASE("rows are copied, since the memory of a batch is reused") {
   const Component component = component_of<Median>("median");
   Metric metric(component, {});
   metric.reset();
@@ -102,7 +102,7 @@ TEST_CASE("rows that do not fit their state are refused with what was found and 
   CHECK(refusal_of([&] { metric.update({}, {torch::tensor({1.0f})}); }).find("append: state 7") != std::string::npos);
 }
 
-TEST_CASE("a state that is concatenated declares no rows of its own") {
+TEST_CASE("a concatenated state that declares rows is refused") {
   const Component component = component_of<WrongStates>("wrong");
   CHECK(refusal_of([&] { Metric metric(component, {}); }).find("has the shape [3]; expected 0 as the first extent") !=
         std::string::npos);

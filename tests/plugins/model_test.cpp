@@ -12,7 +12,7 @@ using namespace tenon::plugins;
 
 namespace {
 
-// A model in the test itself, whose build() declares what the test asks for.
+// A model inside the test. Its build() declares the tensors that the test sets.
 struct Declared {
   const char* name;
   std::vector<int64_t> shape;
@@ -90,7 +90,7 @@ std::string refusal_of(std::vector<Declared> wanted) {
 
 }  // namespace
 
-TEST_CASE("the initialisers draw what torch.nn.init draws") {
+TEST_CASE("the initialisers sample the same numbers as torch.nn.init") {
   const auto drawn = build_tensors({{"a", {8, 4, 3, 3}, TENON_INIT_KAIMING_UNIFORM, 0.5, 0},
                                     {"b", {8, 4}, TENON_INIT_KAIMING_NORMAL, 0, 0},
                                     {"c", {8, 4}, TENON_INIT_XAVIER_UNIFORM, 2, 0},
@@ -118,7 +118,7 @@ TEST_CASE("buffers are not trained, whatever their dtype") {
   CHECK_FALSE(model.tensors()[1].trainable);
 }
 
-TEST_CASE("declarations that make no sense are refused by name") {
+TEST_CASE("invalid declarations are refused with the tensor's name") {
   CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0}, {"w", {2}, TENON_INIT_CONSTANT, 0, 0}})
             .find("\"w\" is empty or used twice") != std::string::npos);
   CHECK(refusal_of({{"w", {2}, 99, 0, 0}}).find("declare w: w: the initialiser 99 does not exist") !=
@@ -126,7 +126,7 @@ TEST_CASE("declarations that make no sense are refused by name") {
   CHECK(refusal_of({{"w", {2}, TENON_INIT_XAVIER_UNIFORM, 0, 0}}).find("needs two or more dimensions") !=
         std::string::npos);
   CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0, TENON_INT64}})
-            .find("cannot be trained; expected a floating dtype") != std::string::npos);
+            .find("cannot be trained; expected a floating-point dtype") != std::string::npos);
   CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0, 77}}).find("the dtype 77 does not exist") !=
         std::string::npos);
   CHECK(refusal_of({{"w", {-2}, TENON_INIT_CONSTANT, 0, 0}}).find("declare w: ") != std::string::npos);

@@ -71,14 +71,14 @@ TEST_CASE("lists, fixed lists from one number, optionals and dtypes convert") {
                      torch::cat({image, image}, 1)));
 }
 
-TEST_CASE("calls are seen by autograd") {
+TEST_CASE("autograd records calls") {
   const at::Tensor x = torch::rand({5}, torch::requires_grad());
   const at::Tensor y = call("aten::sin", "", {value_of(x)}).result;
   y.sum().backward();
   CHECK(torch::allclose(x.grad(), x.detach().cos()));
 }
 
-TEST_CASE("mistakes in the arguments are refused by name") {
+TEST_CASE("invalid arguments are refused with their names") {
   const at::Tensor x = torch::rand({5});
   CHECK(call("aten::add", "Tensor", {value_of(x)}).failure == "aten::add.Tensor: argument other is missing");
   CHECK(call("aten::add", "Tensor", {value_of(x), tenon_int(1)}).failure ==
@@ -90,7 +90,7 @@ TEST_CASE("mistakes in the arguments are refused by name") {
   CHECK(call("aten::sin", "", {value_of(x), value_of(x)}).failure == "aten::sin: got 2 arguments; expected at most 1");
 }
 
-TEST_CASE("an operator's own error comes back as text, with its name") {
+TEST_CASE("an operator's error is returned as text with the operator's name") {
   const Call failed = call("aten::add", "Tensor", {value_of(torch::rand({3})), value_of(torch::rand({4}))});
   CHECK(failed.status == TENON_FAILED);
   CHECK(failed.failure.find("aten::add.Tensor: The size of tensor a (3) must match") == 0);
@@ -105,7 +105,7 @@ TEST_CASE("an unknown operator or overload is reported with near names") {
             "operator aten::add has no overload \"Tenser\"; did you mean \"Tensor\"?") == 0);
 }
 
-TEST_CASE("a call from another thread than the frame's is refused") {
+TEST_CASE("a call on a thread other than the frame's is refused") {
   install_libtorch();
   const tenon_op* op = find("aten::sin", "");
   Frame frame({}, kNoTensors);
@@ -130,9 +130,9 @@ TEST_CASE("results live as long as the frame, and longer when retained") {
     tenon_value result = tenon_none();
     REQUIRE(call_operator(frame.get(), op, &argument, 1, nullptr, 0, &result, 1) == TENON_OK);
     retained = static_cast<tenon_tensor*>(const_cast<void*>(result.as.p));
-    CHECK(to_tensor(retained).use_count() == 2);  // the frame's and the one asked with
+    CHECK(to_tensor(retained).use_count() == 2);  // the frame's reference and the one made for this check
     host_table().retain(retained);
   }
-  CHECK(to_tensor(retained).use_count() == 2);  // ours and the one asked with
+  CHECK(to_tensor(retained).use_count() == 2);  // the test's reference and the one made for this check
   host_table().release(retained);
 }

@@ -29,7 +29,7 @@ uint16_t brain(double value) { return decode<uint16_t>(TENON_BFLOAT16, value); }
 
 }  // namespace
 
-TEST_CASE("integers hold the whole numbers of their range and nothing else") {
+TEST_CASE("integers represent only the whole numbers of their range") {
   CHECK(decode<uint8_t>(TENON_UINT8, 255) == 255);
   CHECK_FALSE(encode_element(TENON_UINT8, 256));
   CHECK_FALSE(encode_element(TENON_UINT8, -1));
@@ -44,7 +44,7 @@ TEST_CASE("integers hold the whole numbers of their range and nothing else") {
   for (const double value : {0.5, -0.5, kInfinity, -kInfinity, kNaN}) CHECK_FALSE(encode_element(TENON_INT64, value));
 }
 
-TEST_CASE("bool holds 0 and 1") {
+TEST_CASE("bool represents only 0 and 1") {
   CHECK(decode<uint8_t>(TENON_BOOL, 1) == 1);
   CHECK(decode<uint8_t>(TENON_BOOL, 0) == 0);
   for (const double value : {2.0, -1.0, 0.5, kNaN}) CHECK_FALSE(encode_element(TENON_BOOL, value));
@@ -58,7 +58,7 @@ TEST_CASE("floating-point numbers are rounded, and finite ones stay finite") {
   CHECK(decode<double>(TENON_FLOAT64, 1e300) == 1e300);
 }
 
-TEST_CASE("complex numbers are padded with a real one") {
+TEST_CASE("the padding of complex dtypes is a real number") {
   const auto element = encode_element(TENON_COMPLEX64, 1.5);
   REQUIRE(element);
   float parts[2];

@@ -22,7 +22,7 @@ Catalogue open_pinned(const std::vector<fs::path>& directories, const std::vecto
 
 }  // namespace
 
-TEST_CASE("a plugin with the digest that it is pinned to is opened, beside others without a pin") {
+TEST_CASE("a plugin that matches its pin is opened, together with plugins without a pin") {
   const std::string digest = tenon::support::read_sha256(kFile);
   const auto catalogue = open_pinned({fixture_directory("counting"), fixture_directory("event_recorder")},
                                      {{"counting.so", digest, "run.toml:2:12"}});
@@ -30,9 +30,9 @@ TEST_CASE("a plugin with the digest that it is pinned to is opened, beside other
   CHECK(catalogue.plugins().front()->sha256 == digest);
 }
 
-TEST_CASE("a plugin with another digest is refused with both, before code of any plugin runs") {
+TEST_CASE("a plugin with another digest is refused with both digests, before code of any plugin runs") {
   const std::string other(64, '0');
-  // open_throws comes first, and would say so if it was opened.
+  // open_throws comes first. Its error would be reported if it was opened.
   const std::string message = message_of(
       [&] {
         open_pinned({fixture_directory("open_throws"), fixture_directory("counting")},
@@ -44,7 +44,7 @@ TEST_CASE("a plugin with another digest is refused with both, before code of any
                      ", as run.toml:2:12 pins it") != std::string::npos);
 }
 
-TEST_CASE("a pin of a file that was not found is an error with its place and the nearest name") {
+TEST_CASE("a pin of a missing file is an error with its location and the nearest name") {
   const std::string message = message_of(
       [&] {
         open_pinned({fixture_directory("counting")}, {{"countin.so", std::string(64, '0'), "run.toml:2:12"}});

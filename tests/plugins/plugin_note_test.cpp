@@ -31,7 +31,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// One component of each kind, a parameter of each type.
+// A description with a component of each kind and a parameter of each type.
 PluginDescription make_description() {
   PluginDescription plugin{"shapes-2", "1.2.0", "MIT OR Apache-2.0", "Größen & \"shapes\"\n\tin two lines."};
   plugin.torch_build = "2.11.0+cpu,cxx11abi=1";
@@ -65,7 +65,7 @@ std::string read_bytes(const fs::path& file) {
 
 fs::path sound_plugin() { return fixture_directory("counting") / "counting.so"; }
 
-// A plugin of these bytes in a folder of its own, alone there.
+// Writes a plugin with these bytes as the only file of a separate folder.
 fs::path write_library(const std::string& folder, const std::string& bytes) {
   const fs::path path = tenon::test_folder() / "noted" / folder / "plugin.so";
   fs::remove_all(path.parent_path());
@@ -80,7 +80,7 @@ std::string note_of(const fs::path& file) {
   return *note;
 }
 
-// A copy of a fixture with another note of the same length: JSON may end in spaces.
+// Copies a fixture with a changed note of the same length. JSON may end in spaces.
 fs::path write_with_note(const std::string& fixture, const std::string& folder,
                          const std::function<void(Json&)>& change) {
   const fs::path file = fixture_directory(fixture) / (fixture + ".so");
@@ -112,7 +112,7 @@ tenon::plugins::PluginsFound survey(const std::vector<fs::path>& places) {
 
 }  // namespace
 
-TEST_CASE("a note reads back as the description that it was made of") {
+TEST_CASE("a note is parsed to the description that it was made from") {
   const PluginDescription description = make_description();
   const std::string note = make_note(description);
   CHECK(note.find('\n') == note.npos);
@@ -122,7 +122,7 @@ TEST_CASE("a note reads back as the description that it was made of") {
   CHECK(make_note(*read) == note);
 }
 
-TEST_CASE("what a later host adds to the format is passed by, and a later format is no note for this host") {
+TEST_CASE("unknown keys of a later host are ignored, and a later format counts as no note") {
   Json note = Json::parse(make_note(make_description()));
   note["signed_by"] = {{"deeper", {1, 2, 3}}};
   note["components"][0]["parameters"][0]["unit"] = "m";
@@ -133,22 +133,22 @@ TEST_CASE("what a later host adds to the format is passed by, and a later format
   CHECK(!parse_note("plugin.so", note.dump()));
 }
 
-TEST_CASE("a damaged or hostile note is refused with the file, the place in it, and the way out") {
+TEST_CASE("a damaged or hostile note is refused with the file, the location and a solution") {
   const std::string deep(100000, '[');
   const std::pair<std::string, const char*> wrong_texts[] = {
-      {"", "it is no JSON: "},
-      {"{", "it is no JSON: "},
-      {"{} {}", "it is no JSON: "},
+      {"", "it is not JSON: "},
+      {"{", "it is not JSON: "},
+      {"{} {}", "it is not JSON: "},
       {deep, "it nests deeper than a description does"},
       {"{\"format\":1,\"id\":" + deep, "it nests deeper than a description does"},
-      {"{\"format\":1,\"id\":\"\xFF\"}", "it is no JSON: "},
-      {"{\"format\":1,\"id\":\"\\ud800\"}", "it is no JSON: "},
-      {std::string(tenon::plugins::kLargestNote + 1, ' '), "it has 4194305 bytes, 4194304 being the most"},
-      {"[]", "it is no table"},
+      {"{\"format\":1,\"id\":\"\xFF\"}", "it is not JSON: "},
+      {"{\"format\":1,\"id\":\"\\ud800\"}", "it is not JSON: "},
+      {std::string(tenon::plugins::kLargestNote + 1, ' '), "it has 4194305 bytes; expected at most 4194304 bytes"},
+      {"[]", "it is not an object"},
       {"{}", "format is missing"},
-      {"{\"format\":\"1\"}", "format is no number above 0"},
-      {"{\"format\":0}", "format is no number above 0"},
-      {"{\"format\":-1}", "format is no number above 0"},
+      {"{\"format\":\"1\"}", "format is not a number above 0"},
+      {"{\"format\":0}", "format is not a number above 0"},
+      {"{\"format\":-1}", "format is not a number above 0"},
       {"{\"format\":1}", "id is missing"}};
   for (const auto& [note, found] : wrong_texts) {
     const std::string message = refusal_of(note);
@@ -158,21 +158,22 @@ TEST_CASE("a damaged or hostile note is refused with the file, the place in it, 
           std::string::npos);
   }
   const std::pair<std::function<void(Json&)>, const char*> wrong_values[] = {
-      {[](Json& note) { note["id"] = "Shapes"; }, "id is \"Shapes\", which is no id"},
-      {[](Json& note) { note["version"] = 1; }, "version is no text"},
+      {[](Json& note) { note["id"] = "Shapes"; }, "id is \"Shapes\", which is not a valid id"},
+      {[](Json& note) { note["version"] = 1; }, "version is not a string"},
       {[](Json& note) { note["doc"] = "a\x1b[2J"; }, "doc holds the control character U+001B"},
       {[](Json& note) { note["doc"] = "a\xC2\x9B"; }, "doc holds the control character U+009B"},
       {[](Json& note) { note["license"] = std::string(70000, 'a'); }, "license has 70000 bytes"},
-      {[](Json& note) { note["operators"] = "aten::add"; }, "operators is no list"},
-      {[](Json& note) { note["operators"][1] = nullptr; }, "operators is no text"},
-      {[](Json& note) { note["abi_min"] = 1e300; }, "abi_min is no version of the ABI"},
-      {[](Json& note) { note["abi_max"] = uint64_t{1} << 32; }, "abi_max is no version of the ABI"},
+      {[](Json& note) { note["operators"] = "aten::add"; }, "operators is not a list"},
+      {[](Json& note) { note["operators"][1] = nullptr; }, "operators is not a string"},
+      {[](Json& note) { note["abi_min"] = 1e300; }, "abi_min is not an ABI version"},
+      {[](Json& note) { note["abi_max"] = uint64_t{1} << 32; }, "abi_max is not an ABI version"},
       {[](Json& note) { note.erase("components"); }, "components is missing"},
       {[](Json& note) { note["components"] = Json::array(); }, "components is empty"},
-      {[](Json& note) { note["components"][2] = "net"; }, "components[2] is no table"},
+      {[](Json& note) { note["components"][2] = "net"; }, "components[2] is not an object"},
       {[](Json& note) { note["components"][2]["kind"] = "optimizer"; }, "components[2].kind is \"optimizer\", which"},
-      {[](Json& note) { note["components"][2]["kind"] = "model"; }, "components[2].id is there twice"},
-      {[](Json& note) { note["components"][1]["id"] = "../x"; }, "components[1].id is \"../x\", which is no id"},
+      {[](Json& note) { note["components"][2]["kind"] = "model"; }, "components[2].id occurs twice"},
+      {[](Json& note) { note["components"][1]["id"] = "../x"; },
+       "components[1].id is \"../x\", which is not a valid id"},
       {[](Json& note) { note["components"][0]["parameters"][1]["type"] = "int128"; },
        "components[0].parameters[1].type is \"int128\", which this host does not know"},
       {[](Json& note) { note["components"][0]["parameters"][1]["default"] = "0"; },
@@ -180,11 +181,11 @@ TEST_CASE("a damaged or hostile note is refused with the file, the place in it, 
       {[](Json& note) { note["components"][0]["parameters"][1]["range"] = "[1"; },
        "components[0].parameters[1]: parameter width: the range `[1` is not an interval"},
       {[](Json& note) { note["components"][0]["parameters"][1]["name"] = "bias"; },
-       "components[0].parameters[1].name is there twice"},
+       "components[0].parameters[1].name occurs twice"},
       {[](Json& note) {
          note["components"][0]["parameters"][1]["choices"] = {{"a", 1}};
        },
-       "components[0].parameters[1].choices is no list"}};
+       "components[0].parameters[1].choices is not a list"}};
   for (const auto& [change, found] : wrong_values) {
     const std::string message = refusal_of(change);
     CAPTURE(message);
@@ -192,7 +193,7 @@ TEST_CASE("a damaged or hostile note is refused with the file, the place in it, 
   }
 }
 
-TEST_CASE("a description that no terminal should show gets no note") {
+TEST_CASE("a description with control characters or invalid UTF-8 gets no note") {
   PluginDescription description = make_description();
   description.components[3].doc = "distance\r";
   CHECK_THROWS_WITH_AS(make_note(description), "components[3].doc holds the control character U+000D",
@@ -201,7 +202,7 @@ TEST_CASE("a description that no terminal should show gets no note") {
   CHECK_THROWS_AS(make_note(description), std::invalid_argument);
 }
 
-TEST_CASE("the build writes into a plugin the note that its tables give") {
+TEST_CASE("the build writes the note of a plugin from its tables") {
   const auto catalogue = tenon::plugins::open_fixture("counting");
   REQUIRE(catalogue.plugins().size() == 1);
   const PluginDescription& tables = *catalogue.plugins().front();
@@ -209,7 +210,7 @@ TEST_CASE("the build writes into a plugin the note that its tables give") {
   CHECK(note_of(sound_plugin()) == make_note(tables));
 }
 
-TEST_CASE("a plugin that differs from its note is refused with the first thing that does") {
+TEST_CASE("a plugin that differs from its note is refused with the first difference") {
   const std::pair<std::function<void(Json&)>, const char*> changes[] = {
       {[](Json& note) { note["components"][0]["parameters"][0]["default"] = "11"; },
        "components.counting.parameters.samples.default: the note says \"11\", the plugin says \"10\""},
@@ -222,19 +223,19 @@ TEST_CASE("a plugin that differs from its note is refused with the first thing t
     const fs::path file = write_with_note("counting", "differs", change);
     const std::string message = message_of([&] { open_directories({file}); }, ErrorKind::plugin);
     CAPTURE(message);
-    CHECK(message.find(file.string() + ": its note does not describe it: " + found) == 0);
-    CHECK(message.find("; expected the same: build it again, or write the note anew with `host note " + file.string() +
+    CHECK(message.find(file.string() + ": its note does not match it: " + found) == 0);
+    CHECK(message.find("; expected the same: build it again, or rewrite the note with `host note " + file.string() +
                        "`") != std::string::npos);
   }
 }
 
-TEST_CASE("a note of a later format is passed by, and the plugin is opened as one without") {
+TEST_CASE("a note of a later format is ignored, and the plugin is opened as one without a note") {
   const fs::path file = write_with_note("counting", "later", [](Json& note) { note["format"] = 2; });
   CHECK(open_directories({file}).plugins().size() == 1);
   CHECK(survey({file}).without_note == std::vector<fs::path>{file});
 }
 
-TEST_CASE("a plugin whose note asks for another LibTorch is refused before code of it runs") {
+TEST_CASE("a plugin with a note for another LibTorch is refused before its code runs") {
   const fs::path file = write_with_note("leaves_traces", "other_torch", [](Json& note) {
     note["doc"] = "";
     note["torch_build"] = "1.0.0";
@@ -244,7 +245,7 @@ TEST_CASE("a plugin whose note asks for another LibTorch is refused before code 
   const std::string message = message_of([&] { open_directories({file}); }, ErrorKind::plugin);
   const auto found = survey({file});
   CHECK(!fs::exists(traces));
-  tenon::plugins::open_fixture("leaves_traces");  // such code would have been seen
+  tenon::plugins::open_fixture("leaves_traces");  // its code leaves traces when it runs
   CHECK(fs::exists(traces));
   REQUIRE(unsetenv("TENON_TEST_TRACES") == 0);
   CHECK(message.find("was built with LibTorch 1.0.0; this host has 2.11.0+test,cxx11abi=1") != std::string::npos);
@@ -252,7 +253,7 @@ TEST_CASE("a plugin whose note asks for another LibTorch is refused before code 
   CHECK(found.refusals.front().reason == message);
 }
 
-TEST_CASE("notes are found with what is refused and what has none") {
+TEST_CASE("a survey finds notes, refused files and files without a note") {
   const fs::path copy = write_library("copy", read_bytes(sound_plugin()));
   const auto found = survey({sound_plugin(), fixture_directory("null_plugin"), copy});
   REQUIRE(found.plugins.size() == 1);
@@ -265,7 +266,7 @@ TEST_CASE("notes are found with what is refused and what has none") {
                                              " and " + copy.string() + "; remove one, or rename its id");
 }
 
-TEST_CASE("a section that is no note of Tenon, or not all there, is refused") {
+TEST_CASE("a section that is not a note of Tenon, or is truncated, is refused") {
   const std::string bytes = read_bytes(sound_plugin());
   const std::string section = make_note_section(note_of(sound_plugin()));
   const size_t place = bytes.find(section);
@@ -274,14 +275,14 @@ TEST_CASE("a section that is no note of Tenon, or not all there, is refused") {
     const fs::path file = write_library("section", std::string(bytes).replace(at, changed.size(), changed));
     return message_of([&] { tenon::plugins::inspect_library(file, "tenon_plugin_open"); }, ErrorKind::plugin);
   };
-  const std::string no_note = "is damaged: its section .note.tenon holds no note of Tenon; expected a whole";
+  const std::string no_note = "is damaged: its section .note.tenon does not hold a note of Tenon; expected a whole";
   CHECK(refusal(place, "\xFF\xFF\xFF\xFF").find(no_note) != std::string::npos);  // the owner's length
   CHECK(refusal(place + 4, "\x08").find(no_note) != std::string::npos);          // the text's length
   CHECK(refusal(place + 4, "\xFF\xFF\xFF\xFF").find(no_note) != std::string::npos);
   CHECK(refusal(place + 8, "\x02").find(no_note) != std::string::npos);    // the type
   CHECK(refusal(place + 12, "Tenom").find(no_note) != std::string::npos);  // the owner
 
-  // Its header: the one that says where it lies.
+  // The section header that points to the note.
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
   for (size_t i = 0; i < header.e_shnum; ++i) {
@@ -295,7 +296,7 @@ TEST_CASE("a section that is no note of Tenon, or not all there, is refused") {
     entry.sh_size = ~uint64_t{0};
     CHECK(refusal(at, changed()).find("its section .note.tenon has 18446744073709551615 bytes") != std::string::npos);
     entry.sh_size = section.size();
-    entry.sh_name = ~uint32_t{0};  // no name: another section
+    entry.sh_name = ~uint32_t{0};  // invalid name: another section
     CHECK(refusal(at, changed()).empty());
     return;
   }

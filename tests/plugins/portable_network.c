@@ -6,7 +6,7 @@
 
 int32_t portable_network_dtype = TENON_FLOAT64;
 
-/* One of each in the process, so that `self` is not needed. */
+/* There is one model and one loss in the process, so `self` is not needed. */
 static tenon_ops ops;
 
 static tenon_status create(const tenon_host* host, const tenon_params* params, void** self) {

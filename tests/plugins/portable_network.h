@@ -1,4 +1,4 @@
-/* A small network and its loss in C11 over the contract alone, in the test's own process. */
+/* A small network and its loss in C11 that use only the plugin ABI, in the process of the test. */
 #ifndef TENON_TESTS_PORTABLE_NETWORK_H
 #define TENON_TESTS_PORTABLE_NETWORK_H
 
@@ -13,7 +13,7 @@ extern const tenon_model portable_network_model;
 /* Cross entropy with label smoothing, plus 0.1 times the mean of the squared logits. */
 extern const tenon_loss portable_network_loss;
 
-/* What the model declares its tensors as; set it before build. */
+/* The dtype of the model's tensors. Set it before build. */
 extern int32_t portable_network_dtype;
 
 #ifdef __cplusplus

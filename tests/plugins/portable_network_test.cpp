@@ -1,5 +1,5 @@
-// A model and a loss in C, beside the same network in LibTorch: equal losses, gradients and buffers in double
-// precision, and under autocast the same operators with the same dtypes.
+// Compares a model and a loss in C with the same network in LibTorch. Losses, gradients and buffers are equal in double
+// precision. Under autocast, the operators and their dtypes are the same.
 #include "tests/plugins/portable_network.h"
 
 #include <ATen/autocast_mode.h>
@@ -21,10 +21,10 @@ const PluginInfo kPlugin{{"test", "1.0.0", "MIT", ""}, "test.so", "", TENON_ABI_
 const Component kModel{{tenon::config::ComponentKind::model, "network", "", {}}, &portable_network_model, &kPlugin};
 const Component kLoss{{tenon::config::ComponentKind::loss, "loss", "", {}}, &portable_network_loss, &kPlugin};
 
-constexpr size_t kBuffers[] = {4, 5};  // of batch norm
+constexpr size_t kBuffers[] = {4, 5};  // buffers of batch norm
 bool is_buffer(size_t index) { return index == kBuffers[0] || index == kBuffers[1]; }
 
-// What a pass over the network leaves behind.
+// The results of a forward and backward pass over the network.
 struct Pass {
   at::Tensor logits;
   at::Tensor loss;
@@ -32,7 +32,7 @@ struct Pass {
   std::vector<std::string> operators;
 };
 
-// "aten::linear -> bfloat16", for every operator that is called while this lives, those of backward too.
+// Records "aten::linear -> bfloat16" for every operator that is called in its scope, including those of backward.
 class OperatorLog {
  public:
   OperatorLog() {
@@ -68,7 +68,7 @@ Batch make_batch(at::ScalarType dtype) {
   return {torch::randn({7, 3, 8, 8}, torch::kDouble).to(dtype), torch::randint(5, {7})};
 }
 
-// The network as somebody would write it over LibTorch.
+// The same network written with LibTorch.
 at::Tensor run_twin(const std::vector<at::Tensor>& w, const at::Tensor& images) {
   at::Tensor x = torch::conv2d(images, w[0], w[1], 1, 1);
   x = torch::relu(torch::batch_norm(x, w[2], w[3], w[4], w[5], true, 0.1, 1e-5, true));
@@ -108,7 +108,7 @@ Pass run_portable(const Batch& batch) {
 
 Pass run_libtorch(const Batch& batch, at::ScalarType dtype) {
   torch::manual_seed(11);
-  Model initial(kModel, {});  // for equal first weights
+  Model initial(kModel, {});  // for equal initial weights
   initial.build();
   Pass pass;
   for (size_t i = 0; i < initial.tensors().size(); ++i)
@@ -149,7 +149,7 @@ TEST_CASE("a model and a loss in C have the gradients of the same network in Lib
   CHECK(portable.operators.size() > 30);
 }
 
-TEST_CASE("under autocast a model and a loss in C run the operators of LibTorch's, each with the same dtype") {
+TEST_CASE("under autocast a model and a loss in C run the same operators and dtypes as in LibTorch") {
   portable_network_dtype = TENON_FLOAT32;
   const Batch batch = make_batch(torch::kFloat);
   at::autocast::set_autocast_enabled(at::kCPU, true);
@@ -165,7 +165,7 @@ TEST_CASE("under autocast a model and a loss in C run the operators of LibTorch'
   require_equal(portable, native, 0);
 }
 
-TEST_CASE("a loss in C names its parts, and the host reads them") {
+TEST_CASE("the host reads the parts of a loss in C") {
   portable_network_dtype = TENON_FLOAT64;
   install_libtorch();
   const Loss loss(kLoss, {});

@@ -1,5 +1,5 @@
-// Every operator that portable plugins have, through the host's table: the same values and gradients as LibTorch's own,
-// in double precision and under autocast. The arguments of each are such that exchanging two of them shows.
+// Calls every operator of portable plugins through the host table. Values and gradients equal LibTorch's, in double
+// precision and under autocast. The arguments are chosen so that swapping two of them changes the result.
 #include <ATen/autocast_mode.h>
 #include <torch/nn/functional.h>
 
@@ -223,7 +223,7 @@ struct Computed {
   Tensors gradients;
 };
 
-// Runs forward and, where the result has a gradient, backward with fixed weights for its elements.
+// Runs forward and, if the result requires grad, backward with fixed weights for its elements.
 template <class Forward>
 Computed compute(const Case& example, const Forward& forward) {
   Tensors inputs;
@@ -265,7 +265,7 @@ void require_equal(const at::Tensor& ours, const at::Tensor& theirs) {
 
 }  // namespace
 
-TEST_CASE("operators of portable plugins give LibTorch's values and gradients, bit for bit") {
+TEST_CASE("operators of portable plugins have LibTorch's values and gradients, bit for bit") {
   const std::vector<Case> cases = all_cases();
   size_t with_gradients = 0;
   for (const Case& example : cases) {
@@ -299,7 +299,7 @@ TEST_CASE("under autocast they compute in the dtypes that LibTorch chooses") {
   CHECK(in_bfloat16 >= 5);
 }
 
-TEST_CASE("while the frame evaluates, dropout does nothing and batch_norm uses its running statistics") {
+TEST_CASE("in evaluation mode, dropout does nothing and batch_norm uses its running statistics") {
   torch::manual_seed(1);
   for (Case& example : network()) {
     CAPTURE(example.name);

@@ -17,7 +17,7 @@ bool fits(const char* source, const char* port) {
 
 }  // namespace
 
-TEST_CASE("shapes read back as they were written") {
+TEST_CASE("shapes are parsed and formatted without change") {
   CHECK(to_string(parse_shape("N,3, H ,W")) == "[N, 3, H, W]");
   CHECK(to_string(parse_shape("N,...")) == "[N, ...]");
   CHECK(to_string(parse_shape("...")) == "[...]");
@@ -25,12 +25,12 @@ TEST_CASE("shapes read back as they were written") {
   CHECK(to_string(parse_shape("*")) == "[any shape]");
 }
 
-TEST_CASE("texts that are no shape are refused") {
+TEST_CASE("invalid shapes are refused") {
   for (const char* text : {"N,", ",N", "N,,3", "N,-1", "...,N", "3x3", "N,*", "N 3"})
     CHECK_THROWS_AS(parse_shape(text), std::invalid_argument);
 }
 
-TEST_CASE("ranks must agree unless one side is open") {
+TEST_CASE("ndim must agree unless one side is open-ended") {
   CHECK(fits("N,1,8,8", "N,1,H,W"));
   CHECK_FALSE(fits("N,1,8", "N,1,H,W"));
   CHECK_FALSE(fits("N,1,8,8,8", "N,1,H,W"));
@@ -42,7 +42,7 @@ TEST_CASE("ranks must agree unless one side is open") {
   CHECK(fits("N,C", "*"));
 }
 
-TEST_CASE("numbers must agree, and a name stands for one extent") {
+TEST_CASE("numbers must agree, and a name has one extent") {
   CHECK_FALSE(fits("N,3,8,8", "N,1,H,W"));
   CHECK(fits("N,3,8,8", "N,3,H,H"));
   CHECK_FALSE(fits("N,3,8,9", "N,3,H,H"));
@@ -57,7 +57,7 @@ TEST_CASE("a name holds over the ports of one component") {
   CHECK(*reason == "dimension 0 of [63] is 63, expected N = 64 as in [N]");
 }
 
-TEST_CASE("a rest with a name is the same throughout the component") {
+TEST_CASE("a named rest is the same in all ports of the component") {
   CHECK(to_string(parse_shape("N,C,...S")) == "[N, C, ...S]");
   CHECK_THROWS_AS(parse_shape("N,...3"), std::invalid_argument);
   const auto mismatch = [](std::vector<int64_t> prediction, std::vector<int64_t> target) {
@@ -72,7 +72,7 @@ TEST_CASE("a rest with a name is the same throughout the component") {
   CHECK(mismatch({4, 3, 2}, {4, 3}) == "the shape is [4, 3], expected ...S = [3, 2] as in [N, ...S]");
 }
 
-TEST_CASE("dtypes must share a member") {
+TEST_CASE("dtypes must overlap") {
   Extents extents;
   const auto reason =
       find_mismatch(parse_shape("N"), TENON_DTYPE_BIT(TENON_INT64), port_of("N", TENON_ANY_FLOAT), extents);

@@ -13,7 +13,7 @@ using tenon::plugins::WriteRights;
 
 namespace {
 
-constexpr CurrentUser kUser{1000, 1001};  // with a group of their own
+constexpr CurrentUser kUser{1000, 1001};  // with a private group
 
 std::string found(const WriteRights& rights, const CurrentUser& user = kUser) {
   return find_other_writer("a.so", rights, user).value_or("");
@@ -21,20 +21,20 @@ std::string found(const WriteRights& rights, const CurrentUser& user = kUser) {
 
 }  // namespace
 
-TEST_CASE("what only the user and root can write is trusted") {
+TEST_CASE("a file that only the user and root can write is trusted") {
   CHECK(found({1000, 1001, 0755, false}).empty());
   CHECK(found({1000, 50, 0755, false}).empty());
   CHECK(found({0, 0, 0755, false}).empty());
-  CHECK(found({1000, 1001, 0755, true}).empty());  // a list that lets nobody write
+  CHECK(found({1000, 1001, 0755, true}).empty());  // an access control list without write permissions
 }
 
-TEST_CASE("what the user's own group can write is trusted, as a umask of 002 leaves it") {
+TEST_CASE("a file that the user's private group can write is trusted, as with a umask of 002") {
   CHECK(found({1000, 1001, 0775, false}).empty());
   CHECK(found({1000, 0, 0775, false}).empty());  // root's group
   CHECK(found({0, 1001, 0775, false}).empty());
 }
 
-TEST_CASE("what a shared group can write is refused with the group and what mends it") {
+TEST_CASE("a file that a shared group can write is refused with the group and the fix") {
   CHECK(found({1000, 100, 0664, false}) ==
         "is writable by its group (gid 100, which is not yours alone), mode 0664; expected that only you and root can "
         "write it: chmod go-w a.so");
@@ -42,23 +42,23 @@ TEST_CASE("what a shared group can write is refused with the group and what mend
   CHECK(found({1000, 1001, 0775, false}, without_group).find("is writable by its group (gid 1001") == 0);
 }
 
-TEST_CASE("with an access control list, the group's bits are those of whomever it names") {
+TEST_CASE("with an access control list, the group's bits apply to all users on the list") {
   CHECK(found({1000, 1001, 0775, true}).find("is writable by those on its access control list, mode 0775") == 0);
 }
 
-TEST_CASE("what others can write is refused, also in a sticky directory") {
+TEST_CASE("a file that others can write is refused, also in a sticky directory") {
   CHECK(found({1000, 1001, 0757, false}).find("is writable by others, mode 0757") == 0);
   CHECK(found({0, 0, 01777, false}).find("is writable by others, mode 1777") == 0);
 }
 
-TEST_CASE("what another user owns is refused, whatever its mode, unless it is root's or root asks") {
+TEST_CASE("a file of another user is refused with any mode, unless root owns it or runs the host") {
   CHECK(found({1002, 1001, 0555, false}) ==
-        "belongs to another user (uid 1002, you are 1000); expected that only you and root can write it: make a copy "
-        "of your own");
+        "belongs to another user (uid 1002, you are 1000); expected that only you and root can write it: copy it to "
+        "a file that you own");
   CHECK(found({1000, 1000, 0755, false}, {0, 0}).empty());
 }
 
-TEST_CASE("the rights of a file are those that the file system tells") {
+TEST_CASE("the rights of a file are read from the file system") {
   const auto file = tenon::test_folder() / "rights";
   std::ofstream(file) << "x";
   REQUIRE(chmod(file.c_str(), 0640) == 0);

@@ -25,15 +25,16 @@ std::string refusal_of(Precision precision, const ComputeDevice& device) {
 
 }  // namespace
 
-TEST_CASE("every precision but tf32 is the CPU's") {
+TEST_CASE("the CPU supports every precision except tf32") {
   for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::bf16_true, Precision::fp16})
     CHECK(refusal_of(precision, {}) == "supported");
-  CHECK(refusal_of(Precision::tf32, {}) ==
-        "run.toml:3:13: train.precision is \"tf32\", which CUDA devices have; expected on the CPU one of \"fp32\", "
-        "\"bf16\", \"bf16_true\", \"fp16\" (which is slow there)");
+  CHECK(
+      refusal_of(Precision::tf32, {}) ==
+      "run.toml:3:13: train.precision is \"tf32\", which requires a CUDA device; expected on the CPU one of \"fp32\", "
+      "\"bf16\", \"bf16_true\", \"fp16\" (which is slow there)");
 }
 
-TEST_CASE("CUDA devices from compute capability 8.0 on have them all") {
+TEST_CASE("CUDA devices of compute capability 8.0 or later support all precisions") {
   for (const Precision precision :
        {Precision::fp32, Precision::tf32, Precision::bf16, Precision::bf16_true, Precision::fp16}) {
     CHECK(refusal_of(precision, cuda(8, 0)) == "supported");
@@ -41,17 +42,17 @@ TEST_CASE("CUDA devices from compute capability 8.0 on have them all") {
   }
 }
 
-TEST_CASE("what an older CUDA device lacks is refused with what it has") {
+TEST_CASE("an older CUDA device refuses unsupported precisions and names the supported ones") {
   CHECK(refusal_of(Precision::fp32, cuda(7, 5)) == "supported");
   CHECK(refusal_of(Precision::fp16, cuda(7, 5)) == "supported");
   for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::bf16_true})
-    CHECK(refusal_of(precision, cuda(7, 5)) ==
-          "run.toml:3:13: train.precision is \"" + to_string(precision) +
-              "\", which CUDA devices have from compute capability 8.0 on; expected on cuda:1 (A device, compute "
-              "capability 7.5) one of \"fp32\", \"fp16\"");
+    CHECK(refusal_of(precision, cuda(7, 5)) == "run.toml:3:13: train.precision is \"" + to_string(precision) +
+                                                   "\", which requires a CUDA device of compute capability 8.0 or "
+                                                   "later; expected on cuda:1 (A device, compute "
+                                                   "capability 7.5) one of \"fp32\", \"fp16\"");
 }
 
-TEST_CASE("TensorFloat-32 is let into matrix products and convolutions by its own precision alone") {
+TEST_CASE("only the tf32 precision enables TensorFloat-32 for matrix products and convolutions") {
   const at::Context& context = at::globalContext();
   set_tensor_float_32(Precision::tf32);
   CHECK(context.allowTF32CuBLAS());

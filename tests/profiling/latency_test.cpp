@@ -4,7 +4,7 @@
 
 using namespace tenon::profiling;
 
-TEST_CASE("percentiles are times that were measured") {
+TEST_CASE("percentiles are measured times") {
   const Latency of_ten = summarize({10, 2, 3, 4, 5, 6, 7, 8, 9, 1});
   CHECK(of_ten.median == 5);
   CHECK(of_ten.tenth == 1);
@@ -16,7 +16,7 @@ TEST_CASE("percentiles are times that were measured") {
   CHECK(of_one.ninetieth == 3);
 }
 
-TEST_CASE("work is run to warm up, and then as often as it is timed") {
+TEST_CASE("work runs for the warm-up and then for each timed repeat") {
   int runs = 0;
   const Latency latency = time_repeated(c10::Device(c10::kCPU), 3, 5, [&] { ++runs; });
   CHECK(runs == 8);

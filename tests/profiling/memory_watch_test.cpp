@@ -12,7 +12,7 @@ at::Tensor make_tensor(int64_t bytes) { return torch::empty({bytes}, torch::kUIn
 
 }  // namespace
 
-TEST_CASE("what is held and the most that was held are those of tensors alone") {
+TEST_CASE("held and peak memory count only tensors") {
   const at::Tensor before = make_tensor(kMebibyte);
   const MemoryWatch watch(c10::Device(c10::kCPU));
   CHECK(watch.held() == 0);
@@ -23,7 +23,7 @@ TEST_CASE("what is held and the most that was held are those of tensors alone") 
   CHECK(watch.peak() == 7 * kMebibyte);
 }
 
-TEST_CASE("backward's gradients are seen") {
+TEST_CASE("gradients of backward are counted") {
   const at::Tensor weight = torch::zeros({1024, 256}, torch::requires_grad());
   const MemoryWatch watch(c10::Device(c10::kCPU));
   (weight * 2).sum().backward();
@@ -31,7 +31,7 @@ TEST_CASE("backward's gradients are seen") {
   CHECK(watch.peak() >= 2 * kMebibyte);
 }
 
-TEST_CASE("a watch that is over sees nothing more") {
+TEST_CASE("a destroyed watch counts nothing more") {
   {
     const MemoryWatch watch(c10::Device(c10::kCPU));
     make_tensor(kMebibyte);

@@ -18,7 +18,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("an operator belongs to the module whose tensor it takes, also by a view of it") {
+TEST_CASE("an operator belongs to the module of its input tensor or of a view of it") {
   const at::Tensor weight = torch::rand({6, 4}), bias = torch::rand({6}), x = torch::rand({2, 4});
   const OperatorLog log({{"head.linear.weight", weight, true}, {"scale", bias, true}});
   torch::linear(x, weight);
@@ -37,7 +37,7 @@ TEST_CASE("an operator belongs to the module whose tensor it takes, also by a vi
   CHECK(log.macs() == 2 * 2 * 4 * 6);
 }
 
-TEST_CASE("a log that is over hears nothing more, and another may begin") {
+TEST_CASE("a destroyed log records nothing more, and a new one can start") {
   const at::Tensor x = torch::rand({2, 2});
   {
     const OperatorLog log({});
@@ -49,7 +49,7 @@ TEST_CASE("a log that is over hears nothing more, and another may begin") {
   CHECK(log.operators().empty());
 }
 
-TEST_CASE("operators between two modules belong to the innermost that holds both") {
+TEST_CASE("operators between two modules belong to the innermost module that contains both") {
   CHECK(modules_of({"block.attention.query", "", "", "block.attention.output"}) ==
         Names{"block.attention.query", "block.attention", "block.attention", "block.attention.output"});
   CHECK(modules_of({"a.b", "", "a.b"}) == Names{"a.b", "a.b", "a.b"});
@@ -57,7 +57,7 @@ TEST_CASE("operators between two modules belong to the innermost that holds both
   CHECK(modules_of({"layer1.0", "", "layer10.0"}) == Names{"layer1.0", "", "layer10.0"});
 }
 
-TEST_CASE("operators before the first and after the last belong to it") {
+TEST_CASE("operators before the first and after the last module belong to that module") {
   CHECK(modules_of({"", "a.b", "", ""}) == Names{"a.b", "a.b", "a.b", "a.b"});
   CHECK(modules_of({"", ""}) == Names{"", ""});
 }

@@ -16,7 +16,7 @@ ModelProfile profile_mlp(const std::vector<std::string>& overrides) {
 
 }  // namespace
 
-TEST_CASE("a network of linear layers costs what its sizes say") {
+TEST_CASE("the cost of linear layers follows from their sizes") {
   const ModelProfile profile = profile_mlp({"data.batch_size=5", "optimizer={use=\"adamw\", lr=0.001}"});
   CHECK(profile.batch_size == 5);
   REQUIRE(profile.inputs.size() == 1);
@@ -25,12 +25,12 @@ TEST_CASE("a network of linear layers costs what its sizes say") {
   CHECK(profile.total.parameters == 64 * 16 + 16 + 16 * 10 + 10);
   CHECK(profile.total.bytes == 4 * profile.total.parameters);
   CHECK(profile.total.macs == 5 * (64 * 16 + 16 * 10));
-  // The first layer's input has no gradient.
+  // The input of the first layer has no gradient.
   CHECK(profile.step_macs == 5 * (2 * 64 * 16 + 3 * 16 * 10));
   CHECK(profile.uncounted.empty());
 }
 
-TEST_CASE("each module has its share, and the shares are the whole") {
+TEST_CASE("the costs of the modules add up to the total") {
   const ModelProfile profile = profile_mlp({"data.batch_size=5"});
   ModuleProfile sum;
   for (const ModuleProfile& module : profile.modules) {
@@ -46,7 +46,7 @@ TEST_CASE("each module has its share, and the shares are the whole") {
   CHECK(layers_with_macs == 2);
 }
 
-TEST_CASE("the optimizer's state is what is held between steps") {
+TEST_CASE("the memory between steps is the optimizer state") {
   const std::string small = "data.batch_size=5";
   const int64_t weights = profile_mlp({small}).total.bytes;
   const int64_t plain = profile_mlp({small, "optimizer={use=\"sgd\", lr=0.1}"}).state_bytes;
@@ -55,7 +55,7 @@ TEST_CASE("the optimizer's state is what is held between steps") {
   CHECK(momentum - plain < weights + 4096);
 }
 
-TEST_CASE("what is kept for backward grows with the batch") {
+TEST_CASE("the memory kept for backward grows with the batch") {
   const ModelProfile small = profile_mlp({"data.batch_size=100"});
   const ModelProfile large = profile_mlp({"data.batch_size=300"});
   CHECK(large.kept_for_backward > 2 * small.kept_for_backward);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Trains on two "machines", which are network namespaces with a cable between them: each has its own loopback, and nothing
-# in common but the interface that the run file names. Needs root; exits with 77 where namespaces cannot be made.
+# Trains on two simulated machines. These are network namespaces with a virtual cable between them. Each has a separate
+# loopback. They share only the interface that the run file names. Needs root. Exits with 77 if namespaces cannot be
+# created.
 #
 #   check_two_machines.sh HOST RUN_FILE FOLDER
 set -euo pipefail

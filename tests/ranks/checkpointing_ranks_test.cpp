@@ -1,4 +1,4 @@
-// Activation checkpointing on several ranks: the segments' gradients come through the reducer like any others.
+// Tests activation checkpointing on several ranks: the reducer handles the gradients of segments like any others.
 #include <sstream>
 
 #include "framework/support/sha256.h"
@@ -13,7 +13,7 @@ using tenon::distributed::World;
 
 namespace {
 
-// The final weights of each rank, which are not recorded but must be the same, as digests by name.
+// Returns digests of the final weights of each rank by name. They are not recorded but must be equal on all ranks.
 std::vector<std::string> train(const std::vector<std::string>& overrides, bool checkpointing,
                                const tenon::config::DistributedSection& plan = {}) {
   return run_ranks(2, [&](const World& world) {
@@ -48,14 +48,14 @@ void check_same(const std::vector<std::string>& overrides) {
 
 }  // namespace
 
-TEST_CASE("segments that are computed again give the same gradients on two ranks") {
+TEST_CASE("checkpointed segments give the same gradients on two ranks") {
   check_same({});
   check_same({"train.accumulate=2"});
   check_same({"train.precision=\"bf16\""});
   check_same({"train.precision=\"fp16\""});
 }
 
-TEST_CASE("so they do with batch normalisation over both ranks, and with unused parameters looked for") {
+TEST_CASE("checkpointed segments work with batch normalisation over both ranks and with find_unused_parameters") {
   check_same({"distributed.synchronize_batch_norm=true"});
   check_same({"distributed.find_unused_parameters=true"});
   check_same({"distributed.static_graph=true"});

@@ -9,7 +9,7 @@ using namespace tenon::distributed;
 
 namespace {
 
-// Two layers, the first of which may be left out of a forward.
+// A network of two layers. A forward may skip the first one.
 struct Network {
   at::Tensor first = at::full({4, 4}, 0.5).requires_grad_();
   at::Tensor second = at::full({4}, 0.25).requires_grad_();
@@ -52,7 +52,7 @@ std::vector<std::string> in_ranks(int64_t size, const tenon::config::Distributed
 
 at::Tensor input_of(int64_t rank) { return at::arange(4, at::kFloat) * 0.1 + static_cast<double>(rank); }
 
-// "equal", or how far the gradients are from the sum of what each rank's own input gives.
+// Compares the gradients with the sum of the gradients of each rank's input. Returns "equal" or the difference.
 std::string compare_with_sum(const Reduced& reduced, int64_t ranks, double limit) {
   Network alone;
   for (int64_t rank = 0; rank < ranks; ++rank) alone.forward(input_of(rank)).backward();
@@ -65,12 +65,12 @@ std::vector<std::string> all(size_t size, const std::string& text) { return std:
 
 }  // namespace
 
-TEST_CASE("gradients are the sum over the ranks, in every step") {
+TEST_CASE("gradients are the sum over the ranks in every step") {
   tenon::config::DistributedSection plan;
   const auto run = [&](double limit) {
     return in_ranks(3, plan, [limit](Reduced& reduced) {
       std::string text;
-      for (int step = 0; step < 3; ++step) {  // buckets are made anew after the first
+      for (int step = 0; step < 3; ++step) {  // buckets are rebuilt after the first
         reduced.step(input_of(reduced.group.rank()));
         text += compare_with_sum(reduced, 3, limit) + " ";
       }
@@ -88,10 +88,10 @@ TEST_CASE("gradients are the sum over the ranks, in every step") {
   CHECK(run(2e-3) == all(3, "equal equal equal "));
   plan.compression = tenon::config::Compression::bf16;
   CHECK(run(2e-2) == all(3, "equal equal equal "));
-  CHECK(run(1e-6) != all(3, "equal equal equal "));  // it was rounded indeed
+  CHECK(run(1e-6) != all(3, "equal equal equal "));  // the gradients were rounded
 }
 
-TEST_CASE("a rank without a share adds nothing and holds nobody up") {
+TEST_CASE("a rank without a batch contributes zeros and does not block the others") {
   for (const bool finds_unused : {false, true}) {
     tenon::config::DistributedSection plan;
     plan.find_unused_parameters = finds_unused;
@@ -110,7 +110,7 @@ TEST_CASE("a rank without a share adds nothing and holds nobody up") {
   }
 }
 
-TEST_CASE("backwards that are not announced stay with the rank until one is") {
+TEST_CASE("gradients of a backward without expect_backward stay on the rank until the next reduction") {
   const auto texts = in_ranks(2, {}, [](Reduced& reduced) {
     reduced.network.forward(input_of(reduced.group.rank())).backward();
     reduced.reducer.prepare_forward();
@@ -120,7 +120,7 @@ TEST_CASE("backwards that are not announced stay with the rank until one is") {
   CHECK(texts == all(2, "equal"));
 }
 
-TEST_CASE("a parameter that had no part is named, unless such are looked for") {
+TEST_CASE("an unused parameter is named, unless find_unused_parameters is set") {
   const auto run = [](const tenon::config::DistributedSection& plan) {
     return in_ranks(2, plan, [](Reduced& reduced) {
       reduced.step(input_of(reduced.group.rank()), /*uses_first=*/false);
@@ -128,7 +128,7 @@ TEST_CASE("a parameter that had no part is named, unless such are looked for") {
     });
   };
   for (const std::string& text : run({}))
-    CHECK(text.find("threw: distributed: first had no part in the losses of a step") == 0);
+    CHECK(text.find("threw: distributed: first did not contribute to the losses of a step") == 0);
   tenon::config::DistributedSection plan;
   plan.find_unused_parameters = true;
   CHECK(run(plan) == all(2, "none"));

@@ -24,7 +24,7 @@ std::string list_elements(const at::Tensor& tensor) {
   return text.str();
 }
 
-// What each of `size` ranks makes of the group.
+// Runs the function on each of `size` ranks and returns the results.
 std::vector<std::string> in_group(int64_t size, const std::function<std::string(ProcessGroup&)>& body,
                                   double timeout_s = 60) {
   return run_ranks(size, [&](const World& world) {
@@ -45,7 +45,7 @@ std::vector<std::string> all(size_t size, const std::string& text) { return std:
 
 }  // namespace
 
-TEST_CASE("a reduction gives every rank the same") {
+TEST_CASE("a reduction gives the same result on every rank") {
   for (const int64_t size : {2, 3, 4}) {
     CAPTURE(size);
     const auto reduce = [&](Reduction reduction) {
@@ -62,8 +62,8 @@ TEST_CASE("a reduction gives every rank the same") {
   }
 }
 
-TEST_CASE("rows of unequal counts are concatenated, rank 0's first") {
-  // Rank r has r rows: rank 0 none.
+TEST_CASE("rows of unequal counts are concatenated in the order of the ranks") {
+  // Rank r has r rows, so rank 0 has none.
   const auto texts = in_group(3, [](ProcessGroup& group) {
     const at::Tensor rows = at::full({group.rank(), 2}, group.rank(), at::kLong);
     return list_elements(group.concatenate(rows));
@@ -71,13 +71,13 @@ TEST_CASE("rows of unequal counts are concatenated, rank 0's first") {
   CHECK(texts == all(3, "1 1 2 2 2 2"));
 }
 
-TEST_CASE("a broadcast brings rank 0's tensors of several dtypes") {
+TEST_CASE("a broadcast sends tensors of several dtypes from rank 0") {
   const auto texts = in_group(2, [](ProcessGroup& group) {
     const at::Tensor means = at::full({3}, 0.5 + static_cast<double>(group.rank()), at::kFloat);
     const at::Tensor counter = at::full({}, 7 + group.rank(), at::kLong);
     const at::Tensor flags = at::full({3}, group.rank() == 0, at::kBool);
     auto pending = group.start_broadcast({flags, means, counter});
-    means.add_(10);  // it is not what was sent
+    means.add_(10);  // this does not change the message
     pending.wait();
     return list_elements(means) + " " + list_elements(counter) + " " + list_elements(flags);
   });
@@ -85,10 +85,10 @@ TEST_CASE("a broadcast brings rank 0's tensors of several dtypes") {
   CHECK(texts[1] == "0.5 0.5 0.5 7 1 1 1");
 }
 
-TEST_CASE("texts that are not rank 0's are refused on all ranks, with the line that differs") {
+TEST_CASE("texts that differ from rank 0 are refused on all ranks with the first difference") {
   const auto texts = in_group(3, [](ProcessGroup& group) {
     group.require_equal("the plan", "lr = 0.1\nseed = " + std::to_string(group.rank() == 2 ? 5 : 4) + "\n");
-    return std::string("went on");
+    return std::string("completed");
   });
   for (const std::string& text : texts)
     CHECK(text.find("threw: the plan of rank 2 has \"seed = 5\" where rank 0 has \"seed = 4\"") == 0);
@@ -111,13 +111,13 @@ TEST_CASE("a tensor that differs in one bit is found on all ranks") {
   CHECK(find(2) == all(2, "2"));
 }
 
-TEST_CASE("what one rank failed with is what the others throw") {
+TEST_CASE("the error of one rank is thrown on the others") {
   for (const int64_t failing : {0, 2}) {
     CAPTURE(failing);
     const auto texts = in_group(3, [failing](ProcessGroup& group) {
       if (group.rank() == failing) throw std::runtime_error("the disk is full");
       group.meet();
-      return std::string("went on");
+      return std::string("completed");
     });
     for (int64_t rank = 0; rank < 3; ++rank) {
       CAPTURE(rank);
@@ -128,23 +128,24 @@ TEST_CASE("what one rank failed with is what the others throw") {
   }
 }
 
-TEST_CASE("a rank that was killed is said to have ended") {
+TEST_CASE("a killed rank is reported as ended") {
   const auto texts = in_group(3, [](ProcessGroup& group) {
     if (group.rank() == 1) raise(SIGKILL);
     group.meet();
-    return std::string("went on");
+    return std::string("completed");
   });
   CHECK(texts[1] == "ended: signal 9");
-  for (const size_t rank : {0, 2}) CHECK(texts[rank].find("rank 1 has ended without a word") != std::string::npos);
+  for (const size_t rank : {0, 2})
+    CHECK(texts[rank].find("rank 1 has exited without an error message") != std::string::npos);
 }
 
-TEST_CASE("of a rank that does not come the others say what it does, and it is ended") {
+TEST_CASE("the others report the activity of a missing rank, and it is killed") {
   const auto texts = in_group(
       3,
       [](ProcessGroup& group) {
         if (group.rank() == 1) std::this_thread::sleep_for(std::chrono::hours(1));
         group.meet();
-        return std::string("went on");
+        return std::string("completed");
       },
       /*timeout_s=*/1);
   CHECK(texts[1] == "ended: exit code 6");
@@ -153,35 +154,35 @@ TEST_CASE("of a rank that does not come the others say what it does, and it is e
   for (const size_t rank : {0, 2}) CHECK(texts[rank].find("rank 1 is in the test") != std::string::npos);
 }
 
-TEST_CASE("what rank 0 does for all may take longer than the time limit") {
+TEST_CASE("the work of rank 0 for all may take longer than the time limit") {
   const auto texts = in_group(
       3,
       [](ProcessGroup& group) {
         group.let_first_work([] { std::this_thread::sleep_for(std::chrono::milliseconds(2500)); });
-        return std::string("went on");
+        return std::string("completed");
       },
       /*timeout_s=*/1);
-  CHECK(texts == all(3, "went on"));
+  CHECK(texts == all(3, "completed"));
 }
 
-TEST_CASE("what rank 0 does for all may fail, and rank 0 may not come to it") {
+TEST_CASE("the work of rank 0 for all may fail, and rank 0 may not reach it") {
   const auto failed = in_group(3, [](ProcessGroup& group) {
     group.let_first_work([] { throw std::runtime_error("the disk is full"); });
-    return std::string("went on");
+    return std::string("completed");
   });
   CHECK(failed[0] == "threw: the disk is full");
   for (const size_t rank : {1, 2}) CHECK(failed[rank] == "threw: rank 0 has failed: the disk is full");
   const auto killed = in_group(2, [](ProcessGroup& group) {
     group.let_first_work([] { raise(SIGKILL); });
-    return std::string("went on");
+    return std::string("completed");
   });
-  CHECK(killed[1].find("has ended without a word") != std::string::npos);
+  CHECK(killed[1].find("has exited without an error message") != std::string::npos);
   const auto missed = in_group(
       2,
       [](ProcessGroup& group) {
         if (group.rank() == 0) std::this_thread::sleep_for(std::chrono::hours(1));
         group.let_first_work([] {});
-        return std::string("went on");
+        return std::string("completed");
       },
       /*timeout_s=*/1);
   CAPTURE(missed[1]);
@@ -189,19 +190,19 @@ TEST_CASE("what rank 0 does for all may fail, and rank 0 may not come to it") {
   CHECK(missed[1].find("rank 0 is in the test") != std::string::npos);
 }
 
-TEST_CASE("a port that is taken is named") {
+TEST_CASE("a port in use is named") {
   const auto texts = run_ranks(1, [](const World& own) {
-    World world = own;  // rank 0 of two, whose port is listened on already by the descriptor that it was given
+    World world = own;  // rank 0 of two; the inherited descriptor already listens on its port
     world.size = world.local_size = 2;
     world.listen_fd = -1;
     ProcessGroup group(world, plan_with(1), nullptr);
-    return std::string("went on");
+    return std::string("completed");
   });
-  CHECK(texts[0].find("threw: distributed: port ") == 0);
+  CHECK(texts[0].find("threw: distributed: cannot listen on port ") == 0);
   CHECK(texts[0].find("Address already in use") != std::string::npos);
 }
 
-TEST_CASE("a store that nobody serves is not waited for longer than the time limit") {
+TEST_CASE("a store that does not respond fails within the time limit") {
   const auto texts = run_ranks(1, [](const World&) {
     World world;
     world.rank = world.local_rank = 1;
@@ -209,7 +210,7 @@ TEST_CASE("a store that nobody serves is not waited for longer than the time lim
     world.master_address = "127.0.0.1";
     world.master_port = 1;
     ProcessGroup group(world, plan_with(1), nullptr);
-    return std::string("went on");
+    return std::string("completed");
   });
   CHECK(texts[0].find("threw: distributed: rank 1 cannot reach the store of rank 0 at 127.0.0.1:1 within 1 s") == 0);
 }
@@ -223,10 +224,10 @@ TEST_CASE("ranks on several machines need the name of an interface that exists")
       auto plan = plan_with(1);
       plan.interface = interface;
       ProcessGroup group(world, plan, nullptr);
-      return std::string("went on");
+      return std::string("completed");
     })[0];
   };
   CHECK(join("").find("threw: distributed.interface: is not given") == 0);
-  CHECK(join("nowhere0").find("threw: distributed.interface: \"nowhere0\" is no network interface") == 0);
+  CHECK(join("nowhere0").find("threw: distributed.interface: \"nowhere0\" is not a network interface") == 0);
   CHECK(join("nowhere0").find("lo") != std::string::npos);
 }

@@ -18,7 +18,7 @@ std::string describe_end(int status) {
   return "ended: exit code " + std::to_string(WEXITSTATUS(status));
 }
 
-// Ends without destructors of anything that belongs to the parent.
+// Ends the process without destructors of the parent's objects.
 [[noreturn]] void be_rank(const World& world, const std::function<std::string(const World&)>& body, int out) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::string text;
@@ -27,7 +27,7 @@ std::string describe_end(int status) {
   } catch (const std::exception& error) {
     text = std::string("threw: ") + error.what();
   }
-  text += '\0';  // all of it came
+  text += '\0';  // marks the end of a complete text
   for (size_t done = 0; done < text.size();) {
     const ssize_t written = write(out, text.data() + done, text.size() - done);
     if (written <= 0) _exit(1);

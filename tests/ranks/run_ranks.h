@@ -1,4 +1,4 @@
-// Ranks for tests: forked from the test's own process, so that no program has to be started for each.
+// Ranks for tests. They are forked from the test process, so that no program has to be started for each.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 
 namespace tenon::distributed {
 
-// Runs `body` in `size` processes that know each other's places, and returns what each gave: by rank. One that threw
-// gives "threw: " and the message, one that was ended "ended: " and how. REQUIRES: this process has not used LibTorch's
-// threads yet, which a fork would leave behind.
+// Runs `body` in `size` processes with their worlds and returns the results by rank. If a process throws, its result is
+// "threw: " with the message. If it is killed or exits, the result is "ended: " with the reason. REQUIRES: this process
+// has not used LibTorch's threads yet, because a fork does not copy them.
 std::vector<std::string> run_ranks(int64_t size, const std::function<std::string(const World&)>& body);
 
 }  // namespace tenon::distributed

@@ -15,13 +15,13 @@ namespace {
 
 constexpr auto kTimeout = 2000ms;
 
-// Values whose sum depends on the order in which it is made.
+// Returns values for which the sum depends on the order of summation.
 at::Tensor values_of(int64_t rank, int64_t count, at::ScalarType dtype) {
   at::Generator generator = at::detail::createCPUGenerator(static_cast<uint64_t>(100 * count + rank));
   return (at::randn({count}, generator) * (rank == 1 ? 1e4 : 1)).to(dtype);
 }
 
-// In the order of the ranks, two-byte types in float32.
+// Sums in the order of the ranks, two-byte types in float32.
 at::Tensor expected_sum(int64_t ranks, int64_t count, at::ScalarType dtype) {
   const at::ScalarType wide = dtype == at::kHalf || dtype == at::kBFloat16 ? at::kFloat : dtype;
   at::Tensor sum = values_of(0, count, dtype).to(wide);
@@ -45,12 +45,12 @@ std::vector<std::string> in_ranks(int64_t size, const std::function<std::string(
 
 }  // namespace
 
-TEST_CASE("sums over shared memory have the bits of a sum in the order of the ranks") {
+TEST_CASE("sums over shared memory equal a sum in the order of the ranks bit for bit") {
   for (const int64_t ranks : {2, 3, 4})
     for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
       CAPTURE(ranks);
       CAPTURE(dtype);
-      // Less than a slot, exactly some, and so many that the slots go around; several under way at once.
+      // Less than a slot, whole slots, and enough to reuse slots, with several pending sums at once.
       const std::vector<int64_t> counts{1, 0, 65536, 65537, 131072, 1'000'003};
       const auto ends = in_ranks(ranks, [&](SharedMemorySum& sum, int64_t rank) -> std::string {
         std::vector<at::Tensor> tensors;
@@ -72,7 +72,7 @@ TEST_CASE("sums over shared memory have the bits of a sum in the order of the ra
     }
 }
 
-TEST_CASE("a rank that is gone, and one that does not come, are said") {
+TEST_CASE("a rank that has ended and a rank that does not respond are reported") {
   for (const bool is_gone : {true, false}) {
     CAPTURE(is_gone);
     const auto ends = in_ranks(2, [&](SharedMemorySum& sum, int64_t rank) -> std::string {
@@ -83,14 +83,14 @@ TEST_CASE("a rank that is gone, and one that does not come, are said") {
       const auto first = sum.start(tensor), second = sum.start(tensor);
       first->wait();
       second->wait();
-      if (!second->hasError()) return "no error of what comes after";
+      if (!second->hasError()) return "no error in the second sum";
       return first->hasError() ? first->tryRetrieveErrorMessage() : "no error";
     });
-    CHECK(ends[0].find(is_gone ? "rank 1 is gone" : "rank 1 has not come within 2000 ms") != std::string::npos);
+    CHECK(ends[0].find(is_gone ? "rank 1 has ended" : "rank 1 did not respond within 2000 ms") != std::string::npos);
   }
 }
 
-TEST_CASE("only what can be added up is") {
+TEST_CASE("only dense floating-point CPU tensors are supported") {
   CHECK(SharedMemorySum::can_add(at::ones({2})));
   CHECK_FALSE(SharedMemorySum::can_add(at::ones({2}, at::kLong)));
   CHECK_FALSE(SharedMemorySum::can_add(at::ones({2}, at::kComplexFloat)));

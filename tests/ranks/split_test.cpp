@@ -1,4 +1,4 @@
-// A run's figures do not depend on how many ranks share it.
+// The metrics of a run do not depend on the number of ranks.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -17,13 +17,13 @@ using tenon::distributed::World;
 
 namespace {
 
-// Of the 359 that are validated, in accuracy.
+// The accuracy of one of the 359 validation samples.
 constexpr double kOneSample = 1.001 / 359;
 
 const std::string kIgnoring =
     "[[loss]]\nuse = \"cross_entropy\"\nname = \"without_threes\"\nweight = 0.5\nparams = { ignore_index = 3 }\n";
 
-// All figures of a run's history, one line each: those that count are written with all their digits.
+// Returns all metrics of a run's history, one per line, with all digits.
 std::string train_once(const Setup& setup, ProcessGroup* group) {
   BuiltRun run(setup, group);
   run.train();
@@ -36,7 +36,7 @@ std::string train_once(const Setup& setup, ProcessGroup* group) {
   return text.str();
 }
 
-// What `size` ranks give for each of the setups; those of the first rank, after a check that all have the same.
+// Runs each setup on `size` ranks. Checks that all ranks have the same result and returns that of rank 0.
 std::vector<std::string> train_in(int64_t size, const std::vector<Setup>& setups) {
   const auto texts = run_ranks(size, [&](const World& world) {
     at::set_num_threads(1);
@@ -70,7 +70,7 @@ void compare(const std::string& split, const std::string& whole, double limit) {
     CAPTURE(name);
     REQUIRE(of_step == step);
     REQUIRE(of_name == name);
-    // Rounding may decide a sample whose two largest logits are nearly equal.
+    // Rounding may change the class of a sample with two nearly equal largest logits.
     if (name.ends_with("accuracy"))
       CHECK(std::abs(a - b) <= kOneSample);
     else if (!std::isnan(a) || !std::isnan(b))
@@ -81,7 +81,7 @@ void compare(const std::string& split, const std::string& whole, double limit) {
   CHECK(count > 0);
 }
 
-// Batches of 12 samples over all ranks.
+// Sets batches of 12 samples in total over all ranks.
 Setup share_of(int64_t size, const Setup& setup) {
   Setup shared = setup;
   shared.overrides.push_back("data.batch_size=" + std::to_string(12 / size));
@@ -109,7 +109,7 @@ void check_split(const std::vector<Setup>& setups, double limit) {
   }
 }
 
-// A part of the 1,438 training digits that has so many.
+// Returns the subset of the 1,438 training digits with this number of samples.
 std::string samples(int64_t count) {
   char percent[32];
   std::snprintf(percent, sizeof percent, "%.4f", (static_cast<double>(count) + 0.5) / 1438 * 100);
@@ -118,7 +118,7 @@ std::string samples(int64_t count) {
 
 }  // namespace
 
-TEST_CASE("one to four ranks give the same losses and the same figures") {
+TEST_CASE("one to four ranks give the same losses and metrics") {
   const std::vector<std::string> sgd{"optimizer={use=\"sgd\",lr=0.05,momentum=0.9}", "train.epochs=2"};
   const auto with = [&](const std::string& first, const std::vector<std::string>& more, const std::string& losses) {
     Setup setup{{first}, losses};
@@ -133,7 +133,7 @@ TEST_CASE("one to four ranks give the same losses and the same figures") {
       1e-5);
 }
 
-TEST_CASE("so they do with batch normalisation over all ranks, one of which may have no share") {
+TEST_CASE("ranks with batch normalisation over all ranks give the same losses, also if one has no batch") {
   std::vector<Setup> setups;
   for (const int64_t size : {12, 13, 26})
     setups.push_back({{samples(size), "train.epochs=2", "model={use=\"small_cnn\",params={width=4}}",

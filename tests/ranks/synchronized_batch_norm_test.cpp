@@ -19,15 +19,16 @@ struct Layer {
   }
 };
 
-// A loss whose gradient differs from element to element.
+// Returns a loss with a different gradient for each element.
 at::Tensor loss_of(const at::Tensor& output, const at::Tensor& factors) { return (output.square() * factors).sum(); }
 
-// Relative to the largest element, which gradients are sums of.
+// Returns the difference relative to the largest element.
 double difference(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>() / b.abs().max().item<double>();
 }
 
-// How far a rank's share of 7 samples is from what one process makes of all of them; "equal" within 1e-5.
+// Compares a rank's share of 7 samples with one process that has all of them. Returns "equal" within 1e-5, otherwise
+// the difference.
 std::string compare(ProcessGroup& group, int64_t used_ranks) {
   torch::manual_seed(3);
   const at::Tensor all = at::randn({7, 3, 2, 2}) * 2 + 5;
@@ -72,19 +73,19 @@ std::vector<std::string> in_group(int64_t size, const std::function<std::string(
 
 }  // namespace
 
-TEST_CASE("batches of unequal size are normalised as the one they are parts of") {
+TEST_CASE("parts of a batch with unequal sizes are normalised like the whole batch") {
   for (const int64_t size : {2, 3}) {
     const auto texts = in_group(size, [size](ProcessGroup& group) { return compare(group, size); });
     CHECK(texts == std::vector<std::string>(static_cast<size_t>(size), "equal"));
   }
 }
 
-TEST_CASE("a borrowed batch does not count") {
+TEST_CASE("a borrowed batch is ignored") {
   const auto texts = in_group(3, [](ProcessGroup& group) { return compare(group, 2); });
   CHECK(texts == std::vector<std::string>(3, "equal"));
 }
 
-TEST_CASE("evaluation, and what comes after, is LibTorch's own") {
+TEST_CASE("evaluation, and training without the class, use LibTorch's operator") {
   const auto texts = in_group(2, [](ProcessGroup& group) {
     const at::Tensor input = at::arange(12, at::kFloat).reshape({2, 3, 2}) + static_cast<double>(group.rank());
     Layer plain, other;

@@ -1,4 +1,4 @@
-// The log is one per process and looks at its terminal once, so each test runs this program again as a child.
+// There is one log per process, and it detects the terminal once. Each test therefore runs this program as a child.
 #include "framework/support/log.h"
 
 #include <doctest/doctest.h>
@@ -24,9 +24,9 @@ std::filesystem::path log_file() { return tenon::test_folder() / "log.txt"; }
 
 enum class Output { terminal, pipe };
 
-constexpr const char* kWrittenFile = "TENON_TEST_LOG_FILE";  // in the environment of the writer
+constexpr const char* kWrittenFile = "TENON_TEST_LOG_FILE";  // environment variable of the writer
 
-// Replaces this process by the skipped test case below.
+// Replaces this process with the skipped test case below.
 [[noreturn]] void become_writer(const char* no_color) {
   setenv("TERM", "xterm-256color", 1);
   unsetenv("COLORTERM");
@@ -56,7 +56,7 @@ int start_in_terminal(int& output, const char* no_color) {
   return child;
 }
 
-// What a process that logs writes to its stderr.
+// Returns the stderr of a process that logs.
 std::string run_writer(Output kind, const char* no_color) {
   std::filesystem::remove(log_file());
   int output = -1;
@@ -108,7 +108,7 @@ TEST_CASE("NO_COLOR turns colours off, unless it is empty") {
   CHECK(run_writer(Output::terminal, "").find("\x1b[") != std::string::npos);
 }
 
-TEST_CASE("the file gets every line with its time, those from before it was opened first") {
+TEST_CASE("the file gets every line with its time, starting with the lines before it was opened") {
   run_writer(Output::pipe, nullptr);
   const std::string time = R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} )";
   const std::string expected = time + "debug: debugged\n" + time + "info: before the file\n" + time +

@@ -11,15 +11,15 @@ TEST_CASE("the nearest name is the one with the fewest edits") {
 }
 
 TEST_CASE("a swap of neighbours is one edit") {
-  // As two replacements it would be no nearer than "lab", which comes first.
+  // With two replacements it would not be nearer than "lab", which comes first.
   CHECK(nearest_name("lable", {"lab", "label"}) == "label");
 }
 
 TEST_CASE("the first of equally near names is taken") { CHECK(nearest_name("bat", {"cat", "hat"}) == "cat"); }
 
-TEST_CASE("the case of letters does not count") { CHECK(nearest_name("SGD", {"adamw", "sgd"}) == "sgd"); }
+TEST_CASE("case is ignored") { CHECK(nearest_name("SGD", {"adamw", "sgd"}) == "sgd"); }
 
-TEST_CASE("a third of the letters may differ, and at least two") {
+TEST_CASE("up to a third of the letters may differ, and at least two") {
   CHECK(nearest_name("vxlxdxtion", {"validation"}) == "validation");
   CHECK_FALSE(nearest_name("vxlxdxtxon", {"validation"}));
   CHECK(nearest_name("axbx", {"axcy"}) == "axcy");
@@ -31,7 +31,7 @@ TEST_CASE("names with nothing in common are not near") {
   CHECK_FALSE(nearest_name("momentum", {"lr", "eps"}));
 }
 
-TEST_CASE("a suggestion names the nearest, or all that is known, or nothing") {
+TEST_CASE("a suggestion has the nearest name, all known names, or nothing") {
   CHECK(suggest_name("adam", {"sgd", "adamw"}) == "; did you mean \"adamw\"?");
   CHECK(suggest_name("rmsprop", {"sgd", "adamw"}) == "; known: sgd, adamw");
   CHECK(suggest_name("adam", {}).empty());

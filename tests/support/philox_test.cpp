@@ -6,7 +6,7 @@
 
 namespace tenon::support {
 
-TEST_CASE("Philox has the known answers of its authors' library") {
+TEST_CASE("Philox matches the known answers of the library of its authors") {
   using Block = std::array<uint32_t, 4>;
   constexpr uint32_t kOnes = 0xffffffff;
   CHECK(philox_4x32_10({0, 0, 0, 0}, {0, 0}) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});

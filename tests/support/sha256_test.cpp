@@ -29,7 +29,7 @@ TEST_CASE("a file has the hash of its bytes, also when it is longer than one rea
   CHECK(read_sha256(write_file("long", long_text)) == sha256(long_text));
 }
 
-TEST_CASE("a file that cannot be read is named") {
+TEST_CASE("a file that cannot be read is reported by name") {
   try {
     read_sha256("no/such/file");
     FAIL("no error");

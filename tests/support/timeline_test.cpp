@@ -7,7 +7,7 @@
 
 namespace tenon::support {
 
-TEST_CASE("spans of all threads are kept while somebody wants to know, with the threads' names") {
+TEST_CASE("spans of all threads are recorded while the timeline is on, with the names of the threads") {
   { const TimelineScope before("before"); }
   start_timeline();
   CHECK(is_timeline_on());
@@ -24,7 +24,7 @@ TEST_CASE("spans of all threads are kept while somebody wants to know, with the 
   const TimelineSpan& outer = timeline.spans[1];
   CHECK(other.name == "other");
   CHECK(outer.name == "outer");
-  CHECK(outer.thread == getpid());  // the first thread has the process's number
+  CHECK(outer.thread == getpid());  // the first thread has the ID of the process
   CHECK(other.thread != outer.thread);
   CHECK(outer.start <= other.start);
   CHECK(other.end <= outer.end);
@@ -34,7 +34,7 @@ TEST_CASE("spans of all threads are kept while somebody wants to know, with the 
   CHECK(stop_timeline().spans.empty());
 }
 
-TEST_CASE("a span that began before is not told, nor one that ends too late") {
+TEST_CASE("spans that start before or end after the recording are not recorded") {
   {
     const TimelineScope early("early");
     start_timeline();

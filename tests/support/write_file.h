@@ -1,4 +1,4 @@
-// A file in the test's own folder.
+// Writes a file to the folder of the test.
 #pragma once
 
 #include <filesystem>

@@ -9,13 +9,13 @@
 namespace tenon::support {
 namespace {
 
-// What `xxhsum -H128` prints.
+// Outputs of `xxhsum -H128`.
 constexpr const char* kXxhOfNothing = "99aa06d3014798d86001c324468d497f";
 constexpr const char* kXxhOfAbc = "06b05ab6733a618578af5f94892f3950";
 
 }  // namespace
 
-TEST_CASE("bytes have the hashes that xxhsum prints, in one piece or in several") {
+TEST_CASE("bytes have the hashes of xxhsum, in one piece or in several") {
   CHECK(xxh128("") == kXxhOfNothing);
   CHECK(xxh128("abc") == kXxhOfAbc);
   Xxh128 in_pieces;
@@ -32,7 +32,7 @@ TEST_CASE("a file has the XXH128 of its bytes, also when it is longer than one r
   CHECK(read_xxh128(write_file("xxh_long", long_text)) != of_zeros);
 }
 
-TEST_CASE("a file that cannot be read is named, with the reason") {
+TEST_CASE("a file that cannot be read is reported with its name and the reason") {
   CHECK_THROWS_WITH_AS(read_xxh128("no/such/file"), "no/such/file: cannot be read: No such file or directory", Error);
   CHECK_THROWS_AS(read_xxh128(tenon::test_folder()), Error);
 }

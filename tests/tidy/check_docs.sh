@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Holds the documentation to the tree: check_docs.sh REPOSITORY. A code block under <!-- file: PATH --> is that file, and
-# a relative link leads to something. Prints each breach as FILE:LINE: what is wrong, and fails if there is one.
+# Checks the documentation against the source tree: check_docs.sh REPOSITORY. A code block under <!-- file: PATH -->
+# must equal that file, and the target of a relative link must exist. Prints each violation as FILE:LINE: problem. Fails
+# if there is one.
 set -euo pipefail
 cd "$1"
 breaches=0
@@ -11,7 +12,7 @@ breach() {
   breaches=$((breaches + 1))
 }
 
-# block FILE LINE: the content of the first fenced block after that line.
+# block FILE LINE: prints the content of the first fenced block after the line.
 block() {
   awk -v after="$2" 'NR <= after { next } /^```/ { if (inside) exit; inside = 1; next } inside' "$1"
 }
@@ -23,14 +24,15 @@ check_blocks() {
     [ -n "$line" ] || continue
     blocks=$((blocks + 1))
     if [ ! -f "$path" ]; then
-      breach "$1:$line: names the file $path, which does not exist"
+      breach "$1:$line: the file $path does not exist"
     elif ! diff -u --label "$path" --label "$1" "$path" <(block "$1" "$line"); then
       breach "$1:$line: the code block differs from $path (above)"
     fi
   done < <(grep -nE '^<!-- file: .+ -->$' "$1" | sed -E 's/^([0-9]+):<!-- file: (.+) -->$/\1:\2/' || true)
 }
 
-# outside_blocks FILE: its lines, those of fenced blocks empty: what looks like a link there is code.
+# outside_blocks FILE: prints the lines of the file, with empty lines for fenced blocks, which may contain code that
+# looks like a link.
 outside_blocks() {
   awk '/^```/ { inside = !inside; print ""; next } { print inside ? "" : $0 }' "$1"
 }
@@ -44,7 +46,7 @@ check_links() {
     case $target in
     http://* | https://* | mailto:* | '#'*) continue ;;
     esac
-    [ -e "$folder/${target%%#*}" ] || breach "$1:$line: links to $target, which does not exist"
+    [ -e "$folder/${target%%#*}" ] || breach "$1:$line: the link target $target does not exist"
   done < <(outside_blocks "$1" | grep -noE '\]\([^)]+\)' | sed -E 's/^([0-9]+):\]\((.*)\)$/\1:\2/' || true)
 }
 
@@ -53,8 +55,8 @@ while IFS= read -r file; do
   check_links "$file"
 done < <(find . -path ./build -prune -o -path ./runs -prune -o -path ./.git -prune -o -name '*.md' -print | sed 's|^\./||')
 
-if [ "$blocks" = 0 ]; then breach "no document shows a file of this tree; expected the first plugin in README.md"; fi
+if [ "$blocks" = 0 ]; then breach "no page shows a file of this tree; expected the first plugin in README.md"; fi
 if [ "$breaches" != 0 ]; then
-  printf '%d breaches in the documentation\n' "$breaches"
+  printf '%d violations in the documentation\n' "$breaches"
   exit 1
 fi

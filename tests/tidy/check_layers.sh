@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Who may include what, as the layers of docs and CMake say it: check_layers.sh REPOSITORY. Prints each breach as
-# FILE:LINE: what is wrong, and fails if there is one.
+# Checks that includes follow the module dependencies of CONTRIBUTING.md and CMake: check_layers.sh REPOSITORY. Prints
+# each violation as FILE:LINE: problem. Fails if there is one.
 set -euo pipefail
 cd "$1"
 breaches=0
@@ -10,13 +10,14 @@ breach() {
   breaches=$((breaches + 1))
 }
 
-# includes FOLDER...: FILE:LINE:PATH of each include in quotes.
+# includes FOLDER...: prints FILE:LINE:PATH for each include in quotes.
 includes() {
   grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.h' --include='*.hpp' --include='*.cpp' "$@" |
     sed -E 's/^([^:]+:[0-9]+):.*"([^"]+)".*/\1:\2/' || true
 }
 
-# may_see ROOM ALLOWED...: the files of framework/ROOM include those folders of framework, and their own, alone.
+# may_see MODULE ALLOWED...: checks that files in framework/MODULE include only that folder and the allowed folders of
+# framework.
 may_see() {
   local room=$1 line path owner
   shift
@@ -27,13 +28,13 @@ may_see() {
     case $path in
     framework/*/*) owner=$(cut -d/ -f2 <<<"$path") ;;
     *)
-      breach "${line%:*}: includes \"$path\"; expected a path from the repository's root, within framework"
+      breach "${line%:*}: includes \"$path\"; expected a path in framework, relative to the repository's root"
       continue
       ;;
     esac
     case " $room $* " in
     *" $owner "* | *" $path "*) ;;
-    *) breach "${line%:*}: $room includes \"$path\"; $room may see: ${*:-nothing else}" ;;
+    *) breach "${line%:*}: $room includes \"$path\"; $room may include: ${*:-nothing else}" ;;
     esac
   done < <(includes "framework/$room")
 }
@@ -54,23 +55,23 @@ may_see profiling support config plugins data artifacts pipeline
 may_see pipeline support config plugins data distributed precision optimization artifacts
 
 while IFS= read -r line; do
-  [ -n "$line" ] && breach "${line%:*}: a plugin includes \"${line##*:}\"; plugins see <tenon/...> and their own files"
+  [ -n "$line" ] && breach "${line%:*}: a plugin includes \"${line##*:}\"; expected <tenon/...> or a file in plugins"
 done < <(includes plugins plugin_api | grep -E ':(framework|host|tests)/' || true)
 
 while IFS= read -r line; do
-  [ -n "$line" ] && breach "${line%:*}: includes \"${line##*:}\"; only host sees host, only tests see tests"
+  [ -n "$line" ] && breach "${line%:*}: includes \"${line##*:}\"; only host includes host, only tests include tests"
 done < <(includes framework | grep -E ':(host|tests)/' || true)
 
-# door NAME PATTERN MOST PLACE: at most MOST files include the library, all of them in PLACE.
+# door NAME PATTERN MOST PLACE: checks that at most MOST files include the library, and that all of them match PLACE.
 door() {
   local name=$1 pattern=$2 most=$3 place=$4 files file
   mapfile -t files < <(grep -rlE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]$pattern" \
     --include='*.h' --include='*.hpp' --include='*.cpp' framework host plugins plugin_api 2>/dev/null || true)
   for file in "${files[@]}"; do
-    [[ $file =~ ^$place ]] || breach "$file: includes $name; its one door is $place"
+    [[ $file =~ ^$place ]] || breach "$file: includes $name; only $place may include it"
   done
   if [ "${#files[@]}" -gt "$most" ]; then
-    breach "$name is included by ${files[*]}; expected $most file at most"
+    breach "$name is included by ${files[*]}; expected at most $most file(s)"
   fi
 }
 
@@ -85,6 +86,6 @@ door c10d 'torch/csrc/distributed/|c10d/' 1000 'framework/(distributed|cuda)/'
 door CUDA '(cuda|cuda_runtime(_api)?|nccl|c10/cuda/.*|ATen/cuda/.*|nvtx3/.*)\.h' 1000 'framework/cuda/'
 
 if [ "$breaches" != 0 ]; then
-  printf '%d breaches of the layers\n' "$breaches"
+  printf '%d violations of the module dependencies\n' "$breaches"
   exit 1
 fi

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# What no file of the repository holds: check_texts.sh REPOSITORY. Prints each finding, and fails if there is one.
+# Checks that no file contains unfinished-work notes, absolute paths or vague names: check_texts.sh REPOSITORY. Prints
+# each finding. Fails if there is one.
 set -euo pipefail
 cd "$1"
 
-# What git tracks or would track; in a copy without git, everything but build output.
+# Lists the files that git tracks or would track. In a copy without git, lists all files except build output.
 files() {
   if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
     git ls-files -z --cached --others --exclude-standard
@@ -12,21 +13,21 @@ files() {
   fi
 }
 
-# The brackets keep the patterns from finding themselves.
+# The brackets keep the patterns from matching themselves.
 notes='\b(TO[D]O|FIX[M]E|XX[X])\b'
 machine_paths='(^|[^[:alnum:]._-])/(wor[k]|tm[p]|hom[e]|roo[t])/'
 
 failed=0
 if files | xargs -0 grep -nIE "$notes" -- 2>/dev/null; then
-  printf 'above: notes of unfinished work; expected the work, or nothing\n'
+  printf 'above: notes about unfinished work; finish the work or remove the note\n'
   failed=1
 fi
 if files | xargs -0 grep -nIE "$machine_paths" -- 2>/dev/null; then
-  printf 'above: paths of one machine; expected relative ones, or a variable\n'
+  printf 'above: absolute paths of one machine; expected relative paths or a variable\n'
   failed=1
 fi
 if files | grep -zE '(^|/)(common|utils?|core|misc|helpers?|managers?)(\.[a-z]+)?(/|$)' | tr '\0' '\n' | grep .; then
-  printf 'above: names that do not say what is inside\n'
+  printf 'above: names that do not describe the content\n'
   failed=1
 fi
 exit "$failed"

@@ -1,32 +1,34 @@
-/* What every other header of the plugin contract stands on: versions, statuses, strings and values.
+/* Versions, status codes, strings and values. Every other header of the plugin ABI includes this one.
  *
- * Rules of the whole contract (docs/decisions/0002-plugin-abi.md says why):
- *   - Structs hold fixed-width integers, double and pointers only. Every struct that may grow starts with `size`, the
- *     number of bytes its author knew; a reader touches a field only if `size` reaches it. Fields are only appended.
- *   - Structs that can grow cross in arrays of pointers, never by value. tenon_string and tenon_value are frozen and
- *     may cross by value.
- *   - Text is UTF-8 with a length, not terminated, borrowed for the call unless a comment says otherwise.
- *   - Nothing is freed by the other side. No exception crosses in either direction.
- *   - Every function is tagged with the thread it may be called on: [load] while plugins are opened, [train] the thread
- *     that trains, [worker] a data worker, [autograd] the thread that runs backward, [any] whichever.
+ * Rules for the whole ABI (docs/decisions/0002-plugin-abi.md gives the reasons):
+ *   - Structs contain only fixed-width integers, double and pointers. A struct that may grow starts with `size`, the
+ *     number of bytes that its author knew. A reader accesses a field only if `size` covers it. New fields are only
+ *     appended.
+ *   - Structs that can grow are passed in arrays of pointers, never by value. tenon_string and tenon_value are frozen
+ *     and may be passed by value.
+ *   - Text is UTF-8 with a length and without a terminator. It is borrowed for the call unless a comment states
+ *     otherwise.
+ *   - Neither side frees memory of the other side. No exception crosses the boundary in either direction.
+ *   - Every function has a tag for the thread that may call it. [load]: while plugins are opened. [train]: the training
+ *     thread. [worker]: a data worker. [autograd]: the thread that runs backward. [any]: any thread.
  *
- * The headers compile alone as C11 and as C++17 or later. */
+ * Each header compiles by itself as C11 and as C++17 or later. */
 #ifndef TENON_ABI_H
 #define TENON_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Version numbers are plain arithmetic, so that #if can compare them. */
+/* Encodes a version as an integer, so that #if can compare versions. */
 #define TENON_MAKE_ABI(major, minor) (((major) << 16) | (minor))
 
-/* The version that these headers describe, and the oldest that a host with these headers still loads. A minor version
- * only adds; what a major version holds stays as it is. */
+/* The version that these headers describe, and the oldest version that a host with these headers still loads. A minor
+ * version only adds to the ABI. Everything that belongs to a major version stays unchanged. */
 #define TENON_ABI_CURRENT TENON_MAKE_ABI(1, 0)
 #define TENON_ABI_OLDEST TENON_MAKE_ABI(1, 0)
 
-/* The oldest host that a plugin is meant for: the version that it answers with as its minimum. Define it before the
- * first header to use what came later. */
+/* The oldest host version that the plugin supports. The plugin reports it as its minimum. Define it before including
+ * the first header to use features of a later version. */
 #ifndef TENON_TARGET_ABI
 #define TENON_TARGET_ABI TENON_ABI_OLDEST
 #endif
@@ -35,10 +37,10 @@
 #error "TENON_TARGET_ABI: expected a version from TENON_ABI_OLDEST to TENON_ABI_CURRENT of these headers"
 #endif
 
-/* A field that came with version 1.1 is declared as TENON_SINCE_1_1(field), and so on: in a plugin that targets an
- * older version the field has another name, so that to name it does not compile, while the struct stays the same. (The
- * attribute `unavailable` will not do: GCC overlooks it in initialisers, and Clang also finds it in `= {}`.) What
- * carries no mark is of 1.0. */
+/* A field that version 1.1 adds is declared as TENON_SINCE_1_1(field), and so on for later versions. In a plugin that
+ * targets an older version the field has another name. Using the field then does not compile, while the layout of the
+ * struct stays the same. (The attribute `unavailable` does not work here: GCC ignores it in initialisers, and Clang
+ * also reports it for `= {}`.) A declaration without a tag belongs to version 1.0. */
 
 #if defined(__GNUC__)
 #define TENON_EXPORT __attribute__((visibility("default")))
@@ -57,32 +59,32 @@ extern "C" {
 
 /* ---- Statuses ---------------------------------------------------------------------------------------------------- */
 
-/* Zero is success. A function that returns another status first gives the text to tenon_host.fail. */
+/* Zero is success. A function that returns another status first passes the error message to tenon_host.fail. */
 typedef int32_t tenon_status;
 enum {
   TENON_OK = 0,
-  TENON_FAILED = 1,           /* anything without a better name */
-  TENON_INVALID_ARGUMENT = 2, /* the caller passed something wrong */
-  TENON_NOT_FOUND = 3,        /* no parameter, operator or extension of that name */
-  TENON_BAD_DATA = 4,         /* a sample cannot be read: the run ends with the data exit code */
-  TENON_UNSUPPORTED = 5,      /* right, but this side cannot do it */
-  TENON_WRONG_THREAD = 6      /* called on a thread that the tag does not allow */
+  TENON_FAILED = 1,           /* any error without a more specific status */
+  TENON_INVALID_ARGUMENT = 2, /* the caller passed an invalid argument */
+  TENON_NOT_FOUND = 3,        /* there is no parameter, operator or extension of that name */
+  TENON_BAD_DATA = 4,         /* a sample cannot be read; the run ends with the exit code for data errors */
+  TENON_UNSUPPORTED = 5,      /* the request is valid, but this side does not support it */
+  TENON_WRONG_THREAD = 6      /* called on a thread that the function's tag does not allow */
 };
 
 /* ---- Strings ----------------------------------------------------------------------------------------------------- */
 
 typedef struct tenon_string {
-  const char* data; /* UTF-8, not terminated; may be null when size is 0 */
+  const char* data; /* UTF-8 without a terminator; may be null if size is 0 */
   uint64_t size;    /* bytes */
 } tenon_string;
 
-/* A string literal as a tenon_string, usable in static initialisers of C and C++. */
+/* Initialises a tenon_string from a string literal. It works in static initialisers of C and C++. */
 #define TENON_STRING(literal) \
   { (literal), sizeof(literal) - 1 }
 
 /* ---- Data types -------------------------------------------------------------------------------------------------- */
 
-/* Element types of tensors and dataset fields. The numbers are Tenon's own and never change. */
+/* Element types of tensors and dataset fields. The numbers are defined by Tenon and never change. */
 enum {
   TENON_DTYPE_NONE = 0,
   TENON_UINT8 = 1,
@@ -99,7 +101,7 @@ enum {
   TENON_COMPLEX128 = 12
 };
 
-/* A set of dtypes, for ports. */
+/* Bits for a set of dtypes, used by ports. */
 #define TENON_DTYPE_BIT(dtype) (UINT64_C(1) << (dtype))
 #define TENON_ANY_DTYPE UINT64_C(0)
 #define TENON_ANY_FLOAT                                                                                \
@@ -111,25 +113,25 @@ enum {
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
-/* A tensor is an opaque handle: see tensor.h. */
+/* An opaque tensor handle, see tensor.h. */
 typedef struct tenon_tensor tenon_tensor;
 
 enum {
-  TENON_VALUE_NONE = 0,     /* an optional argument that is absent */
+  TENON_VALUE_NONE = 0,     /* an absent optional argument */
   TENON_VALUE_BOOL = 1,     /* i: 0 or 1 */
   TENON_VALUE_INT = 2,      /* i */
   TENON_VALUE_FLOAT = 3,    /* f */
   TENON_VALUE_STRING = 4,   /* p: const char*, n bytes */
   TENON_VALUE_TENSOR = 5,   /* p: tenon_tensor* */
   TENON_VALUE_DTYPE = 6,    /* i: TENON_FLOAT32 ... */
-  TENON_VALUE_INTS = 7,     /* p: const int64_t*, n of them */
-  TENON_VALUE_FLOATS = 8,   /* p: const double*, n of them */
-  TENON_VALUE_STRINGS = 9,  /* p: const tenon_string*, n of them */
-  TENON_VALUE_TENSORS = 10, /* p: tenon_tensor* const*, n of them; a null handle is an absent tensor */
-  TENON_VALUE_BOOLS = 11    /* p: const uint8_t*, n of them, each 0 or 1 */
+  TENON_VALUE_INTS = 7,     /* p: const int64_t*, n elements */
+  TENON_VALUE_FLOATS = 8,   /* p: const double*, n elements */
+  TENON_VALUE_STRINGS = 9,  /* p: const tenon_string*, n elements */
+  TENON_VALUE_TENSORS = 10, /* p: tenon_tensor* const*, n elements; a null handle is an absent tensor */
+  TENON_VALUE_BOOLS = 11    /* p: const uint8_t*, n elements, each 0 or 1 */
 };
 
-/* A parameter's value, or an argument or result of an operator. Frozen: 24 bytes for ever. */
+/* The value of a parameter, or an argument or result of an operator. Frozen: its size is always 24 bytes. */
 typedef struct tenon_value {
   uint32_t kind; /* TENON_VALUE_... */
   uint32_t reserved;
@@ -138,7 +140,7 @@ typedef struct tenon_value {
     double f;
     const void* p;
   } as;
-  uint64_t n; /* bytes of a string, elements of a list, else 0 */
+  uint64_t n; /* number of bytes of a string, number of elements of a list, otherwise 0 */
 } tenon_value;
 
 TENON_STATIC_ASSERT(sizeof(tenon_string) == 16, "tenon_string is frozen");
@@ -216,13 +218,14 @@ static inline tenon_value tenon_tensors(tenon_tensor* const* data, uint64_t n) {
   return tenon_list_value(TENON_VALUE_TENSORS, (const void*)data, n);
 }
 
-/* The bytes of a sized struct up to the end of a field: the smallest `size` with which the field may be read. */
+/* The number of bytes of a sized struct up to the end of a field. The field may be read if `size` is at least this. */
 #define TENON_SIZE_TO(type, field) (offsetof(type, field) + sizeof(((const type*)0)->field))
 
-/* Whether a sized struct of the other side has the field. */
+/* Whether a sized struct of the other side contains the field. */
 #define TENON_HAS(pointer, type, field) ((pointer)->size >= TENON_SIZE_TO(type, field))
 
-/* Where a struct's last field of version 1.0 ends, on every platform and for ever. */
+/* Asserts where the last field of version 1.0 of a struct ends. This offset is the same on every platform and never
+ * changes. */
 #define TENON_FREEZE(type, last, bytes) \
   TENON_STATIC_ASSERT(TENON_SIZE_TO(type, last) == (bytes), #type " is frozen up to " #last)
 

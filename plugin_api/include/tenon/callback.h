@@ -1,13 +1,13 @@
-/* A callback: told what happens, and may ask for things; it never acts on the run itself.
+/* A callback receives events and may return requests. It never changes the run directly.
  *
- * The loop, with an event a line (tests/pipeline holds the host to this order):
+ * The training loop, with one event per line (tests/pipeline checks this order):
  *
  *   run_setup                                    components are created and connected
  *   run_start
- *     checkpoint_loaded                          only when weights were read
- *     checkpoint_after                           only in a run that goes on: of the checkpoint it goes on from
+ *     checkpoint_loaded                          only if weights were loaded
+ *     checkpoint_after                           only in a resumed run: the checkpoint that it resumes from
  *     [validation]                               only with validation.at_start
- *     [checkpoint]                               if that is the best so far, by [checkpoint] monitor
+ *     [checkpoint]                               if that is the best result so far, by [checkpoint] monitor
  *     for each epoch:
  *       epoch_start
  *       for each step:
@@ -16,25 +16,25 @@
  *           forward_end
  *           loss_end
  *           backward_end
- *           grads_ready                          reduced and unscaled, before clipping
+ *           grads_ready                          gradients are reduced and unscaled, but not yet clipped
  *           optimizer_before
  *           optimizer_after
  *         step_end
- *         log                                    when [log] every says so, or a callback asked
- *         [validation]                           when [validation] every says so, or a callback asked
- *         [checkpoint]                           when [checkpoint] every says so, a callback asked, or the validation
- *                                                was the best so far
- *         stop_requested                         once, when a callback or a signal asked to stop
+ *         log                                    as set by [log] every, or on request of a callback
+ *         [validation]                           as set by [validation] every, or on request of a callback
+ *         [checkpoint]                           as set by [checkpoint] every, on request of a callback, or after the
+ *                                                best validation so far
+ *         stop_requested                         once, after a callback or a signal requested a stop
  *       epoch_end
- *     [validation]                               of the last weights, unless they were validated, or a signal came
- *     [checkpoint]                               of the last weights, unless they were saved, or are the best
+ *     [validation]                               of the last weights, unless they were validated or a signal arrived
+ *     [checkpoint]                               of the last weights, unless they were saved or are the best
  *     checkpoint_loaded                          only with checkpoint.load_best_at_end
  *   run_end                                      also after a stop
- *   run_exception                                in place of run_end, when the run fails
+ *   run_exception                                instead of run_end, if the run fails
  *   run_teardown                                 always, last
  *
- *   [validation]: for each set validation_start, validation_batch_end for each batch; then validation_end, once, when
- *                 the figures of all sets are there (a signal breaks it off without one)
+ *   [validation]: for each set validation_start, then validation_batch_end for each batch; validation_end once, after
+ *                 the metrics of all sets are computed (a signal ends the validation without validation_end)
  *   [checkpoint]: checkpoint_before, checkpoint_after */
 #ifndef TENON_CALLBACK_H
 #define TENON_CALLBACK_H
@@ -74,36 +74,39 @@ enum {
 #define TENON_EVENT_COUNT 24
 #define TENON_EVENT_BIT(event) (UINT64_C(1) << (event))
 
-/* The run, read only, as it is at the event. Borrowed for the call. */
+/* The read-only state of the run at the event. Borrowed for the call. */
 typedef struct tenon_run tenon_run;
 struct tenon_run {
   uint64_t size;
   void* context;
-  int64_t epoch;       /* from 1; 0 before the first */
-  int64_t step;        /* optimizer steps done */
-  int64_t total_steps; /* planned */
+  int64_t epoch;       /* counted from 1; 0 before the first epoch */
+  int64_t step;        /* number of completed optimizer steps */
+  int64_t total_steps; /* number of planned optimizer steps */
   int64_t steps_per_epoch;
-  double time_s;        /* since run_start */
-  double learning_rate; /* of the step just done or about to be */
+  double time_s;        /* seconds since run_start */
+  double learning_rate; /* learning rate of the step that just ended or is about to run */
   uint32_t rank;
   uint32_t world_size;
-  tenon_string folder; /* the run's own folder, absolute, for files of the plugin's own; empty where there is none */
-  tenon_string validation;    /* while a set is validated: its name; else empty */
-  int64_t validation_batch;   /* batches of the set that are done */
-  int64_t validation_batches; /* batches of the set */
-  tenon_string error;         /* at run_exception: what went wrong; else empty */
+  /* absolute path of the run folder, where the plugin may write files; empty if there is no run folder */
+  tenon_string folder;
+  tenon_string validation;    /* name of the validation set during its validation; otherwise empty */
+  int64_t validation_batch;   /* number of completed batches of the validation set */
+  int64_t validation_batches; /* number of batches of the validation set */
+  tenon_string error;         /* at run_exception: the error message; otherwise empty */
 
-  /* [train] The latest value of a figure, by its name in the history: `train/loss`, `validation/accuracy`. NaN while it
-   * has none yet, so that run_setup is the place to find out whether a figure will exist. TENON_NOT_FOUND, with near
-   * names, for any other. `train/...` figures are those of the last line of the history. */
+  /* [train] Returns the latest value of a metric by its name in the history, such as `train/loss` or
+   * `validation/accuracy`. The value is NaN as long as the metric has no value, so run_setup can already check whether
+   * a metric will exist. Returns TENON_NOT_FOUND and lists similar names if the run has no such metric. `train/...`
+   * metrics are those of the last line of the history. */
   tenon_status (*figure)(const tenon_run* run, tenon_string name, double* value);
 
-  /* [train] Adds a figure of the plugin's own to the next line of the history; of several values the last counts.
-   * Names that begin with `train/` or `validation/` are the host's. */
+  /* [train] Adds a value of the plugin to the next line of the history. If a name is logged several times, the last
+   * value is used. Names that begin with `train/` or `validation/` are reserved for the host. */
   tenon_status (*log_scalar)(const tenon_run* run, tenon_string name, double value);
 
-  /* [train] The loss of a step, and how many steps were done with it: NaN and 0 before the first. Where the loss is
-   * computed on a device it may be some steps late; `wait` 1 asks for the latest and pays for it with a wait. */
+  /* [train] Returns the loss of a step, and the number of steps that were completed with it. They are NaN and 0 before
+   * the first step. If the loss is computed on a device, it may be some steps late. With `wait` 1 the call synchronises
+   * with the device and returns the latest loss. */
   tenon_status (*step_loss)(const tenon_run* run, uint32_t wait, double* loss, int64_t* step);
 };
 TENON_FREEZE(tenon_run, step_loss, 160);
@@ -115,12 +118,13 @@ enum {
   TENON_ASK_LOG = 8u       /* write a line of history after this step */
 };
 
-/* What the callback asks for. The host sets `size` and clears the rest; asks of all callbacks and ranks are OR-ed. */
+/* The requests of a callback. The host sets `size` and clears the rest. The requests of all callbacks and ranks are
+ * OR-ed. */
 typedef struct tenon_verdict {
   uint64_t size;
   uint32_t asks; /* TENON_ASK_... */
   uint32_t reserved;
-  tenon_string reason; /* why, for the log; must live until on_event is called again or self is destroyed */
+  tenon_string reason; /* reason for the log; must stay valid until on_event is called again or self is destroyed */
 } tenon_verdict;
 TENON_FREEZE(tenon_verdict, reason, 32);
 
@@ -131,8 +135,8 @@ typedef struct tenon_callback {
   tenon_status (*create)(const tenon_host* host, const tenon_params* params, void** self);
   void (*destroy)(void* self);
 
-  /* [train] The events it wants, as TENON_EVENT_BIT(...), and its place among the callbacks: a smaller priority is
-   * told first, equal ones in the order of the run file. */
+  /* [train] Returns the events that the callback subscribes to, as TENON_EVENT_BIT(...), and its priority. Callbacks
+   * with a smaller priority are called first. Callbacks of equal priority are called in the order of the run file. */
   tenon_status (*subscribe)(void* self, uint64_t* events, int32_t* priority);
 
   /* [train] */

@@ -1,20 +1,20 @@
-// Callbacks in C++. A class becomes a callback by having a function for each event that it wants to be told of, named
-// after it, with or without the verdict; the loop and its events are drawn in callback.h:
+// Callbacks in C++. A class becomes a callback by defining a member function for each event that it handles. The
+// function is named after the event, and its Verdict parameter is optional. callback.h lists the events in the order of
+// the training loop.
 //
-//   static std::vector<tenon::Param> schema();      // optional: its parameters
+//   static std::vector<tenon::Param> schema();      // optional: the parameters
 //   explicit T(const tenon::Params& params);        // or T()
 //   void on_step_end(const tenon::Run& run);
 //   void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict);     // verdict.stop("it is good enough")
-//   int32_t priority() const;                       // optional, 0 without: a smaller one is told first
-//   std::string save_state() const;                 // optional, both or neither: what it would lose with the process;
-//   void load_state(std::string_view bytes);        //   equal states, equal bytes (saved_state.h)
+//   int32_t priority() const;                       // optional, 0 by default: a smaller one is called first
+//   std::string save_state() const;                 // optional, both or neither: the state for a checkpoint;
+//   void load_state(std::string_view bytes);        //   equal states give equal bytes (saved_state.h)
 //
-// and is registered with tenon::callback<T>("id", "one line") in TENON_PLUGIN. A function for any event,
+// Register the class with tenon::callback<T>("id", "one line") in TENON_PLUGIN. A class may also define a function for
+// any event, instead of or in addition to the named functions:
 //
 //   void on_event(tenon::Event event, const tenon::Run& run, tenon::Verdict& verdict);
-//   std::vector<tenon::Event> events() const;       // optional, all without
-//
-// may stand in place of the named ones, or beside them.
+//   std::vector<tenon::Event> events() const;       // optional, all events by default
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ namespace tenon {
 enum class Event : uint32_t { TENON_EACH_EVENT(TENON_ENUMERATE) };
 #undef TENON_ENUMERATE
 
-// "validation_end", ...
+// Returns the name of the event, such as "validation_end".
 inline const char* to_string(Event event) {
   switch (event) {
 #define TENON_NAME(name, value) \
@@ -71,30 +71,31 @@ inline const char* to_string(Event event) {
   return "an unknown event";
 }
 
-// The run as it is at the event, read only.
+// The read-only state of the run at the event.
 class Run {
  public:
   explicit Run(const tenon_run* run) : run_(run) {}
 
-  int64_t epoch() const { return run_->epoch; }  // from 1; 0 before the first
-  int64_t step() const { return run_->step; }    // optimizer steps done
+  int64_t epoch() const { return run_->epoch; }  // counted from 1; 0 before the first epoch
+  int64_t step() const { return run_->step; }    // number of completed optimizer steps
   int64_t total_steps() const { return run_->total_steps; }
   int64_t steps_per_epoch() const { return run_->steps_per_epoch; }
-  double time_s() const { return run_->time_s; }  // since run_start
+  double time_s() const { return run_->time_s; }  // seconds since run_start
   double learning_rate() const { return run_->learning_rate; }
   uint32_t rank() const { return run_->rank; }
   uint32_t world_size() const { return run_->world_size; }
-  // The run's own folder, absolute, for files of the plugin's own; empty where there is none.
+  // The absolute path of the run folder, where the plugin may write files. Empty if there is no run folder.
   std::string folder() const { return detail::copy(run_->folder); }
-  // At validation_start and validation_batch_end: the name of the set, how many of its batches are done, and how many
-  // it has.
+  // At validation_start and validation_batch_end: the name of the validation set, the number of its completed batches,
+  // and the number of all its batches.
   std::string validation() const { return detail::copy(run_->validation); }
   int64_t validation_batch() const { return run_->validation_batch; }
   int64_t validation_batches() const { return run_->validation_batches; }
-  // At run_exception: what went wrong.
+  // At run_exception: the error message.
   std::string error() const { return detail::copy(run_->error); }
 
-  // The loss of the last step; NaN before the first. It waits for a device that is still computing it.
+  // Returns the loss of the last step, or NaN before the first step. Synchronises with a device that is still computing
+  // the loss.
   double step_loss() const {
     double loss = 0;
     int64_t step = 0;
@@ -102,10 +103,11 @@ class Run {
     return loss;
   }
 
-  // The same without a wait, and how many steps were done with it: it may be some steps late on a device.
+  // The latest known loss, and the number of steps that were completed with it. Reading it does not synchronise with
+  // the device, so the loss may be some steps late.
   struct StepLoss {
-    double loss;   // NaN before the first
-    int64_t step;  // 0 before the first
+    double loss;   // NaN before the first step
+    int64_t step;  // 0 before the first step
   };
   StepLoss latest_step_loss() const {
     StepLoss latest = {};
@@ -113,15 +115,15 @@ class Run {
     return latest;
   }
 
-  // The latest value of `train/loss`, `validation/accuracy`, ... Throws Error, listing the figures there are, when
-  // there is none of that name.
+  // Returns the latest value of a metric, such as `train/loss` or `validation/accuracy`. Throws Error and lists the
+  // available metrics if there is none of that name.
   double figure(std::string_view name) const {
     double value = 0;
     detail::check(run_->figure(run_, detail::borrow(name), &value));
     return value;
   }
 
-  // Adds a figure of the plugin's own to the next line of the history.
+  // Adds a value of the plugin to the next line of the history.
   void log_scalar(std::string_view name, double value) const {
     detail::check(run_->log_scalar(run_, detail::borrow(name), value));
   }
@@ -132,7 +134,7 @@ class Run {
   const tenon_run* run_;
 };
 
-// What a callback asks for. Asks of all callbacks and ranks are combined.
+// The requests of a callback. The requests of all callbacks and ranks are combined.
 class Verdict {
  public:
   void stop(std::string reason) { ask(TENON_ASK_STOP, std::move(reason)); }               // end the run after this step
@@ -156,7 +158,7 @@ class Verdict {
 
 namespace detail {
 
-// By name alone, so that a function with wrong arguments is an error and is not passed over.
+// Detects a function by its name only, so that a function with wrong parameters is an error rather than ignored.
 #define TENON_DETECT(name, value)              \
   template <class T, class = void>             \
   inline constexpr bool has_on_##name = false; \
@@ -202,13 +204,13 @@ struct TENON_HIDDEN CallbackTable {
     explicit Instance(const tenon_params* params) : callback(construct<T>(params)), events(wanted(callback)) {}
     T callback;
     const uint64_t events;
-    std::string reason;  // of the last verdict
-    std::string state;   // that was saved last
+    std::string reason;  // reason of the last verdict
+    std::string state;   // state that was saved last
   };
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
 
-  // The events of on_event().
+  // The events that on_event() handles.
   static uint64_t wanted_by_on_event(const T& callback) {
     uint64_t events = 0;
     if constexpr (has_on_event<T> && has_events<T>) {
@@ -220,7 +222,7 @@ struct TENON_HIDDEN CallbackTable {
     return events;
   }
 
-  // The events of the named functions.
+  // The events that the named functions handle.
   static constexpr uint64_t named() {
     uint64_t events = 0;
 #define TENON_SUBSCRIBE(name, value) \
@@ -287,7 +289,7 @@ struct TENON_HIDDEN CallbackTable {
   }
 
   static const void* get_extension(tenon_string id) {
-    static_assert(has_save_state<T> == has_load_state<T>, "save_state and load_state: both, or neither");
+    static_assert(has_save_state<T> == has_load_state<T>, "define both save_state and load_state, or neither");
     if constexpr (has_save_state<T>) {
       static constexpr tenon_saved_state kSavedState = {sizeof(tenon_saved_state), &save, &load};
       if (copy(id) == TENON_SAVED_STATE) return &kSavedState;

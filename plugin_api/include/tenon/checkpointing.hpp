@@ -1,13 +1,11 @@
 // Activation checkpointing in C++, see checkpointing.h:
 //
-//   x = tenon::checkpoint(frame, [this](const tenon::Frame& frame, const tenon::Tensor& x) { return block(frame, x); },
-//   x); outputs = tenon::checkpoint(frame, [this](const tenon::Frame& frame, const std::vector<tenon::Tensor>& inputs)
-//   {
-//     return std::vector<tenon::Tensor>{...}; }, inputs, output_count);
+//   const auto run = [this](const tenon::Frame& frame, const tenon::Tensor& x) { return block(frame, x); };
+//   x = tenon::checkpoint(frame, run, x);
 //
-// The function is called again within backward, so it must hold what it needs by value, or be able to count on its
-// owner: the component lives longer than any backward. Tensors that it does not get as inputs have no gradient, but for
-// the model's own (frame.tensor).
+// Backward calls the function again. It must capture what it needs by value, or refer to data of the component, which
+// outlives every backward. Among the tensors that are not inputs, only the model's tensors (frame.tensor) receive a
+// gradient.
 #pragma once
 
 #include <utility>
@@ -22,7 +20,7 @@ namespace detail {
 TENON_HIDDEN inline const tenon_checkpointing& checkpointing() {
   static const auto* const table =
       static_cast<const tenon_checkpointing*>(host->get_extension(borrow(TENON_CHECKPOINTING)));
-  if (!table) throw Error(TENON_UNSUPPORTED, "this host offers no " TENON_CHECKPOINTING);
+  if (!table) throw Error(TENON_UNSUPPORTED, "this host does not support " TENON_CHECKPOINTING);
   return *table;
 }
 
@@ -44,7 +42,8 @@ struct TENON_HIDDEN SegmentTable {
 
 }  // namespace detail
 
-// `function`: std::vector<Tensor>(const Frame&, const std::vector<Tensor>&).
+// Runs a segment with several inputs and outputs. `function`: std::vector<Tensor>(const Frame&, const
+// std::vector<Tensor>&).
 template <class Function>
 std::vector<Tensor> checkpoint(const Frame& frame, Function function, const std::vector<Tensor>& inputs,
                                size_t output_count) {
@@ -57,7 +56,7 @@ std::vector<Tensor> checkpoint(const Frame& frame, Function function, const std:
   return detail::borrow_tensors(frame, outputs.data(), outputs.size());
 }
 
-// `function`: Tensor(const Frame&, const Tensor&).
+// Runs a segment with one input and one output. `function`: Tensor(const Frame&, const Tensor&).
 template <class Function>
 Tensor checkpoint(const Frame& frame, Function function, const Tensor& input) {
   return checkpoint(

@@ -1,4 +1,4 @@
-// What a plugin says of one component: made by dataset<T>(), model<T>(), loss<T>(), metric<T>() and callback<T>().
+// The description of a component. dataset<T>(), model<T>(), loss<T>(), metric<T>() and callback<T>() create it.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ struct Component {
   std::string id;
   std::string doc;
   std::vector<Param> schema;
-  const void* table;  // of its kind; a static of the plugin
+  const void* table;  // function table of this kind; a static of the plugin
   const void* (*get_extension)(tenon_string id) = nullptr;
 };
 
-// The ATen operators that a plugin calls: `aten::linear`, or with the overload `aten::add.Tensor`. A host whose
-// LibTorch lacks one then refuses the plugin when it is opened, and not in the middle of a run.
+// The ATen operators that a plugin calls: `aten::linear`, or with an overload `aten::add.Tensor`. If the host's
+// LibTorch lacks one of them, the host rejects the plugin at load rather than in the middle of a run.
 struct Operators {
   std::vector<std::string> names;
 };

@@ -1,22 +1,22 @@
-// Datasets in C++. A class becomes a dataset by having
+// Datasets in C++. A class becomes a dataset by defining:
 //
-//   static std::vector<tenon::Param> schema();      // optional: its parameters
+//   static std::vector<tenon::Param> schema();      // optional: the parameters
 //   explicit T(const tenon::Params& params);        // or T()
-//   std::vector<tenon::Field> fields() const;       // asked once, after construction
+//   std::vector<tenon::Field> fields() const;       // called once, after construction
 //   int64_t size() const;                           // number of samples
 //   void get(const tenon::Sample& sample, const tenon::Sink& sink) const;   // writes one sample; called concurrently
-//   uint64_t fingerprint() const;                   // optional: equal data, equal number
-//   std::vector<int64_t> lengths() const;           // optional: of each sample, for batches of like lengths
-//   std::vector<double> weights() const;            // optional: of each sample, for drawing some more often
+//   uint64_t fingerprint() const;                   // optional: equal data give equal numbers
+//   std::vector<int64_t> lengths() const;           // optional: one per sample, for batches of similar lengths
+//   std::vector<double> weights() const;            // optional: one per sample, for weighted sampling
 //
-// One that keeps something per worker thread (a decoder, a file handle, a buffer) has instead
+// A dataset that keeps data per worker thread (a decoder, a file handle, a buffer) defines this instead of get:
 //
 //   struct Worker { ... };
 //   Worker open_worker(uint64_t id, uint64_t seed) const;
 //   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const;
 //
-// and is registered with tenon::dataset<T>("id", "one line") in TENON_PLUGIN. What lengths and weights mean is said in
-// sample_order.h.
+// Register the class with tenon::dataset<T>("id", "one line") in TENON_PLUGIN. sample_order.h defines lengths and
+// weights.
 #pragma once
 
 #include <algorithm>
@@ -36,14 +36,14 @@
 
 namespace tenon {
 
-// One named part of a sample: {"image", TENON_FLOAT32, {1, 8, 8}, "brightness in [0, 1]"}. An extent of -1 differs
-// between samples, and each is then padded to the largest of its batch: {"tokens", TENON_INT64, {-1}, "word ids", 0}.
+// A named field of a sample: {"image", TENON_FLOAT32, {1, 8, 8}, "brightness in [0, 1]"}. An extent of -1 differs
+// between samples, and each sample is padded to the largest of its batch: {"tokens", TENON_INT64, {-1}, "word ids", 0}.
 struct Field {
   std::string name;
   int32_t dtype;               // TENON_FLOAT32 ...
-  std::vector<int64_t> shape;  // of one sample, without the batch dimension; {} for a scalar
+  std::vector<int64_t> shape;  // shape of one sample, without the batch dimension; {} for a scalar
   std::string doc = {};
-  double padding = 0;  // which the dtype must be able to hold; used only with an extent of -1
+  double padding = 0;  // must be representable in the dtype; used only with an extent of -1
 
   bool is_varying() const { return std::find(shape.begin(), shape.end(), int64_t{-1}) != shape.end(); }
 
@@ -60,22 +60,22 @@ struct Field {
   }
 };
 
-// Which sample is asked for.
+// Identifies the requested sample.
 struct Sample {
   int64_t index;  // 0 <= index < size()
-  int64_t epoch;  // from 1; 0 where there is none, as in validation
-  uint64_t seed;  // of (run seed, which dataset, epoch, index) alone: start a tenon::Random with it
+  int64_t epoch;  // counted from 1; 0 without epochs, as in validation
+  uint64_t seed;  // depends only on the run seed, the dataset, the epoch and the index; pass it to tenon::Random
 };
 
-// Hands out the memory of one sample within the batch. Every field must be asked for and filled once per sample; asked
-// for again with the same shape, it is the same memory, with what was written there. A field is named, or numbered as
-// in fields().
+// Gives access to the memory of one sample within the batch. Request and fill every field once per sample. A repeated
+// request with the same shape returns the same memory with its contents. Fields are given by name, or by their index in
+// fields().
 class Sink {
  public:
   Sink(const tenon_sink* sink, const detail::Table<Field>* fields) : sink_(sink), fields_(fields) {}
 
-  // The field's elements, C-contiguous in the field's shape; not cleared. Throws Error if the field holds another
-  // element type, or has an extent of -1.
+  // Returns the elements of the field, C-contiguous in the shape of the field and not initialised. Throws Error if the
+  // field has another element type or an extent of -1.
   template <class T>
   T* slot(std::string_view field) const {
     return slot<T>(fields_->index(field));
@@ -86,8 +86,8 @@ class Sink {
     return static_cast<T*>(raw_slot(field));
   }
 
-  // The same of a field with extents of -1: `shape` is that of this sample, with an extent of 0 or more in place of
-  // each.
+  // The same for a field with extents of -1. `shape` is the shape of this sample, with an extent of 0 or more in place
+  // of each -1.
   //   int64_t* tokens = sink.slot<int64_t>("tokens", {length});
   template <class T>
   T* slot(std::string_view field, const std::vector<int64_t>& shape) const {
@@ -99,14 +99,14 @@ class Sink {
     return static_cast<T*>(raw_slot(field, shape));
   }
 
-  // The field's memory, whatever its element type: for float16 and for libraries with types of their own.
+  // Returns the memory of the field for any element type: for float16, and for libraries with custom types.
   void* raw_slot(std::string_view field) const { return raw_slot(fields_->index(field)); }
   void* raw_slot(size_t field) const {
     const Field& known = find(field);
     if (known.is_varying()) {
       throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name +
-                                              "\" differs in size between samples; ask for it with the shape of this "
-                                              "one, as in slot<T>(\"" +
+                                              "\" differs in size between samples; pass the shape of this "
+                                              "sample, as in slot<T>(\"" +
                                               known.name + "\", {extents})");
     }
     return raw_slot(field, known.shape);
@@ -121,30 +121,31 @@ class Sink {
     return memory;
   }
 
-  // Fills a field that is a single number: sink.put("label", 3). The number may be of any arithmetic type. Throws Error
-  // if the field's dtype does not hold it; only from one floating-point type to another is it rounded.
+  // Fills a field that is a single number: sink.put("label", 3). The number may have any arithmetic type. Throws Error
+  // if the dtype of the field cannot represent it; only a conversion between floating-point types rounds.
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
   void put(std::string_view field, T value) const {
     const size_t index = fields_->index(field);
     const Field& known = find(index);
     if (!known.shape.empty()) {
-      throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name + "\" is no single number; write it through slot()");
+      throw Error(TENON_INVALID_ARGUMENT,
+                  "field \"" + known.name + "\" is not a single number; write it through slot()");
     }
     if (!detail::write_number(value, known.dtype, raw_slot(index))) {
       throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name + "\" holds " + dtype_name(known.dtype) +
-                                              ", which does not hold the value " + detail::number_text(value) +
+                                              ", which cannot represent the value " + detail::number_text(value) +
                                               "; convert it first, or write it through raw_slot()");
     }
   }
 
-  // Fills a field that is a list of numbers, [-1] or as long as the values: sink.put("tokens", tokens). The values are
-  // of the field's element type.
+  // Fills a field that is a list of numbers. Its shape is [-1], or [n] for n values: sink.put("tokens", tokens). The
+  // values have the element type of the field.
   template <class T>
   void put(std::string_view field, const std::vector<T>& values) const {
     const size_t index = fields_->index(field);
     const Field& known = find(index);
     if (known.shape.size() != 1) {
-      throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name + "\" is no list; write it through slot()");
+      throw Error(TENON_INVALID_ARGUMENT, "field \"" + known.name + "\" is not a list; write it through slot()");
     }
     std::copy(values.begin(), values.end(), slot<T>(index, {static_cast<int64_t>(values.size())}));
   }
@@ -153,15 +154,15 @@ class Sink {
   const Field& find(size_t index) const {
     const std::vector<Field>& fields = fields_->items();
     if (index < fields.size()) return fields[index];
-    throw Error(TENON_INVALID_ARGUMENT,
-                "field " + std::to_string(index) + " is asked for; there are " + std::to_string(fields.size()));
+    throw Error(TENON_INVALID_ARGUMENT, "there is no field " + std::to_string(index) + "; the number of fields is " +
+                                            std::to_string(fields.size()));
   }
 
   template <class T>
   static void check_dtype(const Field& field) {
     if (field.dtype == dtype_of<T>()) return;
-    throw Error(TENON_INVALID_ARGUMENT, "field \"" + field.name + "\" holds " + dtype_name(field.dtype) +
-                                            "; the memory is asked for as " + dtype_name(dtype_of<T>()));
+    throw Error(TENON_INVALID_ARGUMENT, "field \"" + field.name + "\" has dtype " + dtype_name(field.dtype) +
+                                            "; it is accessed as " + dtype_name(dtype_of<T>()));
   }
 
   const tenon_sink* sink_;
@@ -190,12 +191,12 @@ inline constexpr bool has_weights = false;
 template <class T>
 inline constexpr bool has_weights<T, std::void_t<decltype(std::declval<const T&>().weights())>> = true;
 
-// Hands a number per sample over to the host, whose memory holds `samples` of them.
+// Copies one number per sample to the host. The host's memory has room for `samples` numbers.
 template <class Number>
 void put_each(const std::vector<Number>& given, int64_t samples, const char* what, Number* out) {
   if (given.size() != static_cast<uint64_t>(samples)) {
-    throw Error(TENON_INVALID_ARGUMENT, std::string(what) + "() gave " + std::to_string(given.size()) +
-                                            " numbers; size() says " + std::to_string(samples));
+    throw Error(TENON_INVALID_ARGUMENT, std::string(what) + "() returned " + std::to_string(given.size()) +
+                                            " numbers; size() returned " + std::to_string(samples));
   }
   std::copy(given.begin(), given.end(), out);
 }
@@ -238,7 +239,7 @@ struct TENON_HIDDEN DatasetTable {
     return guard([&] {
       const Sample asked = {sample->index, sample->epoch, sample->seed};
       const Sink out(sink, &instance(self).fields);
-      const T& dataset = instance(self).dataset;  // const, because all workers share it
+      const T& dataset = instance(self).dataset;  // const because all workers share it
       if constexpr (has_worker<T>) {
         dataset.get(*static_cast<typename T::Worker*>(worker), asked, out);
       } else {

@@ -1,5 +1,5 @@
-/* Tensors to and from other libraries, as an extension of the host: the exchange format DLPack, version 1
- * (https://dmlc.github.io/dlpack/latest/). At the edges only, since DLPack carries no gradients. */
+/* Tensor exchange with other libraries through DLPack, version 1 (https://dmlc.github.io/dlpack/latest/). An extension
+ * of the host. DLPack carries no gradients, so use it only for the inputs and outputs of a computation. */
 #ifndef TENON_DLPACK_H
 #define TENON_DLPACK_H
 
@@ -11,16 +11,16 @@ extern "C" {
 
 #define TENON_DLPACK "tenon.dlpack/1"
 
-/* `managed` is a DLManagedTensorVersioned of dlpack.h, which this contract does not repeat. */
+/* `managed` is a DLManagedTensorVersioned of dlpack.h, which this header does not repeat. */
 typedef struct tenon_dlpack {
   uint64_t size;
 
-  /* [any] The tensor's own memory as a managed tensor, which the receiver ends with its deleter. TENON_UNSUPPORTED for
-   * one that takes part in autograd: detach it first. */
+  /* [any] Exports the memory of the tensor as a managed tensor. The receiver releases it with its deleter. Returns
+   * TENON_UNSUPPORTED for a tensor that takes part in autograd: detach it first. */
   tenon_status (*give)(tenon_tensor* tensor, void** managed);
 
-  /* [train] A tensor of the frame over the managed one's memory. On success the host owns `managed` and calls its
-   * deleter; on failure it stays the caller's. */
+  /* [train] Creates a tensor of the frame that shares the memory of the managed tensor. On success the host owns
+   * `managed` and calls its deleter. On failure the caller keeps `managed`. */
   tenon_status (*take)(const tenon_frame* frame, void* managed, tenon_tensor** out);
 } tenon_dlpack;
 TENON_FREEZE(tenon_dlpack, take, 24);

@@ -1,4 +1,4 @@
-// Element types by their C++ names.
+// Element types for C++ types, and the names of dtypes.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-// The dtype of tensors and fields whose elements are of the C++ type T.
+// The dtype of tensors and fields with elements of the C++ type T.
 template <class T>
 constexpr int32_t dtype_of() {
   if constexpr (std::is_same_v<T, bool>) {
@@ -27,7 +27,7 @@ constexpr int32_t dtype_of() {
   }
 }
 
-// "float32", ...
+// Returns the name of the dtype, such as "float32".
 inline const char* dtype_name(int32_t dtype) {
   constexpr const char* kNames[] = {"none",     "uint8",   "int8",    "int16", "int32",     "int64",     "float16",
                                     "bfloat16", "float32", "float64", "bool",  "complex64", "complex128"};

@@ -1,6 +1,6 @@
-// How a plugin written in C++ says that something went wrong: it throws. No exception reaches the host: each function
-// of the tables catches everything and hands status and text to the host, which adds plugin, component, function and
-// sample or step. So a message only says what was found and what was expected.
+// A plugin in C++ reports errors by throwing an exception. No exception reaches the host: each function of the tables
+// catches all exceptions and passes status and message to the host. The host adds the plugin, the component, the
+// function, and the sample or step. A message therefore only states what was found and what was expected.
 #pragma once
 
 #include <stdexcept>
@@ -10,7 +10,7 @@
 
 namespace tenon {
 
-// Any other std::exception counts as TENON_FAILED with its what().
+// An error with a status. Any other std::exception is reported as TENON_FAILED with its what().
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : Error(TENON_FAILED, message) {}
@@ -24,16 +24,18 @@ class Error : public std::runtime_error {
   tenon_status status_;
 };
 
-// A sample or a file of the data cannot be read: the run ends with the exit code for data.
+// A sample or a file of the data cannot be read. The run ends with the exit code for data errors.
 class DataError : public Error {
  public:
   explicit DataError(const std::string& message) : Error(TENON_BAD_DATA, message) {}
 };
 
-// A function of the host failed. The host has its text already, so that none is added when this leaves the plugin.
+// A function of the host failed. The host already has the error message, so the guard adds none when this exception
+// leaves the plugin.
 class HostError : public Error {
  public:
-  explicit HostError(tenon_status status) : Error(status, "the host refused a call; its own message says why") {}
+  explicit HostError(tenon_status status)
+      : Error(status, "a call to the host failed; see the error message of the host") {}
 };
 
 }  // namespace tenon

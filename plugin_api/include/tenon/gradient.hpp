@@ -1,15 +1,15 @@
-// Functions with a gradient of their own, in C++. A class becomes one by having
+// Custom autograd functions in C++. A class becomes one by defining:
 //
-//   static constexpr size_t outputs = 1;   // how many tensors forward gives
-//   static constexpr size_t saved = 1;     // how many it keeps for backward
+//   static constexpr size_t outputs = 1;   // number of tensors that forward returns
+//   static constexpr size_t saved = 1;     // number of tensors that forward saves for backward
 //   std::vector<tenon::Tensor> forward(const tenon::Frame& frame, const std::vector<tenon::Tensor>& inputs,
 //                                      std::vector<tenon::Tensor>& saved) const;
 //   std::vector<tenon::Tensor> backward(const tenon::Frame& frame, const std::vector<tenon::Tensor>& saved,
 //                                       const std::vector<tenon::Tensor>& output_gradients) const;
 //
-// and is used by tenon::apply(function, {x, y}). forward runs without autograd. backward gives one gradient for each
-// input; an empty tensor is zero, on both sides. The object must live until backward is done: make it a member of the
-// component, or static.
+// Call it with tenon::apply(function, {x, y}). forward runs without autograd. backward returns one gradient for each
+// input. An empty tensor is a zero gradient, both in the arguments and in the result. The object must live until
+// backward has finished: make it a member of the component, or static.
 #pragma once
 
 #include <vector>
@@ -81,8 +81,8 @@ template <class T>
 std::vector<Tensor> apply(const T& function, const std::vector<Tensor>& inputs) {
   static const auto* const gradient =
       static_cast<const tenon_gradient*>(detail::host->get_extension(detail::borrow(TENON_GRADIENT)));
-  if (!gradient) throw Error(TENON_UNSUPPORTED, "this host offers no " TENON_GRADIENT);
-  if (inputs.empty()) throw Error(TENON_INVALID_ARGUMENT, "a function is applied to no tensor; expected one at least");
+  if (!gradient) throw Error(TENON_UNSUPPORTED, "this host does not support " TENON_GRADIENT);
+  if (inputs.empty()) throw Error(TENON_INVALID_ARGUMENT, "apply() was called without tensors; expected at least one");
   const Frame& frame = inputs.front().checked_frame();
   std::vector<tenon_tensor*> handles;
   for (const Tensor& input : inputs) handles.push_back(input.handle());

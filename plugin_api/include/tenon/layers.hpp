@@ -1,5 +1,5 @@
-// Layers of portable models: each declares its weights under PyTorch's names with PyTorch's initialisation, and
-// computes with those of the frame. Made in build(), used in forward():
+// Layers for portable models. Each layer declares its weights with PyTorch's names and initialisation, and computes
+// with the weights of the frame. Create layers in build() and call them in forward():
 //
 //   void build(tenon::Builder& builder) { hidden_ = tenon::Linear(builder, "hidden", 64, 128); }
 //   tenon::Tensor forward(const tenon::Frame&, const tenon::Inputs& inputs) const { return hidden_(inputs[0]); }
@@ -18,7 +18,7 @@ namespace tenon {
 
 namespace detail {
 
-// What torch.nn gives the weights and biases of Linear and Conv: uniform within 1 / sqrt(fan_in).
+// The initialisation of torch.nn for the weights and biases of Linear and Conv: uniform within 1 / sqrt(fan_in).
 inline Init uniform_by_fan_in(int64_t fan_in) {
   const double bound = fan_in > 0 ? 1 / std::sqrt(static_cast<double>(fan_in)) : 0;
   return init::uniform(-bound, bound);
@@ -30,7 +30,7 @@ inline Tensor tensor_or_none(const Frame& frame, const std::optional<uint64_t>& 
 
 }  // namespace detail
 
-// [..., inputs] to [..., outputs]; torch.nn.Linear.
+// torch.nn.Linear: [..., inputs] to [..., outputs].
 class Linear {
  public:
   Linear() = default;
@@ -56,10 +56,10 @@ struct Conv2dOptions {
   int64_t dilation = 1;
   int64_t groups = 1;
   bool has_bias = true;
-  std::optional<Init> init = std::nullopt;  // of the weight; absent: torch.nn.Conv2d's
+  std::optional<Init> init = std::nullopt;  // initialisation of the weight; default: that of torch.nn.Conv2d
 };
 
-// [N, inputs, H, W] to [N, outputs, H', W'] with a square kernel; torch.nn.Conv2d.
+// torch.nn.Conv2d with a square kernel: [N, inputs, H, W] to [N, outputs, H', W'].
 class Conv2d {
  public:
   Conv2d() = default;
@@ -68,7 +68,8 @@ class Conv2d {
       : options_(options) {
     if (options.groups < 1 || inputs % options.groups != 0) {
       throw Error(TENON_INVALID_ARGUMENT, name + ": " + std::to_string(inputs) + " channels in " +
-                                              std::to_string(options.groups) + " groups; expected a divisor");
+                                              std::to_string(options.groups) +
+                                              " groups; expected a number of groups that divides the channels");
     }
     const int64_t group_inputs = inputs / options.groups;
     const Init init = detail::uniform_by_fan_in(group_inputs * kernel * kernel);
@@ -88,7 +89,7 @@ class Conv2d {
   std::optional<uint64_t> bias_;
 };
 
-// [N, channels, ...]; torch.nn.BatchNorm1d and BatchNorm2d. `weight`: what all of its weights begin with.
+// torch.nn.BatchNorm1d and BatchNorm2d for [N, channels, ...]. `weight` is the initial value of all weights.
 class BatchNorm {
  public:
   BatchNorm() = default;
@@ -119,7 +120,7 @@ class BatchNorm {
   uint64_t batches_ = 0;
 };
 
-// Over the last dimensions, which are `shape`; torch.nn.LayerNorm.
+// torch.nn.LayerNorm over the last dimensions, which have the shape `shape`.
 class LayerNorm {
  public:
   LayerNorm() = default;
@@ -141,7 +142,7 @@ class LayerNorm {
   uint64_t bias_ = 0;
 };
 
-// [...] int64 in [0, entries) to [..., width]; torch.nn.Embedding.
+// torch.nn.Embedding: [...] int64 in [0, entries) to [..., width].
 class Embedding {
  public:
   Embedding() = default;

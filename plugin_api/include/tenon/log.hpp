@@ -1,4 +1,5 @@
-// Lines of a plugin's in the run's log, headed by its id. Not for what happens often: figures go to the history.
+// Writes lines to the log of the run. Each line starts with the plugin's id. For frequent values, use the history
+// instead (Run::log_scalar).
 #pragma once
 
 #include <string_view>

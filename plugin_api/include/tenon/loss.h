@@ -1,4 +1,4 @@
-/* A loss: tensors to one scalar to be minimised, and the weight that it was averaged over. */
+/* A loss computes a scalar to minimise from tensors, and the weight of that mean. */
 #ifndef TENON_LOSS_H
 #define TENON_LOSS_H
 
@@ -9,18 +9,18 @@
 extern "C" {
 #endif
 
-/* What forward fills in. The host sets `size` and clears the rest. */
+/* The result of forward. The host sets `size` and clears the rest. */
 typedef struct tenon_loss_result {
   uint64_t size;
-  tenon_tensor* loss; /* a scalar that requires gradients: the mean over `weight` items */
-  /* How much the mean was taken over: samples, or tokens that are not ignored. It makes the gradient of several
-   * micro-batches or ranks that of the one big batch. Either a number, or (if not null) a scalar tensor, which spares a
-   * wait for the device when the count is known only there. Where it is 0 the loss is not looked at and gives no
-   * gradient. */
+  tenon_tensor* loss; /* a scalar that requires grad: the mean over `weight` items */
+  /* The number of items in the mean: samples, or tokens that are not ignored. The host uses it to make the gradient of
+   * several micro-batches or ranks equal to that of one large batch. It is a number, or a scalar tensor if
+   * `weight_tensor` is not null. The tensor avoids a synchronisation if only the device knows the count. If the weight
+   * is 0, the loss is ignored and contributes no gradient. */
   double weight;
   tenon_tensor* weight_tensor;
-  /* One element for each of the loss's parts, in their order, null at first: scalars, means over the same weight. Only
-   * looked at, not minimised. */
+  /* One element for each part of the loss, in the order of parts(), null at first: scalars, means over the same weight.
+   * Parts are only reported, not minimised. */
   tenon_tensor** parts;
   uint64_t part_count;
 } tenon_loss_result;
@@ -33,15 +33,15 @@ typedef struct tenon_loss {
   tenon_status (*create)(const tenon_host* host, const tenon_params* params, void** self);
   void (*destroy)(void* self);
 
-  /* [train] The inputs, in the order in which forward takes them; valid while self lives. */
+  /* [train] Returns the inputs, in the order of the arguments of forward, valid while self lives. */
   tenon_status (*ports)(void* self, const tenon_port* const** ports, uint64_t* count);
 
-  /* [train] Re-entrant, like a model's. */
+  /* [train] Computes the loss. Re-entrant, like forward of a model. */
   tenon_status (*forward)(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
                           tenon_loss_result* result);
 
-  /* [train] Optional. Names of what the loss is made of (`box`, `class`), for the history: `train/<loss>.<part>`. Valid
-   * while self lives. */
+  /* [train] Optional. Returns the names of the parts of the loss (`box`, `class`), for the history:
+   * `train/<loss>.<part>`. Valid while self lives. */
   tenon_status (*parts)(void* self, const tenon_string** names, uint64_t* count);
 } tenon_loss;
 TENON_FREEZE(tenon_loss, parts, 48);

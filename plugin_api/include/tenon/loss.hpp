@@ -1,12 +1,12 @@
-// Losses in C++. A class becomes a loss by having
+// Losses in C++. A class becomes a loss by defining:
 //
-//   static std::vector<tenon::Param> schema();      // optional: its parameters
+//   static std::vector<tenon::Param> schema();      // optional: the parameters
 //   explicit T(const tenon::Params& params);        // or T()
-//   std::vector<tenon::Port> ports() const;         // its inputs
+//   std::vector<tenon::Port> ports() const;         // the inputs
 //   tenon::LossResult forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const;
 //   std::vector<std::string> parts() const;         // optional: names for LossResult::parts
 //
-// and is registered with tenon::loss<T>("id", "one line") in TENON_PLUGIN.
+// Register the class with tenon::loss<T>("id", "one line") in TENON_PLUGIN.
 #pragma once
 
 #include <string>
@@ -20,18 +20,18 @@
 
 namespace tenon {
 
-// A mean, and how much it was taken over: samples, or tokens that are not ignored. From the weight the host makes the
-// gradient of several micro-batches or ranks that of the one big batch.
+// A mean and the number of items in it: samples, or tokens that are not ignored. The host uses the weight to make the
+// gradient of several micro-batches or ranks equal to that of one large batch.
 struct LossResult {
   LossResult(const Tensor& mean, double count) : loss(mean), weight(count) {}
-  // The weight as a scalar tensor, where only the device knows it: reading it would wait for the device.
+  // The weight as a scalar tensor, if only the device knows it. Reading it would synchronise with the device.
   LossResult(const Tensor& mean, const Tensor& count) : loss(mean), weight_tensor(count) {}
 
   Tensor loss;  // a scalar
   double weight = 0;
   Tensor weight_tensor = {};
-  // What the loss is made of, for the history: scalars in the order of parts(); an empty tensor for one that this batch
-  // does not have.
+  // The parts of the loss, for the history: scalars in the order of parts(). An empty tensor marks a part that this
+  // batch does not have.
   std::vector<Tensor> parts = {};
 };
 
@@ -78,8 +78,8 @@ struct TENON_HIDDEN LossTable {
       result->weight = computed.weight;
       result->weight_tensor = computed.weight_tensor.handle();
       if (computed.parts.size() != result->part_count) {
-        throw Error(TENON_INVALID_ARGUMENT, "forward gave " + std::to_string(computed.parts.size()) +
-                                                " parts; parts() names " + std::to_string(result->part_count));
+        throw Error(TENON_INVALID_ARGUMENT, "forward returned " + std::to_string(computed.parts.size()) +
+                                                " parts; parts() returned " + std::to_string(result->part_count));
       }
       for (size_t i = 0; i < computed.parts.size(); ++i) result->parts[i] = computed.parts[i].handle();
     });

@@ -1,5 +1,5 @@
-/* A metric: states that are updated batch by batch, reduced over ranks by the host, and turned into figures at the end.
- * A metric never sees a process group. */
+/* A metric has states. It updates them batch by batch, the host reduces them over ranks, and the metric computes its
+ * values from them at the end. A metric never uses a process group. */
 #ifndef TENON_METRIC_H
 #define TENON_METRIC_H
 
@@ -14,31 +14,32 @@ enum {
   TENON_REDUCE_SUM = 1,
   TENON_REDUCE_MAX = 2,
   TENON_REDUCE_MIN = 3,
-  /* Rows that tenon_host.append adds: what figures over all samples need, such as the area under a curve. The state's
-   * shape begins with 0. In update it is empty; in compute it holds the rows of all batches, of rank 0 first. */
+  /* Rows that tenon_host.append adds, for metrics over all samples, such as the area under a curve. The shape of the
+   * state starts with 0. In update the state is empty. In compute it holds the rows of all batches, starting with those
+   * of rank 0. */
   TENON_REDUCE_CONCATENATE = 4
 };
 
-/* One tensor that the host keeps for the metric. It is filled with `initial`, or emptied, before each evaluation. */
+/* A tensor that the host keeps for the metric. It is filled with `initial`, or emptied, before each evaluation. */
 typedef struct tenon_state {
   uint64_t size;
   tenon_string name;
   const int64_t* shape;
   uint32_t rank;
   int32_t dtype;
-  uint32_t reduction; /* TENON_REDUCE_...: how the states of several ranks become one */
+  uint32_t reduction; /* TENON_REDUCE_...: how the host combines the states of all ranks */
   uint32_t reserved;
   double initial;
 } tenon_state;
 TENON_FREEZE(tenon_state, initial, 56);
 
-/* One number that the metric gives. */
+/* A value that the metric computes. */
 typedef struct tenon_figure {
   uint64_t size;
-  tenon_string name; /* what the history calls it, after the data's name: `validation/accuracy` */
+  tenon_string name; /* name in the history, after the name of the data: `validation/accuracy` */
   int32_t direction; /* 1: higher is better, -1: lower is better, 0: neither */
   uint32_t reserved;
-  tenon_string doc; /* with the unit */
+  tenon_string doc; /* description with the unit */
 } tenon_figure;
 TENON_FREEZE(tenon_figure, doc, 48);
 
@@ -49,15 +50,15 @@ typedef struct tenon_metric {
   tenon_status (*create)(const tenon_host* host, const tenon_params* params, void** self);
   void (*destroy)(void* self);
 
-  /* [train] All valid while self lives. */
+  /* [train] Return the inputs, the states and the values of the metric. All are valid while self lives. */
   tenon_status (*ports)(void* self, const tenon_port* const** ports, uint64_t* count);
   tenon_status (*states)(void* self, const tenon_state* const** states, uint64_t* count);
   tenon_status (*figures)(void* self, const tenon_figure* const** figures, uint64_t* count);
 
-  /* [train] Adds a batch to the states (frame->tensors), in place. Runs without gradients. */
+  /* [train] Adds a batch to the states (frame->tensors), in place. Runs without autograd. */
   tenon_status (*update)(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count);
 
-  /* [train] Figures from the reduced states, which are on the CPU here. */
+  /* [train] Computes the values from the reduced states, which are on the CPU. */
   tenon_status (*compute)(void* self, const tenon_frame* frame, double* figures, uint64_t figure_count);
 } tenon_metric;
 TENON_FREEZE(tenon_metric, compute, 64);

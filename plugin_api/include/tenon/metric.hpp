@@ -1,15 +1,15 @@
-// Metrics in C++. A class becomes a metric by having
+// Metrics in C++. A class becomes a metric by defining:
 //
-//   static std::vector<tenon::Param> schema();      // optional: its parameters
+//   static std::vector<tenon::Param> schema();      // optional: the parameters
 //   explicit T(const tenon::Params& params);        // or T()
-//   std::vector<tenon::Port> ports() const;         // its inputs
+//   std::vector<tenon::Port> ports() const;         // the inputs
 //   std::vector<tenon::State> states() const;       // tensors that the host keeps, clears and reduces over ranks
-//   std::vector<tenon::Figure> figures() const;     // the numbers it gives
+//   std::vector<tenon::Figure> figures() const;     // the values that it computes
 //   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const;   // frame.tensor(0) += ...
 //   double compute(const tenon::Frame& frame) const;                             // from the reduced states, on the CPU
 //
-// and is registered with tenon::metric<T>("id", "one line") in TENON_PLUGIN. A metric with several figures returns a
-// std::vector<double>.
+// Register the class with tenon::metric<T>("id", "one line") in TENON_PLUGIN. compute of a metric with several values
+// returns a std::vector<double>.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@
 
 namespace tenon {
 
-// One tensor that the host keeps for the metric: {"correct", TENON_INT64} is a scalar, zero at first, summed over
-// ranks.
+// A tensor that the host keeps for the metric. {"correct", TENON_INT64} is a scalar that starts at zero and is summed
+// over ranks.
 struct State {
   std::string name;
   int32_t dtype;  // TENON_FLOAT32 ...
@@ -46,18 +46,18 @@ struct State {
   }
 };
 
-// A state of rows, each of this shape, that frame.append adds to: what figures over all samples need. compute sees them
-// all, [n, shape...].
+// A state of rows, each with this shape. frame.append adds rows to it. Use it for metrics over all samples. compute
+// receives all rows as [n, shape...].
 inline State rows(std::string name, int32_t dtype, std::vector<int64_t> shape = {}) {
   shape.insert(shape.begin(), 0);
   return {std::move(name), dtype, std::move(shape), TENON_REDUCE_CONCATENATE};
 }
 
-// One number that the metric gives.
+// A value that the metric computes.
 struct Figure {
-  std::string name;  // the history adds the data's name: `validation/accuracy`
+  std::string name;  // name in the history, after the name of the data: `validation/accuracy`
   int32_t direction;
-  std::string doc;  // with the unit
+  std::string doc;  // description with the unit
 
   tenon_figure describe() const {
     tenon_figure figure = {};
@@ -77,8 +77,8 @@ namespace detail {
 
 inline void put_figures(const std::vector<double>& given, double* figures, uint64_t figure_count) {
   if (given.size() != figure_count) {
-    throw Error(TENON_INVALID_ARGUMENT, "compute gave " + std::to_string(given.size()) + " figures; figures() says " +
-                                            std::to_string(figure_count));
+    throw Error(TENON_INVALID_ARGUMENT, "compute returned " + std::to_string(given.size()) +
+                                            " values; figures() returned " + std::to_string(figure_count));
   }
   for (size_t i = 0; i < given.size(); ++i) figures[i] = given[i];
 }

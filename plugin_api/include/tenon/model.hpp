@@ -1,13 +1,13 @@
-// Models in C++ over the contract alone. (For a torch::nn::Module, see torch.hpp.) A class becomes a model by having
+// Portable models in C++. (For a torch::nn::Module, see torch.hpp.) A class becomes a model by defining:
 //
-//   static std::vector<tenon::Param> schema();      // optional: its parameters
+//   static std::vector<tenon::Param> schema();      // optional: the parameters
 //   explicit T(const tenon::Params& params);        // or T()
 //   std::vector<tenon::Port> ports() const;         // inputs and outputs, in forward's order
 //   void build(tenon::Builder& builder);            // declares weights: weight_ = builder.parameter(...)
 //   tenon::Tensor forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const;
 //
-// and is registered with tenon::model<T>("id", "one line") in TENON_PLUGIN. A model with several outputs returns a
-// std::vector<tenon::Tensor>. forward depends on its arguments alone: the weights are frame.tensor(weight_).
+// Register the class with tenon::model<T>("id", "one line") in TENON_PLUGIN. forward of a model with several outputs
+// returns a std::vector<tenon::Tensor>. forward depends only on its arguments: the weights are frame.tensor(weight_).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace tenon {
 
-// How the host fills a weight: see model.h.
+// How the host initialises a weight, see model.h.
 struct Init {
   uint32_t kind;  // TENON_INIT_...
   double a = 0;
@@ -42,24 +42,25 @@ inline Init xavier_normal(double gain = 1) { return {TENON_INIT_XAVIER_NORMAL, g
 
 }  // namespace init
 
-// Declares what the host allocates, fills and owns. Each function gives the index for Frame::tensor.
+// Declares the tensors that the host allocates, initialises and owns. Each function returns the index for
+// Frame::tensor.
 class Builder {
  public:
   explicit Builder(const tenon_builder* builder) : builder_(builder) {}
 
-  // A trainable tensor. The name is dotted, as PyTorch would call it: `hidden.0.weight`.
+  // Declares a trainable tensor. The name contains dots, as in PyTorch: `hidden.0.weight`.
   uint64_t parameter(std::string_view name, const std::vector<int64_t>& shape, const Init& init,
                      int32_t dtype = TENON_FLOAT32) const {
     return declare(name, shape, init, dtype, TENON_TRAINABLE);
   }
 
-  // A tensor that is saved with the model but receives no gradients.
+  // Declares a tensor that is saved with the model but receives no gradients.
   uint64_t buffer(std::string_view name, const std::vector<int64_t>& shape, const Init& init,
                   int32_t dtype = TENON_FLOAT32) const {
     return declare(name, shape, init, dtype, 0);
   }
 
-  // Registers a tensor that exists already; the host takes its own share of it. flags: TENON_TRAINABLE or 0.
+  // Registers an existing tensor. The host retains the tensor. flags: TENON_TRAINABLE or 0.
   uint64_t adopt(std::string_view name, tenon_tensor* tensor, uint32_t flags) const {
     uint64_t index = 0;
     detail::check(builder_->adopt(builder_, detail::borrow(name), tensor, flags, &index));
@@ -91,11 +92,12 @@ namespace detail {
 
 inline void put_outputs(const std::vector<Tensor>& given, tenon_tensor** outputs, uint64_t output_count) {
   if (given.size() != output_count) {
-    throw Error(TENON_INVALID_ARGUMENT, "forward gave " + std::to_string(given.size()) + " outputs; its ports say " +
-                                            std::to_string(output_count));
+    throw Error(TENON_INVALID_ARGUMENT, "forward returned " + std::to_string(given.size()) +
+                                            " outputs; the number of output ports is " + std::to_string(output_count));
   }
   for (size_t i = 0; i < given.size(); ++i) {
-    if (!given[i]) throw Error(TENON_INVALID_ARGUMENT, "forward gave an empty tensor as output " + std::to_string(i));
+    if (!given[i])
+      throw Error(TENON_INVALID_ARGUMENT, "forward returned an empty tensor as output " + std::to_string(i));
     outputs[i] = given[i].handle();
   }
 }

@@ -1,7 +1,9 @@
-/* The native tier's extension: how a plugin that links the host's very LibTorch passes at::Tensor across.
+/* An extension of the host for native plugins, which link the same LibTorch build as the host. It passes at::Tensor
+ * objects across the ABI.
  *
- * A plugin that uses it sets tenon_plugin.torch_build to TENON_TORCH_BUILD, and is refused, with a message that names
- * both sides, unless that equals the host's. C++ authors include <tenon/torch.hpp> and never see this file. */
+ * A plugin that uses it sets tenon_plugin.torch_build to TENON_TORCH_BUILD. If this differs from the host's build, the
+ * host rejects the plugin with a message that names both builds. C++ authors include <tenon/torch.hpp> and do not need
+ * this file. */
 #ifndef TENON_NATIVE_TORCH_H
 #define TENON_NATIVE_TORCH_H
 
@@ -16,13 +18,14 @@ extern "C" {
 typedef struct tenon_native_torch {
   uint64_t size;
 
-  /* [any] A handle for the at::Tensor pointed to, with one owner, who releases it; null for an undefined tensor. */
+  /* [any] Creates a handle for the at::Tensor that `at_tensor` points to. The caller owns one reference and releases
+   * it. Returns null for an undefined tensor. */
   tenon_tensor* (*wrap)(const void* at_tensor);
 
-  /* [any] Assigns the handle's tensor to the at::Tensor pointed to. */
+  /* [any] Assigns the tensor of the handle to the at::Tensor that `at_tensor` points to. */
   void (*unwrap)(const tenon_tensor* tensor, void* at_tensor);
 
-  /* [train] Gives the owner's share of a handle to the frame, which releases it when the call ends. */
+  /* [train] Transfers the caller's reference of a handle to the frame, which releases it when the call ends. */
   void (*give_to_frame)(const tenon_frame* frame, tenon_tensor* tensor);
 } tenon_native_torch;
 TENON_FREEZE(tenon_native_torch, give_to_frame, 32);

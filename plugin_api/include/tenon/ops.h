@@ -1,16 +1,16 @@
-/* ATen operators for plugins in C: what a model, loss or metric writes its arithmetic with.
+/* ATen operators for plugins in C, for the computations of models, losses and metrics.
  *
- * Errors stick: after the first failure every further operator does nothing and gives null, so that a function computes
- * to its end and returns `calls.status` once:
+ * Errors are kept: after the first failure every further operator does nothing and returns null. A function can
+ * therefore compute to its end and return `calls.status` once:
  *
  *   tenon_calls calls = tenon_begin(&self->ops, frame);
  *   tenon_tensor* hidden = tenon_relu(&calls, tenon_linear(&calls, inputs[0], weight, bias));
  *   outputs[0] = tenon_linear(&calls, hidden, ...);
  *   return calls.status;
  *
- * Static inline, so nothing of these files is part of the binary contract. Tensors that an operator gives belong to the
- * frame. Names, shapes and promotion are those of PyTorch; an operator that is not here is called with tenon_call_op.
- * [train] all of it. */
+ * All functions are static inline, so these files are not part of the ABI. Tensors that an operator returns belong to
+ * the frame. Names, shapes and type promotion are those of PyTorch. Call an operator that is missing here with
+ * tenon_call_op. All functions: [train]. */
 #ifndef TENON_OPS_H
 #define TENON_OPS_H
 

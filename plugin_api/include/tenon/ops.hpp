@@ -1,6 +1,7 @@
-// ATen operators in C++, over tenon/ops, where each is described: tenon::relu(tenon::linear(x, weight, bias)). They go
-// through the host's dispatcher, so that autograd, autocast and no_grad apply; names, shapes and promotion are those of
-// PyTorch. An operator that is not here is called with Frame::call. A failure throws HostError.
+// ATen operators in C++: tenon::relu(tenon::linear(x, weight, bias)). They use the functions in tenon/ops, where each
+// operator is documented. Operators are called through the host's dispatcher, so that autograd, autocast and no_grad
+// apply. Names, shapes and type promotion are those of PyTorch. Call an operator that is missing here with Frame::call.
+// Errors throw HostError.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ namespace detail {
 template <class Number>
 using IfNumber = std::enable_if_t<std::is_arithmetic_v<Number>, Tensor>;
 
-// Whole numbers leave tensors of integers what they are.
+// Whole numbers keep the dtype of integer tensors.
 template <class Number>
 Argument to_scalar(Number number) {
   if constexpr (std::is_integral_v<Number>) {
@@ -139,7 +140,7 @@ inline Tensor matmul(const Tensor& left, const Tensor& right) {
 
 // ---- Comparison -----------------------------------------------------------------------------------------------------
 
-// Named, since operators on tensors that give tensors read like tests of equality.
+// Named functions, because comparison operators that return tensors look like tests of equality.
 inline Tensor eq(const Tensor& left, const Tensor& right) { return left.checked_frame().apply(tenon_eq, left, right); }
 inline Tensor ne(const Tensor& left, const Tensor& right) { return left.checked_frame().apply(tenon_ne, left, right); }
 inline Tensor gt(const Tensor& left, const Tensor& right) { return left.checked_frame().apply(tenon_gt, left, right); }
@@ -215,7 +216,7 @@ inline Tensor expand(const Tensor& input, const std::vector<int64_t>& shape) {
 namespace detail {
 
 inline const Frame* put_handles(const std::vector<Tensor>& tensors, std::vector<tenon_tensor*>& handles) {
-  if (tensors.empty()) throw Error(TENON_INVALID_ARGUMENT, "no tensors to join; expected one at least");
+  if (tensors.empty()) throw Error(TENON_INVALID_ARGUMENT, "no tensors to join; expected at least one");
   for (const Tensor& tensor : tensors) handles.push_back(tensor.handle());
   return &tensors.front().checked_frame();
 }
@@ -287,7 +288,7 @@ inline Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const 
   return input.checked_frame().apply(tenon_conv_transpose2d, input, weight, bias, stride, padding, output_padding,
                                      groups);
 }
-// A stride of 0 is the kernel's size.
+// A stride of 0 uses the kernel size.
 inline Tensor max_pool2d(const Tensor& input, int64_t kernel, int64_t stride = 0, int64_t padding = 0) {
   return input.checked_frame().apply(tenon_max_pool2d, input, kernel, stride == 0 ? kernel : stride, padding);
 }

@@ -1,5 +1,5 @@
-// A component's parameters: declared once as a schema, read in the constructor. The host has checked the values against
-// the schema and filled in the defaults before the constructor is called.
+// Parameters of a component. The component declares them once as a schema and reads them in its constructor. Before
+// that, the host checks the values against the schema and fills in the defaults.
 #pragma once
 
 #include <charconv>
@@ -15,7 +15,7 @@
 
 namespace tenon {
 
-// The default of a parameter that names a file or folder. A relative one is taken from the folder of the run file.
+// The default of a parameter that is a file or folder. A relative path is relative to the folder of the run file.
 struct Path {
   std::string text;
 };
@@ -25,7 +25,7 @@ namespace detail {
 template <class T, class Element>
 inline constexpr bool is_list_of = std::is_same_v<T, std::vector<Element>>;
 
-// TENON_PARAM_... of a C++ type.
+// The TENON_PARAM_... constant of a C++ type.
 template <class T>
 constexpr uint32_t param_type() {
   if constexpr (std::is_same_v<T, bool>) {
@@ -69,11 +69,11 @@ inline std::string quote_toml(std::string_view text) {
   return quoted + '"';
 }
 
-// The shortest text that reads back as the same number.
+// Returns the shortest text that parses to the same number.
 inline std::string print_toml(double number) {
   char buffer[32];
   std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr);
-  // TOML takes 1 for an integer.
+  // TOML would parse 1 as an integer.
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
 }
@@ -103,32 +103,32 @@ std::string to_toml(const T& value) {
 
 }  // namespace detail
 
-// One parameter of a schema: made by param() or required(), refined by chaining.
+// One parameter of a schema. Create it with param() or required(), then chain the functions below:
 //   tenon::param("samples", 1000).range("[1, inf)").doc("number of points")
 class Param {
  public:
   Param(std::string name, uint32_t type, std::string default_toml)
       : name_(std::move(name)), type_(type), default_(std::move(default_toml)) {}
 
-  // An interval for numbers, and for each element of a list of numbers: `[1, inf)`, `(0, 1]`.
+  // Sets the interval for a number, or for each element of a list of numbers: `[1, inf)`, `(0, 1]`.
   Param& range(std::string interval) {
     range_ = std::move(interval);
     return *this;
   }
 
-  // The allowed strings.
+  // Sets the allowed values of a string.
   Param& choices(std::vector<std::string> texts) {
     choices_ = std::move(texts);
     return *this;
   }
 
-  // One sentence, with the unit.
+  // Sets the description: one sentence, with the unit.
   Param& doc(std::string sentence) {
     doc_ = std::move(sentence);
     return *this;
   }
 
-  // Borrows from this object, and puts the array of choices into `choices`.
+  // Returns a descriptor that borrows from this object. Stores the array of choices in `choices`.
   tenon_param describe(std::vector<tenon_string>& choices) const {
     for (const std::string& choice : choices_) choices.push_back(detail::borrow(choice));
     tenon_param param = {};
@@ -152,8 +152,8 @@ class Param {
   std::string doc_;
 };
 
-// A parameter with a default, whose type is the default's: bool, an integer, a floating point number, a string, Path,
-// or a std::vector of int64_t, double or std::string.
+// A parameter with a default. The type of the parameter is the type of the default: bool, an integer, a floating-point
+// number, a string, Path, or a std::vector of int64_t, double or std::string.
 template <class T>
 Param param(std::string name, const T& default_value) {
   using Value = std::decay_t<const T>;
@@ -166,8 +166,8 @@ Param required(std::string name) {
   return Param(std::move(name), detail::param_type<T>(), std::string());
 }
 
-// The values for one component. Each function throws Error if the schema has no parameter of that name, or has it with
-// another type.
+// The parameter values of one component. Each function throws Error if the schema has no parameter of that name, or
+// declares another type for it.
 class Params {
  public:
   explicit Params(const tenon_params* params) : params_(params) {}
@@ -186,7 +186,7 @@ class Params {
     const tenon_value value = read(name, TENON_VALUE_STRING, TENON_VALUE_STRING, "a string");
     return detail::copy(tenon_make_string(static_cast<const char*>(value.as.p), value.n));
   }
-  // Absolute.
+  // Returns an absolute path.
   std::string path(std::string_view name) const { return text(name); }
 
   std::vector<int64_t> integers(std::string_view name) const {
@@ -216,8 +216,8 @@ class Params {
     tenon_value value = tenon_none();
     detail::check(detail::host->param(params_, detail::borrow(name), &value));
     if (value.kind != kind && value.kind != other_kind) {
-      throw Error(TENON_INVALID_ARGUMENT,
-                  "parameter \"" + std::string(name) + "\" is read as " + expected + "; its schema says otherwise");
+      throw Error(TENON_INVALID_ARGUMENT, "parameter \"" + std::string(name) + "\" is read as " + expected +
+                                              "; its schema declares another type");
     }
     return value;
   }
@@ -244,7 +244,7 @@ TENON_HIDDEN std::vector<Param> schema_of() {
   }
 }
 
-// A component is made from its parameters, or from nothing where it has none.
+// Constructs a component from its parameters, or without arguments if it has no parameters.
 template <class T>
 TENON_HIDDEN T construct(const tenon_params* params) {
   if constexpr (std::is_constructible_v<T, const Params&>) {

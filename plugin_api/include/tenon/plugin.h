@@ -1,8 +1,10 @@
-/* The entry of a plugin: one exported function, the versions both sides speak, and what the plugin says of itself.
+/* The entry point of a plugin: one exported function, the ABI versions of both sides, and the description of the
+ * plugin.
  *
- * Loading: the host calls tenon_plugin_open once, with the range of ABI versions it speaks. The plugin fills in the
- * reply. Both sides take the smaller maximum; if that is below either minimum, the plugin is refused with both ranges.
- * No other function of the plugin is called before every size, string, schema and table has been checked. */
+ * Loading: the host calls tenon_plugin_open once, with the range of ABI versions that it supports. The plugin fills in
+ * the reply. Both sides use the smaller of the two maximum versions. If that is below either minimum, the host rejects
+ * the plugin and reports both ranges. The host checks every size, string, schema and table before it calls any other
+ * function of the plugin. */
 #ifndef TENON_PLUGIN_H
 #define TENON_PLUGIN_H
 
@@ -26,14 +28,14 @@ typedef struct tenon_component {
   uint64_t size;
   uint32_t kind; /* TENON_MODEL ... */
   uint32_t reserved;
-  tenon_string id;  /* lower_snake_case, unique per kind in a run: what `use` names */
+  tenon_string id;  /* lower_snake_case, unique per kind in a run; `use` in the run file refers to it */
   tenon_string doc; /* one line */
   const tenon_param* const* params;
   uint64_t param_count;
-  const void* table; /* the table of its kind, valid until the process ends */
+  const void* table; /* function table of this kind, valid until the process ends */
 
-  /* [any] Optional. A further table of the component by its id, such as TENON_SAVED_STATE, or null if it has none of
-   * that id; its functions take the same `self`. */
+  /* [any] Optional. Returns an additional table of the component by its id, such as TENON_SAVED_STATE, or null if it
+   * has none with that id. The functions of that table take the same `self`. */
   const void* (*get_extension)(tenon_string id);
 } tenon_component;
 TENON_FREEZE(tenon_component, get_extension, 80);
@@ -41,21 +43,22 @@ TENON_FREEZE(tenon_component, get_extension, 80);
 typedef struct tenon_plugin {
   uint64_t size;
   tenon_string id;
-  tenon_string version; /* the plugin's own, such as `1.4.0` */
+  tenon_string version; /* version of the plugin, such as `1.4.0` */
   tenon_string license; /* an SPDX expression, such as `MIT` */
   tenon_string doc;     /* one line */
   const tenon_component* const* components;
   uint64_t component_count;
-  tenon_string torch_build; /* empty: portable; else the LibTorch it was built with, see native_torch.h */
+  /* empty for a portable plugin; otherwise the LibTorch build that the plugin was built with, see native_torch.h */
+  tenon_string torch_build;
 
-  /* Optional. The ATen operators that it calls, `aten::linear` or with the overload `aten::add.Tensor`. A host whose
-   * LibTorch lacks one refuses the plugin at load, and not in the middle of a run. */
+  /* Optional. The ATen operators that the plugin calls: `aten::linear`, or with an overload `aten::add.Tensor`. If the
+   * host's LibTorch lacks one of them, the host rejects the plugin at load rather than in the middle of a run. */
   const tenon_string* operators;
   uint64_t operator_count;
 } tenon_plugin;
 TENON_FREEZE(tenon_plugin, operator_count, 120);
 
-/* Frozen for ever, so that any two versions can still tell each other that they do not fit. */
+/* Frozen permanently, so that any two versions can still report that they are incompatible. */
 typedef struct tenon_offer {
   uint32_t abi_min;
   uint32_t abi_max;
@@ -74,12 +77,13 @@ TENON_STATIC_ASSERT(sizeof(tenon_reply) == 16, "tenon_reply is frozen");
 
 #define TENON_ENTRY_SYMBOL "tenon_plugin_open"
 
-/* [load] The one symbol that a plugin exports. */
+/* [load] The only symbol that a plugin exports. */
 typedef tenon_status (*tenon_plugin_open_function)(const tenon_offer* offer, tenon_reply* reply);
 TENON_EXPORT tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply);
 
-/* [load] The whole of tenon_plugin_open for a plugin in C: answers with the versions that these headers speak, from
- * TENON_TARGET_ABI on, and hands over the plugin if the host speaks one of them. */
+/* [load] Implements tenon_plugin_open for a plugin in C. It replies with the versions from TENON_TARGET_ABI to the
+ * version of these headers, and passes the plugin if the host supports one of them. Otherwise it returns
+ * TENON_UNSUPPORTED. */
 static inline tenon_status tenon_answer(const tenon_offer* offer, tenon_reply* reply, const tenon_plugin* plugin) {
   reply->abi_min = TENON_TARGET_ABI;
   reply->abi_max = TENON_ABI_CURRENT;

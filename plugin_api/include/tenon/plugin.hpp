@@ -44,8 +44,8 @@
 #include "run_figures.hpp"
 #include "run_tensors.hpp"
 
-// Defines the plugin's entry: id, version, SPDX licence, one line of doc, then its components, and perhaps
-// tenon::operators({...}). Once per plugin.
+// Defines the entry point of the plugin. Arguments: id, version, SPDX licence, one line of doc, the components, and
+// optionally tenon::operators({...}). Use it once per plugin.
 #define TENON_PLUGIN(id, version, license, doc, ...)                                                     \
   extern "C" TENON_EXPORT tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) { \
     return ::tenon::detail::open_plugin(offer, reply, [] {                                               \
@@ -54,7 +54,7 @@
     });                                                                                                  \
   }
 
-// The build system defines TENON_TORCH_BUILD for plugins that link LibTorch, and for no others.
+// The build system defines TENON_TORCH_BUILD only for plugins that link LibTorch.
 #ifdef TENON_TORCH_BUILD
 #define TENON_PLUGIN_TORCH_BUILD TENON_TORCH_BUILD
 #else

@@ -13,7 +13,7 @@ namespace tenon {
 struct Port {
   uint32_t direction;  // TENON_INPUT or TENON_OUTPUT
   std::string name;
-  std::string shape;  // `N,3,H,W`: see port.h
+  std::string shape;  // such as `N,3,H,W`, see port.h
   uint64_t dtypes;    // TENON_DTYPE_BIT(...)
   std::string doc;
 

@@ -1,7 +1,7 @@
-/* Random numbers that belong to the sample: a counter-based generator, cheap to make anew for each sample, equal on
- * every machine and for any number of workers. Philox-4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1,
- * 2, 3", SC 2011. tenon::Random of random.hpp gives the same numbers. Static inline, so nothing of it is part of the
- * binary contract.
+/* Reproducible random numbers per sample. The generator is counter-based: it is cheap to create for each sample, and
+ * gives the same numbers on every machine and for any number of workers. The algorithm is Philox-4x32-10 of Salmon et
+ * al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. tenon::Random in random.hpp gives the same numbers. All
+ * functions are static inline, so they are not part of the ABI.
  *
  *   tenon_random random = tenon_random_start(sample->seed, 0);
  *   double place = tenon_random_uniform(&random); */
@@ -18,12 +18,12 @@ extern "C" {
 typedef struct tenon_random {
   uint64_t seed;
   uint64_t stream;
-  uint64_t block; /* blocks that were drawn */
+  uint64_t block; /* number of generated blocks */
   uint64_t bits[2];
-  int32_t unused; /* of bits */
+  int32_t unused; /* number of unused words in bits */
 } tenon_random;
 
-/* `stream` separates several uses of one seed, for instance geometry and colour. */
+/* Starts a generator. `stream` separates several uses of one seed, for example geometry and colour. */
 static inline tenon_random tenon_random_start(uint64_t seed, uint64_t stream) {
   tenon_random random;
   random.seed = seed;
@@ -34,7 +34,7 @@ static inline tenon_random tenon_random_start(uint64_t seed, uint64_t stream) {
   return random;
 }
 
-/* 64 random bits. */
+/* Returns 64 random bits. */
 static inline uint64_t tenon_random_bits(tenon_random* random) {
   if (random->unused == 0) {
     uint32_t counter[4], key[2];
@@ -63,21 +63,21 @@ static inline uint64_t tenon_random_bits(tenon_random* random) {
   return random->bits[--random->unused];
 }
 
-/* In [0, 1), in steps of 2^-53. */
+/* Returns a uniform number in [0, 1), a multiple of 2^-53. */
 static inline double tenon_random_uniform(tenon_random* random) {
   return (double)(tenon_random_bits(random) >> 11) * 0x1p-53;
 }
 
-/* Mean 0 and standard deviation 1 (Box and Muller, 1958). Link libm. */
+/* Returns a normally distributed number with mean 0 and standard deviation 1 (Box and Muller, 1958). Link libm. */
 static inline double tenon_random_normal(tenon_random* random) {
   const double radius = sqrt(-2.0 * log(1.0 - tenon_random_uniform(random)));
   return radius * cos(6.283185307179586476925 * tenon_random_uniform(random));
 }
 
-/* In [0, count), each equally likely. REQUIRES: count > 0. */
+/* Returns a uniform integer in [0, count). REQUIRES: count > 0. */
 static inline int64_t tenon_random_integer(tenon_random* random, int64_t count) {
   const uint64_t range = (uint64_t)count;
-  /* The first 2^64 mod range values would be drawn once too often. */
+  /* The first 2^64 mod range values would be sampled once too often. */
   const uint64_t excess = (~range + 1) % range;
   uint64_t bits = tenon_random_bits(random);
   while (bits < excess) bits = tenon_random_bits(random);

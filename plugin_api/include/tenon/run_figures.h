@@ -1,5 +1,5 @@
-/* Which way the figures of a run are better, for callbacks, as an extension of the host: beside their values, which
- * tenon_run.figure tells. */
+/* Metric directions for callbacks: whether higher or lower values are better. An extension of the host.
+ * tenon_run.figure returns the values. */
 #ifndef TENON_RUN_FIGURES_H
 #define TENON_RUN_FIGURES_H
 
@@ -11,13 +11,13 @@ extern "C" {
 
 #define TENON_RUN_FIGURES "tenon.run-figures/1"
 
-/* What get_extension(TENON_RUN_FIGURES) gives. `run` is what on_event was given. */
+/* The table that get_extension(TENON_RUN_FIGURES) returns. `run` is the argument of on_event. */
 typedef struct tenon_run_figures {
   uint64_t size;
 
-  /* [train] 1: a higher value of the figure is better, as its metric says; -1: a lower one, as of losses; 0: neither,
-   * or nobody has said, as of the figures that callbacks add. Known from run_setup on. TENON_NOT_FOUND, with near
-   * names, where tenon_run.figure gives it. */
+  /* [train] Returns the direction of a metric. 1: higher is better, as declared by the metric. -1: lower is better, as
+   * for losses. 0: neither or unknown, as for values that callbacks add. Available from run_setup. Returns
+   * TENON_NOT_FOUND and lists similar names in the same cases as tenon_run.figure. */
   tenon_status (*direction)(const tenon_run* run, tenon_string name, int32_t* direction);
 } tenon_run_figures;
 TENON_FREEZE(tenon_run_figures, direction, 16);

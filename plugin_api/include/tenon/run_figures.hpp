@@ -1,4 +1,4 @@
-// Which way the figures of a run are better, for callbacks in C++:
+// Metric directions for callbacks in C++:
 //
 //   void on_run_setup(const tenon::Run& run) { sign_ = tenon::figure_direction(run, "validation/accuracy"); }
 #pragma once
@@ -12,8 +12,9 @@
 
 namespace tenon {
 
-// 1: higher is better, -1: lower, 0: neither, or nobody has said, as of the figures that callbacks add; also of all
-// figures where the host is older than this question. Throws as Run::figure() does for a name that no figure has.
+// Returns 1 if higher is better, -1 if lower is better, and 0 if neither or unknown, as for values that callbacks add.
+// Returns 0 for every metric if the host is too old for this extension. Throws like Run::figure() if there is no metric
+// of that name.
 inline int figure_direction(const Run& run, std::string_view name) {
   const auto* const table = detail::find_extension<tenon_run_figures>(TENON_RUN_FIGURES);
   int32_t direction = 0;

@@ -1,4 +1,4 @@
-// The tensors that a run trains, and how far it has come, for callbacks in C++:
+// The trained tensors and the progress of a run, for callbacks in C++:
 //
 //   void on_grads_ready(const tenon::Run& run) {
 //     const tenon::RunTensors tensors(run);
@@ -7,7 +7,7 @@
 //     const std::vector<double> norms = tensors.statistics(gradients, TENON_STATISTIC_NORM);
 //   }
 //
-// run_tensors.h says what is where at which event.
+// run_tensors.h documents which tensors are available at which event.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace tenon {
 
-// How far the run has come within its epoch.
+// Returns the progress of the run within its epoch.
 inline tenon_progress read_progress(const Run& run) {
   tenon_progress progress = {};
   progress.size = sizeof progress;
@@ -30,7 +30,7 @@ inline tenon_progress read_progress(const Run& run) {
   return progress;
 }
 
-// A tensor that the callback owns. Moves, and gives it back at its end.
+// A tensor that the callback owns. Move-only; releases the tensor on destruction.
 class OwnedTensor {
  public:
   OwnedTensor() = default;
@@ -48,11 +48,11 @@ class OwnedTensor {
   tenon_tensor* handle_ = nullptr;
 };
 
-// What is borrowed lives as long as the call of the callback.
+// A trained tensor. The handles are valid until the callback function returns.
 struct RunTensor {
   std::string name;
   tenon_tensor* value;
-  tenon_tensor* gradient;  // null where there is none at the event
+  tenon_tensor* gradient;  // null if there is no gradient at the event
 };
 
 class RunTensors {
@@ -79,14 +79,14 @@ class RunTensors {
     return OwnedTensor(made);
   }
 
-  // For each tensor the statistics of `wanted` (TENON_STATISTIC_...), in the order of their bits. `minus` is empty, or
-  // what is subtracted from each tensor. Waits for the device once.
+  // Computes for each tensor the statistics of `wanted` (TENON_STATISTIC_...), in the order of their bits. `minus` is
+  // empty, or contains the tensor to subtract from each tensor. Synchronises with the device once.
   std::vector<double> statistics(const std::vector<tenon_tensor*>& tensors, uint32_t wanted,
                                  const std::vector<tenon_tensor*>& minus = {}) const {
     if (!minus.empty() && minus.size() != tensors.size()) {
       throw Error(TENON_INVALID_ARGUMENT, "statistics: " + std::to_string(minus.size()) +
                                               " tensors are subtracted from " + std::to_string(tensors.size()) +
-                                              "; expected as many, or none");
+                                              "; expected the same number, or none");
     }
     size_t each = 0;
     for (uint32_t bits = wanted; bits != 0; bits >>= 1) each += bits & 1;

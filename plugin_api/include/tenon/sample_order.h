@@ -1,7 +1,7 @@
-/* What a dataset knows of all its samples before one is read, as extensions of the component
- * (tenon_component.get_extension): how long each one is, so that samples of like lengths can share a batch and little
- * of it is padding, and how often each one should be drawn. Both are of the instance `self` and must not change, as its
- * length() must not. A host that does not know an extension never asks for it. */
+/* Lengths and weights of samples, as extensions of a dataset (tenon_component.get_extension). With lengths, the host
+ * puts samples of similar lengths into one batch, which reduces padding. With weights, it samples some samples more
+ * often than others. Both belong to the instance `self` and must not change, like its length(). A host that does not
+ * know an extension never requests it. */
 #ifndef TENON_SAMPLE_ORDER_H
 #define TENON_SAMPLE_ORDER_H
 
@@ -16,9 +16,9 @@ extern "C" {
 typedef struct tenon_sample_lengths {
   uint64_t size;
 
-  /* [train] Writes length() numbers, that of sample i to lengths[i]: its extent along what is padded, 0 or more, in
-   * whatever unit the dataset counts (tokens, frames, points). Of several such extents it is the largest. Quick: no
-   * sample is read for it. */
+  /* [train] Writes length() numbers to `lengths`, one per sample: the extent of the sample along the padded dimension,
+   * 0 or more, in any unit (tokens, frames, points). If several dimensions are padded, it is the largest extent. This
+   * must be fast and must not read samples. */
   tenon_status (*lengths)(void* self, int64_t* lengths);
 } tenon_sample_lengths;
 TENON_FREEZE(tenon_sample_lengths, lengths, 16);
@@ -28,9 +28,8 @@ TENON_FREEZE(tenon_sample_lengths, lengths, 16);
 typedef struct tenon_sample_weights {
   uint64_t size;
 
-  /* [train] Writes length() numbers, that of sample i to weights[i]: how often it should be drawn beside the others,
-   * where samples are drawn with replacement. Finite, 0 or more, and at least one above 0; their sum may be anything.
-   */
+  /* [train] Writes length() numbers to `weights`, one per sample: its weight when samples are drawn with replacement.
+   * Weights are finite and 0 or more, and at least one is above 0. They need not sum to 1. */
   tenon_status (*weights)(void* self, double* weights);
 } tenon_sample_weights;
 TENON_FREEZE(tenon_sample_weights, weights, 16);

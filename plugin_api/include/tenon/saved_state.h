@@ -1,5 +1,5 @@
-/* What a component keeps from step to step and would lose with the process, as an extension of the component
- * (tenon_component.get_extension): a callback's best figure, a patience that is half used up. */
+/* The state of a component for checkpoints, as an extension of the component (tenon_component.get_extension). Examples
+ * are the best value and the remaining patience of a callback. */
 #ifndef TENON_SAVED_STATE_H
 #define TENON_SAVED_STATE_H
 
@@ -14,12 +14,12 @@ extern "C" {
 typedef struct tenon_saved_state {
   uint64_t size;
 
-  /* [train] The state as bytes of the component's own, valid until the next call on `self`. Equal states give equal
-   * bytes, so that a saved run can be compared with another. */
+  /* [train] Returns the state as bytes in the component's format, valid until the next call on `self`. Equal states
+   * give equal bytes, so that checkpoints can be compared. */
   tenon_status (*save)(void* self, tenon_string* bytes);
 
-  /* [train] Takes on the state that a `save` gave, of this version of the plugin or an older one, on an instance that
-   * was created with the same parameters. TENON_INVALID_ARGUMENT for bytes that it cannot read. */
+  /* [train] Restores the state that `save` returned in this or an older version of the plugin. The instance was created
+   * with the same parameters. Returns TENON_INVALID_ARGUMENT for bytes that it cannot read. */
   tenon_status (*load)(void* self, tenon_string bytes);
 } tenon_saved_state;
 TENON_FREEZE(tenon_saved_state, load, 24);

@@ -1,5 +1,5 @@
-// Tensors in C++, and the frame that they live in. What is computed with them is in ops.hpp. All of it on the training
-// thread.
+// Tensors in C++, and the frame that they belong to. ops.hpp has the operators. Use everything here on the training
+// thread only.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Frame;
 
 namespace detail {
 
-// Operators looked up so far by this plugin.
+// The operators that this plugin has looked up.
 TENON_HIDDEN inline tenon_ops operators = {};
 
 inline tenon_tensor_info info_of(const tenon_tensor* tensor) {
@@ -33,22 +33,23 @@ inline tenon_tensor_info info_of(const tenon_tensor* tensor) {
 
 }  // namespace detail
 
-// A tensor within a frame: one of the inputs, of the frame's own, or the result of an operator. Borrowed, so as cheap
-// as a pointer, and dead when the function that received the frame returns. Empty ones stand for absent arguments.
+// A tensor of a frame: an input, a tensor of the frame, or the result of an operator. It is a borrowed pointer, so
+// copies are cheap. It is invalid after the function that received the frame returns. An empty tensor represents an
+// absent argument.
 class Tensor {
  public:
   Tensor() = default;
   Tensor(tenon_tensor* handle, const Frame* frame) : handle_(handle), frame_(frame) {}
 
   Tensor(const Tensor&) = default;
-  // Of variables only: `frame.tensor(0) = x` would change a handle that goes at once. See copy_in_place.
+  // Assigns to lvalues only: `frame.tensor(0) = x` would only change a temporary handle. See copy_in_place.
   Tensor& operator=(const Tensor&) & = default;
 
   explicit operator bool() const { return handle_ != nullptr; }
   tenon_tensor* handle() const { return handle_; }
   const Frame* frame() const { return frame_; }
   const Frame& checked_frame() const {
-    if (!frame_) throw Error(TENON_INVALID_ARGUMENT, "an operator was given an empty tensor");
+    if (!frame_) throw Error(TENON_INVALID_ARGUMENT, "an operator received an empty tensor");
     return *frame_;
   }
 
@@ -59,7 +60,7 @@ class Tensor {
     return std::vector<int64_t>(known.shape, known.shape + known.rank);
   }
 
-  // The elements. Throws Error if they are of another type, on another device, or not contiguous.
+  // Returns the elements. Throws Error if they have another type, are on another device, or are not contiguous.
   template <class T>
   T* data() const {
     if (dtype() != dtype_of<T>()) {
@@ -71,7 +72,7 @@ class Tensor {
     return static_cast<T*>(elements);
   }
 
-  // The value of a tensor with one element, on the CPU: what a metric computes its figures from.
+  // Returns the value of a CPU tensor with one element. Metrics use it in compute().
   double number() const {
     if (numel() != 1) {
       throw Error(TENON_INVALID_ARGUMENT, "a tensor of " + std::to_string(numel()) + " elements is read as one number");
@@ -90,7 +91,7 @@ class Tensor {
   const Frame* frame_ = nullptr;
 };
 
-// Keeps a tensor beyond its frame.
+// Keeps a tensor after the end of its frame.
 class KeptTensor {
  public:
   explicit KeptTensor(const Tensor& tensor) : handle_(tensor.handle()) { detail::host->retain(handle_); }
@@ -110,7 +111,7 @@ class KeptTensor {
 // An argument of an operator. Text and lists are borrowed for the call.
 class Argument {
  public:
-  Argument() : value_(tenon_none()) {}  // an optional that is absent
+  Argument() : value_(tenon_none()) {}  // an absent optional argument
   Argument(const Tensor& tensor) : value_(tenon_tensor_value(tensor.handle())) {}
   template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
   Argument(Number number) : value_(to_value(number)) {}
@@ -123,9 +124,9 @@ class Argument {
     for (const Tensor& tensor : tensors) handles_.push_back(tensor.handle());
     value_ = tenon_tensors(handles_.data(), handles_.size());
   }
-  Argument(const void*) = delete;  // a handle would become true
+  Argument(const void*) = delete;  // a handle would convert to bool
   Argument(const Argument&) = delete;
-  // Takes TENON_FLOAT32 ...
+  // Creates a dtype argument from TENON_FLOAT32 ...
   static Argument dtype(int32_t dtype) { return Argument(tenon_dtype(dtype)); }
 
   const tenon_value& value() const { return value_; }
@@ -144,17 +145,18 @@ class Argument {
     }
   }
 
-  std::vector<tenon_tensor*> handles_;  // what value_ points to
+  std::vector<tenon_tensor*> handles_;  // data that value_ points to
   tenon_value value_;
 };
 
-// An argument by name: {"alpha", 2}.
+// A named argument: {"alpha", 2}.
 struct NamedArgument {
   std::string_view name;
   Argument value;
 };
 
-// An ATen operator by name and overload: tenon::Op("aten::clamp_min", "Tensor"). Looked up on first use; keep it.
+// An ATen operator by name and overload: tenon::Op("aten::clamp_min", "Tensor"). It is looked up on first use, so keep
+// the object.
 class Op {
  public:
   explicit Op(std::string name, std::string overload = {}) : name_(std::move(name)), overload_(std::move(overload)) {}
@@ -170,36 +172,36 @@ class Op {
   mutable const tenon_op* op_ = nullptr;
 };
 
-// What a call on the training thread happens within.
+// The context of a call on the training thread.
 class Frame {
  public:
   explicit Frame(const tenon_frame* frame) : frame_(frame) { detail::operators.host = detail::host; }
 
   bool is_training() const { return frame_->training != 0; }
-  int64_t step() const { return frame_->step; }    // optimizer steps done so far
-  int64_t epoch() const { return frame_->epoch; }  // from 1; 0 before the first
+  int64_t step() const { return frame_->step; }    // number of completed optimizer steps
+  int64_t epoch() const { return frame_->epoch; }  // counted from 1; 0 before the first epoch
   uint32_t rank() const { return frame_->rank; }   // 0 <= rank < world_size
   uint32_t world_size() const { return frame_->world_size; }
-  // Of (run seed, rank, step, train or evaluate) alone: start a tenon::Random with it.
+  // A seed that depends only on the run seed, rank, step, and train or evaluate. Pass it to tenon::Random.
   uint64_t seed() const { return frame_->seed; }
   const tenon_frame* get() const { return frame_; }
 
-  // Of a model: what Builder declared, by the index that it gave. Of a metric: its states, in their order.
+  // In a model: the tensor with the index that Builder returned. In a metric: the state with this index.
   Tensor tensor(uint64_t index) const {
     if (index >= frame_->tensor_count) {
-      throw Error(TENON_INVALID_ARGUMENT, "tensor " + std::to_string(index) + " of the frame is asked for; it has " +
-                                              std::to_string(frame_->tensor_count));
+      throw Error(TENON_INVALID_ARGUMENT, "the frame has no tensor " + std::to_string(index) +
+                                              "; the number of its tensors is " + std::to_string(frame_->tensor_count));
     }
     return Tensor(frame_->tensors[index], this);
   }
 
-  // Calls an operator that gives one tensor: positional arguments, then arguments by name.
+  // Calls an operator that returns one tensor: positional arguments, then named arguments.
   Tensor call(const Op& op, std::initializer_list<Argument> arguments,
               std::initializer_list<NamedArgument> named = {}) const {
     return call_for(op, 1, arguments, named).front();
   }
 
-  // The same for one that gives `result_count` tensors.
+  // Calls an operator that returns `result_count` tensors.
   std::vector<Tensor> call_for(const Op& op, size_t result_count, std::initializer_list<Argument> arguments,
                                std::initializer_list<NamedArgument> named = {}) const {
     std::vector<tenon_value> args;
@@ -216,14 +218,14 @@ class Frame {
     return results;
   }
 
-  // A new tensor on the CPU with these elements; `shape` has as many.
+  // Creates a CPU tensor with these elements. `shape` must have the same number of elements.
   template <class T>
   Tensor make(const std::vector<T>& elements, const std::vector<int64_t>& shape) const {
     int64_t count = 1;
     for (const int64_t extent : shape) count *= extent;
     if (count != static_cast<int64_t>(elements.size())) {
-      throw Error(TENON_INVALID_ARGUMENT, "a tensor is made of " + std::to_string(elements.size()) +
-                                              " elements; its shape has " + std::to_string(count));
+      throw Error(TENON_INVALID_ARGUMENT, "got " + std::to_string(elements.size()) +
+                                              " elements for a tensor; its shape has " + std::to_string(count));
     }
     tenon_tensor* made = nullptr;
     detail::check(detail::host->make_tensor(frame_, dtype_of<T>(), shape.data(), static_cast<uint32_t>(shape.size()),
@@ -231,12 +233,12 @@ class Frame {
     return Tensor(made, this);
   }
 
-  // In a metric's update: adds rows to the state of this index, one that tenon::rows declared.
+  // In a metric's update: appends rows to the state with this index, which tenon::rows must have declared.
   void append(uint64_t state, const Tensor& rows) const {
     detail::check(detail::host->append(frame_, state, rows.handle()));
   }
 
-  // Calls a function of ops.h: frame.apply(tenon_relu, x). Tensors, arguments and lists become what C takes.
+  // Calls a function of ops.h: frame.apply(tenon_relu, x). Converts tensors, arguments and lists to their C types.
   template <class Function, class... Args>
   Tensor apply(Function function, const Args&... args) const {
     tenon_calls calls = tenon_begin(&detail::operators, frame_);
@@ -260,7 +262,7 @@ class Frame {
   const tenon_frame* frame_;
 };
 
-// The tensors at the input ports, by place or by name.
+// The tensors at the input ports, by index or by name.
 class Inputs {
  public:
   Inputs(const Frame* frame, tenon_tensor* const* handles, uint64_t count, const std::vector<Port>* ports)
@@ -271,7 +273,7 @@ class Inputs {
   Tensor operator[](size_t index) const {
     if (index >= count_) {
       throw Error(TENON_INVALID_ARGUMENT,
-                  "input " + std::to_string(index) + " is asked for; there are " + std::to_string(count_));
+                  "there is no input " + std::to_string(index) + "; the number of inputs is " + std::to_string(count_));
     }
     return Tensor(handles_[index], frame_);
   }

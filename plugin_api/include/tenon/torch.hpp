@@ -1,19 +1,19 @@
-// The native tier: models and losses of people who write LibTorch. C++20. A plugin that includes this file loads only
-// in a host with the very LibTorch that it was built with.
+// Native plugins: models and losses that use the LibTorch API. Requires C++20. A plugin that includes this file loads
+// only in a host with the same LibTorch build.
 //
 //   class Net final : public torch::nn::Module {
 //    public:
-//     static std::vector<tenon::Param> schema();      // optional: its parameters
+//     static std::vector<tenon::Param> schema();      // optional: the parameters
 //     explicit Net(const tenon::Params& params);      // or Net()
 //     std::vector<tenon::Port> ports() const;         // inputs and outputs, in forward's order
 //     torch::Tensor forward(torch::Tensor image);     // or several inputs; or a std::tuple or std::vector of outputs
 //   };
 //   TENON_PLUGIN("net", "0.1.0", "MIT", "A network.", tenon::torch_model<Net>("net", "one line"))
 //
-// Include the modules that you use as well, such as <torch/nn/modules/conv.h>, or all of them with <torch/torch.h>,
-// which takes 10 s longer to compile.
-// Parameters and buffers are registered under their PyTorch names. A loss is a class with ports() and a forward that
-// gives a scalar mean over the batch, or a tenon::TorchLossResult where the mean is over something else.
+// Include the modules that you use as well, such as <torch/nn/modules/conv.h>. <torch/torch.h> includes all of them,
+// but takes 10 s longer to compile.
+// Parameters and buffers are registered under their PyTorch names. A loss is a class with ports() and forward. forward
+// returns a scalar mean over the batch, or a tenon::TorchLossResult for a mean over something else.
 #pragma once
 
 #ifndef TENON_TORCH_BUILD
@@ -37,7 +37,7 @@
 
 namespace tenon {
 
-// A mean, and how much it was taken over: see LossResult in loss.hpp.
+// A mean and the number of items in it, see LossResult in loss.hpp.
 struct TorchLossResult {
   TorchLossResult(torch::Tensor mean, double count) : loss(std::move(mean)), weight(count) {}
   TorchLossResult(torch::Tensor mean, torch::Tensor count) : loss(std::move(mean)), weight_tensor(std::move(count)) {}
@@ -52,7 +52,7 @@ namespace detail {
 TENON_HIDDEN inline const tenon_native_torch& native_torch() {
   static const auto* const table =
       static_cast<const tenon_native_torch*>(host->get_extension(borrow(TENON_NATIVE_TORCH)));
-  if (!table) throw Error(TENON_UNSUPPORTED, "this host offers no " TENON_NATIVE_TORCH);
+  if (!table) throw Error(TENON_UNSUPPORTED, "this host does not support " TENON_NATIVE_TORCH);
   return *table;
 }
 
@@ -62,7 +62,7 @@ inline torch::Tensor unwrap(const tenon_tensor* handle) {
   return tensor;
 }
 
-// The frame of the forward under way on this thread; null outside of the host.
+// The frame of the current forward on this thread; null outside of the host.
 TENON_HIDDEN inline thread_local const tenon_frame* current_frame = nullptr;
 
 class WithinFrame {
@@ -76,14 +76,14 @@ class WithinFrame {
   const tenon_frame* const before_;
 };
 
-// A handle that the frame owns.
+// Creates a handle that the frame owns.
 inline tenon_tensor* wrap_in_frame(const torch::Tensor& tensor, const tenon_frame* frame) {
   tenon_tensor* const handle = native_torch().wrap(&tensor);
   if (handle) native_torch().give_to_frame(frame, handle);
   return handle;
 }
 
-// LibTorch's own errors end in a backtrace that tells the user nothing.
+// The what() of LibTorch's errors ends in a backtrace, which does not help the user.
 template <class Body>
 TENON_HIDDEN tenon_status guard_torch(Body&& body) noexcept {
   return guard([&] {
@@ -105,19 +105,19 @@ struct Arity<Result (Class::*)(Inputs...) const> : std::integral_constant<size_t
 template <class T>
 inline constexpr size_t input_count_of = Arity<decltype(&T::forward)>::value;
 
-// Calls forward with as many inputs as it takes.
+// Calls forward with the number of inputs that it declares.
 template <class T>
 auto call_forward(T& object, tenon_tensor* const* inputs, uint64_t input_count) {
   constexpr size_t expected = input_count_of<T>;
   if (input_count != expected) {
     throw Error(TENON_INVALID_ARGUMENT,
-                "forward takes " + std::to_string(expected) + " inputs; it was given " + std::to_string(input_count));
+                "forward takes " + std::to_string(expected) + " inputs; got " + std::to_string(input_count));
   }
   return [&]<size_t... index>(std::index_sequence<index...>) { return object.forward(unwrap(inputs[index])...); }
   (std::make_index_sequence<expected>());
 }
 
-// The ports, when they fit the signature of forward.
+// Returns the ports. Throws Error if they do not match the signature of forward.
 template <class T>
 std::vector<Port> ports_of(const T& object) {
   std::vector<Port> ports = object.ports();
@@ -137,7 +137,7 @@ std::vector<torch::Tensor> list_outputs(std::tuple<Tensors...> outputs) {
   return std::apply([](auto&... each) { return std::vector<torch::Tensor>{std::move(each)...}; }, outputs);
 }
 
-// A module, and what the host knows of it.
+// A module with its ports and its registered weights.
 template <class T>
 class TorchModule {
  public:
@@ -153,7 +153,7 @@ class TorchModule {
   std::vector<torch::Tensor> forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count) {
     check_weights(frame);
     const WithinFrame within(frame);
-    // Walks the whole module tree, so only when something changes.
+    // train() walks the whole module tree, so it is called only on a change.
     if (module_->is_training() != (frame->training != 0)) module_->train(frame->training != 0);
     return list_outputs(call_forward(*module_, inputs, input_count));
   }
@@ -162,7 +162,7 @@ class TorchModule {
   struct Weight {
     std::string name;
     torch::Tensor tensor;
-    uint64_t index;  // within the frame
+    uint64_t index;  // index in the frame
   };
 
   static std::shared_ptr<T> make(const tenon_params* params) {
@@ -173,7 +173,7 @@ class TorchModule {
     }
   }
 
-  // In the order of PyTorch's state_dict(): a module's parameters, its buffers, then its children.
+  // Uses the order of PyTorch's state_dict(): a module's parameters, its buffers, then its children.
   void adopt_all(const Builder& builder, const torch::nn::Module& module, const std::string& prefix) {
     for (const auto& parameter : module.named_parameters(/*recurse=*/false)) {
       const uint32_t flags = parameter.value().requires_grad() ? TENON_TRAINABLE : 0;
@@ -196,13 +196,13 @@ class TorchModule {
     host->release(handle);
   }
 
-  // A module computes with the tensors that it holds. Given others, it would train or evaluate the wrong ones
-  // unnoticed.
+  // A module computes with the tensors that it holds. With other tensors in the frame, it would silently train or
+  // evaluate the wrong ones.
   void check_weights(const tenon_frame* frame) const {
     for (const Weight& weight : weights_) {
       if (weight.index < frame->tensor_count && unwrap(frame->tensors[weight.index]).is_same(weight.tensor)) continue;
-      throw Error(TENON_UNSUPPORTED, "forward was given another tensor for \"" + weight.name +
-                                         "\"; a torch::nn::Module computes with its own weights only");
+      throw Error(TENON_UNSUPPORTED, "forward received another tensor for \"" + weight.name +
+                                         "\"; a torch::nn::Module computes only with its registered weights");
     }
   }
 
@@ -278,7 +278,7 @@ struct TENON_HIDDEN TorchLossTable {
     return TENON_OK;
   }
 
-  // A bare tensor is the mean over the samples of the batch.
+  // A plain tensor is the mean over the samples of the batch.
   static TorchLossResult complete(torch::Tensor loss, tenon_tensor* const* inputs) {
     return {std::move(loss), static_cast<double>(unwrap(inputs[0]).size(0))};
   }
@@ -320,8 +320,8 @@ struct TENON_HIDDEN TorchSegmentTable {
       for (uint64_t i = 0; i < input_count; ++i) given.push_back(unwrap(inputs[i]));
       const std::vector<torch::Tensor> results = (*static_cast<Function*>(self))(given);
       if (results.size() != output_count) {
-        throw Error(TENON_INVALID_ARGUMENT, "a segment gave " + std::to_string(results.size()) + " outputs; expected " +
-                                                std::to_string(output_count));
+        throw Error(TENON_INVALID_ARGUMENT, "a segment returned " + std::to_string(results.size()) +
+                                                " outputs; expected " + std::to_string(output_count));
       }
       for (size_t i = 0; i < results.size(); ++i) outputs[i] = wrap_in_frame(results[i], frame);
     });
@@ -334,13 +334,13 @@ struct TENON_HIDDEN TorchSegmentTable {
 
 }  // namespace detail
 
-// A segment of a module's forward that backward computes again where the run file says so, see checkpointing.h:
+// Runs a segment of a module's forward with activation checkpointing if the run file enables it, see checkpointing.h:
 //
 //   for (auto& block : blocks_) x = tenon::checkpoint([block](torch::Tensor x) { return block->forward(x); }, x);
 //
-// `function`: std::vector<torch::Tensor>(std::vector<torch::Tensor>), with as many results as `output_count`. It must
-// hold what it needs by value, or by what lives as long as the module; of other tensors than its inputs, the module's
-// own parameters alone have a gradient.
+// `function`: std::vector<torch::Tensor>(std::vector<torch::Tensor>), with `output_count` results. It must capture what
+// it needs by value, or refer to objects that live as long as the module. Among the tensors that are not inputs, only
+// the module's parameters receive a gradient.
 template <class Function>
 std::vector<torch::Tensor> checkpoint(Function function, const std::vector<torch::Tensor>& inputs,
                                       size_t output_count) {

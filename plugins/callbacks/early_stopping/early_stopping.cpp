@@ -1,4 +1,4 @@
-// Ends a run that no longer gets better.
+// Early stopping: stops a run when a monitored metric stops improving.
 #include <tenon/plugin.hpp>
 
 #include <cmath>
@@ -15,10 +15,11 @@ namespace {
 class EarlyStopping final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {
-        tenon::param("monitor", "validation/loss").doc("figure that is watched"), WatchedDirection::param(),
-        tenon::param("patience", 3).range("[1, inf)").doc("validations without improvement after which the run ends"),
-        tenon::param("min_delta", 0.0).range("[0, inf)").doc("smallest change that counts as an improvement")};
+    return {tenon::param("monitor", "validation/loss").doc("metric to monitor"), WatchedDirection::param(),
+            tenon::param("patience", 3)
+                .range("[1, inf)")
+                .doc("number of validations without improvement after which the run stops"),
+            tenon::param("min_delta", 0.0).range("[0, inf)").doc("minimum change that counts as an improvement")};
   }
 
   explicit EarlyStopping(const tenon::Params& params)
@@ -59,7 +60,7 @@ class EarlyStopping final {
   }
 
  private:
-  // Also the first finite value. NaN is never better.
+  // The first value that is not NaN is an improvement. NaN is never an improvement.
   bool is_better(double value) const {
     return std::isnan(best_) ? !std::isnan(value) : direction_.sign() * (value - best_) > min_delta_;
   }
@@ -83,6 +84,6 @@ class EarlyStopping final {
 
 }  // namespace
 
-TENON_PLUGIN("early_stopping", "0.1.0", "Apache-2.0", "Ends a run that no longer gets better.",
+TENON_PLUGIN("early_stopping", "0.1.0", "Apache-2.0", "Early stopping.",
              tenon::callback<EarlyStopping>("early_stopping",
-                                            "asks to stop after some validations without improvement"))
+                                            "stops the run after several validations without improvement"))

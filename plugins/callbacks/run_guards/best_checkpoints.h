@@ -1,4 +1,4 @@
-// Asks for a checkpoint of the weights that do best.
+// Saves checkpoints of the best weights.
 #pragma once
 
 #include <tenon/plugin.hpp>
@@ -15,15 +15,13 @@
 class BestCheckpoints final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("monitor", "validation/loss").doc("figure that is watched"), WatchedDirection::param(),
+    return {tenon::param("monitor", "validation/loss").doc("metric to monitor"), WatchedDirection::param(),
             tenon::param("top", 1)
                 .range("[1, 1000]")
-                .doc("a checkpoint is asked for when the figure is among the best "
-                     "so many of the run so far"),
+                .doc("number of best values; a checkpoint is saved when the metric is among the best so far"),
             tenon::param("min_delta", 0.0)
                 .range("[0, inf)")
-                .doc("by how much it must be better than the worst of "
-                     "them")};
+                .doc("minimum improvement over the worst of these best values")};
   }
 
   explicit BestCheckpoints(const tenon::Params& params)
@@ -41,7 +39,7 @@ class BestCheckpoints final {
     const double value = read_figure(run, monitor_).value_or(std::nan(""));
     if (std::isnan(value) || !is_among_best(value)) return;
     const double sign = direction_.sign();
-    // Best first; of equal ones the earlier.
+    // Sorted from best to worst. Of equal values the earlier one is first.
     const auto place =
         std::upper_bound(best_.begin(), best_.end(), value, [&](double a, double b) { return sign * a > sign * b; });
     const auto rank = place - best_.begin() + 1;
@@ -49,7 +47,7 @@ class BestCheckpoints final {
     if (best_.size() > top_) best_.pop_back();
     run.log_scalar("best_checkpoints/best", best_.front());
     char text[80];
-    std::snprintf(text, sizeof text, " is %.4g, number %d of the run's best", value, static_cast<int>(rank));
+    std::snprintf(text, sizeof text, " is %.4g, best value number %d of the run", value, static_cast<int>(rank));
     verdict.save(monitor_ + text);
   }
 
@@ -76,5 +74,5 @@ class BestCheckpoints final {
   WatchedDirection direction_;
   size_t top_;
   double min_delta_;
-  std::vector<double> best_;  // best first
+  std::vector<double> best_;  // sorted from best to worst
 };

@@ -1,4 +1,4 @@
-// Notices a loss or a figure that leaves the ground it was on.
+// Detects NaN, infinity and spikes in the loss or in a metric.
 #pragma once
 
 #include <tenon/plugin.hpp>
@@ -13,8 +13,8 @@
 #include "plugins/callbacks/state_text.h"
 #include "plugins/callbacks/watched_figure.h"
 
-// The latest sound magnitudes of a number, and how many spikes it has had in a row. A spike is NaN, infinite, or larger
-// than `factor` times the median of the window, once that is full; it does not enter the window.
+// The latest normal magnitudes of a value, and its current number of consecutive spikes. A spike is NaN, infinite, or
+// larger than `factor` times the median of the full window. Spikes are not added to the window.
 class SpikeWatch {
  public:
   SpikeWatch(size_t window, double factor) : window_(window), factor_(factor) {}
@@ -63,19 +63,16 @@ class SpikeWatch {
 class NanGuard final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {
-        tenon::param("monitor", std::vector<std::string>{})
-            .doc("figures that are watched beside the loss of each step"),
-        tenon::param("factor", 10.0).range("(1, inf)").doc("how many times its median a spike exceeds"),
-        tenon::param("window", 50)
-            .range("[1, 100000]")
-            .doc("sound values that the median is of; nothing but NaN and "
-                 "infinity is a spike until there are so many"),
-        tenon::param("patience", 5).range("[1, inf)").doc("spikes in a row, of the same number, after which it acts"),
-        tenon::param("action", "stop")
-            .choices({"stop", "log"})
-            .doc("what it does: asks the run to end, or only says so "
-                 "in the log")};
+    return {tenon::param("monitor", std::vector<std::string>{})
+                .doc("metrics to monitor in addition to the loss of each step"),
+            tenon::param("factor", 10.0).range("(1, inf)").doc("a value above factor times the median is a spike"),
+            tenon::param("window", 50)
+                .range("[1, 100000]")
+                .doc("number of normal values in the median; until it is reached, only NaN and infinity are spikes"),
+            tenon::param("patience", 5)
+                .range("[1, inf)")
+                .doc("number of consecutive spikes of the same metric before the action"),
+            tenon::param("action", "stop").choices({"stop", "log"}).doc("stop the run, or only log a warning")};
   }
 
   explicit NanGuard(const tenon::Params& params)
@@ -90,12 +87,12 @@ class NanGuard final {
     for (const std::string& name : monitor_) require_figure(run, name);
   }
 
-  // Without a wait: on a device the loss may be some steps late, and each is looked at once.
+  // Does not synchronise with the device. The loss may therefore be some steps late, and each loss is checked once.
   void on_step_end(const tenon::Run& run, tenon::Verdict& verdict) {
     const tenon::Run::StepLoss latest = run.latest_step_loss();
     if (latest.step <= loss_step_) return;
     loss_step_ = latest.step;
-    look(loss_, "the loss of a step", latest.loss, run, verdict);
+    look(loss_, "the step loss", latest.loss, run, verdict);
   }
 
   void on_log(const tenon::Run& run, tenon::Verdict& verdict) { look_at_figures("", run, verdict); }
@@ -129,7 +126,7 @@ class NanGuard final {
   }
 
  private:
-  // Those of validations when there was one, the others at each line of the history.
+  // Checks validation metrics after a validation, and other metrics at each line of the history.
   void look_at_figures(const std::string& prefix, const tenon::Run& run, tenon::Verdict& verdict) {
     for (size_t i = 0; i < monitor_.size(); ++i) {
       const bool is_validation = monitor_[i].rfind("validation/", 0) == 0;
@@ -154,7 +151,7 @@ class NanGuard final {
     std::snprintf(number, sizeof number, "%.4g", value);
     std::string text = name + " is " + number;
     if (std::isfinite(value)) {
-      std::snprintf(number, sizeof number, ", more than %g times its median %.4g", factor_, watch.median());
+      std::snprintf(number, sizeof number, ", more than %g times the median %.4g", factor_, watch.median());
       text += number;
     }
     if (watch.in_a_row() > 1) text += ", " + std::to_string(watch.in_a_row()) + " times in a row";
@@ -166,7 +163,7 @@ class NanGuard final {
   int64_t patience_;
   bool stops_;
   SpikeWatch loss_;
-  std::vector<SpikeWatch> figures_;  // of monitor_
-  int64_t loss_step_ = 0;            // that was looked at last
+  std::vector<SpikeWatch> figures_;  // one per name in monitor_
+  int64_t loss_step_ = 0;            // step of the loss that was checked last
   int64_t spikes_ = 0;
 };

@@ -1,4 +1,4 @@
-// How long this process has been there.
+// The age of this process.
 #pragma once
 
 #include <time.h>
@@ -15,12 +15,12 @@ inline double boot_time_s() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// When the process started, on the clock of boot_time_s(): field 22 of proc(5)'s stat, in clock ticks. Where there is
-// no /proc, the first call's time.
+// The start time of this process on the clock of boot_time_s(): field 22 of proc(5)'s stat, in clock ticks. Without
+// /proc, the time of the first call.
 inline double read_process_start_s() {
   std::ifstream stream("/proc/self/stat");
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  const size_t name_end = text.rfind(')');  // the name before may hold anything
+  const size_t name_end = text.rfind(')');  // the name before it may contain any characters
   double ticks = 0;
   if (name_end != std::string::npos) {
     std::istringstream fields(text.substr(name_end + 1));

@@ -1,12 +1,12 @@
-// Callbacks that watch over a run: its time, its loss, its best weights.
+// Callbacks that guard a run: time limit, loss spikes, best checkpoints.
 #include <tenon/plugin.hpp>
 
 #include "plugins/callbacks/run_guards/best_checkpoints.h"
 #include "plugins/callbacks/run_guards/nan_guard.h"
 #include "plugins/callbacks/run_guards/time_limit.h"
 
-TENON_PLUGIN("run_guards", "0.1.0", "Apache-2.0", "Watches over a run: its time, its loss, its best weights.",
-             tenon::callback<TimeLimit>("time_limit", "asks to stop, with a checkpoint, before the time is up"),
-             tenon::callback<NanGuard>("nan_guard", "asks to stop when the loss or a figure jumps and stays up"),
+TENON_PLUGIN("run_guards", "0.1.0", "Apache-2.0", "Guards for a run: time limit, loss spikes, best checkpoints.",
+             tenon::callback<TimeLimit>("time_limit", "stops the run with a checkpoint before the time limit"),
+             tenon::callback<NanGuard>("nan_guard", "stops the run when the loss or a metric spikes repeatedly"),
              tenon::callback<BestCheckpoints>("best_checkpoints",
-                                              "asks for a checkpoint when a figure is among the best so far"))
+                                              "saves a checkpoint when a metric is among the best values so far"))

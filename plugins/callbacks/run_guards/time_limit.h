@@ -1,4 +1,4 @@
-// Ends a run in good order before its time is up.
+// Stops a run cleanly before its time limit.
 #pragma once
 
 #include <tenon/plugin.hpp>
@@ -9,7 +9,7 @@
 
 #include "plugins/callbacks/run_guards/process_age.h"
 
-// "55 minutes", "1.5 hours", "90 seconds" in seconds. Throws tenon::Error for another text.
+// Parses "55 minutes", "1.5 hours" or "90 seconds" into seconds. Throws tenon::Error for other text.
 inline double parse_duration(const std::string& text, const std::string& parameter) {
   char* end = nullptr;
   const double count = std::strtod(text.c_str(), &end);
@@ -28,10 +28,10 @@ class TimeLimit final {
  public:
   static std::vector<tenon::Param> schema() {
     return {tenon::required<std::string>("budget").doc(
-                "time that the process may take from its start to its end: \"55 minutes\", \"1.5 hours\""),
-            tenon::param("margin", "0 seconds").doc("time left for what follows the stop"),
+                "time limit of the process from start to exit: \"55 minutes\", \"1.5 hours\""),
+            tenon::param("margin", "0 seconds").doc("time reserved for the work after the stop"),
             tenon::param("measure", true)
-                .doc("leave time for one more validation and checkpoint too, as long as the longest so far took")};
+                .doc("also reserve time for one more validation and checkpoint, estimated by the longest so far")};
   }
 
   explicit TimeLimit(const tenon::Params& params)
@@ -53,15 +53,15 @@ class TimeLimit final {
     longest_checkpoint_s_ = std::max(longest_checkpoint_s_, run.time_s() - checkpoint_began_s_);
   }
 
-  // What is asked for at a step's end is done after that step: the checkpoint first, then the last validation.
+  // The host executes requests of on_step_end after that step: first the checkpoint, then the last validation.
   void on_step_end(const tenon::Run&, tenon::Verdict& verdict) const {
     const double left_s = budget_s_ - process_age_s();
-    // Saving comes twice: now, and once more where the last validation changed what is saved with it.
+    // The run saves twice: now, and again if the last validation changed what the checkpoint contains.
     const double needed_s = margin_s_ + (measures_ ? longest_validation_s_ + 2 * longest_checkpoint_s_ : 0);
     if (left_s > needed_s) return;
     char text[120];
-    std::snprintf(text, sizeof text, "%.0f s of %s are left, and %.0f s are kept for the end", std::max(left_s, 0.0),
-                  budget_.c_str(), needed_s);
+    std::snprintf(text, sizeof text, "%.0f s of %s are left; %.0f s are reserved for the end of the run",
+                  std::max(left_s, 0.0), budget_.c_str(), needed_s);
     verdict.stop(text);
     verdict.save();
   }

@@ -1,4 +1,4 @@
-// Figures of the tensors that a run trains, as scalars of the history.
+// Statistics of the trained tensors, as scalars of the history.
 #pragma once
 
 #include <tenon/plugin.hpp>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-// Whether the text fits a pattern in which * stands for any letters and ? for one.
+// Whether the text matches a pattern in which * matches any characters and ? matches one.
 inline bool fits_glob(const char* pattern, const char* text) {
   for (; *pattern != '*'; ++pattern, ++text) {
     if (*pattern == '\0' || *text == '\0') return *pattern == *text;
@@ -23,22 +23,22 @@ inline bool fits_glob(const char* pattern, const char* text) {
   return false;
 }
 
-// Which tensors are looked at, which figures of them are taken, and how often: what two callbacks have in common.
+// The selected tensors, statistics and interval. Shared by two callbacks.
 class TensorFigures {
  public:
-  // `what`: "gradient".
+  // `what`: "gradient" or "weight".
   static std::vector<tenon::Param> schema(const std::string& what) {
-    return {tenon::param("every", 100).range("[1, inf)").doc("steps from one look to the next"),
+    return {tenon::param("every", 100).range("[1, inf)").doc("interval in optimizer steps"),
             tenon::param("parameters", std::vector<std::string>{"*"})
-                .doc("which parameters, by their names: * stands for any letters, ? for one"),
+                .doc("names of the parameters; * matches any characters, ? matches one"),
             tenon::param("statistics", std::vector<std::string>{"norm"})
                 .choices({"norm", "mean", "abs_max", "zero_share"})
-                .doc("what is computed of each " + what)};
+                .doc("statistics of each " + what)};
   }
 
   TensorFigures(const tenon::Params& params, std::string prefix)
       : prefix_(std::move(prefix)), every_(params.integer("every")), globs_(params.texts("parameters")) {
-    // In the order of their bits, in which they come back.
+    // In the order of their bits, which is the order of the results.
     const std::vector<std::string> asked = params.texts("statistics");
     for (const auto& [name, bit] : {std::pair<const char*, uint32_t>{"norm", TENON_STATISTIC_NORM},
                                     {"mean", TENON_STATISTIC_MEAN},
@@ -51,7 +51,7 @@ class TensorFigures {
     if (wanted_ == 0) throw tenon::Error(TENON_INVALID_ARGUMENT, "params.statistics is []; expected one or more");
   }
 
-  // Finds the parameters by their names. Throws Error for a pattern that none fits.
+  // Selects the parameters by name. Throws Error for a pattern that matches no parameter.
   void choose(const tenon::RunTensors& tensors) {
     std::map<std::string, bool> is_used;
     chosen_.clear();
@@ -69,8 +69,8 @@ class TensorFigures {
       std::string known;
       for (size_t i = 0; i < tensors.size() && i < 20; ++i) known += (i == 0 ? "" : ", ") + tensors[i].name;
       throw tenon::Error(TENON_INVALID_ARGUMENT, "params.parameters has \"" + glob +
-                                                     "\", which fits no parameter of the model; expected a pattern for "
-                                                     "some of " +
+                                                     "\", which matches no parameter of the model; expected a pattern "
+                                                     "for some of " +
                                                      known);
     }
   }
@@ -79,7 +79,7 @@ class TensorFigures {
   uint32_t wanted() const { return wanted_; }
   bool is_due(int64_t step) const { return step % every_ == 0; }
 
-  // Those of the tensors of these names, as `gradients/norm/layers.0.weight`, and the norm of all of them together as
+  // Logs the statistics of these tensors as `gradients/norm/layers.0.weight`, and the norm of all of them together as
   // `gradients/norm`.
   void log(const tenon::Run& run, const std::vector<std::string>& tensors, const std::vector<double>& values) const {
     double squares = 0;
@@ -96,7 +96,7 @@ class TensorFigures {
   std::string prefix_;
   int64_t every_;
   std::vector<std::string> globs_;
-  std::vector<std::string> names_;  // of the statistics, in the order of their bits
+  std::vector<std::string> names_;  // names of the statistics, in the order of their bits
   uint32_t wanted_ = 0;
-  std::vector<size_t> chosen_;  // indices of the run's tensors
+  std::vector<size_t> chosen_;  // indices into the trained tensors of the run
 };

@@ -1,4 +1,4 @@
-// How fast a run trains, and what memory its process takes.
+// The training throughput, and the memory of the process.
 #pragma once
 
 #include <tenon/plugin.hpp>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-// A line of /proc/self/status, "VmRSS" or "VmHWM", in MiB; NaN where there is none.
+// The value of a line of /proc/self/status, "VmRSS" or "VmHWM", in MiB. NaN if there is no such line.
 inline double read_memory_mib(const std::string& line) {
   std::ifstream status("/proc/self/status");
   for (std::string name; status >> name; status.ignore(4096, '\n')) {
@@ -19,8 +19,8 @@ inline double read_memory_mib(const std::string& line) {
   return std::nan("");
 }
 
-// The value below which the given share of the numbers lies, between two of them by their distances, as numpy.quantile
-// has it. REQUIRES: numbers are sorted and not empty.
+// The quantile of the numbers with linear interpolation, as in numpy.quantile. REQUIRES: numbers are sorted and not
+// empty.
 inline double quantile(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(place);
@@ -31,20 +31,20 @@ inline double quantile(const std::vector<double>& sorted, double share) {
 class Throughput final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("memory", true).doc("also the memory of the process, resident and at its peak")};
+    return {tenon::param("memory", true).doc("also log the resident memory of the process and its peak")};
   }
 
   explicit Throughput(const tenon::Params& params) : reads_memory_(params.boolean("memory")) {}
 
-  // Before the other callbacks, so that what they do at a step's end counts as part of the next step.
+  // Runs before the other callbacks, so that their work at the end of a step counts as part of the next step.
   int32_t priority() const { return -1000; }
 
   void on_epoch_start(const tenon::Run& run) {
     samples_ = tenon::read_progress(run).samples_in_epoch;
     begin(run);
   }
-  // A step lasts from the end of the one before, so that it has its wait for data; validations and checkpoints in
-  // between are no part of it.
+  // A step lasts from the end of the previous step, so it includes the wait for data. Validations and checkpoints in
+  // between are excluded.
   void on_step_end(const tenon::Run& run) {
     steps_s_.push_back(run.time_s() - began_s_);
     const int64_t samples = tenon::read_progress(run).samples_in_epoch;
@@ -81,17 +81,17 @@ class Throughput final {
     before_pause_s_ = 0;
     is_paused_ = false;
   }
-  // What of the next step has already passed counts, once.
+  // Keeps the part of the next step that has already passed, once.
   void pause(const tenon::Run& run) {
     if (!is_paused_) before_pause_s_ = run.time_s() - began_s_;
     is_paused_ = true;
   }
 
   bool reads_memory_;
-  double began_s_ = 0;         // the step in hand
-  double before_pause_s_ = 0;  // of it, when a validation or a checkpoint came
+  double began_s_ = 0;         // start of the current step
+  double before_pause_s_ = 0;  // duration of its part before a validation or a checkpoint
   bool is_paused_ = false;
-  std::vector<double> steps_s_;  // since the last line of the history
-  int64_t trained_samples_ = 0;  // in them
-  int64_t samples_ = 0;          // of the epoch, at the last step's end
+  std::vector<double> steps_s_;  // step durations since the last line of the history
+  int64_t trained_samples_ = 0;  // samples in these steps
+  int64_t samples_ = 0;          // samples of the epoch at the end of the last step
 };

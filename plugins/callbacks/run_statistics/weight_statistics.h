@@ -4,14 +4,14 @@
 
 #include "plugins/callbacks/run_statistics/tensor_figures.h"
 
-// Figures of the weights after a step, and how large the step was beside them.
+// Logs statistics of the weights after a step, and the relative size of the update.
 class WeightStatistics final {
  public:
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = TensorFigures::schema("weight");
     params.push_back(tenon::param("update_ratio", true)
-                         .doc("also the norm of a step's change over that of the weight before it, which takes a copy "
-                              "of the weights for the time of the step"));
+                         .doc("also log the norm of a step's change divided by the norm of the weight before it; needs "
+                              "a copy of the weights during the step"));
     return params;
   }
   explicit WeightStatistics(const tenon::Params& params)
@@ -54,5 +54,5 @@ class WeightStatistics final {
 
   TensorFigures figures_;
   bool compares_;
-  std::vector<tenon::OwnedTensor> before_;  // of figures_.chosen(), from optimizer_before to the step's end
+  std::vector<tenon::OwnedTensor> before_;  // copies of figures_.chosen(), from optimizer_before to the end of the step
 };

@@ -15,11 +15,11 @@ struct Array {
   int32_t dtype;               // TENON_FLOAT32, ...
   std::vector<int64_t> shape;  // samples first
   Bytes bytes;                 // C-contiguous, little-endian, perhaps not aligned
-  std::string place;           // for messages: the file, and the array where a file holds several
+  std::string place;           // location for messages: the file, and the array if a file holds several
 };
 
-// The tensors of a file of the format of github.com/huggingface/safetensors, in the order of their names. Throws
-// tenon::DataError naming `path` and the tensor where the file contradicts the format.
+// Returns the tensors of a safetensors file (github.com/huggingface/safetensors), sorted by name.
+// Throws tenon::DataError naming `path` and the tensor if the file violates the format.
 std::vector<Array> read_safetensors(Bytes file, const std::string& path);
 
 }  // namespace arrays

@@ -1,4 +1,4 @@
-// Arrays that are there already, of NumPy or safetensors: sample i is row i of each.
+// Existing arrays from NumPy or safetensors files. Sample i is row i of each array.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -17,7 +17,8 @@
 namespace arrays {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "elements are copied from little-endian files as they are");
+static_assert(std::endian::native == std::endian::little,
+              "elements are copied from little-endian files without conversion");
 
 namespace fs = std::filesystem;
 
@@ -46,7 +47,7 @@ Array read_npy(Bytes file, const std::string& path) {
           path};
 }
 
-// The arrays that `names` lists, in its order; all of them where it is empty.
+// Returns the arrays that `names` lists, in that order, or all of them if `names` is empty.
 std::vector<Array> select(std::vector<Array> arrays, const std::vector<std::string>& names, const std::string& path) {
   if (names.empty()) return arrays;
   std::vector<Array> selected;
@@ -56,7 +57,7 @@ std::vector<Array> select(std::vector<Array> arrays, const std::vector<std::stri
       std::string known;
       for (const Array& array : arrays) known += (known.empty() ? "\"" : ", \"") + array.name + '"';
       throw tenon::DataError(path + ": holds no array \"" + name +
-                             "\", which the parameter \"fields\" names; there are " + known);
+                             "\", which the parameter \"fields\" names; available: " + known);
     }
     selected.push_back(*found);
   }
@@ -71,7 +72,7 @@ void check_samples(const std::vector<Array>& arrays) {
     if (array.shape.front() != arrays.front().shape.front()) {
       throw tenon::DataError(array.place + ": holds " + std::to_string(array.shape.front()) + " samples; expected " +
                              std::to_string(arrays.front().shape.front()) + ", as " + arrays.front().place +
-                             " has; name in the parameter \"fields\" those that belong together");
+                             " has; list the arrays that belong together in the parameter \"fields\"");
     }
   }
 }
@@ -80,10 +81,10 @@ class Arrays final {
  public:
   static std::vector<tenon::Param> schema() {
     return {tenon::required<tenon::Path>("path").doc(
-                "safetensors file; .npy file; or folder of .npy files. A field is named as its tensor or its file"),
+                "safetensors file, .npy file, or folder of .npy files. Each field has the name of its tensor or file"),
             tenon::param("fields", std::vector<std::string>{})
-                .doc("the arrays that become fields, in this order; empty: all. All have as many samples, their first "
-                     "dimension")};
+                .doc("arrays that become fields, in this order; empty: all. They must have the same first dimension, "
+                     "the number of samples")};
   }
 
   explicit Arrays(const tenon::Params& params) {
@@ -105,7 +106,8 @@ class Arrays final {
   std::vector<tenon::Field> fields() const {
     std::vector<tenon::Field> fields;
     for (const Array& array : arrays_) {
-      fields.push_back({array.name, array.dtype, {array.shape.begin() + 1, array.shape.end()}, "as in its file"});
+      fields.push_back(
+          {array.name, array.dtype, {array.shape.begin() + 1, array.shape.end()}, "as stored in the file"});
     }
     return fields;
   }
@@ -119,7 +121,7 @@ class Arrays final {
       const uint8_t* row = array.bytes.data() + static_cast<size_t>(sample.index) * bytes;
       void* slot = sink.raw_slot(field);
       if (array.dtype == TENON_BOOL) {
-        // Any other byte than 0 and 1 is no bool.
+        // A bool has no other byte values than 0 and 1.
         std::transform(row, row + bytes, static_cast<uint8_t*>(slot), [](uint8_t truth) { return truth != 0; });
       } else {
         std::memcpy(slot, row, bytes);
@@ -136,4 +138,4 @@ class Arrays final {
 }  // namespace arrays
 
 TENON_PLUGIN("arrays", "0.1.0", "Apache-2.0", "Arrays of NumPy and safetensors files, mapped into memory.",
-             tenon::dataset<arrays::Arrays>("arrays", "arrays in .npy or safetensors files, a sample a row"))
+             tenon::dataset<arrays::Arrays>("arrays", "arrays in .npy or safetensors files, one sample per row"))

@@ -39,7 +39,7 @@ const Type& find_type(const json& entry, const std::string& place) {
                          "; expected F64, F32, F16, BF16, I64, I32, I16, I8, U8 or BOOL");
 }
 
-// Bytes of the shape; throws std::out_of_range where that is more than `most`.
+// Returns the size of the shape in bytes. Throws std::out_of_range if it exceeds `most`.
 size_t bytes_of(const std::vector<int64_t>& shape, size_t element, size_t most) {
   size_t bytes = element;
   for (const int64_t extent : shape) {
@@ -64,7 +64,7 @@ Array read_entry(const std::string& name, const json& entry, Bytes data, const s
   } catch (const json::exception&) {
     throw tenon::DataError(place + ": its entry in the header cannot be read; expected dtype, shape and data_offsets");
   } catch (const std::out_of_range&) {
-    // as below
+    // Reported below.
   }
   throw tenon::DataError(place + ": its shape, its data_offsets and the file's " + std::to_string(data.size()) +
                          " bytes of data contradict each other; the file was cut off or damaged");
@@ -77,12 +77,12 @@ std::vector<Array> read_safetensors(Bytes file, const std::string& path) {
   uint64_t length = 0;
   for (size_t i = kLength; i > 0 && file.size() >= kLength; --i) length = length << 8 | file[i - 1];
   if (file.size() < kLength || length > file.size() - kLength) {
-    throw tenon::DataError(path + ": is no .npy file, and no whole safetensors file; expected one of the two");
+    throw tenon::DataError(path + ": is neither a .npy file nor a complete safetensors file; expected one of the two");
   }
   const Bytes text = file.subspan(kLength, length);
   const json header = json::parse(text.begin(), text.end(), nullptr, false);
   if (!header.is_object()) {
-    throw tenon::DataError(path + ": has no header that can be read; expected a safetensors or a .npy file");
+    throw tenon::DataError(path + ": has no readable header; expected a safetensors or a .npy file");
   }
   std::vector<Array> arrays;
   for (const auto& [name, entry] : header.items()) {

@@ -1,4 +1,4 @@
-// Handwritten digits, 8 x 8: a real data set so small that a model learns it in seconds. See README.md for its source.
+// Handwritten digits, 8 x 8 pixels: a real dataset that a model learns in seconds. See README.md for its source.
 #include <array>
 #include <charconv>
 #include <string>
@@ -19,7 +19,7 @@ struct Digit {
   int64_t label;
 };
 
-// Takes one number and the separator after it off the front of `text`.
+// Removes one number and the separator after it from the front of `text`, and returns the number.
 uint8_t take_number(std::string_view& text) {
   uint8_t number = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -29,10 +29,9 @@ uint8_t take_number(std::string_view& text) {
   return number;
 }
 
-// The rows come writer after writer. Every fifth row goes to the test part, so that each part has every writer and a
-// like number of each stretch: an easy split that any language can repeat (rows[4::5]), meant for telling whether
-// training works. It does not measure how well a model reads the hand of somebody new, and its classes are uneven (21
-// to 52 images).
+// The rows are sorted by writer. Every fifth row goes to the test part, so each part has digits of every writer. The
+// split is easy and simple to repeat in any language (rows[4::5]). It checks whether training works. It does not
+// measure how well a model reads the handwriting of new writers. The classes are uneven (21 to 52 images).
 bool is_test_row(int64_t row) { return row % 5 == 4; }
 
 class Digits final {
@@ -40,7 +39,7 @@ class Digits final {
   static std::vector<tenon::Param> schema() {
     return {tenon::param("split", "train")
                 .choices({"train", "test"})
-                .doc("which part: test is every fifth image (row % 5 == 4, 359 of them), train the other 1438")};
+                .doc("part of the dataset; test: every fifth image (row % 5 == 4, 359 images); train: the other 1438")};
   }
 
   explicit Digits(const tenon::Params& params) {
@@ -74,5 +73,5 @@ class Digits final {
 
 }  // namespace
 
-TENON_PLUGIN("digits", "0.1.0", "Apache-2.0", "Handwritten digits, embedded: nothing to download.",
+TENON_PLUGIN("digits", "0.1.0", "Apache-2.0", "Handwritten digits, embedded in the plugin; no download needed.",
              tenon::dataset<Digits>("digits", "1797 grey images of 8 x 8 pixels, ten classes (UCI, CC BY 4.0)"))

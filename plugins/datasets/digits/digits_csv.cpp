@@ -1,6 +1,6 @@
 #include "plugins/datasets/digits/digits_csv.h"
 
-// The assembler reads the file: no generated source, and nothing to find at run time.
+// The assembler embeds the file. This needs no generated source, and no file at run time.
 asm(R"(
   .pushsection .rodata
   .globl digits_csv_begin

@@ -1,4 +1,4 @@
-// The file digits.csv as it is, linked into the plugin.
+// The unchanged file digits.csv, linked into the plugin.
 #pragma once
 
 #include <string_view>

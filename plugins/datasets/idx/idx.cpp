@@ -1,4 +1,4 @@
-// Grey images and labels in IDX files, as MNIST has them.
+// Grey images and labels in IDX files, the format of MNIST.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -19,11 +19,13 @@ class Idx final {
     return {
         tenon::required<tenon::Path>("images").doc("IDX file of the images, such as train-images-idx3-ubyte"),
         tenon::param("labels", tenon::Path{""})
-            .doc("IDX file of their labels, such as train-labels-idx1-ubyte; empty: samples without a label"),
+            .doc("IDX file of the labels, such as train-labels-idx1-ubyte; empty: samples have no label"),
         tenon::param("normalize", true)
-            .doc("whether an image is (level / 255 - mean) / std in 32-bit numbers; else the levels as they are"),
-        tenon::param("mean", 0.0).doc("of all pixels in [0, 1], used by normalize; MNIST's is 0.1307"),
-        tenon::param("std", 1.0).range("(0, inf)").doc("of all pixels, used by normalize; MNIST's is 0.3081"),
+            .doc("true: images are (level / 255 - mean) / std in float32; false: the levels are unchanged"),
+        tenon::param("mean", 0.0).doc("mean of all pixels in [0, 1], used by normalize; 0.1307 for MNIST"),
+        tenon::param("std", 1.0)
+            .range("(0, inf)")
+            .doc("standard deviation of all pixels, used by normalize; 0.3081 for MNIST"),
     };
   }
 
@@ -76,5 +78,5 @@ class Idx final {
 }  // namespace
 }  // namespace idx
 
-TENON_PLUGIN("idx", "0.1.0", "Apache-2.0", "Images and labels in the files of MNIST, mapped into memory.",
-             tenon::dataset<idx::Idx>("idx", "grey images and labels in IDX files, as MNIST has them"))
+TENON_PLUGIN("idx", "0.1.0", "Apache-2.0", "Images and labels in MNIST's file format, mapped into memory.",
+             tenon::dataset<idx::Idx>("idx", "grey images and labels in IDX files, the format of MNIST"))

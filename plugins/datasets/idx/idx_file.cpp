@@ -19,7 +19,7 @@ void check_magic(std::span<const uint8_t> bytes, size_t dimensions, const std::s
     throw tenon::DataError(path + ": is compressed by gzip" + expected + "; uncompress it with gunzip");
   }
   if (bytes.size() < kMagic || bytes[0] != 0 || bytes[1] != 0) {
-    throw tenon::DataError(path + ": does not begin as an IDX file does" + expected);
+    throw tenon::DataError(path + ": does not begin like an IDX file" + expected);
   }
   if (bytes[2] != kUnsignedBytes || bytes[3] != dimensions) {
     throw tenon::DataError(path + ": holds elements of type " + std::to_string(bytes[2]) + " in " +
@@ -34,7 +34,7 @@ IdxFile::IdxFile(const std::string& path, size_t dimensions, const std::string& 
   const std::span<const uint8_t> bytes = file_.bytes();
   check_magic(bytes, dimensions, path, what);
   elements_ = bytes.subspan(kMagic + 4 * dimensions);
-  // Counted down from what there is: the product of the extents may be larger than any number.
+  // Divides the file size by each extent, because the product of the extents may overflow.
   size_t per_item = 1;
   bool fits = true;
   for (size_t i = 0; i < dimensions; ++i) {
@@ -48,8 +48,8 @@ IdxFile::IdxFile(const std::string& path, size_t dimensions, const std::string& 
   if (fits && per_item == elements_.size()) return;
   std::string found;
   for (const int64_t extent : shape_) found += (found.empty() ? "" : " x ") + std::to_string(extent);
-  throw tenon::DataError(path + ": holds " + std::to_string(elements_.size()) +
-                         " bytes behind its header, which says " + found + "; fetch the file again");
+  throw tenon::DataError(path + ": holds " + std::to_string(elements_.size()) + " bytes after its header, which says " +
+                         found + "; fetch the file again");
 }
 
 std::span<const uint8_t> IdxFile::item(int64_t index) const {

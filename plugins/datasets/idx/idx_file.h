@@ -1,6 +1,6 @@
-// The files of MNIST and of the data sets that took over its format (Y. LeCun, C. Cortes, C. Burges, "The MNIST
-// database", 1998): two bytes 0, the element type, the number of dimensions, each dimension in four bytes with the
-// highest first, then the elements.
+// The file format of MNIST and of datasets that adopted it (Y. LeCun, C. Cortes, C. Burges, "The MNIST database",
+// 1998). The header has two zero bytes, the element type, the number of dimensions, and each dimension in four bytes,
+// most significant byte first. The elements follow.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,13 @@ namespace idx {
 
 class IdxFile {
  public:
-  // A file of bytes with that many dimensions; `what` it should hold is for messages. Throws tenon::DataError naming
-  // the file: it cannot be read, is compressed, is no such file, or is shorter or longer than its header says.
+  // Opens a file of bytes with `dimensions` dimensions. `what` names the expected contents in messages. Throws
+  // tenon::DataError naming the file if it cannot be read, is compressed, is not such a file, or is shorter or longer
+  // than its header says.
   IdxFile(const std::string& path, size_t dimensions, const std::string& what);
 
   const std::vector<int64_t>& shape() const { return shape_; }
-  // Along all dimensions but the first.
+  // Returns the bytes of one item, over all dimensions but the first.
   std::span<const uint8_t> item(int64_t index) const;
 
  private:

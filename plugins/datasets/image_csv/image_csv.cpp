@@ -1,4 +1,4 @@
-// Images listed in a table, with classes, numbers to be predicted, or both.
+// Images listed in a table, with classes, regression targets, or both.
 #include <string>
 #include <vector>
 
@@ -13,7 +13,7 @@ class ImageCsv final {
   using Worker = datasets::ImageReader::Worker;
 
   static std::vector<tenon::Param> schema() {
-    return datasets::ImageTable::schema({tenon::param("image", "path").doc("column with the images' paths")});
+    return datasets::ImageTable::schema({tenon::param("image", "path").doc("column with the paths of the images")});
   }
 
   explicit ImageCsv(const tenon::Params& params) : table_(params, {"image"}) {}

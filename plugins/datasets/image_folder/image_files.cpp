@@ -32,7 +32,7 @@ std::vector<std::string> list_classes(const fs::path& root) {
   }
   std::sort(classes.begin(), classes.end());
   if (classes.empty()) {
-    throw tenon::DataError(root.native() + ": holds no folder; expected one folder for each class, with its images");
+    throw tenon::DataError(root.native() + ": holds no folder; expected one folder of images per class");
   }
   return classes;
 }
@@ -71,7 +71,7 @@ ImageFiles list_image_files(const fs::path& root) {
   } catch (const fs::filesystem_error& error) {
     const std::string place = error.path1().empty() ? root.native() : error.path1().native();
     throw tenon::DataError(place + ": cannot be listed: " + error.code().message() +
-                           "; expected a folder with one folder for each class");
+                           "; expected a folder with one folder per class");
   }
 }
 

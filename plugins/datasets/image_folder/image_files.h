@@ -1,4 +1,4 @@
-// Which images a folder holds, and of which class each is.
+// Lists the images in a folder, and their classes.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct ImageFiles {
   std::vector<ImageFile> images;     // by class, then by path in byte order
 };
 
-// Lists `root`, which has a folder for each class; images lie in it at any depth. A file is an image by its extension
-// (.jpg .jpeg .jpe .png .bmp .webp .tif .tiff .pgm .ppm, in any case): to open a million files would take minutes. What
-// is hidden (`.name`) is left out. Links to class folders and files are followed, links to folders within a class not,
-// for they may lead in a circle.
-// Throws tenon::DataError naming the folder: it cannot be read, has no class, or a class has no image.
+// Lists `root`, which has a folder for each class. A class folder holds its images at any depth. A file is an image if
+// its extension is .jpg .jpeg .jpe .png .bmp .webp .tif .tiff .pgm or .ppm, in any case. Opening a million files would
+// take minutes. Hidden files and folders (`.name`) are left out. Links to class folders and to files are followed.
+// Links to folders within a class are not followed, because they may form a cycle.
+// Throws tenon::DataError naming the folder if it cannot be read, has no class, or a class has no image.
 ImageFiles list_image_files(const std::filesystem::path& root);
 
 }  // namespace image_folder

@@ -1,4 +1,4 @@
-// Images in folders, a folder for each class: the layout of ImageNet and of most collections people have.
+// Images in folders, with one folder per class. ImageNet and most image collections use this layout.
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace image_folder {
 namespace {
 
-// The images of the split. Labels come from all classes, so that they are the same in each split.
+// Returns the images of the split. All classes define the labels, so labels are the same in every split.
 std::vector<ImageFile> select_images(std::vector<ImageFile> images, const tenon::Params& params) {
   const std::string split = params.text("split");
   if (split == "all") return images;
@@ -34,13 +34,13 @@ class ImageFolder final {
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = {
         tenon::required<tenon::Path>("path").doc(
-            "folder with one folder for each class; labels follow their names' byte order"),
+            "folder with one folder per class; labels number the class folders in byte order of their names"),
         tenon::param("split", "all")
             .choices({"all", "train", "validation"})
-            .doc("which images: all, or one of two parts that a single folder is divided into by the images' paths"),
+            .doc("images to use: all, or one of two parts of the folder, split by the paths of the images"),
         tenon::param("validation_fraction", 0.1)
             .range("(0, 1)")
-            .doc("share of the images in the split validation; the split train has the others"),
+            .doc("fraction of the images in the validation split; the train split has the rest"),
     };
     for (tenon::Param& param : datasets::ImageReader::schema()) params.push_back(std::move(param));
     return params;

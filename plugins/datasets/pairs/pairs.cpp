@@ -1,4 +1,4 @@
-// Two images a sample, listed in a table: of one scene or person, before and after, left and right.
+// Two images per sample, listed in a table: for example of one scene or person, before and after, or left and right.
 #include <string>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr uint64_t kSecondStream = 0x5EC04D;  // of the sample's seed: what the second image draws
+constexpr uint64_t kSecondStream = 0x5EC04D;  // random stream of the sample's seed that the second image uses
 
 class Pairs final {
  public:
@@ -19,9 +19,8 @@ class Pairs final {
         {tenon::param("first", "first").doc("column with the paths of the field first"),
          tenon::param("second", "second").doc("column with the paths of the field second"),
          tenon::param("same_draws", false)
-             .doc(
-                 "whether the two images of a sample are transformed by the same draws, which moves images of one size "
-                 "alike; else each by its own")});
+             .doc("true: both images of a sample use the same random values, so images of one size get the same "
+                  "transforms; false: each image uses separate random values")});
   }
 
   explicit Pairs(const tenon::Params& params)
@@ -44,4 +43,4 @@ class Pairs final {
 }  // namespace
 
 TENON_PLUGIN("pairs", "0.1.0", "Apache-2.0", "Pairs of images listed in a table, transformed on the fly.",
-             tenon::dataset<Pairs>("pairs", "two images a sample, listed in a CSV file, with classes or numbers"))
+             tenon::dataset<Pairs>("pairs", "two images per sample, listed in a CSV file, with classes or numbers"))

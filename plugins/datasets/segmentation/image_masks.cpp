@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Relative path without the extension -> with it; in byte order.
+// Maps a relative path without its extension to the path with it, in byte order.
 using Files = std::map<std::string, std::string>;
 
 Files list_files(const fs::path& folder) {
@@ -26,7 +26,7 @@ Files list_files(const fs::path& folder) {
         const auto [place, is_new] = files.emplace(fs::path(path).replace_extension().native(), path.native());
         if (!is_new) {
           throw tenon::DataError(entry->path().native() + ": differs from " + (folder / place->second).native() +
-                                 " in its extension alone; expected one file of this name; rename or remove one");
+                                 " only in its extension; expected one file of this name; rename or remove one");
         }
       }
     }
@@ -54,7 +54,7 @@ std::vector<ImageMask> list_image_masks(const fs::path& root, const std::string&
     const auto mask = mask_files.find(name);
     if (mask == mask_files.end()) {
       throw tenon::DataError((root / images / image).native() + ": has no mask; expected " +
-                             (root / masks / name).native() + ".png; name the pairs that there are in a manifest");
+                             (root / masks / name).native() + ".png; list the existing pairs in a manifest");
     }
     pairs.push_back({image, (root / images / image).native(), (root / masks / mask->second).native()});
   }
@@ -62,7 +62,7 @@ std::vector<ImageMask> list_image_masks(const fs::path& root, const std::string&
     if (!image_files.contains(name)) {
       throw tenon::DataError((root / masks / mask).native() + ": has no image; expected " +
                              (root / images / name).native() +
-                             " with some extension; name the pairs that there are in a manifest");
+                             " with some extension; list the existing pairs in a manifest");
     }
   }
   return pairs;

@@ -13,7 +13,7 @@ namespace {
 using Bytes = images::Bytes;
 
 // PNG (W3C recommendation, second edition, 2003), sections 5 and 11: a signature of 8 bytes, then chunks of length,
-// type, content and CRC; the first is IHDR with width, height, bits, colour type.
+// type, content and CRC. The first chunk is IHDR with width, height, bits and colour type.
 constexpr size_t kSignature = 8;
 constexpr size_t kAroundContent = 12;
 constexpr size_t kHeaderContent = 13;
@@ -21,7 +21,7 @@ constexpr size_t kColourType = kSignature + 8 + 9;
 constexpr uint8_t kGrey = 0;
 constexpr uint8_t kPalette = 3;
 
-// CRC-32 as PNG has it, section 15; for the few bytes of a header.
+// CRC-32 as defined by PNG, section 15. It is only used for the few bytes of a header.
 uint32_t crc_of(Bytes bytes) {
   uint32_t crc = ~uint32_t{0};
   for (const uint8_t byte : bytes) {
@@ -47,15 +47,16 @@ bool belongs_to_palette(const uint8_t* type) {
   return false;
 }
 
-// Pixels of a palette image are stored as those of a grey one with as many bits. So the file becomes a grey one by its
-// header, and a decoder gives the indices, where it would have looked up colours, of which several may be equal.
-// Throws tenon::DataError if a chunk that this changes or drops was damaged: the decoder no longer sees its checksum.
+// A palette image stores its pixels like a grey image with as many bits. So this function rewrites the header to that
+// of a grey image. A decoder then returns the indices. It would otherwise return colours, and several indices may have
+// the same colour. Throws tenon::DataError if a chunk that this changes or drops was damaged, because the decoder no
+// longer sees its checksum.
 void make_grey(Bytes file, const std::string& path, std::vector<uint8_t>& grey) {
   grey.assign(file.begin(), file.begin() + kSignature);
   size_t at = kSignature;
   while (at + kAroundContent <= file.size()) {
     const size_t length = read_number(&file[at]);
-    if (length > file.size() - at - kAroundContent) break;  // the decoder misses the rest
+    if (length > file.size() - at - kAroundContent) break;  // the decoder reports the missing rest
     const size_t end = at + kAroundContent + length;
     const bool is_header = at == kSignature;
     if ((is_header || belongs_to_palette(&file[at + 4])) &&
@@ -77,14 +78,14 @@ void check_kind(const images::ImageInfo& info, const std::string& path) {
   if (is_mask) return;
   const std::string found =
       info.format != images::Format::png
-          ? "is no PNG"
+          ? "is not a PNG"
           : "has " + std::to_string(info.channels) + " channels of " + std::to_string(info.bits) + " bits";
-  throw tenon::DataError(path + ": " + found +
-                         "; expected a mask: a PNG, grey or with a palette, whose pixels are numbers of classes in at "
-                         "most 8 bits; convert it");
+  throw tenon::DataError(
+      path + ": " + found +
+      "; expected a mask: a grey or palette PNG that stores class numbers in at most 8 bits; convert it");
 }
 
-// Grey levels of fewer than 8 bits are decoded spread over 0 to 255.
+// The decoder spreads grey levels of fewer than 8 bits over 0 to 255. This restores the numbers.
 void take_numbers(const cv::Mat& rgb, int bits, cv::Mat& numbers) {
   const int spread = 255 / ((1 << bits) - 1);
   numbers.create(rgb.size(), CV_8UC1);

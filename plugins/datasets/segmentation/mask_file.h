@@ -1,4 +1,4 @@
-// Masks: PNG files whose pixels are the numbers of classes.
+// Masks: PNG files that store class numbers as pixels.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace segmentation {
 
-// What a thread reuses from mask to mask.
+// Buffers that a thread reuses for every mask.
 struct MaskBuffers {
   std::vector<uint8_t> file;
   std::vector<uint8_t> grey;
@@ -19,9 +19,10 @@ struct MaskBuffers {
   cv::Mat numbers;
 };
 
-// The numbers as they are in the file, upright: grey levels without scaling, or indices into the palette, whose colours
-// do not matter; 1, 2, 4 or 8 bits. 8-bit, one channel; the buffers' until the next mask. Throws tenon::DataError
-// naming the file: no PNG, colours, alpha or 16 bits, or damaged.
+// Returns the upright mask with the numbers as stored: grey levels without scaling, or palette indices. The palette's
+// colours are ignored. The file has 1, 2, 4 or 8 bits. The result has 8 bits and one channel. It belongs to `buffers`
+// and is valid until the next mask. Throws tenon::DataError naming the file if it is not a PNG, has colours, alpha or
+// 16 bits, or is damaged.
 const cv::Mat& read_mask(const std::string& path, const images::Limits& limits, MaskBuffers& buffers);
 
 }  // namespace segmentation

@@ -1,4 +1,4 @@
-// Images, each with a mask that gives every pixel a class.
+// Images with masks. A mask gives every pixel a class.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -25,19 +25,19 @@ class Segmentation final {
 
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = {
-        tenon::required<tenon::Path>("path").doc(
-            "folder that holds the two below; or a manifest, a CSV file with a row for each image, whose relative "
-            "paths start from its folder"),
-        tenon::param("images", "images").doc("folder of the images; or the manifest's column with their paths"),
+        tenon::required<tenon::Path>("path").doc("folder that contains the two folders below; or a manifest, a CSV "
+                                                 "file with one row per image and paths relative to its folder"),
+        tenon::param("images", "images").doc("folder of the images; or the manifest column with their paths"),
         tenon::param("masks", "masks")
-            .doc("folder of the masks, PNG files named as the images; or the manifest's column with their paths"),
+            .doc(
+                "folder of the masks, PNG files with the names of the images; or the manifest column with their paths"),
         tenon::required<int64_t>("classes")
             .range("[1, 256]")
-            .doc("number of classes; a mask holds numbers from 0 up to it, and ignore_index"),
+            .doc("number of classes; a mask holds numbers from 0 to classes - 1, and ignore_index"),
         tenon::param("ignore_index", 255)
             .range("[0, 255]")
-            .doc("number in the masks that stands for no class, also given to pixels outside the image: the loss's and "
-                 "the metric's ignore_index"),
+            .doc("number in the masks that means no class, also used for pixels outside the image; set the loss and "
+                 "the metric to the same ignore_index"),
     };
     for (tenon::Param& param : datasets::Split::schema()) params.push_back(std::move(param));
     for (tenon::Param& param : datasets::ImageReader::schema()) params.push_back(std::move(param));
@@ -119,5 +119,5 @@ class Segmentation final {
 }  // namespace
 }  // namespace segmentation
 
-TENON_PLUGIN("segmentation", "0.1.0", "Apache-2.0", "Images with masks, decoded and moved together on the fly.",
-             tenon::dataset<segmentation::Segmentation>("segmentation", "images with a class for each pixel"))
+TENON_PLUGIN("segmentation", "0.1.0", "Apache-2.0", "Images with masks, decoded and transformed together on the fly.",
+             tenon::dataset<segmentation::Segmentation>("segmentation", "images with a class per pixel"))

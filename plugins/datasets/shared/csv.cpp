@@ -19,7 +19,7 @@ std::string read_text(const std::string& path) {
   return std::move(text).str();
 }
 
-// Cell after cell of a text.
+// Reads a text cell by cell.
 class Reader {
  public:
   Reader(std::string_view text, const std::string& path, char separator)
@@ -31,7 +31,7 @@ class Reader {
   bool at_end() const { return at_ == text_.size(); }
   size_t line() const { return line_; }
 
-  // The next row; `cells` is used again.
+  // Reads the next row. The storage of `cells` is reused.
   void read_row(std::vector<std::string>& cells) {
     cells.clear();
     do {
@@ -60,10 +60,7 @@ class Reader {
   std::string read_plain(size_t cell) {
     const size_t begin = at_;
     while (!at_line_end() && !next_is(separator_)) {
-      if (next_is('"'))
-        refuse(cell,
-               "a quote within a cell that does not begin with one; write the cell in quotes, and "
-               "the quote twice");
+      if (next_is('"')) refuse(cell, "a quote within an unquoted cell; put the cell in quotes, and double the quote");
       if (next_is('\r') || next_is('\0')) refuse(cell, "a control character; expected text");
       ++at_;
     }
@@ -76,7 +73,7 @@ class Reader {
     for (++at_;; ++at_) {
       if (at_end()) {
         line_ = first_line;
-        refuse(cell, "a quote that is never closed");
+        refuse(cell, "an unclosed quote");
       }
       if (next_is('"')) {
         ++at_;
@@ -85,7 +82,7 @@ class Reader {
       if (next_is('\n')) ++line_;
       value += text_[at_];
     }
-    if (!at_line_end() && !next_is(separator_)) refuse(cell, "text behind the closing quote; expected the next cell");
+    if (!at_line_end() && !next_is(separator_)) refuse(cell, "text after the closing quote; expected the next cell");
     return value;
   }
 
@@ -108,7 +105,7 @@ void check_header(const std::vector<std::string>& names, const std::string& plac
     if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
         names.begin() + static_cast<std::ptrdiff_t>(i)) {
       throw tenon::DataError(place + ": column " + std::to_string(i + 1) + " is named \"" + names[i] +
-                             "\", as one before it; expected a header without duplicates");
+                             "\", like an earlier column; expected a header without duplicates");
     }
   }
 }
@@ -149,7 +146,7 @@ size_t Csv::column(std::string_view name, std::string_view parameter) const {
   std::string known;
   for (const std::string& column : columns_) known += (known.empty() ? "\"" : ", \"") + column + '"';
   throw tenon::DataError(path_ + ":1: there is no column \"" + std::string(name) + "\", which the parameter \"" +
-                         std::string(parameter) + "\" names; there are " + known);
+                         std::string(parameter) + "\" names; available: " + known);
 }
 
 std::string_view Csv::cell(size_t row, size_t column) const {
@@ -164,7 +161,7 @@ float Csv::number(size_t row, size_t column) const {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
   const auto number = static_cast<float>(parsed);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
-    throw tenon::DataError(place(row, column) + ": \"" + std::string(text) + "\" is no finite number of 32 bits");
+    throw tenon::DataError(place(row, column) + ": \"" + std::string(text) + "\" is not a finite 32-bit number");
   }
   return number;
 }

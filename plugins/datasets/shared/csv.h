@@ -1,5 +1,6 @@
-// A table as a CSV file: RFC 4180 (Y. Shafranovich, 2005) with a header, read strictly. What the RFC leaves open: lines
-// end with CR LF or LF, a byte order mark is passed over, and blank lines are left out where there are several columns.
+// A table in a CSV file with a header: RFC 4180 (Y. Shafranovich, 2005), read strictly. The RFC leaves some points
+// open. Here lines end with CR LF or LF. A byte order mark is skipped. Blank lines are skipped in tables with several
+// columns.
 #pragma once
 
 #include <cstddef>
@@ -11,27 +12,27 @@ namespace tables {
 
 class Csv {
  public:
-  // Throws tenon::DataError naming file, line and column: a file that cannot be read, quotes at a wrong place or never
-  // closed, a row with another number of cells than the header, a header with an empty name or the same name twice, or
-  // no row at all.
+  // Throws tenon::DataError naming file, line and column: an unreadable file, a misplaced or unclosed quote, a row with
+  // another number of cells than the header, an empty or duplicate name in the header, or no rows.
   explicit Csv(const std::string& path, char separator = ',');
-  // The same of a text; `path` is for messages.
+  // Reads from `text` instead of a file. `path` is for messages.
   Csv(std::string_view text, const std::string& path, char separator);
 
   size_t rows() const { return lines_.size(); }
   const std::vector<std::string>& columns() const { return columns_; }
 
-  // The column of that name. Throws tenon::DataError that says which there are; `parameter` is what asked for it.
+  // Returns the index of the column with that name. Throws tenon::DataError listing the available columns. `parameter`
+  // is the parameter that names the column.
   size_t column(std::string_view name, std::string_view parameter) const;
 
   std::string_view cell(size_t row, size_t column) const;
-  // A finite number, or throws tenon::DataError.
+  // Returns a finite number, or throws tenon::DataError.
   float number(size_t row, size_t column) const;
 
-  // The line that the row begins at, from 1.
+  // Returns the line where the row begins, counted from 1.
   size_t line(size_t row) const { return lines_[row]; }
 
-  // `photos.csv:12`, and `photos.csv:12: column "label"`.
+  // Location for messages: `photos.csv:12`, or `photos.csv:12: column "label"`.
   std::string place(size_t row) const;
   std::string place(size_t row, size_t column) const;
 
@@ -40,12 +41,12 @@ class Csv {
 
   std::string path_;
   std::vector<std::string> columns_;
-  std::string text_;           // of all cells, one after the other
-  std::vector<size_t> ends_;   // [rows, columns], into it
-  std::vector<size_t> lines_;  // by row: where it begins, from 1
+  std::string text_;           // concatenated text of all cells
+  std::vector<size_t> ends_;   // [rows, columns], offsets into text_
+  std::vector<size_t> lines_;  // line where each row begins, from 1
 };
 
-// The character that a parameter names: comma, semicolon or tab.
+// Converts a parameter's value to the character: comma, semicolon or tab.
 char separator_named(std::string_view name);
 
 }  // namespace tables

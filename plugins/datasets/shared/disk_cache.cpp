@@ -26,10 +26,10 @@ namespace fs = std::filesystem;
 
 static_assert(std::endian::native == std::endian::little, "the header is written as it is in memory");
 
-// What a file begins with; the key follows, then the pixels.
+// The beginning of a file. The key follows, then the pixels.
 struct Header {
   char magic[8];
-  uint32_t checksum;  // of all that follows
+  uint32_t checksum;  // of all following bytes
   uint32_t key_bytes;
   int32_t whole[2];  // width, height
   int32_t size[2];
@@ -50,7 +50,7 @@ struct Descriptor {
   int number;
 };
 
-// False where there is no such file, or it cannot be read: it is then made anew.
+// Returns false if the file is missing or unreadable. The caller then prepares the image again.
 bool read_whole(const std::string& path, std::vector<uint8_t>& bytes) {
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat status;
@@ -124,7 +124,7 @@ DiskCache::DiskCache(std::string folder, std::string recipe) : folder_(std::move
   }
 }
 
-// In 256 folders: a million names in one are slow on some file systems.
+// Files are spread over 256 folders, because a million names in one folder are slow on some file systems.
 std::string DiskCache::path_of(const std::string& key) const {
   char name[24];
   const uint64_t hash = plugins::hash_text(key);
@@ -140,7 +140,7 @@ std::optional<PreparedImage> DiskCache::find(size_t, const ImageFile& image, Buf
 }
 
 void DiskCache::keep(size_t, const ImageFile& image, const PreparedImage& prepared, Buffer& buffer) {
-  // Changed since find(): the pixels may be those of the new bytes, or of the old.
+  // The file changed since find(), so the pixels may come from the new or the old bytes.
   if (recipe_ + image.identity() != buffer.key) return;
   serialize(prepared, buffer.key, buffer.bytes);
   const std::string path = path_of(buffer.key);
@@ -156,7 +156,7 @@ void DiskCache::report(const std::string& path) {
   const std::string reason = std::generic_category().message(errno);
   if (has_reported_.exchange(true)) return;
   const std::string text =
-      path + ": cannot be written: " + reason + "; images are decoded anew where the cache lacks them";
+      path + ": cannot be written: " + reason + "; images missing from the cache are decoded every time";
   const tenon_host* host = tenon::detail::host;
   host->log(TENON_LOG_WARNING, tenon_make_string(text.data(), text.size()));
 }

@@ -1,4 +1,5 @@
-// Prepared images in a folder, a file each, for all processes and runs that prepare the same images in the same way.
+// A folder of prepared images, one file each, shared by all processes and runs that prepare the same images the same
+// way.
 #pragma once
 
 #include <atomic>
@@ -10,15 +11,15 @@ namespace datasets {
 
 class DiskCache final : public ImageCache {
  public:
-  // `recipe` says all that the pixels depend on beside the image's bytes. Makes the folder. Throws tenon::DataError
-  // naming it where it cannot be written to.
+  // `recipe` describes everything that the pixels depend on, except the image's bytes. Creates the folder. Throws
+  // tenon::DataError naming the folder if it is not writable.
   DiskCache(std::string folder, std::string recipe);
 
-  // The file's name is a hash of recipe and identity; within it both are written out and compared, and a checksum
-  // (CRC-32) is over all. What is damaged, of another image or cut short is taken for absent, and made anew.
+  // The file name is a hash of recipe and identity. The file contains both, and they are compared. A checksum (CRC-32)
+  // covers the file. A file that is damaged, truncated or of another image counts as missing, and is written again.
   std::optional<PreparedImage> find(size_t number, const ImageFile& image, Buffer& buffer) override;
-  // Under a temporary name, then renamed: nobody sees a part. Where the disk is full or the folder gone, the image is
-  // not kept, and the log says so once.
+  // Writes a temporary file and renames it, so readers never see a partial file. If the disk is full or the folder is
+  // gone, the image is not stored, and one warning is logged.
   void keep(size_t number, const ImageFile& image, const PreparedImage& prepared, Buffer& buffer) override;
 
  private:

@@ -1,4 +1,4 @@
-// Images as the leading transforms leave them (docs/transforms.md), kept so that they are decoded and scaled once.
+// Caches images after the leading transforms (docs/transforms.md), so that they are decoded and scaled once.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 namespace datasets {
 
 struct PreparedImage {
-  cv::Size whole;  // of the image before the transforms
+  cv::Size whole;  // size of the image before the transforms
   cv::Mat pixels;  // 8-bit RGB, rows without gaps
 };
 
-// Called from all workers at once.
+// All workers call it concurrently.
 class ImageCache {
  public:
-  // What a worker thread reuses from image to image.
+  // Buffers that a worker thread reuses for every image.
   struct Buffer {
     std::string key;
     std::vector<uint8_t> bytes;
@@ -29,10 +29,10 @@ class ImageCache {
 
   virtual ~ImageCache() = default;
 
-  // `number` is that of the image in its dataset. No value: it is not there, and keep() may follow. The pixels stay
-  // until the buffer is used again; they are not to be written to.
+  // `number` is the index of the image in its dataset. Without a result, the image is not cached and keep() may follow.
+  // The pixels are valid until the buffer is used again, and must not be modified.
   virtual std::optional<PreparedImage> find(size_t number, const ImageFile& image, Buffer& buffer) = 0;
-  // After find() with the same arguments. The image may not be kept, where there is no room.
+  // Called after find() with the same arguments. The image may be dropped if there is no space.
   virtual void keep(size_t number, const ImageFile& image, const PreparedImage& prepared, Buffer& buffer) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Where the bytes of an image are: in a file of its own, or within a larger one.
+// The bytes of an image, in a separate file or within a larger one.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@ namespace datasets {
 class ImageFile {
  public:
   virtual ~ImageFile() = default;
-  // For messages.
+  // Location for messages.
   virtual std::string place() const = 0;
-  // Throws tenon::DataError naming the place.
+  // Throws tenon::DataError naming the location.
   virtual void read(std::vector<uint8_t>& bytes) const = 0;
-  // Says which bytes these are: path, size and time of the last change. Throws tenon::DataError as read() does.
+  // Identifies the bytes by path, size and time of the last change. Throws tenon::DataError like read().
   virtual std::string identity() const = 0;
 };
 
 class LooseImage final : public ImageFile {
  public:
-  explicit LooseImage(const std::string& path) : path_(path) {}  // which must outlive this
+  explicit LooseImage(const std::string& path) : path_(path) {}  // `path` must outlive this object
 
   std::string place() const override { return path_; }
   void read(std::vector<uint8_t>& bytes) const override;

@@ -6,7 +6,7 @@
 namespace datasets {
 namespace {
 
-// Runs `work`, and heads what it says of the data with the image's place.
+// Runs `work`, and prefixes its data errors with the image's location.
 template <class Work>
 auto at_place(const ImageFile& image, Work&& work) {
   try {
@@ -22,24 +22,23 @@ std::vector<tenon::Param> ImageReader::schema() {
   const std::vector<std::string> transforms = {"resize(256)", "center_crop(224)", "normalize()"};
   return {
       tenon::param("transforms", transforms)
-          .doc("what is done to each image, in this order, see docs/transforms.md; the default is for validation"),
+          .doc("transforms of each image, in this order, see docs/transforms.md; the default is for validation"),
       tenon::param("scaled_decoding", true)
-          .doc("whether a JPEG is decoded at 1/2, 1/4 or 1/8 where it is shrunk that far anyway: faster, with slightly "
-               "other pixels"),
+          .doc("whether a JPEG is decoded at 1/2, 1/4 or 1/8 of its size if the transforms shrink it that far anyway; "
+               "faster, with slightly different pixels"),
       tenon::param("max_pixels", images::Limits().max_pixels)
           .range("[1, inf)")
           .doc("largest width x height of an image that is decoded; a larger one ends the run"),
       tenon::param("cache", "none")
           .choices({"none", "memory", "disk"})
-          .doc("where images are kept as resize and center_crop at the beginning of the transforms leave them, so that "
-               "they are decoded once; the same pixels come of it"),
+          .doc("where images are cached after the leading resize and center_crop transforms, so that they are decoded "
+               "once; the pixels are the same as without a cache"),
       tenon::param("cache_bytes", int64_t{4} << 30)
           .range("[1, inf)")
-          .doc("most memory that cache = \"memory\" takes; what does not fit is decoded each time"),
+          .doc("maximum memory for cache = \"memory\", in bytes; images that do not fit are decoded each time"),
       tenon::param("cache_dir", tenon::Path{""})
-          .doc("folder for cache = \"disk\", outside that of the images; several runs may share it, and it may be "
-               "deleted "
-               "at any time"),
+          .doc("folder for cache = \"disk\", outside the folder of the images; several runs may share it, and it may "
+               "be deleted at any time"),
   };
 }
 
@@ -51,18 +50,18 @@ ImageReader::ImageReader(const tenon::Params& params)
       cache_bytes_(static_cast<uint64_t>(params.integer("cache_bytes"))),
       cache_dir_(params.path("cache_dir")) {
   if (cache_kind_ != "none" && !chain_.has_fixed_part() && scaling_ != images::Scaling::none) {
-    throw tenon::Error(TENON_INVALID_ARGUMENT,
-                       "parameter \"cache\" is \"" + cache_kind_ +
-                           "\", and \"transforms\" begins with neither resize nor center_crop, without which a JPEG "
-                           "is decoded as small as each sample needs it; begin with one of them, or set "
-                           "scaled_decoding = false to keep whole images");
+    throw tenon::Error(
+        TENON_INVALID_ARGUMENT,
+        "parameter \"cache\" is \"" + cache_kind_ +
+            "\", and \"transforms\" begins with neither resize nor center_crop, so each sample decodes its JPEG at a "
+            "different scale; begin with one of them, or set scaled_decoding = false to cache whole images");
   }
   if (cache_kind_ == "disk" && cache_dir_.empty()) {
     throw tenon::Error(TENON_INVALID_ARGUMENT,
                        "parameter \"cache\" is \"disk\", and \"cache_dir\" is empty; expected a folder");
   }
   images::load_decoders();
-  cv::setNumThreads(1);  // the loader's workers are the threads
+  cv::setNumThreads(1);  // the data workers are the threads
 }
 
 void ImageReader::expect_images(size_t count) {
@@ -70,14 +69,14 @@ void ImageReader::expect_images(size_t count) {
   if (cache_kind_ == "disk") cache_ = std::make_unique<DiskCache>(cache_dir_, recipe());
 }
 
-// The transforms' own definitions are those of this version of the file format.
+// This version of the file format fixes the definitions of the transforms.
 std::string ImageReader::recipe() const {
   return chain_.fixed_part() + (scaling_ == images::Scaling::dct ? "scaled, " : "full size, ") +
          images::describe_decoders() + '\n';
 }
 
 ImageReader::Worker ImageReader::open_worker() const {
-  cv::setNumThreads(1);  // another library may have raised it since
+  cv::setNumThreads(1);  // another library may have raised it
   return {};
 }
 
@@ -118,7 +117,7 @@ cv::Size ImageReader::write_directly(Worker& worker, const ImageFile& image, uin
   return info.size;
 }
 
-// The pixels are the worker's.
+// The pixels belong to the worker.
 PreparedImage ImageReader::prepare(Worker& worker, const ImageFile& image) const {
   const std::string place = image.place();
   image.read(worker.file);

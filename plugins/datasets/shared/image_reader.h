@@ -1,4 +1,4 @@
-// From an image's file to its place in the batch: what the datasets of images have in common.
+// Common code of the image datasets, from an image's file to its slot in the batch.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace datasets {
 
 class ImageReader {
  public:
-  // What a thread reuses from image to image.
+  // Buffers that a thread reuses for every image.
   struct Worker {
     std::vector<uint8_t> file;
     images::Decoder decoder;
@@ -30,25 +30,26 @@ class ImageReader {
   // `transforms`, `scaled_decoding`, `max_pixels`, `cache`, `cache_bytes` and `cache_dir`.
   static std::vector<tenon::Param> schema();
 
-  // Throws tenon::Error if the decoders cannot be loaded, the transforms make no sense, or leave nothing to be cached.
+  // Throws tenon::Error if the decoders cannot be loaded, the transforms are invalid, or they leave nothing to cache.
   explicit ImageReader(const tenon::Params& params);
 
-  // To be called once before write(). `count`: images of the dataset.
+  // Must be called once before write(). `count` is the number of images in the dataset.
   void expect_images(size_t count);
 
   Worker open_worker() const;
 
-  // A field for images: float32 [3, H, W] where the transforms normalise, else uint8 [H, W, 3].
+  // Describes a field for images: float32 [3, H, W] if the transforms normalise, else uint8 [H, W, 3].
   tenon::Field field(const std::string& name, const std::string& what) const;
-  // Height and width of all images, or -1 where they differ.
+  // Returns height and width of all images, with -1 for an extent that differs between images.
   std::vector<int64_t> extents() const;
 
-  // Reads, decodes and transforms the image into the field; `number` is its own among those expected. Returns the size
-  // of the whole image. Throws tenon::DataError naming the image's place. The same pixels with and without a cache.
+  // Reads, decodes and transforms the image into the field. `number` is its index among the expected images. Returns
+  // the size of the whole image. The pixels are the same with and without a cache. Throws tenon::DataError naming the
+  // image's location.
   cv::Size write(Worker& worker, size_t number, const ImageFile& image, uint64_t seed, const tenon::Sink& sink,
                  const std::string& field) const;
 
-  // What write() did to an image of this size, so that the same can be done to a mask.
+  // Returns the transforms that write() applied to an image of this size, for use on a mask.
   images::DrawnTransforms draw(cv::Size size, uint64_t seed, const ImageFile& image) const;
 
   const images::Limits& limits() const { return limits_; }

@@ -9,9 +9,10 @@ namespace datasets {
 
 std::vector<tenon::Param> ImageTable::schema(std::vector<tenon::Param> columns) {
   std::vector<tenon::Param> params = {
-      tenon::required<tenon::Path>("path").doc("CSV file (RFC 4180) with a header and a row for each sample"),
-      tenon::param("separator", "comma").choices({"comma", "semicolon", "tab"}).doc("what stands between cells"),
-      tenon::param("root", "").doc("folder from which the images' paths start, itself relative to that of the file"),
+      tenon::required<tenon::Path>("path").doc("CSV file (RFC 4180) with a header and one row per sample"),
+      tenon::param("separator", "comma").choices({"comma", "semicolon", "tab"}).doc("separator between cells"),
+      tenon::param("root", "")
+          .doc("folder that the paths of the images are relative to; itself relative to the folder of the CSV file"),
   };
   for (std::vector<tenon::Param> more :
        {std::move(columns), tables::TableTargets::schema(), Split::schema(), ImageReader::schema()}) {

@@ -1,4 +1,4 @@
-// A CSV file with a row for each sample: paths of images, and what belongs to them.
+// A CSV file with one row per sample: paths of images, and their targets.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,18 @@ namespace datasets {
 
 class ImageTable {
  public:
-  // `columns` stands behind the file's own parameters; each names a column with paths, and the field of its images.
+  // `columns` follow the file's parameters. Each is a parameter that names a column with paths, and is the name of the
+  // image field.
   static std::vector<tenon::Param> schema(std::vector<tenon::Param> columns);
 
-  // `columns` are the parameters' names. Throws tenon::Error or tenon::DataError that names file, line and column.
+  // `columns` are the names of these parameters. Throws tenon::Error or tenon::DataError naming file, line and column.
   ImageTable(const tenon::Params& params, const std::vector<std::string>& columns);
 
   std::vector<tenon::Field> fields() const;
   int64_t size() const { return static_cast<int64_t>(rows_.size()); }
   ImageReader::Worker open_worker() const { return reader_.open_worker(); }
 
-  // Writes the images, with a seed for each, and the targets of the sample.
+  // Writes the images and the targets of the sample. `seeds` has one seed per image.
   void write(ImageReader::Worker& worker, int64_t index, const std::vector<uint64_t>& seeds,
              const tenon::Sink& sink) const;
 
@@ -35,9 +36,9 @@ class ImageTable {
   tables::Csv csv_;
   tables::TableTargets targets_;
   ImageReader reader_;
-  std::vector<std::string> images_;  // the fields
-  std::vector<size_t> columns_;      // of their paths
-  std::vector<size_t> rows_;         // of the split
+  std::vector<std::string> images_;  // fields with images
+  std::vector<size_t> columns_;      // columns with their paths
+  std::vector<size_t> rows_;         // rows of the split
 };
 
 }  // namespace datasets

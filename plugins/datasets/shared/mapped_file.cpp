@@ -18,7 +18,7 @@ namespace {
   throw tenon::DataError(path + ": cannot be read: " + std::generic_category().message(errno));
 }
 
-// Closed when it goes; a mapping outlives it.
+// Closes the descriptor in its destructor. A mapping outlives the descriptor.
 struct Descriptor {
   explicit Descriptor(const std::string& path) : number(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (number < 0) throw_errno(path);
@@ -35,7 +35,7 @@ MappedFile::MappedFile(const std::string& path) {
   const Descriptor file(path);
   struct stat status;
   if (fstat(file.number, &status) != 0) throw_errno(path);
-  if (!S_ISREG(status.st_mode)) throw tenon::DataError(path + ": is no regular file");
+  if (!S_ISREG(status.st_mode)) throw tenon::DataError(path + ": is not a regular file");
   if (status.st_size == 0) throw tenon::DataError(path + ": is empty");
   const auto size = static_cast<size_t>(status.st_size);
   void* start = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.number, 0);

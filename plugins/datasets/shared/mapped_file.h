@@ -1,4 +1,4 @@
-// A file in memory without being read: the system loads the pages that are looked at, and all processes share them.
+// A memory-mapped file. The system loads the pages that are accessed, and all processes share them.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace datasets {
 
-// Nobody may shorten the file meanwhile: reading beyond its end ends the process.
+// The file must not be shortened while it is mapped: reading beyond its end kills the process.
 class MappedFile {
  public:
-  // Throws tenon::DataError naming the file: it cannot be read, is no regular file, or is empty.
+  // Throws tenon::DataError naming the file if it cannot be read, is not a regular file, or is empty.
   explicit MappedFile(const std::string& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;

@@ -29,7 +29,7 @@ void MemoryCache::keep(size_t number, const ImageFile&, const PreparedImage& pre
       Entry{prepared.whole, prepared.pixels.size(), std::make_unique_for_overwrite<uint8_t[]>(size)});
   std::memcpy(entry->pixels.get(), prepared.pixels.data, size);
   Entry* nothing = nullptr;
-  // Two workers may have had the same image at once: the first one's is kept.
+  // Two workers may have prepared the same image concurrently. The first result is kept.
   if (entries_[number].compare_exchange_strong(nothing, entry.get(), std::memory_order_release)) {
     entry.release();
   } else {

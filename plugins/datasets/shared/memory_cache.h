@@ -1,4 +1,4 @@
-// Prepared images in memory, as many as fit: those that come first stay.
+// Prepared images in memory, as many as fit. The first images stay.
 #pragma once
 
 #include <atomic>
@@ -11,11 +11,11 @@ namespace datasets {
 
 class MemoryCache final : public ImageCache {
  public:
-  // For images numbered below `images`, `most_bytes` at most.
+  // Caches images numbered below `images` in at most `most_bytes` bytes.
   MemoryCache(size_t images, uint64_t most_bytes);
   ~MemoryCache() override;
 
-  // Without a lock.
+  // Takes no lock.
   std::optional<PreparedImage> find(size_t number, const ImageFile& image, Buffer& buffer) override;
   void keep(size_t number, const ImageFile& image, const PreparedImage& prepared, Buffer& buffer) override;
 
@@ -31,7 +31,7 @@ class MemoryCache final : public ImageCache {
 
   const uint64_t most_bytes_;
   std::atomic<uint64_t> bytes_ = 0;
-  std::vector<std::atomic<Entry*>> entries_;  // by number; null: not there
+  std::vector<std::atomic<Entry*>> entries_;  // by number; null: not cached
 };
 
 }  // namespace datasets

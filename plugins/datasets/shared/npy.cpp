@@ -19,12 +19,12 @@ struct Header {
   std::optional<std::vector<int64_t>> shape;
 };
 
-// The Python literal that is the header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+// Parses the header, a Python literal: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : rest_(text) {}
 
-  // False: the text is something else.
+  // Returns false if the text is something else.
   bool read(Header& header) {
     if (!take("{")) return false;
     while (!take("}")) {
@@ -118,7 +118,7 @@ bool has_size(const std::vector<int64_t>& shape, size_t element, uint64_t bytes)
   return size == bytes;
 }
 
-// Behind magic and version: the header's length in two bytes, from version 2 on in four.
+// The header's length follows magic and version, in two bytes, or in four from version 2 on.
 size_t length_bytes(std::span<const uint8_t> beginning) { return beginning[kMagic.size()] == 1 ? 2 : 4; }
 
 }  // namespace
@@ -129,7 +129,7 @@ bool is_npy(std::span<const uint8_t> file) {
 
 uint64_t npy_data_offset(std::span<const uint8_t> beginning, uint64_t size, const std::string& path) {
   if (!is_npy(beginning)) {
-    throw tenon::DataError(path + ": does not begin as a .npy file does; expected one of numpy.save");
+    throw tenon::DataError(path + ": does not begin like a .npy file; expected a file from numpy.save");
   }
   const size_t version_end = kMagic.size() + 2;
   const size_t digits = beginning.size() > version_end ? length_bytes(beginning) : 0;
@@ -147,17 +147,17 @@ NpyHeader read_npy_header(std::span<const uint8_t> beginning, uint64_t size, con
   const auto text = beginning.subspan(text_begin, data_offset - text_begin);
   Header header;
   if (!HeaderReader({reinterpret_cast<const char*>(text.data()), text.size()}).read(header)) {
-    throw tenon::DataError(path + ": has a header that cannot be read; expected an array of numbers from numpy.save");
+    throw tenon::DataError(path + ": has an unreadable header; expected an array of numbers from numpy.save");
   }
   const Type& type = find_type(*header.descr, path);
   if (*header.is_fortran && header.shape->size() > 1) {
     throw tenon::DataError(path +
-                           ": is in Fortran order; expected C order, in which the last index changes fastest; save "
-                           "numpy.ascontiguousarray of it");
+                           ": is in Fortran order; expected C order (the last index changes fastest); save "
+                           "numpy.ascontiguousarray(array)");
   }
   if (!has_size(*header.shape, type.size, size - data_offset)) {
     throw tenon::DataError(path + ": holds " + std::to_string(size - data_offset) +
-                           " bytes behind its header, which are not those of its shape; it was cut off or damaged");
+                           " bytes after its header, which does not match its shape; it was cut off or damaged");
   }
   return {type.dtype, *header.shape, data_offset};
 }

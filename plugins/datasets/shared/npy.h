@@ -1,4 +1,4 @@
-// The header of a file of NumPy's format, versions 1.0 to 3.0 (numpy.lib.format).
+// Reads headers of NumPy files, versions 1.0 to 3.0 (numpy.lib.format).
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@ namespace datasets {
 struct NpyHeader {
   int32_t dtype;  // TENON_FLOAT32, ...
   std::vector<int64_t> shape;
-  uint64_t data_offset;  // where the elements begin: C-contiguous, little-endian, up to the file's end
+  uint64_t data_offset;  // offset of the elements: C-contiguous, little-endian, up to the file's end
 };
 
 bool is_npy(std::span<const uint8_t> file);
 
-// Where the header ends, from the first 12 bytes. Throws tenon::DataError naming `path`: the file is no such one, or
-// ends before its header does.
+// Returns the offset of the header's end, from the first 12 bytes. Throws tenon::DataError naming `path` if the file
+// has another format, or ends within its header.
 uint64_t npy_data_offset(std::span<const uint8_t> beginning, uint64_t size, const std::string& path);
 
-// `beginning` is the file up to npy_data_offset() at least, `size` that of the whole. Throws tenon::DataError naming
-// `path`: an array in Fortran order, of another byte order or of elements that no tensor has, or shorter or longer than
-// its header says.
+// `beginning` has the file's bytes at least up to npy_data_offset(), and `size` is the size of the file. Throws
+// tenon::DataError naming `path`: Fortran order, another byte order, an element type that tensors do not have, or a
+// size that contradicts the header.
 NpyHeader read_npy_header(std::span<const uint8_t> beginning, uint64_t size, const std::string& path);
 
 }  // namespace datasets

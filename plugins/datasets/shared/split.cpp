@@ -9,10 +9,10 @@ namespace datasets {
 std::vector<tenon::Param> Split::schema(const std::string& names) {
   return {tenon::param("split", "all")
               .choices({"all", "train", "validation"})
-              .doc("which samples: all, or one of two parts, told apart by " + names),
+              .doc("samples to use: all, or one of two parts, split by " + names),
           tenon::param("validation_fraction", 0.1)
               .range("(0, 1)")
-              .doc("share of the samples in the split validation; the split train has the others")};
+              .doc("fraction of the samples in the validation split; the train split has the rest")};
 }
 
 Split::Split(const tenon::Params& params) : Split(params.text("split"), params.number("validation_fraction")) {}

@@ -1,4 +1,4 @@
-// One list of samples that serves for training and validation.
+// Divides one list of samples into parts for training and validation.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@ namespace datasets {
 
 class Split {
  public:
-  // `split` and `validation_fraction`, as image_folder has them. `names`: by what samples are told apart.
-  static std::vector<tenon::Param> schema(const std::string& names = "the images' relative paths");
+  // Declares `split` and `validation_fraction`, as in image_folder. `names` describes the property that decides a
+  // sample's part.
+  static std::vector<tenon::Param> schema(const std::string& names = "the relative paths of the images");
 
   explicit Split(const tenon::Params& params);
   Split(std::string split, double validation_fraction);
 
-  // Whether the sample of that name, such as its file's relative path, belongs to this part. A function of the name
-  // alone.
+  // Returns whether the sample with that name, such as its file's relative path, belongs to this part. The result
+  // depends only on the name.
   bool has(const std::string& name) const;
 
   // Throws tenon::DataError naming `place` if no sample is left.

@@ -25,9 +25,9 @@ void check_names(const std::vector<std::string>& labels, bool has_targets, std::
   if (has_targets) taken.push_back(kTargets);
   for (const std::string& name : labels) {
     if (std::find(taken.begin(), taken.end(), name) != taken.end()) {
-      throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"labels\" names the column \"" + name +
-                                                     "\"; another field has that name; rename the column, or name each "
-                                                     "once");
+      throw tenon::Error(TENON_INVALID_ARGUMENT,
+                         "parameter \"labels\" names the column \"" + name +
+                             "\"; another field has that name; rename the column, or list each column once");
     }
     taken.push_back(name);
   }
@@ -56,13 +56,15 @@ std::vector<int64_t> number_classes(const Csv& csv, size_t column, const std::ve
 }
 
 std::vector<tenon::Param> TableTargets::schema() {
-  return {tenon::param("labels", std::vector<std::string>{"label"})
-              .doc("columns with names of classes; each becomes a field of the column's name, with the class's number"),
-          tenon::param("classes", std::vector<std::string>{})
-              .doc("classes of the one label column in the order of their numbers; empty: of any number of columns, "
-                   "numbered by first appearance in the whole file, which another file may have otherwise"),
-          tenon::param(kTargets, std::vector<std::string>{})
-              .doc("columns with numbers, which become the field targets in this order")};
+  return {
+      tenon::param("labels", std::vector<std::string>{"label"})
+          .doc(
+              "columns with class names; each becomes a field with the name of the column and the number of the class"),
+      tenon::param("classes", std::vector<std::string>{})
+          .doc("classes of the only label column, in the order of their numbers; empty: classes of every label column "
+               "are numbered by first appearance in the whole file, so another file may number them differently"),
+      tenon::param(kTargets, std::vector<std::string>{})
+          .doc("columns with numbers; together they become the field targets, in this order")};
 }
 
 TableTargets::TableTargets(const Csv& csv, const tenon::Params& params, const std::vector<std::string>& taken) {
@@ -94,7 +96,7 @@ std::vector<tenon::Field> TableTargets::fields() const {
   std::vector<tenon::Field> fields;
   for (const Labels& labels : labels_) fields.push_back({labels.column, TENON_INT64, {}, "the class, from 0"});
   if (target_columns_ > 0) {
-    fields.push_back({kTargets, TENON_FLOAT32, {static_cast<int64_t>(target_columns_)}, "the columns' numbers"});
+    fields.push_back({kTargets, TENON_FLOAT32, {static_cast<int64_t>(target_columns_)}, "the numbers of the columns"});
   }
   return fields;
 }

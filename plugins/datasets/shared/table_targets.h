@@ -1,4 +1,4 @@
-// What a table says of each row besides its images: classes and numbers.
+// The targets in a table's rows: classes and numbers.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,24 @@
 
 namespace tables {
 
-// By row the number of the class that the column names: its place in `classes`, or where that is empty, in the order of
-// first appearance. Throws tenon::DataError naming file, line and column: a cell that is empty or not among `classes`,
-// with `lister` as what lists them.
+// Returns the class number of each row in the column: the index in `classes`, or the order of first appearance if
+// `classes` is empty. Throws tenon::DataError naming file, line and column if a cell is empty or not in `classes`.
+// `lister` completes the message: what lists the classes.
 std::vector<int64_t> number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes,
                                     const std::string& lister = "the parameter \"classes\" lists");
 
 class TableTargets {
  public:
-  // `labels`, `classes` and `targets`.
+  // Declares `labels`, `classes` and `targets`.
   static std::vector<tenon::Param> schema();
 
-  // `taken`: names of other fields. Throws tenon::DataError for what the table holds, tenon::Error for parameters that
-  // contradict each other: a field's name twice, classes for several columns, neither labels nor targets.
+  // `taken` holds the names of other fields. Throws tenon::DataError for errors in the table, and tenon::Error for
+  // parameters that contradict each other: a duplicate field name, classes for several columns, or neither labels nor
+  // targets.
   TableTargets(const Csv& csv, const tenon::Params& params, const std::vector<std::string>& taken);
 
-  // An int64 of each label column, named as it is; `targets`, float32 [k], if there are such columns.
+  // Returns one int64 field per label column, with the column's name. If there are target columns, also `targets`,
+  // float32 [k].
   std::vector<tenon::Field> fields() const;
   void write(size_t row, const tenon::Sink& sink) const;
 

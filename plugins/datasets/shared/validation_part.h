@@ -1,4 +1,4 @@
-// Which samples of one collection are kept for validation, whatever others there are.
+// Chooses the validation samples of a collection, independently of the other samples.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace datasets {
 
-// Whether the sample of that name belongs to the part of about `fraction` of all names that is for validation. A
-// function of both alone: adding or removing samples moves no other from one part to the other.
+// Returns whether the sample with that name is in the validation part, which has about `fraction` of all names. The
+// result depends only on the arguments: adding or removing samples moves no other sample between the parts.
 inline bool is_validation_name(std::string_view name, double fraction) {
-  // The hash alone leaves similar names with similar numbers; the generator mixes them.
+  // Similar names may have similar hashes, so the generator mixes the hash.
   return tenon::Random(plugins::hash_text(name)).uniform() < fraction;
 }
 

@@ -1,5 +1,5 @@
-// Images made up at nearly the speed of a copy, so that a benchmark measures what comes after the data. They can be
-// learnt: the brighter an image, the higher its class.
+// Generates images at nearly the speed of a copy, so that a benchmark measures the work after data loading. A model can
+// learn them: the brighter an image, the higher its class.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace {
 
-constexpr uint64_t kOffsets = 4093;  // a prime: as many different images of a class are cut out of the noise
+constexpr uint64_t kOffsets = 4093;  // a prime; the number of different images of a class that are cut from the noise
 
-// Levels of noise in the lower half of the range; the class adds up to the upper half.
+// The noise has these levels in the lower half of the range. The class raises it towards the upper half.
 constexpr int kNoiseLevels = 128;
 
 class Synthetic final {
@@ -18,9 +18,9 @@ class Synthetic final {
   static std::vector<tenon::Param> schema() {
     return {
         tenon::param("samples", 1024).range("[1, inf)").doc("number of images"),
-        tenon::param("channels", 3).range("[1, 4096]").doc("of an image"),
-        tenon::param("height", 224).range("[1, 65536]").doc("of an image, in pixels"),
-        tenon::param("width", 224).range("[1, 65536]").doc("of an image, in pixels"),
+        tenon::param("channels", 3).range("[1, 4096]").doc("channels of an image"),
+        tenon::param("height", 224).range("[1, 65536]").doc("height of an image, in pixels"),
+        tenon::param("width", 224).range("[1, 65536]").doc("width of an image, in pixels"),
         tenon::param("classes", 10).range("[1, inf)").doc("number of classes; sample i has class i % classes"),
         tenon::param("dtype", "float32")
             .choices({"float32", "uint8"})
@@ -84,11 +84,11 @@ class Synthetic final {
   int64_t width_;
   int64_t classes_;
   bool is_float_;
-  std::vector<float> noise_;  // one of the two
+  std::vector<float> noise_;  // only one of the two is used
   std::vector<uint8_t> levels_;
 };
 
 }  // namespace
 
-TENON_PLUGIN("synthetic", "0.1.0", "Apache-2.0", "Images made up for benchmarks, of any size.",
-             tenon::dataset<Synthetic>("synthetic", "made-up images of any size, for benchmarks"))
+TENON_PLUGIN("synthetic", "0.1.0", "Apache-2.0", "Synthetic images of any size for benchmarks.",
+             tenon::dataset<Synthetic>("synthetic", "synthetic images of any size, for benchmarks"))

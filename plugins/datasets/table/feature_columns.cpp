@@ -32,7 +32,7 @@ bool is_missing(std::string_view cell) {
   return std::find(kMissing.begin(), kMissing.end(), trim(cell)) != kMissing.end();
 }
 
-// `3,5`, `12 kg` and `2026-05-01` begin so as well: they are rather numbers gone wrong than names.
+// `3,5`, `12 kg` and `2026-05-01` also begin like numbers. They are more likely malformed numbers than names.
 bool begins_as_number(std::string_view cell) {
   const std::string_view text = trim(cell);
   const size_t begin = text.find_first_not_of("+-.");
@@ -55,17 +55,17 @@ std::optional<int64_t> parse_integer(std::string_view text) {
   return number;
 }
 
-// None where the cell is missing.
+// Returns no value if the cell is missing.
 std::optional<double> number_in(const Csv& csv, size_t row, size_t column) {
   const std::string_view cell = csv.cell(row, column);
   if (is_missing(cell)) return std::nullopt;
   if (const std::optional<double> number = parse_number(cell)) return number;
   throw tenon::DataError(csv.place(row, column) + ": \"" + std::string(cell) +
-                         "\" is no finite number of 32 bits; mend the cell, or name the column in the parameter "
+                         "\" is not a finite 32-bit number; fix the cell, or list the column in the parameter "
                          "\"categorical\" or \"ignore\"");
 }
 
-// Whether the column has values, none of which is or was meant to be a number.
+// Returns whether the column has values, and no value is a number or a malformed number.
 bool holds_names(const Part& part, size_t column) {
   bool has_value = false;
   for (const size_t row : part.rows) {
@@ -90,7 +90,7 @@ std::vector<std::string> choose_columns(const Part& part, const tenon::Params& p
   std::vector<std::string> chosen;
   for (const std::string& name : features) {
     csv.column(name, "features");
-    if (name == target) refuse_column("features", name, ", which is the target; expected others");
+    if (name == target) refuse_column("features", name, ", which is the target; expected other columns");
     if (contains(ignored, name))
       refuse_column("features", name, ", and so does \"ignore\"; expected it in one of them");
     if (contains(chosen, name)) refuse_column("features", name, " twice; expected each column once");
@@ -102,7 +102,7 @@ std::vector<std::string> choose_columns(const Part& part, const tenon::Params& p
   }
   if (chosen.empty()) {
     throw tenon::DataError(part.path +
-                           ":1: no column is left beside the target and those of the parameter \"ignore\"; "
+                           ":1: no column is left besides the target and the columns of the parameter \"ignore\"; "
                            "expected one or more features");
   }
   return chosen;
@@ -114,7 +114,7 @@ std::vector<std::string> sort_names(std::vector<std::string> names) {
   const bool are_integers =
       std::all_of(names.begin(), names.end(), [](const std::string& name) { return parse_integer(name).has_value(); });
   std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
-    // `1` and `01` are equal as integers, and two names.
+    // `1` and `01` are equal as integers, but are two names.
     return are_integers ? std::pair(parse_integer(a), a) < std::pair(parse_integer(b), b) : a < b;
   });
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -136,20 +136,22 @@ Scale measure_scale(const std::vector<double>& values) {
 std::vector<tenon::Param> FeatureColumns::schema() {
   return {
       tenon::param("features", std::vector<std::string>{})
-          .doc("columns that the model is given, in this order; empty: all but the target and those of ignore"),
+          .doc(
+              "columns that the model receives, in this order; empty: all except the target and the columns of ignore"),
       tenon::param("ignore", std::vector<std::string>{}).doc("columns that are neither features nor the target"),
       tenon::param("categorical", std::vector<std::string>{})
-          .doc("columns of numbers that are names of categories; a column in which no cell begins as a number is one "
-               "without being named. Each category becomes a feature that is 0 or 1"),
+          .doc("columns with category names that look like numbers; a column is also categorical if none of its cells "
+               "begins like a number. Each category becomes a feature that is 0 or 1"),
       tenon::param("max_categories", 100)
           .range("[1, inf)")
-          .doc("most categories of a column; one with more, such as a name for each row, ends the run"),
+          .doc(
+              "maximum number of categories per column; a column with more, such as a name for each row, ends the run"),
       tenon::param("missing", "error")
           .choices({"error", "mean"})
-          .doc("what becomes of a cell of numbers that is empty, ?, NA or NaN: an error, or the mean of the rows for "
-               "training"),
+          .doc("how to handle a number cell that is empty, ?, NA or NaN: report an error, or use the mean of the "
+               "training rows"),
       tenon::param("standardize", true)
-          .doc("whether numbers are brought to mean 0 and standard deviation 1 in the rows for training")};
+          .doc("whether numbers are scaled to mean 0 and standard deviation 1 over the training rows")};
 }
 
 FeatureColumns::FeatureColumns(const Part& training, const tenon::Params& params)
@@ -161,7 +163,8 @@ FeatureColumns::FeatureColumns(const Part& training, const tenon::Params& params
   const std::vector<std::string> categorical = params.texts("categorical");
   for (const std::string& name : categorical) {
     training.csv->column(name, "categorical");
-    if (!contains(names, name)) refuse_column("categorical", name, ", which is no feature; expected one of them");
+    if (!contains(names, name))
+      refuse_column("categorical", name, ", which is not a feature; expected one of the features");
   }
   for (const std::string& name : names) {
     columns_.push_back(learn(training, name, contains(categorical, name)));
@@ -180,8 +183,8 @@ FeatureColumns::Column FeatureColumns::learn(const Part& training, const std::st
     learned.categories = sort_names(std::move(names));
     if (learned.categories.size() <= max_categories_) return learned;
     throw tenon::DataError(place + " has " + std::to_string(learned.categories.size()) +
-                           " categories in the rows for training; expected at most " + std::to_string(max_categories_) +
-                           "; name it in the parameter \"ignore\", or raise max_categories");
+                           " categories in the training rows; expected at most " + std::to_string(max_categories_) +
+                           "; list it in the parameter \"ignore\", or raise max_categories");
   }
   std::vector<double> numbers;
   for (const size_t row : training.rows) {
@@ -189,8 +192,7 @@ FeatureColumns::Column FeatureColumns::learn(const Part& training, const std::st
   }
   if (numbers.empty()) {
     throw tenon::DataError(place +
-                           " has no value in the rows for training; expected numbers; name it in the "
-                           "parameter \"ignore\"");
+                           " has no value in the training rows; expected numbers; list it in the parameter \"ignore\"");
   }
   const Scale scale = measure_scale(numbers);
   if (standardizes_) learned.scale = scale;
@@ -221,7 +223,7 @@ std::vector<size_t> FeatureColumns::find_columns(const Part& part) const {
     const auto found = std::find(names.begin(), names.end(), column.name);
     if (found == names.end()) {
       throw tenon::DataError(part.path + ":1: there is no column \"" + column.name + "\", which is a feature of " +
-                             learned_from_ + "; expected all its features");
+                             learned_from_ + "; expected all of its features");
     }
     places.push_back(static_cast<size_t>(found - names.begin()));
   }
@@ -238,8 +240,8 @@ void FeatureColumns::append_number(const Column& column, const Csv& csv, size_t 
   const std::optional<double> number = number_in(csv, row, place);
   if (!number && !fills_missing_) {
     throw tenon::DataError(csv.place(row, place) + ": \"" + std::string(csv.cell(row, place)) +
-                           "\" stands for a missing value; expected a number; remove the row, or set missing = "
-                           "\"mean\" for the mean of the rows for training");
+                           "\" is a missing value; expected a number; remove the row, or set missing = \"mean\" to use "
+                           "the mean of the training rows");
   }
   features.filled += !number;
   features.numbers.push_back(column.scale.apply(number.value_or(column.fill)));
@@ -250,8 +252,7 @@ std::string FeatureColumns::describe() const {
   bool is_first = true;
   for (const Column& column : columns_) {
     if (column.categories.empty()) continue;
-    text +=
-        (is_first ? "; of categories: " : ", ") + column.name + " (" + std::to_string(column.categories.size()) + ')';
+    text += (is_first ? "; categorical: " : ", ") + column.name + " (" + std::to_string(column.categories.size()) + ')';
     is_first = false;
   }
   return text;

@@ -1,4 +1,4 @@
-// Which columns of a table are features, what the rows for training say of them, and any row by that as numbers.
+// Chooses the feature columns of a table, learns their statistics from the training rows, and encodes rows as numbers.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace table {
 
-// Some rows of a file, such as those of a split.
+// Some rows of a file, such as the rows of a split.
 struct Part {
   std::string path;  // for messages
   std::shared_ptr<const tables::Csv> csv;
   std::vector<size_t> rows;
 };
 
-// Each once: by value where all are integers, else in byte order.
+// Returns each name once, sorted by value if all names are integers, else in byte order.
 std::vector<std::string> sort_names(std::vector<std::string> names);
 
 struct Scale {
@@ -30,41 +30,41 @@ struct Scale {
   float apply(double value) const { return static_cast<float>((value - mean) / deviation); }
 };
 
-// Mean and standard deviation as StandardScaler of scikit-learn has them: the variance is that of these values, divided
-// by their number; where they are all the same but for rounding, the deviation is 1.
+// Mean and standard deviation, computed like scikit-learn's StandardScaler: the variance is divided by the number of
+// values. If the values are equal up to rounding, the deviation is 1.
 Scale measure_scale(const std::vector<double>& values);
 
 class FeatureColumns {
  public:
-  // `features`, `ignore`, `categorical`, `max_categories`, `missing` and `standardize`.
+  // Declares `features`, `ignore`, `categorical`, `max_categories`, `missing` and `standardize`.
   static std::vector<tenon::Param> schema();
 
-  // Throws tenon::DataError naming file, line and column: a column that is not there, holds a number gone wrong, no
-  // value at all or too many categories, or no feature; and tenon::Error for parameters that contradict each other.
+  // Throws tenon::DataError naming file, line and column: a missing column, a malformed number, a column without values
+  // or with too many categories, or no feature. Throws tenon::Error for parameters that contradict each other.
   FeatureColumns(const Part& training, const tenon::Params& params);
 
-  // Features of a sample: one of each column of numbers, one of each category.
+  // Returns the number of features per sample: one per number column, and one per category.
   size_t width() const { return width_; }
 
   struct Features {
     std::vector<float> numbers;  // [rows, width]
-    size_t filled = 0;           // cells without a number that were given the mean
-    size_t unknown = 0;          // cells whose category no row for training has: all its features are 0
+    size_t filled = 0;           // missing numbers replaced by the mean
+    size_t unknown = 0;          // cells with a category that no training row has: all features are 0
   };
 
-  // Of a table that has the same columns in any order. Throws tenon::DataError naming file, line and column: a column
-  // that is not there, or a cell that is no number where numbers are expected.
+  // Encodes a table that has the same columns in any order. Throws tenon::DataError naming file, line and column: a
+  // missing column, or a cell that is not a number in a number column.
   Features encode(const Part& part) const;
 
-  // `9 features of 7 columns; of categories: origin (3)`.
+  // Returns for example `9 features of 7 columns; categorical: origin (3)`.
   std::string describe() const;
 
  private:
   struct Column {
     std::string name;
-    std::vector<std::string> categories;  // one feature each; none: the column's numbers are the feature
+    std::vector<std::string> categories;  // one feature each; empty: the column's numbers are the feature
     Scale scale = {};
-    double fill = 0;  // in place of a missing number
+    double fill = 0;  // replaces a missing number
   };
 
   Column learn(const Part& training, const std::string& name, bool is_categorical) const;

@@ -1,4 +1,4 @@
-// Rows of a table: numbers and categories from which a number or a class is predicted.
+// Rows of a table: numbers and categories that predict a number or a class.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -23,7 +23,7 @@ using tables::Csv;
 Part select_part(const std::string& path, std::shared_ptr<const Csv> csv, const Split& split) {
   std::vector<size_t> rows;
   for (size_t row = 0; row < csv->rows(); ++row) {
-    // The whole row is its name, so that rows that are the same never lie in both parts.
+    // The whole row is the sample's name, so identical rows are always in the same part.
     std::string text;
     for (size_t column = 0; column < csv->columns().size(); ++column) {
       text.append(csv->cell(row, column));
@@ -41,7 +41,7 @@ Part read_part(const tenon::Params& params) {
   return select_part(path, std::make_shared<const Csv>(path, separator), Split(params));
 }
 
-// The rows that the model learns from, perhaps of the same file.
+// Reads the training rows, which may come from the same file.
 Part read_training_part(const tenon::Params& params, const Part& part) {
   std::string split = params.text("statistics_split");
   if (split == "as_split") split = params.text("split") == "all" ? "all" : "train";
@@ -56,14 +56,13 @@ void check_task(const tenon::Params& params) {
   const bool is_regression = params.text("task") == "regression";
   if (is_regression && !params.texts("classes").empty()) {
     throw tenon::Error(TENON_INVALID_ARGUMENT,
-                       "the parameter \"classes\" is given, and task is \"regression\"; leave out \"classes\", or set "
+                       "the parameter \"classes\" is set, and task is \"regression\"; leave out \"classes\", or set "
                        "task = \"classification\"");
   }
   if (!is_regression && params.boolean("standardize_target")) {
-    throw tenon::Error(
-        TENON_INVALID_ARGUMENT,
-        "standardize_target is true, and task is \"classification\", whose targets are no numbers; leave it out, or "
-        "set task = \"regression\"");
+    throw tenon::Error(TENON_INVALID_ARGUMENT,
+                       "standardize_target is true, and task is \"classification\", which has no numeric targets; "
+                       "leave it out, or set task = \"regression\"");
   }
 }
 
@@ -71,29 +70,32 @@ class Table final {
  public:
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = {
-        tenon::required<tenon::Path>("path").doc("CSV file (RFC 4180) with a header and a row for each sample"),
-        tenon::param("separator", "comma").choices({"comma", "semicolon", "tab"}).doc("what stands between cells"),
-        tenon::required<std::string>("target").doc("column that is to be predicted"),
+        tenon::required<tenon::Path>("path").doc("CSV file (RFC 4180) with a header and one row per sample"),
+        tenon::param("separator", "comma").choices({"comma", "semicolon", "tab"}).doc("separator between cells"),
+        tenon::required<std::string>("target").doc("column to predict"),
         tenon::required<std::string>("task")
             .choices({"regression", "classification"})
-            .doc("what the target is: a number, the field target; or the name of a class, the field label"),
+            .doc("regression: the target is a number, in the field target; classification: it is a class name, in the "
+                 "field label"),
         tenon::param("with_target", true)
-            .doc("whether samples have their target; false: rows whose target is yet to be predicted"),
+            .doc("whether samples include the target; false: rows for prediction, without a target"),
         tenon::param("classes", std::vector<std::string>{})
-            .doc("classes in the order of their numbers; empty: those of the whole file, by value where all are "
+            .doc("classes in the order of their numbers; empty: all classes in the file, sorted by value if all are "
                  "integers, else in byte order"),
     };
     const std::vector<tenon::Param> of_target = {
         tenon::param("standardize_target", false)
-            .doc("the same of a regression's target; then losses and metrics are in its standard deviations")};
+            .doc("whether the target of a regression is scaled the same way; losses and metrics are then in units of "
+                 "its standard deviation")};
     const std::vector<tenon::Param> statistics = {
         tenon::param("statistics_from", tenon::Path())
-            .doc("table for training, from which columns, categories, classes, means and deviations come; empty: path"),
+            .doc("training table, which determines columns, categories, classes, means and standard deviations; empty: "
+                 "path"),
         tenon::param("statistics_split", "as_split")
             .choices({"as_split", "all", "train"})
-            .doc("its rows for training; as_split: all where split is all, else those of the split train")};
+            .doc("its training rows; as_split: all rows if split is all, else the rows of the train split")};
     for (const std::vector<tenon::Param>& more :
-         {FeatureColumns::schema(), of_target, Split::schema("all that stands in their rows"), statistics}) {
+         {FeatureColumns::schema(), of_target, Split::schema("the full text of their rows"), statistics}) {
       params.insert(params.end(), more.begin(), more.end());
     }
     return params;
@@ -121,8 +123,8 @@ class Table final {
 
   std::vector<tenon::Field> fields() const {
     std::vector<tenon::Field> fields = {
-        {"features", TENON_FLOAT32, {static_cast<int64_t>(width_)}, "the columns' numbers and categories"}};
-    if (!targets_.empty()) fields.push_back({"target", TENON_FLOAT32, {1}, "the number to be predicted"});
+        {"features", TENON_FLOAT32, {static_cast<int64_t>(width_)}, "the numbers and categories of the columns"}};
+    if (!targets_.empty()) fields.push_back({"target", TENON_FLOAT32, {1}, "the number to predict"});
     if (!labels_.empty()) fields.push_back({"label", TENON_INT64, {}, "the class, from 0"});
     return fields;
   }
@@ -165,11 +167,11 @@ class Table final {
     if (classes.empty()) {
       const size_t column = training.csv->column(target, "target");
       for (size_t row = 0; row < training.csv->rows(); ++row) {
-        // An empty cell is no class, and refused where its row is a sample.
+        // An empty cell is not a class. It is refused if its row is a sample.
         if (!training.csv->cell(row, column).empty()) classes.emplace_back(training.csv->cell(row, column));
       }
       classes = sort_names(std::move(classes));
-      lister = training.path + " holds; name them all in the parameter \"classes\"";
+      lister = training.path + " contains; list all classes in the parameter \"classes\"";
     }
     const size_t column = part.csv->column(target, "target");
     const std::vector<int64_t> labels = tables::number_classes(*part.csv, column, classes, lister);
@@ -178,9 +180,9 @@ class Table final {
 
   static void log_summary(const Part& part, const FeatureColumns& columns, const FeatureColumns::Features& features) {
     std::string line = part.path + ": " + std::to_string(part.rows.size()) + " samples, " + columns.describe();
-    if (features.filled > 0) line += "; " + std::to_string(features.filled) + " missing numbers are means";
+    if (features.filled > 0) line += "; " + std::to_string(features.filled) + " missing numbers replaced by means";
     if (features.unknown > 0) {
-      line += "; " + std::to_string(features.unknown) + " cells are of categories that no row for training has";
+      line += "; " + std::to_string(features.unknown) + " cells with categories that no training row has";
     }
     tenon::detail::host->log(TENON_LOG_INFO, tenon::detail::borrow(line));
   }
@@ -195,6 +197,6 @@ class Table final {
 }  // namespace
 }  // namespace table
 
-TENON_PLUGIN("table", "0.1.0", "Apache-2.0", "Rows of a table, as numbers to predict from.",
-             tenon::dataset<table::Table>("table",
-                                          "rows of a CSV file: numbers and categories, and a number or a class"))
+TENON_PLUGIN("table", "0.1.0", "Apache-2.0", "Rows of a table as features for prediction.",
+             tenon::dataset<table::Table>(
+                 "table", "rows of a CSV file: numbers and categories, with a number or a class as the target"))

@@ -1,4 +1,4 @@
-// Bytes that are read by their place.
+// Random access to bytes by offset.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ class ByteSource {
   virtual ~ByteSource() = default;
   virtual const std::string& path() const = 0;  // for messages
   virtual uint64_t size() const = 0;
-  // Fills `bytes`. Throws tenon::DataError naming path and place where that cannot be. REQUIRES: it is within size().
+  // Fills `bytes`. Throws tenon::DataError naming path and offset if the read fails. REQUIRES: the range is within
+  // size().
   virtual void read(uint64_t offset, std::span<uint8_t> bytes) const = 0;
 };
 

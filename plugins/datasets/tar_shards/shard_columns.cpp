@@ -12,7 +12,7 @@
 namespace tar_shards {
 namespace {
 
-constexpr uint64_t kMostHeader = 64 * 1024;  // of an array's header
+constexpr uint64_t kMostHeader = 64 * 1024;  // maximum size of an array's header
 constexpr uint64_t kMostLabel = 4 * 1024;
 constexpr uint64_t kMostJson = 1024 * 1024;
 
@@ -56,7 +56,7 @@ void ArrayColumn::add(TarReader& reader, const TarMember& member, uint8_t altern
   }
   if (header.dtype != dtype_ || header.shape.size() != first_.size()) {
     throw tenon::DataError(place + ": holds " + describe_array(header.dtype, header.shape.size()) + "; expected " +
-                           describe_array(dtype_, first_.size()) + ", as the samples before");
+                           describe_array(dtype_, first_.size()) + ", as in the samples before");
   }
   if (extents_.empty() && header.shape != first_) {
     for (size_t i = 0; i < stored_.size(); ++i) extents_.insert(extents_.end(), first_.begin(), first_.end());
@@ -71,7 +71,8 @@ std::vector<int64_t> ArrayColumn::shape() const {
     int64_t& extent = shape[i % shape.size()];
     if (extent != extents_[i]) extent = -1;
   }
-  std::replace(shape.begin(), shape.end(), int64_t{0}, int64_t{-1});  // a field has no extent of 0, a sample may
+  std::replace(shape.begin(), shape.end(), int64_t{0},
+               int64_t{-1});  // a sample may have an extent of 0, a field may not
   return shape;
 }
 
@@ -111,7 +112,7 @@ void LabelColumn::add(TarReader& reader, const TarMember& member, const std::str
 int64_t LabelColumn::read_json(std::string_view text, const std::string& place) const {
   using nlohmann::json;
   const json object = json::parse(text.begin(), text.end(), nullptr, false);
-  if (!object.is_object()) throw tenon::DataError(place + ": is no JSON object");
+  if (!object.is_object()) throw tenon::DataError(place + ": is not a JSON object");
   const auto found = object.find(json_key_);
   if (found == object.end()) throw tenon::DataError(place + ": has no key \"" + json_key_ + "\"");
   if (!classes_.empty() && found->is_string()) return number_of_class(found->get<std::string>(), place);

@@ -1,4 +1,4 @@
-// What is kept of a field, sample by sample: where its bytes are, or for a label the number itself.
+// The stored data of a field, sample by sample: the location of its bytes, or the number of a label.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace tar_shards {
 
 struct Stored {
-  uint64_t offset;  // in the shard: of an image's file, or of an array's first element
+  uint64_t offset;  // in the shard: offset of an image's file, or of an array's first element
   uint64_t size;    // bytes
   uint8_t alternative;
 };
@@ -29,17 +29,17 @@ class ImageColumn {
   std::vector<Stored> stored_;
 };
 
-// Arrays of one dtype and rank; extents may differ between samples.
+// Arrays of one dtype and number of dimensions. Extents may differ between samples.
 class ArrayColumn {
  public:
-  // Reads the header of the .npy. Throws tenon::DataError headed by `place`: it is damaged, or of another dtype or rank
-  // than those before.
+  // Reads the header of the .npy member. Throws tenon::DataError prefixed by `place` if the header is damaged, or dtype
+  // or number of dimensions differ from those of the earlier samples.
   void add(TarReader& reader, const TarMember& member, uint8_t alternative, const std::string& place);
   const Stored& at(size_t sample) const { return stored_[sample]; }
   size_t size() const { return stored_.size(); }
 
   int32_t dtype() const { return dtype_; }
-  // -1 for an extent that differs between samples.
+  // Returns -1 for an extent that differs between samples.
   std::vector<int64_t> shape() const;
   std::vector<int64_t> shape_of(size_t sample) const;
 
@@ -50,11 +50,11 @@ class ArrayColumn {
   std::vector<int64_t> extents_;  // [samples, rank] once one differs; empty before
 };
 
-// Whole numbers, or with a list of classes their names' places in it.
+// Whole numbers, or indices into a list of class names.
 class LabelColumn {
  public:
   LabelColumn(const ShardField& field, const std::vector<std::string>& classes);
-  // Throws tenon::DataError headed by `place` for what is no such number or name.
+  // Throws tenon::DataError prefixed by `place` if the member is not such a number or name.
   void add(TarReader& reader, const TarMember& member, const std::string& place);
   int64_t at(size_t sample) const { return numbers_[sample]; }
   size_t size() const { return numbers_.size(); }

@@ -47,13 +47,13 @@ ShardField parse_field(const std::string& text) {
   std::string_view rest = text;
   if (const size_t equals = rest.find('='); equals != std::string_view::npos) {
     field.name = rest.substr(0, equals);
-    if (field.name.empty()) refuse(text, "it has no name before \"=\"; expected such as \"image=jpg\"");
+    if (field.name.empty()) refuse(text, "it has no name before \"=\"; expected for example \"image=jpg\"");
     rest.remove_prefix(equals + 1);
   }
   if (const size_t colon = rest.find(':'); colon != std::string_view::npos) {
     field.json_key = rest.substr(colon + 1);
     rest = rest.substr(0, colon);
-    if (field.json_key.empty()) refuse(text, "it has no key behind \":\"; expected such as \"label=json:category\"");
+    if (field.json_key.empty()) refuse(text, "it has no key after \":\"; expected for example \"label=json:category\"");
   }
   std::optional<Kind> kind;
   for (size_t begin = 0; begin <= rest.size();) {
@@ -76,7 +76,7 @@ ShardField parse_field(const std::string& text) {
 void append(ShardField field, const std::string& text, std::vector<ShardField>& fields) {
   for (const ShardField& other : fields) {
     if (other.name != field.name) continue;
-    refuse(text, "it would be named \"" + field.name + "\", as another is; name it: \"NAME=" + text + "\"");
+    refuse(text, "it would be named \"" + field.name + "\", like another field; give it a name: \"NAME=" + text + "\"");
   }
   fields.push_back(std::move(field));
 }

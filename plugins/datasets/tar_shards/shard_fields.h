@@ -1,4 +1,4 @@
-// Which members of a sample become fields.
+// Chooses the members of a sample that become fields.
 #pragma once
 
 #include <string>
@@ -7,26 +7,26 @@
 
 namespace tar_shards {
 
-// What stands behind the first dot of a member's base name is its extension, as in WebDataset: `jpg` of `a/0001.jpg`,
-// `image.npy` of `0001.image.npy`.
+// The extension of a member is the part of its base name after the first dot, as in WebDataset: `jpg` in `a/0001.jpg`,
+// `image.npy` in `0001.image.npy`.
 struct ShardField {
   enum class Kind { image, array, label };
   std::string name;
   Kind kind;
-  std::vector<std::string> extensions;  // alternatives, of which a sample has one
-  std::string json_key = {};            // of a label from a .json
+  std::vector<std::string> extensions;  // alternatives; a sample has one of them
+  std::string json_key = {};            // key of a label in a .json member
 
-  // `a .jpg or a .png`
+  // Returns for example `a .jpg or a .png`.
   std::string describe_members() const;
 };
 
-// `[NAME=]EXTENSION[;EXTENSION...]`, as in `jpg`, `image=jpg;png`, `box=npy`, `label=json:category`. Without a name it
-// is what stands before the extension's last dot (`mask` of `mask.png`), or else image, label, array or the key. Throws
-// tenon::Error saying what is wrong.
+// Parses `[NAME=]EXTENSION[;EXTENSION...]`, for example `jpg`, `image=jpg;png`, `box=npy`, `label=json:category`. The
+// default name is the part before the extension's last dot (`mask` in `mask.png`), or else image, label, array or the
+// key. Throws tenon::Error describing the error.
 std::vector<ShardField> parse_fields(const std::vector<std::string>& texts);
 
-// Those that a sample with such extensions has: images, arrays and .cls, in their order. Throws tenon::Error if two
-// would have one name.
+// Returns the fields of a sample with these extensions: images, arrays and .cls, in their order. Throws tenon::Error if
+// two fields would have the same name.
 std::vector<ShardField> guess_fields(const std::vector<std::string>& extensions);
 
 }  // namespace tar_shards

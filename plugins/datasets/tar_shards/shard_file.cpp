@@ -23,7 +23,7 @@ int open_file(const std::string& path) {
   return descriptor;
 }
 
-// A descriptor that is closed when it goes, unless it is another's.
+// Closes the descriptor in its destructor, unless the descriptor belongs to another object.
 struct Borrowed {
   Borrowed(int kept, const std::string& path) : owns(kept < 0), number(owns ? open_file(path) : kept) {}
   ~Borrowed() {
@@ -44,7 +44,7 @@ ShardFile::ShardFile(std::string path, Keep keep) : path_(std::move(path)), desc
   const bool is_file = is_known && S_ISREG(status.st_mode);
   if (!is_file || keep == Keep::closed) close(std::exchange(descriptor_, -1));
   if (!is_known) throw tenon::DataError(path_ + ": cannot be read: " + reason);
-  if (!is_file) throw tenon::DataError(path_ + ": is no regular file; expected a tar file");
+  if (!is_file) throw tenon::DataError(path_ + ": is not a regular file; expected a tar file");
   size_ = static_cast<uint64_t>(status.st_size);
 }
 
@@ -65,7 +65,7 @@ void ShardFile::read(uint64_t offset, std::span<uint8_t> bytes) const {
     }
     if (got == 0) {
       throw tenon::DataError(path_ + ": ends at byte " + std::to_string(offset) + "; it had " + std::to_string(size_) +
-                             " bytes when the dataset was opened; leave shards alone while they are in use");
+                             " bytes when the dataset was opened; do not modify shards while they are in use");
     }
     offset += static_cast<uint64_t>(got);
     bytes = bytes.subspan(static_cast<size_t>(got));

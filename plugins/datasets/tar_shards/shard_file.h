@@ -1,4 +1,4 @@
-// A tar file that is read from many threads.
+// A tar file that many threads read.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ class ShardFile final : public ByteSource {
  public:
   enum class Keep { open, closed };
 
-  // Keep::closed opens the file anew for each read, for the shards beyond those that a process may have open at once.
-  // Throws tenon::DataError naming the path: it cannot be opened, or is no regular file.
+  // Keep::closed opens the file for each read. It is for shards beyond the process's limit of open files. Throws
+  // tenon::DataError naming the path if it cannot be opened, or is not a regular file.
   ShardFile(std::string path, Keep keep);
   ~ShardFile() override;
   ShardFile(ShardFile&& other) noexcept;
@@ -20,7 +20,7 @@ class ShardFile final : public ByteSource {
 
   const std::string& path() const override { return path_; }
   uint64_t size() const override { return size_; }
-  void read(uint64_t offset, std::span<uint8_t> bytes) const override;  // pread: any thread
+  void read(uint64_t offset, std::span<uint8_t> bytes) const override;  // uses pread; any thread may call it
 
  private:
   std::string path_;
@@ -28,7 +28,7 @@ class ShardFile final : public ByteSource {
   uint64_t size_;
 };
 
-// How many shards may stay open: half of the files that the process may have, for other datasets want some too.
+// Returns how many shards may stay open: half of the process's file limit, because other datasets need files too.
 size_t most_open_shards();
 
 }  // namespace tar_shards

@@ -8,11 +8,11 @@ namespace tar_shards {
 namespace {
 
 struct SplitName {
-  std::string_view key;  // with the folder
+  std::string_view key;  // includes the folder
   std::string extension;
 };
 
-// None for what is no part of a sample.
+// Returns no value for a member that is not part of a sample.
 std::optional<SplitName> split_name(std::string_view name) {
   const size_t slash = name.rfind('/');
   const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
@@ -21,7 +21,7 @@ std::optional<SplitName> split_name(std::string_view name) {
   const std::string_view stem = name.substr(base, dot - base);
   if (stem.size() > 4 && stem.starts_with("__") && stem.ends_with("__")) return std::nullopt;
   std::string extension(name.substr(dot + 1));
-  // JPG as jpg; what stands before the last dot is the field's name.
+  // JPG becomes jpg. The part before the last dot is the field's name and stays.
   for (size_t i = extension.rfind('.') + 1; i < extension.size(); ++i) {
     if (extension[i] >= 'A' && extension[i] <= 'Z') extension[i] = static_cast<char>(extension[i] - 'A' + 'a');
   }
@@ -38,7 +38,7 @@ size_t count_of(const ShardIndex::Column& column) {
 
 }  // namespace
 
-// The members of one sample so far.
+// The members of the current sample so far.
 struct ShardIndex::Group {
   std::string key;
   uint64_t begin = 0;
@@ -70,7 +70,7 @@ void ShardIndex::add_fields(const std::vector<std::string>& texts, const std::ve
   std::string found;
   for (const std::string& extension : there) found += (found.empty() ? "." : ", .") + extension;
   throw tenon::DataError(shards_.front().path() + ": its first sample has " + (found.empty() ? "no member" : found) +
-                         "; expected an image, .npy or .cls; name what becomes a field in the parameter \"fields\"");
+                         "; expected an image, .npy or .cls; list the fields in the parameter \"fields\"");
 }
 
 std::vector<std::string> ShardIndex::list_first_extensions() const {
@@ -136,7 +136,7 @@ void ShardIndex::finish(const Group& group, const ShardFile& shard) {
     throw tenon::DataError(shard.path() + ": the sample \"" + printable(group.key) + "\" at byte " +
                            std::to_string(group.begin) + " has " + found + "; expected " +
                            field.field.describe_members() + " for the field \"" + field.field.name +
-                           "\"; the members of a sample stand side by side, as tar --sort=name puts them");
+                           "\"; the members of a sample must be adjacent; create the archive with tar --sort=name");
   }
   keys_ += group.key;
   key_ends_.push_back(keys_.size());

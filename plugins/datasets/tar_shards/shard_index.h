@@ -1,4 +1,4 @@
-// All samples of all shards, from the headers of their members.
+// An index of all samples of all shards, built from the headers of their members.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class ShardIndex {
     Column column;
   };
 
-  // Reads the headers of all members, and what is small: labels and the headers of arrays. A sample is the members side
-  // by side whose names agree up to the first dot of the base name; names without an extension, hidden ones and those
-  // of the form __name__ are passed over, as WebDataset does. `fields` as parse_fields takes them; empty: those of the
-  // first sample. Throws tenon::DataError naming shard, byte and member or sample: what TarReader and the columns
-  // refuse, and a sample that lacks a field or has it twice.
+  // Reads the headers of all members, and small contents: labels and the headers of arrays. A sample consists of
+  // adjacent members with the same name up to the first dot of the base name. As in WebDataset, names without an
+  // extension, hidden names and names of the form __name__ are skipped. `fields` has the format of parse_fields; if it
+  // is empty, the first sample determines the fields. Throws tenon::DataError naming shard, byte and member or sample:
+  // errors from TarReader and the columns, or a sample that lacks a field or has it twice.
   ShardIndex(const std::vector<std::string>& paths, const std::vector<std::string>& fields,
              const std::vector<std::string>& classes);
 
@@ -33,7 +33,7 @@ class ShardIndex {
   const std::vector<Field>& fields() const { return fields_; }
   const ShardFile& shard_of(size_t sample) const;
 
-  // `shards/a.tar: member "0001.jpg" at byte 1536`, of an image or an array.
+  // Returns for example `shards/a.tar: member "0001.jpg" at byte 1536`, for an image or an array.
   std::string describe_member(size_t sample, const ShardField& field, const Stored& stored) const;
 
  private:
@@ -46,9 +46,9 @@ class ShardIndex {
   std::string_view key_of(size_t sample) const;
 
   std::vector<ShardFile> shards_;
-  std::vector<size_t> shard_ends_;  // samples up to the end of each shard
+  std::vector<size_t> shard_ends_;  // number of samples up to the end of each shard
   std::vector<Field> fields_;
-  std::string keys_;  // one after the other
+  std::string keys_;  // concatenated
   std::vector<uint64_t> key_ends_;
 };
 

@@ -43,7 +43,7 @@ std::vector<std::string> list_folder(const fs::path& folder) {
                          "} name no files; expected a range such as {000000..000009}, or a list such as {a,b}");
 }
 
-// A number as it is written, with its zeros.
+// Parses a number that may have leading zeros.
 int64_t number_of(std::string_view text, const std::string& path, std::string_view braces) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -78,7 +78,7 @@ std::vector<std::string> expand_list(std::string_view braces, const std::string&
   return texts;
 }
 
-// All of `text`, from its first braces on. `path` is the whole, for messages.
+// Expands `text` from its first braces on. `path` is the whole path, for messages.
 std::vector<std::string> expand(const std::string& text, const std::string& path) {
   const size_t open = text.find('{');
   if (open == std::string::npos) return {text};

@@ -1,4 +1,4 @@
-// Which files a path means.
+// Lists the files that a path describes.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace tar_shards {
 
-// A folder: its .tar files in byte order, without hidden ones. A path with braces: each of {000..009}, whose numbers
-// keep their zeros, and of {a,b}, from left to right as a shell has them. Else the one file. Throws tenon::DataError
-// naming the path: a folder that cannot be listed, has no .tar file or has compressed ones, or braces that make no
-// sense. Whether a file is there shows when it is opened.
+// A folder lists its .tar files in byte order, without hidden ones. A path with braces is expanded from left to right
+// as in a shell: {000..009}, with leading zeros kept, or {a,b}. Any other path is one file. Throws tenon::DataError
+// naming the path: a folder that cannot be listed, has no .tar file or has compressed ones, or invalid braces. A
+// missing file is reported when it is opened.
 std::vector<std::string> list_shards(const std::string& path);
 
 }  // namespace tar_shards

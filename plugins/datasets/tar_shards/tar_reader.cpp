@@ -12,7 +12,7 @@ namespace tar_shards {
 namespace {
 
 constexpr uint64_t kBlock = 512;
-// Holds a few small members with their headers, which then cost one read together.
+// The window holds a few small members with their headers, so that one read covers them.
 constexpr uint64_t kWindow = 4096;
 constexpr uint64_t kMostExtension = 64 * 1024;
 
@@ -22,13 +22,14 @@ bool is_zero(std::span<const uint8_t> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
 }
 
-// Up to the first NUL.
+// Returns the text up to the first NUL.
 std::string_view text_of(std::span<const uint8_t> field) {
   const std::string_view text(reinterpret_cast<const char*>(field.data()), field.size());
   return text.substr(0, text.find('\0'));
 }
 
-// Octal digits between blanks and NULs; or, with the highest bit set, a big-endian number in base 256 (GNU tar, star).
+// Parses octal digits between blanks and NULs, or a big-endian number in base 256 if the highest bit is set (GNU tar,
+// star).
 std::optional<uint64_t> number_of(std::span<const uint8_t> field) {
   if (field[0] == 0x80) {
     uint64_t number = 0;
@@ -48,7 +49,7 @@ std::optional<uint64_t> number_of(std::span<const uint8_t> field) {
   return number;
 }
 
-// The sum of a header's bytes with blanks for the checksum itself. Some old archivers took the bytes as signed.
+// Sums the header's bytes, with blanks in place of the checksum. Some old archivers summed signed bytes.
 bool has_right_checksum(std::span<const uint8_t> block) {
   const std::span<const uint8_t> field = block.subspan(148, 8);
   const std::optional<uint64_t> stored = number_of(field);
@@ -98,8 +99,8 @@ TarReader::TarReader(const ByteSource& source) : source_(source) {
   if (source_.size() == 0) refuse(0, "the file is empty; expected a tar file");
   if (const auto compression = compression_of(at(0, std::min<uint64_t>(source_.size(), 6)))) {
     refuse(0, "the file is compressed by " + *compression +
-                  ", in which no sample can be found without reading all before it; expected a plain tar file; "
-                  "uncompress it: images gain nothing from it");
+                  ", so finding a sample requires reading everything before it; expected a plain tar file; uncompress "
+                  "it; compression does not make images smaller");
   }
 }
 
@@ -134,7 +135,7 @@ std::span<const uint8_t> TarReader::peek(const TarMember& member, uint64_t count
   return at(member.content, std::min(count, member.size));
 }
 
-// REQUIRES: it lies within the file.
+// REQUIRES: the range is within the file.
 std::span<const uint8_t> TarReader::at(uint64_t offset, uint64_t count) {
   if (offset < window_at_ || offset + count > window_at_ + window_.size()) {
     window_.resize(std::max(count, std::min(kWindow, source_.size() - offset)));
@@ -147,19 +148,19 @@ std::span<const uint8_t> TarReader::at(uint64_t offset, uint64_t count) {
 TarReader::Header TarReader::read_header() {
   const std::span<const uint8_t> block = at(at_, kBlock);
   if (!has_right_checksum(block)) {
-    refuse(at_, "the checksum of the header does not hold; the file is damaged, or no tar file");
+    refuse(at_, "the checksum of the header is wrong; the file is damaged, or not a tar file");
   }
   Header header{at_, std::string(text_of(block.first(100))), 0, static_cast<char>(block[156])};
   const std::string_view magic(reinterpret_cast<const char*>(block.data()) + 257, 8);
   const bool is_posix = magic.starts_with(std::string_view("ustar\0", 6));
   const bool is_gnu = magic == std::string_view("ustar  \0", 8);
   if (!is_posix && !is_gnu && !is_zero(block.subspan(257, 8))) {
-    refuse(at_, "the header is of no known format; expected one of ustar, pax or GNU tar");
+    refuse(at_, "the header has an unknown format; expected ustar, pax or GNU tar");
   }
   const std::string_view prefix = is_posix ? text_of(block.subspan(345, 155)) : "";
   if (!prefix.empty()) header.name = std::string(prefix) + '/' + header.name;
   const std::optional<uint64_t> size = number_of(block.subspan(124, 12));
-  if (!size) refuse(at_, "the size of the member \"" + printable(header.name) + "\" is no number");
+  if (!size) refuse(at_, "the size of the member \"" + printable(header.name) + "\" is not a number");
   header.size = *size;
   return header;
 }
@@ -169,10 +170,10 @@ void TarReader::check_within_file(const Header& header) const {
   if (header.size <= left && round_up(header.size) <= left) return;
   refuse(header.begin, "the member \"" + printable(header.name) + "\" has " + std::to_string(header.size) +
                            " bytes, and the file ends " + std::to_string(left) +
-                           " bytes behind its header; it was cut off");
+                           " bytes after its header; it was cut off");
 }
 
-// Else it is a folder.
+// Returns false for a folder, and throws for other types.
 bool TarReader::is_file(const Header& header) const {
   if (header.name.empty()) refuse(header.begin, "a member has no name");
   const std::string member = "the member \"" + printable(header.name) + "\"";
@@ -182,7 +183,7 @@ bool TarReader::is_file(const Header& header) const {
   if (is_regular || is_folder) return !is_folder;
   const bool is_link = header.type == '1' || header.type == '2';
   refuse(header.begin, member + " is " + (is_link ? "a link" : "of type \"" + printable({&header.type, 1}) + "\"") +
-                           "; expected regular files; make the archive with tar --dereference --hard-dereference");
+                           "; expected regular files; create the archive with tar --dereference --hard-dereference");
 }
 
 void TarReader::extend(const Header& header, Extension& extension) {
@@ -195,7 +196,7 @@ void TarReader::extend(const Header& header, Extension& extension) {
   if (header.type != 'g') extension.is_there = true;
 }
 
-// Records `LENGTH KEY=VALUE\n`, of which LENGTH counts every byte.
+// Parses records `LENGTH KEY=VALUE\n`. LENGTH counts every byte.
 void TarReader::read_pax_records(const Header& header, Extension& extension) {
   const std::span<const uint8_t> content = at(header.content(), header.size);
   std::string_view rest(reinterpret_cast<const char*>(content.data()), content.size());
@@ -207,13 +208,13 @@ void TarReader::read_pax_records(const Header& header, Extension& extension) {
                           rest[length - 1] == '\n';
     const std::string_view record = is_whole ? rest.substr(digits + 1, length - digits - 2) : "";
     const size_t equals = record.find('=');
-    if (equals == std::string_view::npos) refuse(header.begin, "an extended header holds a record that cannot be read");
+    if (equals == std::string_view::npos) refuse(header.begin, "an extended header has an unreadable record");
     rest.remove_prefix(length);
 
     const std::string_view key = record.substr(0, equals);
     const std::string_view value = record.substr(equals + 1);
     const bool is_sparse = key.starts_with("GNU.sparse.");
-    if (is_sparse) refuse(header.begin, "a member is a sparse file; make the archive without tar --sparse");
+    if (is_sparse) refuse(header.begin, "a member is a sparse file; create the archive without tar --sparse");
     if (key != "path" && key != "size") continue;
     if (header.type == 'g') refuse(header.begin, "a global header gives a " + std::string(key) + " to all members");
     if (key == "path") {
@@ -223,20 +224,20 @@ void TarReader::read_pax_records(const Header& header, Extension& extension) {
     uint64_t size = 0;
     const auto [size_end, size_error] = std::from_chars(value.data(), value.data() + value.size(), size);
     if (size_error != std::errc() || size_end != value.data() + value.size() || value.empty()) {
-      refuse(header.begin, "an extended header gives a size that is no number");
+      refuse(header.begin, "an extended header gives a size that is not a number");
     }
     extension.size = size;
   }
 }
 
-// Archives that were put together by `cat` have members behind the end of the first, which nobody would see.
+// Archives joined by `cat` have members after the end of the first archive. They would be ignored silently.
 void TarReader::check_end() {
   for (uint64_t offset = at_; offset < source_.size();) {
     const uint64_t count = std::min(kWindow, source_.size() - offset);
     if (!is_zero(at(offset, count))) {
       refuse(at_,
-             "the archive ends, and more follows in the file; expected zeros; archives are joined by tar "
-             "--concatenate, not by cat");
+             "the file has data after the end of the archive; expected zeros; join archives with tar --concatenate, "
+             "not with cat");
     }
     offset += count;
   }

@@ -1,6 +1,6 @@
-// The members of a tar file: POSIX.1-1988 (ustar), POSIX.1-2001 (pax), GNU tar with long names, and the format of V7
-// that they grew from; see "pax Interchange Format" and "ustar Interchange Format" in POSIX, and tar(5) of libarchive.
-// Read strictly, since what a lenient reader passes over are samples that a model is then not trained on.
+// Reads the members of a tar file: POSIX.1-1988 (ustar), POSIX.1-2001 (pax), GNU tar with long names, and the older V7
+// format. See "pax Interchange Format" and "ustar Interchange Format" in POSIX, and tar(5) of libarchive. Reading is
+// strict, because members that a lenient reader skips would be missing from training.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace tar_shards {
 
 struct TarMember {
   std::string name;
-  uint64_t header;   // where its header begins, the one that holds its size
-  uint64_t content;  // where its bytes begin
+  uint64_t header;   // offset of the header that holds its size
+  uint64_t content;  // offset of its bytes
   uint64_t size;
 };
 
@@ -27,17 +27,18 @@ class TarReader {
 
   const std::string& path() const { return source_.path(); }
 
-  // The next regular file; none at the end. Directories are passed over. Throws tenon::DataError naming file, byte and
-  // member: a header with a wrong checksum or numbers that are none, a member that reaches beyond the file's end, an
-  // archive without an end or with something behind it, links, sparse files, devices, and extended headers that are
-  // damaged or too long.
+  // Returns the next regular file, or no value at the end. Folders are skipped. Throws tenon::DataError naming file,
+  // byte and member: a header with a wrong checksum or invalid numbers, a member that extends beyond the file's end, an
+  // archive without an end or with data after it, links, sparse files, devices, or extended headers that are damaged or
+  // too long.
   std::optional<TarMember> next();
 
-  // The first bytes of a member, `count` or as many as it has; until the next call of the reader.
+  // Returns the first bytes of a member: `count`, or fewer if it is smaller. They are valid until the reader's next
+  // call.
   std::span<const uint8_t> peek(const TarMember& member, uint64_t count);
 
  private:
-  // What extended headers say of the member behind them.
+  // Values from extended headers for the member that follows.
   struct Extension {
     std::optional<std::string> name;
     std::optional<uint64_t> size;
@@ -55,12 +56,12 @@ class TarReader {
   [[noreturn]] void refuse(uint64_t offset, const std::string& what) const;
 
   const ByteSource& source_;
-  uint64_t at_ = 0;              // of the next header
-  std::vector<uint8_t> window_;  // of the file, from window_at_ on
+  uint64_t at_ = 0;              // offset of the next header
+  std::vector<uint8_t> window_;  // bytes of the file from window_at_ on
   uint64_t window_at_ = 0;
 };
 
-// A name from a tar file as a message may show it: a control character becomes a question mark.
+// Returns a name from a tar file for use in a message. Control characters become question marks.
 std::string printable(std::string_view name);
 
 }  // namespace tar_shards

@@ -1,5 +1,5 @@
-// Samples in tar files, in the layout of WebDataset (github.com/webdataset/webdataset). The headers of all shards are
-// read when the dataset is created, so that a sample is found by its number: see docs/decisions/0008.
+// Samples in tar files, in the layout of WebDataset (github.com/webdataset/webdataset). The constructor reads the
+// headers of all shards, so that samples can be found by index. See docs/decisions/0008.
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -17,7 +17,8 @@
 namespace tar_shards {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "elements are read from little-endian files as they are");
+static_assert(std::endian::native == std::endian::little,
+              "elements are read from little-endian files without conversion");
 
 // An image within a shard.
 class ShardImage final : public datasets::ImageFile {
@@ -49,13 +50,13 @@ class TarShards final {
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = {
         tenon::required<tenon::Path>("path").doc(
-            "folder of .tar files; one .tar file; or several by braces: shards/train-{000000..000009}.tar"),
+            "folder of .tar files, one .tar file, or several files in braces: shards/train-{000000..000009}.tar"),
         tenon::param("fields", std::vector<std::string>{})
             .doc("members that become fields, by extension: \"jpg\", \"image=jpg;png\" with a name and alternatives, "
-                 "\"box=npy\", \"label=json:category\"; empty: the images, .npy and .cls of the first sample"),
+                 "\"box=npy\", \"label=json:category\"; empty: images, .npy and .cls of the first sample"),
         tenon::param("classes", std::vector<std::string>{})
-            .doc("names that labels hold, in the order of their numbers; empty: labels hold the numbers"),
-        tenon::param("padding", 0.0).doc("what fills up arrays that differ in size between samples"),
+            .doc("class names that labels contain, in the order of their numbers; empty: labels contain the numbers"),
+        tenon::param("padding", 0.0).doc("padding value for arrays with different sizes"),
     };
     for (tenon::Param& param : datasets::ImageReader::schema()) params.push_back(std::move(param));
     return params;
@@ -73,7 +74,7 @@ class TarShards final {
     for (const ShardIndex::Field& field : index_.fields()) {
       const std::string& name = field.field.name;
       if (const auto* arrays = std::get_if<ArrayColumn>(&field.column)) {
-        fields.push_back({name, arrays->dtype(), arrays->shape(), "as in its file", padding_});
+        fields.push_back({name, arrays->dtype(), arrays->shape(), "as stored in the file", padding_});
       } else if (std::holds_alternative<ImageColumn>(field.column)) {
         fields.push_back(reader_.field(name, "the image"));
       } else {
@@ -92,7 +93,7 @@ class TarShards final {
     size_t image_number = number * index_.fields().size();
     for (const ShardIndex::Field& field : index_.fields()) {
       if (const auto* images = std::get_if<ImageColumn>(&field.column)) {
-        // All images of a sample are drawn from its one seed, so that images of one size are moved alike.
+        // All images of a sample use the sample's seed, so images of one size get the same transforms.
         const ShardImage image(index_, number, field.field, images->at(number));
         reader_.write(worker, image_number++, image, sample.seed, sink, field.field.name);
       } else if (const auto* arrays = std::get_if<ArrayColumn>(&field.column)) {
@@ -104,13 +105,13 @@ class TarShards final {
   }
 
  private:
-  // From the file into the batch, without a copy between.
+  // Reads from the file into the batch without an intermediate copy.
   void write_array(const ArrayColumn& arrays, const std::string& name, size_t number, const tenon::Sink& sink) const {
     const Stored& stored = arrays.at(number);
     auto* elements = static_cast<uint8_t*>(sink.raw_slot(name, arrays.shape_of(number)));
     index_.shard_of(number).read(stored.offset, {elements, stored.size});
     if (arrays.dtype() != TENON_BOOL) return;
-    // Any other byte than 0 and 1 is no bool.
+    // A bool has no other byte values than 0 and 1.
     std::transform(elements, elements + stored.size, elements, [](uint8_t truth) { return truth != 0; });
   }
 
@@ -122,6 +123,5 @@ class TarShards final {
 }  // namespace
 }  // namespace tar_shards
 
-TENON_PLUGIN("tar_shards", "0.1.0", "Apache-2.0", "Samples in tar files, as WebDataset has them.",
-             tenon::dataset<tar_shards::TarShards>("tar_shards",
-                                                   "samples in .tar files: images, arrays and labels side by side"))
+TENON_PLUGIN("tar_shards", "0.1.0", "Apache-2.0", "Samples in tar files, in WebDataset's layout.",
+             tenon::dataset<tar_shards::TarShards>("tar_shards", "samples in .tar files: images, arrays and labels"))

@@ -1,5 +1,4 @@
-// Pairs of texts as tokens, for models that read one sequence and write another: translation, transliteration,
-// normalisation.
+// Pairs of texts as tokens, for sequence-to-sequence models: translation, transliteration, normalisation.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -17,20 +16,20 @@
 namespace text_pairs {
 namespace {
 
-constexpr int64_t kIgnored = -100;  // what losses and metrics pass over by default
+constexpr int64_t kIgnored = -100;  // default ignore_index of losses and metrics
 
 std::vector<std::string> column_names(const tenon::Params& params) {
   return {params.text("source"), params.text("target")};
 }
 
-// A special id: the parameter's, or the tokenizer's where that is -1.
+// Returns a special id: the parameter, or the tokenizer's id if the parameter is -1.
 int32_t special_id(const tenon::Params& params, const char* parameter, int64_t of_tokenizer, int64_t vocabulary_size) {
   const int64_t given = params.integer(parameter);
   const int64_t id = given == -1 ? of_tokenizer : given;
   if (id >= 0 && id < vocabulary_size) return static_cast<int32_t>(id);
   throw tenon::Error(TENON_INVALID_ARGUMENT,
                      std::string(parameter) + " = " + std::to_string(given) + ": " +
-                         (given == -1 ? "the tokenizer has no such piece" : "is no piece of the tokenizer") +
+                         (given == -1 ? "the tokenizer has no such piece" : "is not a piece of the tokenizer") +
                          "; expected an id below its vocabulary size, " + std::to_string(vocabulary_size));
 }
 
@@ -38,27 +37,25 @@ class TextPairs final {
  public:
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = {
-        tenon::required<tenon::Path>("path").doc("table in UTF-8 with a pair of texts in each row"),
+        tenon::required<tenon::Path>("path").doc("table in UTF-8 with one pair of texts per row"),
         tenon::param("source", "source")
-            .doc("column that the model reads; of json_lines a name, or a JSON pointer such as /translation/en"),
-        tenon::param("target", "target").doc("column that the model shall write"),
+            .doc("column that the model reads; for json_lines a name, or a JSON pointer such as /translation/en"),
+        tenon::param("target", "target").doc("column that the model learns to write"),
         tenon::param("split", "all")
             .choices({"all", "train", "validation"})
-            .doc("which pairs: all, or one of two parts, told apart by the source texts"),
+            .doc("pairs to use: all, or one of two parts, split by the source texts"),
         tenon::param("validation_fraction", 0.1)
             .range("(0, 1)")
-            .doc("share of the pairs in the split validation; the split train has the others"),
+            .doc("fraction of the pairs in the validation split; the train split has the rest"),
         tenon::param("tokenizer", tenon::Path())
             .doc("SentencePiece model of both texts; empty: one is trained, the same for every split"),
         tenon::param("tokenizer_text", tenon::Path())
-            .doc("table with the same columns whose rows, of all splits, a tokenizer is trained from; empty: path"),
+            .doc("table with the same columns for training a tokenizer, from the rows of all splits; empty: path"),
     };
     const std::vector<tenon::Param> special = {
-        tenon::param("pad_id", -1).range("[-1, inf)").doc("id of padding; -1: the tokenizer's own"),
-        tenon::param("bos_id", -1).range("[-1, inf)").doc("id that begins target_in; -1: the tokenizer's own BOS"),
-        tenon::param("eos_id", -1)
-            .range("[-1, inf)")
-            .doc("id that ends source and target; -1: the tokenizer's own EOS")};
+        tenon::param("pad_id", -1).range("[-1, inf)").doc("id for padding; -1: the tokenizer's padding id"),
+        tenon::param("bos_id", -1).range("[-1, inf)").doc("first id of target_in; -1: the tokenizer's BOS"),
+        tenon::param("eos_id", -1).range("[-1, inf)").doc("last id of source and target; -1: the tokenizer's EOS")};
     for (const std::vector<tenon::Param>& more :
          {text::TableFormat::schema(), text::TokenizerTraining::schema(), LengthLimits::schema(), special}) {
       params.insert(params.end(), more.begin(), more.end());
@@ -83,16 +80,16 @@ class TextPairs final {
     }
     if (pairs_.size() == 0) {
       throw tenon::DataError(path + ": none of its pairs is in the split \"" + split +
-                             "\" and short enough; change validation_fraction or the limits, or add pairs");
+                             "\" and short enough; change validation_fraction or the length limits, or add pairs");
     }
     log_summary(path, split, tokenizer.vocabulary_size(), params.text("too_long"));
   }
 
   std::vector<tenon::Field> fields() const {
     const auto pad = static_cast<double>(pad_);
-    return {{"source", TENON_INT64, {-1}, "tokens to read, and EOS", pad},
-            {"target_in", TENON_INT64, {-1}, "BOS, and the tokens to write: what a decoder has before each step", pad},
-            {"target", TENON_INT64, {-1}, "the tokens to write, and EOS", kIgnored}};
+    return {{"source", TENON_INT64, {-1}, "tokens to read, then EOS", pad},
+            {"target_in", TENON_INT64, {-1}, "BOS, then the tokens to write: the decoder's input at each step", pad},
+            {"target", TENON_INT64, {-1}, "the tokens to write, then EOS", kIgnored}};
   }
 
   int64_t size() const { return static_cast<int64_t>(pairs_.size()); }
@@ -109,7 +106,7 @@ class TextPairs final {
     std::copy(target.begin(), target.end(), sink.slot<int64_t>(2, written));
   }
 
-  // The longer one of source and target, EOS included.
+  // The length of a sample is the larger of source and target, including EOS.
   std::vector<int64_t> lengths() const {
     std::vector<int64_t> lengths;
     for (size_t pair = 0; pair < pairs_.size(); ++pair) {
@@ -149,7 +146,7 @@ class TextPairs final {
   TokenPairs pairs_;
   int32_t pad_ = 0;
   int32_t begin_ = 0;
-  std::shared_ptr<const std::string> model_;  // so that the dataset for validation finds it
+  std::shared_ptr<const std::string> model_;  // shared with the validation dataset
 };
 
 }  // namespace
@@ -157,4 +154,4 @@ class TextPairs final {
 
 TENON_PLUGIN("text_pairs", "0.1.0", "Apache-2.0", "Pairs of texts as tokens.",
              tenon::dataset<text_pairs::TextPairs>("text_pairs",
-                                                   "pairs of texts from a table, cut into tokens by SentencePiece"))
+                                                   "pairs of texts from a table, tokenized by SentencePiece"))

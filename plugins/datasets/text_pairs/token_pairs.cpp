@@ -17,12 +17,13 @@ LengthLimits::Longer longer_named(const std::string& name) {
 }  // namespace
 
 std::vector<tenon::Param> LengthLimits::schema() {
-  return {tenon::param("max_source_tokens", 256).range("[2, inf)").doc("longest source, EOS included"),
-          tenon::param("max_target_tokens", 256).range("[2, inf)").doc("longest target, EOS included"),
-          tenon::param("too_long", "truncate")
-              .choices({"truncate", "leave_out", "refuse"})
-              .doc("what becomes of a pair that is longer: cut off before an EOS, left out (both are counted in the "
-                   "log), or an error")};
+  return {
+      tenon::param("max_source_tokens", 256).range("[2, inf)").doc("maximum source length in tokens, including EOS"),
+      tenon::param("max_target_tokens", 256).range("[2, inf)").doc("maximum target length in tokens, including EOS"),
+      tenon::param("too_long", "truncate")
+          .choices({"truncate", "leave_out", "refuse"})
+          .doc("how to handle a longer pair: truncate it and end it with EOS, leave it out (the log counts both), or "
+               "report an error")};
 }
 
 LengthLimits::LengthLimits(const tenon::Params& params)

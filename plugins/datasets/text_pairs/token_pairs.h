@@ -1,4 +1,4 @@
-// The tokens of all pairs of a dataset, one after the other in a single array.
+// The tokens of all pairs of a dataset, concatenated in a single array.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace text_pairs {
 
-// How long a side of a pair may be, and what becomes of a pair that is longer.
+// Length limits for the sides of a pair, and the handling of longer pairs.
 struct LengthLimits {
-  // `max_source_tokens`, `max_target_tokens` and `too_long`.
+  // Declares `max_source_tokens`, `max_target_tokens` and `too_long`.
   static std::vector<tenon::Param> schema();
   explicit LengthLimits(const tenon::Params& params);
 
@@ -29,17 +29,17 @@ class TokenPairs {
  public:
   explicit TokenPairs(const LengthLimits& limits) : limits_(limits) {}
 
-  // Appends the tokens of both texts and EOS behind each. Throws tenon::DataError headed by `place` if the pair is too
-  // long and is to be refused.
+  // Appends the tokens of both texts, each followed by EOS. Throws tenon::DataError prefixed by `place` if the pair is
+  // too long and LengthLimits::longer is `refuse`.
   void append(std::string_view source, std::string_view target, const text::Tokenizer& tokenizer, int32_t end,
               const std::string& place);
 
   size_t size() const { return ends_.size() / 2; }
   std::span<const int32_t> source(size_t pair) const { return side(2 * pair); }
   std::span<const int32_t> target(size_t pair) const { return side(2 * pair + 1); }
-  size_t too_long() const { return too_long_; }  // of those appended, left out or not
+  size_t too_long() const { return too_long_; }  // number of appended pairs that were too long, left out or not
 
-  // FNV-1a over all tokens and where they end.
+  // FNV-1a hash of all tokens and the offsets of their ends.
   uint64_t hash() const;
 
  private:
@@ -50,7 +50,7 @@ class TokenPairs {
 
   LengthLimits limits_;
   std::vector<int32_t> tokens_;
-  std::vector<size_t> ends_;  // of source and target by turns, into tokens_
+  std::vector<size_t> ends_;  // ends of source and target, alternating; offsets into tokens_
   size_t too_long_ = 0;
 };
 

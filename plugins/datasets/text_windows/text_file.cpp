@@ -19,8 +19,9 @@ std::vector<std::string> list_files(const std::string& pattern) {
   for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
   ::globfree(&found);
   if (files.empty()) {
-    throw tenon::DataError(pattern +
-                           ": is no file, and matches none; expected a text, or a pattern such as texts/*.txt");
+    throw tenon::DataError(
+        pattern +
+        ": no such file, and no file matches it as a pattern; expected a text file, or a pattern such as texts/*.txt");
   }
   std::sort(files.begin(), files.end());
   return files;

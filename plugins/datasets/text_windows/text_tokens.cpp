@@ -12,7 +12,7 @@
 namespace text_windows {
 namespace {
 
-// Of valid UTF-8.
+// `text` must be valid UTF-8.
 std::vector<int32_t> decode_utf8(const std::string& text) {
   std::vector<int32_t> characters;
   for (size_t at = 0; at < text.size();) {
@@ -26,7 +26,8 @@ std::vector<int32_t> decode_utf8(const std::string& text) {
   return characters;
 }
 
-// Numbers characters by the order of their code points among those of the text; gives how many there are.
+// Replaces each character by its index in the sorted code points of the text. Returns the number of different
+// characters.
 int64_t number_characters(std::vector<int32_t>& characters) {
   std::vector<int32_t> known = characters;
   std::sort(known.begin(), known.end());
@@ -37,7 +38,7 @@ int64_t number_characters(std::vector<int32_t>& characters) {
   return static_cast<int64_t>(known.size());
 }
 
-// Those that are not blank.
+// Returns the lines that are not blank.
 std::vector<std::string> split_lines(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> lines;
@@ -51,8 +52,8 @@ void refuse_other_than_utf8(const std::string& text, const std::string& place) {
   const size_t at = text::find_invalid_utf8(text);
   if (at == text.size()) return;
   const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-  throw tenon::DataError(place + ": is not UTF-8 at its byte " + std::to_string(at) + ", in line " +
-                         std::to_string(line) + "; convert it to UTF-8, or read it as tokens = \"bytes\"");
+  throw tenon::DataError(place + ": is not UTF-8 at byte " + std::to_string(at) + ", in line " + std::to_string(line) +
+                         "; convert it to UTF-8, or read it as tokens = \"bytes\"");
 }
 
 }  // namespace
@@ -61,11 +62,11 @@ std::vector<tenon::Param> TextTokens::schema() {
   std::vector<tenon::Param> params = {
       tenon::param("tokens", "bytes")
           .choices({"bytes", "characters", "pieces"})
-          .doc("what a token is: a byte, whose value it is; a character, numbered by code point among those of the "
-               "text; "
-               "or a piece of SentencePiece, by lines, blank ones left out, with EOS behind each"),
+          .doc("bytes: a token is the value of a byte; characters: the index of a character among those of the text, "
+               "sorted by code point; pieces: a SentencePiece piece, from each line that is not blank, with EOS after "
+               "the line"),
       tenon::param("tokenizer", tenon::Path())
-          .doc("SentencePiece model of pieces; empty: one is trained from the text, the same for every split")};
+          .doc("SentencePiece model for pieces; empty: one is trained from the text, the same for every split")};
   for (const tenon::Param& param : text::TokenizerTraining::schema()) params.push_back(param);
   return params;
 }

@@ -1,4 +1,4 @@
-// A text as one row of tokens.
+// A text as one sequence of tokens.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 namespace text_windows {
 
 struct TextTokens {
-  // `tokens`, `tokenizer` and what a tokenizer is trained by.
+  // Declares `tokens`, `tokenizer` and the parameters for training a tokenizer.
   static std::vector<tenon::Param> schema();
 
-  // `place` is for messages. Throws tenon::DataError if the text is no UTF-8 where it has to be.
+  // `place` is for messages. Throws tenon::DataError if the text must be UTF-8 and is not.
   TextTokens(const std::string& text, const tenon::Params& params, const std::string& place);
 
   std::vector<int32_t> ids;
   int64_t vocabulary_size = 0;
-  std::shared_ptr<const std::string> model;  // of a tokenizer that was trained, so that the next dataset finds it
+  std::shared_ptr<const std::string> model;  // model of a trained tokenizer, shared with the next dataset
 };
 
 }  // namespace text_windows

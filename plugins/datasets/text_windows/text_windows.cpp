@@ -1,4 +1,4 @@
-// A text in windows of tokens, for models that predict the token behind each: language modelling.
+// A text in windows of tokens, for language models, which predict the next token.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -14,9 +14,9 @@
 namespace text_windows {
 namespace {
 
-constexpr int64_t kIgnored = -100;  // what losses and metrics pass over by default
+constexpr int64_t kIgnored = -100;  // default ignore_index of losses and metrics
 
-// The part of so many tokens that `split` means: validation is their end.
+// Returns the range of tokens in `split`. The validation part is at the end.
 std::pair<size_t, size_t> find_part(size_t count, const tenon::Params& params) {
   const std::string split = params.text("split");
   if (split == "all") return {0, count};
@@ -30,20 +30,19 @@ class TextWindows final {
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = {
         tenon::required<tenon::Path>("path").doc(
-            "text, or a pattern such as texts/*.txt, whose files are read one after the other in the order of their "
-            "names"),
-        tenon::param("context", 128).range("[1, inf)").doc("tokens in a window"),
+            "text file, or a pattern such as texts/*.txt; matching files are concatenated in the order of their names"),
+        tenon::param("context", 128).range("[1, inf)").doc("number of tokens in a window"),
         tenon::param("stride", 0)
             .range("[0, inf)")
-            .doc("tokens from the beginning of a window to that of the next, at most context; 0: context, so that each "
+            .doc("number of tokens between the beginnings of consecutive windows, at most context; 0: context, so each "
                  "token is a target once"),
         tenon::param("split", "all")
             .choices({"all", "train", "validation"})
-            .doc("which tokens: all, or one of two parts"),
+            .doc("tokens to use: all, or one of two parts"),
         tenon::param("validation_fraction", 0.1)
             .range("(0, 1)")
-            .doc("share of the tokens in the split validation, at the end of the text; the split train has those "
-                 "before")};
+            .doc("fraction of the tokens in the validation split, at the end of the text; the train split has the "
+                 "rest")};
     for (const tenon::Param& param : TextTokens::schema()) params.push_back(param);
     return params;
   }
@@ -55,7 +54,7 @@ class TextWindows final {
     if (stride_ > context_) {
       throw tenon::Error(TENON_INVALID_ARGUMENT, "stride = " + std::to_string(stride_) +
                                                      " with context = " + std::to_string(context_) +
-                                                     "; expected at most context, or tokens would be left out");
+                                                     "; expected at most context; a larger stride would skip tokens");
     }
     const std::string path = params.path("path");
     const TextTokens text(read_text(path), params, path);
@@ -63,7 +62,7 @@ class TextWindows final {
     if (end - begin < 2) {
       throw tenon::DataError(path + ": " + std::to_string(end - begin) + " of its " + std::to_string(text.ids.size()) +
                              " tokens are in the split \"" + params.text("split") +
-                             "\"; expected 2 at least; change validation_fraction, or give a longer text");
+                             "\"; expected at least 2; change validation_fraction, or give a longer text");
     }
     ids_.assign(text.ids.begin() + static_cast<std::ptrdiff_t>(begin),
                 text.ids.begin() + static_cast<std::ptrdiff_t>(end));
@@ -77,11 +76,11 @@ class TextWindows final {
 
   std::vector<tenon::Field> fields() const {
     const auto length = static_cast<int64_t>(context_);
-    return {{"tokens", TENON_INT64, {length}, "a window of the text; behind the end of the text 0"},
-            {"target", TENON_INT64, {length}, "the token behind each of tokens; behind the end of the text -100"}};
+    return {{"tokens", TENON_INT64, {length}, "a window of the text; 0 after the end of the text"},
+            {"target", TENON_INT64, {length}, "the token after each token of tokens; -100 after the end of the text"}};
   }
 
-  // As many as it takes to have each token but the first as a target.
+  // Enough windows for every token except the first to be a target.
   int64_t size() const {
     const size_t targets = ids_.size() - 1;
     return static_cast<int64_t>(targets <= context_ ? 1 : 1 + (targets - context_ + stride_ - 1) / stride_);
@@ -113,6 +112,7 @@ class TextWindows final {
 }  // namespace
 }  // namespace text_windows
 
-TENON_PLUGIN("text_windows", "0.1.0", "Apache-2.0", "A text in windows of tokens.",
+TENON_PLUGIN("text_windows", "0.1.0", "Apache-2.0", "A text divided into windows of tokens.",
              tenon::dataset<text_windows::TextWindows>(
-                 "text_windows", "windows of a text as bytes, characters or pieces of SentencePiece, and what follows"))
+                 "text_windows",
+                 "windows of a text as bytes, characters or SentencePiece pieces, with the next tokens as targets"))

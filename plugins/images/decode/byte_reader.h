@@ -1,4 +1,4 @@
-// Numbers out of bytes in either order, never beyond their end.
+// Reads numbers of either byte order, and never reads beyond the end.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace images {
 
-// What a file holds lies beyond its end, or is impossible. Whoever knows the file's path tells the user.
+// The file's contents lie beyond its end, or are invalid. The caller that knows the file's path reports the error.
 class DamagedHeader : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -25,9 +25,9 @@ class ByteReader {
   uint32_t u24(size_t at) const { return number(at, 3); }
   uint32_t u32(size_t at) const { return number(at, 4); }
 
-  // Throws DamagedHeader if it is not all there, as the numbers do.
+  // Throws DamagedHeader if the part extends beyond the end. The numbers above do the same.
   std::span<const uint8_t> part(size_t at, size_t count) const {
-    if (at > bytes_.size() || count > bytes_.size() - at) throw DamagedHeader("it ends before its header does");
+    if (at > bytes_.size() || count > bytes_.size() - at) throw DamagedHeader("it ends within its header");
     return bytes_.subspan(at, count);
   }
 

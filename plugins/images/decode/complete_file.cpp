@@ -24,11 +24,11 @@ bool is_complete_jpeg(Bytes file) {
   size_t at = find_marker(file, 2);
   while (at < file.size() && file[at] != jpeg::kEndOfImage) {
     if (at + 2 >= file.size()) return false;
-    const size_t length = size_t{file[at + 1]} << 8 | file[at + 2];  // counts its own two bytes
-    // Not of a progressive frame, which has many scans.
+    const size_t length = size_t{file[at + 1]} << 8 | file[at + 2];  // includes its two bytes
+    // Progressive frames are excluded, because they have many scans.
     if ((file[at] == 0xC0 || file[at] == 0xC1) && at + 8 < file.size()) components = file[at + 8];
-    // A scan of all components is the only one of its frame, so that nothing but coded data and the end follows it.
-    // Coded data have no such marker: most files need no walk through them.
+    // A scan of all components is the only scan of its frame, so only coded data and the end marker follow it. Coded
+    // data never contain that marker, so most files need no walk through them.
     const bool is_only_scan = file[at] == jpeg::kStartOfScan && at + 3 < file.size() && file[at + 3] == components;
     if (is_only_scan && at + 1 + length + 2 <= file.size() && file[file.size() - 2] == 0xFF &&
         file.back() == jpeg::kEndOfImage) {
@@ -64,7 +64,7 @@ size_t find_marker(Bytes file, size_t at) {
     const void* found = std::memchr(file.data() + at, 0xFF, file.size() - at);
     if (!found) break;
     at = static_cast<size_t>(static_cast<const uint8_t*>(found) - file.data()) + 1;
-    // 00 is a stuffed data byte, D0 to D7 restart the entropy coder, FF is a fill byte: all within a scan.
+    // Within a scan, 00 is a stuffed data byte, D0 to D7 restart the entropy coder, and FF is a fill byte.
     if (at < file.size() && file[at] != 0x00 && file[at] != 0xFF && (file[at] < 0xD0 || file[at] > 0xD7)) return at;
   }
   return file.size();

@@ -9,7 +9,7 @@ namespace images {
 struct Decoder::Parts {
   JpegDecoder jpeg;
   PixelBuffer pixels;
-  PixelBuffer other;  // inks that are not yet RGB, then what is turned upright
+  PixelBuffer other;  // inks before conversion to RGB, then the upright image
   cv::Mat image;
 };
 

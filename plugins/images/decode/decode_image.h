@@ -1,4 +1,4 @@
-// From the bytes of an image file to pixels: 8-bit RGB, [height, width, 3], upright.
+// Decodes the bytes of an image file to upright 8-bit RGB pixels, [height, width, 3].
 //
 //   in the file                 becomes
 //   --------------------------  ------------------------------------------------------------------------------------
@@ -6,15 +6,15 @@
 //   palette                     its colours
 //   1, 2 or 4 bits              spread over 0 to 255
 //   16 bits                     the upper 8 bits
-//   alpha                       dropped, whatever the colour below it; in 8-bit TIFF the colour is multiplied by it
-//   JPEG in YCbCr               RGB by JFIF; accurate integer DCT and smooth chroma upsampling, as Pillow has them
-//   JPEG in CMYK or YCCK        taken as inverted, as Adobe writes it; R = K - C * K / 255, and so on, as Pillow has it
-//   TIFF in CMYK                RGB as libtiff has it, which differs from that by 1 at most
+//   alpha                       dropped, without regard to the colour below it; 8-bit TIFF multiplies the colour by it
+//   JPEG in YCbCr               RGB by JFIF; accurate integer DCT and smooth chroma upsampling, like Pillow
+//   JPEG in CMYK or YCCK        read as inverted, as Adobe writes it; R = K - C * K / 255, and so on, like Pillow
+//   TIFF in CMYK                RGB as converted by libtiff, which differs from the above by at most 1
 //   EXIF orientation 2 to 8     turned and mirrored upright: JPEG (APP1), PNG (eXIf), WebP (EXIF), TIFF (tag 274)
 //   colour profile, gamma       ignored
 //   several images              the first one
 //
-// JPEG is decoded by libjpeg-turbo, the others by OpenCV. Errors are tenon::DataError and name the file.
+// libjpeg-turbo decodes JPEG, and OpenCV decodes the other formats. Errors are tenon::DataError and name the file.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@
 
 namespace images {
 
-// What a worker thread keeps from image to image. Its buffers grow to the largest image and stay; of the heap only
-// libjpeg-turbo and OpenCV's decoders ask for each image anew.
+// Buffers that a worker thread reuses for every image. They grow to the largest image and are not freed. Only
+// libjpeg-turbo and OpenCV's decoders allocate memory for each image.
 class Decoder {
  public:
   Decoder();
@@ -42,40 +42,40 @@ class Decoder {
   std::unique_ptr<Parts> parts_;
 };
 
-// Loads OpenCV's decoders, which takes a while the first time. Called on creation, so that a library that is missing is
-// noticed before a run starts; JPEG does without. Throws tenon::Error.
+// Loads OpenCV's decoders, which takes some time on the first call. Datasets call it on creation, so that a missing
+// library is reported before a run starts. JPEG does not need them. Throws tenon::Error.
 void load_decoders();
 
-// The whole image. `info` is what read_image_info gave for the same file. The result is the decoder's, and changes with
-// its next image.
+// Decodes the whole image. `info` is the result of read_image_info for the same file. The result belongs to the decoder
+// and is valid until its next image.
 cv::Mat& decode_image(Bytes file, const ImageInfo& info, const std::string& path, Decoder& decoder);
 
-// How a JPEG may be decoded for a window: `dct` at 1/2, 1/4 or 1/8 of its size, which leaves out the finer frequencies
-// of each block and so is neither linear nor area resizing; `none` at full size.
+// How a JPEG may be decoded for a window. `dct`: at 1/2, 1/4 or 1/8 of its size. This leaves out the finer frequencies
+// of each block, so it is neither linear nor area resizing. `none`: at full size.
 enum class Scaling { none, dct };
 
 struct DecodedWindow {
-  cv::Mat image;     // the decoder's, until its next image
+  cv::Mat image;     // belongs to the decoder; valid until its next image
   cv::Rect2d place;  // the window in `image`, in its pixels: pixel i covers [i, i + 1)
   int eighths;       // the image's scale: 8, 4, 2 or 1
 };
 
-// What will be done to the pixels: those of `from` are scaled to `to`.
+// A planned resize: pixels of `from` are scaled to `to`.
 struct Reduction {
   cv::Size from;
   cv::Size to;
 };
 
-// The part of the image that `window` covers, in upright pixels, decoded no larger than needed: at the smallest scale
-// at which `from` still has the size of `to` in both directions. At full size `image` is the window, bit for bit that
-// part of decode_image's result, and `place` all of it. At a smaller one `image` is the smallest part of the scaled
-// image that holds the window, and `place` is fractional where the window's edges fall within a pixel. Damage to a JPEG
-// outside the window may go unnoticed; that it breaks off never does.
+// Decodes the part of the image that `window` covers, in upright pixels, no larger than needed: at the smallest scale
+// at which `from` is at least as large as `to` in both directions. At full size `image` is the window, bit for bit
+// equal to that part of decode_image's result, and `place` is all of it. At a smaller scale `image` is the smallest
+// part of the scaled image that contains the window. `place` is then fractional if the window's edges fall within a
+// pixel. Damage to a JPEG outside the window may go undetected; truncation is always detected.
 // REQUIRES: window lies within the image and is not empty.
 DecodedWindow decode_window(Bytes file, const ImageInfo& info, const std::string& path, cv::Rect window,
                             const Reduction& reduction, Decoder& decoder, Scaling scaling = Scaling::dct);
 
-// The versions of the libraries that decode: others may give other pixels.
+// Returns the versions of the decoder libraries. Other versions may decode to different pixels.
 std::string describe_decoders();
 
 }  // namespace images

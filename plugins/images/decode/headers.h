@@ -1,5 +1,5 @@
-// The headers of the formats, one function for each. All of them give the size as stored, before the orientation is
-// applied, and throw DamagedHeader; its text follows "PATH: ".
+// Header readers, one function per format. They return the size as stored, before the orientation is applied. They
+// throw DamagedHeader with a text that follows "PATH: ".
 #pragma once
 
 #include "plugins/images/decode/byte_reader.h"

@@ -31,7 +31,7 @@ std::optional<Format> find_format(Bytes file) {
   return std::nullopt;
 }
 
-// Formats that people have images in, and that are not read here.
+// Names common image formats that this library does not support.
 const char* name_other_format(Bytes file) {
   using namespace std::string_view_literals;
   if (has(file, 0, "GIF8")) return "a GIF";
@@ -46,7 +46,7 @@ const char* name_other_format(Bytes file) {
 [[noreturn]] void throw_unknown_format(Bytes file, const std::string& path) {
   if (file.empty()) throw tenon::DataError(path + ": is empty; expected an image");
   const char* other = name_other_format(file);
-  if (!other) throw tenon::DataError(path + ": is no image in a format that can be read; " + kExpected + "; remove it");
+  if (!other) throw tenon::DataError(path + ": is not an image in a supported format; " + kExpected + "; remove it");
   throw tenon::DataError(path + ": is " + other + "; " + kExpected + "; convert it");
 }
 
@@ -67,15 +67,15 @@ void check_limits(const ImageInfo& info, const std::string& path, const Limits& 
   const std::string size = std::to_string(info.size.width) + " x " + std::to_string(info.size.height) + " pixels";
   if (pixels > limits.max_pixels) {
     throw tenon::DataError(path + ": has " + size + ", " + std::to_string(pixels) + " in all; expected at most " +
-                           std::to_string(limits.max_pixels) + "; raise max_pixels if it is meant to be that large");
+                           std::to_string(limits.max_pixels) + "; raise max_pixels if this size is intended");
   }
-  // OpenCV's own, which only its environment changes.
+  // OpenCV's limit, which only environment variables change.
   constexpr int kMostASide = 1 << 20;
   constexpr int64_t kMost = 1 << 30;
   const bool is_opencvs = info.format != Format::jpeg;
   if (is_opencvs && (info.size.width > kMostASide || info.size.height > kMostASide || pixels > kMost)) {
     throw tenon::DataError(path + ": has " + size + "; expected at most " + std::to_string(kMostASide) +
-                           " a side and " + std::to_string(kMost) + " in all; scale it down or cut it up");
+                           " a side and " + std::to_string(kMost) + " in all; scale it down or split it");
   }
 }
 

@@ -1,4 +1,4 @@
-// What an image file says of itself before any of its pixels are decoded.
+// The properties of an image file, read before any pixels are decoded.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ enum class Format { jpeg, png, webp, tiff, bmp, pnm };
 
 struct ImageInfo {
   Format format;
-  cv::Size size;    // upright, that is after the orientation has been applied
-  int channels;     // in the file: 1 grey or palette index, 2 with alpha, 3 colour, 4 with alpha, or CMYK
-  int bits;         // of a channel in the file: 1, 2, 4, 8 or 16
+  cv::Size size;    // upright size, after the orientation is applied
+  int channels;     // in the file: 1 grey or palette index, 2 grey and alpha, 3 colour, 4 colour and alpha, or CMYK
+  int bits;         // per channel in the file: 1, 2, 4, 8 or 16
   int orientation;  // EXIF 2.3, tag 274: 1 is upright, 5 to 8 swap width and height
 };
 
 struct Limits {
-  // Of width x height, and of a tile of a TIFF. The default is the one at which Pillow warns of a decompression bomb.
+  // Limits width x height, also of a TIFF tile. The default is the size at which Pillow warns of a decompression bomb.
   int64_t max_pixels = 178956970;
 };
 
-// From the header alone; the format follows from the content, whatever the file's name says. Throws tenon::DataError,
-// naming `path`: the format is none of the above, the header is damaged, the image has more pixels than allowed, a kind
-// that cannot be decoded, or the file ends before the image does.
+// Reads only the header. The content decides the format, and the file's extension is ignored. Throws tenon::DataError
+// naming `path`: an unknown format, a damaged header, more pixels than allowed, an unsupported kind, or a truncated
+// file.
 ImageInfo read_image_info(Bytes file, const std::string& path, const Limits& limits = {});
 
 }  // namespace images

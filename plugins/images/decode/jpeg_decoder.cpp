@@ -9,20 +9,20 @@
 #include <jpeglib.h>
 #include <tenon/error.hpp>
 
-#include <jerror.h>  // behind jpeglib.h, which decides what codes there are
+#include <jerror.h>  // must follow jpeglib.h, which decides which codes exist
 
 #ifndef LIBJPEG_TURBO_VERSION_NUMBER
-#error "expected libjpeg-turbo, whose jpeg_crop_scanline and jpeg_skip_scanlines other versions of libjpeg lack"
+#error "expected libjpeg-turbo; other versions of libjpeg lack jpeg_crop_scanline and jpeg_skip_scanlines"
 #endif
 
 namespace images {
 namespace {
 
-// Far more than any encoder writes; each scan of a small file may cost a walk over the whole of a large image.
+// Far more scans than any encoder writes. Each scan of a small file may cost a pass over a large image.
 constexpr int kMostScans = 100;
 
-// libjpeg reports errors through these functions, which must not return. They jump back into run(), over frames of
-// libjpeg and of the step that run() was given, none of which has anything to destroy.
+// libjpeg reports errors through these functions, which must not return. They jump back into run(), over stack frames
+// of libjpeg and of run()'s step. None of these frames has objects to destroy.
 struct Errors : jpeg_error_mgr {
   std::jmp_buf back;
   char text[JMSG_LENGTH_MAX];
@@ -36,7 +36,7 @@ Errors& errors_of(j_common_ptr state) { return *static_cast<Errors*>(state->err)
   std::longjmp(errors.back, 1);
 }
 
-// Whether a warning says that pixels are lost: libjpeg goes on with grey or with what it can guess.
+// Returns whether a warning means lost pixels. libjpeg then continues with grey or guessed pixels.
 bool loses_data(int warning) {
   switch (warning) {
     case JWRN_ARITH_BAD_CODE:
@@ -63,7 +63,8 @@ void watch_scans(j_common_ptr state) {
 
 bool has_inks(const jpeg_decompress_struct& jpeg) { return jpeg.num_components == 4; }
 
-// 4:4:4, 4:2:2, 4:4:0, 4:2:0 and grey. For others, libjpeg-turbo up to 3.1 crops wrongly when it also scales.
+// Accepts 4:4:4, 4:2:2, 4:4:0, 4:2:0 and grey. For other samplings, libjpeg-turbo up to 3.1 crops incorrectly when it
+// also scales.
 bool has_usual_sampling(const jpeg_decompress_struct& jpeg) {
   if (jpeg.max_h_samp_factor > 2 || jpeg.max_v_samp_factor > 2) return false;
   for (int i = 0; i < jpeg.num_components; ++i) {
@@ -76,7 +77,8 @@ bool has_usual_sampling(const jpeg_decompress_struct& jpeg) {
   return true;
 }
 
-// Whether libjpeg guesses fine structure from the blocks around, as it does where a progressive file leaves some out.
+// Returns whether libjpeg interpolates fine structure from neighbouring blocks. It does so if a progressive file leaves
+// some out.
 // REQUIRES: decompression has started.
 bool is_smoothed(const jpeg_decompress_struct& jpeg) {
   if (!jpeg.progressive_mode || !jpeg.coef_bits) return false;
@@ -100,7 +102,7 @@ uint8_t multiply(int a, int b) {
   return static_cast<uint8_t>((product + (product >> 8)) >> 8);
 }
 
-// Both as Adobe stores them: 255 is no ink.
+// Inks and RGB are as Adobe stores them: 255 is no ink.
 void convert_inks(const uint8_t* inks, int count, uint8_t* rgb) {
   for (int i = 0; i < count; ++i, inks += 4, rgb += 3) {
     for (int c = 0; c < 3; ++c) rgb[c] = static_cast<uint8_t>(inks[3] - multiply(255 - inks[c], inks[3]));
@@ -126,7 +128,8 @@ struct JpegDecoder::State {
   bool read_rows(int top, int count, uint8_t* rows, size_t row_bytes);
 };
 
-// Calls step, which calls libjpeg. False if that failed; errors.text then says why, and the image is given up.
+// Calls step, which calls libjpeg. Returns false if that failed; errors.text then has the reason, and the image is
+// aborted.
 // REQUIRES: step has no local variable with a destructor.
 template <class Step>
 bool JpegDecoder::State::run(Step step) {
@@ -150,7 +153,7 @@ JpegDecoder::State::State() {
 
 bool JpegDecoder::State::read_header(Bytes file) {
   return run([&] {
-    jpeg_abort_decompress(&jpeg);  // an image that an exception has left half read
+    jpeg_abort_decompress(&jpeg);  // an exception may have left an image half read
     jpeg_mem_src(&jpeg, file.data(), file.size());
     jpeg_read_header(&jpeg, TRUE);
   });
@@ -167,9 +170,9 @@ bool JpegDecoder::State::start(int eighths) {
   });
 }
 
-// Sets which columns are decoded. One more than the part at each side, since chroma is upsampled with its neighbours;
-// libjpeg begins at a whole block, so that this is rarely one block more. And some at least, since chroma of one or two
-// columns is upsampled without its neighbours.
+// Sets the columns to decode. The range has one more column than the part at each side, because chroma is upsampled
+// with its neighbours. libjpeg begins at a whole block, so this rarely adds a block. The range also has a minimum
+// width, because chroma of one or two columns is upsampled without neighbours.
 bool JpegDecoder::State::crop(cv::Rect part, JDIMENSION& left, JDIMENSION& width) {
   constexpr int kLeast = 8;
   const auto most = static_cast<int>(jpeg.output_width);

@@ -1,4 +1,4 @@
-// Parts of JPEG files, by libjpeg-turbo.
+// Decodes parts of JPEG files with libjpeg-turbo.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 namespace images {
 
 struct JpegPart {
-  cv::Mat rgb;    // in the buffer
-  cv::Rect part;  // what it holds of the scaled image, whose size is that of the file times eighths / 8, rounded up
-  int eighths;    // the scale that was used; 8 in place of another for unusual chroma subsampling
+  cv::Mat rgb;    // pixels in the buffer
+  cv::Rect part;  // part of the scaled image that `rgb` has; the scaled size is ceil(file size * eighths / 8)
+  int eighths;    // the scale used; always 8 for unusual chroma subsampling
 };
 
-// `libjpeg-turbo 2001005`
+// Returns for example `libjpeg-turbo 2001005`.
 std::string describe_jpeg_decoder();
 
 class JpegDecoder {
@@ -27,9 +27,10 @@ class JpegDecoder {
   JpegDecoder(JpegDecoder&&) noexcept;
   JpegDecoder& operator=(JpegDecoder&&) noexcept;
 
-  // The smallest part of the image, scaled by eighths / 8, that holds `window`, which is in pixels of the file as
-  // stored; equal to that part of the whole image decoded at this scale. `stored` is the size that read_image_info saw.
-  // `pixels` holds the result, `inks` CMYK on its way. Throws tenon::DataError naming `path`.
+  // Decodes the smallest part of the image, scaled by eighths / 8, that contains `window`. The window is in pixels of
+  // the file as stored. The result equals that part of the whole image decoded at this scale. `stored` is the size from
+  // read_image_info. `pixels` receives the result; `inks` holds CMYK before conversion. Throws tenon::DataError naming
+  // `path`.
   // REQUIRES: eighths is 8, 4, 2 or 1; window is not empty and within `stored`.
   JpegPart decode(Bytes file, const std::string& path, cv::Size stored, cv::Rect window, int eighths,
                   PixelBuffer& pixels, PixelBuffer& inks);

@@ -7,9 +7,9 @@
 namespace images {
 namespace {
 
-// Of the segment's content, behind its length.
+// `segment` is the content after the length.
 void read_frame(Bytes segment, uint8_t marker, ImageInfo& info) {
-  // SOF0 to SOF2 and their arithmetic-coded kin; the others are lossless or hierarchical.
+  // SOF0 to SOF2 and their arithmetic-coded variants are supported. The others are lossless or hierarchical.
   if (marker != 0xC0 && marker != 0xC1 && marker != 0xC2 && marker != 0xC9 && marker != 0xCA) {
     throw DamagedHeader("is a lossless or hierarchical JPEG; expected a sequential or progressive one; convert it");
   }
@@ -37,7 +37,7 @@ ImageInfo read_jpeg_header(Bytes file) {
   for (size_t at = find_marker(file, 2); at < file.size();) {
     const uint8_t marker = file[at];
     if (marker == jpeg::kStartOfScan || marker == jpeg::kEndOfImage) break;
-    const size_t length = bytes.u16(at + 1);  // counts its own two bytes
+    const size_t length = bytes.u16(at + 1);  // includes its two bytes
     if (length < 2) throw DamagedHeader("a segment of its header has the length " + std::to_string(length));
     const Bytes segment = bytes.part(at + 3, length - 2);
     if (jpeg::is_start_of_frame(marker)) read_frame(segment, marker, info);

@@ -13,24 +13,25 @@
 namespace images {
 namespace {
 
-// A host opens every plugin that it finds at each start, also when the run reads no image. Distributions build
-// libopencv_imgcodecs with GDAL and what that needs, some hundred libraries: opening it takes 0.1 s, and 0.5 s after a
-// boot, against 7 ms for the rest of a plugin. So it is not linked, and opened when a dataset is created. ELF has no
-// other way to put off a library; its one function is looked up by its mangled name.
+// A host opens every plugin that it finds at each start, even if the run reads no images. Distributions build
+// libopencv_imgcodecs with GDAL and its dependencies, about a hundred libraries. Opening it takes 0.1 s, and 0.5 s
+// after a boot, compared with 7 ms for the rest of a plugin. So it is not linked, but opened when a dataset is created.
+// ELF has no other way to load a library lazily. Its only function is looked up by its mangled name.
 //
-// This is the overload that returns an empty image when decoding fails. The one that decodes into a caller's buffer
-// returns that buffer either way, with whatever it held before.
+// This overload returns an empty image if decoding fails. The overload that decodes into a caller's buffer returns that
+// buffer even then, with its previous contents.
 using Imdecode = cv::Mat (*)(cv::InputArray, int);
 static_assert(std::is_same_v<decltype(static_cast<Imdecode>(&cv::imdecode)), Imdecode>);
 constexpr const char* kImdecodeSymbol = "_ZN2cv8imdecodeERKNS_11_InputArrayEi";
 
 Imdecode find_imdecode() {
-  // Never closed: OpenCV keeps state per thread and process.
+  // The library is never closed, because OpenCV keeps state per thread and process.
   void* library = dlopen(TENON_IMAGE_CODECS, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   void* symbol = library ? dlsym(library, kImdecodeSymbol) : nullptr;
   if (!symbol) {
-    throw tenon::Error(std::string("OpenCV's image decoders cannot be loaded: ") + dlerror() +
-                       "; install the OpenCV that this plugin was built with, its library " TENON_IMAGE_CODECS);
+    throw tenon::Error(
+        std::string("OpenCV's image decoders cannot be loaded: ") + dlerror() +
+        "; install the OpenCV version that this plugin was built with, which has the library " TENON_IMAGE_CODECS);
   }
   return reinterpret_cast<Imdecode>(symbol);
 }
@@ -40,7 +41,7 @@ Imdecode imdecode() {
   return function;
 }
 
-// 16-bit BGR to the upper 8 bits of RGB.
+// Converts 16-bit BGR to RGB with the upper 8 bits.
 void take_upper_bits(const cv::Mat& deep, cv::Mat& rgb) {
   for (int y = 0; y < deep.rows; ++y) {
     const uint16_t* from = deep.ptr<uint16_t>(y);
@@ -59,9 +60,8 @@ Turn turn_after_opencv(const ImageInfo& info) {
   return info.format == Format::tiff ? turn_of(1) : turn_of(info.orientation);
 }
 
-cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path,
-                           PixelBuffer& pixels) {
-  // Left to itself, OpenCV would round 16 bits in some formats, and turn some formats upright.
+cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels) {
+  // By default OpenCV rounds 16 bits in some formats, and turns some formats upright.
   const int depth = info.bits == 16 ? CV_16U : CV_8U;
   const int flags = cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION | (info.bits == 16 ? cv::IMREAD_ANYDEPTH : 0);
   const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1, const_cast<uint8_t*>(file.data()));
@@ -77,7 +77,7 @@ cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string&
   }
   const cv::Size size = swap_if(turn_after_opencv(info).swaps, info.size);
   if (bgr.size() != size || bgr.type() != CV_MAKETYPE(depth, 3)) {
-    throw tenon::DataError(path + ": is damaged, what it holds is not what its header says; fetch the file again or " +
+    throw tenon::DataError(path + ": is damaged, its contents contradict its header; fetch the file again or " +
                            "remove it");
   }
   cv::Mat rgb = pixels.make(size, CV_8UC3);

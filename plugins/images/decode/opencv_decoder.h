@@ -1,4 +1,4 @@
-// Whole images of the other formats, by OpenCV's decoders.
+// Decodes whole images of the other formats with OpenCV.
 #pragma once
 
 #include <string>
@@ -11,11 +11,10 @@
 
 namespace images {
 
-// What is left to do to the image that decode_with_opencv gives: nothing for a TIFF, which OpenCV itself turns upright
-// and cannot be kept from it.
+// Returns the turn to apply after decode_with_opencv. It is none for a TIFF, because OpenCV always turns TIFF upright.
 Turn turn_after_opencv(const ImageInfo& info);
 
-// As 8-bit RGB in `pixels`, before that turn. Throws tenon::DataError naming `path`.
+// Decodes to 8-bit RGB in `pixels`, before that turn. Throws tenon::DataError naming `path`.
 cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels);
 
 }  // namespace images

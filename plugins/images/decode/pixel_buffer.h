@@ -1,4 +1,4 @@
-// Memory for pixels that is kept from image to image.
+// Pixel memory that is reused for every image.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace images {
 
 class PixelBuffer {
  public:
-  // An image without content in this memory, until the next call.
+  // Returns an uninitialised image in this memory, valid until the next call.
   cv::Mat make(cv::Size size, int type) {
     const size_t row = static_cast<size_t>(size.width) * CV_ELEM_SIZE(type);
     const size_t needed = row * static_cast<size_t>(size.height);
     if (needed > size_) {
-      memory_.reset();  // before more is taken
+      memory_.reset();  // frees the memory before allocating more
       size_ = 0;
       memory_ = std::make_unique_for_overwrite<uint8_t[]>(needed);
       size_ = needed;

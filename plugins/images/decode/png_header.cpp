@@ -20,7 +20,7 @@ int channels_of(uint8_t colour_type) {
   }
 }
 
-// eXIf may stand before or behind the pixels.
+// eXIf may come before or after the pixels.
 int find_orientation(const ByteReader& bytes) {
   for (size_t at = kSignature; at + kAroundData <= bytes.size();) {
     const size_t length = bytes.u32(at);
@@ -38,7 +38,7 @@ int find_orientation(const ByteReader& bytes) {
 ImageInfo read_png_header(Bytes file) {
   const ByteReader bytes(file, std::endian::big);
   if (bytes.u32(kSignature) != 13 || std::memcmp(bytes.part(kSignature + 4, 4).data(), "IHDR", 4) != 0) {
-    throw DamagedHeader("its first chunk is no header");
+    throw DamagedHeader("its first chunk is not a header");
   }
   const int bits = bytes.u8(24);
   if (bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16) {

@@ -1,4 +1,4 @@
-// A whole file into memory that is used again for the next one.
+// Reads whole files into reusable memory.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace images {
 
-// Throws tenon::DataError naming the file: it cannot be read, or is empty.
+// Throws tenon::DataError naming the file if it cannot be read, or is empty.
 void read_file(const std::string& path, std::vector<uint8_t>& bytes);
 
 }  // namespace images

@@ -21,7 +21,7 @@ constexpr uint16_t kTileByteCounts = 325;
 constexpr uint16_t kSampleFormat = 339;
 }  // namespace tag
 
-// libtiff fills what is missing with black, and OpenCV calls that a success.
+// libtiff fills missing parts with black, and OpenCV reports success.
 void check_parts(const TiffTags& tags, const ByteReader& bytes, uint16_t offsets_tag, uint16_t counts_tag) {
   const std::vector<uint32_t> offsets = tags.all(offsets_tag);
   const std::vector<uint32_t> counts = tags.all(counts_tag);
@@ -33,7 +33,7 @@ void check_parts(const TiffTags& tags, const ByteReader& bytes, uint16_t offsets
   }
 }
 
-// A decoder takes memory for a whole tile, however small the image.
+// A decoder allocates memory for a whole tile, even for a small image.
 void check_tile(const TiffTags& tags, const Limits& limits) {
   const uint64_t pixels = uint64_t{tags.get(tag::kTileWidth, 0)} * tags.get(tag::kTileHeight, 0);
   if (pixels > static_cast<uint64_t>(limits.max_pixels)) {
@@ -42,7 +42,7 @@ void check_tile(const TiffTags& tags, const Limits& limits) {
   }
 }
 
-// OpenCV reads 16 bits itself instead of through libtiff's conversion, as if they were grey or interleaved RGB.
+// OpenCV reads 16 bits directly, without libtiff's conversion, as grey or interleaved RGB.
 void check_deep(const TiffTags& tags, int channels) {
   const uint32_t colours = tags.get(tag::kPhotometric, 1);
   const bool is_grey_or_rgb = colours == 1 || colours == 2;
@@ -64,7 +64,7 @@ ImageInfo read_tiff_header(Bytes file, const Limits& limits) {
   if ((bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16) || tags.get(tag::kSampleFormat, 1) != 1) {
     throw DamagedHeader("is a TIFF of " + std::to_string(bits) + " bits in the sample format " +
                         std::to_string(tags.get(tag::kSampleFormat, 1)) +
-                        "; expected whole numbers of up to 16 bits without a sign; convert it");
+                        "; expected unsigned integers of up to 16 bits; convert it");
   }
   if (channels < 1 || channels > 4) {
     throw DamagedHeader("is a TIFF of " + std::to_string(channels) + " channels; expected 1 to 4; convert it");

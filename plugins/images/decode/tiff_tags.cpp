@@ -21,7 +21,7 @@ std::endian byte_order(std::span<const uint8_t> tiff) {
 TiffTags::TiffTags(std::span<const uint8_t> tiff) : bytes_(tiff, byte_order(tiff)), directory_(bytes_.u32(4)) {}
 
 std::optional<TiffTags::Entry> TiffTags::entry(uint16_t tag) const {
-  constexpr size_t kEntry = 12;  // tag, type, count, value or where the values are
+  constexpr size_t kEntry = 12;  // tag, type, count, and the value or the offset of the values
   const size_t count = bytes_.u16(directory_);
   for (size_t i = 0; i < count; ++i) {
     const size_t at = directory_ + 2 + i * kEntry;
@@ -47,7 +47,7 @@ std::optional<uint32_t> TiffTags::find(uint16_t tag) const {
 std::vector<uint32_t> TiffTags::all(uint16_t tag) const {
   const std::optional<Entry> found = entry(tag);
   if (!found) return {};
-  bytes_.part(found->values, found->count * bytes_of(found->type));  // before memory is taken for them
+  bytes_.part(found->values, found->count * bytes_of(found->type));  // checks the range before memory is allocated
   std::vector<uint32_t> values(found->count);
   for (size_t i = 0; i < values.size(); ++i) values[i] = value(*found, i);
   return values;

@@ -1,4 +1,4 @@
-// The first directory of tags of a TIFF file (TIFF 6.0, section 2), and of EXIF, which has the same form.
+// Reads the first directory of tags of a TIFF file (TIFF 6.0, section 2). EXIF has the same format.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ class TiffTags {
   // Throws DamagedHeader.
   explicit TiffTags(std::span<const uint8_t> tiff);
 
-  // The first number of a tag; nothing if the tag is not there, or holds no whole numbers. Throws DamagedHeader.
+  // Returns the first number of a tag, or no value if the tag is missing or has no whole numbers. Throws DamagedHeader.
   std::optional<uint32_t> find(uint16_t tag) const;
   uint32_t get(uint16_t tag, uint32_t otherwise) const { return find(tag).value_or(otherwise); }
 
-  // All of a tag's numbers.
+  // Returns all numbers of a tag.
   std::vector<uint32_t> all(uint16_t tag) const;
 
  private:
@@ -34,7 +34,7 @@ class TiffTags {
   size_t directory_;
 };
 
-// 1 to 8; 1 if the block is damaged or does not say. `exif` begins with its byte order, "II" or "MM".
+// Returns 1 to 8, or 1 if the block is damaged or has no orientation. `exif` begins with its byte order, "II" or "MM".
 int read_exif_orientation(std::span<const uint8_t> exif);
 
 }  // namespace images

@@ -1,4 +1,4 @@
-// The eight ways in which an image may be stored (EXIF 2.3, tag 274), and how to turn it upright.
+// The eight orientations of stored images (EXIF 2.3, tag 274), and their conversion to upright images.
 #pragma once
 
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace images {
 
-// How the stored image becomes the upright one: mirrored along its own axes, then its rows made columns.
+// Turns the stored image upright: mirrors it along its axes, then transposes it.
 struct Turn {
   bool mirrors_x;
   bool mirrors_y;
@@ -22,7 +22,7 @@ constexpr Turn turn_of(int orientation) {
 
 inline cv::Size swap_if(bool swaps, cv::Size size) { return swaps ? cv::Size(size.height, size.width) : size; }
 
-// A rectangle of the upright image in the stored one, whose size is `stored`.
+// Converts a rectangle of the upright image to the stored image. `stored` is the size of the stored image.
 inline cv::Rect to_stored(cv::Rect upright, cv::Size stored, Turn turn) {
   cv::Rect rect = upright;
   if (turn.swaps) rect = {upright.y, upright.x, upright.height, upright.width};
@@ -31,14 +31,14 @@ inline cv::Rect to_stored(cv::Rect upright, cv::Size stored, Turn turn) {
   return rect;
 }
 
-// The other way.
+// Converts a rectangle of the stored image to the upright image.
 inline cv::Rect2d to_upright(cv::Rect2d rect, cv::Size stored, Turn turn) {
   if (turn.mirrors_x) rect.x = stored.width - rect.x - rect.width;
   if (turn.mirrors_y) rect.y = stored.height - rect.y - rect.height;
   return turn.swaps ? cv::Rect2d(rect.y, rect.x, rect.height, rect.width) : rect;
 }
 
-// Writes into `upright`, which has its size and type already and shares no memory with `stored`.
+// Writes into `upright`, which must have the right size and type, and must not share memory with `stored`.
 inline void turn_upright(const cv::Mat& stored, Turn turn, cv::Mat& upright) {
   const bool across = turn.swaps ? turn.mirrors_y : turn.mirrors_x;
   const bool down = turn.swaps ? turn.mirrors_x : turn.mirrors_y;

@@ -3,12 +3,12 @@
 #include "plugins/images/decode/headers.h"
 #include "plugins/images/decode/tiff_tags.h"
 
-// https://developers.google.com/speed/webp/docs/riff_container, RFC 6386 (VP8) and its lossless kin.
+// https://developers.google.com/speed/webp/docs/riff_container, RFC 6386 (VP8) and the lossless format.
 namespace images {
 namespace {
 
 constexpr size_t kFirstChunk = 12;
-constexpr size_t kContent = 20;  // of the first chunk
+constexpr size_t kContent = 20;  // offset of the first chunk's content
 
 bool is_chunk(const ByteReader& bytes, size_t at, const char* name) {
   return std::memcmp(bytes.part(at, 4).data(), name, 4) == 0;
@@ -51,7 +51,7 @@ ImageInfo read_webp_header(Bytes file) {
   if (is_chunk(bytes, kFirstChunk, "VP8 ") && bytes.u24(kContent + 3) == 0x2A019D) {
     return {Format::webp, make_size(bytes.u16(kContent + 6) & 0x3FFF, bytes.u16(kContent + 8) & 0x3FFF), 3, 8, 1};
   }
-  throw DamagedHeader("its header is none of WebP");
+  throw DamagedHeader("its header is not a WebP header");
 }
 
 }  // namespace images

@@ -20,7 +20,7 @@ ResizeArea area_of(const Resize& step) {
   return {cv::Rect2d(0, 0, step.source.width, step.source.height), step.scaled, step.part};
 }
 
-// The window, which may reach beyond the source.
+// Copies the window, which may extend beyond the source.
 void cut_out(const cv::Mat& source, const cv::Rect& window, const cv::Scalar& fill, cv::Mat& target) {
   target.create(window.size(), source.type());
   const cv::Rect within = window & cv::Rect({}, source.size());
@@ -34,7 +34,7 @@ void flip(const cv::Mat& source, Flip direction, cv::Mat& target) {
 
 void erase(const Erase& step, cv::Mat& image) {
   if (step.area.empty()) return;
-  const Colour& colour = step.colour.value();  // noise is for normalised numbers
+  const Colour& colour = step.colour.value();  // noise is only used for normalised numbers
   image(step.area).setTo(cv::Scalar(colour[0], colour[1], colour[2]));
 }
 

@@ -1,4 +1,4 @@
-// Steps done to pixels.
+// Applies steps to pixels.
 #pragma once
 
 #include <opencv2/core.hpp>
@@ -7,20 +7,20 @@
 
 namespace images {
 
-// What a worker thread keeps from sample to sample.
+// Buffers that a worker thread reuses for every sample.
 struct TransformBuffers {
   ResampleBuffers resample;
-  cv::Mat images[2];  // by turns what a step reads and what it writes
+  cv::Mat images[2];  // source and target of a step, alternating
   int last_written = 0;
 };
 
 cv::Size size_after(const Step& step, cv::Size size);
 
-// Whether each pixel becomes a function of itself and of what does not depend on the order of pixels: then mirroring
-// before is mirroring afterwards.
+// Returns whether each new pixel depends only on the same pixel and on values that ignore the order of pixels.
+// Mirroring before such a step equals mirroring after it.
 bool is_pointwise(const Step& step);
 
-// An image on its way through steps, in the buffers. It begins as somebody else's, whose pixels stay as they are.
+// An image that steps transform within the buffers. It begins as a view of another image, which is never modified.
 class MovingImage {
  public:
   MovingImage(const cv::Mat& image, TransformBuffers& buffers) : image_(image), buffers_(buffers) {}
@@ -29,11 +29,11 @@ class MovingImage {
 
   // REQUIRES: 8-bit RGB.
   void apply(const Step& step);
-  // Of a part of this image, whose pixels may be larger than those that steps count in.
+  // Resizes a part of this image. Its pixels may be larger than the pixels that steps count in.
   void resize(const ResizeArea& area, Interpolation interpolation, Antialias antialias);
 
-  // The image is a mask: one channel of 8 or 16 bits or 32-bit integers. Geometry alone is done to it, with the nearest
-  // pixel, and `fill` where there is none.
+  // Treats the image as a mask: one channel of 8 or 16 bits or 32-bit integers. Applies only geometry, with the nearest
+  // pixel, and `fill` outside the image.
   void apply_to_mask(const Step& step, int fill);
 
  private:

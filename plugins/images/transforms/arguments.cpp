@@ -33,7 +33,7 @@ bool is_allowed(const WrittenValue& value, const Argument& argument) {
   if (!value.word.empty()) return std::count(argument.words.begin(), argument.words.end(), value.word) > 0;
   if (std::count(argument.counts.begin(), argument.counts.end(), value.numbers.size()) == 0) return false;
   return std::all_of(value.numbers.begin(), value.numbers.end(), [&](double number) {
-    // Whatever is whole is kept in an int.
+    // Every whole number is stored in an int.
     if (argument.is_whole && (number != std::floor(number) || std::abs(number) > 1e9)) return false;
     return lies_in(number, argument.range);
   });
@@ -103,7 +103,7 @@ Arguments::Arguments(const std::vector<WrittenArgument>& written, const std::vec
     if (!name.empty()) {
       saw_name = true;
     } else if (saw_name) {
-      throw TextError("found " + text + " without a name behind a named argument; expected a name, as in " +
+      throw TextError("found " + text + " without a name after a named argument; expected a name, as in " +
                       (declared.empty() ? "p" : declared.back().name) + "=" + text);
     } else if (i >= declared.size()) {
       throw TextError("argument " + std::to_string(i + 1) + " is " + text + "; expected " +

@@ -1,4 +1,4 @@
-// The arguments of a transform: declared once, checked and documented from the declaration.
+// The arguments of a transform. One declaration defines their checks and their documentation.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@ namespace images {
 
 struct Argument {
   std::string name;
-  std::string default_value;            // as one would write it; empty: required
-  std::string doc;                      // one line
-  std::vector<size_t> counts = {1};     // how many numbers: {1, 2} for `224` or `(224, 160)`; none: only words
-  std::string range = {};               // of each number, such as `[0, 1]` or `(0, inf)`; empty: any
-  bool is_whole = false;                // numbers without a fraction
-  std::vector<std::string> words = {};  // what may stand there in place of numbers
+  std::string default_value;         // as written in the list; empty: required
+  std::string doc;                   // one line
+  std::vector<size_t> counts = {1};  // allowed counts of numbers: {1, 2} for `224` or `(224, 160)`; empty: only words
+  std::string range = {};            // range of each number, such as `[0, 1]` or `(0, inf)`; empty: any
+  bool is_whole = false;             // numbers without a fraction
+  std::vector<std::string> words = {};  // allowed words instead of numbers
 
-  // `a number in [0, 1], or none`
+  // Returns for example `a number in [0, 1], or none`.
   std::string describe_values() const;
 };
 
 // A bool, written true or false.
 Argument flag(std::string name, std::string default_value, std::string doc);
 
-// The values for one transform: every declared argument, defaults filled in.
+// The values of one transform: every declared argument, with defaults filled in.
 class Arguments {
  public:
-  // By position in the order of the declaration, then by name. Throws TextError saying what was found and expected:
-  // too many, unknown, given twice, missing, of another kind or out of range.
+  // Arguments are passed by position in the order of the declaration, then by name. Throws TextError with the found and
+  // the expected text: too many, unknown, duplicate or missing arguments, or values of the wrong kind or out of range.
   Arguments(const std::vector<WrittenArgument>& written, const std::vector<Argument>& declared);
 
-  // REQUIRES of each: such an argument is declared, and holds what is asked for.
+  // REQUIRES for each function: the argument is declared and has this kind of value.
   double number(std::string_view name) const { return numbers(name).front(); }
   int integer(std::string_view name) const { return static_cast<int>(number(name)); }
   const std::vector<double>& numbers(std::string_view name) const { return value(name).numbers; }
@@ -42,9 +42,9 @@ class Arguments {
   bool is_on(std::string_view flag) const { return word(flag) == "true"; }
   bool is_word(std::string_view name) const { return !word(name).empty(); }
 
-  // `scale is (1, 0.1); expected ...`
+  // Throws for example `scale is (1, 0.1); expected ...`.
   [[noreturn]] void refuse(std::string_view name, const std::string& expected) const;
-  // Two numbers of which the second is not the smaller one, or throws.
+  // Returns two numbers in ascending order. Throws if the second is smaller.
   std::pair<double, double> interval(std::string_view name) const;
 
  private:

@@ -76,7 +76,7 @@ class Reader {
 
   double read_number() {
     if (at_ == text_.size() || !begins_number(text_[at_])) refuse("a number");
-    const size_t start = at_ + (text_[at_] == '+' ? 1 : 0);  // which from_chars does not take
+    const size_t start = at_ + (text_[at_] == '+' ? 1 : 0);  // from_chars does not accept a plus sign
     double number = 0;
     const auto [end, error] = std::from_chars(text_.data() + start, text_.data() + text_.size(), number);
     if (error != std::errc() || !std::isfinite(number)) refuse("a number");

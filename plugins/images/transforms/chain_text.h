@@ -1,4 +1,4 @@
-// The text of one transform: `random_resized_crop(224, scale=(0.08, 1))`.
+// Parses the text of one transform: `random_resized_crop(224, scale=(0.08, 1))`.
 //
 //   transform = name [ "(" [ argument { "," argument } ] ")" ]
 //   argument  = [ name "=" ] value
@@ -29,7 +29,7 @@ struct WrittenTransform {
   std::vector<WrittenArgument> arguments;
 };
 
-// What is wrong with a text: found and expected; who catches it knows the place.
+// An error in a text: found and expected. The catcher adds the location.
 struct TextError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -9,7 +9,7 @@ namespace {
 using Table = std::array<uint8_t, 256>;
 using Tables = std::array<Table, 3>;
 
-// Towards 0, as a conversion of a tensor's type rounds.
+// Rounds towards 0, like a conversion of a tensor's dtype.
 uint8_t truncate(float value) { return static_cast<uint8_t>(std::clamp(value, 0.0f, 255.0f)); }
 
 template <class Work>
@@ -56,7 +56,7 @@ Table stretch_contrast(const Histogram& counts) {
   return make_table([&](int value) { return truncate(static_cast<float>(value - darkest) / scale); });
 }
 
-// Pillow's scheme, which keeps the brightest value out of the step.
+// Uses Pillow's definition, which leaves the brightest value out of the step.
 Table equalize(const Histogram& counts) {
   int64_t total = 0;
   int64_t last = 0;
@@ -75,7 +75,7 @@ Table equalize(const Histogram& counts) {
   return table;
 }
 
-// Pixels as numbers, channel by channel, which is what compilers turn into vector instructions: no branches, no calls.
+// Pixels as numbers, channel by channel, without branches or calls, so that compilers can vectorise the code.
 struct Numbers {
   static constexpr int kMost = 256;
   int count;
@@ -110,7 +110,7 @@ void store(const Numbers& numbers, uint8_t* pixel) {
   }
 }
 
-// Each pixel goes through `work(numbers)`, many at a time.
+// Applies `work(numbers)` to all pixels, many at a time.
 template <class Work>
 void change_numbers(cv::Mat& image, Work&& work) {
   Numbers numbers;
@@ -125,7 +125,7 @@ void change_numbers(cv::Mat& image, Work&& work) {
   }
 }
 
-// Whole levels.
+// Returns whole levels.
 float brightness_of(const Numbers& numbers, int i) {
   const float sum = numbers.red[i] * 0.2989f + numbers.green[i] * 0.587f + numbers.blue[i] * 0.114f;
   return static_cast<float>(static_cast<int>(sum));
@@ -164,12 +164,12 @@ Hsv to_hsv(float r, float g, float b) {
   return {hue, range / (most == 0 ? 1.0f : most), most};
 }
 
-// Red, green and blue are the same function of the hue, a third of a turn apart: `offset` is 5, 3 and 1.
+// Red, green and blue are the same function of the hue, shifted by a third of a turn. `offset` is 5, 3 and 1.
 float channel_of(const Hsv& hsv, float offset) {
   float place = hsv.hue + offset;
   place = place >= 6.0f ? place - 6.0f : place;
   const float away = std::min(std::max(std::min(place, 4.0f - place), 0.0f), 1.0f);
-  // As torchvision converts to 8 bits: each level is as wide as any other.
+  // Like torchvision's conversion to 8 bits: all levels have the same width.
   return (hsv.value - hsv.value * hsv.saturation * away) * 255.999f;
 }
 

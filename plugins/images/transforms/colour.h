@@ -1,5 +1,5 @@
 // Colour transforms of 8-bit RGB images in place, with the definitions and the rounding of torchvision 0.26
-// (transforms/v2/functional/_color.py, on tensors of uint8). Single precision, as there.
+// (transforms/v2/functional/_color.py, on uint8 tensors), in single precision.
 #pragma once
 
 #include <opencv2/core.hpp>

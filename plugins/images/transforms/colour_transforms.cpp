@@ -12,7 +12,7 @@ namespace {
 
 using Interval = std::optional<std::pair<double, double>>;
 
-// A number is the largest distance from `neutral`; no value where nothing would change.
+// A single number is the largest distance from `neutral`. Returns no value if nothing would change.
 Interval jitter_interval(const Arguments& arguments, std::string_view name, double neutral, double least, double most) {
   const std::vector<double>& numbers = arguments.numbers(name);
   std::pair<double, double> interval;
@@ -20,7 +20,7 @@ Interval jitter_interval(const Arguments& arguments, std::string_view name, doub
     interval = arguments.interval(name);
   } else {
     if (numbers[0] < 0) arguments.refuse(name, "0 or more, or two numbers");
-    // Below 0 a factor would have no meaning, a shift does.
+    // A factor below 0 has no meaning, but a shift does.
     interval = {neutral == 0 ? -numbers[0] : std::max(neutral - numbers[0], 0.0), neutral + numbers[0]};
   }
   if (interval.first < least || interval.second > most) {
@@ -103,7 +103,7 @@ TransformKind color_jitter_kind() {
 
 TransformKind grayscale_kind() {
   return {"grayscale",
-          "Makes the three channels equal.",
+          "Converts to grayscale with three equal channels.",
           "torchvision Grayscale and RandomGrayscale",
           {probability("1")},
           [](const Arguments&) -> std::unique_ptr<Transform> { return std::make_unique<GrayscaleTransform>(); }};
@@ -111,12 +111,12 @@ TransformKind grayscale_kind() {
 
 TransformKind gaussian_blur_kind() {
   return {"gaussian_blur",
-          "Blurs with a Gaussian of random width.",
+          "Blurs with a Gaussian kernel of random standard deviation.",
           "Chen et al., \"A Simple Framework for Contrastive Learning of Visual Representations\", ICML 2020; "
           "torchvision GaussianBlur",
           {{.name = "kernel",
             .default_value = "",
-            .doc = "pixels that take part: odd, or height and width",
+            .doc = "kernel size in pixels, odd: one number, or height and width",
             .counts = {1, 2},
             .range = "[1, 255]",
             .is_whole = true},

@@ -13,7 +13,8 @@ namespace {
 
 std::string describe(cv::Size size) { return std::to_string(size.width) + " x " + std::to_string(size.height); }
 
-// Where a window of `length` begins; before 0 where the image is shorter and the window reaches over both its ends.
+// Returns the start of a window of `length`. It is negative if the image is shorter and the window extends beyond both
+// ends.
 int center(int image, int length) {
   if (length > image) return -((length - image) / 2);
   return static_cast<int>(std::nearbyint((image - length) / 2.0));
@@ -43,7 +44,7 @@ class RandomCrop final : public Transform {
       : size_(size_from(arguments, "size")),
         pads_if_needed_(arguments.is_on("pad_if_needed")),
         fill_(colour_from(arguments.numbers("fill"))) {
-    // One for all sides; two for left and right, top and bottom; four for left, top, right, bottom.
+    // One number pads all sides; two pad left and right, top and bottom; four pad left, top, right, bottom.
     const std::vector<double>& padding = arguments.numbers("padding");
     for (size_t side = 0; side < 4; ++side) padding_[side] = static_cast<int>(padding[side % padding.size()]);
   }
@@ -52,7 +53,7 @@ class RandomCrop final : public Transform {
     const auto [top, height] = pad(size.height, size_.height, padding_[1], padding_[3]);
     const auto [left, width] = pad(size.width, size_.width, padding_[0], padding_[2]);
     if (height < size_.height || width < size_.width) {
-      throw tenon::DataError("an image of " + describe(size) + " pixels reaches random_crop, which cuts out " +
+      throw tenon::DataError("an image of " + describe(size) + " pixels reaches random_crop, which crops " +
                              describe(size_) + "; put a resize before it, or add pad_if_needed=true");
     }
     const int y = static_cast<int>(random.integer(height - size_.height + 1)) - top;
@@ -66,7 +67,7 @@ class RandomCrop final : public Transform {
  private:
   struct Padded {
     int before;
-    int length;  // with what is before and behind
+    int length;  // including the padding before and after
   };
   Padded pad(int length, int wanted, int before, int behind) const {
     const int padded = length + before + behind;
@@ -85,7 +86,7 @@ class RandomCrop final : public Transform {
 TransformKind center_crop_kind() {
   return {
       "center_crop",
-      "Cuts out the middle; what a smaller image lacks becomes black.",
+      "Crops the centre. Images smaller than the crop are padded with black.",
       "torchvision CenterCrop",
       {size_argument("side of the square, or height and width, in pixels")},
       [](const Arguments& arguments) -> std::unique_ptr<Transform> { return std::make_unique<CenterCrop>(arguments); }};
@@ -94,16 +95,16 @@ TransformKind center_crop_kind() {
 TransformKind random_crop_kind() {
   return {
       "random_crop",
-      "Cuts out a part at a random place, of an image that is padded first if asked.",
+      "Crops a region at a random position, after optional padding.",
       "He et al., \"Deep Residual Learning for Image Recognition\", CVPR 2016; torchvision RandomCrop",
       {size_argument("side of the square, or height and width, in pixels"),
        {.name = "padding",
         .default_value = "0",
-        .doc = "pixels added around: everywhere; left and right, top and bottom; or left, top, right, bottom",
+        .doc = "pixels of padding: on all sides; left and right, top and bottom; or left, top, right, bottom",
         .counts = {1, 2, 4},
         .range = "[0, 65536]",
         .is_whole = true},
-       flag("pad_if_needed", "false", "whether a smaller image is padded; false: it ends the run"),
+       flag("pad_if_needed", "false", "whether to pad an image smaller than the crop; false: it ends the run"),
        fill_argument()},
       [](const Arguments& arguments) -> std::unique_ptr<Transform> { return std::make_unique<RandomCrop>(arguments); }};
 }

@@ -7,7 +7,7 @@ namespace {
 
 const char* const kIntroduction = R"md(# Image transforms
 
-Datasets of images take a list of transforms, which are done in this order:
+Image datasets take a list of transforms and apply them in the order of the list:
 
 ```toml
 [data.train.params]
@@ -15,18 +15,21 @@ transforms = ["random_resized_crop(224)", "horizontal_flip(p=0.5)", "color_jitte
               "normalize()"]
 ```
 
-Arguments stand in the order of the tables below, or behind their names; what has a default may be left out, and without
-any argument the parentheses may be. Several numbers for one argument are written in parentheses: `scale=(0.08, 1)`. The
-definitions are those of torchvision's `transforms.v2` on 8-bit tensors; scaling with antialiasing gives the bytes that
-Pillow 12 gives. A mistake in the list is reported before a run starts.
+Pass arguments by position, in the order of the tables below, or by name. Arguments with a default can be left out.
+Without any arguments, the parentheses can be left out too. Write several numbers for one argument in parentheses:
+`scale=(0.08, 1)`. The definitions are those of torchvision's `transforms.v2` on 8-bit tensors. Resizing with
+antialiasing gives the same bytes as Pillow 12. Errors in the list are reported before a run starts.
 
-- With `normalize` a sample is `[3, height, width]` of 32-bit floats; without it is `[height, width, 3]` of bytes.
-- `p` is the probability that a transform is applied to a sample; what else is random in it is drawn after that.
-- Each sample is drawn from its own seed, and each transform from a stream of its own: the same sample comes out for any
-  number of workers, and another transform in the list does not change what the others draw.
-- Where a mask or a second image belongs to a sample, the same is done to it. A mask is moved as the image is, to the
-  nearest pixel; colours, blurring and erasing leave it as it is.
-- A crop at the beginning, also behind `resize`, is decoded alone, and a JPEG no larger than needed.
+- With `normalize`, a sample is a float32 tensor `[3, height, width]`. Without it, a sample is a uint8 tensor
+  `[height, width, 3]`.
+- `p` is the probability that a transform is applied to a sample. All other random values of the transform are sampled
+  after that decision.
+- Each sample has a separate seed, and each transform a separate random stream. Samples are therefore the same for any
+  number of workers, and adding a transform does not change the random values of the others.
+- The same transforms are applied to the mask or the second image of a sample. A mask is moved with the image, to the
+  nearest pixel. Colour changes, blurring and erasing do not change a mask.
+- If the list starts with a crop, or with `resize` and a crop, only the cropped part is decoded. A JPEG is decoded no
+  larger than needed.
 )md";
 
 std::string describe(const Argument& argument) {

@@ -1,4 +1,4 @@
-// docs/transforms.md, made from the declarations of the transforms.
+// Generates docs/transforms.md from the declarations of the transforms.
 #pragma once
 
 #include <string>

@@ -9,12 +9,12 @@
 namespace images {
 namespace {
 
-// As many as an image may have by default; more comes of long thin images, whose shorter side is scaled up.
+// The default limit for images. Long thin images can exceed it when their shorter side is scaled up.
 constexpr int64_t kMostPixels = 178956970;
 
 std::string describe(cv::Size size) { return std::to_string(size.width) + " x " + std::to_string(size.height); }
 
-// What the image becomes by all steps, none of which makes it too large.
+// Returns the size after all steps. Throws if a step makes the image too large.
 cv::Size final_size(const Steps& steps, cv::Size image) {
   cv::Size size = image;
   for (const Step& step : steps) {
@@ -30,7 +30,7 @@ cv::Size final_size(const Steps& steps, cv::Size image) {
 
 bool contains(cv::Rect outer, cv::Rect inner) { return !inner.empty() && (outer & inner) == inner; }
 
-// Two steps as one, where that gives the same pixels. `size` is that before both.
+// Merges two steps into one if that gives the same pixels. `size` is the size before both.
 std::optional<Step> join(const Step& first, const Step& second, cv::Size size) {
   if (const auto* crop = std::get_if<Crop>(&first)) {
     const auto* resize = std::get_if<Resize>(&second);
@@ -104,7 +104,7 @@ DrawnTransforms::DrawnTransforms(cv::Size image_size, Steps steps, Steps erasure
   find_window(reducing);
 }
 
-// The last mirroring is left to the copy into the batch.
+// The copy into the batch applies the last mirroring.
 void DrawnTransforms::defer_mirroring() {
   auto last = steps_.rbegin();
   while (last != steps_.rend() && is_pointwise(*last)) ++last;
@@ -137,7 +137,7 @@ cv::Mat DrawnTransforms::move(const cv::Mat& image, const cv::Rect2d& place, Tra
   size_t done = 0;
   if (!steps_.empty()) {
     if (const auto* resize = std::get_if<Resize>(&steps_.front())) {
-      // The source in the pixels of the image: it may reach beyond what is needed, and so beyond the image.
+      // The source in pixels of the image. It may extend beyond the needed part, and so beyond the image.
       const double across = place.width / window_.width;
       const double down = place.height / window_.height;
       const cv::Rect2d box(place.x + (resize->source.x - window_.x) * across,

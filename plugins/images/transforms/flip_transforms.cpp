@@ -16,7 +16,7 @@ class FlipTransform final : public Transform {
 
 TransformKind horizontal_flip_kind() {
   return {"horizontal_flip",
-          "Mirrors left to right.",
+          "Flips the image left to right.",
           "torchvision RandomHorizontalFlip",
           {probability("0.5")},
           &FlipTransform<Flip::horizontal>::make};
@@ -24,7 +24,7 @@ TransformKind horizontal_flip_kind() {
 
 TransformKind vertical_flip_kind() {
   return {"vertical_flip",
-          "Mirrors top to bottom.",
+          "Flips the image top to bottom.",
           "torchvision RandomVerticalFlip",
           {probability("0.5")},
           &FlipTransform<Flip::vertical>::make};

@@ -19,18 +19,18 @@ class NormalizeTransform final : public Transform {
 }  // namespace
 
 TransformKind normalize_kind() {
-  // The statistics of ImageNet that most published weights were trained with.
+  // The ImageNet statistics that most published weights use.
   return {"normalize",
-          "Makes 32-bit numbers of the 8-bit levels: divides by 255, subtracts, divides; the sample becomes "
+          "Converts uint8 to float32: divides by 255, subtracts the mean and divides by std. The sample becomes "
           "[3, height, width].",
           "torchvision Normalize, after ToDtype with scale=True",
           {{.name = "mean",
             .default_value = "(0.485, 0.456, 0.406)",
-            .doc = "subtracted from all channels, or from red, green and blue, in [0, 1]; by default ImageNet's",
+            .doc = "mean of all channels, or of red, green and blue, on the scale [0, 1]; ImageNet's by default",
             .counts = {1, 3}},
            {.name = "std",
             .default_value = "(0.229, 0.224, 0.225)",
-            .doc = "then divided by; by default ImageNet's",
+            .doc = "standard deviation of all channels, or of red, green and blue; ImageNet's by default",
             .counts = {1, 3},
             .range = "(0, inf)"}},
           [](const Arguments& arguments) -> std::unique_ptr<Transform> {

@@ -86,7 +86,7 @@ class RandAugment final : public Transform {
   }
 
   int count_;
-  double part_;  // of the largest magnitude
+  double part_;  // fraction of the largest magnitude
   Interpolation interpolation_;
   Colour fill_;
 };
@@ -96,12 +96,12 @@ class RandAugment final : public Transform {
 TransformKind rand_augment_kind() {
   return {
       "rand_augment",
-      "Does a number of operations, each drawn from fourteen, all with the same magnitude.",
+      "Applies several operations, each sampled from fourteen, all with the same magnitude.",
       "Cubuk et al., \"RandAugment\", NeurIPS 2020; torchvision RandAugment",
-      {{.name = "num_ops", .default_value = "2", .doc = "how many operations", .range = "[0, 14]", .is_whole = true},
+      {{.name = "num_ops", .default_value = "2", .doc = "number of operations", .range = "[0, 14]", .is_whole = true},
        {.name = "magnitude",
         .default_value = "9",
-        .doc = "how strong they are, from 0 on",
+        .doc = "magnitude of all operations, from 0",
         .range = "[0, 1000]",
         .is_whole = true},
        {.name = "num_magnitude_bins",

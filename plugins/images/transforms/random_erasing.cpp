@@ -34,10 +34,13 @@ class RandomErasing final : public Transform {
 
   void check_place(bool behind_normalize) const override {
     if (behind_normalize) return;
-    if (!colour_) throw TextError("value is random before normalize; expected it behind, where noise has a meaning");
+    if (!colour_)
+      throw TextError(
+          "value is random before normalize; expected random_erasing after normalize, where noise has a meaning");
     const auto [least, most] = std::minmax_element(colour_->begin(), colour_->end());
     if (*least < 0 || *most > 255) {
-      throw TextError("value lies outside [0, 255] before normalize; expected a level of 8 bits, or it behind");
+      throw TextError(
+          "value is outside [0, 255] before normalize; expected an 8-bit level, or random_erasing after normalize");
     }
   }
 
@@ -51,12 +54,12 @@ class RandomErasing final : public Transform {
 
 TransformKind random_erasing_kind() {
   return {"random_erasing",
-          "Overwrites a random rectangle; usually behind normalize, where 0 is the mean colour.",
+          "Overwrites a random rectangle. It usually comes after normalize, where 0 is the mean colour.",
           "Zhong et al., \"Random Erasing Data Augmentation\", AAAI 2020; torchvision RandomErasing",
           {probability("0.5"),
            {.name = "scale",
             .default_value = "(0.02, 0.33)",
-            .doc = "smallest and largest area, as a part of the image's",
+            .doc = "smallest and largest area, as a fraction of the image area",
             .counts = {2},
             .range = "(0, 1]"},
            {.name = "ratio",
@@ -66,8 +69,8 @@ TransformKind random_erasing_kind() {
             .range = "(0, inf)"},
            {.name = "value",
             .default_value = "0",
-            .doc = "one number for all channels, or red, green and blue, normalised behind normalize and 0 to 255 "
-                   "before; or normal noise, behind normalize",
+            .doc = "one number for all channels, or red, green and blue: normalised after normalize, 0 to 255 before "
+                   "it; random: normal noise, only after normalize",
             .counts = {1, 3},
             .words = {"random"}}},
           [](const Arguments& arguments) -> std::unique_ptr<Transform> {

@@ -42,7 +42,7 @@ class RandomResizedCrop final : public Transform {
     return largest_window(size);
   }
 
-  // In the middle, of the nearest ratio allowed.
+  // Returns the largest centred window with the nearest allowed ratio.
   cv::Rect largest_window(cv::Size size) const {
     cv::Size window = size;
     const double ratio = static_cast<double>(size.width) / size.height;
@@ -65,12 +65,12 @@ class RandomResizedCrop final : public Transform {
 
 TransformKind random_resized_crop_kind() {
   return {"random_resized_crop",
-          "Cuts out a part of random area and aspect ratio at a random place, and scales it to a size.",
+          "Crops a region of random area and aspect ratio at a random position, and resizes it to the given size.",
           "Szegedy et al., \"Going Deeper with Convolutions\", CVPR 2015; torchvision RandomResizedCrop",
           {size_argument("side of the square result, or its height and width, in pixels"),
            {.name = "scale",
             .default_value = "(0.08, 1)",
-            .doc = "smallest and largest area, as a part of the image's",
+            .doc = "smallest and largest area, as a fraction of the image area",
             .counts = {2},
             .range = "(0, 1]"},
            {.name = "ratio",

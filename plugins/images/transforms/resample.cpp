@@ -29,7 +29,7 @@ bool keeps_lengths(const Axis& axis) {
 
 size_t row_bytes(int width) { return 3 * static_cast<size_t>(width) + WrittenRows::kRowMargin; }
 
-// Rows `axis` needs, scaled along the other axis if at all; strided as written.
+// Scales the rows that the vertical pass needs horizontally, then vertically. A pass that keeps all lengths is skipped.
 void resize_antialiased(const cv::Mat& source, const ResizeArea& area, Filter filter, ResampleBuffers& buffers,
                         cv::Mat& target, const ResamplePasses& passes) {
   const Axis horizontal = across(source.size(), area);

@@ -1,4 +1,4 @@
-// Scaling of 8-bit RGB images.
+// Scales 8-bit RGB images.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace images {
 enum class Interpolation { nearest, bilinear, bicubic };
 enum class Antialias { no, yes };
 
-// What a thread reuses from image to image.
+// Buffers that a thread reuses for every image.
 struct ResampleBuffers {
   Weights across;
   Weights down;
@@ -22,26 +22,27 @@ struct ResampleBuffers {
   cv::Mat scaled;
 };
 
-// `box` of the source, in its pixels, is scaled to `scaled`, of which `part` is wanted. What lies outside the box but
-// within the source takes part at the box's edges; pass a view of the source where it must not.
+// Scales `box` of the source, in source pixels, to `scaled`, and computes only `part` of the result. Source pixels
+// outside the box contribute at the edges of the box. To avoid that, pass a view of the source.
 struct ResizeArea {
   cv::Rect2d box;
   cv::Size scaled;
   cv::Rect part;
 };
 
-// source: 8-bit RGB; target: made as `part` is large. With antialiasing as Pillow's resize with a box, equal to the bit
-// for bilinear and bicubic. Without as OpenCV's resize, of the box rounded to whole pixels.
-// nearest: the source pixel in which the target pixel's centre lies, as in Pillow and torchvision's nearest-exact.
-// REQUIRES: what the part needs of the box lies within the source; part is within scaled and not empty; target does not
-// share the source's memory.
+// source: 8-bit RGB; target: allocated with the size of `part`. With antialiasing the result follows Pillow's resize
+// with a box, and is identical for bilinear and bicubic. Without antialiasing it follows OpenCV's resize, with the box
+// rounded to whole pixels. nearest selects the source pixel that contains the target pixel's centre, like Pillow and
+// torchvision's nearest-exact.
+// REQUIRES: the pixels of the box that the part needs lie within the source; part is within scaled and not empty;
+// target does not share the source's memory.
 void resize(const cv::Mat& source, const ResizeArea& area, Interpolation interpolation, Antialias antialias,
             ResampleBuffers& buffers, cv::Mat& target, const ResamplePasses& passes = best_passes());
 
-// The same with nearest, for pixels of any type: masks.
+// Resizes with nearest for pixels of any type, for masks.
 void resize_nearest(const cv::Mat& source, const ResizeArea& area, cv::Mat& target);
 
-// The window of the source that `area` needs.
+// Returns the window of the source that `area` needs.
 cv::Rect needed_window(cv::Size source, const ResizeArea& area, Interpolation interpolation);
 
 }  // namespace images

@@ -1,4 +1,4 @@
-// The two passes of a separable resize over 8-bit RGB rows: what takes the time when images are scaled.
+// The two passes of a separable resize over 8-bit RGB rows. They take most of the time of scaling.
 #pragma once
 
 #include <cstddef>
@@ -16,28 +16,28 @@ struct SourceRows {
   int height;
 };
 
-// `stride` leaves kRowMargin bytes behind a row's last pixel, into which a pass may write.
+// `stride` leaves kRowMargin bytes after a row's last pixel. A pass may write into them.
 struct WrittenRows {
   static constexpr size_t kRowMargin = 32;
   uint8_t* data;
   size_t stride;
 };
 
-// All implementations give the same bytes: each sum is an exact integer, rounded once.
+// All implementations give the same bytes, because each sum is an exact integer and is rounded once.
 struct ResamplePasses {
-  // Each of source.height rows becomes weights.outputs() pixels.
+  // Converts each of source.height rows to weights.outputs() pixels.
   void (*horizontal)(const SourceRows& source, const Weights& weights, const WrittenRows& written);
-  // Becomes weights.outputs() rows of source.width pixels. Source row 0 is row `first_row` of the axis of the weights.
-  // Reads up to kRowMargin bytes behind the end of a source row.
+  // Writes weights.outputs() rows of source.width pixels. Source row 0 is row `first_row` of the weights' axis. Reads
+  // up to kRowMargin bytes beyond the end of a source row.
   void (*vertical)(const SourceRows& source, int first_row, const Weights& weights, const WrittenRows& written);
 };
 
 extern const ResamplePasses kPortablePasses;
 
-// Null where the compiler or this machine has no AVX2.
+// Returns null if the compiler or this machine lacks AVX2.
 const ResamplePasses* avx2_passes();
 
-// The fastest here.
+// Returns the fastest implementation on this machine.
 const ResamplePasses& best_passes();
 
 }  // namespace images

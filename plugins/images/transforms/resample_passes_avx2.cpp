@@ -1,6 +1,6 @@
-// With AVX2. Two neighbouring taps stand beside each other in 16 bits, so that one instruction multiplies and adds
-// both; a weight of 22 bits does not fit there, so that its lower and upper half are summed apart and put together at
-// the end.
+// Resampling with AVX2. Two neighbouring taps are stored next to each other in 16 bits, so that one instruction
+// multiplies and adds both. A weight of 22 bits does not fit in 16 bits. So its lower and upper halves are summed
+// separately and combined at the end.
 #include "plugins/images/transforms/resample_passes.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -25,10 +25,10 @@ IMAGES_AVX2 inline __m256i round_sums(__m256i low, __m256i high) {
 
 IMAGES_AVX2 inline void store_4_bytes(uint8_t* to, int32_t bytes) { std::memcpy(to, &bytes, 4); }
 
-// Two rows at a time, one in each half of a register.
+// Processes two rows at a time, one in each half of a register.
 IMAGES_AVX2 inline void scale_pixel(const uint8_t* upper, const uint8_t* lower, const int32_t* low, const int32_t* high,
                                     int pairs, uint8_t* upper_written, uint8_t* lower_written) {
-  // Of two RGB pixels: red and red, green and green, blue and blue, each in 16 bits.
+  // Pairs the channels of two RGB pixels, each in 16 bits: red and red, green and green, blue and blue.
   const __m256i pair_channels = _mm256_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1,  //
                                                  0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
   __m256i low_sum = _mm256_set1_epi32(Weights::kHalf);
@@ -47,7 +47,8 @@ IMAGES_AVX2 inline void scale_pixel(const uint8_t* upper, const uint8_t* lower, 
   store_4_bytes(lower_written, _mm_cvtsi128_si32(_mm256_extracti128_si256(bytes, 1)));
 }
 
-// Outputs, counted from the first, whose taps are read from within the row; the others are copied before.
+// Returns the number of outputs, from the first, with taps that are read from within the row. The taps of the others
+// are copied before.
 size_t count_safe_outputs(const SourceRows& source, const Weights& weights) {
   size_t safe = weights.outputs();
   const auto end_of_read = [&](size_t output) {
@@ -57,7 +58,7 @@ size_t count_safe_outputs(const SourceRows& source, const Weights& weights) {
   return safe;
 }
 
-// The end of a row, with room behind it to read from.
+// The end of a row, copied to memory that can be read beyond it.
 class RowEnd {
  public:
   RowEnd(const SourceRows& source, const Weights& weights, size_t safe_outputs) : first_(source.width) {
@@ -102,13 +103,13 @@ void scale_horizontally(const SourceRows& source, const Weights& weights, const 
   RowEnd lower_end = upper_end;
   for (int y = 0; y < source.height; y += 2) {
     const auto upper = static_cast<size_t>(y);
-    const auto lower = static_cast<size_t>(std::min(y + 1, source.height - 1));  // twice the last row, if need be
+    const auto lower = static_cast<size_t>(std::min(y + 1, source.height - 1));  // the last row twice if necessary
     scale_two_rows(source.data + upper * source.stride, source.data + lower * source.stride, weights, safe_outputs,
                    upper_end, lower_end, written.data + upper * written.stride, written.data + lower * written.stride);
   }
 }
 
-// Four registers of eight sums each for 32 neighbouring bytes, in the order in which unpacking leaves them.
+// Four registers of eight sums each, for 32 neighbouring bytes, in the order of unpacking.
 struct Sums {
   __m256i of[4];
 };
@@ -144,7 +145,7 @@ IMAGES_AVX2 void mix_rows(const uint8_t* first_row, size_t stride, const int32_t
     Sums high = {{zero, zero, zero, zero}};
     const uint8_t* row = first_row + at;
     for (int tap = 0; tap < count; tap += 2, row += 2 * stride) {
-      // Behind the last row there may be none; its weight would be 0.
+      // There may be no row after the last one. Its weight would be 0.
       const uint8_t* next = tap + 1 < count ? row + stride : row;
       add_two_rows(row, next, low_weights[tap / 2], high_weights[tap / 2], low, high);
     }

@@ -16,7 +16,7 @@ double cubic(double x) {
   return 0;
 }
 
-// The source pixels under the filter, for each output.
+// The source pixels under the filter for each output.
 class Reach {
  public:
   Reach(const Axis& axis, Filter filter)
@@ -28,7 +28,7 @@ class Reach {
   double center(int output) const { return axis_.begin + (output + 0.5) * scale_; }
   double stretch() const { return stretch_; }
   int most_taps() const { return static_cast<int>(std::ceil(support_)) * 2 + 1; }
-  // Truncation toward 0, not floor: what is below 0 is cut off all the same.
+  // Truncates toward 0 instead of floor, because negative values are clamped anyway.
   int begin(int output) const { return std::max(static_cast<int>(center(output) - support_ + 0.5), 0); }
   int end(int output) const { return std::min(static_cast<int>(center(output) + support_ + 0.5), axis_.length); }
 
@@ -94,7 +94,7 @@ void compute_weights(const Axis& axis, Filter filter, Weights& weights) {
     }
     int32_t* values = weights.values.data() + output * static_cast<size_t>(weights.taps);
     for (int tap = 0; tap < count; ++tap) values[tap] = to_fixed(raw[static_cast<size_t>(tap)] / sum);
-    // Taps of weight 0 at either end are common, and cost as much as any other.
+    // Taps of weight 0 at either end are common, and cost as much as other taps.
     const int zeros = static_cast<int>(std::find_if(values, values + count - 1, is_not_zero) - values);
     std::copy(values + zeros, values + count, values);
     std::fill(values + count - zeros, values + count, 0);

@@ -1,4 +1,4 @@
-// How much each source pixel counts in each pixel of a scaled image, along one axis.
+// The weight of each source pixel in each pixel of a scaled image, along one axis.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace images {
 
 enum class Filter { triangle, cubic };
 
-// The stretch [begin, end) of an axis of `length` pixels is scaled to `scaled` pixels, of which those from `part_begin`
-// on, before `part_end`, are wanted.
+// The interval [begin, end) of an axis of `length` pixels is scaled to `scaled` pixels. Only the pixels from
+// `part_begin` to before `part_end` are computed.
 struct Axis {
   int length;
   double begin;
@@ -20,32 +20,34 @@ struct Axis {
   int part_end;
 };
 
-// Weights in fixed point, kOne for 1, and once more as pairs of 16-bit halves, as multiply-and-add instructions take
-// them: weight = high * 2^kLowBits + low.
+// Weights in fixed point, with kOne for 1. They are also stored as pairs of 16-bit halves for multiply-and-add
+// instructions: weight = high * 2^kLowBits + low.
 struct Weights {
   static constexpr int kBits = 22;
   static constexpr int kLowBits = 11;
   static constexpr int32_t kHalf = 1 << (kBits - 1);
 
-  int taps = 0;                 // room for each output, even
-  std::vector<int> first;       // by output: its first source pixel
-  std::vector<int> count;       // by output: how many source pixels count, at most `taps`
+  int taps = 0;                 // capacity per output, even
+  std::vector<int> first;       // per output: first source pixel
+  std::vector<int> count;       // per output: number of source pixels, at most `taps`
   std::vector<int32_t> values;  // [outputs, taps], 0 from count on
-  std::vector<int32_t> low;     // [outputs, taps / 2], the even tap in the lower 16 bits
+  std::vector<int32_t> low;     // [outputs, taps / 2], with the even tap in the lower 16 bits
   std::vector<int32_t> high;    // likewise
 
   size_t outputs() const { return first.size(); }
-  int begin() const;  // of all source pixels that count
-  int end() const;    // one past the last of them
+  int begin() const;  // first source pixel with a weight
+  int end() const;    // one past the last source pixel with a weight
 };
 
-// The filter is stretched by the factor of shrinking, its weights are scaled to a sum of 1 and rounded to fixed point:
-// as in Pillow (https://pillow.readthedocs.io, Resample.c), to the bit. The filters: triangle (bilinear), and the cubic
-// of R. Keys, "Cubic convolution interpolation for digital image processing", IEEE ASSP 29, 1981, with a = -0.5.
-// REQUIRES: 0 <= part_begin < part_end <= scaled; begin < end, of which what the part needs lies within the axis.
+// The filter is stretched by the shrinking factor. Its weights are normalised to a sum of 1 and rounded to fixed point.
+// The result is bit-identical to Pillow's (https://pillow.readthedocs.io, Resample.c). The filters are triangle
+// (bilinear), and the cubic filter of R. Keys, "Cubic convolution interpolation for digital image processing", IEEE
+// ASSP 29, 1981, with a = -0.5.
+// REQUIRES: 0 <= part_begin < part_end <= scaled; begin < end; the pixels of [begin, end) that the part needs lie
+// within the axis.
 void compute_weights(const Axis& axis, Filter filter, Weights& weights);
 
-// The source pixels that the wanted part needs: first, and one past the last. Same requirements.
+// The source pixels that the part needs: the first, and one past the last. The requirements are the same.
 struct Stretch {
   int begin;
   int end;

@@ -41,7 +41,7 @@ class ResizeTransform final : public Transform {
     const double shorter = std::min(size.width, size.height);
     const double longer = std::max(size.width, size.height);
     int new_shorter = shorter_;
-    // Far more than any image may have, which is noticed later, and less than an int holds.
+    // Far more than any image may have, but less than an int can hold. Later code checks the size.
     int new_longer = static_cast<int>(std::min(shorter_ * longer / shorter, 1e9));
     if (longest_ > 0 && new_longer > longest_) {
       new_shorter = std::max(static_cast<int>(static_cast<double>(longest_) * new_shorter / new_longer), 1);
@@ -61,13 +61,13 @@ class ResizeTransform final : public Transform {
 
 TransformKind resize_kind() {
   return {"resize",
-          "Scales the shorter side to a length and keeps the aspect ratio, or scales to a height and width.",
+          "Resizes the shorter side to a length and keeps the aspect ratio, or resizes to a height and width.",
           "torchvision Resize",
           {size_argument("length of the shorter side, or height and width, in pixels"),
            interpolation_argument("bilinear", {"nearest", "bilinear", "bicubic"}),
            {.name = "max_size",
             .default_value = "none",
-            .doc = "most that the longer side may have; the shorter one becomes shorter where it would have more",
+            .doc = "maximum length of the longer side; a longer result is scaled down to it as a whole",
             .range = "[1, 65536]",
             .is_whole = true,
             .words = {"none"}},

@@ -19,20 +19,21 @@ Argument size_argument(std::string doc) {
 Argument interpolation_argument(std::string default_value, std::vector<std::string> words) {
   return {.name = "interpolation",
           .default_value = std::move(default_value),
-          .doc = "how values between pixels are found",
+          .doc = "interpolation method",
           .counts = {},
           .words = std::move(words)};
 }
 
 Argument antialias_argument() {
   return flag("antialias", "true",
-              "whether shrinking averages, as Pillow does; false: between the nearest pixels only, as OpenCV does");
+              "whether to average pixels when downscaling, as Pillow does; false: interpolate between neighbours, as "
+              "OpenCV does");
 }
 
 Argument fill_argument() {
   return {.name = "fill",
           .default_value = "0",
-          .doc = "colour of what lies outside the image: one level, or red, green and blue",
+          .doc = "colour outside the image: one level, or red, green and blue",
           .counts = {1, 3},
           .range = "[0, 255]"};
 }

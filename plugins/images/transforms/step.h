@@ -1,5 +1,5 @@
-// What is done to the pixels of one sample, with everything drawn: plain data, so that the same can be done to a second
-// image or to a mask, and so that steps can be put together before pixels are touched.
+// The operations on the pixels of one sample, with all random values already sampled. Steps are plain data. The same
+// steps can therefore be applied to a second image or a mask, and steps can be merged before pixels are touched.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ namespace images {
 
 using Colour = std::array<float, 3>;  // red, green, blue; 0 to 255 for 8-bit pixels
 
-// Geometry: done to masks too.
+// Geometry, which also applies to masks.
 
-// The part of a new image, `scaled` large, that `source` is scaled to.
+// Scales `source` to a new image of size `scaled`, and keeps `part` of it.
 struct Resize {
   cv::Rect source;  // within the image
   cv::Size scaled;
@@ -28,13 +28,13 @@ struct Resize {
 };
 
 struct Crop {
-  cv::Rect window;  // may reach beyond the image
-  Colour fill;      // what is there
+  cv::Rect window;  // may extend beyond the image
+  Colour fill;      // colour outside the image
 };
 
 enum class Flip { horizontal, vertical };
 
-// For each pixel of the new image the place in the old one. Both are measured from the image's centre:
+// Maps each pixel of the new image to a position in the old one. Both are measured from the image's centre:
 // x = m[0] * new_x + m[1] * new_y + m[2], y = m[3] * new_x + m[4] * new_y + m[5].
 struct Warp {
   std::array<double, 6> matrix;
@@ -43,7 +43,7 @@ struct Warp {
   Colour fill;
 };
 
-// Colours: each pixel becomes a function of itself, and of statistics of the image at most.
+// Colours. Each new pixel depends on the same pixel, and at most on statistics of the image.
 
 struct Brightness {
   double factor;
@@ -59,15 +59,15 @@ struct Hue {
 };
 struct Grayscale {};
 struct Posterize {
-  int bits;  // that are kept of 8
+  int bits;  // number of bits to keep, of 8
 };
 struct Solarize {
-  double threshold;  // of 255
+  double threshold;  // on the scale 0 to 255
 };
 struct AutoContrast {};
 struct Equalize {};
 
-// Neighbourhoods.
+// Operations on neighbourhoods.
 
 struct Sharpness {
   double factor;
@@ -77,7 +77,7 @@ struct Blur {
   double sigma;
 };
 
-// A rectangle is overwritten: with a colour, or with normal noise.
+// Overwrites a rectangle with a colour, or with normal noise.
 struct Erase {
   cv::Rect area;
   std::optional<Colour> colour;

@@ -1,4 +1,4 @@
-// "Did you mean ...?" for the names of transforms and of their arguments.
+// Suggests names of transforms and arguments: "Did you mean ...?"
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace images {
 
-// `; did you mean "resize"?` with the name that is nearest by edit distance, or that is contained in `name` or contains
-// it; "" where none is near.
+// Returns `; did you mean "resize"?` with the nearest name by edit distance, or a name that is contained in `name` or
+// contains it. Returns "" if no name is near.
 std::string suggest_nearest(std::string_view name, const std::vector<std::string>& known);
 
-// The same, or `; known: a, b, c` where none is near.
+// Returns the same, or `; known: a, b, c` if no name is near.
 std::string suggest_name(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace images

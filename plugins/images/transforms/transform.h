@@ -1,4 +1,4 @@
-// A transform of the configuration: it draws, and so becomes steps.
+// A transform of the configuration. It samples random values and produces steps.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace images {
 
-// (value / 255 - mean) / deviation, by channel.
+// (value / 255 - mean) / deviation, per channel.
 struct Normalization {
   Colour mean;
   Colour deviation;
@@ -24,35 +24,37 @@ class Transform {
  public:
   virtual ~Transform() = default;
 
-  // Appends what this transform does to an image of that size, and makes `size` that of the result. Throws
-  // tenon::DataError where the image cannot be transformed.
+  // Appends the steps for an image of this size, and sets `size` to the size of the result. Throws tenon::DataError if
+  // the image cannot be transformed.
   virtual void draw(cv::Size& size, tenon::Random& random, Steps& steps) const = 0;
 
-  // The size of the result where it is the same for all images that have the size given; no value: they differ.
+  // Returns the size of the result if it is the same for all images of the given size, or no value if sizes differ.
   virtual std::optional<cv::Size> output_size(std::optional<cv::Size> size) const { return size; }
 
-  // Whether it does the same to all images of one size, in each epoch.
+  // Returns whether the transform is the same for all images of one size, in every epoch.
   virtual bool draws_nothing() const { return false; }
 
-  // Set for normalize alone, which draws nothing.
+  // Set only for normalize, which samples nothing.
   virtual const Normalization* normalization() const { return nullptr; }
 
-  // Whether it can work on normalised numbers, behind normalize; and whether on 8-bit pixels. Throws TextError if not.
+  // Throws TextError if the transform does not work on normalised numbers after normalize, or on 8-bit pixels before
+  // it.
   virtual void check_place(bool behind_normalize) const {
-    if (behind_normalize) throw TextError("stands behind normalize; expected it before, where pixels have 8 bits");
+    if (behind_normalize)
+      throw TextError("comes after normalize; expected it before normalize, where pixels have 8 bits");
   }
 };
 
-// What the configuration may name.
+// A transform that the configuration can name.
 struct TransformKind {
   std::string name;
   std::string doc;     // one sentence
-  std::string source;  // of the definition
+  std::string source;  // source of the definition
   std::vector<Argument> arguments;
   std::unique_ptr<Transform> (*make)(const Arguments& arguments);  // throws TextError
 };
 
-// All of them, in the order of the documentation.
+// Returns all transforms, in the order of the documentation.
 const std::vector<TransformKind>& all_transforms();
 
 }  // namespace images

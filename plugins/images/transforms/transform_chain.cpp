@@ -48,7 +48,7 @@ void TransformChain::append(const std::string& entry) {
   link.transform->check_place(normalizes());
   link.probability = has_probability(kind) ? arguments.number("p") : 1;
   link.behind_normalize = normalizes();
-  // What the name alone would give to two of a kind is told apart by their number.
+  // A number distinguishes the streams of transforms with the same name.
   const auto same = std::count_if(links_.begin(), links_.end(), [&](const Link& l) { return l.name == kind.name; });
   link.name = kind.name;
   link.stream = plugins::hash_text(kind.name) + static_cast<uint64_t>(same);
@@ -69,7 +69,7 @@ void TransformChain::draw_links(size_t begin, size_t end, uint64_t seed, Drawing
   }
 }
 
-// A fixed part that scales nothing would leave the decision to what is drawn behind it.
+// A fixed part that scales nothing would let later random transforms decide the decoding scale.
 Reducing TransformChain::reducing_of(const Steps& fixed) const {
   const bool scales =
       std::any_of(fixed.begin(), fixed.end(), [](const Step& step) { return std::holds_alternative<Resize>(step); });

@@ -1,4 +1,4 @@
-// One function for each transform, and the arguments that several share.
+// One function per transform, and the arguments that several transforms share.
 #pragma once
 
 #include "plugins/images/transforms/transform.h"
@@ -20,7 +20,8 @@ TransformKind rand_augment_kind();
 TransformKind normalize_kind();
 TransformKind random_erasing_kind();
 
-// Of the argument `p`, which the chain looks at before a transform draws: the chance that it is applied at all.
+// Declares the argument `p`, the probability that the transform is applied. The chain checks it before the transform
+// samples other values.
 Argument probability(std::string default_value);
 Argument size_argument(std::string doc);  // `224` or `(height, width)`
 Argument interpolation_argument(std::string default_value, std::vector<std::string> words);
@@ -32,7 +33,7 @@ Interpolation interpolation_from(const Arguments& arguments);
 Antialias antialias_from(const Arguments& arguments);
 Colour colour_from(const std::vector<double>& numbers);  // one for all channels, or three
 
-// In [lower, upper).
+// Returns a number in [lower, upper).
 double draw_between(tenon::Random& random, std::pair<double, double> interval);
 
 }  // namespace images

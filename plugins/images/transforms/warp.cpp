@@ -9,7 +9,7 @@ namespace {
 
 double radians(double degrees) { return degrees * (3.14159265358979323846 / 180.0); }
 
-// Places in the source, in pixels, along one row of the target.
+// Positions in the source, in pixels, along one row of the target.
 struct RowPlaces {
   RowPlaces(const Warp& warp, cv::Size source, int y) : step_x(warp.matrix[0]), step_y(warp.matrix[3]) {
     const double new_x = -(warp.size.width - 1) * 0.5;
@@ -26,14 +26,14 @@ struct RowPlaces {
   double start_y;
 };
 
-// Both round to the nearest whole number, of two the even one, as std::nearbyint does: what is too small to be held
-// beside the large number is rounded away. Without SSE4.1 nearbyint is a call, which takes most of the time.
+// Both functions round to the nearest whole number, and ties to even, like std::nearbyint. Adding the large number
+// rounds the fraction away. Without SSE4.1 nearbyint is a function call, which takes most of the time.
 double round_place(double place) { return (place + 0x1.8p52) - 0x1.8p52; }
 float round_level(float level) { return (level + 0x1.8p23f) - 0x1.8p23f; }
 
-// The nearest pixel of the source, or null if that is outside.
+// Returns the nearest pixel of the source, or null if it is outside.
 const uint8_t* nearest_pixel(const cv::Mat& source, double x, double y) {
-  // Compared before they are converted, because a far place fits into no int.
+  // The values are compared before the conversion, because a distant position does not fit in an int.
   const double column = round_place(x);
   const double row = round_place(y);
   if (!(column >= 0 && row >= 0 && column < source.cols && row < source.rows)) return nullptr;
@@ -60,7 +60,7 @@ struct Shares {
   float lower;
 };
 
-// Between four pixels, all of them within the source.
+// Interpolates between four pixels within the source.
 void mix_inner_pixels(const uint8_t* upper, const uint8_t* lower, Shares shares, uint8_t* written) {
   const float upper_left = (1 - shares.right) * (1 - shares.lower);
   const float upper_right = shares.right * (1 - shares.lower);
@@ -73,7 +73,7 @@ void mix_inner_pixels(const uint8_t* upper, const uint8_t* lower, Shares shares,
   }
 }
 
-// Where at least one of the four is outside.
+// Interpolates if at least one of the four pixels is outside.
 void mix_edge_pixels(const cv::Mat& source, cv::Point start, Shares shares, const Colour& fill, uint8_t* written) {
   float sums[3] = {0, 0, 0};
   float within = 0;
@@ -93,7 +93,7 @@ void mix_edge_pixels(const cv::Mat& source, cv::Point start, Shares shares, cons
 
 // REQUIRES: (x, y) is at least partly within the source.
 void mix_pixels(const cv::Mat& source, double x, double y, const Colour& fill, uint8_t* written) {
-  const cv::Point start(static_cast<int>(x + 1) - 1, static_cast<int>(y + 1) - 1);  // rounded down, from -1 on
+  const cv::Point start(static_cast<int>(x + 1) - 1, static_cast<int>(y + 1) - 1);  // rounded down; -1 or more
   const Shares shares = {static_cast<float>(x - start.x), static_cast<float>(y - start.y)};
   if (start.x >= 0 && start.y >= 0 && start.x + 1 < source.cols && start.y + 1 < source.rows) {
     const uint8_t* upper = source.ptr<uint8_t>(start.y) + 3 * static_cast<size_t>(start.x);
@@ -126,7 +126,7 @@ std::array<double, 6> inverse_matrix(const Affine& affine, cv::Point2d center) {
   const double rotation = radians(affine.angle);
   const double shear_x = radians(affine.shear_x);
   const double shear_y = radians(affine.shear_y);
-  // Rotation, shear along y, shear along x; its determinant is 1.
+  // Rotation, shear along y and shear along x. The determinant is 1.
   const double a = std::cos(rotation - shear_y) / std::cos(shear_y);
   const double b = -(a * std::tan(shear_x) + std::sin(rotation));
   const double c = std::sin(rotation - shear_y) / std::cos(shear_y);
@@ -140,7 +140,7 @@ std::array<double, 6> inverse_matrix(const Affine& affine, cv::Point2d center) {
 }
 
 cv::Size expanded_size(const std::array<double, 6>& matrix, cv::Size size) {
-  constexpr double kTolerance = 1e-4;  // so that 100.00000001 does not become 101
+  constexpr double kTolerance = 1e-4;  // otherwise 100.00000001 would become 101
   const auto extent = [&](double m_x, double m_y, double length) {
     const double reach = std::abs(m_x) * size.width / 2 + std::abs(m_y) * size.height / 2;
     const auto truncate = [](double value) { return std::trunc(value / kTolerance) * kTolerance; };

@@ -1,4 +1,4 @@
-// Rotation, translation, scale and shear.
+// Rotates, translates, scales and shears images.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace images {
 
-// In degrees and pixels.
+// Angles are in degrees, translations in pixels.
 struct Affine {
   double angle = 0;  // clockwise
   double translate_x = 0;
@@ -19,18 +19,18 @@ struct Affine {
   double shear_y = 0;
 };
 
-// The matrix of a Warp that does this about `center`, which is measured from the image's centre: the inverse, as in
-// torchvision 0.26, transforms/v2/functional/_geometry.py.
+// Returns the matrix of a Warp for this transform about `center`, which is measured from the image's centre. It is the
+// inverse matrix, as in torchvision 0.26, transforms/v2/functional/_geometry.py.
 std::array<double, 6> inverse_matrix(const Affine& affine, cv::Point2d center = {});
 
-// The size at which nothing of a warped image is cut off.
+// Returns the smallest size that contains the whole warped image.
 cv::Size expanded_size(const std::array<double, 6>& matrix, cv::Size size);
 
-// source: 8-bit RGB. As torchvision: bilinear weighs a pixel at the image's edge by the part of it within the image,
-// and the fill by the rest.
+// source: 8-bit RGB. As in torchvision, bilinear weighs a pixel at the image's edge by its part within the image, and
+// the fill by the rest.
 void warp(const cv::Mat& source, const Warp& warp, cv::Mat& target);
 
-// Nearest, for single channels of 8, 16 or 32 bits; `fill` is where the image is not.
+// Warps single channels of 8, 16 or 32 bits with the nearest pixel. `fill` is used outside the image.
 void warp_mask(const cv::Mat& source, const Warp& warp, int fill, cv::Mat& target);
 
 }  // namespace images

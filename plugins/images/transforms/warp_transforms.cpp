@@ -7,7 +7,7 @@
 namespace images {
 namespace {
 
-// `10` for -10 to 10, or both ends.
+// A single number `10` means -10 to 10; two numbers are both ends.
 std::pair<double, double> symmetric_interval(const Arguments& arguments, std::string_view name) {
   const std::vector<double>& numbers = arguments.numbers(name);
   if (numbers.size() == 2) return arguments.interval(name);
@@ -24,7 +24,7 @@ class RandomRotation final : public Transform {
         fill_(colour_from(arguments.numbers("fill"))) {}
 
   void draw(cv::Size& size, tenon::Random& random, Steps& steps) const override {
-    // Counter-clockwise, other than in random_affine.
+    // Counter-clockwise, unlike random_affine.
     const auto matrix = inverse_matrix({.angle = -draw_between(random, degrees_)});
     if (expands_) size = expanded_size(matrix, size);
     steps.push_back(Warp{matrix, size, interpolation_, fill_});
@@ -86,7 +86,7 @@ class RandomAffine final : public Transform {
 Argument degrees_argument() {
   return {.name = "degrees",
           .default_value = "",
-          .doc = "largest angle either way, or smallest and largest",
+          .doc = "largest angle in either direction, or smallest and largest angle, in degrees",
           .counts = {1, 2},
           .range = "[-360, 360]"};
 }
@@ -95,10 +95,10 @@ Argument degrees_argument() {
 
 TransformKind random_rotation_kind() {
   return {"random_rotation",
-          "Turns counter-clockwise around the middle by a random angle.",
+          "Rotates counter-clockwise around the centre by a random angle.",
           "torchvision RandomRotation",
           {degrees_argument(), interpolation_argument("nearest", {"nearest", "bilinear"}),
-           flag("expand", "false", "whether the image grows so that nothing is cut off"), fill_argument(),
+           flag("expand", "false", "whether to enlarge the image so that nothing is cut off"), fill_argument(),
            probability("1")},
           [](const Arguments& arguments) -> std::unique_ptr<Transform> {
             return std::make_unique<RandomRotation>(arguments);
@@ -107,22 +107,23 @@ TransformKind random_rotation_kind() {
 
 TransformKind random_affine_kind() {
   return {"random_affine",
-          "Turns clockwise around the middle, moves, scales and shears, each at random.",
+          "Rotates clockwise around the centre, translates, scales and shears by random amounts.",
           "torchvision RandomAffine",
           {degrees_argument(),
            {.name = "translate",
             .default_value = "(0, 0)",
-            .doc = "largest movement sideways and up or down, as a part of width and height",
+            .doc = "largest horizontal and vertical translation, as a fraction of width and height",
             .counts = {2},
             .range = "[0, 1]"},
            {.name = "scale",
             .default_value = "(1, 1)",
-            .doc = "smallest and largest factor",
+            .doc = "smallest and largest scale factor",
             .counts = {2},
             .range = "(0, inf)"},
            {.name = "shear",
             .default_value = "0",
-            .doc = "degrees along x: the largest either way, or both ends; with four numbers both ends along x and y",
+            .doc = "shear along x in degrees: the largest in either direction, or smallest and largest; four numbers: "
+                   "smallest and largest along x, then y",
             .counts = {1, 2, 4},
             .range = "(-90, 90)"},
            interpolation_argument("nearest", {"nearest", "bilinear"}),

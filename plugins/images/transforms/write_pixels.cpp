@@ -20,7 +20,7 @@ RowPlanes planes_of_row(const cv::Mat& image, float* planes, int y) {
   return {{row, row + image.total(), row + 2 * image.total()}};
 }
 
-// Columns from `begin` on of a row of the planes.
+// Writes the columns from `begin` on of a row of the planes.
 void write_row(const uint8_t* row, int width, int begin, Mirror mirror, const Scaling8Bit& scaling,
                const RowPlanes& planes) {
   for (int x = begin; x < width; ++x) {
@@ -34,19 +34,21 @@ void write_row(const uint8_t* row, int width, int begin, Mirror mirror, const Sc
 
 #ifdef IMAGES_HAS_AVX2
 
-// Eight pixels at a time, four from each half of a register. Returns how many columns it wrote.
+// Writes eight pixels at a time, four from each half of a register. Returns the number of columns that it wrote.
 IMAGES_AVX2 int write_row_avx2(const uint8_t* row, int width, Mirror mirror, const Scaling8Bit& scaling,
                                const RowPlanes& planes) {
   const bool mirrored = mirror == Mirror::yes;
   const __m128i forward = _mm_setr_epi8(0, -1, -1, -1, 3, -1, -1, -1, 6, -1, -1, -1, 9, -1, -1, -1);
   const __m128i backward = _mm_setr_epi8(9, -1, -1, -1, 6, -1, -1, -1, 3, -1, -1, -1, 0, -1, -1, -1);
   const __m256i first_channel = _mm256_broadcastsi128_si256(mirrored ? backward : forward);
-  // Behind what is read stand 4 bytes more than the 8 pixels have; what is left over is written one by one.
+  // The read pixels must be followed by 4 more bytes than the 8 pixels have. The remaining columns are written one by
+  // one.
   int x = 0;
   for (; x + 10 <= width; x += 8) {
     const uint8_t* near = row + 3 * static_cast<size_t>(mirrored ? width - 4 - x : x);
     const uint8_t* far = mirrored ? near - 12 : near + 12;
-    // Mirrored, the first pixels are the row's last, with nothing to read behind them: their bytes are shifted down.
+    // If mirrored, the first pixels are the row's last, and nothing after them may be read. So their bytes are shifted
+    // down.
     const __m128i low = mirrored ? _mm_srli_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(near - 4)), 4)
                                  : _mm_loadu_si128(reinterpret_cast<const __m128i*>(near));
     const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(far));

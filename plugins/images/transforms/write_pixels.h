@@ -1,4 +1,4 @@
-// The last step of a sample: from 8-bit pixels into its place in the batch.
+// Copies 8-bit pixels to a sample's slot in the batch. This is the last step of a sample.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace images {
 
 enum class Mirror { no, yes };  // left to right
 
-// What a channel's 8-bit values are multiplied by, and what is then added.
+// A factor for a channel's 8-bit values, and an offset that is then added.
 struct Scaling8Bit {
   explicit Scaling8Bit(const Normalization& normalization);
   Colour factor;
@@ -20,7 +20,7 @@ struct Scaling8Bit {
 
 // image: 8-bit RGB; planes: [3, H, W], red first.
 void write_planes(const cv::Mat& image, Mirror mirror, const Scaling8Bit& scaling, float* planes);
-// The same without vector instructions of its own, and with the same result.
+// Gives the same result without vector instructions.
 void write_planes_portably(const cv::Mat& image, Mirror mirror, const Scaling8Bit& scaling, float* planes);
 
 // pixels: [H, W, 3].

@@ -1,4 +1,4 @@
-// Binary cross entropy over logits, as torch.nn.functional.binary_cross_entropy_with_logits computes it.
+// Binary cross entropy over logits, as in torch.nn.functional.binary_cross_entropy_with_logits.
 #include "plugins/losses/binary_targets.h"
 
 namespace {
@@ -6,19 +6,19 @@ namespace {
 class BceWithLogits final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {
-        tenon::param("positive_weight", 1.0)
-            .range("(0, inf)")
-            .doc("how much more a target of 1 counts than one of 0: negatives over positives, where those are rare"),
-        tenon::param("positive_weights", std::vector<double>{})
-            .range("(0, inf)")
-            .doc("the same for each label, which are the second dimension; times positive_weight; empty: 1 for each")};
+    return {tenon::param("positive_weight", 1.0)
+                .range("(0, inf)")
+                .doc("weight of a target of 1 relative to a target of 0; for rare positives use negatives / positives"),
+            tenon::param("positive_weights", std::vector<double>{})
+                .range("(0, inf)")
+                .doc("positive weight per label (the second dimension), multiplied by positive_weight; empty: 1 for "
+                     "each label")};
   }
 
   explicit BceWithLogits(const tenon::Params& params)
       : positive_weight_(params.number("positive_weight")), positive_weights_(params.numbers("positive_weights")) {}
 
-  // ...S: the same further dimensions on both sides, so that nothing broadcasts unnoticed.
+  // ...S: the same further dimensions on both sides, so that nothing is broadcast unintentionally.
   std::vector<tenon::Port> ports() const {
     return {tenon::input("logits", "N,...S", TENON_ANY_FLOAT, "log-odds of the target being 1"),
             tenon::input("target", "N,...S", tenon::losses::kBinaryTargets, "0 or 1, or a probability")};
@@ -33,7 +33,7 @@ class BceWithLogits final {
   }
 
  private:
-  // Of a shape that broadcasts to that of the logits, [N, L, ...]; empty if all are 1.
+  // Has a shape that broadcasts to that of the logits, [N, L, ...]. Empty if all weights are 1.
   tenon::Tensor positive_weights(const tenon::Tensor& logits) const {
     if (positive_weights_.empty()) {
       return positive_weight_ == 1 ? tenon::Tensor() : tenon::ones_like(logits) * positive_weight_;
@@ -43,8 +43,8 @@ class BceWithLogits final {
     if (extents.size() < 2 || extents[1] != labels) {
       throw tenon::Error(TENON_INVALID_ARGUMENT,
                          "positive_weights has " + std::to_string(labels) +
-                             " numbers; expected one for each label, of which the logits have " +
-                             (extents.size() < 2 ? "no dimension" : std::to_string(extents[1])));
+                             " numbers; expected one for each label, and the number of labels in the logits is " +
+                             (extents.size() < 2 ? "unknown" : std::to_string(extents[1])));
     }
     std::vector<int64_t> shape(extents.size() - 1, 1);
     shape[0] = labels;
@@ -58,4 +58,4 @@ class BceWithLogits final {
 }  // namespace
 
 TENON_PLUGIN("bce_with_logits", "0.1.0", "Apache-2.0", "Binary cross entropy.",
-             tenon::loss<BceWithLogits>("bce_with_logits", "binary cross entropy over logits, mean over all of them"))
+             tenon::loss<BceWithLogits>("bce_with_logits", "binary cross entropy over logits, mean over all elements"))

@@ -1,5 +1,5 @@
-// Softmax cross entropy over class indices, as torch.nn.functional.cross_entropy computes it: of samples or pixels, and
-// of the tokens of sequences, which stand in one row for it. Label smoothing: Szegedy et al., arXiv:1512.00567.
+// Softmax cross entropy over class indices, as in torch.nn.functional.cross_entropy. Works for samples, pixels, and the
+// tokens of sequences, which are flattened. Label smoothing: Szegedy et al., arXiv:1512.00567.
 #include "plugins/losses/class_targets.h"
 
 namespace {
@@ -11,17 +11,18 @@ constexpr uint64_t kInt64 = TENON_DTYPE_BIT(TENON_INT64);
 class MeanCrossEntropy {
  public:
   static std::vector<tenon::Param> schema() {
-    return {
-        tenon::param("label_smoothing", 0.0).range("[0, 1)").doc("share of the target spread evenly over all classes"),
-        ClassTargets::ignore_index_param(), ClassTargets::class_weights_param()};
+    return {tenon::param("label_smoothing", 0.0)
+                .range("[0, 1)")
+                .doc("label smoothing: fraction of the target that is spread evenly over all classes"),
+            ClassTargets::ignore_index_param(), ClassTargets::class_weights_param()};
   }
 
   explicit MeanCrossEntropy(const tenon::Params& params)
       : label_smoothing_(params.number("label_smoothing")), targets_(params) {}
 
  protected:
-  // One operator takes the mean where it can be seen beforehand that there is something to take it over; it is NaN
-  // where every target is ignored. Otherwise it is put together from what is never NaN.
+  // One operator computes the mean if it is known in advance that not all targets are ignored; with only ignored
+  // targets it returns NaN. Otherwise the mean is computed from terms that are never NaN.
   tenon::LossResult compute(const tenon::Tensor& given_logits, const tenon::Tensor& target) const {
     const tenon::Tensor logits = tenon::losses::to_float(given_logits);
     const tenon::Tensor weights = targets_.class_weights(logits);

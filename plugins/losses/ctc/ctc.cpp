@@ -1,5 +1,5 @@
-// Connectionist temporal classification: Graves et al., ICML 2006. As torch.nn.CTCLoss(reduction="mean") computes it:
-// the loss of each sequence over the length of its target, then the mean over sequences.
+// Connectionist temporal classification: Graves et al., ICML 2006. As in torch.nn.CTCLoss(reduction="mean"): the loss
+// of each sequence is divided by the length of its target, then averaged over sequences.
 #include "plugins/losses/mean_loss.h"
 
 #include <algorithm>
@@ -25,9 +25,9 @@ void require_within(int64_t found, int64_t greatest, const std::string& what, si
 class Ctc final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("blank", 0).range("[0, inf)").doc("class that stands for no label"),
+    return {tenon::param("blank", 0).range("[0, inf)").doc("index of the blank class"),
             tenon::param("zero_infinity", true)
-                .doc("whether a target that does not fit into its input has the loss 0, and not infinity")};
+                .doc("use the loss 0 instead of infinity for a target that is too long for its input")};
   }
 
   explicit Ctc(const tenon::Params& params)
@@ -35,17 +35,17 @@ class Ctc final {
 
   std::vector<tenon::Port> ports() const {
     constexpr uint64_t kInt64 = TENON_DTYPE_BIT(TENON_INT64);
-    return {tenon::input("logits", "N,T,C", TENON_ANY_FLOAT, "unnormalised log-probabilities at each time"),
-            tenon::input("target", "N,U", kInt64, "labels in [0, C), padded with anything"),
-            tenon::input("input_lengths", "N", kInt64, "times of each sample, up to T"),
-            tenon::input("target_lengths", "N", kInt64, "labels of each sample, up to U")};
+    return {tenon::input("logits", "N,T,C", TENON_ANY_FLOAT, "unnormalised log-probabilities at each time step"),
+            tenon::input("target", "N,U", kInt64, "labels in [0, C); the padding may have any value"),
+            tenon::input("input_lengths", "N", kInt64, "number of time steps of each sample, at most T"),
+            tenon::input("target_lengths", "N", kInt64, "number of labels of each sample, at most U")};
   }
 
   tenon::LossResult forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
     const std::vector<int64_t> shape = inputs[0].shape();
     const std::vector<int64_t> input_lengths = read(frame, inputs[2]);
     const std::vector<int64_t> target_lengths = read(frame, inputs[3]);
-    // The operator reads and writes wherever a label or a length leads it.
+    // The operator does not check labels and lengths before it uses them as indices.
     check_labels(read(frame, inputs[1]), inputs[1].shape()[1], target_lengths, shape[2]);
     for (size_t i = 0; i < input_lengths.size(); ++i) require_within(input_lengths[i], shape[1], "the input length", i);
     if (shape[0] == 0) return tenon::losses::mean_over(tenon::sum(tenon::losses::to_float(inputs[0])), 0);
@@ -73,7 +73,7 @@ class Ctc final {
     }
   }
 
-  // Also what stands behind the labels of a sample is looked up.
+  // The operator also reads the padding after the labels of a sample.
   Tensor without_padding(const Tensor& target) const {
     return tenon::masked_fill(target, tenon::lt(target, 0), blank_);
   }
@@ -85,4 +85,4 @@ class Ctc final {
 }  // namespace
 
 TENON_PLUGIN("ctc", "0.1.0", "Apache-2.0", "Connectionist temporal classification.",
-             tenon::loss<Ctc>("ctc", "loss of labels without known times, over their number, mean over samples"))
+             tenon::loss<Ctc>("ctc", "CTC loss of unaligned labels, divided by the target length, mean over samples"))

@@ -1,6 +1,6 @@
-// Soft Dice loss: Milletari et al., "V-Net", arXiv:1606.04797. 1 - (2 sum(p t) + smooth) / (sum(p) + sum(t) + smooth)
-// for each sample and class, the sums over its places; then the mean over classes and samples, as monai's DiceLoss
-// takes it. A mean over samples, and not one figure of the whole batch, which no parts of the batch would add up to.
+// Soft Dice loss: Milletari et al., "V-Net", arXiv:1606.04797. For each sample and class it is 1 - (2 sum(p t) +
+// smooth) / (sum(p) + sum(t) + smooth), with sums over positions. Then it is averaged over classes and samples, as in
+// monai's DiceLoss. A mean over samples can be accumulated over parts of a batch; a value of the whole batch cannot.
 #include "plugins/losses/binary_targets.h"
 #include "plugins/losses/class_targets.h"
 
@@ -11,12 +11,14 @@ using tenon::Tensor;
 tenon::Param smooth_param() {
   return tenon::param("smooth", 1e-5)
       .range("(0, inf)")
-      .doc("added above and below the line: the loss of a class that is neither there nor predicted is 0");
+      .doc("added to numerator and denominator; the loss of a class that is neither in the targets nor predicted is 0");
 }
 
 tenon::Param ignore_index_param() {
   return tenon::param("ignore_index", -100)
-      .doc("target whose place does not count, neither what is predicted there; a sample of these alone has no weight");
+      .doc(
+          "target value that is ignored together with the prediction there; a sample with only ignored targets has "
+          "weight 0");
 }
 
 int64_t product_from(const std::vector<int64_t>& shape, size_t first) {
@@ -25,7 +27,7 @@ int64_t product_from(const std::vector<int64_t>& shape, size_t first) {
   return product;
 }
 
-// Of probabilities and targets [N, C, S], which are 0 where they are ignored: [N, C].
+// Takes probabilities and targets [N, C, S], which are 0 at ignored positions. Returns [N, C].
 Tensor dice_distance(const Tensor& probabilities, const Tensor& target, double smooth) {
   const Tensor both = tenon::sum(probabilities * target, {2});
   const Tensor sizes = tenon::sum(probabilities, {2}) + tenon::sum(target, {2});
@@ -42,7 +44,7 @@ class Dice final {
  public:
   static std::vector<tenon::Param> schema() {
     return {smooth_param(), ignore_index_param(),
-            tenon::param("include_background", true).doc("whether class 0 has a part in the mean")};
+            tenon::param("include_background", true).doc("whether the mean includes class 0")};
   }
 
   explicit Dice(const tenon::Params& params)
@@ -62,7 +64,7 @@ class Dice final {
     const int64_t classes = shape[1];
     if (classes < 2) {
       throw tenon::Error(TENON_INVALID_ARGUMENT, "the logits have " + std::to_string(classes) +
-                                                     " classes; expected 2 or more, or the loss binary_dice");
+                                                     " classes; expected 2 or more; use the loss binary_dice for one");
     }
     const int64_t places = product_from(shape, 2);
     return targets_.explain_refusal(inputs[1], classes, [&] {
@@ -115,6 +117,6 @@ class BinaryDice final {
 
 }  // namespace
 
-TENON_PLUGIN("dice_losses", "0.1.0", "Apache-2.0", "Overlap of masks.",
+TENON_PLUGIN("dice_losses", "0.1.0", "Apache-2.0", "Dice losses.",
              tenon::loss<Dice>("dice", "soft Dice loss over classes, mean over samples"),
-             tenon::loss<BinaryDice>("binary_dice", "soft Dice loss over log-odds, mean over samples"))
+             tenon::loss<BinaryDice>("binary_dice", "soft Dice loss over binary logits, mean over samples"))

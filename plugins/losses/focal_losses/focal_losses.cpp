@@ -1,5 +1,5 @@
-// Focal loss: Lin et al., "Focal Loss for Dense Object Detection", arXiv:1708.02002: cross entropy whose easy targets,
-// those of probability p, count (1 - p)^gamma. binary_focal is torchvision.ops.sigmoid_focal_loss.
+// Focal loss: Lin et al., "Focal Loss for Dense Object Detection", arXiv:1708.02002. Cross entropy in which a target
+// with the probability p has the weight (1 - p)^gamma. binary_focal equals torchvision.ops.sigmoid_focal_loss.
 #include "plugins/losses/binary_targets.h"
 #include "plugins/losses/class_targets.h"
 
@@ -8,10 +8,12 @@ namespace {
 using tenon::Tensor;
 
 tenon::Param gamma_param() {
-  return tenon::param("gamma", 2.0).range("[0, inf)").doc("how little easy targets count; 0: cross entropy");
+  return tenon::param("gamma", 2.0)
+      .range("[0, inf)")
+      .doc("focusing parameter: larger values reduce the weight of easy targets; 0: cross entropy");
 }
 
-// share^gamma. Where gamma is below 1, the slope at a share of 0 is infinite, and is taken for 0 instead.
+// share^gamma. For gamma below 1 the derivative at a share of 0 is infinite; 0 is used instead.
 Tensor modulate(const Tensor& share, double gamma) {
   constexpr double kLeast = 1e-20;
   return tenon::pow(tenon::clamp_min(share, kLeast), gamma);
@@ -54,10 +56,10 @@ class Focal final {
 class BinaryFocal final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {gamma_param(),
-            tenon::param("alpha", 0.25)
-                .range("[-1, 1]")
-                .doc("how much a target of 1 counts, of 0 to 1; one of 0 counts 1 - alpha; below 0: both count 1")};
+    return {gamma_param(), tenon::param("alpha", 0.25)
+                               .range("[-1, 1]")
+                               .doc("weight of a target of 1, from 0 to 1; a target of 0 has weight 1 - alpha; below "
+                                    "0: both have weight 1")};
   }
 
   explicit BinaryFocal(const tenon::Params& params) : gamma_(params.number("gamma")), alpha_(params.number("alpha")) {}
@@ -72,7 +74,7 @@ class BinaryFocal final {
     tenon::losses::require_binary(inputs[1]);
     const Tensor target = tenon::to_dtype(inputs[1], logits.dtype());
     const Tensor other = 1.0 - target;
-    // Not 1 - sigmoid(logits), which is 0 where that of -logits is small.
+    // Avoids 1 - sigmoid(logits), which rounds to 0 where sigmoid(-logits) is small.
     const Tensor miss = tenon::sigmoid(logits) * other + tenon::sigmoid(-logits) * target;
     const Tensor entropy = tenon::bce_with_logits(logits, target, TENON_REDUCTION_NONE);
     const Tensor focal = entropy * modulate(miss, gamma_);
@@ -87,6 +89,6 @@ class BinaryFocal final {
 
 }  // namespace
 
-TENON_PLUGIN("focal_losses", "0.1.0", "Apache-2.0", "Cross entropy that looks at hard targets.",
+TENON_PLUGIN("focal_losses", "0.1.0", "Apache-2.0", "Focal losses.",
              tenon::loss<Focal>("focal", "focal loss over classes, mean over the targets that are not ignored"),
-             tenon::loss<BinaryFocal>("binary_focal", "focal loss over log-odds, mean over all of them"))
+             tenon::loss<BinaryFocal>("binary_focal", "focal loss over binary logits, mean over all elements"))

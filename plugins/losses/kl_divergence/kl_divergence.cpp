@@ -1,6 +1,6 @@
-// Kullback-Leibler divergence of a prediction from a target distribution, as torch.nn.KLDivLoss(reduction="batchmean")
-// computes it. With a temperature, and logits on both sides, it is the loss of distillation: Hinton et al., "Distilling
-// the Knowledge in a Neural Network", arXiv:1503.02531.
+// Kullback-Leibler divergence of a prediction and a target distribution, as in
+// torch.nn.KLDivLoss(reduction="batchmean"). With a temperature, and logits on both sides, it is the distillation loss:
+// Hinton et al., "Distilling the Knowledge in a Neural Network", arXiv:1503.02531.
 #include "plugins/losses/mean_loss.h"
 
 namespace {
@@ -14,13 +14,13 @@ class KlDivergence final {
   static std::vector<tenon::Param> schema() {
     return {tenon::param("prediction", "logits")
                 .choices({"logits", "log_probabilities"})
-                .doc("what the prediction is; logits become log-probabilities over the classes"),
+                .doc("form of the prediction; logits are converted to log-probabilities over the classes"),
             tenon::param("target", "probabilities")
                 .choices({"probabilities", "log_probabilities", "logits"})
-                .doc("what the target is; a teacher's output are logits"),
+                .doc("form of the target; use logits for the output of a teacher"),
             tenon::param("temperature", 1.0)
                 .range("(0, inf)")
-                .doc("logits are divided by it, and the loss is multiplied by its square")};
+                .doc("divides the logits; the loss is multiplied by its square")};
   }
 
   explicit KlDivergence(const tenon::Params& params)
@@ -30,14 +30,16 @@ class KlDivergence final {
         temperature_(params.number("temperature")) {
     if (temperature_ != 1 && !prediction_is_logits_ && !target_is_logits_) {
       throw tenon::Error(TENON_INVALID_ARGUMENT,
-                         "temperature is given, and neither prediction nor target are logits, "
-                         "which alone it divides; expected temperature = 1");
+                         "temperature is set, but it applies only to logits and neither prediction nor target are "
+                         "logits; expected temperature = 1");
     }
   }
 
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("prediction", "N,C,...S", TENON_ANY_FLOAT, "of the classes: see the parameter prediction"),
-            tenon::input("target", "N,C,...S", TENON_ANY_FLOAT, "of the classes: see the parameter target")};
+    return {tenon::input("prediction", "N,C,...S", TENON_ANY_FLOAT,
+                         "prediction for the classes, in the form of the parameter prediction"),
+            tenon::input("target", "N,C,...S", TENON_ANY_FLOAT,
+                         "target for the classes, in the form of the parameter target")};
   }
 
   tenon::LossResult forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
@@ -63,7 +65,6 @@ class KlDivergence final {
 
 }  // namespace
 
-TENON_PLUGIN("kl_divergence", "0.1.0", "Apache-2.0", "Kullback-Leibler divergence, and distillation.",
-             tenon::loss<KlDivergence>("kl_divergence",
-                                       "divergence of the prediction from the target, a sum over classes and places, "
-                                       "mean over samples"))
+TENON_PLUGIN("kl_divergence", "0.1.0", "Apache-2.0", "Kullback-Leibler divergence, also for distillation.",
+             tenon::loss<KlDivergence>(
+                 "kl_divergence", "Kullback-Leibler divergence, sum over classes and positions, mean over samples"))

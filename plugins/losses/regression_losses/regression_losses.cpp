@@ -1,15 +1,15 @@
-// Distances of numbers from what they should be, as torch.nn.functional computes them, each a mean over all numbers.
-// smooth_l1: Girshick, "Fast R-CNN", arXiv:1504.08083. huber: Huber, "Robust Estimation of a Location Parameter", 1964.
+// Regression losses as in torch.nn.functional, each averaged over all elements. smooth_l1: Girshick, "Fast R-CNN",
+// arXiv:1504.08083. huber: Huber, "Robust Estimation of a Location Parameter", 1964.
 #include "plugins/losses/mean_loss.h"
 
 namespace {
 
 class Distance {
  public:
-  // ...S: the same further dimensions on both sides, so that nothing broadcasts unnoticed.
+  // ...S: the same further dimensions on both sides, so that nothing is broadcast unintentionally.
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT, "numbers that the model gives"),
-            tenon::input("target", "N,...S", TENON_ANY_FLOAT, "what they should be")};
+    return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT, "predicted values"),
+            tenon::input("target", "N,...S", TENON_ANY_FLOAT, "target values")};
   }
 
  protected:
@@ -43,14 +43,14 @@ class SmoothL1 final : public Distance {
   static std::vector<tenon::Param> schema() {
     return {tenon::param("beta", 1.0)
                 .range("[0, inf)")
-                .doc("distance up to which it is a parabola, half of distance squared over beta; 0: l1")};
+                .doc("error below which the loss is quadratic, 0.5 * error^2 / beta; 0: l1")};
   }
 
   explicit SmoothL1(const tenon::Params& params) : beta_(params.number("beta")) {}
 
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     return mean_of(inputs, [&](const tenon::Tensor& prediction, const tenon::Tensor& target) {
-      // At a distance of 0 the operator's slope is not 0 for this beta.
+      // For this beta the derivative of the smooth L1 operator at an error of 0 is not 0.
       if (beta_ == 0) return tenon::l1_loss(prediction, target, TENON_REDUCTION_SUM);
       return tenon::smooth_l1_loss(prediction, target, TENON_REDUCTION_SUM, beta_);
     });
@@ -63,9 +63,10 @@ class SmoothL1 final : public Distance {
 class Huber final : public Distance {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("delta", 1.0)
-                .range("(0, inf)")
-                .doc("distance up to which it is a parabola, half of distance squared; its slope from there on")};
+    return {
+        tenon::param("delta", 1.0)
+            .range("(0, inf)")
+            .doc("error below which the loss is quadratic, 0.5 * error^2; above, the loss is linear with slope delta")};
   }
 
   explicit Huber(const tenon::Params& params) : delta_(params.number("delta")) {}
@@ -82,10 +83,8 @@ class Huber final : public Distance {
 
 }  // namespace
 
-TENON_PLUGIN("regression_losses", "0.1.0", "Apache-2.0", "Distances of numbers.",
-             tenon::loss<Mse>("mse", "squared difference of prediction and target, mean over all numbers"),
-             tenon::loss<L1>("l1", "absolute difference of prediction and target, mean over all numbers"),
-             tenon::loss<SmoothL1>("smooth_l1",
-                                   "absolute difference, rounded off by a parabola below beta; mean over all numbers"),
-             tenon::loss<Huber>("huber",
-                                "squared difference, continued by straight lines beyond delta; mean over all numbers"))
+TENON_PLUGIN("regression_losses", "0.1.0", "Apache-2.0", "Regression losses.",
+             tenon::loss<Mse>("mse", "squared error, mean over all elements"),
+             tenon::loss<L1>("l1", "absolute error, mean over all elements"),
+             tenon::loss<SmoothL1>("smooth_l1", "absolute error, quadratic below beta; mean over all elements"),
+             tenon::loss<Huber>("huber", "squared error, linear above delta; mean over all elements"))

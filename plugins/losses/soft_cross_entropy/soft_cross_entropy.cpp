@@ -1,6 +1,5 @@
-// Softmax cross entropy over class probabilities, as torch.nn.functional.cross_entropy computes it for targets of
-// floating-point numbers: what mixed labels need (Zhang et al., "mixup: Beyond empirical risk minimization", ICLR
-// 2018).
+// Softmax cross entropy over class probabilities, as in torch.nn.functional.cross_entropy with floating-point targets.
+// Mixed labels need it (Zhang et al., "mixup: Beyond empirical risk minimization", ICLR 2018).
 #include "plugins/losses/mean_loss.h"
 
 namespace {
@@ -9,7 +8,7 @@ class SoftCrossEntropy final {
  public:
   std::vector<tenon::Port> ports() const {
     return {tenon::input("logits", "N,C", TENON_ANY_FLOAT, "unnormalised log-probabilities of the classes"),
-            tenon::input("target", "N,C", TENON_ANY_FLOAT, "probability of each class, adding up to 1")};
+            tenon::input("target", "N,C", TENON_ANY_FLOAT, "probability of each class; the sum is 1")};
   }
 
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
@@ -23,4 +22,4 @@ class SoftCrossEntropy final {
 
 TENON_PLUGIN("soft_cross_entropy", "0.1.0", "Apache-2.0", "Softmax cross entropy over class probabilities.",
              tenon::loss<SoftCrossEntropy>(
-                 "soft_cross_entropy", "softmax cross entropy with targets that are probabilities, mean over samples"))
+                 "soft_cross_entropy", "softmax cross entropy with class probabilities as targets, mean over samples"))

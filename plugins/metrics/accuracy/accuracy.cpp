@@ -1,4 +1,4 @@
-// The share of targets whose class has the largest logit, or one of the largest few.
+// Top-k classification accuracy: the fraction of targets that are among the k largest logits.
 #include "plugins/metrics/predictions.h"
 
 namespace {
@@ -8,8 +8,10 @@ using tenon::Tensor;
 class Accuracy final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("ignore_index", -100).doc("target that is not counted"),
-            tenon::param("top_k", 1).range("[1, inf)").doc("a target counts if its logit is among this many largest")};
+    return {tenon::param("ignore_index", -100).doc("target value that is ignored"),
+            tenon::param("top_k", 1)
+                .range("[1, inf)")
+                .doc("a prediction is correct if the logit of the target is among the top_k largest")};
   }
 
   explicit Accuracy(const tenon::Params& params)
@@ -26,10 +28,10 @@ class Accuracy final {
 
   std::vector<tenon::Figure> figures() const {
     if (top_k_ == 1) {
-      return {tenon::higher_is_better("accuracy", "share of the targets that are predicted, in [0, 1]")};
+      return {tenon::higher_is_better("accuracy", "fraction of correct predictions, in [0, 1]")};
     }
     return {tenon::higher_is_better("top" + std::to_string(top_k_) + "_accuracy",
-                                    "share of the targets that are among the predicted ones, in [0, 1]")};
+                                    "fraction of targets that are among the top_k predictions, in [0, 1]")};
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
@@ -70,5 +72,4 @@ class Accuracy final {
 
 TENON_PLUGIN("accuracy", "0.1.0", "Apache-2.0", "Classification accuracy.",
              tenon::metric<Accuracy>("accuracy",
-                                     "share of the targets whose class has the largest logit, or one of "
-                                     "the top_k largest"))
+                                     "fraction of targets with the largest logit, or with one of the top_k largest"))

@@ -1,4 +1,4 @@
-// The share of yes-or-no targets that are predicted right.
+// Binary accuracy: the fraction of binary targets that are predicted correctly.
 #include "plugins/metrics/predictions.h"
 
 #include <cmath>
@@ -10,10 +10,10 @@ using tenon::Tensor;
 class BinaryAccuracy final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("threshold", 0.5).range("(0, 1)").doc("probability above which a prediction is a yes")};
+    return {tenon::param("threshold", 0.5).range("(0, 1)").doc("probability above which the prediction is 1")};
   }
 
-  // The threshold of the logits.
+  // Converts the threshold to logits.
   explicit BinaryAccuracy(const tenon::Params& params)
       : threshold_(std::log(params.number("threshold") / (1 - params.number("threshold")))) {}
 
@@ -28,7 +28,7 @@ class BinaryAccuracy final {
   }
 
   std::vector<tenon::Figure> figures() const {
-    return {tenon::higher_is_better("binary_accuracy", "share of the targets that are predicted, in [0, 1]")};
+    return {tenon::higher_is_better("binary_accuracy", "fraction of correct predictions, in [0, 1]")};
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
@@ -41,7 +41,7 @@ class BinaryAccuracy final {
   }
 
   double compute(const tenon::Frame& frame) const {
-    tenon::metrics::refuse_outside(frame.tensor(kOutside), "0, 1 or a probability between");
+    tenon::metrics::refuse_outside(frame.tensor(kOutside), "numbers in [0, 1]");
     if (frame.tensor(kUndefined).number() > 0) return tenon::metrics::kNone;
     return tenon::metrics::share(frame.tensor(kCorrect).number(), frame.tensor(kTotal).number());
   }
@@ -54,7 +54,5 @@ class BinaryAccuracy final {
 
 }  // namespace
 
-TENON_PLUGIN("binary_accuracy", "0.1.0", "Apache-2.0", "Accuracy of yes-or-no predictions.",
-             tenon::metric<BinaryAccuracy>("binary_accuracy",
-                                           "share of the targets on the side of the threshold that "
-                                           "the logit is on"))
+TENON_PLUGIN("binary_accuracy", "0.1.0", "Apache-2.0", "Binary accuracy.",
+             tenon::metric<BinaryAccuracy>("binary_accuracy", "fraction of correct binary predictions"))

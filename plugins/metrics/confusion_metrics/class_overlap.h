@@ -1,6 +1,6 @@
-// How much of a class's targets and predictions are the same places.
+// Overlap of the targets and predictions of each class.
 //   iou: intersection over union, the Jaccard index: Jaccard, "The Distribution of the Flora in the Alpine Zone", New
-//        Phytologist 11, 1912; means over classes as torchmetrics' MulticlassJaccardIndex takes them
+//        Phytologist 11, 1912; the mean over classes is that of torchmetrics' MulticlassJaccardIndex
 //   dice_score: twice the intersection over the sum of both sizes: Dice, "Measures of the Amount of Ecologic
 //        Association Between Species", Ecology 26, 1945; as torchmetrics' DiceScore over all samples at once
 #pragma once
@@ -12,14 +12,14 @@ namespace tenon::metrics {
 struct IntersectionOverUnion {
   static constexpr const char* kName = "iou";
   static constexpr const char* kDoc =
-      "intersection over union, in [0, 1]; mean over the classes that are in the targets or predictions";
+      "intersection over union, in [0, 1]; mean over the classes that occur in the targets or predictions";
   static double figure(double both, double sizes) { return share(both, sizes - both); }
 };
 
 struct DiceCoefficient {
   static constexpr const char* kName = "dice_score";
   static constexpr const char* kDoc =
-      "2 intersection / (targets + predictions), in [0, 1]; mean over the classes that are in either";
+      "2 intersection / (targets + predictions), in [0, 1]; mean over the classes that occur in either";
   static double figure(double both, double sizes) { return share(2 * both, sizes); }
 };
 
@@ -29,10 +29,10 @@ class ClassOverlap final : public ConfusionCounts {
   static std::vector<Param> schema() {
     return {classes_param("[2, 4096]"),
             param("ignore_index", -100)
-                .doc("target that is not counted, neither what was predicted there; a class of this number has no part "
-                     "in the mean"),
+                .doc("target value that is ignored together with the prediction there; the mean excludes a class with "
+                     "this index"),
             param("per_class", true)
-                .doc(std::string("whether each class has a figure of its own: ") + Kind::kName + "_0, " + Kind::kName +
+                .doc(std::string("also report one value per class: ") + Kind::kName + "_0, " + Kind::kName +
                      "_1 and so on")};
   }
 
@@ -42,7 +42,7 @@ class ClassOverlap final : public ConfusionCounts {
     std::vector<Figure> figures = {higher_is_better(Kind::kName, Kind::kDoc)};
     for (int64_t i = 0; per_class_ && i < classes(); ++i) {
       figures.push_back(higher_is_better(std::string(Kind::kName) + "_" + std::to_string(i),
-                                         "of this class; NaN where it is in neither"));
+                                         "of this class; NaN if it occurs in neither"));
     }
     return figures;
   }

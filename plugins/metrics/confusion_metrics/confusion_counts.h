@@ -1,4 +1,4 @@
-// How often which class was predicted for which: all that figures of predicted classes are made of.
+// Counts of targets and predicted classes, from which all metrics of predicted classes are computed.
 #pragma once
 
 #include "plugins/class_range.h"
@@ -6,7 +6,7 @@
 
 namespace tenon::metrics {
 
-// By target and prediction.
+// Counts, indexed by target and prediction.
 class Confusion final {
  public:
   Confusion(const int64_t* counts, int64_t classes) : counts_(counts), classes_(classes) {}
@@ -67,7 +67,7 @@ class ConfusionCounts {
   int64_t classes() const { return classes_; }
   int64_t ignore_index() const { return ignore_index_; }
 
-  // Whether a score was NaN, so that no figure is a number.
+  // Whether a score was NaN. The metrics are then NaN.
   static bool is_undefined(const Frame& frame) { return frame.tensor(kUndefined).number() > 0; }
   Confusion read(const Frame& frame) const { return {frame.tensor(kConfusion).data<int64_t>(), classes_}; }
 
@@ -82,7 +82,7 @@ class ConfusionCounts {
       const Tensor counts = frame.call(kBincount, {cells, {}, cell_count});
       if (counts.numel() == cell_count) return counts;
       throw plugins::outside_classes(class_of(counts.numel() - 1), classes_, ignore_index_);
-    } catch (const HostError&) {  // a negative cell
+    } catch (const HostError&) {  // a cell is negative
       const auto least = static_cast<int64_t>(amin(cells, {0}).number());
       throw plugins::outside_classes(class_of(least), classes_, ignore_index_);
     }

@@ -1,5 +1,4 @@
-// The confusion matrix itself, as torchmetrics' MulticlassConfusionMatrix has it: rows are targets, columns
-// predictions.
+// The confusion matrix, as in torchmetrics' MulticlassConfusionMatrix: rows are targets, columns are predictions.
 #pragma once
 
 #include "plugins/metrics/confusion_metrics/confusion_counts.h"
@@ -9,10 +8,11 @@ namespace tenon::metrics {
 class ConfusionMatrix final : public ConfusionCounts {
  public:
   static std::vector<Param> schema() {
-    return {classes_param("[2, 64]"), param("ignore_index", -100).doc("target that is not counted"),
+    return {classes_param("[2, 64]"), param("ignore_index", -100).doc("target value that is ignored"),
             param("normalize", "none")
                 .choices({"none", "targets", "predictions", "all"})
-                .doc("counts; or shares of the class's targets, of its predictions, or of all")};
+                .doc("none: counts; otherwise fractions of the targets of the class, of its predictions, or of all "
+                     "samples")};
   }
 
   explicit ConfusionMatrix(const Params& params) : ConfusionCounts(params), normalize_(params.text("normalize")) {}

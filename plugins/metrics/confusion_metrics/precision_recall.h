@@ -1,5 +1,5 @@
-// Precision, recall and F1 (van Rijsbergen, "Information Retrieval", 1979), as torchmetrics' MulticlassPrecision and
-// BinaryPrecision and so on compute them: what has nothing to divide by is 0.
+// Precision, recall and F1 (van Rijsbergen, "Information Retrieval", 1979), as in torchmetrics' MulticlassPrecision,
+// BinaryPrecision and so on. A division by zero gives 0.
 #pragma once
 
 #include <cmath>
@@ -24,8 +24,9 @@ struct PrecisionRecall {
 
   static void name(std::vector<Figure>& figures, const std::string& prefix, const std::string& suffix,
                    const std::string& of) {
-    figures.push_back(higher_is_better(prefix + "precision" + suffix, "share of the predictions that are right" + of));
-    figures.push_back(higher_is_better(prefix + "recall" + suffix, "share of the targets that are predicted" + of));
+    figures.push_back(higher_is_better(prefix + "precision" + suffix, "fraction of predictions that are correct" + of));
+    figures.push_back(
+        higher_is_better(prefix + "recall" + suffix, "fraction of targets that are predicted correctly" + of));
     figures.push_back(higher_is_better(prefix + "f1" + suffix, "harmonic mean of precision and recall" + of));
   }
 
@@ -40,11 +41,11 @@ class PrecisionRecallF1 final : public ConfusionCounts {
     return {classes_param("[2, 4096]"),
             param("average", "macro")
                 .choices({"macro", "micro", "weighted"})
-                .doc("over classes: macro counts each alike that is in the targets or predictions, weighted by its "
-                     "targets; micro counts each target alike"),
-            param("ignore_index", -100).doc("target that is not counted, neither what was predicted there"),
+                .doc("mean over the classes that occur, with equal weights (macro) or weighted by their targets "
+                     "(weighted), or over all targets (micro)"),
+            param("ignore_index", -100).doc("target value that is ignored together with the prediction there"),
             param("per_class", false)
-                .doc("whether each class has figures of its own: precision_0, recall_0, f1_0, precision_1 and so on")};
+                .doc("also report the values of each class: precision_0, recall_0, f1_0, precision_1 and so on")};
   }
 
   explicit PrecisionRecallF1(const Params& params)
@@ -52,9 +53,9 @@ class PrecisionRecallF1 final : public ConfusionCounts {
 
   std::vector<Figure> figures() const {
     std::vector<Figure> figures;
-    PrecisionRecall::name(figures, "", "", ", in [0, 1]; over classes: " + average_);
+    PrecisionRecall::name(figures, "", "", ", in [0, 1]; averaged over classes: " + average_);
     for (int64_t i = 0; per_class_ && i < classes(); ++i)
-      PrecisionRecall::name(figures, "", "_" + std::to_string(i), ", of this class; NaN where it is in neither");
+      PrecisionRecall::name(figures, "", "_" + std::to_string(i), ", of this class; NaN if it occurs in neither");
     return figures;
   }
 
@@ -101,8 +102,8 @@ class PrecisionRecallF1 final : public ConfusionCounts {
 class BinaryPrecisionRecallF1 final {
  public:
   static std::vector<Param> schema() {
-    return {param("threshold", 0.5).range("(0, 1)").doc("probability above which a prediction is a yes"),
-            param("ignore_index", -100).doc("target that is not counted")};
+    return {param("threshold", 0.5).range("(0, 1)").doc("probability above which the prediction is 1"),
+            param("ignore_index", -100).doc("target value that is ignored")};
   }
 
   explicit BinaryPrecisionRecallF1(const Params& params)
@@ -121,7 +122,7 @@ class BinaryPrecisionRecallF1 final {
 
   std::vector<Figure> figures() const {
     std::vector<Figure> figures;
-    PrecisionRecall::name(figures, "binary_", "", ", of the ones, in [0, 1]");
+    PrecisionRecall::name(figures, "binary_", "", ", of the positive class, in [0, 1]");
     return figures;
   }
 
@@ -141,7 +142,7 @@ class BinaryPrecisionRecallF1 final {
 
   std::vector<double> compute(const Frame& frame) const {
     refuse_outside(frame.tensor(kOutside),
-                   "0, 1 or a probability between, or ignore_index (" + std::to_string(ignore_index_) + ")");
+                   "numbers in [0, 1], or ignore_index (" + std::to_string(ignore_index_) + ")");
     if (frame.tensor(kUndefined).number() > 0 || frame.tensor(kTotal).number() == 0) return {kNone, kNone, kNone};
     std::vector<double> figures;
     PrecisionRecall(frame.tensor(kRight).number(), frame.tensor(kPredictions).number(), frame.tensor(kTargets).number())

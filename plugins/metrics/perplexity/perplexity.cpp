@@ -1,5 +1,5 @@
-// Perplexity (Jelinek et al., 1977): the exponential of the mean negative log-likelihood of a token, in nats. Its
-// inputs are those of sequence_cross_entropy; all tokens of the data count alike, in however long sequences and
+// Perplexity (Jelinek et al., 1977): the exponential of the mean negative log-likelihood per token, in nats. The inputs
+// are those of sequence_cross_entropy. All tokens of the data have equal weight, whatever the lengths of sequences and
 // batches.
 #include <tenon/plugin.hpp>
 
@@ -11,7 +11,7 @@ namespace {
 class Perplexity final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("ignore_index", -100).doc("target that is not counted")};
+    return {tenon::param("ignore_index", -100).doc("target value that is ignored")};
   }
 
   explicit Perplexity(const tenon::Params& params) : ignore_index_(params.integer("ignore_index")) {}
@@ -24,11 +24,11 @@ class Perplexity final {
   std::vector<tenon::State> states() const { return {{"nats", TENON_FLOAT64}, {"tokens", TENON_INT64}}; }
 
   std::vector<tenon::Figure> figures() const {
-    return {tenon::lower_is_better("perplexity", "of the tokens, from 1; the size of the vocabulary by guessing")};
+    return {tenon::lower_is_better("perplexity", "per token, at least 1; uniform guessing gives the vocabulary size")};
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
-    // Half precision holds no sum of many tokens.
+    // Half precision cannot represent the sum over many tokens.
     const tenon::Tensor logits = tenon::to_dtype(tenon::flatten(inputs[0], 0, 1), TENON_FLOAT32);
     const tenon::Tensor target = tenon::flatten(inputs[1], 0, 1);
     frame.tensor(kNats) += tenon::cross_entropy_loss(logits, target, TENON_REDUCTION_SUM, ignore_index_);

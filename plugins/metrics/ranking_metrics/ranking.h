@@ -1,4 +1,4 @@
-// Figures of how well scores put positive samples before negative ones, over all samples at once.
+// Metrics of how well scores rank positive samples above negative ones, over all samples.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct ScoredSample {
   bool positive;
 };
 
-// Whether there is something to rank: a positive sample and a negative one, and no score that is NaN.
+// Whether ranking is defined: there is a positive and a negative sample, and no score is NaN.
 inline bool can_rank(const std::vector<ScoredSample>& samples) {
   size_t positives = 0;
   for (const ScoredSample& sample : samples) {
@@ -25,7 +25,8 @@ inline bool can_rank(const std::vector<ScoredSample>& samples) {
   return positives > 0 && positives < samples.size();
 }
 
-// Calls `visit(positives, negatives)` for each score, from the largest on, with how many samples have just that one.
+// Calls `visit(positives, negatives)` for each distinct score in descending order, with the numbers of samples that
+// have this score.
 template <class Visit>
 void visit_ties(std::vector<ScoredSample>& samples, Visit&& visit) {
   std::sort(samples.begin(), samples.end(),
@@ -38,9 +39,9 @@ void visit_ties(std::vector<ScoredSample>& samples, Visit&& visit) {
   }
 }
 
-// The probability that a positive sample has a larger score than a negative one, ties counting half: Hanley, McNeil,
-// "The Meaning and Use of the Area under a Receiver Operating Characteristic (ROC) Curve", Radiology 143, 1982. As
-// scikit-learn's roc_auc_score; NaN where there is nothing to rank.
+// The probability that a positive sample has a higher score than a negative one, where ties count half: Hanley, McNeil,
+// "The Meaning and Use of the Area under a Receiver Operating Characteristic (ROC) Curve", Radiology 143, 1982. As in
+// scikit-learn's roc_auc_score. NaN if ranking is not defined.
 inline double roc_auc(std::vector<ScoredSample>& samples) {
   if (!can_rank(samples)) return std::numeric_limits<double>::quiet_NaN();
   double positives = 0, negatives = 0, pairs = 0;
@@ -52,9 +53,9 @@ inline double roc_auc(std::vector<ScoredSample>& samples) {
   return pairs / (positives * negatives);
 }
 
-// The mean over positive samples of the precision among all samples whose score is as large, as scikit-learn's
-// average_precision_score: a sum of steps, and not the area under lines between them. Defined without negative samples;
-// NaN without positive ones.
+// The mean over positive samples of the precision among all samples with at least their score, as in scikit-learn's
+// average_precision_score. It is a sum of steps, not the area under interpolated lines. It is defined without negative
+// samples, and NaN without positive ones.
 inline double average_precision(std::vector<ScoredSample>& samples) {
   double positives = 0, seen = 0, sum = 0;
   for (const ScoredSample& sample : samples)

@@ -1,4 +1,4 @@
-// Areas under curves, exact: every score is kept until the figure is computed, 4 bytes for each class of each sample,
+// Exact areas under curves. All scores are kept until the metric is computed: 4 bytes for each class of each sample,
 // and 8 for its target.
 #include "plugins/metrics/ranking_metrics/ranking.h"
 
@@ -11,17 +11,18 @@ using tenon::Tensor;
 using tenon::metrics::kNone;
 using tenon::metrics::ScoredSample;
 
-tenon::Param ignore_index_param() { return tenon::param("ignore_index", -100).doc("target that is not counted"); }
+tenon::Param ignore_index_param() { return tenon::param("ignore_index", -100).doc("target value that is ignored"); }
 
 struct RocAuc {
   static constexpr const char* kName = "roc_auc";
-  static constexpr const char* kDoc = "probability that a sample of the class has the larger score, in [0, 1]";
+  static constexpr const char* kDoc =
+      "probability that a sample of the class has a higher score than another sample, in [0, 1]";
   static double figure(std::vector<ScoredSample>& samples) { return tenon::metrics::roc_auc(samples); }
 };
 
 struct AveragePrecision {
   static constexpr const char* kName = "average_precision";
-  static constexpr const char* kDoc = "area under the curve of precision over recall, in [0, 1]";
+  static constexpr const char* kDoc = "area under the precision-recall curve, in [0, 1]";
   static double figure(std::vector<ScoredSample>& samples) { return tenon::metrics::average_precision(samples); }
 };
 
@@ -60,8 +61,8 @@ class BinaryRanking final {
       if (target[i] == static_cast<double>(ignore_index_)) continue;
       if (!(target[i] >= 0 && target[i] <= 1)) {
         throw tenon::DataError("a target is " + tenon::detail::number_text(target[i]) +
-                               "; expected 0, 1 or a probability between, or ignore_index (" +
-                               std::to_string(ignore_index_) + ")");
+                               "; expected a number in [0, 1], or ignore_index (" + std::to_string(ignore_index_) +
+                               ")");
       }
       samples.push_back({scores.data<float>()[i], target[i] > 0.5});
     }
@@ -74,14 +75,14 @@ class BinaryRanking final {
   int64_t ignore_index_;
 };
 
-// Each class against all others, by the probabilities that softmax makes of the logits.
+// One-vs-rest ranking of each class by its softmax probabilities.
 template <class Kind>
 class ClassRanking final {
  public:
   static std::vector<tenon::Param> schema() {
     return {tenon::required<int64_t>("classes").range("[2, 4096]").doc("number of classes"), ignore_index_param(),
             tenon::param("per_class", false)
-                .doc(std::string("whether each class has a figure of its own: ") + Kind::kName + "_0, " + Kind::kName +
+                .doc(std::string("also report one value per class: ") + Kind::kName + "_0, " + Kind::kName +
                      "_1 and so on")};
   }
 
@@ -102,16 +103,16 @@ class ClassRanking final {
 
   std::vector<tenon::Figure> figures() const {
     std::vector<tenon::Figure> figures = {tenon::higher_is_better(
-        Kind::kName, std::string(Kind::kDoc) + "; mean over the classes that have one, each against the others")};
+        Kind::kName, std::string(Kind::kDoc) + "; one-vs-rest, mean over the classes that have a value")};
     for (int64_t i = 0; per_class_ && i < classes_; ++i) {
       figures.push_back(tenon::higher_is_better(std::string(Kind::kName) + "_" + std::to_string(i),
-                                                "of this class; NaN where there is nothing to tell apart"));
+                                                "of this class; NaN if it is undefined"));
     }
     return figures;
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
-    // In double precision, so that rounding neither makes nor breaks a tie.
+    // Uses double precision, so that rounding neither creates nor removes ties.
     const Tensor rows = tenon::softmax(tenon::to_dtype(tenon::metrics::to_rows(inputs[0]), TENON_FLOAT64), 1);
     frame.append(kScores, tenon::to_dtype(rows, TENON_FLOAT32));
     frame.append(kTargets, tenon::flatten(inputs[1]));
@@ -161,12 +162,11 @@ class ClassRanking final {
 
 }  // namespace
 
-TENON_PLUGIN("ranking_metrics", "0.1.0", "Apache-2.0", "Areas under curves.",
-             tenon::metric<ClassRanking<RocAuc>>(
-                 "roc_auc", "area under the receiver operating characteristic of each class, mean over classes"),
-             tenon::metric<BinaryRanking<RocAuc>>(
-                 "binary_roc_auc", "area under the receiver operating characteristic of yes-or-no predictions"),
+TENON_PLUGIN("ranking_metrics", "0.1.0", "Apache-2.0", "Areas under ROC and precision-recall curves.",
+             tenon::metric<ClassRanking<RocAuc>>("roc_auc",
+                                                 "area under the ROC curve of each class, mean over classes"),
+             tenon::metric<BinaryRanking<RocAuc>>("binary_roc_auc", "area under the ROC curve of binary predictions"),
              tenon::metric<ClassRanking<AveragePrecision>>("average_precision",
                                                            "average precision of each class, mean over classes"),
              tenon::metric<BinaryRanking<AveragePrecision>>("binary_average_precision",
-                                                            "average precision of yes-or-no predictions"))
+                                                            "average precision of binary predictions"))

@@ -1,5 +1,5 @@
-// How far numbers are from what they should be: mean absolute error, root mean squared error, and the coefficient of
-// determination, as torchmetrics and scikit-learn compute them.
+// Regression metrics: mean absolute error, root mean squared error, and the coefficient of determination, as in
+// torchmetrics and scikit-learn.
 #include "plugins/metrics/predictions.h"
 
 #include <cmath>
@@ -8,10 +8,10 @@ namespace {
 
 using tenon::Tensor;
 
-// ...S: the same further dimensions on both sides, so that nothing broadcasts unnoticed.
+// ...S: the same further dimensions on both sides, so that nothing is broadcast unintentionally.
 std::vector<tenon::Port> prediction_and_target(const std::string& rest) {
-  return {tenon::input("prediction", "N," + rest, TENON_ANY_FLOAT, "numbers that the model gives"),
-          tenon::input("target", "N," + rest, TENON_ANY_FLOAT, "what they should be")};
+  return {tenon::input("prediction", "N," + rest, TENON_ANY_FLOAT, "predicted values"),
+          tenon::input("target", "N," + rest, TENON_ANY_FLOAT, "target values")};
 }
 
 class MeanOfErrors {
@@ -61,17 +61,16 @@ class Rmse final : public MeanOfErrors {
   double compute(const tenon::Frame& frame) const { return std::sqrt(mean(frame)); }
 };
 
-// 1 - (sum of squared errors) / (sum of squared distances of the targets from their mean). Each batch leaves a row with
-// its own mean and the distances from that, which are joined as in Chan, Golub, LeVeque, "Updating Formulae and a
-// Pairwise Algorithm for Computing Sample Variances", 1979: a difference of sums of squares loses all digits where
-// targets are far from 0.
+// 1 - (sum of squared errors) / (sum of squared deviations of the targets from their mean). Each batch adds a row with
+// its mean and the deviations from that mean. The rows are combined as in Chan, Golub, LeVeque, "Updating Formulae and
+// a Pairwise Algorithm for Computing Sample Variances", 1979. A difference of sums of squares would lose all digits for
+// targets far from 0.
 class R2 final {
  public:
   static std::vector<tenon::Param> schema() {
     return {tenon::param("outputs", 1)
                 .range("[1, inf)")
-                .doc("numbers of each sample that are quantities of their own: r2 is the mean over them; 1: all "
-                     "numbers are one")};
+                .doc("number of separate outputs per sample; r2 is the mean over them; 1: all values are one output")};
   }
 
   explicit R2(const tenon::Params& params) : outputs_(params.integer("outputs")) {}
@@ -83,7 +82,7 @@ class R2 final {
   std::vector<tenon::State> states() const { return {tenon::rows("batches", TENON_FLOAT64, {kColumns, outputs_})}; }
 
   std::vector<tenon::Figure> figures() const {
-    return {tenon::higher_is_better("r2", "share of the targets' variance that is predicted, up to 1")};
+    return {tenon::higher_is_better("r2", "fraction of the variance of the targets that is predicted, at most 1")};
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
@@ -133,7 +132,6 @@ class R2 final {
 
 }  // namespace
 
-TENON_PLUGIN("regression_metrics", "0.1.0", "Apache-2.0", "Errors of numbers.",
-             tenon::metric<Mae>("mae", "mean absolute difference of prediction and target"),
-             tenon::metric<Rmse>("rmse", "root of the mean squared difference of prediction and target"),
+TENON_PLUGIN("regression_metrics", "0.1.0", "Apache-2.0", "Regression metrics.",
+             tenon::metric<Mae>("mae", "mean absolute error"), tenon::metric<Rmse>("rmse", "root mean squared error"),
              tenon::metric<R2>("r2", "coefficient of determination"))

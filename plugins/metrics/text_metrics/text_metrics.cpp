@@ -1,5 +1,5 @@
-// How near sequences that a model wrote are to those that it should have written, token by token, against one reference
-// each. Tokens are compared by their ids: figures of words, as papers report them, need a tokenizer that splits words.
+// Similarity of generated sequences to one reference sequence each, token by token. Tokens are compared by their ids.
+// For word-level values, as in papers, use a tokenizer that splits words.
 #include "plugins/metrics/predictions.h"
 #include "plugins/metrics/text_metrics/token_overlap.h"
 
@@ -16,20 +16,20 @@ const tenon::Op kTo("aten::to", "other");
 class SequencePairs {
  public:
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("predicted", "N,T", tenon::metrics::kInt64, "ids of the tokens that were written"),
-            tenon::input("target", "N,U", tenon::metrics::kInt64, "ids of the tokens that should be")};
+    return {tenon::input("predicted", "N,T", tenon::metrics::kInt64, "token ids of the generated sequence"),
+            tenon::input("target", "N,U", tenon::metrics::kInt64, "token ids of the reference sequence")};
   }
 
  protected:
   static std::vector<tenon::Param> end_params() {
-    return {tenon::param("end_id", -1).doc("token with which a sequence ends, and which does not count; -1: none"),
-            tenon::param("padding_id", -100).doc("token that is passed over wherever it is, beside -100")};
+    return {tenon::param("end_id", -1).doc("end-of-sequence token, which is not counted; -1: none"),
+            tenon::param("padding_id", -100).doc("token to ignore everywhere, in addition to -100")};
   }
 
   explicit SequencePairs(const tenon::Params& params)
       : end_id_(params.integer("end_id")), padding_id_(params.integer("padding_id")) {}
 
-  // Calls `visit(predicted, target)` for each sample. Waits for the device.
+  // Calls `visit(predicted, target)` for each sample. Synchronises with the device.
   template <class Visit>
   void visit_pairs(const tenon::Frame& frame, const tenon::Inputs& inputs, Visit&& visit) const {
     const Tensor predicted = move(inputs[0], frame.make<int64_t>({}, {0}));
@@ -38,7 +38,7 @@ class SequencePairs {
     for (int64_t i = 0; i < samples; ++i) visit(read_row(predicted, i), read_row(target, i));
   }
 
-  // On the device and of the dtype of `like`.
+  // Moves the tensor to the device and dtype of `like`.
   static Tensor move(const Tensor& tensor, const Tensor& like) {
     return tenon::contiguous(like.checked_frame().call(kTo, {tensor, like}));
   }
@@ -57,16 +57,15 @@ class SequencePairs {
   int64_t padding_id_;
 };
 
-// Papineni et al., "BLEU: a Method for Automatic Evaluation of Machine Translation", ACL 2002: of the whole corpus, as
+// Corpus BLEU: Papineni et al., "BLEU: a Method for Automatic Evaluation of Machine Translation", ACL 2002, as in
 // torchmetrics' BLEUScore. Smoothing: Lin, Och, "ORANGE", COLING 2004.
 class Bleu final : public SequencePairs {
  public:
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = end_params();
-    params.push_back(tenon::param("max_n", 4).range("[1, 8]").doc("length of the longest n-grams"));
-    params.push_back(
-        tenon::param("smooth", false)
-            .doc("whether 1 is added to what is found and what there is of each n-gram of two tokens or more"));
+    params.push_back(tenon::param("max_n", 4).range("[1, 8]").doc("maximum length of n-grams"));
+    params.push_back(tenon::param("smooth", false)
+                         .doc("add-one smoothing of the matched and total counts of n-grams with two or more tokens"));
     return params;
   }
 
@@ -81,7 +80,7 @@ class Bleu final : public SequencePairs {
   }
 
   std::vector<tenon::Figure> figures() const {
-    return {tenon::higher_is_better("bleu", "in [0, 1]; papers give it times 100")};
+    return {tenon::higher_is_better("bleu", "in [0, 1]; papers report it times 100")};
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
@@ -112,7 +111,7 @@ class Bleu final : public SequencePairs {
     for (size_t i = 0; i < max_n_; ++i) {
       const auto common = static_cast<double>(commons.data<int64_t>()[i]);
       const auto all = static_cast<double>(alls.data<int64_t>()[i]);
-      if (common == 0) return 0;  // also with smoothing: see docs/losses_and_metrics.md
+      if (common == 0) return 0;  // also with smoothing, see docs/losses_and_metrics.md
       const double more = smooth_ && i > 0 ? 1 : 0;
       log_sum += std::log((common + more) / (all + more));
     }
@@ -127,7 +126,8 @@ class Bleu final : public SequencePairs {
   bool smooth_;
 };
 
-// Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", ACL 2004: rougeL of the package rouge-score, over ids.
+// Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", ACL 2004: rougeL of the package rouge-score, over
+// token ids.
 class RougeL final : public SequencePairs {
  public:
   static std::vector<tenon::Param> schema() { return end_params(); }
@@ -162,6 +162,6 @@ class RougeL final : public SequencePairs {
 
 }  // namespace
 
-TENON_PLUGIN("text_metrics", "0.1.0", "Apache-2.0", "Sequences that were written against those that should be.",
-             tenon::metric<Bleu>("bleu", "BLEU of the whole corpus, over ids of tokens"),
-             tenon::metric<RougeL>("rouge_l", "ROUGE-L, over ids of tokens, mean over samples"))
+TENON_PLUGIN("text_metrics", "0.1.0", "Apache-2.0", "BLEU and ROUGE-L of generated sequences.",
+             tenon::metric<Bleu>("bleu", "corpus BLEU over token ids"),
+             tenon::metric<RougeL>("rouge_l", "ROUGE-L over token ids, mean over samples"))

@@ -1,4 +1,4 @@
-// How much two sequences of tokens have in common.
+// Overlap of two token sequences.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace tenon::metrics {
 
 using Tokens = std::vector<int64_t>;
 
-// The n-grams of the sequence, with how often each is there.
+// Counts the n-grams of the sequence.
 inline std::map<Tokens, int64_t> count_ngrams(const Tokens& tokens, size_t n) {
   std::map<Tokens, int64_t> counts;
   for (size_t i = 0; i + n <= tokens.size(); ++i) {
@@ -20,7 +20,7 @@ inline std::map<Tokens, int64_t> count_ngrams(const Tokens& tokens, size_t n) {
   return counts;
 }
 
-// How many n-grams of `predicted` are in `target`, each at most as often as there.
+// Counts the n-grams of `predicted` that are in `target`, each at most as often as in `target`.
 inline int64_t count_common_ngrams(const Tokens& predicted, const Tokens& target, size_t n) {
   const std::map<Tokens, int64_t> wanted = count_ngrams(target, n);
   int64_t common = 0;
@@ -31,9 +31,10 @@ inline int64_t count_common_ngrams(const Tokens& predicted, const Tokens& target
   return common;
 }
 
-// The length of the longest common subsequence.
+// Returns the length of the longest common subsequence.
 inline int64_t longest_common(const Tokens& left, const Tokens& right) {
-  std::vector<int64_t> lengths(right.size() + 1, 0);  // of all of `left` so far and so many of `right`
+  // lengths for the processed part of `left` and each prefix of `right`
+  std::vector<int64_t> lengths(right.size() + 1, 0);
   for (const int64_t token : left) {
     int64_t diagonal = 0;
     for (size_t i = 0; i < right.size(); ++i) {

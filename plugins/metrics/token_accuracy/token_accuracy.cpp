@@ -1,5 +1,5 @@
-// The share of tokens that are predicted, and of sequences without a wrong one. The model is given the true tokens
-// before each one, so that this is an upper bound of what it writes by itself.
+// Teacher-forced accuracy: the fraction of tokens that are predicted correctly, and of sequences without a wrong token.
+// The model receives the true previous tokens, so this is an upper bound for free generation.
 #include "plugins/metrics/predictions.h"
 
 namespace {
@@ -7,7 +7,7 @@ namespace {
 class TokenAccuracy final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("ignore_index", -100).doc("target that is not counted")};
+    return {tenon::param("ignore_index", -100).doc("target value that is ignored")};
   }
 
   explicit TokenAccuracy(const tenon::Params& params) : ignore_index_(params.integer("ignore_index")) {}
@@ -23,9 +23,8 @@ class TokenAccuracy final {
   }
 
   std::vector<tenon::Figure> figures() const {
-    return {tenon::higher_is_better("token_accuracy", "share of the tokens that are predicted, in [0, 1]"),
-            tenon::higher_is_better("sequence_accuracy",
-                                    "share of the sequences whose every token is predicted, in [0, 1]")};
+    return {tenon::higher_is_better("token_accuracy", "fraction of tokens that are predicted correctly, in [0, 1]"),
+            tenon::higher_is_better("sequence_accuracy", "fraction of sequences without a wrong token, in [0, 1]")};
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
@@ -60,4 +59,4 @@ class TokenAccuracy final {
 
 TENON_PLUGIN("token_accuracy", "0.1.0", "Apache-2.0", "Accuracy of predicted sequences.",
              tenon::metric<TokenAccuracy>("token_accuracy",
-                                          "share of tokens, and of whole sequences, that are predicted"))
+                                          "fraction of tokens, and of whole sequences, that are predicted correctly"))

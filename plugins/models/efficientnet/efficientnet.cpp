@@ -1,5 +1,5 @@
 // EfficientNet: Tan and Le, "EfficientNet: rethinking model scaling for convolutional neural networks",
-// arXiv:1905.11946. As torchvision has it, under the same names, so that its weights load.
+// arXiv:1905.11946. Names and structure are those of torchvision, so that torchvision's weights load.
 #include <tenon/checkpointing.hpp>
 #include <tenon/plugin.hpp>
 
@@ -13,11 +13,11 @@ using tenon::Builder;
 using tenon::Frame;
 using tenon::Tensor;
 
-// What B0 is multiplied by, section 3.3 of the paper, and the dropout that goes with it.
+// Factors relative to B0, section 3.3 of the paper, and the variant's dropout.
 struct Variant {
   const char* name;
-  double width;  // channels
-  double depth;  // blocks of a stage
+  double width;  // factor for channels
+  double depth;  // factor for blocks per stage
   double dropout;
   bool has_slow_norms;  // batch normalisation as in the paper; torchvision trained the others with PyTorch's defaults
 };
@@ -27,7 +27,7 @@ constexpr Variant kVariants[] = {{"b0", 1.0, 1.0, 0.2, false}, {"b1", 1.0, 1.1, 
                                  {"b4", 1.4, 1.8, 0.4, false}, {"b5", 1.6, 2.2, 0.4, true},
                                  {"b6", 1.8, 2.6, 0.5, true},  {"b7", 2.0, 3.1, 0.5, true}};
 
-// A row of the paper's Table 1, for B0.
+// A row of Table 1 in the paper, for B0.
 struct Stage {
   int64_t expansion, kernel, stride, from, to, blocks;
 };
@@ -35,13 +35,14 @@ struct Stage {
 constexpr Stage kStages[] = {{1, 3, 1, 32, 16, 1},  {6, 3, 2, 16, 24, 2},   {6, 5, 2, 24, 40, 2},  {6, 3, 2, 40, 80, 3},
                              {6, 5, 1, 80, 112, 3}, {6, 5, 2, 112, 192, 4}, {6, 3, 1, 192, 320, 1}};
 
-// The nearest multiple of 8, but not below 0.9 of what is asked for.
+// Rounds to the nearest multiple of 8, but not below 0.9 of `channels`.
 int64_t round_channels(double channels) {
   const int64_t rounded = std::max<int64_t>(8, static_cast<int64_t>(channels + 4) / 8 * 8);
   return static_cast<double>(rounded) < 0.9 * channels ? rounded + 8 : rounded;
 }
 
-// "Delving Deep into Rectifiers", arXiv:1502.01852, by what goes out; a depthwise one counts as if it were dense.
+// Initialises by the fan-out, as in "Delving Deep into Rectifiers", arXiv:1502.01852. A depthwise convolution counts as
+// dense.
 tenon::Init init_convolution(int64_t to, int64_t kernel) {
   return tenon::init::normal(0, std::sqrt(2 / static_cast<double>(to * kernel * kernel)));
 }
@@ -50,7 +51,7 @@ struct Norm {
   double momentum, eps;
 };
 
-// A convolution, and the batch normalisation that is its bias.
+// A convolution and a batch normalisation, which replaces the bias.
 class Convolution {
  public:
   struct Shape {
@@ -70,7 +71,7 @@ class Convolution {
   tenon::BatchNorm norm_;
 };
 
-// A convolution of 1 x 1 with a bias, which begins with 0.
+// A 1 x 1 convolution with a bias initialised to 0.
 class Pointwise {
  public:
   Pointwise(const Builder& builder, const std::string& name, int64_t from, int64_t to)
@@ -85,7 +86,7 @@ class Pointwise {
   uint64_t weight_, bias_;
 };
 
-// Weighs the channels by what is in all of the image: Hu et al., "Squeeze-and-excitation networks", arXiv:1709.01507.
+// Weighs the channels by their means over the image: Hu et al., "Squeeze-and-excitation networks", arXiv:1709.01507.
 class SqueezeExcitation {
  public:
   SqueezeExcitation(const Builder& builder, const std::string& name, int64_t channels, int64_t squeezed)
@@ -99,7 +100,7 @@ class SqueezeExcitation {
   Pointwise squeeze_, excite_;
 };
 
-// An inverted residual: to more channels, a convolution of each by itself, and back to few. Sandler et al.,
+// An inverted residual block: expand the channels, convolve each channel, and reduce the channels. Sandler et al.,
 // "MobileNetV2: inverted residuals and linear bottlenecks", arXiv:1801.04381.
 class Block {
  public:
@@ -123,7 +124,7 @@ class Block {
     const Tensor hidden = (*weigh_)(silu((*depthwise_)(expand_ ? silu((*expand_)(x)) : x)));
     const Tensor projected = (*project_)(hidden);
     if (!is_residual_) return projected;
-    // What batch normalisation gives is kept by nobody, so it need not be copied.
+    // No graph node saves the output of batch normalisation, so it is modified in place.
     tenon::plugins::drop_rows(projected, drop_);
     return projected += x;
   }
@@ -149,22 +150,22 @@ class EfficientNet final {
   static std::vector<tenon::Param> schema() {
     std::vector<std::string> names;
     for (const Variant& variant : kVariants) names.emplace_back(variant.name);
-    return {tenon::param("variant", "b0").choices(names).doc("how large, for images of 224 to 600 pixels"),
+    return {tenon::param("variant", "b0").choices(names).doc("model size, for images of 224 to 600 pixels"),
             tenon::param("channels", 3).range("[1, inf)").doc("channels of the image"),
             tenon::param("classes", 1000).range("[1, inf)").doc("number of classes"),
             tenon::param("dropout", -1.0)
                 .range("[-1, 1)")
-                .doc("of the features before the classifier; negative: the variant's, 0.2 to 0.5"),
+                .doc("dropout probability before the classifier; negative: the default of the variant, 0.2 to 0.5"),
             tenon::param("stochastic_depth", 0.2)
                 .range("[0, 1)")
-                .doc("probability that a sample goes around a block (arXiv:1603.09382), growing with the block's depth "
-                     "from 0 to nearly this"),
+                .doc("probability that a sample skips a block (stochastic depth, arXiv:1603.09382), increasing with "
+                     "the depth of the block from 0 to nearly this value"),
             tenon::param("width", 0.0)
                 .range("[0, 16]")
-                .doc("channels in parts of b0's, rounded to multiples of 8; 0: the variant's, 1 to 2"),
+                .doc("factor for the channels of b0, rounded to multiples of 8; 0: the default of the variant, 1 to 2"),
             tenon::param("depth", 0.0)
                 .range("[0, 16]")
-                .doc("blocks of each stage in parts of b0's, rounded up; 0: the variant's, 1 to 3.1")};
+                .doc("factor for the blocks per stage of b0, rounded up; 0: the default of the variant, 1 to 3.1")};
   }
 
   explicit EfficientNet(const tenon::Params& params)
@@ -241,9 +242,9 @@ class EfficientNet final {
 
 }  // namespace
 
-TENON_PLUGIN("efficientnet", "0.1.0", "Apache-2.0", "EfficientNets, which classify images.",
+TENON_PLUGIN("efficientnet", "0.1.0", "Apache-2.0", "EfficientNets for image classification.",
              tenon::model<EfficientNet>("efficientnet",
-                                        "EfficientNet B0 to B7: the class of an image; torchvision's weights load"),
+                                        "EfficientNet B0 to B7 for image classification; loads torchvision's weights"),
              tenon::operators({"aten::adaptive_avg_pool2d", "aten::add_.Scalar", "aten::add_.Tensor",
                                "aten::batch_norm", "aten::conv2d", "aten::dropout", "aten::flatten.using_ints",
                                "aten::linear", "aten::mul.Tensor", "aten::mul_.Tensor", "aten::new_ones",

@@ -1,5 +1,6 @@
 // A transformer that continues a text: GPT-2 of A. Radford et al., "Language Models are Unsupervised Multitask
-// Learners", 2019, as nanoGPT has it, with the same names and with weights [outputs, inputs], so that its own load.
+// Learners", 2019. Names are those of nanoGPT, and weights have the shape [outputs, inputs], so that nanoGPT's weights
+// load.
 #include <cmath>
 #include <tenon/checkpointing.hpp>
 #include <tenon/plugin.hpp>
@@ -28,9 +29,9 @@ Sizes read_sizes(const tenon::Params& params) {
                                                  "; expected a width that is a multiple of heads");
 }
 
-constexpr double kDeviation = 0.02;  // of initial weights
+constexpr double kDeviation = 0.02;  // standard deviation of initial weights
 
-// A linear map whose weights begin normal, and its biases at 0.
+// A linear layer with normally distributed initial weights and zero biases.
 class Projection {
  public:
   Projection(const Builder& builder, const std::string& name, int64_t inputs, int64_t outputs, bool has_bias,
@@ -65,7 +66,7 @@ class Norm {
   std::optional<uint64_t> bias_;
 };
 
-// Attention to what stands before, then two linear maps, each added to what it reads through a normalisation.
+// Causal attention, then two linear layers. Both are residual branches that begin with a normalisation.
 class Block {
  public:
   Block(const Builder& builder, const std::string& name, const Sizes& sizes)
@@ -85,7 +86,7 @@ class Block {
   }
 
  private:
-  // Each layer adds twice to what the last one reads: its variance stays near 1.
+  // Each layer has two residual branches. This deviation keeps the variance of their sum near 1.
   double residual_deviation() const { return kDeviation / std::sqrt(2.0 * static_cast<double>(sizes_.layers)); }
 
   Tensor attend(const Frame& frame, const Tensor& x) const {
@@ -111,21 +112,24 @@ class Block {
 class Gpt final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("vocabulary_size", 256).range("[2, inf)").doc("tokens are below it"),
-            tenon::param("context", 128).range("[1, inf)").doc("places that have a position: the longest input"),
-            tenon::param("layers", 4).range("[1, 256]").doc("of attention and feed-forward, each"),
-            tenon::param("heads", 4).range("[1, inf)").doc("of each attention"),
-            tenon::param("width", 128).range("[1, inf)").doc("values for each token, a multiple of heads"),
-            tenon::param("dropout", 0.0).range("[0, 1)").doc("of embeddings, attention and what each layer adds"),
-            tenon::param("bias", true).doc("whether linear maps and normalisations have biases, as in GPT-2")};
+    return {
+        tenon::param("vocabulary_size", 256).range("[2, inf)").doc("size of the vocabulary; tokens must be smaller"),
+        tenon::param("context", 128).range("[1, inf)").doc("number of positions, which is the maximum input length"),
+        tenon::param("layers", 4).range("[1, 256]").doc("number of layers, each with attention and feed-forward"),
+        tenon::param("heads", 4).range("[1, inf)").doc("number of attention heads"),
+        tenon::param("width", 128).range("[1, inf)").doc("values per token, a multiple of heads"),
+        tenon::param("dropout", 0.0)
+            .range("[0, 1)")
+            .doc("dropout probability of embeddings, attention and residual branches"),
+        tenon::param("bias", true).doc("whether linear layers and normalisations have biases, as in GPT-2")};
   }
 
   explicit Gpt(const tenon::Params& params) : sizes_(read_sizes(params)) {}
 
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("tokens", "N,T", TENON_DTYPE_BIT(TENON_INT64), "at most context of them"),
+    return {tenon::input("tokens", "N,T", TENON_DTYPE_BIT(TENON_INT64), "at most context tokens"),
             tenon::output("logits", "N,T," + std::to_string(sizes_.vocabulary), TENON_ANY_FLOAT,
-                          "of the token behind each of tokens")};
+                          "for the token after each token of tokens")};
   }
 
   void build(const Builder& builder) {
@@ -154,9 +158,9 @@ class Gpt final {
   Tensor embed(const Frame& frame, const Tensor& tokens) const {
     const int64_t length = tokens.shape()[1];
     if (length > sizes_.context) {
-      throw tenon::Error(TENON_INVALID_ARGUMENT, "tokens has " + std::to_string(length) + " places; expected at most " +
-                                                     std::to_string(sizes_.context) +
-                                                     ", the parameter context; raise it, or give shorter texts");
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "tokens has " + std::to_string(length) +
+                                                     " positions; expected at most " + std::to_string(sizes_.context) +
+                                                     ", the parameter context; raise context, or use shorter texts");
     }
     tenon::models::check_tokens(tokens, "tokens", sizes_.vocabulary);
     const Tensor places = slice(frame.tensor(places_), 0, 0, length);
@@ -173,7 +177,7 @@ class Gpt final {
 }  // namespace
 
 TENON_PLUGIN("gpt", "0.1.0", "Apache-2.0", "A transformer that continues a text.",
-             tenon::model<Gpt>("gpt", "GPT-2's transformer: the next token behind each; nanoGPT's weights load"),
+             tenon::model<Gpt>("gpt", "GPT-2's transformer for next-token prediction; loads nanoGPT's weights"),
              tenon::operators({"aten::add.Tensor", "aten::chunk", "aten::dropout", "aten::embedding",
                                "aten::flatten.using_ints", "aten::gelu", "aten::layer_norm", "aten::linear",
                                "aten::reshape", "aten::scaled_dot_product_attention", "aten::slice.Tensor",

@@ -1,4 +1,4 @@
-/* A multilayer perceptron in C11 over the contract alone: linear layers with ReLU between them. */
+/* A multilayer perceptron in C11 that uses only the plugin API: linear layers with ReLU between them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 typedef struct layer {
   int64_t inputs;
   int64_t outputs;
-  uint64_t weight; /* within the frame */
+  uint64_t weight; /* index into the frame's tensors */
   uint64_t bias;
 } layer;
 
@@ -23,7 +23,7 @@ typedef struct mlp {
   layer layers[];
 } mlp;
 
-/* ---- Making one -------------------------------------------------------------------------------------------------- */
+/* ---- Creating a model -------------------------------------------------------------------------------------------- */
 
 static void describe_ports(mlp* self, int64_t classes) {
   const int length = snprintf(self->logits_shape, sizeof self->logits_shape, "N,%lld", (long long)classes);
@@ -72,7 +72,7 @@ static tenon_status ports(void* untyped, const tenon_port* const** ports, uint64
   return TENON_OK;
 }
 
-/* `layers.<number>.<part>`, filled as torch.nn.Linear fills it: uniform within 1 / sqrt(inputs). */
+/* Declares `layers.<number>.<part>` with the initial values of torch.nn.Linear: uniform within 1 / sqrt(inputs). */
 static tenon_status declare(const tenon_builder* builder, const layer* of, uint64_t number, const char* part,
                             uint32_t rank, uint64_t* index) {
   const int64_t weight_shape[2] = {of->outputs, of->inputs};
@@ -102,7 +102,7 @@ static tenon_status build(void* untyped, const tenon_builder* builder) {
   return status;
 }
 
-/* ---- Using it ---------------------------------------------------------------------------------------------------- */
+/* ---- Forward ----------------------------------------------------------------------------------------------------- */
 
 static tenon_status check_features(mlp* self, tenon_calls* calls, tenon_tensor* features) {
   const int64_t found = tenon_extent(calls, features, 1);
@@ -134,7 +134,7 @@ static tenon_status forward(void* untyped, const tenon_frame* frame, tenon_tenso
   return calls.status;
 }
 
-/* ---- What the plugin says of itself ------------------------------------------------------------------------------ */
+/* ---- Plugin description ------------------------------------------------------------------------------------------ */
 
 static const tenon_param kInputs = {.size = sizeof kInputs,
                                     .name = TENON_STRING("inputs"),
@@ -147,7 +147,7 @@ static const tenon_param kHidden = {.size = sizeof kHidden,
                                     .type = TENON_PARAM_INTS,
                                     .default_value = TENON_STRING("[128]"),
                                     .range = TENON_STRING("[1, inf)"),
-                                    .doc = TENON_STRING("width of each hidden layer; none for a linear model")};
+                                    .doc = TENON_STRING("width of each hidden layer; empty for a linear model")};
 static const tenon_param kClasses = {.size = sizeof kClasses,
                                      .name = TENON_STRING("classes"),
                                      .type = TENON_PARAM_INT,

@@ -1,6 +1,6 @@
-// Residual networks: He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", arXiv:1512.03385. As
-// torchvision has them, under the same names, so that its weights load: a bottleneck block halves the image in its
-// 3 x 3 convolution, where the paper has the first 1 x 1 do it.
+// Residual networks: He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", arXiv:1512.03385. Names
+// and structure are those of torchvision, so that torchvision's weights load. A bottleneck block therefore has its
+// stride in the 3 x 3 convolution, and not in the first 1 x 1 convolution as in the paper.
 #include <cmath>
 #include <tenon/checkpointing.hpp>
 #include <tenon/plugin.hpp>
@@ -11,13 +11,13 @@ using tenon::Builder;
 using tenon::Frame;
 using tenon::Tensor;
 
-// What batch normalisation gives is kept by nobody: the largest tensors of the network need not exist twice.
+// No graph node saves the output of batch normalisation, so the network's largest tensors need not exist twice.
 void relu_in_place(const Tensor& x) {
   static const tenon::Op relu("aten::relu_");
   x.checked_frame().call(relu, {x});
 }
 
-// A convolution and the batch normalisation that is its bias.
+// A convolution and a batch normalisation, which replaces the bias.
 class Convolution {
  public:
   struct Shape {
@@ -27,7 +27,7 @@ class Convolution {
   Convolution(const Builder& builder, const std::string& name, const std::string& norm_name, const Shape& shape,
               double norm_weight = 1) {
     tenon::Conv2dOptions options{shape.stride, shape.kernel / 2, 1, 1, /*has_bias=*/false};
-    // "Delving Deep into Rectifiers", arXiv:1502.01852, by what goes out.
+    // Initialises by the fan-out, as in "Delving Deep into Rectifiers", arXiv:1502.01852.
     const auto fan_out = static_cast<double>(shape.to * shape.kernel * shape.kernel);
     options.init = tenon::init::normal(0, std::sqrt(2 / fan_out));
     convolution_ = tenon::Conv2d(builder, name, shape.from, shape.to, shape.kernel, options);
@@ -41,10 +41,10 @@ class Convolution {
   tenon::BatchNorm norm_;
 };
 
-// The columns of the paper's Table 1.
+// The columns of Table 1 in the paper.
 struct Layout {
   bool has_bottlenecks;
-  std::vector<int64_t> blocks;  // of each stage
+  std::vector<int64_t> blocks;  // number per stage
 };
 
 Layout find_layout(int64_t depth) {
@@ -60,7 +60,8 @@ Layout find_layout(int64_t depth) {
   }
 }
 
-// Two 3 x 3 convolutions, or a 3 x 3 one on few channels between two of 1 x 1, beside a way around them.
+// Two 3 x 3 convolutions, or a 3 x 3 convolution on few channels between two 1 x 1 convolutions, with a shortcut around
+// them.
 class Block {
  public:
   Block(const Builder& builder, const std::string& name, const std::vector<Convolution::Shape>& shapes,
@@ -102,14 +103,14 @@ class ResNet final {
             tenon::param("classes", 1000).range("[1, inf)").doc("number of classes"),
             tenon::param("stem", "imagenet")
                 .choices({"imagenet", "cifar"})
-                .doc("7 x 7 convolution and pooling, which leave a quarter of the image's height and width, or for "
-                     "small images a 3 x 3 convolution, which leaves all"),
+                .doc("imagenet: 7 x 7 convolution and pooling, which reduce height and width to a quarter; cifar: 3 x "
+                     "3 convolution for small images, which keeps height and width"),
             tenon::param("width", 64)
                 .range("[1, 1024]")
-                .doc("channels behind the stem, doubled in each of three stages; 64 in the paper"),
+                .doc("channels after the stem, doubled in each of three stages; 64 in the paper"),
             tenon::param("zero_init_residual", false)
-                .doc("whether each block begins as the identity, the weight of its last batch normalisation 0 "
-                     "(arXiv:1706.02677)")};
+                .doc("whether to initialise the last batch normalisation of each block with weight 0, so that the "
+                     "block begins as the identity (arXiv:1706.02677)")};
   }
 
   explicit ResNet(const tenon::Params& params)
@@ -175,8 +176,8 @@ class ResNet final {
 
 }  // namespace
 
-TENON_PLUGIN("resnet", "0.1.0", "Apache-2.0", "Residual networks that classify images.",
-             tenon::model<ResNet>("resnet", "residual network: the class of an image; torchvision's weights load"),
+TENON_PLUGIN("resnet", "0.1.0", "Apache-2.0", "Residual networks for image classification.",
+             tenon::model<ResNet>("resnet", "residual network for image classification; loads torchvision's weights"),
              tenon::operators({"aten::adaptive_avg_pool2d", "aten::add_.Scalar", "aten::add_.Tensor",
                                "aten::batch_norm", "aten::conv2d", "aten::flatten.using_ints", "aten::linear",
                                "aten::max_pool2d", "aten::relu_"}))

@@ -1,5 +1,5 @@
-// Gated recurrent units (K. Cho et al., arXiv:1406.1078) as torch.nn.GRU computes and names them, over sequences that
-// are padded behind.
+// Gated recurrent units (K. Cho et al., arXiv:1406.1078), computed and named like torch.nn.GRU, over sequences that are
+// padded at the end.
 #pragma once
 
 #include <tenon/plugin.hpp>
@@ -17,7 +17,7 @@ using tenon::Tensor;
 // A layer in one direction.
 class GruLayer {
  public:
-  // `place`: what torch.nn.GRU appends to the names of its weights: "l0", "l0_reverse".
+  // `place` is the suffix that torch.nn.GRU appends to the names of its weights: "l0", "l0_reverse".
   GruLayer(const tenon::Builder& builder, const std::string& name, const std::string& place, int64_t inputs,
            int64_t width)
       : width_(width) {
@@ -34,7 +34,7 @@ class GruLayer {
 
   struct Result {
     Tensor outputs;  // [N, T, width]
-    Tensor state;    // [1, N, width], behind the last place
+    Tensor state;    // [1, N, width], after the last position
   };
 
   // input: [N, T, inputs]; state: [1, N, width], or empty for zeros.
@@ -43,7 +43,7 @@ class GruLayer {
     static const tenon::Op new_zeros("aten::new_zeros");
     std::vector<Tensor> weights;
     for (const uint64_t weight : weights_) weights.push_back(frame.tensor(weight));
-    // All of one dtype, also under autocast.
+    // Converts the input to the dtype of the weights, also under autocast.
     const Tensor given = to_dtype(input, weights[0].dtype());
     const Tensor first = state ? to_dtype(state, weights[0].dtype())
                                : frame.call(new_zeros, {given, std::vector<int64_t>{1, input.shape()[0], width_}});
@@ -59,10 +59,10 @@ class GruLayer {
   std::vector<uint64_t> weights_;
 };
 
-// Where the tokens of sequences are, and where they would be from behind.
+// The positions of the tokens in padded sequences, forwards and reversed.
 class Places {
  public:
-  // tokens: [N, S] int64. A sequence of padding alone counts as one token.
+  // tokens: [N, S] int64. A sequence of only padding counts as one token.
   Places(const Tensor& tokens, int64_t pad_id)
       : lengths_(clamp_min(sum(ne(tokens, pad_id), {1}, /*keep_dims=*/true), 1)), places_(count_places(tokens)) {
     reversed_ = where(is_token(), lengths_ - places_ - 1, places_);
@@ -70,10 +70,10 @@ class Places {
 
   Tensor is_token() const { return lt(places_, lengths_); }  // [N, S] bool
 
-  // The tokens of each sequence from the last to the first; padding stays behind. values: [N, S, width].
+  // Reverses the tokens of each sequence and keeps the padding at the end. values: [N, S, width].
   Tensor reverse(const Tensor& values) const { return gather(values, 1, widen(reversed_, values)); }
 
-  // Of the last token of each sequence: [N, width].
+  // Returns the values of the last token of each sequence: [N, width].
   Tensor last(const Tensor& values) const { return squeeze(gather(values, 1, widen(lengths_ - 1, values)), 1); }
 
  private:
@@ -88,11 +88,11 @@ class Places {
   Tensor reversed_;
 };
 
-// Layers of both directions, each of which reads what both of the layer before it gave: torch.nn.GRU with
-// bidirectional = true over packed sequences.
+// Layers in both directions. Each layer reads the outputs of both directions of the previous layer. This equals
+// torch.nn.GRU with bidirectional = true over packed sequences.
 class BidirectionalGru {
  public:
-  // width: of both directions together.
+  // `width` is the width of both directions together.
   BidirectionalGru(const tenon::Builder& builder, const std::string& name, int64_t layers, int64_t width,
                    double dropout)
       : dropout_(dropout) {
@@ -105,7 +105,7 @@ class BidirectionalGru {
 
   struct Result {
     Tensor outputs;  // [N, S, width]
-    Tensor last;     // [N, width]: what each direction gave at its end
+    Tensor last;     // [N, width]: the last output of each direction
   };
 
   Result operator()(const Frame& frame, const Tensor& input, const Places& places) const {
@@ -113,7 +113,7 @@ class BidirectionalGru {
     for (const auto& [forwards, backwards] : layers_) {
       if (result.last) result.outputs = dropout(result.outputs, dropout_);
       const Tensor ahead = forwards(frame, result.outputs).outputs;
-      // Padding stands behind in both directions, where no token reads it.
+      // Padding is at the end in both directions, so no token reads it.
       const Tensor from_behind = backwards(frame, places.reverse(result.outputs)).outputs;
       result.outputs = tenon::cat({ahead, places.reverse(from_behind)}, 2);
       result.last = tenon::cat({places.last(ahead), places.last(from_behind)}, 1);

@@ -1,6 +1,6 @@
-// A recurrent network that reads one sequence of tokens and writes another, looking at all that it has read: the global
-// attention "general" of M.-T. Luong, H. Pham and C. D. Manning, arXiv:1508.04025, over the encoder of D. Bahdanau,
-// K. Cho and Y. Bengio, arXiv:1409.0473, which reads in both directions.
+// A recurrent encoder-decoder with attention over the source. The attention is the global attention "general" of M.-T.
+// Luong, H. Pham and C. D. Manning, arXiv:1508.04025. The encoder is that of D. Bahdanau, K. Cho and Y. Bengio,
+// arXiv:1409.0473, which reads in both directions.
 #include <tenon/plugin.hpp>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ using tenon::Builder;
 using tenon::Frame;
 using tenon::Tensor;
 
-// Tokens as vectors of `width` values. Small in the table and multiplied where they are read, so that both these and
-// the logits of a tied output begin near a variance of 1.
+// Embeds tokens as vectors of `width` values. The table's initial values are small, and reading multiplies them. Both
+// the embeddings and the logits of a tied output then begin with a variance near 1.
 class TokenTable {
  public:
   TokenTable(const Builder& builder, const std::string& name, int64_t entries, int64_t width)
@@ -35,31 +35,38 @@ class TokenTable {
   uint64_t weight_;
 };
 
-// What the encoder leaves to the decoder.
+// The encoder's result for the decoder.
 struct Memory {
   Tensor values;    // [N, S, width]
-  Tensor keys;      // [N, S, width], the values as the decoder's states are compared with them
+  Tensor keys;      // [N, S, width], keys of the values for the decoder's queries
   Tensor is_token;  // [N, 1, S] bool
 };
 
 class Seq2SeqGru final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("vocabulary_size", 8000).range("[2, inf)").doc("tokens of source and target are below it"),
-            tenon::param("pad_id", 0).range("[0, inf)").doc("token of the source that is padding, and not looked at"),
-            tenon::param("width", 256).range("[2, inf)").doc("values of each token and state, an even number"),
-            tenon::param("encoder_layers", 1).range("[1, 8]").doc("layers that read the source in both directions"),
-            tenon::param("decoder_layers", 1).range("[1, 8]").doc("layers that write the target"),
-            tenon::param("dropout", 0.1).range("[0, 1)").doc("of embeddings, between layers and before the output"),
+    return {tenon::param("vocabulary_size", 8000)
+                .range("[2, inf)")
+                .doc("size of the vocabulary; tokens of source and target must be smaller"),
+            tenon::param("pad_id", 0).range("[0, inf)").doc("padding token of the source, which is masked"),
+            tenon::param("width", 256).range("[2, inf)").doc("values per token and state, an even number"),
+            tenon::param("encoder_layers", 1)
+                .range("[1, 8]")
+                .doc("encoder layers, which read the source in both directions"),
+            tenon::param("decoder_layers", 1).range("[1, 8]").doc("decoder layers"),
+            tenon::param("dropout", 0.1)
+                .range("[0, 1)")
+                .doc("dropout probability of embeddings, between layers and before the output"),
             tenon::param("tied_embeddings", "all")
                 .choices({"none", "target", "all"})
-                .doc("one matrix for the output and the embedding of the target, or of source and target too"),
+                .doc("embeddings that share their matrix with the output: none, that of the target, or those of source "
+                     "and target"),
             tenon::param("generate", 0)
                 .range("[0, 4096]")
-                .doc("tokens that are written for each source outside of training, each the likeliest behind those "
-                     "before it: the output generated; 0: no such output"),
-            tenon::param("bos_id", 2).range("[0, inf)").doc("token that generated ones begin behind"),
-            tenon::param("eos_id", 3).range("[0, inf)").doc("token behind which nothing more is generated")};
+                .doc("number of tokens to generate per source outside of training, by greedy decoding, in the output "
+                     "generated; 0: no such output"),
+            tenon::param("bos_id", 2).range("[0, inf)").doc("token that starts generation"),
+            tenon::param("eos_id", 3).range("[0, inf)").doc("token that ends generation")};
   }
 
   explicit Seq2SeqGru(const tenon::Params& params)
@@ -74,19 +81,21 @@ class Seq2SeqGru final {
         bos_id_(params.integer("bos_id")),
         eos_id_(params.integer("eos_id")) {
     if (width_ % 2 == 0) return;
-    throw tenon::Error(TENON_INVALID_ARGUMENT, "width = " + std::to_string(width_) +
-                                                   "; expected an even number, half of it for each direction");
+    throw tenon::Error(
+        TENON_INVALID_ARGUMENT,
+        "width = " + std::to_string(width_) + "; expected an even number, because each direction has half the width");
   }
 
   std::vector<tenon::Port> ports() const {
     constexpr uint64_t int64 = TENON_DTYPE_BIT(TENON_INT64);
-    std::vector<tenon::Port> ports = {tenon::input("source", "N,S", int64, "tokens to read, padded behind with pad_id"),
-                                      tenon::input("target_in", "N,T", int64, "BOS and the tokens written so far"),
-                                      tenon::output("logits", "N,T," + std::to_string(vocabulary_size_),
-                                                    TENON_ANY_FLOAT, "of the token behind each of target_in")};
+    std::vector<tenon::Port> ports = {
+        tenon::input("source", "N,S", int64, "tokens to read, padded at the end with pad_id"),
+        tenon::input("target_in", "N,T", int64, "BOS and the tokens written so far"),
+        tenon::output("logits", "N,T," + std::to_string(vocabulary_size_), TENON_ANY_FLOAT,
+                      "for the token after each token of target_in")};
     if (generate_ > 0) {
       ports.push_back(tenon::output("generated", "N," + std::to_string(generate_), int64,
-                                    "tokens written from source alone, up to EOS, then pad_id; in training pad_id"));
+                                    "tokens generated from source, up to EOS, then pad_id; only pad_id in training"));
     }
     return ports;
   }
@@ -123,7 +132,7 @@ class Seq2SeqGru final {
   const TokenTable& target_table() const { return target_ ? *target_ : *source_; }
   const TokenTable& output_table() const { return output_ ? *output_ : target_table(); }
 
-  // The memory, and a state for each layer of the decoder.
+  // Returns the memory, and an initial state for each decoder layer.
   std::pair<Memory, std::vector<Tensor>> encode(const Frame& frame, const Tensor& source) const {
     const Places places(source, pad_id_);
     const auto [values, last] = (*encoder_)(frame, dropout(source_->read(frame, source), dropout_), places);
@@ -135,7 +144,8 @@ class Seq2SeqGru final {
     return {{values, keys_(values), unsqueeze(places.is_token(), 1)}, states};
   }
 
-  // Logits of the tokens behind `tokens`, [N, T]; `states` are what was before them, and then what is behind them.
+  // Returns the logits of the tokens after `tokens`, [N, T]. `states` holds the states before the tokens, and receives
+  // the states after them.
   Tensor decode(const Frame& frame, const Tensor& tokens, const Memory& memory, std::vector<Tensor>& states) const {
     Tensor x = dropout(target_table().read(frame, tokens), dropout_);
     for (size_t i = 0; i < decoder_.size(); ++i) {
@@ -155,13 +165,13 @@ class Seq2SeqGru final {
     return tanh(joined_(tenon::cat({context, queries}, 2)));
   }
 
-  // [N, count] int64 of one token.
+  // Returns [N, count] int64, filled with one token.
   static Tensor fill(const Tensor& source, int64_t token, int64_t count) {
     const Tensor column = sum(zeros_like(source), {1}, /*keep_dims=*/true) + token;
     return contiguous(expand(column, {-1, count}));
   }
 
-  // The likeliest token behind those before it, again and again.
+  // Greedy decoding: repeatedly appends the most likely next token.
   Tensor generate(const Frame& frame, const Tensor& source, const Memory& memory, std::vector<Tensor> states) const {
     const Tensor padding = fill(source, pad_id_, 1);
     Tensor token = fill(source, bos_id_, 1);
@@ -179,7 +189,8 @@ class Seq2SeqGru final {
     return tenon::cat(written, 1);
   }
 
-  // Only where looking costs no wait for a device; elsewhere all places are gone through.
+  // Reads the tensor only in CPU memory, where this does not synchronise with a device. On other devices all positions
+  // are generated.
   static bool have_all_ended(const Tensor& has_ended) {
     void* elements = nullptr;
     if (tenon::detail::host->tensor_data(has_ended.handle(), &elements) != TENON_OK) return false;
@@ -199,10 +210,10 @@ class Seq2SeqGru final {
 
 }  // namespace
 
-TENON_PLUGIN("seq2seq_gru", "0.1.0", "Apache-2.0", "A recurrent network from sequence to sequence.",
-             tenon::model<Seq2SeqGru>("seq2seq_gru",
-                                      "recurrent network with an encoder that reads tokens in both directions and a "
-                                      "decoder that looks back at them and writes others"),
+TENON_PLUGIN("seq2seq_gru", "0.1.0", "Apache-2.0", "A recurrent sequence-to-sequence network.",
+             tenon::model<Seq2SeqGru>(
+                 "seq2seq_gru",
+                 "recurrent encoder-decoder for token sequences, with a bidirectional encoder and attention"),
              tenon::operators({"aten::add.Scalar",
                                "aten::argmax",
                                "aten::cat",

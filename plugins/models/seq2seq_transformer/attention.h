@@ -8,10 +8,10 @@
 
 namespace seq2seq {
 
-// Which keys a query sees.
+// Masks the keys of a query.
 struct Sight {
-  torch::Tensor keys = {};  // [N, 1, 1, K] bool, true: is seen; undefined: all are
-  bool is_causal = false;   // query i sees the keys 0 to i alone
+  torch::Tensor keys = {};  // [N, 1, 1, K] bool, true: visible; undefined: all are visible
+  bool is_causal = false;   // query i sees only the keys 0 to i
 };
 
 class AttentionImpl final : public torch::nn::Module {
@@ -24,7 +24,7 @@ class AttentionImpl final : public torch::nn::Module {
     }
   }
 
-  // queries: [N, Q, width]; keys, which are the values too: [N, K, width]. Gives [N, Q, width].
+  // queries: [N, Q, width]; keys, which are also the values: [N, K, width]. Returns [N, Q, width].
   torch::Tensor forward(const torch::Tensor& queries, const torch::Tensor& keys, const Sight& sight) {
     const std::optional<torch::Tensor> mask =
         sight.keys.defined() ? std::optional<torch::Tensor>(sight.keys) : std::nullopt;

@@ -1,5 +1,5 @@
-// The layers of encoder and decoder: Vaswani et al., arXiv:1706.03762, section 3.1. With the normalisation first they
-// are those of R. Xiong et al., arXiv:2002.04745, which train without a warm-up of the learning rate.
+// The layers of encoder and decoder: Vaswani et al., arXiv:1706.03762, section 3.1. Layers with the normalisation first
+// follow R. Xiong et al., arXiv:2002.04745, and train without a learning rate warm-up.
 #pragma once
 
 #include <torch/nn/modules/activation.h>
@@ -14,7 +14,7 @@
 
 namespace seq2seq {
 
-enum class Norm { first, last };  // of a sublayer: pre-norm or post-norm
+enum class Norm { first, last };  // position within a sublayer: pre-norm or post-norm
 
 struct LayerOptions {
   int64_t width;
@@ -24,7 +24,7 @@ struct LayerOptions {
   Norm norm;
 };
 
-// A sublayer's way around: x + f(norm(x)), or norm(x + f(x)).
+// The residual connection of a sublayer: x + f(norm(x)), or norm(x + f(x)).
 class ResidualImpl final : public torch::nn::Module {
  public:
   explicit ResidualImpl(const LayerOptions& options)
@@ -65,7 +65,7 @@ class EncoderLayerImpl final : public torch::nn::Module {
     register_module("around_feed_forward", around_feed_forward_);
   }
 
-  // input: [N, S, width]; `source` says which of S are no padding.
+  // input: [N, S, width]; `source` masks the padding in S.
   torch::Tensor forward(const torch::Tensor& input, const Sight& source) {
     const torch::Tensor attended =
         around_attention_->forward(input, [&](const torch::Tensor& x) { return attention_(x, x, source); });
@@ -96,9 +96,9 @@ class DecoderLayerImpl final : public torch::nn::Module {
     register_module("around_feed_forward", around_feed_forward_);
   }
 
-  // input: [N, T, width]; encoded: [N, S, width], of which `source` says what is no padding.
+  // input: [N, T, width]; encoded: [N, S, width]; `source` masks the padding of `encoded`.
   torch::Tensor forward(const torch::Tensor& input, const torch::Tensor& encoded, const Sight& source) {
-    // No mask for padding: it stands behind the tokens, which a causal query does not see anyway.
+    // Padding needs no mask: it follows the tokens, and causal queries do not see later keys.
     const Sight before{{}, true};
     const torch::Tensor attended =
         around_self_attention_->forward(input, [&](const torch::Tensor& x) { return self_attention_(x, x, before); });

@@ -1,5 +1,4 @@
-// A transformer that reads one sequence of tokens and writes another: A. Vaswani et al., Attention Is All You Need,
-// arXiv:1706.03762.
+// A transformer encoder-decoder for token sequences: A. Vaswani et al., Attention Is All You Need, arXiv:1706.03762.
 #include <tenon/torch.hpp>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/container/modulelist.h>
@@ -16,7 +15,7 @@ namespace {
 
 namespace nn = torch::nn;
 
-// Section 3.5: [length, width], in the dtype and on the device of `like`.
+// Positional encoding of section 3.5: [length, width], with the dtype and device of `like`.
 torch::Tensor make_positions(int64_t length, int64_t width, const torch::Tensor& like) {
   const auto options = like.options().dtype(torch::kFloat32).requires_grad(false);
   const torch::Tensor rates = torch::exp(torch::arange(0, width, 2, options) * (-std::log(10000.0) / width));
@@ -38,28 +37,32 @@ class Seq2SeqTransformer final : public nn::Module {
  public:
   static std::vector<tenon::Param> schema() {
     return {
-        tenon::param("vocabulary_size", 8000).range("[2, inf)").doc("tokens of source and target are below it"),
-        tenon::param("pad_id", 0).range("[0, inf)").doc("token of the source that is padding, and not looked at"),
-        tenon::param("width", 256).range("[1, inf)").doc("values for each token, a multiple of heads"),
-        tenon::param("heads", 4).range("[1, inf)").doc("of each attention"),
-        tenon::param("encoder_layers", 3).range("[1, 32]").doc("layers that read the source"),
-        tenon::param("decoder_layers", 3).range("[1, 32]").doc("layers that write the target"),
-        tenon::param("feed_forward", 1024).range("[1, inf)").doc("values between the two linear maps of a layer"),
-        tenon::param("dropout", 0.1).range("[0, 1)").doc("of embeddings, attention and each sublayer"),
+        tenon::param("vocabulary_size", 8000)
+            .range("[2, inf)")
+            .doc("size of the vocabulary; tokens of source and target must be smaller"),
+        tenon::param("pad_id", 0).range("[0, inf)").doc("padding token of the source, which is masked"),
+        tenon::param("width", 256).range("[1, inf)").doc("values per token, a multiple of heads"),
+        tenon::param("heads", 4).range("[1, inf)").doc("number of attention heads"),
+        tenon::param("encoder_layers", 3).range("[1, 32]").doc("encoder layers"),
+        tenon::param("decoder_layers", 3).range("[1, 32]").doc("decoder layers"),
+        tenon::param("feed_forward", 1024)
+            .range("[1, inf)")
+            .doc("values between the two linear layers of the feed-forward network"),
+        tenon::param("dropout", 0.1).range("[0, 1)").doc("dropout probability of embeddings, attention and sublayers"),
         tenon::param("norm", "pre")
             .choices({"pre", "post"})
-            .doc("layer normalisation before each sublayer, with another behind the last layer, or after each as in "
-                 "the paper"),
+            .doc("pre: layer normalisation before each sublayer and after the last layer; post: after each sublayer, "
+                 "as in the paper"),
         tenon::param("tied_embeddings", "all")
             .choices({"none", "target", "all"})
-            .doc("one matrix for the output and the embedding of the target, or of source and target as in the "
-                 "paper"),
+            .doc("embeddings that share their matrix with the output: none, that of the target, or those of source and "
+                 "target as in the paper"),
         tenon::param("generate", 0)
             .range("[0, 4096]")
-            .doc("tokens that are written for each source outside of training, each the likeliest behind those before "
-                 "it: the output generated; 0: no such output"),
-        tenon::param("bos_id", 2).range("[0, inf)").doc("token that generated ones begin behind"),
-        tenon::param("eos_id", 3).range("[0, inf)").doc("token behind which nothing more is generated")};
+            .doc("number of tokens to generate per source outside of training, by greedy decoding, in the output "
+                 "generated; 0: no such output"),
+        tenon::param("bos_id", 2).range("[0, inf)").doc("token that starts generation"),
+        tenon::param("eos_id", 3).range("[0, inf)").doc("token that ends generation")};
   }
 
   explicit Seq2SeqTransformer(const tenon::Params& params)
@@ -85,13 +88,13 @@ class Seq2SeqTransformer final : public nn::Module {
 
   std::vector<tenon::Port> ports() const {
     std::vector<tenon::Port> ports = {
-        tenon::input("source", "N,S", TENON_DTYPE_BIT(TENON_INT64), "tokens to read, padded behind with pad_id"),
+        tenon::input("source", "N,S", TENON_DTYPE_BIT(TENON_INT64), "tokens to read, padded at the end with pad_id"),
         tenon::input("target_in", "N,T", TENON_DTYPE_BIT(TENON_INT64), "BOS and the tokens written so far"),
         tenon::output("logits", "N,T," + std::to_string(vocabulary_size_), TENON_ANY_FLOAT,
-                      "of the token behind each of target_in")};
+                      "for the token after each token of target_in")};
     if (generate_ > 0) {
       ports.push_back(tenon::output("generated", "N," + std::to_string(generate_), TENON_DTYPE_BIT(TENON_INT64),
-                                    "tokens written from source alone, up to EOS, then pad_id; in training pad_id"));
+                                    "tokens generated from source, up to EOS, then pad_id; only pad_id in training"));
     }
     return ports;
   }
@@ -110,7 +113,7 @@ class Seq2SeqTransformer final : public nn::Module {
   }
 
  private:
-  // A shared embedding is registered once, under the name of the first that it serves.
+  // A shared embedding is registered once, under the name of its first use.
   void add_embeddings(const std::string& tied) {
     const bool is_shared = tied == "all";
     source_embedding_ =
@@ -123,8 +126,8 @@ class Seq2SeqTransformer final : public nn::Module {
     }
   }
 
-  // Linear maps as X. Glorot and Y. Bengio (2010) have it; embeddings so small that, multiplied in embed() and tied to
-  // the output, both logits and inputs begin near a variance of 1.
+  // Linear layers follow X. Glorot and Y. Bengio (2010). The initial embeddings are small. embed() multiplies them, and
+  // the output may share them. Both inputs and logits then begin with a variance near 1.
   void initialise() {
     const torch::NoGradGuard no_gradient;
     for (const auto& module : modules(/*include_self=*/false)) {
@@ -163,7 +166,7 @@ class Seq2SeqTransformer final : public nn::Module {
     return torch::linear(decoded, output_ ? output_->weight : target_embedding_->weight);
   }
 
-  // The likeliest token behind those before it, again and again; what was written is read anew for each.
+  // Greedy decoding: repeatedly appends the most likely next token. Each step reads all previous tokens again.
   torch::Tensor generate(const torch::Tensor& encoded, const seq2seq::Sight& sight, const torch::Tensor& source) {
     torch::Tensor written = torch::full({source.size(0), 1 + generate_}, pad_id_, source.options());
     written.select(1, 0).fill_(bos_id_);
@@ -173,7 +176,7 @@ class Seq2SeqTransformer final : public nn::Module {
       const torch::Tensor likeliest = score(last).argmax(1).masked_fill(has_ended, pad_id_);
       written.select(1, length).copy_(likeliest);
       has_ended = has_ended.logical_or(likeliest.eq(eos_id_));
-      // Elsewhere looking would wait for the device.
+      // On other devices the check would synchronise with the device.
       if (has_ended.device().is_cpu() && has_ended.all().item<bool>()) break;
     }
     return written.slice(1, 1).contiguous();
@@ -184,13 +187,14 @@ class Seq2SeqTransformer final : public nn::Module {
     return dropout_(embedded + make_positions(tokens.size(1), options_.width, embedded));
   }
 
-  // A source of padding alone is looked at as if it were tokens: a softmax over nothing is NaN.
+  // A source of only padding is treated like tokens, because a softmax over nothing is NaN.
   seq2seq::Sight find_tokens(const torch::Tensor& source) const {
     const torch::Tensor is_token = source.ne(pad_id_);
     return {is_token.logical_or(is_token.any(1, true).logical_not()).unsqueeze(1).unsqueeze(1), false};
   }
 
-  // Only where looking costs no wait for a device; elsewhere the device refuses, in its own words.
+  // Checks only tensors in CPU memory, where the check does not synchronise with a device. Other devices report the
+  // error themselves.
   void check_tokens(const torch::Tensor& tokens, const char* name) const {
     if (!tokens.device().is_cpu() || tokens.numel() == 0) return;
     const auto [least, most] = torch::aminmax(tokens);
@@ -215,7 +219,6 @@ class Seq2SeqTransformer final : public nn::Module {
 
 }  // namespace
 
-TENON_PLUGIN("seq2seq_transformer", "0.1.0", "Apache-2.0", "A transformer from sequence to sequence.",
+TENON_PLUGIN("seq2seq_transformer", "0.1.0", "Apache-2.0", "A sequence-to-sequence transformer.",
              tenon::torch_model<Seq2SeqTransformer>("seq2seq_transformer",
-                                                    "transformer with an encoder that reads tokens and a decoder that "
-                                                    "writes others"))
+                                                    "transformer encoder-decoder for token sequences"))

@@ -1,6 +1,6 @@
-// Two images, one network for both: Bromley et al., "Signature Verification using a 'Siamese' Time Delay Neural
-// Network", NIPS 1993. Whether they are the same is told from the distance of their features in each dimension, as in
-// Koch, Zemel and Salakhutdinov, "Siamese Neural Networks for One-shot Image Recognition", ICML 2015 workshop.
+// One network for two images: Bromley et al., "Signature Verification using a 'Siamese' Time Delay Neural Network",
+// NIPS 1993. A small head classifies the distance of their features in each dimension, as in Koch, Zemel and
+// Salakhutdinov, "Siamese Neural Networks for One-shot Image Recognition", ICML 2015 workshop.
 #include <tenon/torch.hpp>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
@@ -22,7 +22,8 @@ class SiameseCnn final : public nn::Module {
                 .doc("channels of the first convolution; the others have 2, 4 and 4 times as many"),
             tenon::param("values", 0)
                 .range("[0, inf)")
-                .doc("numbers predicted of the two images in their order, the output values; 0: no such output")};
+                .doc("number of values to predict from the ordered pair of images, in the output values; 0: no such "
+                     "output")};
   }
 
   explicit SiameseCnn(const tenon::Params& params)
@@ -35,7 +36,7 @@ class SiameseCnn final : public nn::Module {
     add_convolution(4 * width, features);
     tower_->push_back(nn::AdaptiveAvgPool2d(1));
     tower_->push_back(nn::Flatten());
-    // So that what the means mix, such as how large something is and what it is, can be told apart.
+    // The means mix properties such as size and shape. This layer can separate them.
     tower_->push_back(nn::Linear(features, features));
     tower_->push_back(nn::ReLU());
     register_module("tower", tower_);
@@ -47,10 +48,11 @@ class SiameseCnn final : public nn::Module {
     const std::string image = "N," + std::to_string(channels_);
     std::vector<tenon::Port> ports = {
         tenon::input("first", image + ",H,W", TENON_ANY_FLOAT, "an image of at least 8 x 8 pixels"),
-        tenon::input("second", image + ",H2,W2", TENON_ANY_FLOAT, "the other one; its size may be another"),
-        tenon::output("same", "N", TENON_ANY_FLOAT, "logit of both being the same; exchanging them changes nothing")};
+        tenon::input("second", image + ",H2,W2", TENON_ANY_FLOAT, "the second image; its size may differ"),
+        tenon::output("same", "N", TENON_ANY_FLOAT,
+                      "logit that both images are the same; the order of the images does not matter")};
     if (values_ > 0) {
-      ports.push_back(tenon::output("values", "N," + std::to_string(values_), TENON_ANY_FLOAT, "the numbers"));
+      ports.push_back(tenon::output("values", "N," + std::to_string(values_), TENON_ANY_FLOAT, "the predicted values"));
     }
     return ports;
   }
@@ -66,7 +68,7 @@ class SiameseCnn final : public nn::Module {
  private:
   void add_convolution(int64_t from, int64_t to) {
     if (!tower_->is_empty()) tower_->push_back(nn::MaxPool2d(2));
-    // The bias is that of the batch normalisation.
+    // Batch normalisation replaces the bias.
     tower_->push_back(nn::Conv2d(nn::Conv2dOptions(from, to, 3).padding(1).bias(false)));
     tower_->push_back(nn::BatchNorm2d(to));
     tower_->push_back(nn::ReLU());
@@ -86,5 +88,6 @@ class SiameseCnn final : public nn::Module {
 }  // namespace
 
 TENON_PLUGIN("siamese_cnn", "0.1.0", "Apache-2.0", "A convolutional network that compares two images.",
-             tenon::torch_model<SiameseCnn>("siamese_cnn",
-                                            "one convolutional network for two images: are they the same, and numbers"))
+             tenon::torch_model<SiameseCnn>(
+                 "siamese_cnn",
+                 "convolutional network for image pairs: predicts whether they are the same, and optional values"))

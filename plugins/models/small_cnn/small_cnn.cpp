@@ -1,4 +1,4 @@
-// A small convolutional network for images of any size, written as one writes it for LibTorch.
+// A small convolutional network for images of any size, written in the usual way for LibTorch.
 #include <tenon/torch.hpp>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
@@ -14,15 +14,16 @@ namespace nn = torch::nn;
 class SmallCnn final : public nn::Module {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("channels", 1).range("[1, inf)").doc("channels of the image"),
-            tenon::param("classes", 10).range("[1, inf)").doc("number of classes"),
-            tenon::param("width", 32).range("[1, inf)").doc("channels of the first two convolutions"),
-            tenon::param("stages", 1)
-                .range("[1, 6]")
-                .doc("how often the image is halved, each time followed by a convolution to twice as many channels"),
-            tenon::param("values", 0)
-                .range("[0, inf)")
-                .doc("numbers predicted beside the classes, the output values; 0: no such output")};
+    return {
+        tenon::param("channels", 1).range("[1, inf)").doc("channels of the image"),
+        tenon::param("classes", 10).range("[1, inf)").doc("number of classes"),
+        tenon::param("width", 32).range("[1, inf)").doc("channels of the first two convolutions"),
+        tenon::param("stages", 1)
+            .range("[1, 6]")
+            .doc("how often the image is halved, each time followed by a convolution that doubles the channels"),
+        tenon::param("values", 0)
+            .range("[0, inf)")
+            .doc("number of values to predict in addition to the classes, in the output values; 0: no such output")};
   }
 
   explicit SmallCnn(const tenon::Params& params)
@@ -47,7 +48,7 @@ class SmallCnn final : public nn::Module {
     std::vector<tenon::Port> ports = {tenon::input("image", "N," + std::to_string(channels_) + ",H,W", TENON_ANY_FLOAT),
                                       tenon::output("logits", "N," + std::to_string(classes_), TENON_ANY_FLOAT)};
     if (values_ > 0) {
-      ports.push_back(tenon::output("values", "N," + std::to_string(values_), TENON_ANY_FLOAT, "the numbers"));
+      ports.push_back(tenon::output("values", "N," + std::to_string(values_), TENON_ANY_FLOAT, "the predicted values"));
     }
     return ports;
   }
@@ -60,11 +61,11 @@ class SmallCnn final : public nn::Module {
   }
 
  private:
-  // 2 x 2 keeps what is above from what is below, which tells a 6 from a 9.
+  // Pooling to 2 x 2 keeps top and bottom separate, which distinguishes a 6 from a 9.
   static constexpr int64_t kPooledSize = 2;
 
   void add_convolution(int64_t from, int64_t to) {
-    // The bias is that of the batch normalisation.
+    // Batch normalisation replaces the bias.
     features_->push_back(nn::Conv2d(nn::Conv2dOptions(from, to, 3).padding(1).bias(false)));
     features_->push_back(nn::BatchNorm2d(to));
     features_->push_back(nn::ReLU());
@@ -83,4 +84,4 @@ class SmallCnn final : public nn::Module {
 TENON_PLUGIN("small_cnn", "0.1.0", "Apache-2.0", "A small convolutional network for images.",
              tenon::torch_model<SmallCnn>(
                  "small_cnn",
-                 "3x3 convolutions with batch normalisation, three by default, then a linear layer for each output"))
+                 "3x3 convolutions with batch normalisation, three by default, then a linear layer per output"))

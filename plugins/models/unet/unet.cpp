@@ -1,6 +1,6 @@
 // U-Net: Ronneberger, Fischer and Brox, "U-Net: Convolutional Networks for Biomedical Image Segmentation", MICCAI 2015,
-// arXiv:1505.04597. Other than there, convolutions are padded, so that the logits have the image's size, and followed
-// by batch normalisation.
+// arXiv:1505.04597. There are two differences. Convolutions are padded, so that the logits have the size of the image.
+// Batch normalisation follows each convolution.
 #include <tenon/torch.hpp>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
@@ -16,10 +16,10 @@ class UNet final : public nn::Module {
   static std::vector<tenon::Param> schema() {
     return {tenon::param("channels", 3).range("[1, inf)").doc("channels of the image"),
             tenon::param("classes", 2).range("[1, inf)").doc("number of classes"),
-            tenon::param("depth", 4).range("[1, 6]").doc("how often the image is halved; the paper's is 4"),
+            tenon::param("depth", 4).range("[1, 6]").doc("how often the image is halved; 4 in the paper"),
             tenon::param("width", 32)
                 .range("[1, 128]")
-                .doc("channels at the image's own size, doubled each time it is halved; the paper's is 64")};
+                .doc("channels at full image size, doubled each time the image is halved; 64 in the paper")};
   }
 
   explicit UNet(const tenon::Params& params)
@@ -77,7 +77,7 @@ class UNet final : public nn::Module {
   static nn::Sequential make_convolutions(int64_t from, int64_t to) {
     nn::Sequential convolutions;
     for (const int64_t inputs : {from, to}) {
-      // The bias is that of the batch normalisation.
+      // Batch normalisation replaces the bias.
       convolutions->push_back(nn::Conv2d(nn::Conv2dOptions(inputs, to, 3).padding(1).bias(false)));
       convolutions->push_back(nn::BatchNorm2d(to));
       convolutions->push_back(nn::ReLU(nn::ReLUOptions(/*inplace=*/true)));
@@ -85,8 +85,8 @@ class UNet final : public nn::Module {
     return convolutions;
   }
 
-  // An odd size is rounded up, so that the last row and column are not lost, and cut off again on the way back. Nothing
-  // is shifted, as padding at both ends would.
+  // An odd size is rounded up when halving, so that the last row and column are kept, and cropped again when
+  // upsampling. Padding at both ends would shift the features.
   static torch::Tensor halve(const torch::Tensor& features) {
     return torch::max_pool2d(features, 2, 2, 0, 1, /*ceil_mode=*/true);
   }
@@ -96,13 +96,13 @@ class UNet final : public nn::Module {
 
   int64_t channels_;
   int64_t classes_;
-  std::vector<nn::Sequential> encoders_;         // from the image's size down
-  std::vector<nn::ConvTranspose2d> upsamplers_;  // to the size of their number
+  std::vector<nn::Sequential> encoders_;         // from full image size down
+  std::vector<nn::ConvTranspose2d> upsamplers_;  // number i scales up to the size of encoder i
   std::vector<nn::Sequential> decoders_;
   nn::Conv2d head_ = nullptr;
 };
 
 }  // namespace
 
-TENON_PLUGIN("unet", "0.1.0", "Apache-2.0", "A network that gives each pixel a class.",
-             tenon::torch_model<UNet>("unet", "U-Net with batch normalisation: the classes of all pixels of an image"))
+TENON_PLUGIN("unet", "0.1.0", "Apache-2.0", "A network for semantic segmentation.",
+             tenon::torch_model<UNet>("unet", "U-Net with batch normalisation for semantic segmentation"))

@@ -1,5 +1,5 @@
 // Vision transformers: Dosovitskiy et al., "An image is worth 16x16 words: transformers for image recognition at
-// scale", arXiv:2010.11929. As torchvision has them, under the same names, so that its weights load.
+// scale", arXiv:2010.11929. Names and structure are those of torchvision, so that torchvision's weights load.
 #include <tenon/checkpointing.hpp>
 #include <tenon/plugin.hpp>
 
@@ -13,7 +13,7 @@ using tenon::Builder;
 using tenon::Frame;
 using tenon::Tensor;
 
-// Table 1 of the paper; Ti and S by Steiner et al., "How to train your ViT?", arXiv:2106.10270.
+// Table 1 of the paper. Ti and S are from Steiner et al., "How to train your ViT?", arXiv:2106.10270.
 struct Variant {
   const char* name;
   int64_t patch_size, width, depth, heads, mlp_width;
@@ -24,16 +24,16 @@ constexpr Variant kVariants[] = {{"ti_16", 16, 192, 12, 3, 768},   {"s_32", 32, 
                                  {"b_16", 16, 768, 12, 12, 3072},  {"l_32", 32, 1024, 24, 16, 4096},
                                  {"l_16", 16, 1024, 24, 16, 4096}, {"h_14", 14, 1280, 32, 16, 5120}};
 
-constexpr double kEps = 1e-6;  // of layer normalisation
+constexpr double kEps = 1e-6;  // epsilon of layer normalisation
 
 struct Dropout {
   double values, attention;
 };
 
-// A linear map whose weight begins as X. Glorot and Y. Bengio (2010) have it.
+// A linear layer with weights initialised as in X. Glorot and Y. Bengio (2010).
 class Projection {
  public:
-  // `name`: all of its tensors' names but the last word.
+  // `name` is the prefix of its tensors' names, without the last word.
   Projection(const Builder& builder, const std::string& name, int64_t inputs, int64_t outputs, const tenon::Init& bias,
              const tenon::Init& weight = tenon::init::xavier_uniform())
       : weight_(builder.parameter(name + "weight", {outputs, inputs}, weight)),
@@ -47,7 +47,7 @@ class Projection {
   uint64_t weight_, bias_;
 };
 
-// torch.nn.MultiheadAttention of a sequence over itself.
+// torch.nn.MultiheadAttention as self-attention.
 class SelfAttention {
  public:
   SelfAttention(const Builder& builder, const std::string& name, const Variant& variant)
@@ -71,7 +71,7 @@ class SelfAttention {
     return transpose(reshape(x, {-1, shape[1], heads_, shape[2] / heads_}), 1, 2);
   }
 
-  // Where torch.nn.MultiheadAttention leaves a weight as torch.nn.Linear has it.
+  // Initialises weights for which torch.nn.MultiheadAttention keeps the default of torch.nn.Linear.
   static tenon::Init init_as_linear(int64_t inputs) {
     const double bound = 1 / std::sqrt(static_cast<double>(inputs));
     return tenon::init::uniform(-bound, bound);
@@ -114,7 +114,7 @@ class EncoderBlock {
   Projection widen_, narrow_;
 };
 
-// The size that a parameter gives, or the variant's.
+// Returns the size that a parameter sets, or the default of the variant.
 int64_t read_size(const tenon::Params& params, const char* name, int64_t variant_size) {
   return params.integer(name) > 0 ? params.integer(name) : variant_size;
 }
@@ -147,23 +147,29 @@ class VisionTransformer final {
     std::vector<std::string> names;
     for (const Variant& variant : kVariants) names.emplace_back(variant.name);
     return {
-        tenon::param("variant", "b_16").choices(names).doc("how large, and the side of its patches"),
+        tenon::param("variant", "b_16").choices(names).doc("model size and patch size"),
         tenon::param("image_size", 224).range("[1, inf)").doc("height and width of an image, a multiple of patch_size"),
         tenon::param("channels", 3).range("[1, inf)").doc("channels of the image"),
         tenon::param("classes", 1000).range("[1, inf)").doc("number of classes"),
-        tenon::param("patch_size", 0).range("[0, inf)").doc("height and width of a patch; 0: the variant's"),
-        tenon::param("width", 0).range("[0, inf)").doc("values of a patch, a multiple of heads; 0: the variant's"),
-        tenon::param("depth", 0).range("[0, 1024]").doc("blocks of the encoder; 0: the variant's"),
-        tenon::param("heads", 0).range("[0, inf)").doc("of each attention; 0: the variant's"),
+        tenon::param("patch_size", 0)
+            .range("[0, inf)")
+            .doc("height and width of a patch; 0: the default of the variant"),
+        tenon::param("width", 0)
+            .range("[0, inf)")
+            .doc("values per patch, a multiple of heads; 0: the default of the variant"),
+        tenon::param("depth", 0).range("[0, 1024]").doc("encoder blocks; 0: the default of the variant"),
+        tenon::param("heads", 0).range("[0, inf)").doc("number of attention heads; 0: the default of the variant"),
         tenon::param("mlp_width", 0)
             .range("[0, inf)")
-            .doc("values between the two linear maps of a block; 0: the variant's"),
-        tenon::param("dropout", 0.0).range("[0, 1)").doc("of embeddings and each linear map but those of attention"),
-        tenon::param("attention_dropout", 0.0).range("[0, 1)").doc("of the weights of attention"),
+            .doc("values between the two linear layers of a block; 0: the default of the variant"),
+        tenon::param("dropout", 0.0)
+            .range("[0, 1)")
+            .doc("dropout probability of embeddings and of all linear layers except those of attention"),
+        tenon::param("attention_dropout", 0.0).range("[0, 1)").doc("dropout probability of the attention weights"),
         tenon::param("stochastic_depth", 0.0)
             .range("[0, 1)")
-            .doc("probability that a sample goes around a branch (arXiv:1603.09382), growing with the block's depth "
-                 "from 0 to this; torchvision has none")};
+            .doc("probability that a sample skips a branch (stochastic depth, arXiv:1603.09382), increasing with the "
+                 "depth of the block from 0 to this value; torchvision has no such option")};
   }
 
   explicit VisionTransformer(const tenon::Params& params)
@@ -202,21 +208,21 @@ class VisionTransformer final {
       x = tenon::checkpoint(
           frame, [&block](const Frame&, const Tensor& given) { return block(given); }, x);
     }
-    // Of the other tokens nobody asks how they are normalised.
+    // The classifier reads only the class token, so the other tokens need no normalisation.
     return (*head_)(norm_(select(x, 1, 0)));
   }
 
  private:
   void add_patches(const Builder& builder) {
     const int64_t fan_in = channels_ * variant_.patch_size * variant_.patch_size;
-    // torchvision cuts the distribution off at +-2, many of these deviations away.
+    // torchvision truncates the distribution at +-2, which is many of these deviations away.
     patch_weight_ =
         builder.parameter("conv_proj.weight", {variant_.width, channels_, variant_.patch_size, variant_.patch_size},
                           tenon::init::normal(0, 1 / std::sqrt(static_cast<double>(fan_in))));
     patch_bias_ = builder.parameter("conv_proj.bias", {variant_.width}, tenon::init::constant(0));
   }
 
-  // [N, channels, S, S] to [N, 1 + patches, width], the class token first.
+  // Maps [N, channels, S, S] to [N, 1 + patches, width], with the class token first.
   Tensor embed(const Frame& frame, const Tensor& image) const {
     static const tenon::Op expand_as("aten::expand_as");
     const Tensor grid =
@@ -241,8 +247,8 @@ class VisionTransformer final {
 }  // namespace
 
 TENON_PLUGIN(
-    "vit", "0.1.0", "Apache-2.0", "Vision transformers, which classify images.",
-    tenon::model<VisionTransformer>("vit", "vision transformer: the class of an image; torchvision's weights load"),
+    "vit", "0.1.0", "Apache-2.0", "Vision transformers for image classification.",
+    tenon::model<VisionTransformer>("vit", "vision transformer for image classification; loads torchvision's weights"),
     tenon::operators({"aten::add.Tensor", "aten::cat", "aten::chunk", "aten::conv2d", "aten::dropout",
                       "aten::expand_as", "aten::flatten.using_ints", "aten::gelu", "aten::layer_norm", "aten::linear",
                       "aten::mul_.Tensor", "aten::new_ones", "aten::reshape", "aten::scaled_dot_product_attention",

@@ -7,8 +7,8 @@ namespace {
 class Linear final : public torch::nn::Module {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("inputs", 2).range("[1, inf)").doc("numbers per sample"),
-            tenon::param("outputs", 2).range("[1, inf)").doc("numbers per prediction")};
+    return {tenon::param("inputs", 2).range("[1, inf)").doc("number of input features"),
+            tenon::param("outputs", 2).range("[1, inf)").doc("number of outputs")};
   }
 
   explicit Linear(const tenon::Params& params)

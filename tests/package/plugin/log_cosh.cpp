@@ -1,11 +1,11 @@
-// A loss with a gradient of its own: log(cosh(prediction - target)), whose derivative is tanh.
+// A loss with a custom gradient: log(cosh(prediction - target)) with the derivative tanh.
 #include <cmath>
 #include <tenon/plugin.hpp>
 
 namespace {
 
-// cosh(d) overflows where its logarithm is still small, and ATen would differentiate through the overflow: so the value
-// is computed as |d| + log(1 + exp(-2|d|)) - log(2), and the derivative is given.
+// cosh(d) overflows although its logarithm is small, and autograd would differentiate through the overflow. The value
+// is therefore computed as |d| + log(1 + exp(-2|d|)) - log(2), and the derivative is explicit.
 struct LogCoshFunction {
   static constexpr size_t outputs = 1;
   static constexpr size_t saved = 1;
@@ -35,10 +35,10 @@ class LogCosh final {
   }
 
  private:
-  LogCoshFunction function_;  // lives until backward is done
+  LogCoshFunction function_;  // must live until backward has finished
 };
 
 }  // namespace
 
-TENON_PLUGIN("log_cosh", "1.0.0", "MIT", "A loss that is square near 0 and linear far from it.",
+TENON_PLUGIN("log_cosh", "1.0.0", "MIT", "A loss that is quadratic near 0 and linear far from it.",
              tenon::loss<LogCosh>("log_cosh", "mean of log(cosh(prediction - target))"))

@@ -1,4 +1,4 @@
-// A metric over all samples at once: no sum of batches gives a median.
+// A metric over all samples: a median cannot be computed from sums over batches.
 #include <algorithm>
 #include <cmath>
 #include <tenon/plugin.hpp>
@@ -10,8 +10,8 @@ class MedianError final {
   std::vector<tenon::Port> ports() const {
     return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT), tenon::input("target", "N,...S", TENON_ANY_FLOAT)};
   }
-  // The host gathers the rows of all batches and ranks. Where sums will do, a state such as {"correct", TENON_INT64}
-  // costs less: see accuracy.
+  // The host collects the rows of all batches and ranks. If sums are enough, a state such as {"correct", TENON_INT64}
+  // is cheaper, as in accuracy.
   std::vector<tenon::State> states() const { return {tenon::rows("errors", TENON_FLOAT32)}; }
   std::vector<tenon::Figure> figures() const {
     return {tenon::lower_is_better("median_error", "median of |prediction - target|")};

@@ -39,7 +39,7 @@ static const tenon_field x_field = {.size = sizeof(tenon_field),
                                     .dtype = TENON_FLOAT32,
                                     .rank = 1,
                                     .shape = one_number,
-                                    .doc = TENON_STRING("place, 0 to 1")};
+                                    .doc = TENON_STRING("position, 0 to 1")};
 static const tenon_field y_field = {.size = sizeof(tenon_field),
                                     .name = TENON_STRING("y"),
                                     .dtype = TENON_FLOAT32,
@@ -86,7 +86,7 @@ static const tenon_param slope_param = {.size = sizeof(tenon_param),
                                         .name = TENON_STRING("slope"),
                                         .type = TENON_PARAM_FLOAT,
                                         .default_value = TENON_STRING("2.0"),
-                                        .doc = TENON_STRING("height per place")};
+                                        .doc = TENON_STRING("slope of the line")};
 static const tenon_param* const params[] = {&samples_param, &slope_param};
 
 static const tenon_component component = {.size = sizeof(tenon_component),

@@ -1,4 +1,4 @@
-// A callback that asks for a checkpoint whenever a figure is the best so far, also across a restart.
+// A callback that requests a checkpoint whenever a metric reaches its best value so far, even across a restart.
 #include <cmath>
 #include <limits>
 #include <tenon/plugin.hpp>
@@ -8,11 +8,11 @@ namespace {
 class SaveBest final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("figure", "validation/loss").doc("its name in the history; smaller is better")};
+    return {tenon::param("figure", "validation/loss").doc("name of the metric in the history; lower is better")};
   }
   explicit SaveBest(const tenon::Params& params) : figure_(params.text("figure")) {}
 
-  // A figure that nobody will make is a mistake to report before the first step.
+  // Reports an unknown metric before the first step.
   void on_run_setup(const tenon::Run& run) { run.figure(figure_); }
 
   void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
@@ -25,7 +25,7 @@ class SaveBest final {
 
   std::string save_state() const {
     char text[40];
-    std::snprintf(text, sizeof text, "%a", best_);  // hexadecimal: every bit
+    std::snprintf(text, sizeof text, "%a", best_);  // hexadecimal, without rounding
     return text;
   }
   void load_state(std::string_view bytes) { best_ = std::stod(std::string(bytes)); }
@@ -37,5 +37,6 @@ class SaveBest final {
 
 }  // namespace
 
-TENON_PLUGIN("save_best", "1.0.0", "MIT", "Keeps the best weights.",
-             tenon::callback<SaveBest>("save_best", "asks for a checkpoint whenever a figure is the best so far"))
+TENON_PLUGIN("save_best", "1.0.0", "MIT", "Saves the best weights.",
+             tenon::callback<SaveBest>("save_best",
+                                       "saves a checkpoint whenever a metric reaches its best value so far"))

@@ -1,12 +1,12 @@
 #include <cmath>
 #include <tenon/plugin.hpp>
 
-// Points of two spirals that wind into each other; which one a point is on is its label.
+// Points on two interleaved spirals. The label is the spiral that the point is on.
 class Spiral final {
  public:
   static std::vector<tenon::Param> schema() {
     return {tenon::param("samples", 1000).range("[1, inf)").doc("number of points"),
-            tenon::param("noise", 0.02).range("[0, inf)").doc("standard deviation of the points' places")};
+            tenon::param("noise", 0.02).range("[0, inf)").doc("standard deviation of the noise on the points")};
   }
 
   explicit Spiral(const tenon::Params& params) : samples_(params.integer("samples")), noise_(params.number("noise")) {}
@@ -17,10 +17,10 @@ class Spiral final {
   int64_t size() const { return samples_; }
 
   void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
-    tenon::Random random(sample.seed);  // of this sample alone: any number of workers gives the same points
+    tenon::Random random(sample.seed);  // seeded per sample: any number of workers gives the same points
     const int64_t label = sample.index % 2;
     const double radius = random.uniform(0.1, 1), angle = 7 * radius + 3.14159265 * static_cast<double>(label);
-    float* point = sink.slot<float>("point");  // memory of the batch itself: nothing is copied later
+    float* point = sink.slot<float>("point");  // memory of the batch: no copy is needed
     point[0] = static_cast<float>(radius * std::cos(angle) + noise_ * random.normal());
     point[1] = static_cast<float>(radius * std::sin(angle) + noise_ * random.normal());
     sink.put<int64_t>("label", label);

@@ -3,7 +3,7 @@
 
 namespace {
 
-// Points left and right of a line: how far apart they are, and whether the right one is higher.
+// Pairs of a left and a right point: their distance along x, and whether the right one is higher.
 class Pairs final {
  public:
   std::vector<tenon::Field> fields() const {
@@ -28,7 +28,7 @@ class Pairs final {
 class TwoTowers final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("width", 32).range("[1, inf)").doc("values that each tower gives")};
+    return {tenon::param("width", 32).range("[1, inf)").doc("number of outputs of each tower")};
   }
   explicit TwoTowers(const tenon::Params& params) : width_(params.integer("width")) {}
 
@@ -44,7 +44,7 @@ class TwoTowers final {
     logits_ = tenon::Linear(builder, "logits", 2 * width_, 2);
   }
 
-  // Depends on its arguments alone: the weights are those of the frame.
+  // Depends only on its arguments: the weights are those of the frame.
   std::vector<tenon::Tensor> forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     const tenon::Tensor both = tenon::cat({relu(left_(inputs["left"])), relu(right_(inputs["right"]))}, 1);
     return {distance_(both), logits_(both)};
@@ -58,7 +58,7 @@ class TwoTowers final {
 class MeanSquare final {
  public:
   std::vector<tenon::Port> ports() const {
-    // ...S: the same further dimensions on both sides, so that nothing broadcasts unnoticed.
+    // ...S: the same further dimensions on both sides, so that nothing is broadcast unintentionally.
     return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT), tenon::input("target", "N,...S", TENON_ANY_FLOAT)};
   }
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
@@ -71,4 +71,4 @@ class MeanSquare final {
 TENON_PLUGIN("two_towers", "1.0.0", "MIT", "Two inputs, two outputs.",
              tenon::dataset<Pairs>("point_pairs", "two points, their distance and order"),
              tenon::model<TwoTowers>("two_towers", "a linear layer per input, and two heads over both"),
-             tenon::loss<MeanSquare>("mean_square", "mean of the squared differences"))
+             tenon::loss<MeanSquare>("mean_square", "mean squared error"))

@@ -1,5 +1,5 @@
-/* Prints how the structs of the headers lie in memory: a line for each struct and each of its fields. layouts.rs prints
- * the same lines of the structs that examples/rust declares by hand. */
+/* Prints the memory layout of the structs in the headers: one line per struct and per field. layouts.rs prints the same
+ * lines for the structs that examples/rust declares by hand. */
 #include <stddef.h>
 #include <stdio.h>
 #include <tenon/tenon.h>

@@ -1,4 +1,4 @@
-//! Prints how the structs of examples/rust/tenon.rs lie in memory, as layouts.c does for those of the headers.
+//! Prints the memory layout of the structs in examples/rust/tenon.rs, like layouts.c for the headers.
 
 #[path = "../../../examples/rust/tenon.rs"]
 mod tenon;
@@ -11,13 +11,13 @@ fn size_behind<T>(_: *const T) -> usize {
     size_of::<T>()
 }
 
-/// layout! { the struct in C, the struct in Rust, its fields... }; a field with another name in C is `rust = "c"`.
+/// layout! { the struct in C, the struct in Rust, its fields... }; `rust = "c"` for a field with another name in C.
 macro_rules! layout {
     ($c:literal, $rust:ty, $($field:ident $(= $c_field:literal)?),+) => {
         println!("{}: {} bytes, aligned to {}", $c, size_of::<$rust>(), align_of::<$rust>());
         let place = MaybeUninit::<$rust>::uninit();
         $(
-            // SAFETY: no reference is made and nothing read; only addresses are taken.
+            // SAFETY: this creates no reference and reads nothing; it only takes addresses.
             let field = unsafe { addr_of!((*place.as_ptr()).$field) };
             let name = [$($c_field,)? stringify!($field)][0];
             let offset = field as usize - place.as_ptr() as usize;

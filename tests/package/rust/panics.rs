@@ -1,4 +1,4 @@
-//! The example's dataset, and one like it whose every sample panics.
+//! The dataset of the example, and a variant in which every sample panics.
 
 #[path = "../../../examples/rust/disc.rs"]
 mod disc;
@@ -39,7 +39,7 @@ static PLUGIN: Plugin = Plugin {
 };
 
 /// # Safety
-/// Called by the host, once, with its offer and a reply to fill in.
+/// The host calls it once, with its offer and a reply to fill in.
 #[no_mangle]
 pub unsafe extern "C" fn tenon_plugin_open(offer: *const Offer, reply: *mut Reply) -> Status {
     set_host((*offer).host);

@@ -1,5 +1,5 @@
-// Numbers from one arithmetic type to another, as long as they keep their meaning: integers exactly, floating-point
-// numbers to the nearest that the other type has.
+// Conversions between arithmetic types that preserve the value: integers exactly, floating-point numbers to the nearest
+// value of the target type.
 #pragma once
 
 #include <cmath>
@@ -23,14 +23,15 @@ constexpr bool is_negative(T value) {
   }
 }
 
-// Whether Integer has room for the whole part of the number.
+// Whether Integer can represent the integral part of the number.
 template <class Integer, class Floating>
 bool is_within(Floating value) {
   const Floating end = std::ldexp(Floating{1}, std::numeric_limits<Integer>::digits);
   return value >= (std::is_signed_v<Integer> ? -end : Floating{}) && value < end;
 }
 
-// Sets `out` to the value; false if To cannot hold it. NaN stays NaN, and no finite number becomes infinite.
+// Sets `out` to the value. Returns false if To cannot represent it. NaN stays NaN, and no finite number becomes
+// infinite.
 template <class To, class From>
 bool convert_number(From value, To& out) {
   static_assert(std::is_arithmetic_v<To> && std::is_arithmetic_v<From>);
@@ -41,7 +42,7 @@ bool convert_number(From value, To& out) {
   if constexpr (std::is_floating_point_v<From> && std::is_floating_point_v<To>) {
     return std::isfinite(out) || !std::isfinite(value);
   } else if constexpr (std::is_integral_v<From> && std::is_floating_point_v<To>) {
-    // The largest integers round up to a number that From has no room for.
+    // The largest integers round up to a number that is out of range for From.
     return is_within<From>(out) && static_cast<From>(out) == value;
   } else {
     return static_cast<From>(out) == value && is_negative(out) == is_negative(value);
@@ -56,7 +57,8 @@ std::string number_text(T value) {
   return text;
 }
 
-// Writes the number as an element of the dtype; false if the dtype cannot hold it, or has no type in C++.
+// Writes the number as an element of the dtype. Returns false if the dtype cannot represent it, or if the dtype has no
+// C++ type.
 template <class From>
 bool write_number(From value, int32_t dtype, void* memory) {
   switch (dtype) {

@@ -1,4 +1,4 @@
-// The host's extensions by their ids. Not for plugins to include.
+// Looks up extensions of the host by id. Plugins do not include this file.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace tenon::detail {
 
-// A table of the host's; null where the host does not have it.
+// Returns an extension of the host, or null if the host does not have it.
 template <class Table>
 const Table* find_extension(const char* id) {
   const auto* table = static_cast<const Table*>(host->get_extension(borrow(id)));
   return table && table->size >= sizeof(Table) ? table : nullptr;
 }
 
-// Throws Error(TENON_UNSUPPORTED) where the host does not have it.
+// Returns an extension of the host. Throws Error(TENON_UNSUPPORTED) if the host does not have it.
 template <class Table>
 const Table& require_extension(const char* id) {
   const Table* const table = find_extension<Table>(id);
-  if (!table) throw Error(TENON_UNSUPPORTED, std::string("this host offers no ") + id + "; expected a newer one");
+  if (!table) throw Error(TENON_UNSUPPORTED, std::string("this host does not support ") + id + "; use a newer host");
   return *table;
 }
 

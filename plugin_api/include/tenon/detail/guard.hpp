@@ -1,4 +1,4 @@
-// The border of the plugin: the host's table on this side, and the guard around each function that the host calls.
+// The boundary of the plugin: the host's table, and the guard around each function that the host calls.
 #pragma once
 
 #include <cstring>
@@ -11,11 +11,11 @@
 #include "../host.h"
 
 #if !defined(__cpp_exceptions)
-#error "Tenon's C++ layer tells of errors by exceptions: build without -fno-exceptions, or write the plugin in C"
+#error "Tenon's C++ API reports errors with exceptions: build without -fno-exceptions, or write the plugin in C"
 #endif
 
-// On everything that holds state or an address per plugin. Without it, two plugins in one process that each have, say,
-// a class `Model` would share one table: templates' statics are unique in the process, even under RTLD_LOCAL.
+// For everything that holds state or an address per plugin. Without it, two plugins in one process that both have, for
+// example, a class `Model` would share one table: template statics are unique per process, even under RTLD_LOCAL.
 #if defined(__GNUC__)
 #define TENON_HIDDEN __attribute__((visibility("hidden")))
 #else
@@ -24,7 +24,7 @@
 
 namespace tenon::detail {
 
-// Set when the plugin is opened; never null in any function of a table.
+// Set when the plugin is opened. Never null in a function of a table.
 TENON_HIDDEN inline const tenon_host* host = nullptr;
 
 inline tenon_string borrow(std::string_view text) { return tenon_make_string(text.data(), text.size()); }
@@ -33,7 +33,7 @@ inline std::string copy(tenon_string text) {
   return text.size == 0 ? std::string() : std::string(text.data, static_cast<size_t>(text.size));
 }
 
-// Throws HostError unless the host's answer is TENON_OK.
+// Throws HostError unless the status is TENON_OK.
 inline void check(tenon_status status) {
   if (status != TENON_OK) throw HostError(status);
 }
@@ -42,7 +42,7 @@ TENON_HIDDEN inline tenon_status fail(tenon_status status, const char* message) 
   return host->fail(status, tenon_make_string(message, std::strlen(message)));
 }
 
-// Calls `body`; whatever it throws becomes a status, after its text went to the host.
+// Calls `body`. An exception becomes a status after its message was passed to the host.
 template <class Body>
 TENON_HIDDEN tenon_status guard(Body&& body) noexcept {
   try {
@@ -55,7 +55,7 @@ TENON_HIDDEN tenon_status guard(Body&& body) noexcept {
   } catch (const std::exception& error) {
     return fail(TENON_FAILED, error.what());
   } catch (...) {
-    return fail(TENON_FAILED, "something was thrown that is no std::exception");
+    return fail(TENON_FAILED, "the exception is not a std::exception");
   }
 }
 

@@ -1,4 +1,4 @@
-// The plugin's side of tenon_plugin_open: agrees on a version and hands over the description.
+// The plugin's side of tenon_plugin_open: agrees on a version and passes the description to the host.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ struct PluginFacts {
   std::string torch_build;
 };
 
-// What stands in TENON_PLUGIN behind the doc: components, and perhaps Operators.
+// The arguments of TENON_PLUGIN after the doc: components, and optionally Operators.
 struct Contents {
   template <class... Parts>
   explicit Contents(Parts... parts) {
@@ -33,7 +33,7 @@ struct Contents {
   std::vector<std::string> operators;
 };
 
-// The plugin's descriptors and all that they point to.
+// The descriptors of the plugin and all data that they point to.
 class Description {
  public:
   Description(PluginFacts facts, Contents contents)
@@ -92,10 +92,10 @@ class Description {
   tenon_plugin plugin_ = {};
 };
 
-// `describe` makes the Description, which lives until the process ends.
+// `describe` creates the Description, which lives until the process ends.
 template <class Describe>
 TENON_HIDDEN tenon_status open_plugin(const tenon_offer* offer, tenon_reply* reply, Describe describe) noexcept {
-  // Where the versions do not fit, the host says so in words, and its table is none that could be used here.
+  // If the versions are incompatible, the host reports it, and the host's table cannot be used here.
   if (const tenon_status status = tenon_answer(offer, reply, nullptr)) return status;
   host = offer->host;
   return guard([&] {

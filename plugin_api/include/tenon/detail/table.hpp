@@ -1,4 +1,4 @@
-// Lists of descriptors in the two forms that are needed: the author's, and the array of pointers that crosses.
+// Lists of descriptors in two forms: the author's items, and the array of pointers that is passed to the host.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tenon::detail {
 
-// An array of pointers to descriptors, so that descriptors may grow. The pointers hold while this lives.
+// An array of pointers to descriptors, so that descriptors may grow. The pointers are valid while this object lives.
 template <class Descriptor>
 class Pointers {
  public:
@@ -30,7 +30,7 @@ class Pointers {
   std::vector<const Descriptor*> pointers_;
 };
 
-// The author's items beside their descriptors, which borrow from them. Item::describe() gives the descriptor.
+// The author's items together with their descriptors, which borrow from them. Item::describe() returns the descriptor.
 template <class Item>
 class Table {
  public:
@@ -45,7 +45,7 @@ class Table {
     *count = pointers_.size();
   }
 
-  // The place of an item. Throws Error that lists the names there are.
+  // Returns the index of an item. Throws Error that lists the available names.
   size_t index(std::string_view name) const {
     for (size_t i = 0; i < items_.size(); ++i) {
       if (items_[i].name == name) return i;

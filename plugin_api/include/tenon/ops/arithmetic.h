@@ -1,4 +1,4 @@
-/* Arithmetic, elementwise with broadcasting unless a comment says otherwise, and reductions. */
+/* Arithmetic and reductions. Functions are elementwise with broadcasting unless a comment states otherwise. */
 #ifndef TENON_OPS_ARITHMETIC_H
 #define TENON_OPS_ARITHMETIC_H
 
@@ -24,7 +24,7 @@ static inline tenon_tensor* tenon_div(tenon_calls* calls, tenon_tensor* left, te
   return tenon_apply_binary(calls, TENON_OPERATOR_DIV, left, right);
 }
 
-/* The scalar forms keep the dtype of input as PyTorch does: number is tenon_float(...) or tenon_int(...). */
+/* The scalar forms keep the dtype of input, as in PyTorch. number is tenon_float(...) or tenon_int(...). */
 static inline tenon_tensor* tenon_add_scalar(tenon_calls* calls, tenon_tensor* input, tenon_value number) {
   return tenon_apply_with(calls, TENON_OPERATOR_ADD_SCALAR, input, number);
 }
@@ -45,7 +45,7 @@ static inline tenon_tensor* tenon_pow_scalar(tenon_calls* calls, tenon_tensor* i
   return tenon_apply_with(calls, TENON_OPERATOR_POW_SCALAR, input, exponent);
 }
 
-/* target += amount, in place: how a metric adds to its states. */
+/* target += amount, in place. A metric adds to its states with it. */
 static inline tenon_tensor* tenon_add_in_place(tenon_calls* calls, tenon_tensor* target, tenon_tensor* amount) {
   return tenon_apply_binary(calls, TENON_OPERATOR_ADD_IN_PLACE, target, amount);
 }
@@ -71,7 +71,7 @@ static inline tenon_tensor* tenon_exp(tenon_calls* calls, tenon_tensor* input) {
   return tenon_apply_unary(calls, TENON_OPERATOR_EXP, input);
 }
 
-/* Natural. */
+/* Natural logarithm. */
 static inline tenon_tensor* tenon_log(tenon_calls* calls, tenon_tensor* input) {
   return tenon_apply_unary(calls, TENON_OPERATOR_LOG, input);
 }
@@ -108,55 +108,55 @@ static inline tenon_tensor* tenon_clamp(tenon_calls* calls, tenon_tensor* input,
   return tenon_apply(calls, TENON_OPERATOR_CLAMP, args, 3);
 }
 
-/* Each element, but `minimum` where it is smaller. */
+/* max(element, minimum), elementwise. */
 static inline tenon_tensor* tenon_clamp_min(tenon_calls* calls, tenon_tensor* input, tenon_value minimum) {
   return tenon_apply_with(calls, TENON_OPERATOR_CLAMP_MIN, input, minimum);
 }
 
-/* Each element, but `maximum` where it is larger. */
+/* min(element, maximum), elementwise. */
 static inline tenon_tensor* tenon_clamp_max(tenon_calls* calls, tenon_tensor* input, tenon_value maximum) {
   return tenon_apply_with(calls, TENON_OPERATOR_CLAMP_MAX, input, maximum);
 }
 
-/* The sum of all elements, a scalar; of booleans, their number as int64. */
+/* The sum of all elements as a scalar. For booleans it is their count as int64. */
 static inline tenon_tensor* tenon_sum(tenon_calls* calls, tenon_tensor* input) {
   return tenon_apply_unary(calls, TENON_OPERATOR_SUM, input);
 }
 
-/* Over the dimensions listed, which go, or stay with extent 1 where keep_dims is not 0. */
+/* The sum over the listed dimensions. They are removed, or kept with extent 1 if keep_dims is not 0. */
 static inline tenon_tensor* tenon_sum_dims(tenon_calls* calls, tenon_tensor* input, const int64_t* dims,
                                            uint64_t dims_count, int keep_dims) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_ints(dims, dims_count), tenon_bool(keep_dims)};
   return tenon_apply(calls, TENON_OPERATOR_SUM_DIMS, args, 3);
 }
 
-/* The mean of all elements, a scalar. */
+/* The mean of all elements as a scalar. */
 static inline tenon_tensor* tenon_mean(tenon_calls* calls, tenon_tensor* input) {
   return tenon_apply_unary(calls, TENON_OPERATOR_MEAN, input);
 }
 
-/* Like tenon_sum_dims. */
+/* The mean over the listed dimensions, like tenon_sum_dims. */
 static inline tenon_tensor* tenon_mean_dims(tenon_calls* calls, tenon_tensor* input, const int64_t* dims,
                                             uint64_t dims_count, int keep_dims) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_ints(dims, dims_count), tenon_bool(keep_dims)};
   return tenon_apply(calls, TENON_OPERATOR_MEAN_DIMS, args, 3);
 }
 
-/* Like tenon_sum_dims: the largest element. */
+/* The largest element over the listed dimensions, like tenon_sum_dims. */
 static inline tenon_tensor* tenon_amax(tenon_calls* calls, tenon_tensor* input, const int64_t* dims,
                                        uint64_t dims_count, int keep_dims) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_ints(dims, dims_count), tenon_bool(keep_dims)};
   return tenon_apply(calls, TENON_OPERATOR_AMAX, args, 3);
 }
 
-/* Like tenon_sum_dims: the smallest element. */
+/* The smallest element over the listed dimensions, like tenon_sum_dims. */
 static inline tenon_tensor* tenon_amin(tenon_calls* calls, tenon_tensor* input, const int64_t* dims,
                                        uint64_t dims_count, int keep_dims) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_ints(dims, dims_count), tenon_bool(keep_dims)};
   return tenon_apply(calls, TENON_OPERATOR_AMIN, args, 3);
 }
 
-/* Running sums along a dimension. */
+/* Cumulative sums along a dimension. */
 static inline tenon_tensor* tenon_cumsum(tenon_calls* calls, tenon_tensor* input, int64_t dim) {
   const tenon_value args[2] = {tenon_tensor_value(input), tenon_int(dim)};
   return tenon_apply(calls, TENON_OPERATOR_CUMSUM, args, 2);

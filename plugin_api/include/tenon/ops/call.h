@@ -1,4 +1,4 @@
-/* How the functions of tenon/ops reach the host: operators looked up on their first use, and errors that stick. */
+/* How the functions of tenon/ops call the host. Operators are looked up on first use, and the first error is kept. */
 #ifndef TENON_OPS_CALL_H
 #define TENON_OPS_CALL_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* The operators of tenon/ops: name here, name and overload in ATen. */
+/* The operators of tenon/ops: the name here, then the name and overload in ATen. */
 /* clang-format off */
 #define TENON_FOR_EACH_OPERATOR(X) \
   X(ADD, "aten::add", "Tensor") \
@@ -129,8 +129,8 @@ extern "C" {
 enum { TENON_FOR_EACH_OPERATOR(TENON_OPERATOR_NUMBER) TENON_OPERATOR_COUNT };
 #undef TENON_OPERATOR_NUMBER
 
-/* Operators looked up so far: each on its first use, so that a plugin depends on those alone that it calls. Zeroed but
- * for `host`; one for each component, or for the plugin. */
+/* The operators that have been looked up. Each is looked up on first use, so that a plugin depends only on the
+ * operators that it calls. Zero-initialise it, set `host`, and use one per component or per plugin. */
 typedef struct tenon_ops {
   const tenon_host* host;
   const tenon_op* found[TENON_OPERATOR_COUNT];
@@ -141,7 +141,7 @@ static inline void tenon_ops_open(const tenon_host* host, tenon_ops* ops) {
   ops->host = host;
 }
 
-/* The operators called within one frame, and whether one of them failed. */
+/* The operator calls of one frame, with the first error. */
 typedef struct tenon_calls {
   tenon_ops* ops;
   const tenon_frame* frame;
@@ -156,8 +156,8 @@ static inline tenon_calls tenon_begin(tenon_ops* ops, const tenon_frame* frame) 
   return calls;
 }
 
-/* Calls any operator that gives `result_count` tensors. `op` is where the looked-up operator is kept, null at first.
- * After an error all of `results` is null. */
+/* Calls any operator that returns `result_count` tensors. `op` caches the looked-up operator and must be null at first.
+ * After an error all `results` are null. */
 static inline void tenon_call_op_for(tenon_calls* calls, const tenon_op** op, const char* name, const char* overload,
                                      const tenon_value* args, uint64_t arg_count, tenon_tensor** results,
                                      uint64_t result_count) {
@@ -174,13 +174,13 @@ static inline void tenon_call_op_for(tenon_calls* calls, const tenon_op** op, co
     calls->status = host->call(calls->frame, *op, args, arg_count, NULL, 0, values, result_count);
   }
   if (calls->status != TENON_OK) return;
-  /* The handles were handed out as ones that may be written to; values carry them const, as they do arguments. */
+  /* The host created the handles as mutable; tenon_value stores them as const, as for arguments. */
   for (i = 0; i < result_count; ++i) {
     if (values[i].kind == TENON_VALUE_TENSOR) results[i] = (tenon_tensor*)values[i].as.p;
   }
 }
 
-/* The same for one tensor. */
+/* The same for an operator that returns one tensor. */
 static inline tenon_tensor* tenon_call_op(tenon_calls* calls, const tenon_op** op, const char* name,
                                           const char* overload, const tenon_value* args, uint64_t arg_count) {
   tenon_tensor* result;
@@ -188,7 +188,7 @@ static inline tenon_tensor* tenon_call_op(tenon_calls* calls, const tenon_op** o
   return result;
 }
 
-/* An operator of the table above, by its number. */
+/* Calls an operator of the table above, by its number. */
 static inline void tenon_apply_for(tenon_calls* calls, int number, const tenon_value* args, uint64_t arg_count,
                                    tenon_tensor** results, uint64_t result_count) {
 #define TENON_OPERATOR_NAMES(name, aten_name, overload) {aten_name, overload},
@@ -220,9 +220,9 @@ static inline tenon_tensor* tenon_apply_with(tenon_calls* calls, int number, ten
   return tenon_apply(calls, number, args, 2);
 }
 
-/* The extent of a dimension; a negative one counts from the end. -1 after an error. */
+/* The extent of a dimension, or -1 after an error. A negative dimension counts from the end. */
 static inline int64_t tenon_extent(tenon_calls* calls, const tenon_tensor* tensor, int64_t dim) {
-  static const char kMessage[] = "a tensor was asked for a dimension that it does not have";
+  static const char kMessage[] = "the tensor does not have the requested dimension";
   const tenon_host* host = calls->ops->host;
   tenon_tensor_info info;
   if (calls->status != TENON_OK) return -1;

@@ -1,4 +1,4 @@
-/* Comparisons, which give booleans, logic, and what is chosen by them. */
+/* Comparisons, which return booleans, logical operators, and selection. */
 #ifndef TENON_OPS_COMPARISON_H
 #define TENON_OPS_COMPARISON_H
 
@@ -68,7 +68,7 @@ static inline tenon_tensor* tenon_logical_not(tenon_calls* calls, tenon_tensor* 
   return tenon_apply_unary(calls, TENON_OPERATOR_LOGICAL_NOT, input);
 }
 
-/* Element by element. */
+/* Selects elementwise: if_true where condition is true, otherwise if_false. */
 static inline tenon_tensor* tenon_where(tenon_calls* calls, tenon_tensor* condition, tenon_tensor* if_true,
                                         tenon_tensor* if_false) {
   const tenon_value args[3] = {tenon_tensor_value(condition), tenon_tensor_value(if_true),
@@ -76,13 +76,13 @@ static inline tenon_tensor* tenon_where(tenon_calls* calls, tenon_tensor* condit
   return tenon_apply(calls, TENON_OPERATOR_WHERE, args, 3);
 }
 
-/* The index of the largest element along a dimension, int64, without that dimension. */
+/* The index of the largest element along a dimension, as int64. The dimension is removed. */
 static inline tenon_tensor* tenon_argmax(tenon_calls* calls, tenon_tensor* input, int64_t dim) {
   const tenon_value args[2] = {tenon_tensor_value(input), tenon_int(dim)};
   return tenon_apply(calls, TENON_OPERATOR_ARGMAX, args, 2);
 }
 
-/* The k largest elements along a dimension, sorted, and their indices, int64. Null after an error. */
+/* The k largest elements along a dimension, sorted, and their indices as int64. Both are null after an error. */
 static inline void tenon_topk(tenon_calls* calls, tenon_tensor* input, int64_t k, int64_t dim, tenon_tensor** values,
                               tenon_tensor** indices) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_int(k), tenon_int(dim)};

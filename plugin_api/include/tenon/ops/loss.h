@@ -29,7 +29,7 @@ static inline tenon_tensor* tenon_nll_loss(tenon_calls* calls, tenon_tensor* log
   return tenon_apply(calls, TENON_OPERATOR_NLL_LOSS, args, 5);
 }
 
-/* The square of the difference. */
+/* The squared difference. */
 static inline tenon_tensor* tenon_mse_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
                                            int64_t reduction) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_tensor_value(target), tenon_int(reduction)};
@@ -58,7 +58,7 @@ static inline tenon_tensor* tenon_huber_loss(tenon_calls* calls, tenon_tensor* i
   return tenon_apply(calls, TENON_OPERATOR_HUBER_LOSS, args, 4);
 }
 
-/* Binary cross entropy of sigmoid(logits). target in [0, 1], of the shape of logits; weight: broadcast, or null;
+/* Binary cross entropy of sigmoid(logits). target: in [0, 1], with the shape of logits; weight: broadcast, or null;
  * positive_weight: [C] or null. */
 static inline tenon_tensor* tenon_bce_with_logits(tenon_calls* calls, tenon_tensor* logits, tenon_tensor* target,
                                                   tenon_tensor* weight, tenon_tensor* positive_weight,
@@ -68,7 +68,7 @@ static inline tenon_tensor* tenon_bce_with_logits(tenon_calls* calls, tenon_tens
   return tenon_apply(calls, TENON_OPERATOR_BCE_WITH_LOGITS, args, 5);
 }
 
-/* target: probabilities. A mean divides by the number of elements. */
+/* Kullback-Leibler divergence. target: probabilities. The mean divides by the number of elements. */
 static inline tenon_tensor* tenon_kl_div(tenon_calls* calls, tenon_tensor* log_probabilities, tenon_tensor* target,
                                          int64_t reduction) {
   const tenon_value args[3] = {tenon_tensor_value(log_probabilities), tenon_tensor_value(target), tenon_int(reduction)};

@@ -1,4 +1,4 @@
-/* What networks are made of. Images are [N, C, H, W]; a number for kernel, stride, padding or dilation holds for both
+/* Layers of networks. Images are [N, C, H, W]. A number for kernel, stride, padding or dilation applies to both
  * directions. */
 #ifndef TENON_OPS_NETWORK_H
 #define TENON_OPS_NETWORK_H
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* input: [..., I]; weight: [O, I]; bias: [O] or null. Gives [..., O]. */
+/* input: [..., I]; weight: [O, I]; bias: [O] or null. Returns [..., O]. */
 static inline tenon_tensor* tenon_linear(tenon_calls* calls, tenon_tensor* input, tenon_tensor* weight,
                                          tenon_tensor* bias) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_tensor_value(weight), tenon_tensor_value(bias)};
@@ -52,21 +52,21 @@ static inline tenon_tensor* tenon_max_pool2d(tenon_calls* calls, tenon_tensor* i
   return tenon_apply(calls, TENON_OPERATOR_MAX_POOL2D, args, 4);
 }
 
-/* The padding counts as zeros. */
+/* Average pooling. The padding counts as zeros. */
 static inline tenon_tensor* tenon_avg_pool2d(tenon_calls* calls, tenon_tensor* input, int64_t kernel, int64_t stride,
                                              int64_t padding) {
   const tenon_value args[4] = {tenon_tensor_value(input), tenon_int(kernel), tenon_int(stride), tenon_int(padding)};
   return tenon_apply(calls, TENON_OPERATOR_AVG_POOL2D, args, 4);
 }
 
-/* To [N, C, height, width]. */
+/* Average pooling to [N, C, height, width]. */
 static inline tenon_tensor* tenon_adaptive_avg_pool2d(tenon_calls* calls, tenon_tensor* input, int64_t height,
                                                       int64_t width) {
   const int64_t size[2] = {height, width};
   return tenon_apply_with(calls, TENON_OPERATOR_ADAPTIVE_AVG_POOL2D, input, tenon_ints(size, 2));
 }
 
-/* To [N, C, height, width], each pixel the nearest one. */
+/* Nearest-neighbour resize to [N, C, height, width]. */
 static inline tenon_tensor* tenon_upsample_nearest2d(tenon_calls* calls, tenon_tensor* input, int64_t height,
                                                      int64_t width) {
   const int64_t size[2] = {height, width};
@@ -74,7 +74,7 @@ static inline tenon_tensor* tenon_upsample_nearest2d(tenon_calls* calls, tenon_t
   return tenon_apply(calls, TENON_OPERATOR_UPSAMPLE_NEAREST2D, args, 3);
 }
 
-/* To [N, C, height, width], bilinear. */
+/* Bilinear resize to [N, C, height, width]. */
 static inline tenon_tensor* tenon_upsample_bilinear2d(tenon_calls* calls, tenon_tensor* input, int64_t height,
                                                       int64_t width, int align_corners) {
   const int64_t size[2] = {height, width};
@@ -82,21 +82,23 @@ static inline tenon_tensor* tenon_upsample_bilinear2d(tenon_calls* calls, tenon_
   return tenon_apply(calls, TENON_OPERATOR_UPSAMPLE_BILINEAR2D, args, 4);
 }
 
-/* weight: [V, D]; indices: [...] int64 in [0, V). Gives [..., D]. */
+/* weight: [V, D]; indices: [...] int64 in [0, V). Returns [..., D]. */
 static inline tenon_tensor* tenon_embedding(tenon_calls* calls, tenon_tensor* weight, tenon_tensor* indices) {
   const tenon_value args[2] = {tenon_tensor_value(weight), tenon_tensor_value(indices)};
   return tenon_apply(calls, TENON_OPERATOR_EMBEDDING, args, 2);
 }
 
-/* Zeroes elements while the frame trains, and scales the others by 1 / (1 - probability); otherwise gives input. */
+/* In training, zeroes elements with this probability and scales the others by 1 / (1 - probability). In evaluation,
+ * returns input. */
 static inline tenon_tensor* tenon_dropout(tenon_calls* calls, tenon_tensor* input, double probability) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_float(probability),
                                tenon_bool(calls->frame->training != 0)};
   return tenon_apply(calls, TENON_OPERATOR_DROPOUT, args, 3);
 }
 
-/* Ioffe and Szegedy, arXiv:1502.03167. While the frame trains, with the statistics of the batch, and running_mean and
- * running_var ([C], buffers) are updated; otherwise with those. weight and bias: [C] or null. */
+/* Ioffe and Szegedy, arXiv:1502.03167. In training, normalises with the statistics of the batch and updates
+ * running_mean and running_var ([C], buffers). In evaluation, normalises with these buffers. weight and bias: [C] or
+ * null. */
 static inline tenon_tensor* tenon_batch_norm(tenon_calls* calls, tenon_tensor* input, tenon_tensor* weight,
                                              tenon_tensor* bias, tenon_tensor* running_mean, tenon_tensor* running_var,
                                              double momentum, double eps) {
@@ -112,7 +114,8 @@ static inline tenon_tensor* tenon_batch_norm(tenon_calls* calls, tenon_tensor* i
   return tenon_apply(calls, TENON_OPERATOR_BATCH_NORM, args, 9);
 }
 
-/* Ba et al., arXiv:1607.06450, over the last dimensions, which are `shape`. weight and bias of that shape, or null. */
+/* Ba et al., arXiv:1607.06450, over the last dimensions, which have the shape `shape`. weight and bias: `shape`, or
+ * null. */
 static inline tenon_tensor* tenon_layer_norm(tenon_calls* calls, tenon_tensor* input, const int64_t* shape,
                                              uint64_t shape_count, tenon_tensor* weight, tenon_tensor* bias,
                                              double eps) {
@@ -188,8 +191,8 @@ static inline tenon_tensor* tenon_log_softmax(tenon_calls* calls, tenon_tensor* 
 }
 
 /* Scaled dot-product attention, Vaswani et al., arXiv:1706.03762. query: [N, heads, L, E]; key: [N, heads, S, E];
- * value: [N, heads, S, V]; mask: boolean (true: attend) or added to the scores, broadcast to [N, heads, L, S], or null;
- * not together with is_causal. Gives [N, heads, L, V]. */
+ * value: [N, heads, S, V]. mask: boolean (true: attend) or added to the scores, broadcast to [N, heads, L, S], or null;
+ * not allowed together with is_causal. Returns [N, heads, L, V]. */
 static inline tenon_tensor* tenon_attention(tenon_calls* calls, tenon_tensor* query, tenon_tensor* key,
                                             tenon_tensor* value, tenon_tensor* mask, double dropout, int is_causal) {
   const tenon_value args[6] = {tenon_tensor_value(query), tenon_tensor_value(key), tenon_tensor_value(value),

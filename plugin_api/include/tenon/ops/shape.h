@@ -1,4 +1,4 @@
-/* Shapes, parts, and conversions. Negative dimensions count from the end. What can be a view is one. */
+/* Shapes, indexing and conversions. Negative dimensions count from the end. The result is a view where possible. */
 #ifndef TENON_OPS_SHAPE_H
 #define TENON_OPS_SHAPE_H
 
@@ -8,14 +8,14 @@
 extern "C" {
 #endif
 
-/* The same elements in another shape; one extent may be -1. */
+/* The same elements with another shape; one extent may be -1. */
 static inline tenon_tensor* tenon_reshape(tenon_calls* calls, tenon_tensor* input, const int64_t* shape,
                                           uint64_t shape_count) {
   const tenon_value args[2] = {tenon_tensor_value(input), tenon_ints(shape, shape_count)};
   return tenon_apply(calls, TENON_OPERATOR_RESHAPE, args, 2);
 }
 
-/* Joins the dimensions first_dim ... last_dim, both included. */
+/* Merges the dimensions first_dim to last_dim, both included. */
 static inline tenon_tensor* tenon_flatten(tenon_calls* calls, tenon_tensor* input, int64_t first_dim,
                                           int64_t last_dim) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_int(first_dim), tenon_int(last_dim)};
@@ -33,53 +33,54 @@ static inline tenon_tensor* tenon_permute(tenon_calls* calls, tenon_tensor* inpu
   return tenon_apply(calls, TENON_OPERATOR_PERMUTE, args, 2);
 }
 
-/* Without a dimension of extent 1; unchanged where it has another extent. */
+/* Removes the dimension if its extent is 1; otherwise returns input unchanged. */
 static inline tenon_tensor* tenon_squeeze(tenon_calls* calls, tenon_tensor* input, int64_t dim) {
   const tenon_value args[2] = {tenon_tensor_value(input), tenon_int(dim)};
   return tenon_apply(calls, TENON_OPERATOR_SQUEEZE, args, 2);
 }
 
-/* With a dimension of extent 1 before dim. */
+/* Inserts a dimension of extent 1 before dim. */
 static inline tenon_tensor* tenon_unsqueeze(tenon_calls* calls, tenon_tensor* input, int64_t dim) {
   const tenon_value args[2] = {tenon_tensor_value(input), tenon_int(dim)};
   return tenon_apply(calls, TENON_OPERATOR_UNSQUEEZE, args, 2);
 }
 
-/* Extents of 1 repeated to those of shape, without a copy. */
+/* Repeats dimensions of extent 1 to the extents of shape, without a copy. */
 static inline tenon_tensor* tenon_expand(tenon_calls* calls, tenon_tensor* input, const int64_t* shape,
                                          uint64_t shape_count) {
   const tenon_value args[2] = {tenon_tensor_value(input), tenon_ints(shape, shape_count)};
   return tenon_apply(calls, TENON_OPERATOR_EXPAND, args, 2);
 }
 
-/* Along a dimension that all have. */
+/* Concatenates along an existing dimension. */
 static inline tenon_tensor* tenon_cat(tenon_calls* calls, tenon_tensor* const* tensors, uint64_t tensor_count,
                                       int64_t dim) {
   const tenon_value args[2] = {tenon_tensors(tensors, tensor_count), tenon_int(dim)};
   return tenon_apply(calls, TENON_OPERATOR_CAT, args, 2);
 }
 
-/* Along a new dimension. */
+/* Stacks along a new dimension. */
 static inline tenon_tensor* tenon_stack(tenon_calls* calls, tenon_tensor* const* tensors, uint64_t tensor_count,
                                         int64_t dim) {
   const tenon_value args[2] = {tenon_tensors(tensors, tensor_count), tenon_int(dim)};
   return tenon_apply(calls, TENON_OPERATOR_STACK, args, 2);
 }
 
-/* `count` (16 at most) equal parts along a dimension, as torch.chunk; fails unless it divides into so many. */
+/* Splits into `count` (16 at most) parts along a dimension, like torch.chunk. Fails if torch.chunk returns fewer parts,
+ * so use an extent that is divisible by count. */
 static inline void tenon_chunk(tenon_calls* calls, tenon_tensor* input, uint64_t count, int64_t dim,
                                tenon_tensor** parts) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_int((int64_t)count), tenon_int(dim)};
   tenon_apply_for(calls, TENON_OPERATOR_CHUNK, args, 3, parts, count);
 }
 
-/* One index of a dimension, which goes. */
+/* Selects one index of a dimension and removes the dimension. */
 static inline tenon_tensor* tenon_select(tenon_calls* calls, tenon_tensor* input, int64_t dim, int64_t index) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_int(dim), tenon_int(index)};
   return tenon_apply(calls, TENON_OPERATOR_SELECT, args, 3);
 }
 
-/* start <= index < end of a dimension; INT64_MAX as end: to its end. */
+/* Selects start <= index < end of a dimension. With INT64_MAX as end, selects up to the last index. */
 static inline tenon_tensor* tenon_slice(tenon_calls* calls, tenon_tensor* input, int64_t dim, int64_t start,
                                         int64_t end, int64_t step) {
   const tenon_value args[5] = {tenon_tensor_value(input), tenon_int(dim), tenon_int(start), tenon_int(end),
@@ -94,13 +95,13 @@ static inline tenon_tensor* tenon_index_select(tenon_calls* calls, tenon_tensor*
   return tenon_apply(calls, TENON_OPERATOR_INDEX_SELECT, args, 3);
 }
 
-/* index: int64, of the rank of input. */
+/* index: int64, with as many dimensions as input. */
 static inline tenon_tensor* tenon_gather(tenon_calls* calls, tenon_tensor* input, int64_t dim, tenon_tensor* index) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_int(dim), tenon_tensor_value(index)};
   return tenon_apply(calls, TENON_OPERATOR_GATHER, args, 3);
 }
 
-/* value where mask is true. */
+/* Fills with value where mask is true. */
 static inline tenon_tensor* tenon_masked_fill(tenon_calls* calls, tenon_tensor* input, tenon_tensor* mask,
                                               tenon_value value) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_tensor_value(mask), value};
@@ -123,12 +124,12 @@ static inline tenon_tensor* tenon_to_dtype(tenon_calls* calls, tenon_tensor* inp
   return tenon_apply(calls, TENON_OPERATOR_TO_DTYPE, args, 2);
 }
 
-/* The same elements, through which no gradient flows. */
+/* The same elements, detached from the graph. */
 static inline tenon_tensor* tenon_detach(tenon_calls* calls, tenon_tensor* input) {
   return tenon_apply_unary(calls, TENON_OPERATOR_DETACH, input);
 }
 
-/* Copies source into target, converting. */
+/* Copies source into target, with conversion. */
 static inline tenon_tensor* tenon_copy_in_place(tenon_calls* calls, tenon_tensor* target, tenon_tensor* source) {
   return tenon_apply_binary(calls, TENON_OPERATOR_COPY_IN_PLACE, target, source);
 }
@@ -145,7 +146,7 @@ static inline tenon_tensor* tenon_ones_like(tenon_calls* calls, tenon_tensor* in
   return tenon_apply_unary(calls, TENON_OPERATOR_ONES_LIKE, input);
 }
 
-/* Uniform in [0, 1), from the generator of the run. */
+/* Uniform in [0, 1), from the run's random number generator. */
 static inline tenon_tensor* tenon_rand_like(tenon_calls* calls, tenon_tensor* input) {
   return tenon_apply_unary(calls, TENON_OPERATOR_RAND_LIKE, input);
 }
