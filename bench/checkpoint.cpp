@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
     auto begin = Clock::now();
     const auto folder = store.write({.epoch = 1,
                                      .step = round,
-                                     .figures = {},
+                                     .metrics = {},
                                      .model = model.views,
                                      .training = training.views,
                                      .state = {{"step", round}}});

@@ -83,7 +83,7 @@ void run_rank(const World& world, const char* timeline) {
     }
   }
   at::clearCallbacks();
-  group.meet();
+  group.barrier();
   if (world.rank != 0) return;
 
   double last_operator_us = 0, all = 0, within = 0;

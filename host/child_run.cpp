@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 // A stop request often arrives twice: timeout(1) and shells signal the process and then its whole group.
 constexpr std::chrono::milliseconds kSameRequest{1000};
 
-constexpr size_t kMostErrors = 64 << 10;
+constexpr size_t kMaxErrors = 64 << 10;
 
 class ChildRun {
  public:
@@ -36,7 +36,7 @@ class ChildRun {
     }
   }
 
-  ChildEnd watch() {
+  ChildEnd wait_for_end() {
     while (!has_ended_) {
       wait();
       read_output();
@@ -74,18 +74,18 @@ class ChildRun {
         return;
       }
       text.append(bytes.data(), static_cast<size_t>(length));
-      if (text.size() > kMostErrors) text.erase(0, text.size() - kMostErrors);
+      if (text.size() > kMaxErrors) text.erase(0, text.size() - kMaxErrors);
     }
   }
 
   void obey(const distributed::ReceivedSignal& signal) {
     if (signal.number == SIGCHLD) return;
     const Clock::time_point now = Clock::now();
-    if (end_.asked == 0) {
-      end_.asked = signal.number;
-      asked_at_ = now;
+    if (end_.requested == 0) {
+      end_.requested = signal.number;
+      requested_at_ = now;
       if (!signal.is_from_terminal) kill(process_.pid, signal.number);
-    } else if (now - asked_at_ >= kSameRequest) {
+    } else if (now - requested_at_ >= kSameRequest) {
       kill(process_.pid, SIGKILL);
     }
   }
@@ -102,7 +102,7 @@ class ChildRun {
   distributed::SignalInbox& signals_;
   bool has_ended_ = false;
   ChildEnd end_;
-  Clock::time_point asked_at_;
+  Clock::time_point requested_at_;
 };
 
 }  // namespace
@@ -114,7 +114,7 @@ ChildEnd run_child(const std::vector<std::string>& arguments, const std::vector<
   start.settings = settings;
   start.output = distributed::RankStart::Output::piped;
   ChildRun child(distributed::start_rank(start, signals), signals);
-  return child.watch();
+  return child.wait_for_end();
 }
 
 }  // namespace tenon::host

@@ -57,11 +57,11 @@ po::variables_map parse(int argc, const char* const* argv, const po::options_des
     refuse_standing_alone(parsed, options);
     po::store(parsed, given);
     po::notify(given);
-  } catch (const po::unknown_option& mistake) {
-    refuse("unknown option " + mistake.get_option_name() +
-           support::suggest_name(mistake.get_option_name(), option_names(options)));
-  } catch (const po::error& mistake) {
-    refuse(mistake.what());
+  } catch (const po::unknown_option& error) {
+    refuse("unknown option " + error.get_option_name() +
+           support::suggest_name(error.get_option_name(), option_names(options)));
+  } catch (const po::error& error) {
+    refuse(error.what());
   }
   return given;
 }
@@ -434,7 +434,7 @@ CommandLine parse_manual(int argc, const char* const* argv) {
 }
 
 // This comes before the check for required options: the command may be incomplete. `host help pack` shows help too.
-bool asks_for_help(const std::vector<std::string>& words) {
+bool requests_help(const std::vector<std::string>& words) {
   const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
   return (!words.empty() && words[0] == "help") || std::any_of(words.begin(), words.end(), is_help);
 }
@@ -476,7 +476,7 @@ CommandLine parse_run(int argc, const char* const* argv) {
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   const std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
-  if (asks_for_help(words)) return help_of(words);
+  if (requests_help(words)) return help_of(words);
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb == "data") return parse_data(argc, argv);
   if (verb == "plugins") return parse_show(CommandLine::Action::list_plugins, 2, argc, argv);

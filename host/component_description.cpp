@@ -38,7 +38,7 @@ bool fill_defaults(const config::ComponentSchema& schema, config::ComponentPlan&
   return missing.empty();
 }
 
-void ask(const plugins::Component& component, const config::ComponentPlan& plan, ComponentPorts& ports) {
+void request(const plugins::Component& component, const config::ComponentPlan& plan, ComponentPorts& ports) {
   switch (component.schema.kind) {
     case ComponentKind::model: {
       const plugins::Model model(component, plan);
@@ -61,9 +61,9 @@ void ask(const plugins::Component& component, const config::ComponentPlan& plan,
     case ComponentKind::metric: {
       const plugins::Metric metric(component, {plan, component.schema.id});
       ports.inputs = describe_all(metric.inputs());
-      for (const plugins::Metric::Figure& figure : metric.figures())
-        ports.figures.push_back(figure.name + (figure.direction > 0   ? " (higher is better)"
-                                               : figure.direction < 0 ? " (lower is better)"
+      for (const plugins::Metric::MetricValue& value : metric.values())
+        ports.values.push_back(value.name + (value.direction > 0   ? " (higher is better)"
+                                               : value.direction < 0 ? " (lower is better)"
                                                                       : ""));
       return;
     }
@@ -151,13 +151,13 @@ Json to_json(const ComponentDescription& description) {
   json["inputs"] = to_json(ports.inputs);
   json["outputs"] = to_json(ports.outputs);
   json["fields"] = to_json(ports.fields);
-  json["figures"] = ports.figures;
+  json["figures"] = ports.values;
   return json;
 }
 
 }  // namespace
 
-ComponentPorts ask_ports(const plugins::Component& component) {
+ComponentPorts query_ports(const plugins::Component& component) {
   ComponentPorts ports;
   config::ComponentPlan plan;
   std::string missing;
@@ -166,7 +166,7 @@ ComponentPorts ask_ports(const plugins::Component& component) {
     return ports;
   }
   try {
-    ask(component, plan, ports);
+    request(component, plan, ports);
   } catch (const std::exception& error) {
     ports.not_created = error.what();
   }
@@ -185,8 +185,8 @@ std::string print_rest(const ComponentDescription& description) {
   const ComponentPorts& ports = *description.ports;
   std::string text = print_ports("inputs", ports.inputs) + print_ports("outputs", ports.outputs) +
                      print_ports("fields of a sample", ports.fields);
-  if (!ports.figures.empty()) text += "\nmetric values\n";
-  for (const std::string& figure : ports.figures) text += "  " + figure + "\n";
+  if (!ports.values.empty()) text += "\nmetric values\n";
+  for (const std::string& value : ports.values) text += "  " + value + "\n";
   if (!ports.not_created.empty()) text += "\n" + ports.not_created + "\n";
   return text;
 }
@@ -222,9 +222,9 @@ std::string print_markdown(const ComponentDescription& description) {
   const ComponentPorts& ports = *description.ports;
   text += print_port_table("input", ports.inputs) + print_port_table("output", ports.outputs) +
           print_port_table("field", ports.fields);
-  for (const std::string& figure : ports.figures)
-    text += (figure == ports.figures.front() ? "\nMetric values: " : ", ") + figure;
-  return ports.figures.empty() ? text : text + ".\n";
+  for (const std::string& value : ports.values)
+    text += (value == ports.values.front() ? "\nMetric values: " : ", ") + value;
+  return ports.values.empty() ? text : text + ".\n";
 }
 
 std::string print_json(const std::vector<ComponentDescription>& descriptions) {

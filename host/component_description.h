@@ -23,7 +23,7 @@ struct ComponentPorts {
   std::vector<DescribedPort> inputs;
   std::vector<DescribedPort> outputs;
   std::vector<DescribedPort> fields;  // only for a dataset
-  std::vector<std::string> figures;   // values of a metric
+  std::vector<std::string> values;   // values of a metric
 };
 
 struct ComponentDescription {
@@ -33,7 +33,7 @@ struct ComponentDescription {
 };
 
 // Creates the component from the defaults of its schema and queries its ports. Never throws for plugin errors.
-ComponentPorts ask_ports(const plugins::Component& component);
+ComponentPorts query_ports(const plugins::Component& component);
 
 // Print text for the terminal, a section of a Markdown document, and JSON. Each ends with a line break.
 std::string print_text(const ComponentDescription& description);

@@ -11,7 +11,7 @@
 
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/compare_tensors.h"
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/plugins/ports.h"
 #include "host/checkpoint_files.h"

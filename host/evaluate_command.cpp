@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/pipeline/evaluate.h"
 #include "host/open_evaluation.h"
 #include "host/signals.h"
@@ -19,14 +19,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct EvaluatedSet {
-  const pipeline::DataFlow* data;
-  pipeline::NamedFigures figures;
+  const pipeline::BoundDataset* data;
+  pipeline::NamedMetrics metrics;
 };
 
 // Uses the number format of history.jsonl, so that equal values are equal texts.
-Json to_json(const pipeline::NamedFigures& figures) {
+Json to_json(const pipeline::NamedMetrics& metrics) {
   Json json = Json::object();
-  for (const auto& [name, value] : figures) json[name] = Json::parse(artifacts::print_json_number(value));
+  for (const auto& [name, value] : metrics) json[name] = Json::parse(artifacts::print_json_number(value));
   return json;
 }
 
@@ -41,7 +41,7 @@ void print_json(const Evaluation& evaluation, const std::vector<EvaluatedSet>& s
     all["sets"].push_back({{"name", set.data->name()},
                            {"component", set.data->feed.dataset().component().schema.id},
                            {"samples", set.data->feed.sampler().size()},
-                           {"figures", to_json(set.figures)}});
+                           {"figures", to_json(set.metrics)}});
   std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
@@ -53,8 +53,8 @@ void print_text(const Evaluation& evaluation, const std::vector<EvaluatedSet>& s
                 feed.dataset().component().schema.id.c_str(), static_cast<long long>(feed.sampler().size()),
                 static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
     size_t width = 0;
-    for (const auto& [name, value] : set.figures) width = std::max(width, name.size());
-    for (const auto& [name, value] : set.figures)
+    for (const auto& [name, value] : set.metrics) width = std::max(width, name.size());
+    for (const auto& [name, value] : set.metrics)
       std::printf("  %-*s  %s\n", static_cast<int>(width), name.c_str(), artifacts::print_number(value).c_str());
   }
 }
@@ -62,14 +62,14 @@ void print_text(const Evaluation& evaluation, const std::vector<EvaluatedSet>& s
 }  // namespace
 
 int evaluate(const CommandLine& line) {
-  Evaluation evaluation(line, Evaluation::Of::figures);
+  Evaluation evaluation(line, Evaluation::Of::metrics);
   catch_stop_signals();
   std::vector<EvaluatedSet> sets;
   for (const auto& data : evaluation.training().validation) {
-    auto figures = pipeline::evaluate(evaluation.training(), *data, evaluation.position(),
+    auto metrics = pipeline::evaluate(evaluation.training(), *data, evaluation.context(),
                                       [](int64_t) { return stop_signal() == 0; });
-    if (!figures) return 128 + stop_signal();
-    sets.push_back({data.get(), std::move(*figures)});
+    if (!metrics) return 128 + stop_signal();
+    sets.push_back({data.get(), std::move(*metrics)});
   }
   if (line.format == CommandLine::Format::json)
     print_json(evaluation, sets);

@@ -48,10 +48,10 @@ int export_safetensors(const CommandLine& line) {
 // Reads the model inputs of the first batches, at most `most` batches.
 std::vector<pipeline::ModelInputs> read_inputs(Evaluation& evaluation, size_t most) {
   std::vector<pipeline::ModelInputs> batches;
-  pipeline::DataFlow& data = *evaluation.training().validation.front();
-  pipeline::predict(evaluation.training(), data, evaluation.position(), [&](const pipeline::Prediction& prediction) {
+  pipeline::BoundDataset& data = *evaluation.training().validation.front();
+  pipeline::predict(evaluation.training(), data, evaluation.context(), [&](const pipeline::Prediction& prediction) {
     pipeline::ModelInputs& inputs = batches.emplace_back();
-    for (const at::Tensor& input : data.model.front().gather(prediction.flow)) inputs.push_back(input.clone());
+    for (const at::Tensor& input : data.model.front().gather(prediction.batch_tensors)) inputs.push_back(input.clone());
     return batches.size() < most;
   });
   if (batches.empty())

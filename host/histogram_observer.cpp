@@ -8,7 +8,7 @@ namespace tenon::host {
 
 using pipeline::Event;
 
-void HistogramObserver::on_event(Event event, const pipeline::RunState& state, pipeline::Verdict&) {
+void HistogramObserver::on_event(Event event, const pipeline::RunState& state, pipeline::CallbackRequests&) {
   const std::vector<plugins::NamedTensor>& tensors = model_.tensors();
   if (event == Event::optimizer_before) {
     found_.clear();  // discard the histograms of a skipped step

@@ -21,11 +21,11 @@ class HistogramObserver final : public pipeline::Observer {
   HistogramObserver(const config::Period& every, const plugins::Model& model, Take take)
       : due_(every), model_(model), take_(std::move(take)) {}
 
-  bool wants(pipeline::Event event) const override {
+  bool subscribes(pipeline::Event event) const override {
     return event == pipeline::Event::optimizer_before || event == pipeline::Event::step_end;
   }
   std::string name() const override { return "histograms"; }
-  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::CallbackRequests& requests) override;
 
  private:
   void add(const char* kind, const std::string& name, const at::Tensor& values);

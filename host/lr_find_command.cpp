@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/pipeline/learning_rate_search.h"
 #include "host/open_run.h"
 #include "host/signals.h"

@@ -45,7 +45,7 @@ Evaluation::Evaluation(const CommandLine& line, Of of)
       weights_(find_weights_for(line, run_.plan)),
       training_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device)) {}
 
-plugins::RunPosition Evaluation::position() const {
+plugins::StepContext Evaluation::context() const {
   return {false, weights_.step, weights_.epoch, 0, 1, run_.plan.run.seed};
 }
 

@@ -14,7 +14,7 @@ namespace tenon::host {
 class Evaluation {
  public:
   enum class Of {
-    figures,  // losses and metrics on the data, as in validation
+    metrics,  // losses and metrics on the data, as in validation
     outputs   // model outputs for all samples
   };
 
@@ -28,7 +28,7 @@ class Evaluation {
   const artifacts::FoundWeights& weights() const { return weights_; }
   pipeline::Training& training() { return training_; }
   // The position of the run when the weights were saved.
-  plugins::RunPosition position() const;
+  plugins::StepContext context() const;
   // Returns "runs/digits/.../step-00000230 (epoch 10, step 230)", or the file name.
   std::string describe_weights() const;
 

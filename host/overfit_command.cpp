@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/pipeline/overfit.h"
 #include "host/open_run.h"
 
@@ -13,7 +13,7 @@ namespace tenon::host {
 namespace {
 
 constexpr int kNotReached = 8;
-constexpr size_t kMostNames = 20;
+constexpr size_t kMaxNames = 20;
 
 // Trains on one batch of the first samples, with identical steps.
 void prepare(config::RunPlan& plan, int64_t samples) {
@@ -31,8 +31,8 @@ void prepare(config::RunPlan& plan, int64_t samples) {
 void print_names(const char* title, const std::vector<std::string>& names) {
   if (names.empty()) return;
   std::printf("%s\n", title);
-  for (size_t i = 0; i < names.size() && i < kMostNames; ++i) std::printf("  %s\n", names[i].c_str());
-  if (names.size() > kMostNames) std::printf("  and %zu more\n", names.size() - kMostNames);
+  for (size_t i = 0; i < names.size() && i < kMaxNames; ++i) std::printf("  %s\n", names[i].c_str());
+  if (names.size() > kMaxNames) std::printf("  and %zu more\n", names.size() - kMaxNames);
 }
 
 void explain(const pipeline::OverfitReport& report, double learning_rate) {

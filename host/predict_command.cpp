@@ -26,7 +26,7 @@ void write(const pipeline::Prediction& prediction, const std::vector<PredictionC
                                             prediction.indices.size_bytes()}};
   std::vector<at::Tensor> tensors;  // keeps the memory of the views alive
   for (const PredictionColumn& column : columns)
-    views.push_back(pipeline::view_of(column.name, tensors.emplace_back(column.read(prediction.flow))));
+    views.push_back(pipeline::view_of(column.name, tensors.emplace_back(column.read(prediction.batch_tensors))));
   file.append(views);
 }
 
@@ -34,7 +34,7 @@ void write(const pipeline::Prediction& prediction, const std::vector<PredictionC
 
 int predict(const CommandLine& line) {
   Evaluation evaluation(line, Evaluation::Of::outputs);
-  pipeline::DataFlow& data = *evaluation.training().validation.front();
+  pipeline::BoundDataset& data = *evaluation.training().validation.front();
   const std::vector<PredictionColumn> columns =
       choose_columns(line, evaluation.training().model, data.transforms.fields());
   const std::unique_ptr<PredictionFile> file = PredictionFile::make(line.output, data.feed.sampler().size());
@@ -45,7 +45,7 @@ int predict(const CommandLine& line) {
     samples += prediction.indices.size();
     return stop_signal() == 0;
   };
-  if (!pipeline::predict(evaluation.training(), data, evaluation.position(), take)) {
+  if (!pipeline::predict(evaluation.training(), data, evaluation.context(), take)) {
     std::printf("stopped; nothing was written\n");
     return 128 + stop_signal();
   }

@@ -82,8 +82,8 @@ std::vector<PredictionColumn> choose_outputs(const CommandLine& line, const plug
 
 }  // namespace
 
-at::Tensor PredictionColumn::read(const pipeline::Flow& flow) const {
-  at::Tensor tensor = kind == Source::Kind::field ? flow.fields[index] : flow.outputs[index];
+at::Tensor PredictionColumn::read(const pipeline::BatchTensors& batch_tensors) const {
+  at::Tensor tensor = kind == Source::Kind::field ? batch_tensors.fields[index] : batch_tensors.outputs[index];
   if (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16) tensor = tensor.to(at::kFloat);
   const bool needs_classes = apply == Apply::softmax || apply == Apply::argmax;
   const bool needs_floats = apply == Apply::softmax || apply == Apply::sigmoid;

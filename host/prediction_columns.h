@@ -21,7 +21,7 @@ struct PredictionColumn {
 
   // Returns [N, ...], contiguous on the CPU. Half precision is converted to float32. softmax and argmax reduce over
   // dimension 1, the classes. Throws Error(configuration) if the function does not fit the output.
-  at::Tensor read(const pipeline::Flow& flow) const;
+  at::Tensor read(const pipeline::BatchTensors& batch_tensors) const;
 };
 
 // Returns the columns for --outputs, --fields and --apply. The default is all outputs. Throws Error(configuration) for

@@ -43,7 +43,7 @@ void require_same_rows(const fs::path& path, const TensorView& tensor, const std
 
 class SafetensorsPredictions final : public PredictionFile {
  public:
-  SafetensorsPredictions(fs::path path, int64_t most_rows) : path_(std::move(path)), most_rows_(most_rows) {}
+  SafetensorsPredictions(fs::path path, int64_t max_rows) : path_(std::move(path)), max_rows_(max_rows) {}
 
   void append(std::span<const TensorView> tensors) override {
     if (!file_) open(tensors);
@@ -65,11 +65,11 @@ class SafetensorsPredictions final : public PredictionFile {
       rows.push_back({tensor.name, tensor.dtype, row_shape(tensor)});
       row_shapes_.push_back(row_shape(tensor));
     }
-    file_.emplace(path_, std::move(rows), most_rows_, artifacts::Metadata{{"format", "pt"}}, kKind);
+    file_.emplace(path_, std::move(rows), max_rows_, artifacts::Metadata{{"format", "pt"}}, kKind);
   }
 
   fs::path path_;
-  int64_t most_rows_;
+  int64_t max_rows_;
   std::vector<std::vector<int64_t>> row_shapes_;
   std::optional<artifacts::SafetensorsRows> file_;
 };
@@ -138,16 +138,16 @@ class CsvPredictions final : public PredictionFile {
   void commit() override { file_.commit(); }
 
  private:
-  static constexpr int64_t kMostColumns = 4096;  // maximum length of a vector
+  static constexpr int64_t kMaxColumns = 4096;  // maximum length of a vector
 
   std::string start(std::span<const TensorView> tensors) {
     std::string header;
     for (const TensorView& tensor : tensors) {
       row_shapes_.push_back(row_shape(tensor));
       const std::vector<int64_t>& shape = row_shapes_.back();
-      if (shape.size() > 1 || (shape.size() == 1 && shape[0] > kMostColumns))
+      if (shape.size() > 1 || (shape.size() == 1 && shape[0] > kMaxColumns))
         refuse(path_, tensor.name + " of a sample is " + to_string(plugins::exact_shape(shape)) +
-                          "; expected a number, or a vector of up to " + std::to_string(kMostColumns) +
+                          "; expected a number, or a vector of up to " + std::to_string(kMaxColumns) +
                           ", in a CSV file: write a .safetensors file, or choose others with --outputs and --fields");
       if (tensor.dtype == TENON_COMPLEX64 || tensor.dtype == TENON_COMPLEX128 || tensor.dtype == TENON_FLOAT16 ||
           tensor.dtype == TENON_BFLOAT16)
@@ -179,10 +179,10 @@ class CsvPredictions final : public PredictionFile {
 
 }  // namespace
 
-std::unique_ptr<PredictionFile> PredictionFile::make(const fs::path& path, int64_t most_rows) {
+std::unique_ptr<PredictionFile> PredictionFile::make(const fs::path& path, int64_t max_rows) {
   const std::string end = path.extension().string();
   if (end == ".csv") return std::make_unique<CsvPredictions>(path);
-  if (end == ".safetensors") return std::make_unique<SafetensorsPredictions>(path, most_rows);
+  if (end == ".safetensors") return std::make_unique<SafetensorsPredictions>(path, max_rows);
   throw Error(kKind,
               "command line: --output is \"" + path.string() + "\"; expected a name that ends in .csv or .safetensors");
 }

@@ -21,9 +21,9 @@ class PredictionFile {
   // Renames the file to its final name, durably. Without this call an existing file stays unchanged.
   virtual void commit() = 0;
 
-  // Chooses the format from the suffix, .csv or .safetensors. `most_rows`: maximum number of rows. Throws
+  // Chooses the format from the suffix, .csv or .safetensors. `max_rows`: maximum number of rows. Throws
   // Error(configuration) for another suffix, or if the file cannot be created.
-  static std::unique_ptr<PredictionFile> make(const std::filesystem::path& path, int64_t most_rows);
+  static std::unique_ptr<PredictionFile> make(const std::filesystem::path& path, int64_t max_rows);
 };
 
 }  // namespace tenon::host

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 using profiling::ModelProfile;
 using profiling::ModuleProfile;
 
-constexpr size_t kMostRows = 24;
+constexpr size_t kMaxRows = 24;
 constexpr size_t kDeepest = 16;
 
 // Prints 1814073344 as "1.814 G".
@@ -54,7 +54,7 @@ std::vector<ModuleProfile> choose_rows(const ModelProfile& profile, int64_t dept
   if (depth > 0) return profiling::group_modules(profile.modules, static_cast<size_t>(depth));
   size_t parts = kDeepest;
   std::vector<ModuleProfile> rows = profiling::group_modules(profile.modules, parts);
-  while (rows.size() > kMostRows && parts > 1) rows = profiling::group_modules(profile.modules, --parts);
+  while (rows.size() > kMaxRows && parts > 1) rows = profiling::group_modules(profile.modules, --parts);
   return rows;
 }
 
@@ -97,7 +97,7 @@ void print_memory(const ModelProfile& profile) {
   };
   add("weights", profile.total.bytes);
   add("optimizer state and gradients between steps", profile.state_bytes);
-  add("saved for backward", profile.kept_for_backward);
+  add("saved for backward", profile.saved_for_backward);
   add("peak in training, total", profile.total.bytes + profile.state_bytes + profile.step_peak_bytes);
   add("peak in evaluation, with the weights", profile.total.bytes + profile.evaluation_peak_bytes);
   std::printf("%s\n", table.print("  ").c_str());
@@ -164,7 +164,7 @@ void print_json(const ModelProfile& profile, const OpenedRun& opened) {
             {"uncounted", profile.uncounted},
             {"memory",
              {{"between_steps", profile.state_bytes},
-              {"kept_for_backward", profile.kept_for_backward},
+              {"kept_for_backward", profile.saved_for_backward},
               {"step_peak", profile.step_peak_bytes},
               {"evaluation_peak", profile.evaluation_peak_bytes}}},
             {"evaluation_seconds", to_json(profile.evaluation)},
@@ -179,7 +179,7 @@ void print_json(const ModelProfile& profile, const OpenedRun& opened) {
 void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
   if (batch_size > 0) plan.data.batch_size = batch_size;
   plan.data.validation.clear();
-  plan.data.later_train.clear();
+  plan.data.scheduled_train.clear();
   plan.metrics.clear();
   plan.checkpoint.monitor.clear();
   plan.train.accumulate = 1;

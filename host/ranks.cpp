@@ -36,13 +36,13 @@ std::string describe_plugins(const plugins::Catalogue& catalogue) {
 
 // Chooses NCCL for CUDA devices, unless the run file requests gloo.
 distributed::ProcessGroup::MakeBackend choose_backend(const OpenedRun& opened) {
-  const config::Backend wanted = opened.plan.distributed.backend;
+  const config::Backend expected = opened.plan.distributed.backend;
   const cuda::DeviceLibrary* library = opened.device.library;
-  if (wanted == config::Backend::nccl && !library)
+  if (expected == config::Backend::nccl && !library)
     throw support::Error(support::ErrorKind::configuration,
                          "distributed.backend: is \"nccl\", and the run is on the CPU; expected run.device to be a "
                          "CUDA device, or backend = \"auto\"");
-  if (wanted == config::Backend::gloo || !library) return {};
+  if (expected == config::Backend::gloo || !library) return {};
   return cuda::nccl_maker(*library);
 }
 
@@ -50,7 +50,7 @@ distributed::ProcessGroup::MakeBackend choose_backend(const OpenedRun& opened) {
 
 std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRun& opened) {
   if (world.size == 1) return nullptr;
-  if (!world.is_first()) support::say_errors_only("rank " + std::to_string(world.rank));
+  if (!world.is_first()) support::log_errors_only("rank " + std::to_string(world.rank));
   auto group = std::make_unique<distributed::ProcessGroup>(world, opened.plan.distributed, describe_main_thread,
                                                            choose_backend(opened));
   try {
@@ -66,7 +66,7 @@ pipeline::BestCheckpoint SilentRecorder::read_best_checkpoint() { return host::r
 
 void end_rank(distributed::ProcessGroup& group, const std::exception& error) {
   const Failure failure = describe_failure(error);
-  group.tell_failure(failure.message);
+  group.report_failure(failure.message);
   support::log_error(failure.message);
   support::flush_log();
   std::fflush(nullptr);

@@ -48,7 +48,7 @@ pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run) 
                              ": is missing; expected the best checkpoint of the run, for checkpoint.load_best_at_end");
   CheckpointReader reader;
   const artifacts::CheckpointManifest manifest = artifacts::verify_checkpoint(*folder, reader.reading());
-  return {manifest.step, reader.take_model(), {manifest.figures.begin(), manifest.figures.end()}};
+  return {manifest.step, reader.take_model(), {manifest.metrics.begin(), manifest.metrics.end()}};
 }
 
 }  // namespace tenon::host

@@ -116,35 +116,35 @@ std::vector<pipeline::StageSeconds> ReadRun::stages() const {
 }
 
 // Runs of earlier versions did not record the direction.
-int ReadRun::direction(const std::string& figure) const {
+int ReadRun::direction(const std::string& metric) const {
   if (const auto all = record_.find("directions"); all != record_.end() && all->is_object())
-    if (const auto one = all->find(figure); one != all->end()) return *one == "max" ? 1 : -1;
-  return figure.ends_with("/loss") ? -1 : 0;
+    if (const auto one = all->find(metric); one != all->end()) return *one == "max" ? 1 : -1;
+  return metric.ends_with("/loss") ? -1 : 0;
 }
 
-std::optional<FigureAt> ReadRun::last(const std::string& figure) const {
+std::optional<MetricAt> ReadRun::last(const std::string& metric) const {
   for (auto line = history_.rbegin(); line != history_.rend(); ++line)
-    for (const auto& [name, value] : line->figures)
-      if (name == figure) return FigureAt{value, line->step};
+    for (const auto& [name, value] : line->metrics)
+      if (name == metric) return MetricAt{value, line->step};
   return std::nullopt;
 }
 
-std::optional<FigureAt> ReadRun::best(const std::string& figure) const {
-  const int sign = direction(figure);
-  std::optional<FigureAt> best;
+std::optional<MetricAt> ReadRun::best(const std::string& metric) const {
+  const int sign = direction(metric);
+  std::optional<MetricAt> best;
   if (sign == 0) return best;
   for (const artifacts::HistoryLine& line : history_)
-    for (const auto& [name, value] : line.figures)
-      if (name == figure && std::isfinite(value) && (!best || sign * value > sign * best->value))
-        best = FigureAt{value, line.step};
+    for (const auto& [name, value] : line.metrics)
+      if (name == metric && std::isfinite(value) && (!best || sign * value > sign * best->value))
+        best = MetricAt{value, line.step};
   return best;
 }
 
-std::vector<std::string> ReadRun::figures() const {
+std::vector<std::string> ReadRun::metrics() const {
   std::vector<std::string> names;
   std::set<std::string_view> known;
   for (const artifacts::HistoryLine& line : history_)
-    for (const auto& [name, value] : line.figures)
+    for (const auto& [name, value] : line.metrics)
       if (known.insert(name).second) names.push_back(name);
   return names;
 }

@@ -16,7 +16,7 @@
 
 namespace tenon::host {
 
-struct FigureAt {
+struct MetricAt {
   double value;
   int64_t step;
 };
@@ -51,11 +51,11 @@ class ReadRun {
   double seconds() const { return history_.empty() ? 0 : history_.back().time_s; }  // training time
 
   // Returns 1 if higher is better, -1 if lower is better, 0 if neither or unknown.
-  int direction(const std::string& figure) const;
-  std::optional<FigureAt> last(const std::string& figure) const;
+  int direction(const std::string& metric) const;
+  std::optional<MetricAt> last(const std::string& metric) const;
   // Returns the first best finite value by direction(), or nothing if the direction is 0.
-  std::optional<FigureAt> best(const std::string& figure) const;
-  std::vector<std::string> figures() const;  // all names in order of first appearance
+  std::optional<MetricAt> best(const std::string& metric) const;
+  std::vector<std::string> metrics() const;  // all names in order of first appearance
 
  private:
   artifacts::RunFolder folder_;

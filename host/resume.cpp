@@ -9,7 +9,7 @@
 #include "framework/artifacts/run_record.h"
 #include "framework/config/compare_plans.h"
 #include "framework/config/print_run_plan.h"
-#include "framework/pipeline/best_figures.h"
+#include "framework/pipeline/best_metrics.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "framework/support/read_text.h"
@@ -33,7 +33,7 @@ constexpr std::array kUnchangedWithinEpoch{"data.train.",  "data.batch_size",  "
                                            "data.sampler", "data.subset_seed", "data.limit_batches",
                                            "run.seed",     "train.accumulate"};
 // Results do not depend on these settings: locations and logging.
-constexpr std::array kOfNoAccount{"run.name", "run.output_dir", "plugins.", "model.weights", "log.", "checkpoint."};
+constexpr std::array kIgnored{"run.name", "run.output_dir", "plugins.", "model.weights", "log.", "checkpoint."};
 
 template <size_t N>
 bool begins_with_any(const std::string& key, const std::array<const char*, N>& prefixes) {
@@ -48,14 +48,14 @@ void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& 
   const fs::path file = found.folder / "plan.toml";
   const std::vector<PlanDifference> all =
       config::compare_plans(support::read_text(file), config::print_run_plan(plan), file.string());
-  std::vector<PlanDifference> refused, told;
+  std::vector<PlanDifference> refused, reported;
   for (const PlanDifference& one : all) {
     const bool is_unsound =
         begins_with_any(one.key, kNeverChanged) || (within_epoch && begins_with_any(one.key, kUnchangedWithinEpoch));
     if (is_unsound)
       refused.push_back(one);
-    else if (!begins_with_any(one.key, kOfNoAccount))
-      told.push_back(one);
+    else if (!begins_with_any(one.key, kIgnored))
+      reported.push_back(one);
   }
   if (!refused.empty())
     throw Error(ErrorKind::checkpoint,
@@ -63,7 +63,7 @@ void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& 
                     "\nexpected these values unchanged" +
                     (within_epoch ? ", in the middle of epoch " + std::to_string(found.manifest.epoch) : "") +
                     ": restore them, or start a new run from the weights with model.weights");
-  if (!told.empty()) support::log_warning("the run resumes with another run file:" + config::describe(told));
+  if (!reported.empty()) support::log_warning("the run resumes with another run file:" + config::describe(reported));
 }
 
 void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedState& state, int64_t size,
@@ -105,7 +105,7 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
     if (!found && !what.empty()) found = find(what);
   }
   if (group) {
-    const std::string folder = group->share("the checkpoint", found ? found->folder.string() : "");
+    const std::string folder = group->broadcast_string("the checkpoint", found ? found->folder.string() : "");
     if (!folder.empty() && !found) found = find(folder);
     group->require_equal("the checkpoint",
                          found ? artifacts::print_checkpoint_manifest(found->manifest) : std::string());
@@ -116,7 +116,7 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
   for (optimization::NamedTensor& one : reader.take_training())
     resumption.checkpoint.state.tensors[one.name] = std::move(one.tensor);
   // The new run folder has no copies of the previous best checkpoints.
-  if (!resumption.from.is_newest) pipeline::BestFigures::forget(resumption.checkpoint.state);
+  if (!resumption.from.is_newest) pipeline::BestMetrics::forget(resumption.checkpoint.state);
   const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
   check_plan(resumption.from, plan, within_epoch);
   check_world(resumption.from, resumption.checkpoint.state, group ? group->size() : 1, within_epoch);

@@ -71,13 +71,13 @@ void add_samples(pipeline::Training& training, const pipeline::RunReport& report
   const bool has_best =
       plan.checkpoint.load_best_at_end && report.best;  // load_best() has put these weights into the model
   const optimization::WeightAverage::InPlace averaged(has_best ? nullptr : training.average.get());
-  plugins::RunPosition position;
-  position.step = report.state.step;
-  position.epoch = report.state.epoch;
-  position.seed = plan.run.seed;
+  plugins::StepContext context;
+  context.step = report.state.step;
+  context.epoch = report.state.epoch;
+  context.seed = plan.run.seed;
   try {
     const pipeline::SampleScores scores = pipeline::score_samples(
-        training, *training.validation.front(), position, {plan.log.samples, kKept}, [] { return stop_signal() == 0; });
+        training, *training.validation.front(), context, {plan.log.samples, kKept}, [] { return stop_signal() == 0; });
     recorder.add_samples(scores, has_best ? report.best->step : report.state.step);
   } catch (const std::exception& error) {
     support::log_warning(std::string("the report has no samples: ") + error.what());
@@ -89,7 +89,7 @@ void finish_work(pipeline::Training& training, const pipeline::RunReport& report
     recorder.finish_checkpoint();
     add_samples(training, report, recorder);
   };
-  training.group ? training.group->let_first_work(finish) : finish();
+  training.group ? training.group->rank0_first(finish) : finish();
 }
 
 int train_and_record(pipeline::Training& training, RunRecorder& recorder, RunOutput& output,
@@ -130,13 +130,13 @@ void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
 
 // Trains on a rank other than 0, without output.
 int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption, const CommandLine& line) {
-  SilentRecorder recorder(training.group->share("run folder", ""));
+  SilentRecorder recorder(training.group->broadcast_string("run folder", ""));
   const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, line);
-  training.group->let_first_work([] {});  // rank 0 writes its last checkpoint and evaluates samples
+  training.group->rank0_first([] {});  // rank 0 writes its last checkpoint and evaluates samples
   return report.signal != 0 ? 128 + report.signal : 0;
 }
 
-std::string describe_nothing_to_do(const Resumption& resumption) {
+std::string describe_no_work(const Resumption& resumption) {
   return resumption.from.run.string() + " has finished: step " + std::to_string(resumption.from.manifest.step) +
          " was its last step. To continue training, raise train.epochs or train.steps";
 }
@@ -155,7 +155,7 @@ int run_plan(const CommandLine& line, RunOutput& output, const OpenedRun& opened
   }
   const bool is_first = !group || group->world().is_first();
   if (resumption && is_finished(*resumption, training)) {
-    if (is_first) output.say(describe_nothing_to_do(*resumption));
+    if (is_first) output.say(describe_no_work(*resumption));
     return 0;
   }
   if (is_first && plan.log.png_plots) require_png_converter("log.png_plots");
@@ -164,7 +164,7 @@ int run_plan(const CommandLine& line, RunOutput& output, const OpenedRun& opened
   RunRecorder recorder(opened.plan, training, opened.catalogue, opened.device.device, line.arguments,
                        resumption ? &resumption->from : nullptr);
   recorder.on_line = [&output](const artifacts::HistoryLine& written) { output.add(written); };
-  if (group) group->share("run folder", recorder.folder().string());
+  if (group) group->broadcast_string("run folder", recorder.folder().string());
   return train_and_record(training, recorder, output, resumption, line);
 }
 
@@ -188,7 +188,7 @@ int run(const CommandLine& line, const distributed::World& world) {
   try {
     const int exit_code = line.is_dry_run ? run_dry(line, *output, opened, world.attempt, group.get())
                                           : run_plan(line, *output, opened, world.attempt, group.get());
-    if (group) group->meet();
+    if (group) group->barrier();
     return exit_code;
   } catch (const std::exception& error) {
     if (group) end_rank(*group, error);

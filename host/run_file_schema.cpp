@@ -12,7 +12,7 @@
 namespace tenon::host {
 namespace {
 
-using config::AskedKey;
+using config::RequestedKey;
 using config::ComponentKind;
 using config::ParamSchema;
 using config::ParamType;
@@ -59,21 +59,21 @@ Json describe_value(const ParamSchema& param) {
 
 Json text_like(const char* pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
 
-Json describe(const AskedKey& key) {
+Json describe(const RequestedKey& key) {
   switch (key.form) {
-    case AskedKey::Form::value: return describe_value(key.schema);
-    case AskedKey::Form::value_or_word: return {{"anyOf", {describe_value(key.schema), {{"const", key.word}}}}};
-    case AskedKey::Form::period: return text_like(R"(^(never|[0-9.]+(e[0-9]+)? (epoch|step|hour|minute|second)s?)$)");
-    case AskedKey::Form::subset: return text_like(R"(^[0-9]{1,3}(\.[0-9]+)?%(-[0-9]{1,3}(\.[0-9]+)?%)?$)");
-    case AskedKey::Form::device: return text_like("^(auto|cpu|cuda(:[0-9]+)?)$");
-    case AskedKey::Form::digest: return text_like("^[0-9A-Fa-f]{64}$");
-    case AskedKey::Form::table:
-    case AskedKey::Form::rest:
+    case RequestedKey::Form::value: return describe_value(key.schema);
+    case RequestedKey::Form::value_or_word: return {{"anyOf", {describe_value(key.schema), {{"const", key.word}}}}};
+    case RequestedKey::Form::period: return text_like(R"(^(never|[0-9.]+(e[0-9]+)? (epoch|step|hour|minute|second)s?)$)");
+    case RequestedKey::Form::subset: return text_like(R"(^[0-9]{1,3}(\.[0-9]+)?%(-[0-9]{1,3}(\.[0-9]+)?%)?$)");
+    case RequestedKey::Form::device: return text_like("^(auto|cpu|cuda(:[0-9]+)?)$");
+    case RequestedKey::Form::digest: return text_like("^[0-9A-Fa-f]{64}$");
+    case RequestedKey::Form::table:
+    case RequestedKey::Form::rest:
       return {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
-    case AskedKey::Form::tables: break;
+    case RequestedKey::Form::tables: break;
   }
-  AskedKey item = key;
-  item.form = AskedKey::Form::table;
+  RequestedKey item = key;
+  item.form = RequestedKey::Form::table;
   return {{"type", "array"}, {"items", describe(item)}};
 }
 
@@ -92,8 +92,8 @@ Json& find_table(Json& schema, const std::string& path) {
   return *found;
 }
 
-void put_key(Json& schema, const AskedKey& key) {
-  if (key.form == AskedKey::Form::rest) {
+void put_key(Json& schema, const RequestedKey& key) {
+  if (key.form == RequestedKey::Form::rest) {
     find_table(schema, key.path)["additionalProperties"] = true;
     return;
   }
@@ -193,7 +193,7 @@ Json make_run_file_schema(const std::vector<config::ComponentSchema>& components
               {"type", "object"},
               {"properties", Json::object()},
               {"additionalProperties", false}};
-  for (const AskedKey& key : config::list_run_file_keys()) put_key(schema, key);
+  for (const RequestedKey& key : config::list_run_file_keys()) put_key(schema, key);
   put_components(schema, "model", ComponentKind::model, components);
   put_components(schema, "data.train", ComponentKind::dataset, components);
   put_components(schema, "data.validation", ComponentKind::dataset, components);

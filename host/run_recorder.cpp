@@ -4,7 +4,7 @@
 
 #include "framework/artifacts/hyperparameters.h"
 #include "framework/config/print_run_plan.h"
-#include "framework/pipeline/figure_directions.h"
+#include "framework/pipeline/metric_directions.h"
 #include "framework/pipeline/model_summary.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/log.h"
@@ -27,7 +27,7 @@ artifacts::RunRecord make_record(const pipeline::Training& training, const plugi
   for (const auto& plugin : catalogue.plugins())
     record.plugins.push_back({plugin->id, plugin->version, plugin->file, plugin->sha256});
   record.model_summary = pipeline::summarize_model(training.model);
-  if (training.monitor) record.monitor = training.monitor->figure;
+  if (training.monitor) record.monitor = training.monitor->metric;
   record.directions = pipeline::find_directions(training);
   return record;
 }
@@ -43,7 +43,7 @@ artifacts::HistoryEvent to_history_event(pipeline::LineKind kind) {
 
 artifacts::Retention make_retention(int64_t keep, const std::optional<pipeline::Monitor>& monitor) {
   if (!monitor) return {keep};
-  return {keep, monitor->figure, monitor->is_larger_better, monitor->keep};
+  return {keep, monitor->metric, monitor->is_larger_better, monitor->keep};
 }
 
 constexpr const char* kHistoryLines = "history.lines";
@@ -64,17 +64,17 @@ std::vector<std::string> name_losses(const config::RunPlan& plan) {
   return names;
 }
 
-void add_plan(artifacts::TensorboardEvents& events, const std::string& plan_text, int64_t step, artifacts::Moment now) {
+void add_plan(artifacts::TensorboardEvents& events, const std::string& plan_text, int64_t step, artifacts::TimePoint now) {
   events.append(artifacts::make_text_event(now, step, "plan", "```toml\n" + plan_text + "```\n"));
 }
 
 // Adds the history of a run without an events file. The times of its lines are not known. They are reconstructed by
 // counting the training time back from now.
 void add_history(artifacts::TensorboardEvents& events, const std::vector<artifacts::HistoryLine>& lines,
-                 const std::vector<std::string>& losses, artifacts::Moment now) {
+                 const std::vector<std::string>& losses, artifacts::TimePoint now) {
   for (const artifacts::HistoryLine& line : lines) {
     const std::chrono::duration<double> before(lines.back().time_s - line.time_s);
-    events.append(line, losses, now - std::chrono::duration_cast<artifacts::Moment::duration>(before));
+    events.append(line, losses, now - std::chrono::duration_cast<artifacts::TimePoint::duration>(before));
   }
 }
 
@@ -82,13 +82,13 @@ void add_pictures(artifacts::TensorboardEvents& events, const std::string& group
                   const std::vector<SavedSample>& samples, int64_t step) {
   const auto now = std::chrono::system_clock::now();
   for (size_t i = 0; i < samples.size(); ++i)
-    for (const artifacts::DrawnPicture& picture : samples[i].drawn.pictures)
+    for (const artifacts::RenderedPicture& picture : samples[i].drawn.pictures)
       events.append(
           artifacts::make_picture_event(now, step, group + std::to_string(i + 1) + "/" + picture.name, picture));
 }
 
 artifacts::TensorboardEvents begin_events(const artifacts::RunFolder& folder, const std::string& plan_text,
-                                          artifacts::Moment now) {
+                                          artifacts::TimePoint now) {
   artifacts::TensorboardEvents events(folder.root, now);
   add_plan(events, plan_text, 0, now);
   events.append(artifacts::make_hyperparameters_event(
@@ -98,7 +98,7 @@ artifacts::TensorboardEvents begin_events(const artifacts::RunFolder& folder, co
 
 artifacts::TensorboardEvents resume_events(const artifacts::RunFolder& folder, const std::string& plan_text,
                                            const artifacts::FoundCheckpoint& resumed_from, int64_t lines,
-                                           const std::vector<std::string>& losses, artifacts::Moment now) {
+                                           const std::vector<std::string>& losses, artifacts::TimePoint now) {
   const auto& state = resumed_from.manifest.state;
   const auto records = state.find(kEventRecords);
   auto events = artifacts::TensorboardEvents::resume(
@@ -140,9 +140,9 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
 }
 
 void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& state,
-                         const std::vector<std::pair<std::string, double>>& figures) {
+                         const std::vector<std::pair<std::string, double>>& metrics) {
   checkpoints_.check();
-  const artifacts::HistoryLine line{to_history_event(kind), state.epoch, state.step, state.time_s, figures};
+  const artifacts::HistoryLine line{to_history_event(kind), state.epoch, state.step, state.time_s, metrics};
   history_.append(line);
   if (on_line) on_line(line);
   if (events_) events_->append(line, losses_, std::chrono::system_clock::now());
@@ -151,9 +151,9 @@ void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& stat
 void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
                                   const pipeline::SavedState& saved) {
   artifacts::CheckpointContents contents{state.epoch, state.step, {}, {}, {}, saved.numbers, {}};
-  for (const auto& [name, value] : state.figures)
+  for (const auto& [name, value] : state.metrics)
     if (state.validated_step == state.step || !name.starts_with("validation/"))
-      contents.figures.emplace_back(name, value);
+      contents.metrics.emplace_back(name, value);
   contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::print_origin(record_)}};
   if (!contents.state.empty()) {
     contents.state[kHistoryLines] = static_cast<double>(history_.lines());
@@ -190,7 +190,7 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
     record_.host_waits = report->state.host_waits;
     if (const auto& first = report->state.first_loss) {
       record_.first_loss = first->found;
-      record_.uninformed_loss = first->uninformed;
+      record_.zero_output_loss = first->zero_output;
     }
     record_.memory_format = to_string(report->memory_format);
     for (const pipeline::StageSeconds& stage : report->stages) record_.stages.emplace_back(stage.name, stage.seconds);

@@ -32,7 +32,7 @@ class RunRecorder final : public pipeline::Recorder {
               const artifacts::FoundCheckpoint* resumed_from = nullptr);
 
   void record(pipeline::LineKind kind, const pipeline::RunState& state,
-              const std::vector<std::pair<std::string, double>>& figures) override;
+              const std::vector<std::pair<std::string, double>>& metrics) override;
   void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
                        const pipeline::SavedState& saved) override;
   pipeline::BestCheckpoint read_best_checkpoint() override;

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/callbacks/progress.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
-using callbacks::format_figure;
+using callbacks::format_metric;
 
 constexpr int kDeepest = 3;  // levels of folders: output_dir, run.name, run
 constexpr const char* kLosses[] = {"train/loss", "validation/loss"};
@@ -64,25 +64,25 @@ std::vector<ReadRun> read_runs(const fs::path& folder) {
   return runs;
 }
 
-std::optional<FigureAt> best_or_last(const ReadRun& run, const std::string& figure) {
-  const auto best = run.best(figure);
-  return best ? best : run.last(figure);
+std::optional<MetricAt> best_or_last(const ReadRun& run, const std::string& metric) {
+  const auto best = run.best(metric);
+  return best ? best : run.last(metric);
 }
 
 // Sorts the best run first and runs without the metric last. Throws Error(configuration) if no run has the metric.
-void sort_runs(std::vector<ReadRun>& runs, const std::string& figure) {
+void sort_runs(std::vector<ReadRun>& runs, const std::string& metric) {
   std::set<std::string> known;
   for (const ReadRun& run : runs)
-    for (const std::string& name : run.figures()) known.insert(name);
-  if (!known.contains(figure))
+    for (const std::string& name : run.metrics()) known.insert(name);
+  if (!known.contains(metric))
     throw support::Error(support::ErrorKind::configuration,
-                         "command line: --sort is \"" + figure + "\", but no run has this metric" +
-                             support::suggest_name(figure, {known.begin(), known.end()}) +
+                         "command line: --sort is \"" + metric + "\", but no run has this metric" +
+                             support::suggest_name(metric, {known.begin(), known.end()}) +
                              "; expected a metric of their histories, such as validation/loss");
   const auto rank = [&](const ReadRun& run) {
-    const auto value = best_or_last(run, figure);
+    const auto value = best_or_last(run, metric);
     if (!value || std::isnan(value->value)) return std::numeric_limits<double>::infinity();
-    return run.direction(figure) > 0 ? -value->value : value->value;
+    return run.direction(metric) > 0 ? -value->value : value->value;
   };
   std::ranges::stable_sort(runs, {}, rank);
 }
@@ -93,15 +93,15 @@ std::string print_progress(const ReadRun& run) {
   return "step " + std::to_string(run.step()) + (steps > 0 ? "/" + std::to_string(steps) : "");
 }
 
-std::string print_best(const ReadRun& run, const std::string& figure) {
-  if (figure.empty()) return "";
-  const auto best = best_or_last(run, figure);
-  return best ? figure + " " + format_figure(best->value) + " (step " + std::to_string(best->step) + ")" : "";
+std::string print_best(const ReadRun& run, const std::string& metric) {
+  if (metric.empty()) return "";
+  const auto best = best_or_last(run, metric);
+  return best ? metric + " " + format_metric(best->value) + " (step " + std::to_string(best->step) + ")" : "";
 }
 
-std::string print_last(const ReadRun& run, const std::string& figure) {
-  const auto last = run.last(figure);
-  return last ? format_figure(last->value) : "";
+std::string print_last(const ReadRun& run, const std::string& metric) {
+  const auto last = run.last(metric);
+  return last ? format_metric(last->value) : "";
 }
 
 // `sort`: the metric to show; empty: the monitored metric.
@@ -152,16 +152,16 @@ bool fits(const std::string& text, size_t width) {
 
 Json to_json(double value) { return std::isfinite(value) ? Json(value) : Json(artifacts::print_number(value)); }
 
-Json to_json(const std::optional<FigureAt>& figure) {
-  return figure ? Json{{"value", to_json(figure->value)}, {"step", figure->step}} : Json();
+Json to_json(const std::optional<MetricAt>& metric) {
+  return metric ? Json{{"value", to_json(metric->value)}, {"step", metric->step}} : Json();
 }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json to_json(const ReadRun& run) {
-  Json figures = Json::object();
-  for (const std::string& name : run.figures())
-    figures[name] = {{"last", to_json(run.last(name))}, {"best", to_json(run.best(name))}};
+  Json metrics = Json::object();
+  for (const std::string& name : run.metrics())
+    metrics[name] = {{"last", to_json(run.last(name))}, {"best", to_json(run.best(name))}};
   const int64_t epochs = run.planned("train.epochs"), steps = run.planned("train.steps");
   return {{"run", run.name()},
           {"folder", fs::weakly_canonical(run.folder().root).string()},
@@ -176,7 +176,7 @@ Json to_json(const ReadRun& run) {
           {"steps", steps > 0 ? Json(steps) : Json()},
           {"time_s", run.seconds()},
           {"monitor", text_or_null(run.monitor())},
-          {"figures", figures}};
+          {"figures", metrics}};
 }
 
 }  // namespace

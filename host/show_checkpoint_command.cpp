@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/plugins/ports.h"
@@ -32,7 +32,7 @@ void print_manifest(const InspectedFiles& files) {
   const size_t numbers = files.manifest->state.size();
   table.add({"state", numbers == 0 ? "none: a run cannot resume from it"
                                    : std::to_string(numbers) + " numbers; a run can resume from it"});
-  for (const auto& [name, value] : files.manifest->figures) table.add({name, artifacts::print_number(value)});
+  for (const auto& [name, value] : files.manifest->metrics) table.add({name, artifacts::print_number(value)});
   for (const artifacts::CheckpointFile& file : files.manifest->files)
     table.add({file.name, print_bytes(file.bytes) + ", xxh128 " + file.xxh128});
   std::fputs(table.print("  ").c_str(), stdout);

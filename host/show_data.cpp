@@ -59,9 +59,9 @@ std::vector<artifacts::TensorView> view_sample(const plugins::Dataset& dataset, 
 // Renders the first samples of an epoch as a page.
 class Sheet {
  public:
-  explicit Sheet(int64_t most) : most_(static_cast<size_t>(most)) {}
+  explicit Sheet(int64_t most) : limit_(static_cast<size_t>(most)) {}
 
-  bool is_full() const { return samples_.size() >= most_; }
+  bool is_full() const { return samples_.size() >= limit_; }
 
   // `order`: the sample order of the epoch; `first`: the position of the batch in it.
   void add(const plugins::Dataset& dataset, const data::Batch& batch, const std::vector<int64_t>& order, size_t first) {
@@ -86,7 +86,7 @@ class Sheet {
     }
   }
 
-  size_t most_;
+  size_t limit_;
   std::vector<artifacts::SheetSample> samples_;
   std::vector<std::vector<std::byte>> copies_;
 };
@@ -171,16 +171,16 @@ void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const c
                 print_field_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
   }
   if (timing.is_null()) return;
-  const auto figure = [&](const char* name) { return timing[name].get<double>(); };
+  const auto metric = [&](const char* name) { return timing[name].get<double>(); };
   std::printf("loader only, %lld workers, %lld batches prefetched, %.1f s; the first batch took %.2f s before that\n",
-              static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), figure("seconds"),
-              figure("first_batch_s"));
-  std::printf("  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n", figure("samples_per_s"), figure("bytes_per_s") / 1e6,
-              1e3 * figure("seconds") / std::max(figure("batches"), 1.0));
-  std::printf("  %.3g ms to read and %.3g ms to pad per sample", figure("read_ms_per_sample"),
-              figure("complete_ms_per_sample"));
-  if (timing.contains("busy_share")) std::printf("; workers busy %.0f %% of the time", 100 * figure("busy_share"));
-  std::printf("\n  the consumer waits %.0f %% of the time\n", 100 * figure("wait_share"));
+              static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), metric("seconds"),
+              metric("first_batch_s"));
+  std::printf("  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n", metric("samples_per_s"), metric("bytes_per_s") / 1e6,
+              1e3 * metric("seconds") / std::max(metric("batches"), 1.0));
+  std::printf("  %.3g ms to read and %.3g ms to pad per sample", metric("read_ms_per_sample"),
+              metric("complete_ms_per_sample"));
+  if (timing.contains("busy_share")) std::printf("; workers busy %.0f %% of the time", 100 * metric("busy_share"));
+  std::printf("\n  the consumer waits %.0f %% of the time\n", 100 * metric("wait_share"));
 }
 
 void write_sheet(data::Feed& feed, const CommandLine& line) {
@@ -208,7 +208,7 @@ int show_data(const CommandLine& line) {
   if (line.seconds > 0) timing = time_loader(feed, line.seconds, line.step_ms / 1e3);
 
   const Json fields = describe_fields(feed.dataset());
-  const Json figures = line.seconds > 0 ? describe_timing(timing, run.plan.data.workers) : Json();
+  const Json metrics = line.seconds > 0 ? describe_timing(timing, run.plan.data.workers) : Json();
   if (line.format == CommandLine::Format::json) {
     const Json all{{"dataset", feed.dataset().name()},
                    {"component", feed.dataset().component().schema.id},
@@ -218,10 +218,10 @@ int show_data(const CommandLine& line) {
                    {"workers", run.plan.data.workers},
                    {"fields", fields},
                    {"skipped_samples", feed.skipped()},
-                   {"loader", figures}};
+                   {"loader", metrics}};
     std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   } else {
-    print_text(feed.dataset(), feed, run.plan.data, fields, figures);
+    print_text(feed.dataset(), feed, run.plan.data, fields, metrics);
     if (!line.file.empty()) std::printf("samples rendered to %s\n", line.file.c_str());
   }
   return stop_signal() != 0 ? 128 + stop_signal() : 0;

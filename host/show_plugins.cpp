@@ -102,14 +102,14 @@ std::vector<ComponentDescription> find_components(const PluginsFound& found, con
 }
 
 // Loads only the plugins of these components, unless `loaded` already has them.
-void ask_all(std::vector<ComponentDescription>& descriptions, std::optional<Catalogue>& loaded) {
+void query_all(std::vector<ComponentDescription>& descriptions, std::optional<Catalogue>& loaded) {
   if (!loaded) {
     std::vector<fs::path> files;
     for (const ComponentDescription& description : descriptions) files.push_back(description.plugin->file);
     loaded = Catalogue::open(files, plugins::host_table(), plugins::torch_build());
   }
   for (ComponentDescription& description : descriptions)
-    description.ports = ask_ports(loaded->find(description.schema->kind, description.schema->id));
+    description.ports = query_ports(loaded->find(description.schema->kind, description.schema->id));
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ int describe(const CommandLine& line) {
   const std::vector<fs::path> directories = find_directories(line);
   const PluginsFound found = survey(line, directories, loaded);
   std::vector<ComponentDescription> descriptions = find_components(found, line.component, directories);
-  if (line.ports) ask_all(descriptions, loaded);
+  if (line.ports) query_all(descriptions, loaded);
   if (line.format == CommandLine::Format::json) {
     std::fputs(print_json(descriptions).c_str(), stdout);
     return 0;

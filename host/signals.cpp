@@ -26,13 +26,13 @@ void handle(int signal, void (*handler)(int), int flags = SA_RESTART) {
 std::atomic<int> stop_signal_number{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
-std::atomic<bool> save_is_asked{false};
+std::atomic<bool> save_is_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
-void note_save(int) { save_is_asked = true; }
+void note_save(int) { save_is_requested = true; }
 
 // Time of the first stop request in milliseconds; 0: none.
-std::atomic<int64_t> stop_asked_ms{0};
+std::atomic<int64_t> stop_requested_ms{0};
 static_assert(std::atomic<int64_t>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
 int64_t now_ms() {
@@ -47,12 +47,12 @@ constexpr int64_t kSameRequestMs = 1000;
 void note_stop(int signal) {
   // A single exchange is needed: another thread may handle the second signal at the same time as the first one.
   const int64_t now = now_ms();
-  int64_t asked = 0;
-  if (stop_asked_ms.compare_exchange_strong(asked, now)) {
+  int64_t requested = 0;
+  if (stop_requested_ms.compare_exchange_strong(requested, now)) {
     stop_signal_number = signal;
     return;
   }
-  if (now - asked < kSameRequestMs) return;
+  if (now - requested < kSameRequestMs) return;
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
@@ -129,26 +129,26 @@ void report_crash(int signal) {
 }
 
 // Only the main thread can read its breadcrumb. A signal interrupts it for a moment.
-std::atomic<const plugins::Breadcrumb*> seen_place{nullptr};
+std::atomic<const plugins::Breadcrumb*> last_breadcrumb{nullptr};
 
-void look_at_place(int) {
+void check_breadcrumb(int) {
   static plugins::Breadcrumb copy;
   copy = plugins::breadcrumb();
-  seen_place.store(&copy, std::memory_order_release);
+  last_breadcrumb.store(&copy, std::memory_order_release);
 }
 
 }  // namespace
 
 std::string describe_main_thread() {
   const int signal = SIGRTMIN + 1;
-  handle(signal, look_at_place);
-  seen_place = nullptr;
+  handle(signal, check_breadcrumb);
+  last_breadcrumb = nullptr;
   // The thread id of the main thread is the process id.
   syscall(SYS_tgkill, getpid(), getpid(), signal);
   const plugins::Breadcrumb* place = nullptr;
   for (int tries = 0; tries < 100 && !place; ++tries) {
     usleep(10'000);
-    place = seen_place.load(std::memory_order_acquire);
+    place = last_breadcrumb.load(std::memory_order_acquire);
   }
   if (!place) return "stopped, or in a system call that does not return";
   if (!place->component) return place->file ? std::string("opening ") + place->file : "busy outside of any plugin";
@@ -171,7 +171,7 @@ const std::atomic<int>& stop_signal() { return stop_signal_number; }
 
 void catch_save_signal() { handle(SIGUSR1, note_save); }
 
-std::atomic<bool>& save_signal() { return save_is_asked; }
+std::atomic<bool>& save_signal() { return save_is_requested; }
 
 void report_crashes() {
   std::atexit(report_exit);

@@ -11,12 +11,12 @@ namespace tenon::host {
 
 using pipeline::Event;
 
-bool TraceObserver::wants(Event event) const {
+bool TraceObserver::subscribes(Event event) const {
   return event == Event::step_start || event == Event::step_end || event == Event::run_end ||
          event == Event::run_exception;
 }
 
-void TraceObserver::on_event(Event event, const pipeline::RunState& state, pipeline::Verdict&) {
+void TraceObserver::on_event(Event event, const pipeline::RunState& state, pipeline::CallbackRequests&) {
   if (is_over_) return;
   if (event == Event::step_start) {
     if (!operators_ && state.step + 1 >= first_ && state.step < last_) begin();

@@ -17,10 +17,10 @@ class TraceObserver final : public pipeline::Observer {
   // REQUIRES: 1 <= first <= last.
   TraceObserver(int64_t first, int64_t last, const c10::Device& device) : first_(first), last_(last), device_(device) {}
 
-  bool wants(pipeline::Event event) const override;
+  bool subscribes(pipeline::Event event) const override;
   std::string name() const override { return "trace"; }
   int32_t priority() const override { return INT32_MIN; }
-  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::CallbackRequests& requests) override;
 
  private:
   void begin();

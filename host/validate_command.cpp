@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 using support::Error;
 using support::ErrorKind;
 using validation::CheckResult;
-using validation::Verdict;
+using validation::CheckStatus;
 
 validation::ValidationRequest make_request(const CommandLine& line) {
   validation::ValidationRequest request{line.file, line.seed, {}, line.component, line.check, line.timeout_s};
@@ -49,9 +49,9 @@ std::string describe_repeat(const CheckResult& result, const CommandLine& line) 
   return command;
 }
 
-size_t count(const std::vector<CheckResult>& results, Verdict verdict) {
+size_t count(const std::vector<CheckResult>& results, CheckStatus status) {
   return static_cast<size_t>(
-      std::count_if(results.begin(), results.end(), [&](const CheckResult& one) { return one.verdict == verdict; }));
+      std::count_if(results.begin(), results.end(), [&](const CheckResult& one) { return one.status == status; }));
 }
 
 void print_indented(const std::string& text, const char* margin) {
@@ -62,50 +62,50 @@ void print_indented(const std::string& text, const char* margin) {
 // Prints one row of a table, then the reasons, which are longer than a line.
 void print_result(const CheckResult& result, const CommandLine& line) {
   std::printf("  %-24s %-9s %-22s %s\n", result.component.c_str(), to_string(result.check->level),
-              result.check->name.c_str(), to_string(result.verdict));
+              result.check->name.c_str(), to_string(result.status));
   if (!result.reason.empty()) print_indented(result.reason, "      ");
   if (!result.output.empty()) {
     std::printf("      output:\n");
     print_indented(result.output, "        ");
   }
-  if (result.verdict == Verdict::fail) std::printf("      repeat: %s\n", describe_repeat(result, line).c_str());
+  if (result.status == CheckStatus::fail) std::printf("      repeat: %s\n", describe_repeat(result, line).c_str());
   std::fflush(stdout);
 }
 
 void print_summary(const std::vector<CheckResult>& results) {
   std::printf("%zu checks: %zu passed, %zu with a warning, %zu failed, %zu skipped\n", results.size(),
-              count(results, Verdict::pass), count(results, Verdict::warning), count(results, Verdict::fail),
-              count(results, Verdict::skipped));
+              count(results, CheckStatus::pass), count(results, CheckStatus::warning), count(results, CheckStatus::fail),
+              count(results, CheckStatus::skipped));
 }
 
 // Returns the components without any check. They could not be created without parameters.
-std::vector<std::string> find_untried(const std::vector<CheckResult>& results) {
-  std::vector<std::string> untried;
+std::vector<std::string> find_untested(const std::vector<CheckResult>& results) {
+  std::vector<std::string> untested;
   for (const CheckResult& result : results)
-    if (result.check->name == "create" && result.verdict == Verdict::skipped) untried.push_back(result.component);
-  return untried;
+    if (result.check->name == "create" && result.status == CheckStatus::skipped) untested.push_back(result.component);
+  return untested;
 }
 
 void print_as_json(const std::vector<CheckResult>& results, const CommandLine& line) {
   Json checks = Json::array();
   for (const CheckResult& result : results) {
-    std::string verdict = to_string(result.verdict);
-    std::transform(verdict.begin(), verdict.end(), verdict.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::string status = to_string(result.status);
+    std::transform(status.begin(), status.end(), status.begin(), [](unsigned char c) { return std::tolower(c); });
     checks.push_back({{"component", result.component},
                       {"level", to_string(result.check->level)},
                       {"check", result.check->name},
-                      {"verdict", verdict},
+                      {"verdict", status},
                       {"reason", result.reason},
                       {"output", result.output},
                       {"repeat", describe_repeat(result, line)}});
   }
   const Json all{{"file", line.file.string()},
                  {"seed", line.seed},
-                 {"passed", count(results, Verdict::pass)},
-                 {"warned", count(results, Verdict::warning)},
-                 {"failed", count(results, Verdict::fail)},
-                 {"skipped", count(results, Verdict::skipped)},
-                 {"not_tried", find_untried(results)},
+                 {"passed", count(results, CheckStatus::pass)},
+                 {"warned", count(results, CheckStatus::warning)},
+                 {"failed", count(results, CheckStatus::fail)},
+                 {"skipped", count(results, CheckStatus::skipped)},
+                 {"not_tried", find_untested(results)},
                  {"checks", checks}};
   std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
@@ -126,14 +126,14 @@ int validate(const CommandLine& line) {
     print_as_json(results, line);
   else
     print_summary(results);
-  if (count(results, Verdict::fail) > 0) return static_cast<int>(ErrorKind::plugin);
-  const std::vector<std::string> untried = find_untried(results);
-  if (untried.empty()) return 0;
+  if (count(results, CheckStatus::fail) > 0) return static_cast<int>(ErrorKind::plugin);
+  const std::vector<std::string> untested = find_untested(results);
+  if (untested.empty()) return 0;
   std::string names;
-  for (const std::string& name : untried) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& name : untested) names += (names.empty() ? "" : ", ") + name;
   throw Error(ErrorKind::configuration, "command line: no check of " + names +
                                             " was run: a parameter without a default is missing; expected --params '" +
-                                            untried.front() + "={ ... }'");
+                                            untested.front() + "={ ... }'");
 }
 
 }  // namespace tenon::host

@@ -43,7 +43,7 @@ struct Verified {
 void check_readable(const fs::path& file) { const artifacts::SafetensorsFile readable(file); }
 
 // Checks each file. verify_checkpoint() stops at the first damaged file.
-void look_at_files(Verified& verified) {
+void check_files(Verified& verified) {
   try {
     verified.manifest = artifacts::read_manifest(verified.path);
   } catch (const Error&) {
@@ -64,7 +64,7 @@ Verified verify_folder(const fs::path& checkpoint) {
   } catch (const Error& error) {
     verified.files.clear();
     verified.damage = error.what();
-    look_at_files(verified);
+    check_files(verified);
     verified.fallback = artifacts::find_fallback(checkpoint);
   }
   return verified;
@@ -93,7 +93,7 @@ std::vector<Verified> verify_all(const fs::path& path) {
   return all;
 }
 
-std::string describe_way_out(const Verified& verified) {
+std::string describe_hint(const Verified& verified) {
   if (verified.fallback) return "\nnewest other intact checkpoint of the run: " + verified.fallback->string();
   return verified.is_checkpoint ? "\nno other checkpoint of the run is intact" : "";
 }
@@ -147,7 +147,7 @@ int verify_checkpoints(const CommandLine& line) {
   std::fflush(stdout);
   std::string damage;
   for (const Verified& verified : all)
-    if (verified.damage) damage += (damage.empty() ? "" : "\n") + *verified.damage + describe_way_out(verified);
+    if (verified.damage) damage += (damage.empty() ? "" : "\n") + *verified.damage + describe_hint(verified);
   if (const fs::path link = line.file / "checkpoints/latest"; artifacts::is_run_folder(line.file) && !fs::exists(link))
     damage +=
         (damage.empty() ? "" : "\n") + link.string() + ": is a broken link; expected a link to the newest checkpoint";

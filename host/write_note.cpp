@@ -30,16 +30,16 @@ namespace {
 
 // A temporary file next to the plugin. The destructor removes it unless it was moved. Its name does not end in .so, so
 // that it is not mistaken for a plugin.
-class Beside {
+class TemporaryFile {
  public:
-  Beside(const fs::path& plugin, const std::string& what)
+  TemporaryFile(const fs::path& plugin, const std::string& what)
       : path_(plugin.string() + "." + what + "." + std::to_string(getpid())) {}
-  ~Beside() {
+  ~TemporaryFile() {
     std::error_code ignored;
     fs::remove(path_, ignored);
   }
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
   const fs::path& path() const { return path_; }
 
  private:
@@ -67,7 +67,7 @@ void run_program(const fs::path& file, const std::vector<std::string>& command) 
 }
 
 // Reads the plugin's tables. An older note in the file is ignored, because it may be from another build.
-plugins::PluginDescription ask_plugin(const fs::path& file) {
+plugins::PluginDescription query_plugin(const fs::path& file) {
   const plugins::LoadedPlugin plugin = plugins::load_plugin(
       plugins::inspect_plugin_file(file, {}, plugins::Notes::passed_by), plugins::host_table(), plugins::torch_build());
   return *plugin.info;
@@ -82,12 +82,12 @@ int write_note(const CommandLine& line) {
   if (missing) file = line.file;  // reported below as a file that cannot be read
   std::string note;
   try {
-    note = plugins::make_note(ask_plugin(file));
-  } catch (const std::invalid_argument& mistake) {
-    refuse(file, std::string(mistake.what()) + "; expected printable texts: fix the plugin");
+    note = plugins::make_note(query_plugin(file));
+  } catch (const std::invalid_argument& error) {
+    refuse(file, std::string(error.what()) + "; expected printable texts: fix the plugin");
   }
-  const Beside section(file, "note");
-  const Beside noted(file, "noted");
+  const TemporaryFile section(file, "note");
+  const TemporaryFile noted(file, "noted");
   if (!(std::ofstream(section.path(), std::ios::binary) << plugins::make_note_section(note) << std::flush))
     refuse(file, section.path().string() + " cannot be written: " + std::strerror(errno));
   run_program(file, {line.objcopy, "--remove-section", plugins::kNoteSection, "--add-section",

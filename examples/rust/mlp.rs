@@ -84,7 +84,7 @@ fn declare(builder: *const Builder, name: &str, shape: &[i64], inputs: i64) -> R
         size: size_of::<Declaration>(),
         name: text(name),
         shape: shape.as_ptr(),
-        rank: shape.len() as u32,
+        ndim: shape.len() as u32,
         dtype: FLOAT32,
         flags: TRAINABLE,
         init: INIT_UNIFORM,

@@ -164,7 +164,7 @@ pub struct TensorInfo {
     pub dtype: i32,
     pub device_type: i32,
     pub device_index: i32,
-    pub rank: u32,
+    pub ndim: u32,
     pub shape: *const i64,
     pub strides: *const i64,
     pub numel: i64,
@@ -206,7 +206,7 @@ pub struct Field {
     pub size: u64,
     pub name: Text,
     pub dtype: i32,
-    pub rank: u32,
+    pub ndim: u32,
     pub shape: *const i64,
     pub doc: Text,
     pub padding: f64,
@@ -265,7 +265,7 @@ pub struct Declaration {
     pub size: u64,
     pub name: Text,
     pub shape: *const i64,
-    pub rank: u32,
+    pub ndim: u32,
     pub dtype: i32,
     pub flags: u32,
     pub init: u32,
@@ -417,10 +417,10 @@ pub fn shape(tensor: *const Tensor) -> Result<Vec<i64>, Error> {
     let mut info: TensorInfo = unsafe { std::mem::zeroed() };
     info.size = size_of::<TensorInfo>();
     check(unsafe { (host().tensor_info)(tensor, &mut info) })?;
-    if info.rank == 0 {
+    if info.ndim == 0 {
         return Ok(Vec::new());
     }
-    Ok(unsafe { std::slice::from_raw_parts(info.shape, info.rank as usize) }.to_vec())
+    Ok(unsafe { std::slice::from_raw_parts(info.shape, info.ndim as usize) }.to_vec())
 }
 
 /// Returns the memory of a field of the sample, directly in the batch: `shape` elements of the field's dtype.

@@ -59,14 +59,14 @@ CheckpointStore::CheckpointStore(fs::path folder, Retention retention)
 
 // Returns the best checkpoints, best first. Of equally good ones the earlier comes first. Skips unreadable manifests.
 std::vector<fs::path> CheckpointStore::find_best() const {
-  if (retention_.figure.empty()) return {};
+  if (retention_.metric.empty()) return {};
   std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
   std::ranges::reverse(checkpoints);
   std::vector<std::pair<double, fs::path>> found;
   for (const fs::path& path : checkpoints) {
     try {
-      for (const auto& [name, value] : read_manifest(path).figures)
-        if (name == retention_.figure && !std::isnan(value))
+      for (const auto& [name, value] : read_manifest(path).metrics)
+        if (name == retention_.metric && !std::isnan(value))
           found.emplace_back(retention_.is_larger_better ? -value : value, path);
     } catch (const support::Error&) {
     }
@@ -94,19 +94,19 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   DurableFolder folder(folder_ / name, kOfCheckpoints);
   CheckpointManifest manifest{.epoch = contents.epoch,
                               .step = contents.step,
-                              .figures = contents.figures,
+                              .metrics = contents.metrics,
                               .files = {},
                               .state = contents.state};
   const auto write_tensors = [&](const char* file, std::span<const TensorView> tensors) {
     const fs::path path = folder.temporary() / file;
     // The format "pt" lets Python libraries read the file as PyTorch tensors.
-    std::string digest = write_safetensors(path, tensors, {{"format", "pt"}}, kOfCheckpoints, LastsBy::its_folder);
+    std::string digest = write_safetensors(path, tensors, {{"format", "pt"}}, kOfCheckpoints, SyncedBy::containing_folder);
     manifest.files.push_back({file, fs::file_size(path), std::move(digest)});
   };
   write_tensors(kModelFile, contents.model);
   if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training);
   const auto write_text = [&folder](const std::string& file, const std::string& text) {
-    write_file_durably(folder.temporary() / file, text, kOfCheckpoints, LastsBy::its_folder);
+    write_file_durably(folder.temporary() / file, text, kOfCheckpoints, SyncedBy::containing_folder);
   };
   for (const auto& [file, text] : contents.texts) {
     write_text(file, text);

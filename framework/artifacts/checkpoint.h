@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint_manifest.h"
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/artifacts/tensor_view.h"
 
 namespace tenon::artifacts {
@@ -27,7 +27,7 @@ inline constexpr const char* kTrainingFile = "training.safetensors";
 struct CheckpointContents {
   int64_t epoch;
   int64_t step;
-  Figures figures;                    // the latest metrics
+  MetricValues metrics;                    // the latest metrics
   std::span<const TensorView> model;  // parameters and buffers, with PyTorch's names, in the model's order
   // The training state. If both are empty, the checkpoint contains only weights, and a run cannot resume from it.
   std::span<const TensorView> training = {};
@@ -38,7 +38,7 @@ struct CheckpointContents {
 // Which checkpoints to keep.
 struct Retention {
   int64_t keep;             // number of newest checkpoints to keep
-  std::string figure = {};  // metric that selects the best checkpoints to keep; empty: none
+  std::string metric = {};  // metric that selects the best checkpoints to keep; empty: none
   bool is_larger_better = false;
   int64_t keep_best = 1;
 };

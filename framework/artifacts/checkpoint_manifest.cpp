@@ -23,7 +23,7 @@ constexpr int kDeepest = 4;
 
 Json parse_strictly(std::string_view text, const std::filesystem::path& file) {
   std::vector<std::set<std::string>> keys;  // keys of the open objects
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+  const auto limit_depth = [&](int depth, Json::parse_event_t event, Json& value) {
     if (depth > kDeepest) refuse(file, "nests deeper than a manifest can");
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
@@ -33,7 +33,7 @@ Json parse_strictly(std::string_view text, const std::filesystem::path& file) {
     return true;
   };
   try {
-    return Json::parse(text.begin(), text.end(), watch);
+    return Json::parse(text.begin(), text.end(), limit_depth);
   } catch (const Json::exception& error) {
     refuse(file, std::string("is not JSON: ") + error.what());
   }
@@ -76,7 +76,7 @@ CheckpointFile read_file_entry(const Json& entry, const std::filesystem::path& f
   return result;
 }
 
-double read_figure(const std::string& name, const Json& value, const std::filesystem::path& file) {
+double read_metric(const std::string& name, const Json& value, const std::filesystem::path& file) {
   if (value.is_number()) return value.get<double>();
   try {
     return parse_not_finite(value.is_string() ? value.get<std::string>() : std::string(value.type_name()));
@@ -109,7 +109,7 @@ std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
             ", \"bytes\": " + std::to_string(file.bytes) + ", \"xxh128\": \"" + file.xxh128 + "\"}";
     separator = ",\n";
   }
-  text += "\n  ],\n  \"figures\": " + print_numbers(manifest.figures);
+  text += "\n  ],\n  \"figures\": " + print_numbers(manifest.metrics);
   if (!manifest.state.empty()) text += ",\n  \"state\": " + print_numbers(manifest.state);
   return text + "\n}\n";
 }
@@ -130,11 +130,11 @@ CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::f
     manifest.files.push_back(read_file_entry(entry, file));
   }
   for (const auto& [name, value] : find(json, "figures", Json::value_t::object, file).items()) {
-    manifest.figures.emplace_back(name, read_figure(name, value, file));
+    manifest.metrics.emplace_back(name, read_metric(name, value, file));
   }
   if (json.contains("state"))
     for (const auto& [name, value] : find(json, "state", Json::value_t::object, file).items())
-      manifest.state.emplace(name, read_figure(name, value, file));
+      manifest.state.emplace(name, read_metric(name, value, file));
   return manifest;
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 
 namespace tenon::artifacts {
 
@@ -21,7 +21,7 @@ struct CheckpointFile {
 struct CheckpointManifest {
   int64_t epoch;
   int64_t step;
-  Figures figures;  // the latest metrics at that time
+  MetricValues metrics;  // the latest metrics at that time
   std::vector<CheckpointFile> files;
   std::map<std::string, double> state = {};  // training state besides the tensors; empty: a run cannot resume
 };

@@ -10,12 +10,12 @@ namespace tenon::artifacts {
 
 namespace {
 
-constexpr double kMostWidth = 440;  // width of the image, equal to that of a chart
+constexpr double kMaxWidth = 440;  // width of the image, equal to that of a chart
 constexpr double kMargin = 44;      // space on the left and above for the labels of axes and classes
-constexpr double kMostCell = 30;
+constexpr double kMaxCell = 30;
 constexpr double kLeastLabelled = 11;  // the labels of smaller cells would overlap
 constexpr double kLeastCounted = 22;
-constexpr double kMostOpacity = 0.6;  // the counts must stay legible
+constexpr double kMaxOpacity = 0.6;  // the counts must stay legible
 
 std::string write_text(const char* classes, double x, double y, const char* anchor, const std::string& words) {
   return std::string("<text class=\"") + classes + "\" x=\"" + print_short_number(x) + "\" y=\"" +
@@ -45,13 +45,13 @@ int64_t Confusion::correct() const {
 std::vector<int64_t> Confusion::by_target() const { return sum_by(*this, &Cell::target); }
 std::vector<int64_t> Confusion::by_predicted() const { return sum_by(*this, &Cell::predicted); }
 
-std::vector<Confusion::Cell> Confusion::find_mistakes(size_t most) const {
-  std::vector<Cell> mistakes;
+std::vector<Confusion::Cell> Confusion::find_misclassified(size_t most) const {
+  std::vector<Cell> diagnostics;
   for (const Cell& cell : cells)
-    if (cell.target != cell.predicted) mistakes.push_back(cell);
-  std::ranges::stable_sort(mistakes, std::greater(), &Cell::count);
-  mistakes.resize(std::min(mistakes.size(), most));
-  return mistakes;
+    if (cell.target != cell.predicted) diagnostics.push_back(cell);
+  std::ranges::stable_sort(diagnostics, std::greater(), &Cell::count);
+  diagnostics.resize(std::min(diagnostics.size(), most));
+  return diagnostics;
 }
 
 std::vector<double> Confusion::intersections_over_unions() const {
@@ -65,7 +65,7 @@ std::vector<double> Confusion::intersections_over_unions() const {
 
 std::string draw_confusion(const Confusion& confusion) {
   const auto classes = static_cast<double>(confusion.classes);
-  const double cell = std::min(kMostCell, (kMostWidth - kMargin) / classes);
+  const double cell = std::min(kMaxCell, (kMaxWidth - kMargin) / classes);
   const double size = kMargin + cell * classes + 2;
   const std::vector<int64_t> targets = confusion.by_target();
   const auto place = [&](int64_t number) { return kMargin + cell * static_cast<double>(number); };
@@ -88,7 +88,7 @@ std::string draw_confusion(const Confusion& confusion) {
     const double share = static_cast<double>(one.count) / static_cast<double>(of);
     const std::string colour = one.target == one.predicted ? "c0" : "c1";
     text += "<rect class=\"dot " + colour + "\" fill-opacity=\"" +
-            print_short_number(0.06 + (kMostOpacity - 0.06) * share) + "\" x=\"" +
+            print_short_number(0.06 + (kMaxOpacity - 0.06) * share) + "\" x=\"" +
             print_short_number(place(one.predicted)) + "\" y=\"" + print_short_number(place(one.target)) +
             "\" width=\"" + print_short_number(cell) + "\" height=\"" + print_short_number(cell) + "\"><title>class " +
             std::to_string(one.target) + " as " + std::to_string(one.predicted) + ": " + std::to_string(one.count) +

@@ -21,16 +21,16 @@ struct Confusion {
   std::vector<int64_t> by_target() const;     // [classes]: number of samples with this target
   std::vector<int64_t> by_predicted() const;  // [classes]
   // Returns the most frequent confusions, at most `most`.
-  std::vector<Cell> find_mistakes(size_t most) const;
+  std::vector<Cell> find_misclassified(size_t most) const;
   // Returns the Jaccard index of each class, "intersection over union" for masks. NaN for a class without targets and
   // predictions.
   std::vector<double> intersections_over_unions() const;
 };
 
-inline constexpr int64_t kMostDrawnClasses = 100;
+inline constexpr int64_t kMaxPlottedClasses = 100;
 
 // Returns an <svg> element. Rows are targets, columns are predictions. A darker cell has a larger share of its row.
-// Cells contain their counts if there is room. REQUIRES: at most kMostDrawnClasses classes.
+// Cells contain their counts if there is room. REQUIRES: at most kMaxPlottedClasses classes.
 std::string draw_confusion(const Confusion& confusion);
 
 }  // namespace tenon::artifacts

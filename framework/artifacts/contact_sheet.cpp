@@ -3,16 +3,16 @@
 #include <limits>
 #include <sstream>
 
-#include "framework/artifacts/draw_samples.h"
+#include "framework/artifacts/render_samples.h"
 #include "framework/artifacts/escape_html.h"
 
 namespace tenon::artifacts {
 
 namespace {
 
-void write_sample(std::ostream& page, const std::string& caption, const DrawnSample& sample) {
+void write_sample(std::ostream& page, const std::string& caption, const RenderedSample& sample) {
   page << "<figure>";
-  for (const DrawnPicture& picture : sample.pictures) page << embed_picture(picture);
+  for (const RenderedPicture& picture : sample.pictures) page << embed_picture(picture);
   page << "<figcaption>" << escape_html(caption);
   for (const auto& [name, values] : sample.values) page << "<br>" << escape_html(name) << ": " << values;
   page << "</figcaption></figure>\n";
@@ -23,7 +23,7 @@ void write_sample(std::ostream& page, const std::string& caption, const DrawnSam
 std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples) {
   std::vector<SampleFields> fields;
   for (const SheetSample& sample : samples) fields.push_back(sample.fields);
-  const DrawnSamples drawn = draw_samples(fields, std::numeric_limits<int64_t>::max());
+  const RenderedSamples drawn = render_samples(fields, std::numeric_limits<int64_t>::max());
   std::ostringstream page;
   page << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" << escape_html(title)
        << "</title>\n<style>\nbody { font: 14px sans-serif; margin: 1em; background: #fff; color: #222 }\n"

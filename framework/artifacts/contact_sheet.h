@@ -14,7 +14,7 @@ struct SheetSample {
   std::vector<TensorView> fields;  // without the batch dimension; the same fields in all samples
 };
 
-// Renders the samples with draw_samples(). The page shows the values of black and white for scaled fields.
+// Renders the samples with render_samples(). The page shows the values of black and white for scaled fields.
 std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples);
 
 }  // namespace tenon::artifacts

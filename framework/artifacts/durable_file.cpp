@@ -17,7 +17,7 @@ namespace tenon::artifacts {
 
 namespace {
 
-constexpr size_t kLargestPiece = size_t{1} << 30;  // Linux writes a little less than 2 GiB per call
+constexpr size_t kMaxWrite = size_t{1} << 30;  // Linux writes a little less than 2 GiB per call
 
 // Calls fsync(2). Returns 0 or the errno. EIO is final: the kernel has dropped the pages, and a second call would
 // report success.
@@ -32,7 +32,7 @@ int sync_descriptor(int descriptor) {
 
 int write_fully(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), kLargestPiece));
+    const ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), kMaxWrite));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
     if (written == 0) return EIO;
@@ -65,9 +65,9 @@ bool is_temporary_name(std::string_view name) {
   return name.starts_with('.') && name.find(".tmp-") != std::string_view::npos;
 }
 
-DurableFile::DurableFile(std::filesystem::path path, support::ErrorKind kind, LastsBy lasts_by)
-    : path_(std::move(path)), kind_(kind), lasts_by_(lasts_by) {
-  const bool is_named = lasts_by_ == LastsBy::its_folder;
+DurableFile::DurableFile(std::filesystem::path path, support::ErrorKind kind, SyncedBy synced_by)
+    : path_(std::move(path)), kind_(kind), synced_by_(synced_by) {
+  const bool is_named = synced_by_ == SyncedBy::containing_folder;
   do {
     temporary_ = is_named ? path_ : make_temporary_path(path_);
     descriptor_ = support::FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -91,7 +91,7 @@ void DurableFile::write(std::string_view text) { write(std::as_bytes(std::span(t
 void DurableFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written =
-        ::pwrite(descriptor_.number(), bytes.data(), std::min(bytes.size(), kLargestPiece), static_cast<off_t>(offset));
+        ::pwrite(descriptor_.number(), bytes.data(), std::min(bytes.size(), kMaxWrite), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) throw make_file_error(kind_, path_, "cannot be written", written < 0 ? errno : EIO);
     bytes = bytes.subspan(static_cast<size_t>(written));
@@ -102,7 +102,7 @@ void DurableFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
 void DurableFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
     const ssize_t count =
-        ::pread(descriptor_.number(), bytes.data(), std::min(bytes.size(), kLargestPiece), static_cast<off_t>(offset));
+        ::pread(descriptor_.number(), bytes.data(), std::min(bytes.size(), kMaxWrite), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) throw make_file_error(kind_, path_, "cannot be read again", count < 0 ? errno : EIO);
     bytes = bytes.subspan(static_cast<size_t>(count));
@@ -117,7 +117,7 @@ void DurableFile::resize(uint64_t bytes) {
 }
 
 void DurableFile::commit() {
-  const bool is_named = lasts_by_ == LastsBy::its_folder;
+  const bool is_named = synced_by_ == SyncedBy::containing_folder;
   if (const int error = is_named ? 0 : sync_descriptor(descriptor_.number()); error != 0) {
     throw make_file_error(kind_, path_, "cannot be synced to disk", error);
   }
@@ -134,8 +134,8 @@ void DurableFile::commit() {
 }
 
 void write_file_durably(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind,
-                        LastsBy lasts_by) {
-  DurableFile file(path, kind, lasts_by);
+                        SyncedBy synced_by) {
+  DurableFile file(path, kind, synced_by);
   file.write(text);
   file.commit();
 }

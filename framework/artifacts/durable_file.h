@@ -15,7 +15,7 @@
 namespace tenon::artifacts {
 
 // Which commit() makes a file durable: that of the file, or that of its DurableFolder, which syncs all files at once.
-enum class LastsBy { itself, its_folder };
+enum class SyncedBy { file, containing_folder };
 
 // Every function throws an Error of the given kind, with the path and the reason of the system. The temporary file is
 // then removed, and an earlier file with the final name is unchanged.
@@ -23,7 +23,7 @@ class DurableFile {
  public:
   // Opens a temporary file next to `path`. The folder must exist. In a durable folder, which is itself temporary, the
   // file has its final name from the start.
-  DurableFile(std::filesystem::path path, support::ErrorKind kind, LastsBy lasts_by = LastsBy::itself);
+  DurableFile(std::filesystem::path path, support::ErrorKind kind, SyncedBy synced_by = SyncedBy::file);
   DurableFile(const DurableFile&) = delete;
   DurableFile& operator=(const DurableFile&) = delete;
   ~DurableFile();  // removes the temporary file, unless committed
@@ -41,12 +41,12 @@ class DurableFile {
   std::filesystem::path path_;
   std::filesystem::path temporary_;  // empty once renamed
   support::ErrorKind kind_;
-  LastsBy lasts_by_;
+  SyncedBy synced_by_;
   support::FileDescriptor descriptor_;
 };
 
 void write_file_durably(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind,
-                        LastsBy lasts_by = LastsBy::itself);
+                        SyncedBy synced_by = SyncedBy::file);
 
 // Writes all bytes, if necessary with several system calls. Returns 0 or an errno.
 int write_fully(int descriptor, std::span<const std::byte> bytes);

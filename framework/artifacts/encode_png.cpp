@@ -11,7 +11,7 @@ namespace tenon::artifacts {
 
 namespace {
 
-constexpr int64_t kMostAlongSide = 1'000'000;  // libpng's PNG_USER_WIDTH_MAX
+constexpr int64_t kMaxSide = 1'000'000;  // libpng's PNG_USER_WIDTH_MAX
 
 [[noreturn]] void refuse(int64_t height, int64_t width, const std::string& why) {
   throw support::Error(support::ErrorKind::data, "an image of " + std::to_string(width) + " x " +
@@ -23,8 +23,8 @@ constexpr int64_t kMostAlongSide = 1'000'000;  // libpng's PNG_USER_WIDTH_MAX
 void encode_png(std::span<const std::byte> pixels, int64_t height, int64_t width, int64_t channels,
                 std::vector<std::byte>& file) {
   if (height < 1 || width < 1) refuse(height, width, "expected at least one pixel");
-  if (height > kMostAlongSide || width > kMostAlongSide) {
-    refuse(height, width, "expected sides of " + std::to_string(kMostAlongSide) + " pixels at most");
+  if (height > kMaxSide || width > kMaxSide) {
+    refuse(height, width, "expected sides of " + std::to_string(kMaxSide) + " pixels at most");
   }
   TENON_CHECK(channels == 1 || channels == 3, channels << " channels");
   TENON_CHECK(pixels.size() == static_cast<size_t>(height * width * channels), pixels.size() << " bytes");

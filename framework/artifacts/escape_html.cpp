@@ -1,6 +1,6 @@
 #include "framework/artifacts/escape_html.h"
 
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 
 namespace tenon::artifacts {
 

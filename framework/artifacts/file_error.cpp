@@ -8,7 +8,7 @@ namespace tenon::artifacts {
 
 namespace {
 
-const char* find_way_out(int error) {
+const char* find_hint(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT: return "; free some space, or choose another run.output_dir (for host pack: another --out)";
@@ -33,7 +33,7 @@ support::Error make_file_error(support::ErrorKind kind, const std::filesystem::p
   message += what;
   message += ": ";
   message += std::generic_category().message(error);
-  message += find_way_out(error);
+  message += find_hint(error);
   return support::Error(kind, message);
 }
 

@@ -54,7 +54,7 @@ bool is_newest(const fs::path& checkpoint) {
 }
 
 // Names another intact checkpoint of the same run, if there is one.
-[[noreturn]] void refuse_with_way_out(const fs::path& checkpoint, const std::string& reason) {
+[[noreturn]] void refuse_with_hint(const fs::path& checkpoint, const std::string& reason) {
   const auto other = find_fallback(checkpoint);
   refuse(reason + (other ? "; " + other->string() + " is intact" : ""));
 }
@@ -65,10 +65,10 @@ FoundCheckpoint open_named(const fs::path& path, const ReadCheckpointFile& read)
   try {
     manifest = verify_checkpoint(checkpoint, read);
   } catch (const support::Error& damage) {
-    refuse_with_way_out(checkpoint, damage.what());
+    refuse_with_hint(checkpoint, damage.what());
   }
   if (manifest.state.empty())
-    refuse_with_way_out(checkpoint, checkpoint.string() +
+    refuse_with_hint(checkpoint, checkpoint.string() +
                                         ": contains only weights; expected a checkpoint with training state: start a "
                                         "new run from these weights with model.weights, or choose another checkpoint");
   return {checkpoint.parent_path().parent_path(), checkpoint, std::move(manifest), is_newest(checkpoint)};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTimeout{5000};
 
-std::optional<std::string> ask_git(const std::filesystem::path& directory, const std::vector<std::string>& question) {
+std::optional<std::string> run_git(const std::filesystem::path& directory, const std::vector<std::string>& question) {
   // core.fsmonitor may name a program of an untrusted repository.
   std::vector<std::string> command = {"git", "-c", "core.fsmonitor=false", "-C", directory.string()};
   command.insert(command.end(), question.begin(), question.end());
@@ -22,7 +22,7 @@ std::optional<std::string> ask_git(const std::filesystem::path& directory, const
 }  // namespace
 
 std::optional<GitState> read_git_state(const std::filesystem::path& directory) {
-  const auto commit = ask_git(directory, {"rev-parse", "--verify", "--quiet", "HEAD"});
+  const auto commit = run_git(directory, {"rev-parse", "--verify", "--quiet", "HEAD"});
   if (!commit) return std::nullopt;
   GitState state;
   for (const char c : *commit) {
@@ -30,7 +30,7 @@ std::optional<GitState> read_git_state(const std::filesystem::path& directory) {
     state.commit += c;
   }
   if (state.commit.size() < 40) return std::nullopt;
-  const auto changes = ask_git(directory, {"status", "--porcelain", "--untracked-files=no"});
+  const auto changes = run_git(directory, {"status", "--porcelain", "--untracked-files=no"});
   if (changes) state.dirty = !changes->empty();
   return state;
 }

@@ -42,7 +42,7 @@ std::string print_csv_header(const std::vector<std::string>& columns) {
 // Writes each row of a CSV file followed by `ending`. The header has `header_bytes` bytes and may contain line breaks,
 // because the name of a metric is any text. Rows are numbers without line breaks.
 void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std::string& ending, DurableFile& to) {
-  constexpr size_t kPiece = size_t{1} << 16;  // approximate bytes per write
+  constexpr size_t kChunk = size_t{1} << 16;  // approximate bytes per write
   errno = 0;
   std::ifstream rows(csv, std::ios::binary);
   rows.seekg(static_cast<std::streamoff>(header_bytes));
@@ -50,7 +50,7 @@ void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std:
   std::string piece;
   for (std::string row; std::getline(rows, row);) {
     piece += row + ending + '\n';
-    if (piece.size() < kPiece) continue;
+    if (piece.size() < kChunk) continue;
     to.write(piece);
     piece.clear();
   }
@@ -58,9 +58,9 @@ void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std:
   to.write(piece);
 }
 
-void check_names(const Figures& figures) {
+void check_names(const MetricValues& metrics) {
   std::set<std::string_view> names(kFixedColumns.begin(), kFixedColumns.end());
-  for (const auto& [name, value] : figures) {
+  for (const auto& [name, value] : metrics) {
     TENON_CHECK(names.insert(name).second, "the metric " << name << " occurs twice or has the name of a fixed column");
   }
 }
@@ -81,7 +81,7 @@ std::string print_history_line(const HistoryLine& line) {
   std::string text = "{\"event\": \"" + std::string(to_string(line.event)) +
                      "\", \"epoch\": " + std::to_string(line.epoch) + ", \"step\": " + std::to_string(line.step) +
                      ", \"time_s\": " + print_time(line.time_s);
-  for (const auto& [name, value] : line.figures)
+  for (const auto& [name, value] : line.metrics)
     text += ", " + print_json_string(name) + ": " + print_json_number(value);
   return text + "}\n";
 }
@@ -105,7 +105,7 @@ HistoryLine parse_history_line(std::string_view text) {
     line.time_s = json.at("time_s").get<double>();
     for (const auto& [name, value] : json.items()) {
       if (std::ranges::find(kFixedColumns, name) != kFixedColumns.end()) continue;
-      line.figures.emplace_back(name,
+      line.metrics.emplace_back(name,
                                 value.is_string() ? parse_not_finite(value.get<std::string>()) : value.get<double>());
     }
   } catch (const Json::exception& error) {
@@ -114,12 +114,12 @@ HistoryLine parse_history_line(std::string_view text) {
   return line;
 }
 
-bool is_mean_over_epoch(HistoryEvent event, std::string_view figure, const std::vector<std::string>& losses) {
+bool is_mean_over_epoch(HistoryEvent event, std::string_view metric, const std::vector<std::string>& losses) {
   constexpr std::string_view kTrain = "train/";
-  if (event != HistoryEvent::epoch || !figure.starts_with(kTrain)) return false;
-  figure.remove_prefix(kTrain.size());
-  return figure == "loss" || std::ranges::any_of(losses, [&](const std::string& loss) {
-           return figure == loss || figure.starts_with(loss + ".");
+  if (event != HistoryEvent::epoch || !metric.starts_with(kTrain)) return false;
+  metric.remove_prefix(kTrain.size());
+  return metric == "loss" || std::ranges::any_of(losses, [&](const std::string& loss) {
+           return metric == loss || metric.starts_with(loss + ".");
          });
 }
 
@@ -176,11 +176,11 @@ History History::resume(const std::filesystem::path& from, int64_t lines, const 
 }
 
 void History::append(const HistoryLine& line) {
-  check_names(line.figures);
+  check_names(line.metrics);
   jsonl_.append(print_history_line(line));
   ++lines_;
   const size_t first_new = columns_.size();
-  for (const auto& [name, value] : line.figures) {
+  for (const auto& [name, value] : line.metrics) {
     if (places_.emplace(name, columns_.size()).second) columns_.push_back(name);
   }
   if (columns_.size() > first_new) add_columns(first_new);
@@ -204,7 +204,7 @@ std::string History::print_row(const HistoryLine& line) const {
   cells[1] = std::to_string(line.epoch);
   cells[2] = std::to_string(line.step);
   cells[3] = print_number(std::round(line.time_s * 1e6) / 1e6);
-  for (const auto& [name, value] : line.figures) cells[places_.at(name)] = print_number(value);
+  for (const auto& [name, value] : line.metrics) cells[places_.at(name)] = print_number(value);
   std::string row = cells[0];
   for (size_t i = 1; i < cells.size(); ++i) row += ',' + cells[i];
   return row;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/support/file_descriptor.h"
 
 namespace tenon::artifacts {
@@ -21,7 +21,7 @@ struct HistoryLine {
   int64_t epoch;
   int64_t step;
   double time_s;    // since the run started; written to the microsecond
-  Figures figures;  // unique names, other than event, epoch, step and time_s
+  MetricValues metrics;  // unique names, other than event, epoch, step and time_s
 };
 
 // Returns one JSON object and a line break. The keys are event, epoch, step, time_s, and then the metrics in the given
@@ -32,7 +32,7 @@ HistoryLine parse_history_line(std::string_view text);
 
 // Whether a metric is a mean over a whole epoch. This holds for the losses in the line of an epoch. In the line of a
 // step they are means since the previous line. `losses` are the names of the losses of the run.
-bool is_mean_over_epoch(HistoryEvent event, std::string_view figure, const std::vector<std::string>& losses);
+bool is_mean_over_epoch(HistoryEvent event, std::string_view metric, const std::vector<std::string>& losses);
 
 // A text file for appending. Each piece is one write(2). A partial write, such as on a full disk, is undone.
 class AppendedFile {

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <array>
 
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/config/flatten_plan.h"
 
 namespace tenon::artifacts {
 
 namespace {
 
-constexpr std::array kOfNoAccount{"run.name",
+constexpr std::array kIgnored{"run.name",
                                   "run.output_dir",
                                   "run.device",
                                   "plugins.",
@@ -38,7 +38,7 @@ Hyperparameters find_hyperparameters(const std::string& plan, const std::string&
   Hyperparameters found;
   for (const auto& [key, node] : config::flatten_plan(plan, source)) {
     const std::string& name = key;
-    if (!std::ranges::any_of(kOfNoAccount, [&](const char* prefix) { return name.starts_with(prefix); }))
+    if (!std::ranges::any_of(kIgnored, [&](const char* prefix) { return name.starts_with(prefix); }))
       found.emplace(key, to_hyperparameter(node));
   }
   return found;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "framework/artifacts/escape_html.h"
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 
 namespace tenon::artifacts {
 
@@ -16,7 +16,7 @@ namespace {
 constexpr double kWidth = 440, kHeight = 230;           // of the image, in the units of text sizes
 constexpr double kTop = 12, kRight = 20, kBottom = 34;  // margins around the curves
 constexpr double kLetter = 6.7;                         // approximate width of a digit
-constexpr size_t kMostMarks = 60;
+constexpr size_t kMaxMarks = 60;
 constexpr double kLogarithmicFrom = 200;  // ratio of the largest to the smallest value
 
 struct Range {
@@ -109,7 +109,7 @@ class Picture {
  public:
   explicit Picture(const Chart& chart)
       : is_logarithmic_(is_logarithmic(chart)),
-        y_range_(find_drawn_range(chart)),
+        y_range_(find_plot_range(chart)),
         y_ticks_(is_logarithmic_ ? find_logarithmic_ticks(y_range_) : find_linear_ticks(y_range_, 5)),
         left_(find_margin()),
         x_(find_x_range(chart), left_, kWidth - kRight),
@@ -139,7 +139,7 @@ class Picture {
   }
 
  private:
-  Range find_drawn_range(const Chart& chart) const {
+  Range find_plot_range(const Chart& chart) const {
     const Range range = find_y_range(chart);
     return is_logarithmic_ ? widen_logarithms({std::log10(range.low), std::log10(range.high)}) : widen(range);
   }
@@ -225,7 +225,7 @@ std::string draw_series(const ChartSeries& series, const Picture& picture, const
       text += (text.back() == '"' ? "" : " ") + print_place(picture.x(point.x)) + "," + print_place(picture.y(point.y));
     text += "\"/>\n";
   }
-  if (series.has_marks && series.points.size() <= kMostMarks)
+  if (series.has_marks && series.points.size() <= kMaxMarks)
     for (const ChartPoint& point : series.points)
       if (picture.shows(point))
         text += draw_dot(point, picture, "2.4", "dot " + colour, describe(series, point, x_label));

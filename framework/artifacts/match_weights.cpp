@@ -22,17 +22,17 @@ std::optional<size_t> find_place(std::string_view name, const Places& places) {
   }
 }
 
-WeightFate judge(const TensorView& stored, const WantedTensor& wanted) {
-  if (stored.shape != wanted.shape) return WeightFate::other_shape;
-  const bool converts = is_floating_point(stored.dtype) && is_floating_point(wanted.dtype);
-  return stored.dtype == wanted.dtype || converts ? WeightFate::loaded : WeightFate::other_dtype;
+WeightStatus check(const TensorView& stored, const ExpectedTensor& expected) {
+  if (stored.shape != expected.shape) return WeightStatus::other_shape;
+  const bool converts = is_floating_point(stored.dtype) && is_floating_point(expected.dtype);
+  return stored.dtype == expected.dtype || converts ? WeightStatus::loaded : WeightStatus::other_dtype;
 }
 
 // torch.nn.BatchNorm2d has this buffer since version 2 of its state and treats a state without it as version 1.
-bool is_older_batch_norm(const WantedTensor& wanted, const Places& places, std::span<const WeightMatch> matches) {
+bool is_older_batch_norm(const ExpectedTensor& expected, const Places& places, std::span<const WeightMatch> matches) {
   constexpr std::string_view kCounter = "num_batches_tracked";
-  if (!wanted.name.ends_with(kCounter) || !wanted.shape.empty()) return false;
-  const std::string mean = wanted.name.substr(0, wanted.name.size() - kCounter.size()) + "running_mean";
+  if (!expected.name.ends_with(kCounter) || !expected.shape.empty()) return false;
+  const std::string mean = expected.name.substr(0, expected.name.size() - kCounter.size()) + "running_mean";
   const auto sibling = places.find(mean);
   return sibling != places.end() && matches[sibling->second].stored;
 }
@@ -41,21 +41,21 @@ bool is_older_batch_norm(const WantedTensor& wanted, const Places& places, std::
 
 bool MatchedWeights::is_complete() const {
   return unexpected.empty() && std::ranges::all_of(matches, [](const WeightMatch& match) {
-           return match.fate == WeightFate::loaded || match.fate == WeightFate::other_name ||
-                  match.fate == WeightFate::older_batch;
+           return match.status == WeightStatus::loaded || match.status == WeightStatus::other_name ||
+                  match.status == WeightStatus::older_batch;
          });
 }
 
-size_t MatchedWeights::count(WeightFate fate) const {
-  return static_cast<size_t>(std::ranges::count(matches, fate, &WeightMatch::fate));
+size_t MatchedWeights::count(WeightStatus status) const {
+  return static_cast<size_t>(std::ranges::count(matches, status, &WeightMatch::status));
 }
 
-MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const WantedTensor> wanted) {
+MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const ExpectedTensor> expected) {
   MatchedWeights matched;
   Places places;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    places.emplace(wanted[i].name, i);
-    matched.matches.push_back({i, nullptr, WeightFate::missing});
+  for (size_t i = 0; i < expected.size(); ++i) {
+    places.emplace(expected[i].name, i);
+    matched.matches.push_back({i, nullptr, WeightStatus::missing});
   }
   // An exact name has precedence over names with prefixes in the file.
   for (const TensorView& tensor : stored)
@@ -70,17 +70,17 @@ MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const
       matched.unexpected.push_back(&tensor);
   }
   for (WeightMatch& match : matched.matches)
-    if (match.stored) match.fate = judge(*match.stored, wanted[match.wanted]);
+    if (match.stored) match.status = check(*match.stored, expected[match.expected]);
   for (WeightMatch& match : matched.matches) {
     if (match.stored) continue;
-    const size_t first = wanted[match.wanted].first_place;
+    const size_t first = expected[match.expected].first_place;
     const bool has_other = std::ranges::any_of(matched.matches, [&](const WeightMatch& other) {
-      return other.fate == WeightFate::loaded && wanted[other.wanted].first_place == first;
+      return other.status == WeightStatus::loaded && expected[other.expected].first_place == first;
     });
     if (has_other)
-      match.fate = WeightFate::other_name;
-    else if (is_older_batch_norm(wanted[match.wanted], places, matched.matches))
-      match.fate = WeightFate::older_batch;
+      match.status = WeightStatus::other_name;
+    else if (is_older_batch_norm(expected[match.expected], places, matched.matches))
+      match.status = WeightStatus::older_batch;
   }
   return matched;
 }

@@ -12,7 +12,7 @@
 namespace tenon::artifacts {
 
 // A tensor of a model.
-struct WantedTensor {
+struct ExpectedTensor {
   std::string name;
   int32_t dtype;  // TENON_FLOAT32, ...
   std::vector<int64_t> shape;
@@ -20,7 +20,7 @@ struct WantedTensor {
   size_t first_place;
 };
 
-enum class WeightFate {
+enum class WeightStatus {
   loaded,       // from `stored`, with a conversion between floating-point dtypes
   other_name,   // not in the file, but the tensor is loaded under another name: tied weights, stored once
   older_batch,  // num_batches_tracked, missing in files of PyTorch before 0.4.1; the model keeps its value
@@ -30,9 +30,9 @@ enum class WeightFate {
 };
 
 struct WeightMatch {
-  size_t wanted;             // index among the requested tensors
+  size_t expected;             // index among the requested tensors
   const TensorView* stored;  // null: not in the file
-  WeightFate fate;
+  WeightStatus status;
 };
 
 struct MatchedWeights {
@@ -40,12 +40,12 @@ struct MatchedWeights {
   std::vector<const TensorView*> unexpected;
 
   bool is_complete() const;  // no tensor is missing, unexpected or of another shape or dtype
-  size_t count(WeightFate fate) const;
+  size_t count(WeightStatus status) const;
 };
 
 // A name in the file matches the tensor with that name. If there is none, the prefixes `module.`
 // (DistributedDataParallel, AveragedModel) and `_orig_mod.` (torch.compile) are removed, in any order and number. Like
 // torch.nn.Module.load_state_dict, it converts between floating-point dtypes. Integer and boolean dtypes must be equal.
-MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const WantedTensor> wanted);
+MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const ExpectedTensor> expected);
 
 }  // namespace tenon::artifacts

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kHeader = sizeof(uint64_t) + sizeof(uint32_t);
 constexpr size_t kFooter = sizeof(uint32_t);
-constexpr uint64_t kLongest = uint64_t{1} << 30;  // events are shorter; longer records are never allocated
+constexpr uint64_t kMaxLength = uint64_t{1} << 30;  // events are shorter; longer records are never allocated
 
 template <class Integer>
 void append_little_endian(std::string& bytes, Integer value) {
@@ -46,7 +46,7 @@ std::optional<std::string> read_framed_record(std::istream& stream) {
   uint64_t length = 0;
   for (unsigned byte = 0; byte < sizeof length; ++byte)
     length |= static_cast<uint64_t>(static_cast<uint8_t>(record[byte])) << 8 * byte;
-  if (length > kLongest || record != frame_header(length)) return std::nullopt;
+  if (length > kMaxLength || record != frame_header(length)) return std::nullopt;
   record.resize(kHeader + length + kFooter);
   if (!stream.read(record.data() + kHeader, static_cast<std::streamsize>(length + kFooter))) return std::nullopt;
   if (record != frame_record(record_data(record))) return std::nullopt;

@@ -28,11 +28,11 @@ void check_name(const std::string& name) {
   throw support::Error(kOfFolders, "run.name is \"" + name + "\"; expected a folder name without slashes");
 }
 
-std::filesystem::path make_folder_of_its_own(const std::filesystem::path& wanted) {
-  auto folder = wanted;
+std::filesystem::path make_unique_folder(const std::filesystem::path& expected) {
+  auto folder = expected;
   for (int number = 2; ::mkdir(folder.c_str(), 0777) != 0; ++number) {
     if (errno != EEXIST) throw make_file_error(kOfFolders, folder, "cannot be created", errno);
-    folder = wanted;
+    folder = expected;
     folder += "-" + std::to_string(number);
   }
   sync_path(find_folder_of(folder), kOfFolders);
@@ -45,7 +45,7 @@ RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock
   check_name(plan.run.name);
   const auto parent = plan.run.output_dir / plan.run.name;
   make_folders_durably(parent, kOfFolders);
-  const RunFolder folder{make_folder_of_its_own(parent / print_time_for_names(start))};
+  const RunFolder folder{make_unique_folder(parent / print_time_for_names(start))};
   make_folders_durably(folder.checkpoints(), kOfFolders);
   write_plan(folder, plan);
   return folder;

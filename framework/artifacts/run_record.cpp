@@ -68,8 +68,8 @@ Json to_lines(const std::string& text) {
 // Omits metrics without a better direction.
 Json describe_directions(const std::map<std::string, int32_t>& directions) {
   Json known = Json::object();
-  for (const auto& [figure, direction] : directions)
-    if (direction != 0) known[figure] = direction > 0 ? "max" : "min";
+  for (const auto& [metric, direction] : directions)
+    if (direction != 0) known[metric] = direction > 0 ? "max" : "min";
   return known;
 }
 
@@ -126,7 +126,7 @@ std::string print_run_record(const RunRecord& record) {
   json["exit_code"] = record.exit_code ? Json(*record.exit_code) : Json();
   json["host_waits"] = record.host_waits ? Json(*record.host_waits) : Json();
   json["first_loss"] = record.first_loss ? Json(*record.first_loss) : Json();
-  json["uninformed_loss"] = record.uninformed_loss ? Json(*record.uninformed_loss) : Json();
+  json["uninformed_loss"] = record.zero_output_loss ? Json(*record.zero_output_loss) : Json();
   json["memory_format"] = text_or_null(record.memory_format);
   json["peak_bytes"] = record.peak_bytes ? Json(*record.peak_bytes) : Json();
   json["stages"] = record.stages.empty() ? Json() : Json::object();

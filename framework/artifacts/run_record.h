@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/artifacts/git_state.h"
 #include "framework/artifacts/machine.h"
 #include "framework/support/compute_device.h"
@@ -46,10 +46,10 @@ struct RunRecord {
   std::string reason;  // "": no reason
   std::optional<int> exit_code;
   std::optional<double> first_loss;       // loss of the first batch; none for a resumed run
-  std::optional<double> uninformed_loss;  // loss of the first batch with zero outputs
+  std::optional<double> zero_output_loss;  // loss of the first batch with zero outputs
   std::optional<int64_t> host_waits;      // number of synchronisations with the device
   std::string memory_format;              // memory format of the weights: "channels_last"; empty: unknown so far
-  Figures stages;                         // seconds of the training thread, by stage
+  MetricValues stages;                         // seconds of the training thread, by stage
   std::optional<int64_t> peak_bytes;      // peak memory of this process
   std::optional<std::chrono::system_clock::time_point> end;
 };

@@ -24,7 +24,7 @@ using Metadata = std::map<std::string, std::string>;
 // match the shape, or a name that is duplicate or not UTF-8. Throws Error(kind) if the file cannot be written. Returns
 // the XXH128 of the file.
 std::string write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
-                              const Metadata& metadata, support::ErrorKind kind, LastsBy lasts_by = LastsBy::itself);
+                              const Metadata& metadata, support::ErrorKind kind, SyncedBy synced_by = SyncedBy::file);
 
 // A memory-mapped file. The views point into the mapping and are valid as long as this object. No process may truncate
 // the file meanwhile. Tensors of other writers may be unaligned: copy them with memcpy.

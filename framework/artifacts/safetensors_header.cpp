@@ -16,7 +16,7 @@ namespace {
 
 using HeaderJson = nlohmann::json;
 
-constexpr size_t kMostDimensions = 64;  // as in NumPy; also stops a hostile header from filling memory
+constexpr size_t kMaxDimensions = 64;  // as in NumPy; also stops a hostile header from filling memory
 
 // Processes the parser events of the header one by one. Each value is accepted at one position only, so nothing nests
 // deeper than the format and nothing unneeded is stored.
@@ -35,8 +35,8 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
     if (at_ != At::shape && at_ != At::offsets) refuse(std::to_string(value));
     if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) refuse(std::to_string(value));
     if (at_ == At::shape) {
-      if (entry_.shape.size() == kMostDimensions) {
-        fail(tensor() + ": the shape has more than " + std::to_string(kMostDimensions) + " dimensions");
+      if (entry_.shape.size() == kMaxDimensions) {
+        fail(tensor() + ": the shape has more than " + std::to_string(kMaxDimensions) + " dimensions");
       }
       entry_.shape.push_back(static_cast<int64_t>(value));
     } else {
@@ -79,16 +79,16 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
   }
 
   bool key(string_t& key) override {
-    if (key.size() > kLongestTensorName) {
+    if (key.size() > kMaxTensorNameLength) {
       fail("the name " + quote_name(key) + " has " + std::to_string(key.size()) + " bytes; expected at most " +
-           std::to_string(kLongestTensorName));
+           std::to_string(kMaxTensorNameLength));
     }
     if (at_ == At::header) {
       start_member(key);
     } else if (at_ == At::metadata) {
       if (header_.metadata.contains(key)) fail(std::string(kMetadataKey) + " has " + quote_name(key) + " twice");
-      if (header_.metadata.size() == kMostSafetensors) {
-        fail(std::string(kMetadataKey) + " has more than " + std::to_string(kMostSafetensors) + " members");
+      if (header_.metadata.size() == kMaxSafetensors) {
+        fail(std::string(kMetadataKey) + " has more than " + std::to_string(kMaxSafetensors) + " members");
       }
       key_ = key;
       at_ = At::metadata_value;
@@ -186,8 +186,8 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
       at_ = At::metadata_start;
       return;
     }
-    if (header_.tensors.size() == kMostSafetensors) {
-      fail("the header has more than " + std::to_string(kMostSafetensors) + " tensors");
+    if (header_.tensors.size() == kMaxSafetensors) {
+      fail("the header has more than " + std::to_string(kMaxSafetensors) + " tensors");
     }
     entry_ = {.name = key, .dtype = 0, .shape = {}, .begin = 0, .end = 0};
     has_dtype_ = has_shape_ = has_offsets_ = false;

@@ -30,9 +30,9 @@ std::string to_json(const std::string& text, const std::filesystem::path& file) 
 }
 
 void check_tensors(std::span<const TensorView> tensors, const std::filesystem::path& file) {
-  if (tensors.size() > kMostSafetensors) {
+  if (tensors.size() > kMaxSafetensors) {
     refuse_layout(
-        file, std::to_string(tensors.size()) + " tensors; a file holds at most " + std::to_string(kMostSafetensors));
+        file, std::to_string(tensors.size()) + " tensors; a file holds at most " + std::to_string(kMaxSafetensors));
   }
   std::unordered_set<std::string_view> names;
   for (const auto& tensor : tensors) {
@@ -47,7 +47,7 @@ void check_tensors(std::span<const TensorView> tensors, const std::filesystem::p
       refuse_layout(file, place + " has " + std::to_string(tensor.bytes) + " bytes; expected " +
                               (expected ? std::to_string(*expected) : "a possible shape") + " of its type and shape");
     }
-    if (const auto mistake = find_name_mistake(tensor.name)) refuse_layout(file, place + ": " + *mistake);
+    if (const auto error = find_name_error(tensor.name)) refuse_layout(file, place + ": " + *error);
     if (!names.insert(tensor.name).second) refuse_layout(file, place + " occurs twice");
   }
 }

@@ -37,7 +37,7 @@ size_t find_end_of_text(std::string_view text, size_t start) {
 }  // namespace
 
 void check_header_lengths(std::string_view text, const std::string& file) {
-  constexpr size_t kLongestNumber = 1 << 12;  // bytes
+  constexpr size_t kMaxNumberLength = 1 << 12;  // bytes
   const auto check = [&](const char* what, size_t begin, size_t end, size_t longest) {
     if (end - begin <= longest) return;
     throw support::Error(support::ErrorKind::checkpoint, file + ": the header has " + what + " of more than " +
@@ -50,16 +50,16 @@ void check_header_lengths(std::string_view text, const std::string& file) {
     if (kind == Letter::mark) {
       if (text[begin] == '"') {
         i = find_end_of_text(text, begin);
-        check("a text", begin + 1, i, kLongestMetadataText);
+        check("a text", begin + 1, i, kMaxMetadataTextLength);
       }
       ++i;
       continue;
     }
     while (i < text.size() && classify(text[i]) == kind) ++i;
     if (kind == Letter::blank)
-      check("blanks", begin, i, kLongestMetadataText);
+      check("blanks", begin, i, kMaxMetadataTextLength);
     else
-      check("a number", begin, i, kLongestNumber);
+      check("a number", begin, i, kMaxNumberLength);
   }
 }
 

@@ -9,9 +9,9 @@
 
 namespace tenon::artifacts {
 
-inline constexpr size_t kMostSafetensors = 1 << 18;      // number of tensors; also number of metadata entries
-inline constexpr size_t kLongestTensorName = 1 << 20;    // bytes; also for a metadata key
-inline constexpr size_t kLongestMetadataText = 1 << 24;  // bytes; also for consecutive blanks
+inline constexpr size_t kMaxSafetensors = 1 << 18;      // number of tensors; also number of metadata entries
+inline constexpr size_t kMaxTensorNameLength = 1 << 20;    // bytes; also for a metadata key
+inline constexpr size_t kMaxMetadataTextLength = 1 << 24;  // bytes; also for consecutive blanks
 
 // Checks the lengths of all strings, numbers and runs of blanks, because the JSON parser keeps several copies of the
 // current token and includes it in messages. Lengths are in bytes of the header, including escapes. Throws

@@ -23,17 +23,17 @@ std::string pad_head(const std::string& head, uint64_t bytes) {
 
 }  // namespace
 
-SafetensorsRows::SafetensorsRows(std::filesystem::path file, std::vector<RowTensor> tensors, int64_t most_rows,
+SafetensorsRows::SafetensorsRows(std::filesystem::path file, std::vector<RowTensor> tensors, int64_t max_rows,
                                  Metadata metadata, support::ErrorKind kind)
     : path_(file),
       tensors_(std::move(tensors)),
       metadata_(std::move(metadata)),
-      most_rows_(most_rows),
+      max_rows_(max_rows),
       file_(std::move(file), kind) {
-  TENON_CHECK(most_rows >= 0, "most_rows is " << most_rows);
+  TENON_CHECK(max_rows >= 0, "most_rows is " << max_rows);
   // Fewer rows never need more digits, so this header is the longest.
-  head_bytes_ = lay_out_safetensors(path_, views(most_rows), metadata_).head.size();
-  const std::vector<uint64_t> begins = find_begins(most_rows);
+  head_bytes_ = lay_out_safetensors(path_, views(max_rows), metadata_).head.size();
+  const std::vector<uint64_t> begins = find_begins(max_rows);
   for (size_t i = 0; i < tensors_.size(); ++i)
     parts_.push_back({*count_bytes(tensors_[i].row_shape, find_stored_type(tensors_[i].dtype)->bytes), begins[i]});
 }
@@ -66,7 +66,7 @@ std::vector<uint64_t> SafetensorsRows::find_begins(int64_t rows) const {
 
 void SafetensorsRows::append(size_t tensor, std::span<const std::byte> rows) {
   Part& part = parts_.at(tensor);
-  const uint64_t room = static_cast<uint64_t>(most_rows_) * part.row_bytes;
+  const uint64_t room = static_cast<uint64_t>(max_rows_) * part.row_bytes;
   TENON_CHECK(part.written + rows.size() <= room,
               tensors_[tensor].name << ": " << part.written + rows.size() << " bytes of " << room);
   file_.write_at(part.begin + part.written, rows);
@@ -74,7 +74,7 @@ void SafetensorsRows::append(size_t tensor, std::span<const std::byte> rows) {
 }
 
 void SafetensorsRows::commit() {
-  int64_t rows = tensors_.empty() ? 0 : most_rows_;
+  int64_t rows = tensors_.empty() ? 0 : max_rows_;
   for (const Part& part : parts_)
     if (part.row_bytes > 0) rows = std::min(rows, static_cast<int64_t>(part.written / part.row_bytes));
   for (size_t i = 0; i < parts_.size(); ++i)

@@ -22,15 +22,15 @@ struct RowTensor {
 // The file exists durably after commit() returns. Until that point, and without commit(), an earlier file is unchanged.
 class SafetensorsRows {
  public:
-  // Reserves space for `most_rows` rows of each tensor. The constructor and the functions throw Error(internal) for
+  // Reserves space for `max_rows` rows of each tensor. The constructor and the functions throw Error(internal) for
   // tensors that cannot be stored, and Error(kind) if the file cannot be written.
-  SafetensorsRows(std::filesystem::path file, std::vector<RowTensor> tensors, int64_t most_rows, Metadata metadata,
+  SafetensorsRows(std::filesystem::path file, std::vector<RowTensor> tensors, int64_t max_rows, Metadata metadata,
                   support::ErrorKind kind);
 
-  // Appends rows to a tensor. REQUIRES: complete rows, at most most_rows in total.
+  // Appends rows to a tensor. REQUIRES: complete rows, at most max_rows in total.
   void append(size_t tensor, std::span<const std::byte> rows);
 
-  // REQUIRES: all tensors have the same number of rows, at most most_rows.
+  // REQUIRES: all tensors have the same number of rows, at most max_rows.
   void commit();
 
  private:
@@ -47,7 +47,7 @@ class SafetensorsRows {
   std::filesystem::path path_;
   std::vector<RowTensor> tensors_;
   Metadata metadata_;
-  int64_t most_rows_;
+  int64_t max_rows_;
   uint64_t head_bytes_ = 0;
   std::vector<Part> parts_;  // one per tensor of tensors_
   DurableFile file_;

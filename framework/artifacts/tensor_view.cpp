@@ -50,11 +50,11 @@ std::optional<uint64_t> count_bytes(const std::vector<int64_t>& shape, uint64_t 
   return is_empty ? 0 : bytes;
 }
 
-std::optional<std::string> find_name_mistake(std::string_view name) {
+std::optional<std::string> find_name_error(std::string_view name) {
   if (name == kMetadataKey) return "the format reserves this name";
-  if (name.size() > kLongestTensorName) {
+  if (name.size() > kMaxTensorNameLength) {
     return "the name has " + std::to_string(name.size()) + " bytes; a file holds at most " +
-           std::to_string(kLongestTensorName);
+           std::to_string(kMaxTensorNameLength);
   }
   try {
     static_cast<void>(nlohmann::json(name).dump());
@@ -65,9 +65,9 @@ std::optional<std::string> find_name_mistake(std::string_view name) {
 }
 
 std::string quote_name(std::string_view name) {
-  constexpr size_t kLongest = 120;
-  const bool is_long = name.size() > kLongest;
-  const nlohmann::json text = std::string(name.substr(0, kLongest)) + (is_long ? "..." : "");
+  constexpr size_t kMaxLength = 120;
+  const bool is_long = name.size() > kMaxLength;
+  const nlohmann::json text = std::string(name.substr(0, kMaxLength)) + (is_long ? "..." : "");
   return text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -34,7 +34,7 @@ bool is_floating_point(int32_t dtype);
 std::optional<uint64_t> count_bytes(const std::vector<int64_t>& shape, uint64_t bytes_per_element);
 
 // Returns the reason why files cannot store a tensor with this name, as a clause for a message. None if they can.
-std::optional<std::string> find_name_mistake(std::string_view name);
+std::optional<std::string> find_name_error(std::string_view name);
 
 // Formats a tensor name or other text from a file for a message: quoted, escaped and shortened.
 std::string quote_name(std::string_view name);

@@ -59,12 +59,12 @@ constexpr uint64_t kSuccess = 1, kFailure = 2, kRunning = 3;
 }  // namespace hparams
 
 // A double cannot represent all nanoseconds since 1970, so the seconds and their fraction are added separately.
-double to_seconds(Moment moment) {
+double to_seconds(TimePoint moment) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(moment);
   return static_cast<double>(whole.time_since_epoch().count()) + std::chrono::duration<double>(moment - whole).count();
 }
 
-ProtobufMessage make_event(Moment at, int64_t step = 0) {
+ProtobufMessage make_event(TimePoint at, int64_t step = 0) {
   ProtobufMessage message;
   message.real64(event::kWallTime, to_seconds(at));
   if (step != 0) message.integer(event::kStep, static_cast<uint64_t>(step));
@@ -96,7 +96,7 @@ ProtobufMessage make_vector(uint64_t dtype, uint64_t size) {
   return vector.integer(tensor::kDtype, dtype).message(tensor::kShape, shape);
 }
 
-ProtobufMessage make_hparams_event(Moment at, std::string_view tag, uint32_t field, const ProtobufMessage& info) {
+ProtobufMessage make_hparams_event(TimePoint at, std::string_view tag, uint32_t field, const ProtobufMessage& info) {
   ProtobufMessage content;
   content.message(field, info);
   return make_event(at).message(
@@ -127,7 +127,7 @@ int64_t parse_seconds(const fs::path& file) {
 }
 
 // TensorBoard reads the files of a folder in the order of their names. While running, it looks for later names.
-fs::path name_events_file(const fs::path& folder, Moment now) {
+fs::path name_events_file(const fs::path& folder, TimePoint now) {
   int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
   for (const fs::path& file : list_events_files(folder)) seconds = std::max(seconds, parse_seconds(file) + 1);
   std::string digits = std::to_string(seconds);
@@ -146,7 +146,7 @@ fs::path make_empty_place(const fs::path& folder) {
 }
 
 // Renames the new file first and then removes the files that it replaces, so that a killed run always has one of them.
-void put_in_place(const fs::path& folder, Moment now) {
+void put_in_place(const fs::path& folder, TimePoint now) {
   const std::vector<fs::path> earlier = list_events_files(folder);
   fs::rename(folder / kBegun, name_events_file(folder, now));
   std::error_code ignored;
@@ -155,25 +155,25 @@ void put_in_place(const fs::path& folder, Moment now) {
 
 }  // namespace
 
-ProtobufMessage make_version_event(Moment at) {
+ProtobufMessage make_version_event(TimePoint at) {
   ProtobufMessage source;
   source.text(source_metadata::kWriter, "tenon");
   return make_event(at).text(event::kFileVersion, "brain.Event:2").message(event::kSourceMetadata, source);
 }
 
-ProtobufMessage make_session_start_event(Moment at) {
+ProtobufMessage make_session_start_event(TimePoint at) {
   ProtobufMessage log;
   log.integer(session_log::kStatus, session_log::kStart);
   return make_event(at).message(event::kSessionLog, log);
 }
 
-ProtobufMessage make_text_event(Moment at, int64_t step, std::string_view tag, std::string_view text) {
+ProtobufMessage make_text_event(TimePoint at, int64_t step, std::string_view tag, std::string_view text) {
   const ProtobufMessage vector = make_vector(tensor::kString, 1).text(tensor::kStringValue, make_utf8(text));
   return make_event(at, step).message(event::kSummary,
                                       make_tensor_summary(make_utf8(tag), vector, make_metadata("text", nullptr)));
 }
 
-ProtobufMessage make_hyperparameters_event(Moment at, const Hyperparameters& values) {
+ProtobufMessage make_hyperparameters_event(TimePoint at, const Hyperparameters& values) {
   ProtobufMessage start;
   for (const auto& [key, value] : values) {
     ProtobufMessage entry;
@@ -184,7 +184,7 @@ ProtobufMessage make_hyperparameters_event(Moment at, const Hyperparameters& val
   return make_hparams_event(at, "_hparams_/session_start_info", hparams::kSessionStart, start);
 }
 
-ProtobufMessage make_outcome_event(Moment at, RunStatus status) {
+ProtobufMessage make_outcome_event(TimePoint at, RunStatus status) {
   ProtobufMessage end;
   end.integer(hparams::kStatus, status == RunStatus::failed    ? hparams::kFailure
                                 : status == RunStatus::running ? hparams::kRunning
@@ -193,9 +193,9 @@ ProtobufMessage make_outcome_event(Moment at, RunStatus status) {
   return make_hparams_event(at, "_hparams_/session_end_info", hparams::kSessionEnd, end);
 }
 
-ProtobufMessage make_scalars_event(Moment at, int64_t step, const Figures& figures) {
+ProtobufMessage make_scalars_event(TimePoint at, int64_t step, const MetricValues& metrics) {
   ProtobufMessage all;
-  for (const auto& [name, number] : figures) {
+  for (const auto& [name, number] : metrics) {
     ProtobufMessage value;
     value.text(summary::kTag, make_utf8(name)).real32(summary::kSimpleValue, static_cast<float>(number));
     all.message(summary::kValue, value);
@@ -203,7 +203,7 @@ ProtobufMessage make_scalars_event(Moment at, int64_t step, const Figures& figur
   return make_event(at, step).message(event::kSummary, all);
 }
 
-ProtobufMessage make_histograms_event(Moment at, int64_t step, const std::vector<NamedHistogram>& histograms) {
+ProtobufMessage make_histograms_event(TimePoint at, int64_t step, const std::vector<NamedHistogram>& histograms) {
   ProtobufMessage all;
   for (const auto& [name, one] : histograms) {
     ProtobufMessage spread, value;
@@ -220,7 +220,7 @@ ProtobufMessage make_histograms_event(Moment at, int64_t step, const std::vector
   return make_event(at, step).message(event::kSummary, all);
 }
 
-ProtobufMessage make_picture_event(Moment at, int64_t step, std::string_view tag, const DrawnPicture& picture) {
+ProtobufMessage make_picture_event(TimePoint at, int64_t step, std::string_view tag, const RenderedPicture& picture) {
   ProtobufMessage drawn, value, all;
   drawn.integer(image::kHeight, static_cast<uint64_t>(picture.height))
       .integer(image::kWidth, static_cast<uint64_t>(picture.width))
@@ -230,7 +230,7 @@ ProtobufMessage make_picture_event(Moment at, int64_t step, std::string_view tag
   return make_event(at, step).message(event::kSummary, all.message(summary::kValue, value));
 }
 
-TensorboardEvents::TensorboardEvents(const fs::path& folder, Moment now)
+TensorboardEvents::TensorboardEvents(const fs::path& folder, TimePoint now)
     : TensorboardEvents(AppendedFile(make_empty_place(folder), AppendedFile::Opening::is_new)) {
   append(make_version_event(now));
   append(make_session_start_event(now));
@@ -238,8 +238,8 @@ TensorboardEvents::TensorboardEvents(const fs::path& folder, Moment now)
 }
 
 std::optional<TensorboardEvents> TensorboardEvents::resume(const fs::path& from, int64_t records,
-                                                           const fs::path& folder, Moment now) {
-  constexpr size_t kPiece = size_t{1} << 16;  // approximate bytes per write
+                                                           const fs::path& folder, TimePoint now) {
+  constexpr size_t kChunk = size_t{1} << 16;  // approximate bytes per write
   const auto earlier = find_events_file(from);
   if (!earlier || records < 1) return std::nullopt;
   std::ifstream stream(*earlier, std::ios::binary);
@@ -248,7 +248,7 @@ std::optional<TensorboardEvents> TensorboardEvents::resume(const fs::path& from,
     const auto record = read_framed_record(stream);
     if (!record) return std::nullopt;
     piece += *record;
-    if (piece.size() < kPiece && events.records_ + 1 < records) continue;
+    if (piece.size() < kChunk && events.records_ + 1 < records) continue;
     events.file_.append(piece);
     piece.clear();
   }
@@ -256,9 +256,9 @@ std::optional<TensorboardEvents> TensorboardEvents::resume(const fs::path& from,
   return events;
 }
 
-void TensorboardEvents::append(const HistoryLine& line, const std::vector<std::string>& losses, Moment at) {
-  if (line.figures.empty()) return;
-  Figures tagged = line.figures;
+void TensorboardEvents::append(const HistoryLine& line, const std::vector<std::string>& losses, TimePoint at) {
+  if (line.metrics.empty()) return;
+  MetricValues tagged = line.metrics;
   for (auto& [name, value] : tagged)
     if (is_mean_over_epoch(line.event, name, losses)) name += "_epoch";
   append(make_scalars_event(at, line.step, tagged));

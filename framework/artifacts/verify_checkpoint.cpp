@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uintmax_t kLargestManifest = 16 << 20;  // bytes
-constexpr const char* kWayOut = "; it was damaged or changed after it was written: use another checkpoint";
+constexpr const char* kHint = "; it was damaged or changed after it was written: use another checkpoint";
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& message) {
   throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + message);
@@ -57,11 +57,11 @@ CheckpointManifest read_verified_manifest(const fs::path& checkpoint) {
 
 void check_size(const fs::path& file, const CheckpointFile& expected) {
   if (const uintmax_t bytes = check_is_file(file); bytes != expected.bytes)
-    refuse(file, "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes) + kWayOut);
+    refuse(file, "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes) + kHint);
 }
 
 void check_digest(const fs::path& file, const std::string& digest, const CheckpointFile& expected) {
-  if (digest != expected.xxh128) refuse(file, "its XXH128 is " + digest + "; expected " + expected.xxh128 + kWayOut);
+  if (digest != expected.xxh128) refuse(file, "its XXH128 is " + digest + "; expected " + expected.xxh128 + kHint);
 }
 
 }  // namespace

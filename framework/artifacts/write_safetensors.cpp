@@ -9,9 +9,9 @@
 namespace tenon::artifacts {
 
 std::string write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
-                              const Metadata& metadata, support::ErrorKind kind, LastsBy lasts_by) {
+                              const Metadata& metadata, support::ErrorKind kind, SyncedBy synced_by) {
   const SafetensorsLayout layout = lay_out_safetensors(file, tensors, metadata);
-  DurableFile out(file, kind, lasts_by);
+  DurableFile out(file, kind, synced_by);
   support::Xxh128 digest;
   const auto write = [&](std::span<const std::byte> bytes) {
     constexpr size_t kPart = 1 << 20;  // a part stays in the CPU cache until the digest reads it

@@ -26,10 +26,10 @@ std::string without_blanks_at_end(std::string line) {
 
 }  // namespace
 
-bool BestSoFar::add(const std::string& figure, double value, const std::map<std::string, int32_t>& directions) {
-  const auto direction = directions.find(figure);
+bool BestSoFar::add(const std::string& metric, double value, const std::map<std::string, int32_t>& directions) {
+  const auto direction = directions.find(metric);
   if (direction == directions.end() || direction->second == 0 || std::isnan(value)) return false;
-  const auto [best, is_first] = best_.emplace(figure, value);
+  const auto [best, is_first] = best_.emplace(metric, value);
   if (!is_first && !((value - best->second) * direction->second > 0)) return false;
   best->second = value;
   return true;

@@ -16,7 +16,7 @@ namespace tenon::callbacks {
 class BestSoFar {
  public:
   // Whether the value is better than all previous ones. The first value is; NaN never is.
-  bool add(const std::string& figure, double value, const std::map<std::string, int32_t>& directions);
+  bool add(const std::string& metric, double value, const std::map<std::string, int32_t>& directions);
 
  private:
   std::map<std::string, double> best_;

@@ -35,15 +35,15 @@ bool is_multiple(int64_t number, double count) {
 
 }  // namespace
 
-void Filtered::on_event(Event event, const RunState& state, pipeline::Verdict& verdict) {
-  if (is_of_the_run(event) || passes(event, state)) observer_->on_event(event, state, verdict);
+void Filtered::on_event(Event event, const RunState& state, pipeline::CallbackRequests& requests) {
+  if (is_of_the_run(event) || passes(event, state)) observer_->on_event(event, state, requests);
 }
 
 bool Filtered::passes(Event event, const RunState& state) {
-  const Moment moment{state.epoch, is_within_step(event) ? state.step + 1 : state.step};
-  if (moment != memory_.decided_for) {
-    memory_.decided_for = moment;
-    memory_.decision = !(filter_.once && memory_.has_passed) && is_due(moment, state);
+  const EventTime event_time{state.epoch, is_within_step(event) ? state.step + 1 : state.step};
+  if (event_time != memory_.decided_for) {
+    memory_.decided_for = event_time;
+    memory_.decision = !(filter_.once && memory_.has_passed) && is_due(event_time, state);
     memory_.has_passed = memory_.has_passed || memory_.decision;
   }
   return memory_.decision;
@@ -64,14 +64,14 @@ void Filtered::load_state(const std::string& bytes) {
   observer_->load_state(bytes.substr(sizeof memory_));
 }
 
-bool Filtered::is_due(const Moment& moment, const RunState& state) {
+bool Filtered::is_due(const EventTime& event_time, const RunState& state) {
   switch (filter_.after.unit) {
     case Period::Unit::never: break;
     case Period::Unit::epochs:
-      if (static_cast<double>(moment.epoch) <= filter_.after.count) return false;
+      if (static_cast<double>(event_time.epoch) <= filter_.after.count) return false;
       break;
     case Period::Unit::steps:
-      if (static_cast<double>(moment.step) <= filter_.after.count) return false;
+      if (static_cast<double>(event_time.step) <= filter_.after.count) return false;
       break;
     case Period::Unit::seconds:
       if (state.time_s < filter_.after.count) return false;
@@ -79,8 +79,8 @@ bool Filtered::is_due(const Moment& moment, const RunState& state) {
   }
   switch (filter_.every.unit) {
     case Period::Unit::never: return true;
-    case Period::Unit::epochs: return is_multiple(moment.epoch, filter_.every.count);
-    case Period::Unit::steps: return is_multiple(moment.step, filter_.every.count);
+    case Period::Unit::epochs: return is_multiple(event_time.epoch, filter_.every.count);
+    case Period::Unit::steps: return is_multiple(event_time.step, filter_.every.count);
     case Period::Unit::seconds:
       if (state.time_s - memory_.counted_from_s < filter_.every.count) return false;
       memory_.counted_from_s = state.time_s;

@@ -22,31 +22,31 @@ class Filtered final : public pipeline::Observer {
   Filtered(std::unique_ptr<pipeline::Observer> observer, const config::EventFilter& filter)
       : observer_(std::move(observer)), filter_(filter) {}
 
-  bool wants(pipeline::Event event) const override { return observer_->wants(event); }
+  bool subscribes(pipeline::Event event) const override { return observer_->subscribes(event); }
   std::string name() const override { return observer_->name(); }
   int32_t priority() const override { return filter_.priority.value_or(observer_->priority()); }
-  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::CallbackRequests& requests) override;
   std::string save_state() const override;
   // Throws Error(checkpoint) for bytes that save_state() did not return.
   void load_state(const std::string& bytes) override;
 
  private:
-  struct Moment {
+  struct EventTime {
     int64_t epoch;
     int64_t step;
-    bool operator==(const Moment&) const = default;
+    bool operator==(const EventTime&) const = default;
   };
 
   // The filter's state between events.
   struct Memory {
-    Moment decided_for{-1, -1};
+    EventTime decided_for{-1, -1};
     double counted_from_s = 0;  // for an `every` in time units
     int64_t decision = 0;       // whether the events of decided_for pass
     int64_t has_passed = 0;     // whether any events have passed
   };
 
   bool passes(pipeline::Event event, const pipeline::RunState& state);
-  bool is_due(const Moment& moment, const pipeline::RunState& state);
+  bool is_due(const EventTime& event_time, const pipeline::RunState& state);
 
   std::unique_ptr<pipeline::Observer> observer_;
   config::EventFilter filter_;

@@ -13,32 +13,32 @@ namespace {
 // The object that tenon_run.context points to.
 struct Context {
   const pipeline::RunState& state;
-  pipeline::Verdict& verdict;
+  pipeline::CallbackRequests& requests;
 };
 
 tenon_status fail_unknown(const pipeline::RunState& state, tenon_string name) {
   std::vector<std::string> known;
-  for (const auto& [known_name, known_value] : state.figures) known.push_back(known_name);
+  for (const auto& [known_name, known_value] : state.metrics) known.push_back(known_name);
   for (const auto& [known_name, direction] : state.directions)
-    if (!state.figures.contains(known_name)) known.push_back(known_name);
+    if (!state.metrics.contains(known_name)) known.push_back(known_name);
   const std::string text = "there is no metric \"" + plugins::to_string(name) + "\"" +
                            support::suggest_name(plugins::to_string(name), known);
   return plugins::fail(TENON_NOT_FOUND, text);
 }
 
-tenon_status figure(const tenon_run* run, tenon_string name, double* value) {
+tenon_status metric(const tenon_run* run, tenon_string name, double* value) {
   const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
-  const auto found = state.figures.find(plugins::to_string(name));
-  if (found == state.figures.end() && !state.directions.contains(plugins::to_string(name)))
+  const auto found = state.metrics.find(plugins::to_string(name));
+  if (found == state.metrics.end() && !state.directions.contains(plugins::to_string(name)))
     return fail_unknown(state, name);
-  *value = found != state.figures.end() ? found->second : std::numeric_limits<double>::quiet_NaN();
+  *value = found != state.metrics.end() ? found->second : std::numeric_limits<double>::quiet_NaN();
   return TENON_OK;
 }
 
 tenon_status direction(const tenon_run* run, tenon_string name, int32_t* direction) {
   const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
   const auto found = state.directions.find(plugins::to_string(name));
-  if (found == state.directions.end() && !state.figures.contains(plugins::to_string(name)))
+  if (found == state.directions.end() && !state.metrics.contains(plugins::to_string(name)))
     return fail_unknown(state, name);
   *direction = found != state.directions.end() ? found->second : 0;
   return TENON_OK;
@@ -51,7 +51,7 @@ tenon_status log_scalar(const tenon_run* run, tenon_string name, double value) {
     return plugins::fail(TENON_INVALID_ARGUMENT,
                          "log_scalar: the name \"" + text +
                              "\" is reserved in the history; expected another name, such as \"my_callback/norm\"");
-  static_cast<Context*>(run->context)->verdict.scalars[text] = value;
+  static_cast<Context*>(run->context)->requests.scalars[text] = value;
   return TENON_OK;
 }
 
@@ -65,8 +65,8 @@ tenon_status step_loss(const tenon_run* run, uint32_t, double* loss, int64_t* st
 
 }  // namespace
 
-void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) {
-  Context context{state, verdict};
+void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::CallbackRequests& requests) {
+  Context context{state, requests};
   plugins::RunView view;
   view.total_epochs = state.total_epochs;
   view.step_in_epoch = state.step_in_epoch;
@@ -89,19 +89,19 @@ void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& s
   run.validation_batch = state.validation_batch;
   run.validation_batches = state.validation_batches;
   run.error = plugins::to_tenon(state.error);
-  run.figure = figure;
+  run.metric = metric;
   run.log_scalar = log_scalar;
   run.step_loss = step_loss;
 
-  const tenon_verdict given = callback_.on_event(static_cast<uint32_t>(event), run);
-  if ((given.asks & TENON_ASK_STOP) != 0 && !verdict.stop) {
-    verdict.stop = true;
-    verdict.reason = callback_.component().schema.id;
-    if (given.reason.size > 0) verdict.reason += ": " + plugins::to_string(given.reason);
+  const tenon_requests given = callback_.on_event(static_cast<uint32_t>(event), run);
+  if ((given.flags & TENON_REQUEST_STOP) != 0 && !requests.stop) {
+    requests.stop = true;
+    requests.reason = callback_.component().schema.id;
+    if (given.reason.size > 0) requests.reason += ": " + plugins::to_string(given.reason);
   }
-  verdict.save = verdict.save || (given.asks & TENON_ASK_SAVE) != 0;
-  verdict.evaluate = verdict.evaluate || (given.asks & TENON_ASK_EVALUATE) != 0;
-  verdict.log = verdict.log || (given.asks & TENON_ASK_LOG) != 0;
+  requests.save = requests.save || (given.flags & TENON_REQUEST_SAVE) != 0;
+  requests.evaluate = requests.evaluate || (given.flags & TENON_REQUEST_EVALUATE) != 0;
+  requests.log = requests.log || (given.flags & TENON_REQUEST_LOG) != 0;
 }
 
 }  // namespace tenon::callbacks

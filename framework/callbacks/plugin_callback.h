@@ -13,11 +13,11 @@ class PluginCallback final : public pipeline::Observer {
   explicit PluginCallback(const plugins::Callback& callback, const plugins::TrainedTensors* tensors = nullptr)
       : callback_(callback), tensors_(tensors) {}
 
-  bool wants(pipeline::Event event) const override { return callback_.wants(static_cast<uint32_t>(event)); }
+  bool subscribes(pipeline::Event event) const override { return callback_.subscribes(static_cast<uint32_t>(event)); }
   std::string name() const override { return "callback " + callback_.component().schema.id; }
   int32_t priority() const override { return callback_.priority(); }
   // Throws Error(plugin) if the plugin fails.
-  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::CallbackRequests& requests) override;
   std::string save_state() const override { return callback_.save_state(); }
   void load_state(const std::string& bytes) override { callback_.load_state(bytes); }
 

@@ -46,10 +46,10 @@ std::string count_of(const char* what, int64_t done, int64_t total) {
 }
 
 // "  validation/loss 0.08  validation/accuracy 0.977": the latest metrics with names that start with the prefix.
-std::string figures_of(const RunState& state, const std::string& prefix) {
+std::string metrics_of(const RunState& state, const std::string& prefix) {
   std::string text;
-  for (const auto& [name, value] : state.figures)
-    if (name.starts_with(prefix)) text += "  " + name + " " + format_figure(value);
+  for (const auto& [name, value] : state.metrics)
+    if (name.starts_with(prefix)) text += "  " + name + " " + format_metric(value);
   return text;
 }
 
@@ -71,7 +71,7 @@ std::string format_duration(double seconds) {
   return text;
 }
 
-std::string format_figure(double value) {
+std::string format_metric(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);
   return text;
@@ -80,7 +80,7 @@ std::string format_figure(double value) {
 Progress::Progress(std::FILE* stream)
     : stream_(stream), is_terminal_(isatty(fileno(stream)) == 1), has_unicode_(locale_is_utf8()) {}
 
-bool Progress::wants(Event event) const {
+bool Progress::subscribes(Event event) const {
   switch (event) {
     case Event::epoch_start:
     case Event::log:
@@ -95,7 +95,7 @@ bool Progress::wants(Event event) const {
   }
 }
 
-void Progress::on_event(Event event, const RunState& state, pipeline::Verdict&) {
+void Progress::on_event(Event event, const RunState& state, pipeline::CallbackRequests&) {
   if (!has_first_loss_ && state.first_loss) print_first_loss(*state.first_loss);
   switch (event) {
     case Event::epoch_start: start_epoch(state); break;
@@ -126,8 +126,8 @@ double Progress::samples_per_second(const RunState& state) const {
 
 bool Progress::is_time_to_draw() {
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_drawn_ < kRedraw) return false;
-  last_drawn_ = now;
+  if (now - last_shown_ < kRedraw) return false;
+  last_shown_ = now;
   return true;
 }
 
@@ -136,7 +136,7 @@ void Progress::draw_training(const RunState& state) {
   const double seconds_per_step = state.step > 0 ? state.time_s / static_cast<double>(state.step) : 0;
   const double left_s = seconds_per_step * static_cast<double>(state.total_steps - state.step);
   draw(count_of("epoch", state.epoch, state.total_epochs), state.step_in_epoch, state.steps_per_epoch,
-       "  train/loss " + format_figure(state.read_epoch_loss()) + "  lr " + format_figure(state.learning_rate) + "  " +
+       "  train/loss " + format_metric(state.read_epoch_loss()) + "  lr " + format_metric(state.learning_rate) + "  " +
            with_separators(samples_per_second(state)) + " samples/s" + data_share_of(state) + "  " +
            format_duration(left_s) + " left");
 }
@@ -145,10 +145,10 @@ void Progress::draw_validation(const RunState& state) {
   if (is_time_to_draw()) draw(state.validation_name, state.validation_batch, state.validation_batches, "");
 }
 
-void Progress::draw(const std::string& label, int64_t done, int64_t total, const std::string& figures) {
+void Progress::draw(const std::string& label, int64_t done, int64_t total, const std::string& metrics) {
   const size_t width = terminal_width(stream_);
   // All text is ASCII, so bytes equal columns. One column stays free because some terminals would wrap.
-  const std::string tail = " " + std::to_string(done) + "/" + std::to_string(total) + figures;
+  const std::string tail = " " + std::to_string(done) + "/" + std::to_string(total) + metrics;
   const size_t text_width = label.size() + tail.size() + 2;
   const size_t bar_width = width > text_width + 5 ? std::min<size_t>(30, width - text_width) : 0;
   const auto filled = static_cast<size_t>(static_cast<double>(bar_width) * static_cast<double>(done) /
@@ -158,7 +158,7 @@ void Progress::draw(const std::string& label, int64_t done, int64_t total, const
   const std::string line = bar.empty() ? (label + tail).substr(0, width - 1) : label + " " + bar + tail;
   std::fprintf(stream_, "\r\033[K%s", line.c_str());
   std::fflush(stream_);
-  is_drawn_ = true;
+  is_shown_ = true;
 }
 
 void Progress::print_first_loss(const pipeline::FirstLoss& loss) {
@@ -170,27 +170,27 @@ void Progress::print_first_loss(const pipeline::FirstLoss& loss) {
 void Progress::print_log_line(const RunState& state) {
   if (is_terminal_) return;
   print(count_of("step", state.step, state.total_steps) + "  " + count_of("epoch", state.epoch, state.total_epochs) +
-        figures_of(state, "train/") + "  " + with_separators(samples_per_second(state)) + " samples/s\n");
+        metrics_of(state, "train/") + "  " + with_separators(samples_per_second(state)) + " samples/s\n");
 }
 
 void Progress::print_epoch(const RunState& state) {
   const double left_s = state.time_s / static_cast<double>(std::max<int64_t>(state.step, 1)) *
                         static_cast<double>(state.total_steps - state.step);
   EpochRow row{std::to_string(state.epoch) + "/" + std::to_string(state.total_epochs), {}};
-  if (const auto loss = state.figures.find("train/loss"); loss != state.figures.end())
-    row.cells.push_back({loss->first, format_figure(loss->second)});
+  if (const auto loss = state.metrics.find("train/loss"); loss != state.metrics.end())
+    row.cells.push_back({loss->first, format_metric(loss->second)});
   if (state.validated_step == state.step)
-    for (const auto& [name, value] : state.figures)
+    for (const auto& [name, value] : state.metrics)
       if (name.starts_with("validation/"))
-        row.cells.push_back({name, format_figure(value), best_.add(name, value, state.directions)});
-  row.cells.push_back({"lr", format_figure(state.learning_rate)});
+        row.cells.push_back({name, format_metric(value), best_.add(name, value, state.directions)});
+  row.cells.push_back({"lr", format_metric(state.learning_rate)});
   row.cells.push_back({"samples/s", with_separators(samples_per_second(state))});
   row.cells.push_back({"left", format_duration(left_s)});
   print(is_terminal_ ? epochs_.add(row, terminal_width(stream_)) : callbacks::print_line(row));
 }
 
-void Progress::add_earlier(const pipeline::Figures& figures, const std::map<std::string, int32_t>& directions) {
-  for (const auto& [name, value] : figures)
+void Progress::add_earlier(const pipeline::MetricValues& metrics, const std::map<std::string, int32_t>& directions) {
+  for (const auto& [name, value] : metrics)
     if (name.starts_with("validation/")) best_.add(name, value, directions);
 }
 
@@ -201,10 +201,10 @@ void Progress::print(const std::string& lines) {
 }
 
 void Progress::erase() {
-  if (!is_drawn_) return;
+  if (!is_shown_) return;
   std::fputs("\r\033[K", stream_);
   std::fflush(stream_);
-  is_drawn_ = false;
+  is_shown_ = false;
 }
 
 }  // namespace tenon::callbacks

@@ -17,13 +17,13 @@ class Progress final : public pipeline::Observer {
   explicit Progress(std::FILE* stream);
 
   // Adds metrics of an earlier part of the run. Later values are only marked as best if they are better.
-  void add_earlier(const pipeline::Figures& figures, const std::map<std::string, int32_t>& directions);
+  void add_earlier(const pipeline::MetricValues& metrics, const std::map<std::string, int32_t>& directions);
 
-  bool wants(pipeline::Event event) const override;
+  bool subscribes(pipeline::Event event) const override;
   std::string name() const override { return "progress"; }
   // After the callbacks of plugins, so that their changes are shown.
   int32_t priority() const override { return 1000; }
-  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::CallbackRequests& requests) override;
 
  private:
   void start_epoch(const pipeline::RunState& state);
@@ -34,7 +34,7 @@ class Progress final : public pipeline::Observer {
   void print_log_line(const pipeline::RunState& state);
   void print_epoch(const pipeline::RunState& state);
   bool is_time_to_draw();
-  void draw(const std::string& label, int64_t done, int64_t total, const std::string& figures);
+  void draw(const std::string& label, int64_t done, int64_t total, const std::string& metrics);
   void print(const std::string& lines);
   void erase();
   double samples_per_second(const pipeline::RunState& state) const;
@@ -44,9 +44,9 @@ class Progress final : public pipeline::Observer {
   EpochTable epochs_;
   bool is_terminal_;
   bool has_unicode_;
-  bool is_drawn_ = false;
+  bool is_shown_ = false;
   bool has_first_loss_ = false;  // it was printed
-  std::chrono::steady_clock::time_point last_drawn_{};
+  std::chrono::steady_clock::time_point last_shown_{};
   double trained_s_ = 0;  // in this epoch up to training_since_s_, without validation
   double training_since_s_ = 0;
 };
@@ -54,6 +54,6 @@ class Progress final : public pipeline::Observer {
 // "0:07", "12:40", "3:05:00".
 std::string format_duration(double seconds);
 // Four significant digits in the shortest form: "0.3121", "1.234e-05", "97.5".
-std::string format_figure(double value);
+std::string format_metric(double value);
 
 }  // namespace tenon::callbacks

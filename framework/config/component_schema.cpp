@@ -99,24 +99,24 @@ ParamSchema parse_param_schema(const std::string& name, ParamType type, const st
                                const std::string& range, const std::vector<std::string>& choices,
                                const std::string& doc) {
   require_lower_snake_case(name);
-  const std::string whose = "parameter " + name + ": ";
+  const std::string label = "parameter " + name + ": ";
   ParamSchema schema{name, type, std::nullopt, range, std::nullopt, choices, doc};
   if (!range.empty() && !is_numeric(type)) {
-    throw std::invalid_argument(whose + "it has a range, but its type is " + to_string(type));
+    throw std::invalid_argument(label + "it has a range, but its type is " + to_string(type));
   }
   if (!choices.empty() && type != ParamType::string && type != ParamType::strings) {
-    throw std::invalid_argument(whose + "it has choices, but its type is " + to_string(type));
+    throw std::invalid_argument(label + "it has choices, but its type is " + to_string(type));
   }
   try {
     if (!range.empty()) schema.range = parse_interval(range);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(whose + error.what());
+    throw std::invalid_argument(label + error.what());
   }
   if (default_toml.empty()) return schema;
   const auto node = parse_toml_value(default_toml, {"default of " + name});
-  if (!node) throw std::invalid_argument(whose + "the default `" + default_toml + "` is not a TOML value");
+  if (!node) throw std::invalid_argument(label + "the default `" + default_toml + "` is not a TOML value");
   schema.default_value = check_value(*node, schema);
-  if (!schema.default_value) throw std::invalid_argument(whose + "the default is " + describe_mismatch(*node, schema));
+  if (!schema.default_value) throw std::invalid_argument(label + "the default is " + describe_mismatch(*node, schema));
   return schema;
 }
 

@@ -5,7 +5,7 @@
 namespace tenon::config {
 namespace {
 
-constexpr int kMostDevices = 64;  // limit of LibTorch
+constexpr int kMaxDevices = 64;  // limit of LibTorch
 
 }  // namespace
 
@@ -29,7 +29,7 @@ std::optional<DeviceChoice> parse_device_choice(std::string_view text) {
   int index = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
   const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  if (!is_whole || text.front() == '-' || index >= kMostDevices) return std::nullopt;
+  if (!is_whole || text.front() == '-' || index >= kMaxDevices) return std::nullopt;
   choice.index = index;
   return choice;
 }

@@ -80,15 +80,15 @@ std::string describe_dead_end(const Node& node, const std::string& path, const s
 
 }  // namespace
 
-void apply_override(const std::string& text, Node& document, Mistakes& mistakes) {
+void apply_override(const std::string& text, Node& document, Diagnostics& diagnostics) {
   const size_t equals = text.find('=');
   const auto parts = equals != text.npos ? split_key(text.substr(0, equals)) : std::nullopt;
-  if (!parts) return mistakes.add({"--set " + text}, std::string("not a key and a value; ") + kHowToWrite);
+  if (!parts) return diagnostics.add({"--set " + text}, std::string("not a key and a value; ") + kHowToWrite);
   const std::string key = text.substr(0, equals);
   const Place place{"--set " + key};
   auto value = parse_value(text.substr(equals + 1), place);
   if (!value) {
-    return mistakes.add(place,
+    return diagnostics.add(place,
                         key + " is `" + text.substr(equals + 1) + "`, which is not a TOML value; " + kHowToWrite);
   }
   Node* node = &document;
@@ -96,7 +96,7 @@ void apply_override(const std::string& text, Node& document, Mistakes& mistakes)
   for (const std::string& part : *parts) {
     if (node != &document) make_enterable(*node, part, place);
     Node* child = enter(*node, part, place);
-    if (child == nullptr) return mistakes.add(place, describe_dead_end(*node, path, part));
+    if (child == nullptr) return diagnostics.add(place, describe_dead_end(*node, path, part));
     path += (path.empty() ? "" : ".") + part;
     node = child;
   }

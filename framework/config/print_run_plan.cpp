@@ -97,7 +97,7 @@ void write_data(PlanWriter& writer, const DataSection& data) {
     std::visit(BatchTransformWriter{writer}, transform.what);
   }
   write_dataset(writer, data.train);
-  for (const LaterDataset& later : data.later_train) {
+  for (const ScheduledDataset& later : data.scheduled_train) {
     writer.list_table("data.train.change");
     writer.key("at_epoch", later.at_epoch);
     writer.inline_table("params", later.changed);

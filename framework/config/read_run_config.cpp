@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "framework/config/mistakes.h"
+#include "framework/config/diagnostics.h"
 #include "framework/config/overrides.h"
 #include "framework/config/table_reader.h"
 #include "framework/config/usable_cores.h"
@@ -34,7 +34,7 @@ constexpr const char* kBatchLimits = "[0, 1e9]";
 constexpr const char* kThreads = "[0, 4096]";
 constexpr const char* kBatchesAhead = "[1, 1e6]";   // also for batches of one step
 constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of the random streams
-constexpr const char* kLaterEpochs = "[2, 4294967295]";
+constexpr const char* kScheduledEpochs = "[2, 4294967295]";
 constexpr const char* kProcesses = "[1, 4096]";
 constexpr const char* kTimeouts = "[0.001, 1e6]";  // whole milliseconds
 constexpr const char* kBucketSizes = "(0, 1e6]";
@@ -93,7 +93,7 @@ DatasetChangeConfig read_dataset_change(TableReader table) {
   DatasetChangeConfig change;
   change.path = table.path();
   change.place = table.place();
-  table.read("at_epoch", change.at_epoch, kLaterEpochs);
+  table.read("at_epoch", change.at_epoch, kScheduledEpochs);
   change.params = table.table("params").take_rest();
   table.reject_unknown_keys();
   return change;
@@ -286,25 +286,25 @@ void read_document(TableReader table, RunConfig& config) {
 RunConfig read_run_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                           const std::vector<std::filesystem::path>& plugin_directories) {
   Node document = parse_toml(read_text(file), file.string());
-  Mistakes mistakes;
-  for (const std::string& text : overrides) apply_override(text, document, mistakes);
+  Diagnostics diagnostics;
+  for (const std::string& text : overrides) apply_override(text, document, diagnostics);
   RunConfig config;
   config.file = file;
   config.folder = std::filesystem::absolute(file).lexically_normal().parent_path();
   config.working_folder = std::filesystem::current_path();
   for (const auto& path : plugin_directories)
     config.plugin_directories.push_back(std::filesystem::absolute(path).lexically_normal());
-  read_document(TableReader(document, "", mistakes), config);
-  mistakes.throw_if_any();
+  read_document(TableReader(document, "", diagnostics), config);
+  diagnostics.throw_if_any();
   return config;
 }
 
-std::vector<AskedKey> list_run_file_keys() {
-  std::vector<AskedKey> asked;
-  Mistakes mistakes;
+std::vector<RequestedKey> list_run_file_keys() {
+  std::vector<RequestedKey> requested;
+  Diagnostics diagnostics;
   RunConfig config;
-  read_document(TableReader(asked, mistakes), config);
-  return asked;
+  read_document(TableReader(requested, diagnostics), config);
+  return requested;
 }
 
 }  // namespace tenon::config

@@ -20,6 +20,6 @@ RunConfig read_run_config(const std::filesystem::path& file, const std::vector<s
 
 // Returns every key that read_run_config() reads from a run file. For validation data it lists the keys of a single
 // dataset.
-std::vector<AskedKey> list_run_file_keys();
+std::vector<RequestedKey> list_run_file_keys();
 
 }  // namespace tenon::config

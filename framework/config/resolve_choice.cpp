@@ -13,12 +13,12 @@ std::optional<Values> resolve_choice(const ComponentConfig& config, const std::s
     ids.push_back(schema.id);
     if (schema.id != id) continue;
     Values values = resolve_params(
-        {id, schema.params, config.params, config.path, config.place, resolving.config.folder}, resolving.mistakes);
+        {id, schema.params, config.params, config.path, config.place, resolving.config.folder}, resolving.diagnostics);
     const bool is_complete = values.size() == schema.params.size();
     return is_complete ? std::optional(std::move(values)) : std::nullopt;
   }
   const std::string found = config.use.value ? to_toml(id) : "missing";
-  resolving.mistakes.add(config.use.place, config.path + ".use is " + found + "; expected a built-in " + what +
+  resolving.diagnostics.add(config.use.place, config.path + ".use is " + found + "; expected a built-in " + what +
                                                support::suggest_name(id, ids));
   return std::nullopt;
 }

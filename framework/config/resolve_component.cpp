@@ -20,13 +20,13 @@ const ComponentSchema* find_schema(const ComponentConfig& config, ComponentKind 
   const std::vector<std::string> ids = resolving.schemas.component_ids(kind);
   const std::string key = config.path + ".use";
   if (!config.use.value) {
-    resolving.mistakes.add(config.use.place, key + " is missing" + expected + support::suggest_name("", ids));
+    resolving.diagnostics.add(config.use.place, key + " is missing" + expected + support::suggest_name("", ids));
     return nullptr;
   }
   const std::string& id = *config.use.value;
   const ComponentSchema* schema = resolving.schemas.find_schema(kind, id);
   if (schema == nullptr) {
-    resolving.mistakes.add(config.use.place,
+    resolving.diagnostics.add(config.use.place,
                            key + " is " + to_toml(id) + expected + describe_other_kind(id, resolving.schemas) +
                                support::suggest_name(id, ids) + " (" + resolving.schemas.describe_search() + ")");
   }
@@ -38,7 +38,7 @@ bool is_source(const std::string& text, const std::string& prefix) {
 }
 
 std::map<std::string, std::string> resolve_inputs(const ComponentConfig& config, ComponentKind kind,
-                                                  Mistakes& mistakes) {
+                                                  Diagnostics& diagnostics) {
   const bool is_model = kind == ComponentKind::model;
   std::map<std::string, std::string> inputs;
   for (const auto& [port, source] : config.inputs) {
@@ -47,7 +47,7 @@ std::map<std::string, std::string> resolve_inputs(const ComponentConfig& config,
       inputs[port] = text;
       continue;
     }
-    mistakes.add(source.place, config.path + ".inputs." + port + " is " + to_toml(text) + "; expected " +
+    diagnostics.add(source.place, config.path + ".inputs." + port + " is " + to_toml(text) + "; expected " +
                                    (is_model ? "" : "\"model.<output>\" or ") + "\"data.<field>\"");
   }
   return inputs;
@@ -58,13 +58,13 @@ std::map<std::string, std::string> resolve_inputs(const ComponentConfig& config,
 ComponentPlan resolve_component(const ComponentConfig& config, ComponentKind kind, const Resolving& resolving) {
   ComponentPlan plan;
   plan.place = to_string(config.use.place);
-  plan.inputs = resolve_inputs(config, kind, resolving.mistakes);
+  plan.inputs = resolve_inputs(config, kind, resolving.diagnostics);
   const ComponentSchema* schema = find_schema(config, kind, resolving);
   if (schema == nullptr) return plan;
   plan.use = schema->id;
   plan.params = resolve_params(
       {schema->id, schema->params, config.params, config.path + ".params", config.place, resolving.config.folder},
-      resolving.mistakes);
+      resolving.diagnostics);
   return plan;
 }
 

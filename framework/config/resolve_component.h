@@ -2,7 +2,7 @@
 #pragma once
 
 #include "framework/config/component_schema.h"
-#include "framework/config/mistakes.h"
+#include "framework/config/diagnostics.h"
 #include "framework/config/run_config.h"
 #include "framework/config/run_plan.h"
 
@@ -12,7 +12,7 @@ namespace tenon::config {
 struct Resolving {
   const RunConfig& config;
   const SchemaSource& schemas;
-  Mistakes& mistakes;
+  Diagnostics& diagnostics;
 };
 
 ComponentPlan resolve_component(const ComponentConfig& config, ComponentKind kind, const Resolving& resolving);

@@ -35,7 +35,7 @@ std::string to_string(Compression compression) {
   return "unknown";
 }
 
-DistributedSection resolve_distributed(const DistributedConfig& config, Mistakes& mistakes) {
+DistributedSection resolve_distributed(const DistributedConfig& config, Diagnostics& diagnostics) {
   DistributedSection distributed;
   distributed.processes = config.processes.value_or(distributed.processes);
   distributed.backend = to_backend(config.backend.value_or("auto"));
@@ -48,7 +48,7 @@ DistributedSection resolve_distributed(const DistributedConfig& config, Mistakes
   distributed.static_graph = config.static_graph.value_or(false);
   distributed.synchronize_batch_norm = config.synchronize_batch_norm.value_or(false);
   if (distributed.find_unused_parameters && distributed.static_graph) {
-    mistakes.add(std::max(config.find_unused_parameters.place, config.static_graph.place),
+    diagnostics.add(std::max(config.find_unused_parameters.place, config.static_graph.place),
                  "distributed.find_unused_parameters and distributed.static_graph are both true; expected one of them: "
                  "a static graph detects its unused parameters in the first step");
   }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "framework/config/distributed_plan.h"
-#include "framework/config/mistakes.h"
+#include "framework/config/diagnostics.h"
 #include "framework/config/run_config.h"
 
 namespace tenon::config {
 
-DistributedSection resolve_distributed(const DistributedConfig& config, Mistakes& mistakes);
+DistributedSection resolve_distributed(const DistributedConfig& config, Diagnostics& diagnostics);
 
 }  // namespace tenon::config

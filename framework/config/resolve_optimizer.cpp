@@ -10,44 +10,44 @@ namespace {
 // A list that must have N numbers. A list of another length adds an error and returns zeros.
 template <size_t N>
 std::array<double, N> get_numbers(const Values& values, const std::string& name, const ComponentConfig& config,
-                                  const char* expected, Mistakes& mistakes) {
+                                  const char* expected, Diagnostics& diagnostics) {
   const auto& list = std::get<std::vector<double>>(values.at(name));
   std::array<double, N> numbers = {};
   if (list.size() == N) {
     std::copy(list.begin(), list.end(), numbers.begin());
   } else {
     const Node& written = config.params.at(name);
-    mistakes.add(written.place, config.path + "." + name + " is " + describe(written) + "; expected " + expected);
+    diagnostics.add(written.place, config.path + "." + name + " is " + describe(written) + "; expected " + expected);
   }
   return numbers;
 }
 
 std::array<double, 2> get_betas(const Values& values, const std::string& name, const ComponentConfig& config,
-                                Mistakes& mistakes) {
-  return get_numbers<2>(values, name, config, "two numbers, such as [0.9, 0.999]", mistakes);
+                                Diagnostics& diagnostics) {
+  return get_numbers<2>(values, name, config, "two numbers, such as [0.9, 0.999]", diagnostics);
 }
 
-SgdPlan resolve_sgd(const Values& values, const ComponentConfig& config, Mistakes& mistakes) {
+SgdPlan resolve_sgd(const Values& values, const ComponentConfig& config, Diagnostics& diagnostics) {
   const SgdPlan sgd{get<double>(values, "momentum"), get<double>(values, "dampening"), get<bool>(values, "nesterov")};
   if (sgd.nesterov && (sgd.momentum == 0 || sgd.dampening != 0)) {
-    mistakes.add(config.params.at("nesterov").place,
+    diagnostics.add(config.params.at("nesterov").place,
                  "optimizer.nesterov is true with momentum " + to_toml(sgd.momentum) + " and dampening " +
                      to_toml(sgd.dampening) + "; expected momentum above 0 and dampening 0");
   }
   return sgd;
 }
 
-AdamPlan resolve_adam(const Values& values, const ComponentConfig& config, AdamPlan::Decay decay, Mistakes& mistakes) {
-  return {decay, get_betas(values, "betas", config, mistakes), get<double>(values, "eps"),
+AdamPlan resolve_adam(const Values& values, const ComponentConfig& config, AdamPlan::Decay decay, Diagnostics& diagnostics) {
+  return {decay, get_betas(values, "betas", config, diagnostics), get<double>(values, "eps"),
           get<bool>(values, "amsgrad")};
 }
 
-MuonPlan resolve_muon(const Values& values, const ComponentConfig& config, Mistakes& mistakes) {
+MuonPlan resolve_muon(const Values& values, const ComponentConfig& config, Diagnostics& diagnostics) {
   MuonPlan muon;
   muon.momentum = get<double>(values, "momentum");
   muon.nesterov = get<bool>(values, "nesterov");
   muon.ns_coefficients =
-      get_numbers<3>(values, "ns_coefficients", config, "three numbers, such as [3.4445, -4.775, 2.0315]", mistakes);
+      get_numbers<3>(values, "ns_coefficients", config, "three numbers, such as [3.4445, -4.775, 2.0315]", diagnostics);
   muon.ns_steps = get<int64_t>(values, "ns_steps");
   muon.eps = get<double>(values, "eps");
   const bool matches_rms = get<std::string>(values, "adjust_lr") == "match_rms_adamw";
@@ -55,12 +55,12 @@ MuonPlan resolve_muon(const Values& values, const ComponentConfig& config, Mista
   muon.adamw_match = get<std::vector<std::string>>(values, "adamw_match");
   muon.adamw_lr_scale = get<double>(values, "adamw_lr_scale");
   muon.adamw_weight_decay = get<double>(values, "adamw_weight_decay");
-  muon.adamw = {AdamPlan::Decay::decoupled, get_betas(values, "adamw_betas", config, mistakes),
+  muon.adamw = {AdamPlan::Decay::decoupled, get_betas(values, "adamw_betas", config, diagnostics),
                 get<double>(values, "adamw_eps"), false};
   return muon;
 }
 
-ParameterGroupPlan resolve_group(const ParameterGroupConfig& config, Mistakes& mistakes) {
+ParameterGroupPlan resolve_group(const ParameterGroupConfig& config, Diagnostics& diagnostics) {
   ParameterGroupPlan group;
   group.match = config.match.value_or({});
   group.lr_scale = config.lr_scale.value_or(1);
@@ -71,12 +71,12 @@ ParameterGroupPlan resolve_group(const ParameterGroupConfig& config, Mistakes& m
   group.place = to_string(config.match.place);
   if (group.match.empty()) {
     const std::string found = config.match.value ? "[]" : "missing";
-    mistakes.add(config.match.place, config.path + ".match is " + found +
+    diagnostics.add(config.match.place, config.path + ".match is " + found +
                                          "; expected patterns of parameter names, such as [\"head.*\", \"*.bias\"]");
   }
   const bool has_rates = config.lr_scale.value || config.weight_decay.value || config.frozen_epochs.value;
   if (group.frozen && has_rates) {
-    mistakes.add(config.frozen.place, config.path +
+    diagnostics.add(config.frozen.place, config.path +
                                           ".frozen is true together with lr_scale, weight_decay or frozen_epochs; "
                                           "frozen parameters are never updated, so remove the other keys");
   }
@@ -87,10 +87,10 @@ ParameterGroupPlan resolve_group(const ParameterGroupConfig& config, Mistakes& m
 
 OptimizerPlan resolve_optimizer(const Resolving& resolving) {
   const OptimizerConfig& config = resolving.config.optimizer;
-  Mistakes& mistakes = resolving.mistakes;
+  Diagnostics& diagnostics = resolving.diagnostics;
   OptimizerPlan plan;
   plan.place = to_string(config.use.place);
-  for (const ParameterGroupConfig& group : config.groups) plan.groups.push_back(resolve_group(group, mistakes));
+  for (const ParameterGroupConfig& group : config.groups) plan.groups.push_back(resolve_group(group, diagnostics));
   const std::string id = config.use.value_or("");
   const auto values = resolve_choice(config, "optimizer", optimizer_schemas(), id, resolving);
   if (!values) return plan;
@@ -99,11 +99,11 @@ OptimizerPlan resolve_optimizer(const Resolving& resolving) {
   plan.decay = get<std::string>(*values, "decay") == "all" ? OptimizerPlan::Decay::all : OptimizerPlan::Decay::matrices;
   plan.layer_decay = get<double>(*values, "layer_decay");
   if (id == "sgd") {
-    plan.rule = resolve_sgd(*values, config, mistakes);
+    plan.rule = resolve_sgd(*values, config, diagnostics);
   } else if (id == "adam") {
-    plan.rule = resolve_adam(*values, config, AdamPlan::Decay::coupled, mistakes);
+    plan.rule = resolve_adam(*values, config, AdamPlan::Decay::coupled, diagnostics);
   } else if (id == "adamw") {
-    plan.rule = resolve_adam(*values, config, AdamPlan::Decay::decoupled, mistakes);
+    plan.rule = resolve_adam(*values, config, AdamPlan::Decay::decoupled, diagnostics);
   } else if (id == "rmsprop") {
     plan.rule = RmsPropPlan{get<double>(*values, "alpha"), get<double>(*values, "eps"),
                             get<double>(*values, "momentum"), get<bool>(*values, "centered")};
@@ -111,9 +111,9 @@ OptimizerPlan resolve_optimizer(const Resolving& resolving) {
     plan.rule = AdagradPlan{get<double>(*values, "lr_decay"), get<double>(*values, "initial_accumulator_value"),
                             get<double>(*values, "eps")};
   } else if (id == "lion") {
-    plan.rule = LionPlan{get_betas(*values, "betas", config, mistakes)};
+    plan.rule = LionPlan{get_betas(*values, "betas", config, diagnostics)};
   } else {
-    plan.rule = resolve_muon(*values, config, mistakes);
+    plan.rule = resolve_muon(*values, config, diagnostics);
   }
   return plan;
 }

@@ -8,13 +8,13 @@
 namespace tenon::config {
 namespace {
 
-void reject_unknown(const ParamsQuestion& question, Mistakes& mistakes) {
+void reject_unknown(const ParamsRequest& question, Diagnostics& diagnostics) {
   std::vector<std::string> names;
   for (const ParamSchema& param : question.schema) names.push_back(param.name);
   for (const auto& [name, node] : question.given) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string found = question.path + "." + name + " is not a parameter of " + question.id;
-    mistakes.add(node.key_place,
+    diagnostics.add(node.key_place,
                  names.empty() ? found + ", which has none" : found + support::suggest_name(name, names));
   }
 }
@@ -30,8 +30,8 @@ std::filesystem::path resolve_path(const std::string& path, const std::filesyste
   return path.empty() ? std::filesystem::path() : (folder / path).lexically_normal();
 }
 
-Values resolve_params(const ParamsQuestion& question, Mistakes& mistakes) {
-  reject_unknown(question, mistakes);
+Values resolve_params(const ParamsRequest& question, Diagnostics& diagnostics) {
+  reject_unknown(question, diagnostics);
   Values values;
   for (const ParamSchema& param : question.schema) {
     const std::string key = question.path + "." + param.name;
@@ -39,9 +39,9 @@ Values resolve_params(const ParamsQuestion& question, Mistakes& mistakes) {
     std::optional<Value> value = param.default_value;
     if (given != question.given.end()) {
       value = check_value(given->second, param);
-      if (!value) mistakes.add(given->second.place, key + " is " + describe_mismatch(given->second, param));
+      if (!value) diagnostics.add(given->second.place, key + " is " + describe_mismatch(given->second, param));
     } else if (!value) {
-      mistakes.add(question.place, key + " is missing; expected " + describe_expected(param));
+      diagnostics.add(question.place, key + " is missing; expected " + describe_expected(param));
     }
     if (value) values[param.name] = make_absolute(std::move(*value), param, question.folder);
   }

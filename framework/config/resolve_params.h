@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "framework/config/component_schema.h"
-#include "framework/config/mistakes.h"
+#include "framework/config/diagnostics.h"
 #include "framework/config/run_config.h"
 
 namespace tenon::config {
@@ -14,7 +14,7 @@ namespace tenon::config {
 // Returns an absolute path. A relative path starts from the folder. An empty path stays empty.
 std::filesystem::path resolve_path(const std::string& path, const std::filesystem::path& folder);
 
-struct ParamsQuestion {
+struct ParamsRequest {
   const std::string& id;                   // id of the component, for messages
   const std::vector<ParamSchema>& schema;  // parameters of the component
   const Node::Table& given;                // parameters in the run file
@@ -25,6 +25,6 @@ struct ParamsQuestion {
 
 // Returns a value for every parameter of the schema. Unknown, missing and wrong parameters add errors; the values are
 // then incomplete.
-Values resolve_params(const ParamsQuestion& question, Mistakes& mistakes);
+Values resolve_params(const ParamsRequest& question, Diagnostics& diagnostics);
 
 }  // namespace tenon::config

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "framework/config/mistakes.h"
+#include "framework/config/diagnostics.h"
 #include "framework/config/resolve_choice.h"
 #include "framework/config/resolve_component.h"
 #include "framework/config/resolve_distributed.h"
@@ -18,19 +18,19 @@ namespace {
 
 // A name that becomes part of a file name or a metric name: "validation/accuracy".
 std::string resolve_name(const Setting<std::string>& name, const std::string& otherwise, const std::string& key,
-                         Mistakes& mistakes) {
+                         Diagnostics& diagnostics) {
   const std::string text = name.value_or(otherwise);
   const bool is_dots = text == "." || text == "..";
   if (name.value && (text.empty() || is_dots || text.find('/') != text.npos)) {
-    mistakes.add(name.place,
+    diagnostics.add(name.place,
                  key + " is " + to_toml(text) + "; expected a name without slashes that is not empty, \".\" or \"..\"");
   }
   return text;
 }
 
-RunSection resolve_run(const RunConfig& config, Mistakes& mistakes) {
+RunSection resolve_run(const RunConfig& config, Diagnostics& diagnostics) {
   RunSection run;
-  run.name = resolve_name(config.run.name, config.file.stem().string(), "run.name", mistakes);
+  run.name = resolve_name(config.run.name, config.file.stem().string(), "run.name", diagnostics);
   run.output_dir = resolve_path(config.run.output_dir.value_or("runs"), config.working_folder);
   run.seed = static_cast<uint64_t>(config.run.seed.value_or(0));
   const std::string deterministic = config.run.deterministic.value_or("false");
@@ -41,7 +41,7 @@ RunSection resolve_run(const RunConfig& config, Mistakes& mistakes) {
   run.flush_denormal = config.run.flush_denormal.value_or(false);
   run.device = config.run.device.value_or({});
   run.device_place = to_string(config.run.device.place);
-  if (run.output_dir.empty()) mistakes.add(config.run.output_dir.place, "run.output_dir is \"\"; expected a folder");
+  if (run.output_dir.empty()) diagnostics.add(config.run.output_dir.place, "run.output_dir is \"\"; expected a folder");
   return run;
 }
 
@@ -51,7 +51,7 @@ ModelSection resolve_model(const Resolving& resolving) {
   model.weights = resolve_path(config.weights.value_or(""), resolving.config.folder);
   if (config.weights_match.value_or("strict") == "partial") model.weights_match = WeightsMatch::partial;
   if (config.weights_match.value && model.weights.empty())
-    resolving.mistakes.add(
+    resolving.diagnostics.add(
         config.weights_match.place,
         "model.weights_match is set, but model.weights is missing; set model.weights to a safetensors "
         "file, or remove model.weights_match");
@@ -62,20 +62,20 @@ NamedDataset resolve_dataset(const NamedDatasetConfig& config, const Resolving& 
   const size_t slash = config.name.find('/');
   if (slash != config.name.npos) {
     const Setting<std::string> name{config.name.substr(slash + 1), config.place};
-    resolve_name(name, "", "the name of " + config.path, resolving.mistakes);
+    resolve_name(name, "", "the name of " + config.path, resolving.diagnostics);
   }
   return {resolve_component(config, ComponentKind::dataset, resolving), config.name, config.subset.value_or({})};
 }
 
 // Parameters that a change does not set keep their values. If the dataset is unknown, the parameters stay unresolved.
-LaterDataset resolve_change(const DatasetChangeConfig& config, const NamedDataset& before, const Resolving& resolving) {
-  LaterDataset later{before, config.at_epoch.value_or(0), {}};
+ScheduledDataset resolve_change(const DatasetChangeConfig& config, const NamedDataset& before, const Resolving& resolving) {
+  ScheduledDataset later{before, config.at_epoch.value_or(0), {}};
   later.place = to_string(config.place);
   if (!config.at_epoch.value)
-    resolving.mistakes.add(config.place,
+    resolving.diagnostics.add(config.place,
                            config.path + ".at_epoch is missing; expected the first epoch with these parameters");
   if (config.params.empty())
-    resolving.mistakes.add(config.place,
+    resolving.diagnostics.add(config.place,
                            config.path + ".params is empty; expected at least one parameter of the dataset");
   const ComponentSchema* schema = resolving.schemas.find_schema(ComponentKind::dataset, before.use);
   if (schema == nullptr) return later;
@@ -85,20 +85,20 @@ LaterDataset resolve_change(const DatasetChangeConfig& config, const NamedDatase
       param.default_value = value->second;
   later.params = resolve_params(
       {schema->id, params, config.params, config.path + ".params", config.place, resolving.config.folder},
-      resolving.mistakes);
+      resolving.diagnostics);
   for (const auto& [name, value] : later.params)
     if (config.params.contains(name)) later.changed[name] = value;
   return later;
 }
 
-std::vector<LaterDataset> resolve_changes(const NamedDataset& first, const Resolving& resolving) {
-  std::vector<LaterDataset> changes;
+std::vector<ScheduledDataset> resolve_changes(const NamedDataset& first, const Resolving& resolving) {
+  std::vector<ScheduledDataset> changes;
   for (const DatasetChangeConfig& config : resolving.config.data.train_changes) {
     const NamedDataset& before = changes.empty() ? first : changes.back();
     const int64_t epoch_before = changes.empty() ? 1 : changes.back().at_epoch;
     changes.push_back(resolve_change(config, before, resolving));
     if (config.at_epoch.value && changes.back().at_epoch <= epoch_before)
-      resolving.mistakes.add(config.at_epoch.place, config.path + ".at_epoch is " +
+      resolving.diagnostics.add(config.at_epoch.place, config.path + ".at_epoch is " +
                                                         std::to_string(changes.back().at_epoch) +
                                                         ", after a change at epoch " + std::to_string(epoch_before) +
                                                         "; expected changes in ascending order of at_epoch");
@@ -124,17 +124,17 @@ std::optional<BatchTransformPlan> resolve_batch_transform(const ComponentConfig&
                get<double>(*values, "alpha"),
                get<double>(*values, "p")};
   if (mix.methods.empty()) {
-    resolving.mistakes.add(config.place, config.path + ".methods is []; expected \"mix_up\", \"cut_mix\" or both");
+    resolving.diagnostics.add(config.place, config.path + ".methods is []; expected \"mix_up\", \"cut_mix\" or both");
   }
   return BatchTransformPlan{std::move(mix), to_string(config.place)};
 }
 
-SamplerKind resolve_sampler(const DataConfig& config, Mistakes& mistakes) {
+SamplerKind resolve_sampler(const DataConfig& config, Diagnostics& diagnostics) {
   const std::string sampler = config.sampler.value_or("uniform");
   if (sampler == "length_bucketed") return SamplerKind::length_bucketed;
   if (sampler != "weighted") return SamplerKind::uniform;
   if (!config.shuffle.value_or(true)) {
-    mistakes.add(
+    diagnostics.add(
         config.shuffle.place,
         "data.shuffle is false, but data.sampler = \"weighted\" samples at random; set data.shuffle = true, or "
         "remove it");
@@ -146,7 +146,7 @@ DataSection resolve_data(const Resolving& resolving) {
   const DataConfig& config = resolving.config.data;
   DataSection data;
   if (!config.batch_size.value) {
-    resolving.mistakes.add(config.batch_size.place,
+    resolving.diagnostics.add(config.batch_size.place,
                            "data.batch_size is missing; expected the number of samples in a batch, such as 64");
   }
   data.batch_size = config.batch_size.value_or(1);
@@ -154,7 +154,7 @@ DataSection resolve_data(const Resolving& resolving) {
   data.workers = config.workers.value_or(2);
   data.prefetch = config.prefetch.value_or(2);
   data.shuffle = config.shuffle.value_or(true);
-  data.sampler = resolve_sampler(config, resolving.mistakes);
+  data.sampler = resolve_sampler(config, resolving.diagnostics);
   data.on_error = config.on_error.value_or("stop") == "skip" ? OnError::skip : OnError::stop;
   data.limit_batches = config.limit_batches.value_or(0);
   data.validation_limit_batches = config.validation_limit_batches.value_or(0);
@@ -163,7 +163,7 @@ DataSection resolve_data(const Resolving& resolving) {
     if (auto resolved = resolve_batch_transform(transform, resolving))
       data.batch_transforms.push_back(std::move(*resolved));
   data.train = resolve_dataset(config.train, resolving);
-  data.later_train = resolve_changes(data.train, resolving);
+  data.scheduled_train = resolve_changes(data.train, resolving);
   for (const auto& dataset : config.validation) data.validation.push_back(resolve_dataset(dataset, resolving));
   return data;
 }
@@ -172,12 +172,12 @@ std::vector<LossPlan> resolve_losses(const Resolving& resolving) {
   std::vector<LossPlan> losses;
   for (const LossConfig& config : resolving.config.losses) {
     LossPlan loss{resolve_component(config, ComponentKind::loss, resolving), {}, config.weight.value_or(1)};
-    loss.name = resolve_name(config.name, loss.use, config.path + ".name", resolving.mistakes);
+    loss.name = resolve_name(config.name, loss.use, config.path + ".name", resolving.diagnostics);
     losses.push_back(std::move(loss));
   }
   if (losses.empty()) {
     const Place start{resolving.config.file.string(), 1, 1};
-    resolving.mistakes.add(start, "there is no loss; expected at least one [[loss]] table");
+    resolving.diagnostics.add(start, "there is no loss; expected at least one [[loss]] table");
   }
   return losses;
 }
@@ -186,10 +186,10 @@ std::vector<MetricPlan> resolve_metrics(const Resolving& resolving) {
   std::vector<MetricPlan> metrics;
   for (const MetricConfig& config : resolving.config.metrics) {
     MetricPlan metric{resolve_component(config, ComponentKind::metric, resolving), {}};
-    metric.name = resolve_name(config.name, metric.use, config.path + ".name", resolving.mistakes);
+    metric.name = resolve_name(config.name, metric.use, config.path + ".name", resolving.diagnostics);
     metrics.push_back(std::move(metric));
     if (resolving.config.data.validation.empty()) {
-      resolving.mistakes.add(config.place, config.path +
+      resolving.diagnostics.add(config.place, config.path +
                                                " is a metric, but there is no [data.validation] to compute it on; add "
                                                "[data.validation], or remove the metric");
     }
@@ -201,10 +201,10 @@ std::vector<MetricPlan> resolve_metrics(const Resolving& resolving) {
 class UniqueNames {
  public:
   void add(const std::string& name, const std::string& path, const Setting<std::string>& written,
-           const Setting<std::string>& use, Mistakes& mistakes) {
+           const Setting<std::string>& use, Diagnostics& diagnostics) {
     const auto [first, is_new] = first_with_.emplace(name, path);
     if (is_new || name.empty()) return;
-    mistakes.add(written.value ? written.place : use.place,
+    diagnostics.add(written.value ? written.place : use.place,
                  path + " has the name " + to_toml(name) + ", which is already the name of " + first->second +
                      "; give each loss and metric a unique name: name = \"...\"");
   }
@@ -213,22 +213,22 @@ class UniqueNames {
   std::map<std::string, std::string> first_with_;
 };
 
-void require_unique_names(const RunPlan& plan, const RunConfig& config, Mistakes& mistakes) {
+void require_unique_names(const RunPlan& plan, const RunConfig& config, Diagnostics& diagnostics) {
   UniqueNames names;
   for (size_t i = 0; i < plan.losses.size(); ++i) {
     const LossConfig& loss = config.losses[i];
-    names.add(plan.losses[i].name, loss.path, loss.name, loss.use, mistakes);
+    names.add(plan.losses[i].name, loss.path, loss.name, loss.use, diagnostics);
   }
   for (size_t i = 0; i < plan.metrics.size(); ++i) {
     const MetricConfig& metric = config.metrics[i];
-    names.add(plan.metrics[i].name, metric.path, metric.name, metric.use, mistakes);
+    names.add(plan.metrics[i].name, metric.path, metric.name, metric.use, diagnostics);
   }
 }
 
 // "never" is valid in sections such as [validation]. A callback that never receives an event is an error.
-Period resolve_filter_period(const Setting<Period>& period, const std::string& key, Mistakes& mistakes) {
+Period resolve_filter_period(const Setting<Period>& period, const std::string& key, Diagnostics& diagnostics) {
   if (period.value && period.value->unit == Period::Unit::never) {
-    mistakes.add(
+    diagnostics.add(
         period.place,
         key + " is \"never\"; expected a period such as \"100 steps\"; to disable the callback, remove its table");
   }
@@ -237,23 +237,23 @@ Period resolve_filter_period(const Setting<Period>& period, const std::string& k
 
 CallbackPlan resolve_callback(const CallbackConfig& config, const Resolving& resolving) {
   CallbackPlan callback{resolve_component(config, ComponentKind::callback, resolving), {}};
-  callback.filter.every = resolve_filter_period(config.every, config.path + ".every", resolving.mistakes);
-  callback.filter.after = resolve_filter_period(config.after, config.path + ".after", resolving.mistakes);
+  callback.filter.every = resolve_filter_period(config.every, config.path + ".every", resolving.diagnostics);
+  callback.filter.after = resolve_filter_period(config.after, config.path + ".after", resolving.diagnostics);
   callback.filter.once = config.once.value_or(false);
   if (config.priority.value) callback.filter.priority = static_cast<int32_t>(*config.priority.value);
   return callback;
 }
 
-ValidationSection resolve_validation(const RunConfig& config, Mistakes& mistakes) {
-  const ValidationConfig& asked = config.validation;
+ValidationSection resolve_validation(const RunConfig& config, Diagnostics& diagnostics) {
+  const ValidationConfig& requested = config.validation;
   const bool has_data = !config.data.validation.empty();
   const Period otherwise = has_data ? Period{Period::Unit::epochs, 1} : Period{};
-  const ValidationSection validation{asked.every.value_or(otherwise), asked.at_start.value_or(false)};
+  const ValidationSection validation{requested.every.value_or(otherwise), requested.at_start.value_or(false)};
   const std::string no_data = ", but there is no [data.validation]; add [data.validation], or remove the key";
   if (!has_data && validation.every.unit != Period::Unit::never) {
-    mistakes.add(asked.every.place, "validation.every is " + to_toml(to_string(validation.every)) + no_data);
+    diagnostics.add(requested.every.place, "validation.every is " + to_toml(to_string(validation.every)) + no_data);
   }
-  if (!has_data && validation.at_start) mistakes.add(asked.at_start.place, "validation.at_start is true" + no_data);
+  if (!has_data && validation.at_start) diagnostics.add(requested.at_start.place, "validation.at_start is true" + no_data);
   return validation;
 }
 
@@ -262,7 +262,7 @@ CheckpointSection::Mode parse_mode(const std::string& mode) {
   return mode == "max" ? CheckpointSection::Mode::max : CheckpointSection::Mode::automatic;
 }
 
-CheckpointSection resolve_checkpoint(const CheckpointConfig& config, const RunPlan& plan, Mistakes& mistakes) {
+CheckpointSection resolve_checkpoint(const CheckpointConfig& config, const RunPlan& plan, Diagnostics& diagnostics) {
   CheckpointSection checkpoint{config.every.value_or({Period::Unit::epochs, 1}), config.keep.value_or(3)};
   checkpoint.asynchronous = config.asynchronous.value_or(true);
   const bool validates = plan.validation.every.unit != Period::Unit::never || plan.validation.at_start;
@@ -273,7 +273,7 @@ CheckpointSection resolve_checkpoint(const CheckpointConfig& config, const RunPl
   checkpoint.keep_best = config.keep_best.value_or(1);
   checkpoint.load_best_at_end = config.load_best_at_end.value_or(false);
   if (checkpoint.load_best_at_end && checkpoint.monitor.empty())
-    mistakes.add(
+    diagnostics.add(
         config.load_best_at_end.place,
         "checkpoint.load_best_at_end is true, but no metric is monitored; set checkpoint.monitor to a validation "
         "metric, or remove checkpoint.load_best_at_end");
@@ -288,7 +288,7 @@ std::vector<std::filesystem::path> resolve_all_plugin_paths(const RunConfig& con
   return all;
 }
 
-LogSection resolve_log(const LogConfig& config, Mistakes& mistakes) {
+LogSection resolve_log(const LogConfig& config, Diagnostics& diagnostics) {
   LogSection log;
   log.every = config.every.value_or({Period::Unit::steps, 50});
   log.tensorboard = config.tensorboard.value_or(true);
@@ -296,7 +296,7 @@ LogSection resolve_log(const LogConfig& config, Mistakes& mistakes) {
   log.samples = config.samples.value_or(log.samples);
   log.png_plots = config.png_plots.value_or(false);
   if (log.histograms.unit != Period::Unit::never && !log.tensorboard)
-    mistakes.add(config.histograms.place,
+    diagnostics.add(config.histograms.place,
                  "log.histograms is \"" + to_string(log.histograms) +
                      "\", but log.tensorboard is false; set log.tensorboard = true to write histograms to the events "
                      "file, or remove log.histograms");
@@ -319,27 +319,27 @@ std::vector<PluginPin> resolve_plugin_pins(const RunConfig& config) {
 }
 
 RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
-  Mistakes mistakes;
-  const Resolving resolving{config, schemas, mistakes};
+  Diagnostics diagnostics;
+  const Resolving resolving{config, schemas, diagnostics};
   RunPlan plan;
   plan.file = config.file;
-  plan.run = resolve_run(config, mistakes);
+  plan.run = resolve_run(config, diagnostics);
   plan.plugin_paths = resolve_all_plugin_paths(config);
   plan.plugin_pins = resolve_plugin_pins(config);
   plan.model = resolve_model(resolving);
   plan.data = resolve_data(resolving);
   plan.losses = resolve_losses(resolving);
   plan.metrics = resolve_metrics(resolving);
-  require_unique_names(plan, config, mistakes);
+  require_unique_names(plan, config, diagnostics);
   for (const auto& callback : config.callbacks) plan.callbacks.push_back(resolve_callback(callback, resolving));
-  plan.train = resolve_train(config.train, plan.run.deterministic, mistakes);
+  plan.train = resolve_train(config.train, plan.run.deterministic, diagnostics);
   plan.optimizer = resolve_optimizer(resolving);
   plan.schedule = resolve_schedule(resolving, plan.optimizer);
-  plan.validation = resolve_validation(config, mistakes);
-  plan.checkpoint = resolve_checkpoint(config.checkpoint, plan, mistakes);
-  plan.log = resolve_log(config.log, mistakes);
-  plan.distributed = resolve_distributed(config.distributed, mistakes);
-  mistakes.throw_if_any();
+  plan.validation = resolve_validation(config, diagnostics);
+  plan.checkpoint = resolve_checkpoint(config.checkpoint, plan, diagnostics);
+  plan.log = resolve_log(config.log, diagnostics);
+  plan.distributed = resolve_distributed(config.distributed, diagnostics);
+  diagnostics.throw_if_any();
   return plan;
 }
 

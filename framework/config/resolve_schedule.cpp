@@ -20,17 +20,17 @@ ScheduleLength read_back(const std::string& text) {
   return *length;
 }
 
-void write_as_text(Node& node, const std::string& path, const std::string& name, Mistakes& mistakes) {
+void write_as_text(Node& node, const std::string& path, const std::string& name, Diagnostics& diagnostics) {
   const auto length = read_schedule_length(node);
   // Only a warm-up can have length 0.
   const bool is_possible =
       length && (name == "warmup" || length->count > 0 || length->unit == ScheduleLength::Unit::rest);
-  if (!is_possible) mistakes.add(node.place, path + " is " + describe(node) + "; expected " + kScheduleLengthExamples);
+  if (!is_possible) diagnostics.add(node.place, path + " is " + describe(node) + "; expected " + kScheduleLengthExamples);
   node.value = is_possible ? write(*length) : "1 step";
 }
 
 // `warmup_steps = 500` is `warmup = "500 steps"`.
-void rename_warmup_steps(ComponentConfig& config, Mistakes& mistakes) {
+void rename_warmup_steps(ComponentConfig& config, Diagnostics& diagnostics) {
   const auto steps = config.params.find("warmup_steps");
   if (steps == config.params.end()) return;
   Node node = steps->second;
@@ -38,32 +38,32 @@ void rename_warmup_steps(ComponentConfig& config, Mistakes& mistakes) {
   const auto* count = std::get_if<int64_t>(&node.value);
   const auto other = config.params.find("warmup");
   if (other != config.params.end()) {
-    mistakes.add(node.key_place, "schedule.warmup_steps and schedule.warmup are both set; expected one of them");
+    diagnostics.add(node.key_place, "schedule.warmup_steps and schedule.warmup are both set; expected one of them");
   } else if (count == nullptr || !read_schedule_length(node)) {
-    mistakes.add(node.place, "schedule.warmup_steps is " + describe(node) + "; expected an integer of at least 0");
+    diagnostics.add(node.place, "schedule.warmup_steps is " + describe(node) + "; expected an integer of at least 0");
   } else {
     config.params.emplace("warmup", std::move(node));
   }
 }
 
 // The message of the schema would request a string.
-void require_length(ComponentConfig& config, const char* name, Mistakes& mistakes) {
+void require_length(ComponentConfig& config, const char* name, Diagnostics& diagnostics) {
   if (config.params.count(name) > 0) return;
-  mistakes.add(config.place, config.path + "." + name + " is missing; expected " + kScheduleLengthExamples);
+  diagnostics.add(config.place, config.path + "." + name + " is missing; expected " + kScheduleLengthExamples);
   config.params.emplace(name, Node{std::string("1 step"), config.place, config.place, {}});
 }
 
 // Returns the table with all lengths as text.
-ComponentConfig write_lengths_as_text(ComponentConfig config, Mistakes& mistakes) {
-  rename_warmup_steps(config, mistakes);
-  if (config.use.value == "step") require_length(config, "step_size", mistakes);
-  if (config.use.value == "cosine_restarts") require_length(config, "t_0", mistakes);
+ComponentConfig write_lengths_as_text(ComponentConfig config, Diagnostics& diagnostics) {
+  rename_warmup_steps(config, diagnostics);
+  if (config.use.value == "step") require_length(config, "step_size", diagnostics);
+  if (config.use.value == "cosine_restarts") require_length(config, "t_0", diagnostics);
   for (auto& [name, node] : config.params) {
-    if (is_schedule_length(name)) write_as_text(node, config.path + "." + name, name, mistakes);
+    if (is_schedule_length(name)) write_as_text(node, config.path + "." + name, name, diagnostics);
     Node::Array* list = node.as_array();
     if (name != "milestones" || list == nullptr) continue;
     for (size_t i = 0; i < list->size(); ++i)
-      write_as_text((*list)[i], config.path + ".milestones." + std::to_string(i), name, mistakes);
+      write_as_text((*list)[i], config.path + ".milestones." + std::to_string(i), name, diagnostics);
   }
   return config;
 }
@@ -76,7 +76,7 @@ bool has_momentum(const OptimizerPlan& optimizer) {
 }
 
 OneCycleSchedule resolve_one_cycle(const Values& values, const ComponentConfig& config, const OptimizerPlan& optimizer,
-                                   Mistakes& mistakes) {
+                                   Diagnostics& diagnostics) {
   const bool is_linear = get<std::string>(values, "anneal") == "linear";
   const OneCycleSchedule one_cycle{get<double>(values, "warmup_fraction"),
                                    get<double>(values, "div_factor"),
@@ -86,19 +86,19 @@ OneCycleSchedule resolve_one_cycle(const Values& values, const ComponentConfig& 
                                    get<double>(values, "base_momentum"),
                                    get<double>(values, "max_momentum")};
   if (one_cycle.cycle_momentum && !has_momentum(optimizer))
-    mistakes.add(
+    diagnostics.add(
         config.params.at("cycle_momentum").place,
         "schedule.cycle_momentum is true, but the optimizer has no momentum; use an optimizer with momentum, or "
         "remove schedule.cycle_momentum");
   return one_cycle;
 }
 
-MultiStepSchedule resolve_multi_step(const Values& values, const ComponentConfig& config, Mistakes& mistakes) {
+MultiStepSchedule resolve_multi_step(const Values& values, const ComponentConfig& config, Diagnostics& diagnostics) {
   MultiStepSchedule multi_step{{}, get<double>(values, "gamma")};
   for (const std::string& text : get<std::vector<std::string>>(values, "milestones"))
     multi_step.milestones.push_back(read_back(text));
   if (multi_step.milestones.empty())
-    mistakes.add(
+    diagnostics.add(
         config.params.at("milestones").place,
         "schedule.milestones is []; expected when the learning rate falls, such as [\"30 epochs\", \"60 epochs\"]");
   return multi_step;
@@ -128,8 +128,8 @@ PlateauSchedule resolve_plateau(const Values& values) {
 }  // namespace
 
 SchedulePlan resolve_schedule(const Resolving& resolving, const OptimizerPlan& optimizer) {
-  Mistakes& mistakes = resolving.mistakes;
-  const ComponentConfig config = write_lengths_as_text(resolving.config.schedule, mistakes);
+  Diagnostics& diagnostics = resolving.diagnostics;
+  const ComponentConfig config = write_lengths_as_text(resolving.config.schedule, diagnostics);
   const std::string id = config.use.value_or("constant");
   const auto values = resolve_choice(config, "schedule", schedule_schemas(), id, resolving);
   SchedulePlan plan;
@@ -143,10 +143,10 @@ SchedulePlan resolve_schedule(const Resolving& resolving, const OptimizerPlan& o
   if (id == "cosine") plan.shape = CosineSchedule{number("eta_min"), length("length")};
   if (id == "cosine_restarts")
     plan.shape = CosineRestartsSchedule{length("t_0"), get<int64_t>(*values, "t_mult"), number("eta_min")};
-  if (id == "one_cycle") plan.shape = resolve_one_cycle(*values, config, optimizer, mistakes);
+  if (id == "one_cycle") plan.shape = resolve_one_cycle(*values, config, optimizer, diagnostics);
   if (id == "polynomial") plan.shape = PolynomialSchedule{number("power"), length("length")};
   if (id == "step") plan.shape = StepSchedule{length("step_size"), number("gamma")};
-  if (id == "multi_step") plan.shape = resolve_multi_step(*values, config, mistakes);
+  if (id == "multi_step") plan.shape = resolve_multi_step(*values, config, diagnostics);
   if (id == "exponential") plan.shape = ExponentialSchedule{number("gamma"), length("every")};
   if (id == "warmup_stable_decay") plan.shape = resolve_warmup_stable_decay(*values);
   if (id == "reduce_on_plateau") plan.shape = resolve_plateau(*values);

@@ -23,17 +23,17 @@ MemoryFormat to_memory_format(const std::string& text) {
   return text == "channels_last" ? MemoryFormat::channels_last : MemoryFormat::contiguous;
 }
 
-AveragePlan resolve_average(const AverageConfig& config, Mistakes& mistakes) {
+AveragePlan resolve_average(const AverageConfig& config, Diagnostics& diagnostics) {
   AveragePlan average{};
   if (!config.use.value) {
-    mistakes.add(config.use.place, "train.average.use is missing; expected \"ema\" or \"swa\"");
+    diagnostics.add(config.use.place, "train.average.use is missing; expected \"ema\" or \"swa\"");
     return average;
   }
   const bool is_ema = *config.use.value == "ema";
   average.kind = is_ema ? AveragePlan::Kind::ema : AveragePlan::Kind::swa;
   average.decay = config.decay.value_or(0.999);
   if (!is_ema && config.decay.value) {
-    mistakes.add(config.decay.place, "train.average.decay is " + to_toml(*config.decay.value) +
+    diagnostics.add(config.decay.place, "train.average.decay is " + to_toml(*config.decay.value) +
                                          ", but use = \"swa\" gives all weights the same share; "
                                          "set use = \"ema\", or remove decay");
   }
@@ -41,11 +41,11 @@ AveragePlan resolve_average(const AverageConfig& config, Mistakes& mistakes) {
   average.every = config.every.value_or({is_ema ? Period::Unit::steps : Period::Unit::epochs, 1});
   // The averaged weights must not depend on how long a step takes.
   if (config.start.value && !counts_steps(average.start)) {
-    mistakes.add(config.start.place, "train.average.start is " + to_toml(to_string(average.start)) +
+    diagnostics.add(config.start.place, "train.average.start is " + to_toml(to_string(average.start)) +
                                          "; expected steps or epochs, such as \"5 epochs\"");
   }
   if (!counts_steps(average.every)) {
-    mistakes.add(config.every.place, "train.average.every is " + to_toml(to_string(average.every)) +
+    diagnostics.add(config.every.place, "train.average.every is " + to_toml(to_string(average.every)) +
                                          "; expected steps or epochs, such as \"1 step\"");
   }
   return average;
@@ -53,12 +53,12 @@ AveragePlan resolve_average(const AverageConfig& config, Mistakes& mistakes) {
 
 // The fastest algorithm may differ from run to run, and with it the last bits of the results.
 CudnnBenchmark resolve_cudnn_benchmark(const Setting<std::string>& setting, Determinism deterministic,
-                                       Mistakes& mistakes) {
-  const std::string asked = setting.value_or("auto");
-  if (asked == "auto") return CudnnBenchmark::automatic;
-  if (asked == "false") return CudnnBenchmark::off;
+                                       Diagnostics& diagnostics) {
+  const std::string requested = setting.value_or("auto");
+  if (requested == "auto") return CudnnBenchmark::automatic;
+  if (requested == "false") return CudnnBenchmark::off;
   if (deterministic != Determinism::off) {
-    mistakes.add(
+    diagnostics.add(
         setting.place,
         "train.cudnn_benchmark is true with run.deterministic, but the selected algorithms may differ from run to "
         "run; set train.cudnn_benchmark to \"auto\" or false, or remove it");
@@ -87,13 +87,13 @@ std::string to_string(Precision precision) {
   return "unknown";
 }
 
-TrainSection resolve_train(const TrainConfig& config, Determinism deterministic, Mistakes& mistakes) {
+TrainSection resolve_train(const TrainConfig& config, Determinism deterministic, Diagnostics& diagnostics) {
   if (config.epochs.value && config.steps.value) {
-    mistakes.add(std::max(config.epochs.place, config.steps.place),
+    diagnostics.add(std::max(config.epochs.place, config.steps.place),
                  "train.epochs and train.steps are both set; expected one of them "
                  "(--set 'train={steps=100}' replaces the whole [train] table)");
   } else if (!config.epochs.value && !config.steps.value) {
-    mistakes.add(config.epochs.place, "train.epochs is missing; expected epochs or steps, such as epochs = 10");
+    diagnostics.add(config.epochs.place, "train.epochs is missing; expected epochs or steps, such as epochs = 10");
   }
   TrainSection train;
   train.epochs = config.epochs.value_or(0);
@@ -107,9 +107,9 @@ TrainSection resolve_train(const TrainConfig& config, Determinism deterministic,
   train.non_finite = config.non_finite.value_or("stop") == "skip" ? NonFinite::skip : NonFinite::stop;
   train.max_skipped_steps = config.max_skipped_steps.value_or(10);
   train.memory_format = to_memory_format(config.memory_format.value_or("contiguous"));
-  train.cudnn_benchmark = resolve_cudnn_benchmark(config.cudnn_benchmark, deterministic, mistakes);
+  train.cudnn_benchmark = resolve_cudnn_benchmark(config.cudnn_benchmark, deterministic, diagnostics);
   train.activation_checkpointing = config.activation_checkpointing.value_or(false);
-  if (config.average) train.average = resolve_average(*config.average, mistakes);
+  if (config.average) train.average = resolve_average(*config.average, diagnostics);
   return train;
 }
 

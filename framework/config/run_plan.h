@@ -72,7 +72,7 @@ struct NamedDataset : ComponentPlan {
 };
 
 // The training dataset with other parameters, starting at an epoch.
-struct LaterDataset : NamedDataset {
+struct ScheduledDataset : NamedDataset {
   int64_t at_epoch;  // at least 2
   Values changed;    // the parameters that the change sets
 };
@@ -127,7 +127,7 @@ struct DataSection {
   uint64_t subset_seed = 0;  // seed of subsets, shared by all datasets, so that disjoint subsets stay disjoint
   std::vector<BatchTransformPlan> batch_transforms;  // in order
   NamedDataset train;
-  std::vector<LaterDataset> later_train;  // ordered by epoch; may be empty
+  std::vector<ScheduledDataset> scheduled_train;  // ordered by epoch; may be empty
   std::vector<NamedDataset> validation;   // may be empty
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 using Unit = ScheduleLength::Unit;
 
-constexpr int64_t kMostSteps = 1'000'000'000'000'000;  // exact as a double
+constexpr int64_t kMaxSteps = 1'000'000'000'000'000;  // exact as a double
 
 std::optional<ScheduleLength> parse(const std::string& text) {
   if (text == "rest") return ScheduleLength{};
@@ -27,7 +27,7 @@ std::optional<ScheduleLength> read_schedule_length(const Node& node) {
   if (const std::string* text = node.as_string()) return parse(*text);
   if (const auto* steps = std::get_if<int64_t>(&node.value)) {
     if (*steps == 0) return ScheduleLength{Unit::run, 0};
-    if (*steps < 0 || *steps > kMostSteps) return std::nullopt;
+    if (*steps < 0 || *steps > kMaxSteps) return std::nullopt;
     return ScheduleLength{Unit::steps, static_cast<double>(*steps)};
   }
   const auto* part = std::get_if<double>(&node.value);

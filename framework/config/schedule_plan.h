@@ -67,7 +67,7 @@ struct WarmupStableDecaySchedule {
 };
 
 struct PlateauSchedule {
-  std::string figure = "validation/loss";  // name of the metric in the history
+  std::string metric = "validation/loss";  // name of the metric in the history
   enum class Mode { min, max } mode = Mode::min;
   double factor = 0.1;
   int64_t patience = 10;

@@ -27,21 +27,21 @@ std::string to_lower(std::string text) {
 
 }  // namespace
 
-TableReader::TableReader(const Node& table, std::string path, Mistakes& mistakes)
-    : TableReader(&table, table.place, std::move(path), mistakes) {}
+TableReader::TableReader(const Node& table, std::string path, Diagnostics& diagnostics)
+    : TableReader(&table, table.place, std::move(path), diagnostics) {}
 
-TableReader::TableReader(std::vector<AskedKey>& asked, Mistakes& mistakes)
-    : TableReader(nullptr, Place{}, "", mistakes, &asked) {}
+TableReader::TableReader(std::vector<RequestedKey>& requested, Diagnostics& diagnostics)
+    : TableReader(nullptr, Place{}, "", diagnostics, &requested) {}
 
-TableReader::TableReader(const Node* table, const Place& place, std::string path, Mistakes& mistakes,
-                         std::vector<AskedKey>* asked)
-    : table_(table), place_(place), path_(std::move(path)), mistakes_(mistakes), asked_(asked) {
+TableReader::TableReader(const Node* table, const Place& place, std::string path, Diagnostics& diagnostics,
+                         std::vector<RequestedKey>* requested)
+    : table_(table), place_(place), path_(std::move(path)), entries_(diagnostics), requested_(requested) {
   TENON_CHECK(table == nullptr || table->as_table() != nullptr, path_ << " is not a table");
 }
 
-void TableReader::note(const std::string& key, AskedKey::Form form, const ParamSchema& schema,
+void TableReader::note(const std::string& key, RequestedKey::Form form, const ParamSchema& schema,
                        const std::string& word) {
-  if (asked_ != nullptr) asked_->push_back({path_of(key), form, schema, word});
+  if (requested_ != nullptr) requested_->push_back({path_of(key), form, schema, word});
 }
 
 const Node::Table& TableReader::entries() const {
@@ -56,12 +56,12 @@ const Node* TableReader::find(const std::string& key) {
 }
 
 void TableReader::add_mismatch(const std::string& key, const Node& node, const std::string& expected) {
-  mistakes_.add(node.place, path_of(key) + " is " + describe(node) + "; expected " + expected);
+  entries_.add(node.place, path_of(key) + " is " + describe(node) + "; expected " + expected);
 }
 
 template <class T>
 void TableReader::read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema) {
-  note(key, AskedKey::Form::value, schema);
+  note(key, RequestedKey::Form::value, schema);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
@@ -69,7 +69,7 @@ void TableReader::read_as(const std::string& key, Setting<T>& setting, const Par
   if (auto value = check_value(*node, schema)) {
     setting.value = std::get<T>(std::move(*value));
   } else {
-    mistakes_.add(node->place, path_of(key) + " is " + describe_mismatch(*node, schema));
+    entries_.add(node->place, path_of(key) + " is " + describe_mismatch(*node, schema));
   }
 }
 
@@ -98,7 +98,7 @@ void TableReader::read(const std::string& key, Setting<std::vector<std::string>>
 }
 
 void TableReader::read(const std::string& key, Setting<Period>& setting) {
-  note(key, AskedKey::Form::period);
+  note(key, RequestedKey::Form::period);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
@@ -110,7 +110,7 @@ void TableReader::read(const std::string& key, Setting<Period>& setting) {
 }
 
 void TableReader::read(const std::string& key, Setting<Subset>& setting) {
-  note(key, AskedKey::Form::subset);
+  note(key, RequestedKey::Form::subset);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
@@ -120,7 +120,7 @@ void TableReader::read(const std::string& key, Setting<Subset>& setting) {
 }
 
 void TableReader::read(const std::string& key, Setting<DeviceChoice>& setting) {
-  note(key, AskedKey::Form::device);
+  note(key, RequestedKey::Form::device);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
@@ -132,7 +132,7 @@ void TableReader::read(const std::string& key, Setting<DeviceChoice>& setting) {
 void TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range,
                                int64_t automatic) {
   const ParamSchema schema = schema_of(ParamType::integer, range);
-  note(key, AskedKey::Form::value_or_word, schema, "auto");
+  note(key, RequestedKey::Form::value_or_word, schema, "auto");
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
@@ -148,7 +148,7 @@ void TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting
 
 void TableReader::read_flag_or(const std::string& key, Setting<std::string>& setting, const std::string& word) {
   const ParamSchema schema = schema_of(ParamType::boolean);
-  note(key, AskedKey::Form::value_or_word, schema, word);
+  note(key, RequestedKey::Form::value_or_word, schema, word);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
@@ -163,17 +163,17 @@ void TableReader::read_flag_or(const std::string& key, Setting<std::string>& set
 }
 
 void TableReader::read_digest(const std::string& key, Setting<std::string>& setting) {
-  note(key, AskedKey::Form::digest);
+  note(key, RequestedKey::Form::digest);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return;
   setting.place = node->place;
   if (key.empty() || key.find('/') != key.npos) {
-    mistakes_.add(node->key_place, path_ + " has the key " + to_toml(key) +
+    entries_.add(node->key_place, path_ + " has the key " + to_toml(key) +
                                        "; expected a file name without folders, such as \"name.so\"");
   } else if (node->as_table() != nullptr) {
     // Without quotes, the dot in the file name splits it into two keys.
-    mistakes_.add(node->key_place, path_of(key) + " is a table; expected a file name in quotes and its SHA-256: " +
+    entries_.add(node->key_place, path_of(key) + " is a table; expected a file name in quotes and its SHA-256: " +
                                        to_toml(key + ".so") + " = \"...\"");
   } else if (node->as_string() == nullptr || !is_sha256(*node->as_string())) {
     add_mismatch(key, *node, "a SHA-256 digest of 64 hexadecimal digits, as printed by sha256sum");
@@ -183,16 +183,16 @@ void TableReader::read_digest(const std::string& key, Setting<std::string>& sett
 }
 
 TableReader TableReader::table(const std::string& key) {
-  note(key, AskedKey::Form::table);
+  note(key, RequestedKey::Form::table);
   const Node* node = find(key);
   if (node != nullptr && node->as_table() == nullptr) add_mismatch(key, *node, "a table");
   const bool is_table = node != nullptr && node->as_table() != nullptr;
-  return {is_table ? node : nullptr, node != nullptr ? node->place : place_, path_of(key), mistakes_, asked_};
+  return {is_table ? node : nullptr, node != nullptr ? node->place : place_, path_of(key), entries_, requested_};
 }
 
 std::vector<TableReader> TableReader::tables(const std::string& key) {
-  note(key, AskedKey::Form::tables);
-  if (asked_ != nullptr) return {TableReader(nullptr, place_, path_of(key + "[]"), mistakes_, asked_)};
+  note(key, RequestedKey::Form::tables);
+  if (requested_ != nullptr) return {TableReader(nullptr, place_, path_of(key + "[]"), entries_, requested_)};
   const Node* node = find(key);
   if (node == nullptr) return {};
   std::vector<TableReader> readers;
@@ -204,7 +204,7 @@ std::vector<TableReader> TableReader::tables(const std::string& key) {
   for (const Node& element : *node->as_array()) {
     const std::string indexed = key + "." + std::to_string(&element - node->as_array()->data());
     if (element.as_table() != nullptr) {
-      readers.emplace_back(element, path_of(indexed), mistakes_);
+      readers.emplace_back(element, path_of(indexed), entries_);
     } else {
       add_mismatch(indexed, element, expected);
     }
@@ -213,7 +213,7 @@ std::vector<TableReader> TableReader::tables(const std::string& key) {
 }
 
 Node::Table TableReader::take_rest() {
-  if (asked_ != nullptr) asked_->push_back({path_, AskedKey::Form::rest, {}, ""});
+  if (requested_ != nullptr) requested_->push_back({path_, RequestedKey::Form::rest, {}, ""});
   Node::Table rest;
   for (const auto& [key, node] : entries()) {
     if (std::find(known_.begin(), known_.end(), key) == known_.end()) rest.emplace(key, node);
@@ -226,12 +226,12 @@ void TableReader::reject_unknown_keys() const {
   for (const auto& [key, node] : entries()) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     const std::string where = path_.empty() ? "the run file" : path_;
-    mistakes_.add(node.key_place, path_of(key) + " is not a key of " + where + support::suggest_name(key, known_));
+    entries_.add(node.key_place, path_of(key) + " is not a key of " + where + support::suggest_name(key, known_));
   }
 }
 
 std::vector<std::string> TableReader::keys() const {
-  if (asked_ != nullptr) return {"*"};
+  if (requested_ != nullptr) return {"*"};
   std::vector<std::string> keys;
   for (const auto& [key, node] : entries()) keys.push_back(key);
   std::stable_sort(keys.begin(), keys.end(), [this](const std::string& left, const std::string& right) {

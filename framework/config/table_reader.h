@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "framework/config/component_schema.h"
-#include "framework/config/mistakes.h"
+#include "framework/config/diagnostics.h"
 #include "framework/config/run_config.h"
 #include "framework/config/toml_tree.h"
 
 namespace tenon::config {
 
 // A key that was read, whether the file has it or not.
-struct AskedKey {
+struct RequestedKey {
   enum class Form {
     value,
     value_or_word,  // such as "auto"
@@ -36,10 +36,10 @@ struct AskedKey {
 class TableReader {
  public:
   // REQUIRES: the node is a table.
-  TableReader(const Node& table, std::string path, Mistakes& mistakes);
+  TableReader(const Node& table, std::string path, Diagnostics& diagnostics);
   // Reads a virtual file with one empty table of every kind, and records all keys that are read in `asked`. has() and
   // keys() report every key as present, so that conditional keys are recorded too.
-  TableReader(std::vector<AskedKey>& asked, Mistakes& mistakes);
+  TableReader(std::vector<RequestedKey>& requested, Diagnostics& diagnostics);
 
   // `range` is an interval, see parse_interval.
   void read(const std::string& key, Setting<bool>& setting);
@@ -70,19 +70,19 @@ class TableReader {
 
   void reject_unknown_keys() const;
 
-  bool has(const std::string& key) const { return asked_ != nullptr || entries().count(key) > 0; }
+  bool has(const std::string& key) const { return requested_ != nullptr || entries().count(key) > 0; }
   bool has_table(const std::string& key) const {
-    return has(key) && (asked_ != nullptr || entries().at(key).as_table() != nullptr);
+    return has(key) && (requested_ != nullptr || entries().at(key).as_table() != nullptr);
   }
   std::vector<std::string> keys() const;  // in the order of the file
   const std::string& path() const { return path_; }
   const Place& place() const { return place_; }
 
  private:
-  TableReader(const Node* table, const Place& place, std::string path, Mistakes& mistakes,
-              std::vector<AskedKey>* asked = nullptr);
+  TableReader(const Node* table, const Place& place, std::string path, Diagnostics& diagnostics,
+              std::vector<RequestedKey>* requested = nullptr);
 
-  void note(const std::string& key, AskedKey::Form form, const ParamSchema& schema = {}, const std::string& word = "");
+  void note(const std::string& key, RequestedKey::Form form, const ParamSchema& schema = {}, const std::string& word = "");
   const Node::Table& entries() const;
   const Node* find(const std::string& key);
   std::string path_of(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
@@ -93,8 +93,8 @@ class TableReader {
   const Node* table_;  // null: empty table
   Place place_;
   std::string path_;
-  Mistakes& mistakes_;
-  std::vector<AskedKey>* asked_;  // null: no recording
+  Diagnostics& entries_;
+  std::vector<RequestedKey>* requested_;  // null: no recording
   std::vector<std::string> known_;
 };
 

@@ -50,10 +50,10 @@ class Loader::Implementation {
   // The number of samples that a worker takes at once: as many as it reads in about 20 microseconds. Cheap samples
   // share the cost of the mutex. Expensive samples are taken one by one, so that no worker holds samples that others
   // could read.
-  class TicketsAtOnce {
+  class RangeSize {
    public:
     int64_t count() const { return count_; }
-    void learn(int64_t taken, Clock::duration spent) {
+    void fit(int64_t taken, Clock::duration spent) {
       if (taken == count_ && spent < std::chrono::microseconds(10)) count_ = std::min<int64_t>(count_ * 2, 64);
       if (spent > std::chrono::microseconds(20)) count_ = std::max<int64_t>(count_ / 2, 1);
     }
@@ -67,7 +67,7 @@ class Loader::Implementation {
     uint64_t id;
     std::unique_ptr<SampleSource::Worker> worker;  // null until it is opened
     std::vector<SampleSlot> slots;
-    TicketsAtOnce at_once;
+    RangeSize at_once;
     int64_t tried_in_pass = 0;  // the pass in which opening was last tried
   };
 
@@ -77,16 +77,16 @@ class Loader::Implementation {
   // Called on a worker thread.
   void work(uint64_t id);
   void open_in_pass(Reader& reader, std::unique_lock<std::mutex>& lock);
-  void read_taken(Reader& reader, const Tickets& tickets, std::unique_lock<std::mutex>& lock);
+  void read_taken(Reader& reader, const SampleRange& range, std::unique_lock<std::mutex>& lock);
 
   // Called on any thread, without the mutex.
   std::exception_ptr open(Reader& reader);
-  Outcome read(Reader& reader, const Tickets& tickets);
+  Outcome read(Reader& reader, const SampleRange& range);
   bool may_skip(std::string& reason) const;
-  Outcome complete(const Tickets& tickets, int64_t size, const std::vector<SkippedSample>& skipped);
+  Outcome complete(const SampleRange& range, int64_t size, const std::vector<SkippedSample>& skipped);
 
   // Called on any thread, with the mutex.
-  void hand_in(const Tickets& tickets, Outcome outcome, std::unique_lock<std::mutex>& lock);
+  void hand_in(const SampleRange& range, Outcome outcome, std::unique_lock<std::mutex>& lock);
 
   // Called on the consumer's thread.
   void start_workers();
@@ -146,11 +146,11 @@ void Loader::Implementation::work(uint64_t id) {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const bool must_open = !reader.worker && reader.tried_in_pass != pass_;
-    const auto tickets = reader.worker && !abandoned_ ? ahead_.take(reader.at_once.count()) : std::nullopt;
+    const auto range = reader.worker && !abandoned_ ? ahead_.take(reader.at_once.count()) : std::nullopt;
     if (must_open) {
       open_in_pass(reader, lock);
-    } else if (tickets) {
-      read_taken(reader, *tickets, lock);
+    } else if (range) {
+      read_taken(reader, *range, lock);
     } else {
       // The mutex has been held since stopping_ was checked. Otherwise a wake-up could be missed.
       ++idle_;
@@ -178,20 +178,20 @@ void Loader::Implementation::open_in_pass(Reader& reader, std::unique_lock<std::
   progress_made_.notify_one();
 }
 
-void Loader::Implementation::read_taken(Reader& reader, const Tickets& tickets, std::unique_lock<std::mutex>& lock) {
+void Loader::Implementation::read_taken(Reader& reader, const SampleRange& range, std::unique_lock<std::mutex>& lock) {
   // The consumer wakes one worker. Each worker wakes the next while there is work, so only as many run as are needed.
   if (idle_ > 0) work_available_.notify_one();
   ++busy_;
   lock.unlock();
   const auto begin = Clock::now();
-  Outcome outcome = read(reader, tickets);
+  Outcome outcome = read(reader, range);
   const auto spent = Clock::now() - begin;
-  reader.at_once.learn(tickets.count, spent);
+  reader.at_once.fit(range.count, spent);
   lock.lock();
   times_.reading_s += to_seconds(spent);
-  hand_in(tickets, std::move(outcome), lock);  // has no effect in an abandoned pass: start() resets the bookkeeping
+  hand_in(range, std::move(outcome), lock);  // has no effect in an abandoned pass: start() resets the bookkeeping
   --busy_;
-  if (abandoned_ || (tickets.batch == ahead_.front() && ahead_.is_front_complete())) progress_made_.notify_one();
+  if (abandoned_ || (range.batch == ahead_.front() && ahead_.is_front_complete())) progress_made_.notify_one();
 }
 
 std::exception_ptr Loader::Implementation::open(Reader& reader) {
@@ -205,15 +205,15 @@ std::exception_ptr Loader::Implementation::open(Reader& reader) {
   }
 }
 
-Outcome Loader::Implementation::read(Reader& reader, const Tickets& tickets) {
+Outcome Loader::Implementation::read(Reader& reader, const SampleRange& range) {
   const support::TimelineScope scope("read samples");
   Outcome outcome;
-  for (int64_t i = 0; i < tickets.count && !abandoned_.load(std::memory_order_relaxed); ++i) {
-    const int64_t place = tickets.place + i;
-    const int64_t index = order_[static_cast<size_t>(tickets.position + i)];
+  for (int64_t i = 0; i < range.count && !abandoned_.load(std::memory_order_relaxed); ++i) {
+    const int64_t place = range.place + i;
+    const int64_t index = order_[static_cast<size_t>(range.position + i)];
     const uint64_t seed =
         support::derive_seed(options_.seed, StreamPurpose::sample, epoch_, static_cast<uint64_t>(index));
-    ring_.locate_sample(tickets.batch, place, reader.slots);
+    ring_.locate_sample(range.batch, place, reader.slots);
     try {
       reader.worker->get({index, static_cast<int64_t>(epoch_), seed}, reader.slots);
     } catch (...) {
@@ -241,43 +241,43 @@ bool Loader::Implementation::may_skip(std::string& reason) const {
   }
 }
 
-Outcome Loader::Implementation::complete(const Tickets& tickets, int64_t size,
+Outcome Loader::Implementation::complete(const SampleRange& range, int64_t size,
                                          const std::vector<SkippedSample>& skipped) {
   const support::TimelineScope scope("complete batch");
   try {
     if (!skipped.empty()) {
       std::vector<int64_t> places;
       for (const SkippedSample& sample : skipped) places.push_back(sample.place);
-      ring_.close_gaps(tickets.batch, size, places);
+      ring_.close_gaps(range.batch, size, places);
       size -= static_cast<int64_t>(places.size());
     }
-    if (size > 0) ring_.pad(tickets.batch, size);
+    if (size > 0) ring_.pad(range.batch, size);
     return {};
   } catch (...) {
-    return {tickets.place, std::current_exception(), {}};
+    return {range.place, std::current_exception(), {}};
   }
 }
 
-void Loader::Implementation::hand_in(const Tickets& tickets, Outcome outcome, std::unique_lock<std::mutex>& lock) {
-  for (SkippedSample& sample : outcome.skipped) ahead_.skip(tickets, std::move(sample));
+void Loader::Implementation::hand_in(const SampleRange& range, Outcome outcome, std::unique_lock<std::mutex>& lock) {
+  for (SkippedSample& sample : outcome.skipped) ahead_.skip(range, std::move(sample));
   // The samples that other workers wrote to this batch are visible here, because they handed in their tickets under the
   // mutex. In an abandoned pass, some samples were not read.
-  if (!outcome.error && !abandoned_ && ahead_.complete_batch(tickets)) {
-    const std::vector<SkippedSample>& skipped = ahead_.skipped(tickets.batch);  // no thread adds to it any more
+  if (!outcome.error && !abandoned_ && ahead_.complete_batch(range)) {
+    const std::vector<SkippedSample>& skipped = ahead_.skipped(range.batch);  // no thread adds to it any more
     if (ring_.has_varying_fields() || !skipped.empty()) {
-      const int64_t size = ahead_.size_of(tickets.batch);
+      const int64_t size = ahead_.size_of(range.batch);
       lock.unlock();
       const auto begin = Clock::now();
-      outcome = complete(tickets, size, skipped);
+      outcome = complete(range, size, skipped);
       const double spent_s = seconds_since(begin);
       lock.lock();
       times_.completing_s += spent_s;
     }
   }
   if (outcome.error) {
-    ahead_.fail(tickets, outcome.place, std::move(outcome.error));
+    ahead_.fail(range, outcome.place, std::move(outcome.error));
   } else {
-    ahead_.finish(tickets);
+    ahead_.finish(range);
   }
 }
 
@@ -365,11 +365,11 @@ void Loader::Implementation::wait_for_front(std::unique_lock<std::mutex>& lock) 
 void Loader::Implementation::read_front(std::unique_lock<std::mutex>& lock) {
   if (!inline_reader_.worker) open_error_ = open(inline_reader_);
   if (open_error_) return;
-  while (const auto tickets = ahead_.take(options_.batch_size)) {
+  while (const auto range = ahead_.take(options_.batch_size)) {
     const auto begin = Clock::now();
-    Outcome outcome = read(inline_reader_, *tickets);
+    Outcome outcome = read(inline_reader_, *range);
     times_.reading_s += seconds_since(begin);
-    hand_in(*tickets, std::move(outcome), lock);
+    hand_in(*range, std::move(outcome), lock);
   }
 }
 

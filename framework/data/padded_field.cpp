@@ -78,11 +78,11 @@ void PaddedField::place(std::span<const int64_t> shape, const std::byte* from, s
 void PaddedField::fill(std::byte* to, size_t bytes) const {
   if (bytes == 0) return;
   // Copies the filled part as a pattern, up to a size that stays in the L1 cache.
-  constexpr size_t kMost = 4096;
+  constexpr size_t kMaxCount = 4096;
   size_t done = field_.element_bytes;
   std::memcpy(to, field_.padding.data(), done);
   while (done < bytes) {
-    const size_t more = std::min({done, bytes - done, kMost});
+    const size_t more = std::min({done, bytes - done, kMaxCount});
     std::memcpy(to + done, to, more);
     done += more;
   }

@@ -23,34 +23,34 @@ void ReadAhead::start(int64_t sample_count, int64_t first_batch) {
   for (int64_t batch = front_; batch < front_ + capacity; ++batch) expect(batch);
 }
 
-std::optional<Tickets> ReadAhead::take(int64_t most) {
+std::optional<SampleRange> ReadAhead::take(int64_t most) {
   if (next_position_ >= end_position_) return std::nullopt;
   const int64_t batch = next_position_ / batch_size_;
   if (batch >= front_ + static_cast<int64_t>(progress_.size())) return std::nullopt;
   const int64_t place = next_position_ - batch * batch_size_;
-  const Tickets tickets{batch, place, std::min(most, batch_end(batch) - next_position_), next_position_};
-  next_position_ += tickets.count;
-  return tickets;
+  const SampleRange range{batch, place, std::min(most, batch_end(batch) - next_position_), next_position_};
+  next_position_ += range.count;
+  return range;
 }
 
-void ReadAhead::skip(const Tickets& tickets, SkippedSample sample) {
-  std::vector<SkippedSample>& skipped = progress(tickets.batch).skipped;
+void ReadAhead::skip(const SampleRange& range, SkippedSample sample) {
+  std::vector<SkippedSample>& skipped = progress(range.batch).skipped;
   const auto place = std::ranges::upper_bound(skipped, sample.place, {}, &SkippedSample::place);
   skipped.insert(place, std::move(sample));
 }
 
-void ReadAhead::finish(const Tickets& tickets) { progress(tickets.batch).unread -= tickets.count; }
+void ReadAhead::finish(const SampleRange& range) { progress(range.batch).unread -= range.count; }
 
-void ReadAhead::fail(const Tickets& tickets, int64_t place, std::exception_ptr error) {
-  Progress& batch = progress(tickets.batch);
+void ReadAhead::fail(const SampleRange& range, int64_t place, std::exception_ptr error) {
+  Progress& batch = progress(range.batch);
   if (!batch.error || place < batch.error_place) {
     batch.error_place = place;
     batch.error = std::move(error);
   }
-  finish(tickets);
+  finish(range);
   // Tickets are given out in order, so all samples before this place are already taken. The samples of this batch that
   // are not taken come after it and are not needed.
-  const int64_t end = batch_end(tickets.batch);
+  const int64_t end = batch_end(range.batch);
   if (next_position_ < end) {
     batch.unread -= end - next_position_;
     next_position_ = end;

@@ -12,7 +12,7 @@
 namespace tenon::data {
 
 // Consecutive samples of one batch, given to one reader.
-struct Tickets {
+struct SampleRange {
   int64_t batch;     // its number within the pass
   int64_t place;     // of the first sample within the batch
   int64_t count;     // at least 1
@@ -35,28 +35,28 @@ class ReadAhead {
 
   // Takes the next samples in order, at most `most`. Returns none while all batches are in flight, and after all
   // samples were taken.
-  std::optional<Tickets> take(int64_t most);
+  std::optional<SampleRange> take(int64_t most);
 
   // Whether these are the only unread samples of their batch and no sample of it failed. The reader then owns the whole
   // batch until it hands them in.
-  bool complete_batch(const Tickets& tickets) const {
-    const Progress& batch = progress(tickets.batch);
-    return batch.unread == tickets.count && !batch.error;
+  bool complete_batch(const SampleRange& range) const {
+    const Progress& batch = progress(range.batch);
+    return batch.unread == range.count && !batch.error;
   }
 
   // Skips a sample of the tickets' batch. The reader must still hold the tickets.
-  void skip(const Tickets& tickets, SkippedSample sample);
+  void skip(const SampleRange& range, SkippedSample sample);
 
   // The skipped samples of a batch so far, sorted by place.
   const std::vector<SkippedSample>& skipped(int64_t batch) const { return progress(batch).skipped; }
 
   // The reader is done with its tickets.
-  void finish(const Tickets& tickets);
+  void finish(const SampleRange& range);
 
   // The sample at `place` within the tickets' batch failed, and the samples after it were not read. If several samples
   // of a batch fail, the error of the first place is kept. All places before it are still read, so that the choice does
   // not depend on the timing of readers. No later batch will be read.
-  void fail(const Tickets& tickets, int64_t place, std::exception_ptr error);
+  void fail(const SampleRange& range, int64_t place, std::exception_ptr error);
 
   // The number of samples of a batch, including skipped ones.
   int64_t size_of(int64_t batch) const { return batch_end(batch) - batch * batch_size_; }

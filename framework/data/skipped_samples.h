@@ -11,11 +11,11 @@ namespace tenon::data {
 
 class SkippedSamples {
  public:
-  static constexpr size_t kMostWarnings = 20;
+  static constexpr size_t kMaxWarnings = 20;
 
   void start_pass(int64_t already) { in_pass_ = already; }
 
-  // Counts the skipped samples of the batch. Logs a warning for each new one, up to kMostWarnings in a run.
+  // Counts the skipped samples of the batch. Logs a warning for each new one, up to kMaxWarnings in a run.
   void add(const Batch& batch);
 
   int64_t in_pass() const { return in_pass_; }

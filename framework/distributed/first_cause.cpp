@@ -12,7 +12,7 @@ namespace {
 constexpr int kRankLost = static_cast<int>(support::ErrorKind::rank_lost);
 constexpr int kSignalled = 128;
 
-bool lost_another(const RankEnd& end) { return end.signal == 0 && end.exit_code == kRankLost; }
+bool lost_other_rank(const RankEnd& end) { return end.signal == 0 && end.exit_code == kRankLost; }
 
 // Recognises 130, 143 and so on: the exit codes of a host that was stopped by a signal.
 bool stopped_in_order(const RankEnd& end) {
@@ -31,7 +31,7 @@ std::string describe(const RankEnd& end) {
     return rank + " was ended by " + name_signal(end.signal) +
            ", which the kernel also sends when it runs out of memory";
   if (end.signal != 0) return rank + " was ended by " + name_signal(end.signal);
-  if (lost_another(end)) return rank + " lost another rank (exit code 6), and no rank failed for another reason";
+  if (lost_other_rank(end)) return rank + " lost another rank (exit code 6), and no rank failed for another reason";
   return rank + " ended with exit code " + std::to_string(end.exit_code);
 }
 
@@ -62,17 +62,17 @@ const RankEnd* find_first(const std::vector<RankEnd>& ends, const Is& is) {
 
 bool ended_in_order(const RankEnd& end) { return (end.signal == 0 && end.exit_code == 0) || stopped_in_order(end); }
 
-LaunchReport find_first_cause(const std::vector<RankEnd>& ends, int asked) {
+LaunchReport find_first_cause(const std::vector<RankEnd>& ends, int requested) {
   const RankEnd* const failed = find_first(ends, [&](const RankEnd& end) {
-    const bool was_asked = end.signal != 0 && end.signal == asked;
-    return !ended_in_order(end) && !lost_another(end) && !end.was_ended_by_launcher && !was_asked;
+    const bool was_requested = end.signal != 0 && end.signal == requested;
+    return !ended_in_order(end) && !lost_other_rank(end) && !end.was_ended_by_launcher && !was_requested;
   });
   if (failed) return {failed->signal != 0 ? kRankLost : failed->exit_code, describe(*failed) + describe_others(ends)};
   const bool all_finished =
       std::all_of(ends.begin(), ends.end(), [](const RankEnd& end) { return end.signal == 0 && end.exit_code == 0; });
-  if (asked != 0) return {all_finished ? 0 : kSignalled + asked, ""};
+  if (requested != 0) return {all_finished ? 0 : kSignalled + requested, ""};
   const RankEnd* const stopped = find_first(ends, stopped_in_order);
-  const RankEnd* const lost = find_first(ends, lost_another);
+  const RankEnd* const lost = find_first(ends, lost_other_rank);
   if (stopped) return {stopped->exit_code, lost ? describe(*stopped) + describe_others(ends) : ""};
   if (lost) return {kRankLost, describe(*lost) + describe_others(ends)};
   return {};

@@ -30,12 +30,12 @@ constexpr double kMiB = 1024 * 1024;
 int64_t to_bytes(double mib) { return static_cast<int64_t>(mib * kMiB); }
 
 // With more ranks, summing all contributions on every rank takes longer than a ring of sockets.
-constexpr int64_t kMostSharing = 8;
+constexpr int64_t kMaxSharing = 8;
 
 std::unique_ptr<SharedMemorySum> share_memory(ProcessGroup& group, const config::DistributedSection& plan,
                                               const std::vector<at::Tensor>& parameters) {
   const bool can_share = plan.backend == config::Backend::automatic && group.world().is_one_machine() &&
-                         group.size() <= kMostSharing && std::ranges::all_of(parameters, SharedMemorySum::can_add);
+                         group.size() <= kMaxSharing && std::ranges::all_of(parameters, SharedMemorySum::can_add);
   return can_share
              ? SharedMemorySum::make(group, std::chrono::milliseconds(static_cast<int64_t>(plan.timeout_s * 1000)))
              : nullptr;
@@ -100,7 +100,7 @@ GradientReducer::GradientReducer(ProcessGroup& group, const config::DistributedS
       names_(std::move(names)),
       parameters_(std::move(parameters)),
       finds_unused_(plan.find_unused_parameters && !plan.static_graph),
-      learns_graph_(plan.static_graph),
+      records_graph_(plan.static_graph),
       shared_(share_memory(group, plan, parameters_)) {
   const int64_t cap = to_bytes(plan.bucket_mib);
   const int64_t first_cap = to_bytes(plan.first_bucket_mib);
@@ -166,7 +166,7 @@ void GradientReducer::finish_backward(const std::exception* error) {
     if (const auto failure = hook_->failure()) group_.rethrow_as_lost(std::runtime_error(*failure));
     return;
   }
-  if (std::exchange(learns_graph_, false)) reduce_first_of_static_graph();
+  if (std::exchange(records_graph_, false)) reduce_first_of_static_graph();
   try {
     reducer_->check_finalized();
   } catch (const c10::Error&) {

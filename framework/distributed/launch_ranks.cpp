@@ -135,7 +135,7 @@ class Launch {
     }
   }
 
-  LaunchReport watch() {
+  LaunchReport run() {
     while (!ranks_.is_empty()) {
       wait();
       for (Stream& stream : streams_) read_stream(stream);
@@ -147,7 +147,7 @@ class Launch {
       }
     }
     finish_output();
-    return find_first_cause(ends_, asked_);
+    return find_first_cause(ends_, requested_);
   }
 
  private:
@@ -194,12 +194,12 @@ class Launch {
     if (signal.number == SIGCHLD) return;
     if (signal.number == SIGUSR1) return ranks_.pass_on_to_first(SIGUSR1);  // rank 0 forwards the request
     const Clock::time_point now = Clock::now();
-    if (asked_ != 0) {
-      if (now - asked_at_ >= kSameRequest) ranks_.end_all();
+    if (requested_ != 0) {
+      if (now - requested_at_ >= kSameRequest) ranks_.end_all();
       return;
     }
-    asked_ = signal.number;
-    asked_at_ = now;
+    requested_ = signal.number;
+    requested_at_ = now;
     if (!signal.is_from_terminal) ranks_.pass_on(signal.number);
   }
 
@@ -230,8 +230,8 @@ class Launch {
   std::vector<RankEnd> ends_;  // in order of time
   bool has_failed_ = false;
   std::optional<Clock::time_point> deadline_;  // when the remaining ranks are killed
-  int asked_ = 0;                              // the signal to stop; 0: none
-  Clock::time_point asked_at_;
+  int requested_ = 0;                              // the signal to stop; 0: none
+  Clock::time_point requested_at_;
   Ranks ranks_;
 };
 
@@ -242,7 +242,7 @@ LaunchReport launch_ranks(const LaunchRequest& request) {
   open_missing_streams();
   std::fflush(nullptr);  // otherwise buffered text would appear after the output of the ranks
   Launch launch(request);
-  return launch.watch();
+  return launch.run();
 }
 
 }  // namespace tenon::distributed

@@ -33,7 +33,7 @@ bool take(const char*& from, const char* end, const std::string& word) {
   return true;
 }
 
-constexpr int64_t kMostNodes = 1'000'000;
+constexpr int64_t kMaxNodes = 1'000'000;
 
 }  // namespace
 
@@ -64,7 +64,7 @@ std::optional<std::vector<int64_t>> parse_tasks_per_node(const std::string& text
     int64_t nodes = 1;
     if (!take_number(from, end, of_each)) return std::nullopt;
     if (take(from, end, "(x") && !(take_number(from, end, nodes) && take(from, end, ")"))) return std::nullopt;
-    if (static_cast<int64_t>(tasks.size()) + nodes > kMostNodes) return std::nullopt;
+    if (static_cast<int64_t>(tasks.size()) + nodes > kMaxNodes) return std::nullopt;
     tasks.insert(tasks.end(), static_cast<size_t>(nodes), of_each);
   } while (take(from, end, ","));
   return from == end ? std::optional(tasks) : std::nullopt;

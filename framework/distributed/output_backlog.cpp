@@ -12,8 +12,8 @@ namespace tenon::distributed {
 
 void OutputBacklog::add(const std::string& lines) {
   if (is_closed_ || lines.empty()) return;
-  if (waiting_.size() - written_ + lines.size() > kMostBytes) {
-    lines_left_out_ += static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n'));
+  if (waiting_.size() - written_ + lines.size() > kMaxBytes) {
+    dropped_lines_ += static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n'));
     return;
   }
   waiting_ += lines;
@@ -32,17 +32,17 @@ void OutputBacklog::write_some() {
   if (is_closed_ || is_empty()) {
     waiting_.clear();
     written_ = 0;
-    say_what_is_left_out();
-  } else if (written_ > kMostBytes / 4) {
+    report_dropped_lines();
+  } else if (written_ > kMaxBytes / 4) {
     waiting_.erase(0, written_);
     written_ = 0;
   }
 }
 
-void OutputBacklog::say_what_is_left_out() {
-  if (lines_left_out_ == 0 || is_closed_) return;
-  waiting_ = "(" + std::to_string(lines_left_out_) + " lines were dropped here: the output is too slow)\n";
-  lines_left_out_ = 0;
+void OutputBacklog::report_dropped_lines() {
+  if (dropped_lines_ == 0 || is_closed_) return;
+  waiting_ = "(" + std::to_string(dropped_lines_) + " lines were dropped here: the output is too slow)\n";
+  dropped_lines_ = 0;
 }
 
 void OutputBacklog::write_rest(int patience_ms) {

@@ -9,7 +9,7 @@ namespace tenon::distributed {
 class OutputBacklog {
  public:
   // Maximum size of the buffer. Further lines are dropped. Their number is written when there is space again.
-  static constexpr size_t kMostBytes = 4 << 20;
+  static constexpr size_t kMaxBytes = 4 << 20;
 
   explicit OutputBacklog(int descriptor) : descriptor_(descriptor) {}
 
@@ -27,12 +27,12 @@ class OutputBacklog {
   void write_rest(int patience_ms);
 
  private:
-  void say_what_is_left_out();
+  void report_dropped_lines();
 
   int descriptor_;
   std::string waiting_;
   size_t written_ = 0;  // written bytes of waiting_
-  size_t lines_left_out_ = 0;
+  size_t dropped_lines_ = 0;
   bool is_closed_ = false;
 };
 

@@ -10,7 +10,7 @@ namespace tenon::distributed {
 class PrefixedLines {
  public:
   // Longer lines are split.
-  static constexpr size_t kLongestLine = 16 << 10;
+  static constexpr size_t kMaxLineLength = 16 << 10;
 
   explicit PrefixedLines(std::string prefix) : prefix_(std::move(prefix)) {}
 
@@ -22,7 +22,7 @@ class PrefixedLines {
 
  private:
   std::string prefix_;
-  std::string begun_;  // at most kLongestLine bytes, without a line feed
+  std::string begun_;  // at most kMaxLineLength bytes, without a line feed
 };
 
 }  // namespace tenon::distributed

@@ -13,8 +13,8 @@
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <utility>
 
-#include "framework/distributed/meeting_place.h"
-#include "framework/distributed/watch.h"
+#include "framework/distributed/rendezvous.h"
+#include "framework/distributed/failure_monitor.h"
 #include "framework/support/error.h"
 
 namespace tenon::distributed {
@@ -27,10 +27,10 @@ namespace {
 using namespace std::chrono_literals;
 
 // Time limit for finding the cause of a failed collective.
-constexpr auto kLookForCause = 2s;
+constexpr auto kCauseTimeout = 2s;
 
 // Interval at which a rank that waits for rank 0 checks for failures.
-constexpr auto kAskAgain = 250ms;
+constexpr auto kPollInterval = 250ms;
 
 std::chrono::milliseconds to_milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
@@ -103,7 +103,7 @@ bool has_come(c10d::Store& store, const std::string& key, std::chrono::milliseco
 
 struct ProcessGroup::Parts {
   c10::intrusive_ptr<c10d::Store> store;
-  std::unique_ptr<Watch> watch;
+  std::unique_ptr<FailureMonitor> monitor;
   c10::intrusive_ptr<c10d::ProcessGroup> group;
 };
 
@@ -116,7 +116,7 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
                 "network interface between them, as listed by `ip address`: interface = \"eth0\"");
   const auto timeout = to_milliseconds(plan.timeout_s);
   parts_->store = connect_store(world, plan.interface, timeout);
-  parts_->watch = std::make_unique<Watch>(connect_again(world, timeout), world, std::move(describe_activity));
+  parts_->monitor = std::make_unique<FailureMonitor>(reconnect(world, timeout), world, std::move(describe_activity));
   wait_for_all([&] { parts_->group = make_group(parts_->store, world, plan.interface, timeout, make_nccl); });
 }
 
@@ -125,33 +125,33 @@ ProcessGroup::~ProcessGroup() {
   if (has_failed_) {
     static_cast<void>(parts_->group.release());
     static_cast<void>(parts_->store.release());
-    static_cast<void>(parts_->watch.release());
+    static_cast<void>(parts_->monitor.release());
     return;
   }
-  parts_->watch.reset();
+  parts_->monitor.reset();
 }
 
 c10::intrusive_ptr<c10d::ProcessGroup> ProcessGroup::c10d() const { return parts_->group; }
 
 template <class Body>
 void ProcessGroup::wait_for_all(Body&& body) {
-  parts_->watch->set_waiting(true);
+  parts_->monitor->set_waiting(true);
   try {
     body();
   } catch (const std::exception& error) {
     rethrow_as_lost(error);
   }
-  parts_->watch->set_waiting(false);
+  parts_->monitor->set_waiting(false);
 }
 
 void ProcessGroup::rethrow_as_lost(const std::exception& error) {
   has_failed_ = true;
-  Watch& watch = *parts_->watch;
-  watch.set_waiting(true);
-  if (const auto failure = watch.first_failure(kLookForCause / 2)) refuse_as_lost(*failure);
-  const std::string missing = watch.describe_missing(kLookForCause);
+  FailureMonitor& monitor = *parts_->monitor;
+  monitor.set_waiting(true);
+  if (const auto failure = monitor.first_failure(kCauseTimeout / 2)) refuse_as_lost(*failure);
+  const std::string missing = monitor.describe_missing(kCauseTimeout);
   // Another rank may have found the cause in the meantime.
-  if (const auto failure = watch.first_failure(0s)) refuse_as_lost(*failure);
+  if (const auto failure = monitor.first_failure(0s)) refuse_as_lost(*failure);
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
   std::string reason = of_torch ? of_torch->what_without_backtrace() : error.what();
   reason = reason.substr(0, reason.find('\n'));
@@ -159,7 +159,7 @@ void ProcessGroup::rethrow_as_lost(const std::exception& error) {
       (missing.empty() ? "lost the connection to another rank" : "timed out waiting for other ranks: " + missing) +
       "; the time limit is distributed.timeout_s = " + std::to_string(static_cast<int64_t>(timeout_s_)) + " s (" +
       reason + ")";
-  watch.tell(message);
+  monitor.report(message);
   refuse_as_lost(message);
 }
 
@@ -229,7 +229,7 @@ at::Tensor ProcessGroup::concatenate(const at::Tensor& rows) {
   return at::cat(gathered[0]);
 }
 
-std::string ProcessGroup::share(const std::string& name, const std::string& text) {
+std::string ProcessGroup::broadcast_string(const std::string& name, const std::string& text) {
   std::string given;
   wait_for_all([&] {
     if (rank() == 0) parts_->store->set(name, text);
@@ -256,7 +256,7 @@ std::vector<std::string> ProcessGroup::gather(const std::string& name, const std
 }
 
 void ProcessGroup::require_equal(const std::string& what, const std::string& text) {
-  const std::string expected = share("of rank 0: " + what, text);
+  const std::string expected = broadcast_string("of rank 0: " + what, text);
   // Ranks with the same text also learn of the difference and end with the same message.
   at::Tensor differing = at::zeros({size()}, at::kLong);
   if (expected != text) differing.select(0, rank()).fill_(1);
@@ -273,7 +273,7 @@ void ProcessGroup::require_equal(const std::string& what, const std::string& tex
     if (differs[r] == 0) continue;
     std::string difference;
     wait_for_all([&] { difference = parts_->store->get_to_str("of rank " + std::to_string(r) + ": " + what); });
-    meet();  // the store ends with rank 0
+    barrier();  // the store ends with rank 0
     throw Error(ErrorKind::configuration, what + " of rank " + std::to_string(r) + " has " + difference +
                                               "; expected all ranks to run the same: give every one the same run "
                                               "file, command line and plugins");
@@ -293,11 +293,11 @@ std::optional<size_t> ProcessGroup::find_unequal(const std::vector<at::Tensor>& 
   return static_cast<size_t>(*differing.const_data_ptr<int64_t>());
 }
 
-void ProcessGroup::set_waiting(bool waiting) { parts_->watch->set_waiting(waiting); }
+void ProcessGroup::set_waiting(bool waiting) { parts_->monitor->set_waiting(waiting); }
 
-void ProcessGroup::meet() { reduce(Reduction::sum, at::zeros({1}, at::kLong)); }
+void ProcessGroup::barrier() { reduce(Reduction::sum, at::zeros({1}, at::kLong)); }
 
-void ProcessGroup::let_first_work(const std::function<void()>& work) {
+void ProcessGroup::rank0_first(const std::function<void()>& work) {
   const std::string turn = "turn " + std::to_string(turns_++);
   const std::string begins = turn + " begins", ends = turn + " ends";
   c10d::Store& store = *parts_->store;
@@ -310,15 +310,15 @@ void ProcessGroup::let_first_work(const std::function<void()>& work) {
   wait_for_all([&] {
     store.wait({begins});
     // A broken connection throws. Otherwise the store reports failures of other ranks.
-    while (!has_come(store, ends, kAskAgain))
-      if (const auto failure = parts_->watch->first_failure(0s)) throw Error(ErrorKind::rank_lost, *failure);
+    while (!has_come(store, ends, kPollInterval))
+      if (const auto failure = parts_->monitor->first_failure(0s)) throw Error(ErrorKind::rank_lost, *failure);
   });
 }
 
-void ProcessGroup::tell_failure(const std::string& message) noexcept {
+void ProcessGroup::report_failure(const std::string& message) noexcept {
   has_failed_ = true;
-  parts_->watch->tell("rank " + std::to_string(rank()) + " has failed: " + message);
-  if (rank() == 0) parts_->watch->wait_until_heard(kLookForCause);
+  parts_->monitor->report("rank " + std::to_string(rank()) + " has failed: " + message);
+  if (rank() == 0) parts_->monitor->wait_until_received(kCauseTimeout);
 }
 
 }  // namespace tenon::distributed

@@ -69,7 +69,7 @@ class ProcessGroup {
   at::Tensor concatenate(const at::Tensor& rows);
 
   // Returns the text of rank 0 on all ranks.
-  std::string share(const std::string& name, const std::string& text);
+  std::string broadcast_string(const std::string& name, const std::string& text);
   // Returns the bytes of all ranks on rank 0, and nothing on the others. Use it only for small data: it is sent through
   // the store of rank 0.
   std::vector<std::string> gather(const std::string& name, const std::string& bytes);
@@ -80,15 +80,15 @@ class ProcessGroup {
   std::optional<size_t> find_unequal(const std::vector<at::Tensor>& tensors);
 
   // A barrier: returns after all ranks have called it.
-  void meet();
+  void barrier();
 
   // Rank 0 runs `work` while the others wait for it without a time limit. Use it for work of the host that calls no
   // plugin functions, such as writing files. timeout_s limits only how long rank 0 may take to reach this call. Throws
   // what `work` throws.
-  void let_first_work(const std::function<void()>& work);
+  void rank0_first(const std::function<void()>& work);
 
   // Reports to the other ranks that this rank has failed. No collective may follow.
-  void tell_failure(const std::string& message) noexcept;
+  void report_failure(const std::string& message) noexcept;
 
   // The error of the first failed collective. It is kept because a collective inside a plugin function only results in
   // a failure of that function.
@@ -109,7 +109,7 @@ class ProcessGroup {
 
   World world_;
   double timeout_s_;
-  int64_t turns_ = 0;    // calls of let_first_work()
+  int64_t turns_ = 0;    // calls of rank0_first()
   int64_t gathers_ = 0;  // calls of gather()
   std::unique_ptr<Parts> parts_;
   bool has_failed_ = false;

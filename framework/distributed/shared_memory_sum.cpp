@@ -111,7 +111,7 @@ std::unique_ptr<SharedMemorySum> SharedMemorySum::make(ProcessGroup& group, std:
     }
   };
   if (group.rank() == 0) pages = try_to([&] { return std::make_unique<SharedPages>(group.size(), timeout); });
-  const std::string name = group.share("shared memory", pages ? pages->name() : "");
+  const std::string name = group.broadcast_string("shared memory", pages ? pages->name() : "");
   if (group.rank() > 0 && !name.empty())
     pages = try_to([&] { return std::make_unique<SharedPages>(name, group.rank(), group.size(), timeout); });
   const at::Tensor have = at::full({1}, pages ? 1 : 0, at::kLong);
@@ -124,7 +124,7 @@ SharedMemorySum::SharedMemorySum(std::unique_ptr<SharedPages> pages)
     : pages_(std::move(pages)), worker_([this] { work(); }) {}
 
 SharedMemorySum::~SharedMemorySum() {
-  pages_->give_up();
+  pages_->abandon();
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;

@@ -20,14 +20,14 @@ using Clock = std::chrono::steady_clock;
 constexpr int kTriesBeforeSleep = 2000;
 
 // Interval at which a sleeping rank checks whether the other rank is alive.
-constexpr long kLookAgainNs = 50'000'000;
+constexpr long kPollIntervalNs = 50'000'000;
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
 
 bool has_reached(uint32_t count, uint32_t number) { return static_cast<int32_t>(count - number) > 0; }
 
 // Gives a hardware thread on the same core a chance to run.
-void rest_a_moment() {
+void pause_briefly() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -36,7 +36,7 @@ void rest_a_moment() {
 }
 
 void sleep_while(const std::atomic<uint32_t>& count, uint32_t value) {
-  const timespec limit{0, kLookAgainNs};
+  const timespec limit{0, kPollIntervalNs};
   ::syscall(SYS_futex, &count, FUTEX_WAIT, value, &limit, nullptr, 0);
 }
 
@@ -112,7 +112,7 @@ void SharedPages::advance(Counter& counter, uint32_t number) {
 void SharedPages::wait(int64_t rank, Counter& counter, uint32_t number) const {
   for (int tries = 0; tries < kTriesBeforeSleep; ++tries) {
     if (has_reached(counter.count.load(), number)) return;
-    rest_a_moment();
+    pause_briefly();
   }
   const Clock::time_point deadline = Clock::now() + timeout_;
   for (;;) {
@@ -121,7 +121,7 @@ void SharedPages::wait(int64_t rank, Counter& counter, uint32_t number) const {
     if (!has_reached(count, number)) sleep_while(counter.count, count);
     counter.sleepers.fetch_sub(1);
     if (has_reached(counter.count.load(), number)) return;
-    if (is_given_up_) throw std::runtime_error("the sum was cancelled");
+    if (is_abandoned_) throw std::runtime_error("the sum was cancelled");
     if (!is_alive(rank)) throw std::runtime_error("rank " + std::to_string(rank) + " has ended");
     if (Clock::now() >= deadline)
       throw std::runtime_error("rank " + std::to_string(rank) + " did not respond within " +

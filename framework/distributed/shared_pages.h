@@ -39,7 +39,7 @@ class SharedPages {
   void wait_written(int64_t r, uint32_t number) const { wait(r, counters(r).written, number); }
   void wait_read(int64_t r, uint32_t number) const { wait(r, counters(r).read, number); }
   // Cancels all waits, which then throw. [any thread]
-  void give_up() { is_given_up_ = true; }
+  void abandon() { is_abandoned_ = true; }
 
  private:
   // The number of completed slots and of sleeping ranks.
@@ -66,7 +66,7 @@ class SharedPages {
   std::chrono::milliseconds timeout_;
   support::FileDescriptor file_;
   std::byte* pages_ = nullptr;
-  std::atomic<bool> is_given_up_{false};
+  std::atomic<bool> is_abandoned_{false};
 };
 
 }  // namespace tenon::distributed

@@ -13,13 +13,13 @@
 namespace tenon::distributed {
 namespace {
 
-constexpr int64_t kMostProcesses = 1'000'000;
+constexpr int64_t kMaxProcesses = 1'000'000;
 
-// The environment variables of one launcher. `way_out`: advice for invalid variables.
+// The environment variables of one launcher. `hint`: advice for invalid variables.
 class Variables {
  public:
-  Variables(const std::function<const char*(const char*)>& environment, std::string way_out)
-      : environment_(environment), way_out_(std::move(way_out)) {}
+  Variables(const std::function<const char*(const char*)>& environment, std::string hint)
+      : environment_(environment), hint_(std::move(hint)) {}
 
   // Returns an empty text if the variable is not set or empty.
   std::string text(const char* name) const {
@@ -50,12 +50,12 @@ class Variables {
 
   [[noreturn]] void refuse(const std::string& found, const std::string& expected) const {
     throw support::Error(support::ErrorKind::configuration,
-                         "environment: " + found + "; expected " + expected + "; " + way_out_);
+                         "environment: " + found + "; expected " + expected + "; " + hint_);
   }
 
  private:
   const std::function<const char*(const char*)>& environment_;
-  std::string way_out_;
+  std::string hint_;
 };
 
 // The names of the variables in a launcher's environment.
@@ -87,8 +87,8 @@ World read_tenon(const std::function<const char*(const char*)>& environment) {
   const Variables variables(environment, "only Tenon's launcher may set these variables");
   World world;
   world.launcher = World::Launcher::tenon;
-  world.rank = world.local_rank = variables.number(variables::kRank, 0, kMostProcesses);
-  world.size = world.local_size = variables.number(variables::kWorldSize, 1, kMostProcesses);
+  world.rank = world.local_rank = variables.number(variables::kRank, 0, kMaxProcesses);
+  world.size = world.local_size = variables.number(variables::kWorldSize, 1, kMaxProcesses);
   world.attempt = variables.number(variables::kAttempt, 0, INT32_MAX);
   refuse_contradictions(world, variables,
                         {variables::kRank, variables::kWorldSize, variables::kRank, variables::kWorldSize});
@@ -106,10 +106,10 @@ World read_torchrun(const std::function<const char*(const char*)>& environment) 
                             "one process");
   World world;
   world.launcher = World::Launcher::torchrun;
-  world.rank = variables.number("RANK", 0, kMostProcesses);
-  world.size = variables.number("WORLD_SIZE", 1, kMostProcesses);
-  world.local_rank = variables.number("LOCAL_RANK", 0, kMostProcesses);
-  world.local_size = variables.number("LOCAL_WORLD_SIZE", 1, kMostProcesses);
+  world.rank = variables.number("RANK", 0, kMaxProcesses);
+  world.size = variables.number("WORLD_SIZE", 1, kMaxProcesses);
+  world.local_rank = variables.number("LOCAL_RANK", 0, kMaxProcesses);
+  world.local_size = variables.number("LOCAL_WORLD_SIZE", 1, kMaxProcesses);
   if (variables.has("TORCHELASTIC_RESTART_COUNT"))
     world.attempt = variables.number("TORCHELASTIC_RESTART_COUNT", 0, INT32_MAX);
   refuse_contradictions(world, variables, {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"});
@@ -125,14 +125,14 @@ World read_torchrun(const std::function<const char*(const char*)>& environment) 
 int64_t count_slurm_tasks(const Variables& variables) {
   if (!variables.has("SLURM_STEP_ID") || !variables.has("SLURM_PROCID")) return 1;
   for (const char* name : {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"})
-    if (variables.has(name)) return variables.number(name, 1, kMostProcesses);
+    if (variables.has(name)) return variables.number(name, 1, kMaxProcesses);
   return 1;
 }
 
 constexpr const char* kStepTasks = "SLURM_STEP_TASKS_PER_NODE";
 
 int64_t read_slurm_local_size(const World& world, const Variables& variables) {
-  if (!variables.has(kStepTasks)) return variables.number("SLURM_NTASKS_PER_NODE", 1, kMostProcesses);
+  if (!variables.has(kStepTasks)) return variables.number("SLURM_NTASKS_PER_NODE", 1, kMaxProcesses);
   const auto tasks = parse_tasks_per_node(variables.text(kStepTasks));
   if (!tasks) variables.refuse(variables.describe(kStepTasks), "numbers of tasks such as \"2(x3),1\"");
   if (std::accumulate(tasks->begin(), tasks->end(), int64_t{0}) != world.size)
@@ -164,8 +164,8 @@ World read_slurm(const Variables& variables, int64_t tasks) {
   World world;
   world.launcher = World::Launcher::slurm;
   world.size = tasks;
-  world.rank = variables.number("SLURM_PROCID", 0, kMostProcesses);
-  world.local_rank = variables.number("SLURM_LOCALID", 0, kMostProcesses);
+  world.rank = variables.number("SLURM_PROCID", 0, kMaxProcesses);
+  world.local_rank = variables.number("SLURM_LOCALID", 0, kMaxProcesses);
   world.local_size = read_slurm_local_size(world, variables);
   if (variables.has("SLURM_RESTART_COUNT")) world.attempt = variables.number("SLURM_RESTART_COUNT", 0, INT32_MAX);
   refuse_contradictions(

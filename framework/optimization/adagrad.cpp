@@ -11,8 +11,8 @@ class Adagrad final : public UpdateRule {
  public:
   explicit Adagrad(const config::AdagradPlan& plan) : UpdateRule({"sum", "step"}), plan_(plan) {}
 
-  at::Tensor make_figure(size_t figure, const at::Tensor& parameter) const override {
-    return figure == 0 ? at::full_like(parameter, plan_.initial_accumulator_value) : make_zeros(figure, parameter);
+  at::Tensor make_state(size_t index, const at::Tensor& parameter) const override {
+    return index == 0 ? at::full_like(parameter, plan_.initial_accumulator_value) : make_zeros(index, parameter);
   }
 
   void update(UpdateLists& lists, const UpdateRates& rates, const at::Tensor& skip) override {

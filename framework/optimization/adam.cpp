@@ -7,13 +7,13 @@
 namespace tenon::optimization {
 namespace {
 
-using Figures = std::vector<const char*>;
+using MetricValues = std::vector<const char*>;
 
 class Adam final : public UpdateRule {
  public:
   explicit Adam(const config::AdamPlan& plan)
-      : UpdateRule(plan.amsgrad ? Figures{"exp_avg", "exp_avg_sq", "step", "max_exp_avg_sq"}
-                                : Figures{"exp_avg", "exp_avg_sq", "step"}),
+      : UpdateRule(plan.amsgrad ? MetricValues{"exp_avg", "exp_avg_sq", "step", "max_exp_avg_sq"}
+                                : MetricValues{"exp_avg", "exp_avg_sq", "step"}),
         plan_(plan) {}
 
   void update(UpdateLists& lists, const UpdateRates& rates, const at::Tensor& skip) override {

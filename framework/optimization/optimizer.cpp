@@ -99,16 +99,16 @@ bool Optimizer::gather_gradients(Batch& batch) {
 }
 
 void Optimizer::make_lists(Batch& batch) {
-  const size_t figures = batch.rule->figures().size();
+  const size_t state_names = batch.rule->state_names().size();
   batch.lists.tensors.clear();
-  batch.lists.state.assign(figures, {});
+  batch.lists.state.assign(state_names, {});
   batch.begins = false;
   for (const size_t i : batch.active) {
     const at::Tensor& tensor = parameters_[i].tensor;
     std::vector<at::Tensor>& state = state_[i];
-    for (size_t k = state.size(); k < figures; ++k) state.push_back(batch.rule->make_figure(k, tensor));
+    for (size_t k = state.size(); k < state_names; ++k) state.push_back(batch.rule->make_state(k, tensor));
     batch.lists.tensors.push_back(tensor);
-    for (size_t k = 0; k < figures; ++k) {
+    for (size_t k = 0; k < state_names; ++k) {
       batch.lists.state[k].push_back(state[k]);
       if (!state[k].defined()) batch.begins = true;
     }

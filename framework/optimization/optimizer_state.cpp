@@ -27,7 +27,7 @@ std::vector<NamedTensor> Optimizer::state() const {
   std::vector<NamedTensor> state;
   for (size_t i = 0; i < state_.size(); ++i)
     for (size_t k = 0; k < state_[i].size(); ++k)
-      if (state_[i][k].defined()) state.push_back({parameters_[i].name + "." + rule_of(i)->figures()[k], state_[i][k]});
+      if (state_[i][k].defined()) state.push_back({parameters_[i].name + "." + rule_of(i)->state_names()[k], state_[i][k]});
   return state;
 }
 
@@ -38,10 +38,10 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
   std::vector<std::vector<at::Tensor>> loaded(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const at::Tensor& tensor = parameters_[i].tensor;
-    const std::vector<const char*>& figures = rule_of(i)->figures();
+    const std::vector<const char*>& state_names = rule_of(i)->state_names();
     std::string missing;
-    for (size_t k = 0; k < figures.size(); ++k) {
-      const std::string name = parameters_[i].name + "." + figures[k];
+    for (size_t k = 0; k < state_names.size(); ++k) {
+      const std::string name = parameters_[i].name + "." + state_names[k];
       const auto found = entries.find(name);
       if (found == entries.end()) {
         missing = name;

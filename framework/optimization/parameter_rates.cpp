@@ -52,11 +52,11 @@ std::string suggest(const std::string& pattern, const std::vector<ParameterShape
     const size_t at = pattern.find(core);
     return "; did you mean \"" + better.replace(at, core.size(), *near) + "\"?";
   }
-  constexpr size_t kMostShown = 8;
+  constexpr size_t kMaxShown = 8;
   std::string known;
-  for (size_t i = 0; i < std::min(parameters.size(), kMostShown); ++i)
+  for (size_t i = 0; i < std::min(parameters.size(), kMaxShown); ++i)
     known += (known.empty() ? "; the parameters are " : ", ") + parameters[i].name;
-  return parameters.size() > kMostShown ? known + ", ..." : known;
+  return parameters.size() > kMaxShown ? known + ", ..." : known;
 }
 
 void require_match(const std::string& pattern, const std::string& place, const std::string& key,
@@ -132,16 +132,16 @@ std::vector<ParameterRates> assign_rates(const config::OptimizerPlan& plan,
 std::string describe_rates(const std::vector<ParameterShape>& parameters, const std::vector<ParameterRates>& rates) {
   std::ostringstream text;
   for (size_t i = 0; i < rates.size(); ++i) {
-    const ParameterRates& own = rates[i];
+    const ParameterRates& rate = rates[i];
     if (i > 0) text << '\n';
     text << parameters[i].name << ": ";
-    if (own.frozen_epochs == ParameterRates::kAlwaysFrozen) {
+    if (rate.frozen_epochs == ParameterRates::kAlwaysFrozen) {
       text << "frozen";
       continue;
     }
-    text << "lr x " << own.lr_scale << ", weight decay " << own.weight_decay;
-    if (own.is_left_to_adamw) text << ", by AdamW";
-    if (own.frozen_epochs > 0) text << ", frozen in epochs 1 to " << own.frozen_epochs;
+    text << "lr x " << rate.lr_scale << ", weight decay " << rate.weight_decay;
+    if (rate.is_left_to_adamw) text << ", by AdamW";
+    if (rate.frozen_epochs > 0) text << ", frozen in epochs 1 to " << rate.frozen_epochs;
   }
   return text.str();
 }

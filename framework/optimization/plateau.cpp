@@ -16,15 +16,15 @@ Plateau::Plateau(const config::PlateauSchedule& plan, double base_lr) : plan_(pl
 }
 
 // The order of operations is PyTorch's, so that roundings are equal.
-bool Plateau::is_better(double figure) const {
+bool Plateau::is_better(double metric) const {
   const bool is_relative = plan_.threshold_mode == ThresholdMode::relative;
-  if (plan_.mode == Mode::min) return figure < (is_relative ? best_ * (1 - plan_.threshold) : best_ - plan_.threshold);
-  return figure > (is_relative ? best_ * (plan_.threshold + 1) : best_ + plan_.threshold);
+  if (plan_.mode == Mode::min) return metric < (is_relative ? best_ * (1 - plan_.threshold) : best_ - plan_.threshold);
+  return metric > (is_relative ? best_ * (plan_.threshold + 1) : best_ + plan_.threshold);
 }
 
-void Plateau::observe(double figure) {
-  if (is_better(figure)) {
-    best_ = figure;
+void Plateau::observe(double metric) {
+  if (is_better(metric)) {
+    best_ = metric;
     num_bad_epochs_ = 0;
   } else {
     ++num_bad_epochs_;

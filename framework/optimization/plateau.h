@@ -14,11 +14,11 @@ class Plateau {
  public:
   Plateau(const config::PlateauSchedule& plan, double base_lr);
 
-  const std::string& figure() const { return plan_.figure; }
+  const std::string& metric() const { return plan_.metric; }
   double learning_rate() const { return learning_rate_; }
 
   // Takes a new value of the metric. NaN is no improvement.
-  void observe(double figure);
+  void observe(double metric);
 
   // Everything a resumed run needs, with PyTorch's names: `learning_rate`, `best`, `num_bad_epochs`,
   // `cooldown_counter`.
@@ -27,7 +27,7 @@ class Plateau {
   void load_state(const std::map<std::string, double>& state);
 
  private:
-  bool is_better(double figure) const;
+  bool is_better(double metric) const;
   void reduce();
 
   config::PlateauSchedule plan_;

@@ -32,9 +32,9 @@ StepRates Schedule::rates(int64_t step) const {
   return rates;
 }
 
-void Schedule::observe(double figure) {
+void Schedule::observe(double metric) {
   TENON_CHECK(plateau_, "the schedule depends only on the step");
-  plateau_->observe(figure);
+  plateau_->observe(metric);
 }
 
 std::map<std::string, double> Schedule::state() const {

@@ -43,10 +43,10 @@ class Schedule {
   StepRates rates(int64_t step) const;
 
   // The metric for observe(), by its name in the history; null if the schedule depends only on the step.
-  const std::string* watched_figure() const { return plateau_ ? &plateau_->figure() : nullptr; }
+  const std::string* monitored_metric() const { return plateau_ ? &plateau_->metric() : nullptr; }
 
-  // Takes each new value of the metric. REQUIRES: watched_figure().
-  void observe(double figure);
+  // Takes each new value of the metric. REQUIRES: monitored_metric().
+  void observe(double metric);
 
   // For a checkpoint; empty if the schedule depends only on the step.
   std::map<std::string, double> state() const;

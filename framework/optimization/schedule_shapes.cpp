@@ -141,8 +141,8 @@ int64_t count_steps(const config::ScheduleLength& length, const RunLength& run, 
   if (length.unit == Unit::run) steps = length.count * static_cast<double>(run.total_steps);
   if (length.unit == Unit::epochs) steps = length.count * static_cast<double>(run.steps_per_epoch);
   if (length.unit == Unit::steps) steps = length.count;
-  constexpr double kMost = 1e18;  // larger than any run
-  return std::max(static_cast<int64_t>(std::round(std::min(steps, kMost))), least);
+  constexpr double kMaxCount = 1e18;  // larger than any run
+  return std::max(static_cast<int64_t>(std::round(std::min(steps, kMaxCount))), least);
 }
 
 Shape make_shape(const config::SchedulePlan& plan, double base_lr, const RunLength& run, int64_t rest) {

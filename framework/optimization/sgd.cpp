@@ -6,17 +6,17 @@
 namespace tenon::optimization {
 namespace {
 
-using Figures = std::vector<const char*>;
+using MetricValues = std::vector<const char*>;
 
 class Sgd final : public UpdateRule {
  public:
   explicit Sgd(const config::SgdPlan& plan)
-      : UpdateRule(plan.momentum != 0 ? Figures{"momentum_buffer"} : Figures{}), plan_(plan) {}
+      : UpdateRule(plan.momentum != 0 ? MetricValues{"momentum_buffer"} : MetricValues{}), plan_(plan) {}
 
   // Without dampening, a zero momentum buffer becomes the first gradient. With dampening, the kernel must know that the
   // momentum starts, which an undefined buffer indicates.
-  at::Tensor make_figure(size_t figure, const at::Tensor& parameter) const override {
-    return plan_.dampening == 0 ? make_zeros(figure, parameter) : at::Tensor();
+  at::Tensor make_state(size_t index, const at::Tensor& parameter) const override {
+    return plan_.dampening == 0 ? make_zeros(index, parameter) : at::Tensor();
   }
 
   void update(UpdateLists& lists, const UpdateRates& rates, const at::Tensor& skip) override {

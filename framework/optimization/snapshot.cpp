@@ -22,7 +22,7 @@ Snapshot::Snapshot(const UpdateLists& lists, const at::Tensor& skip) {
   if (!skip.defined()) return;
   skip_ = skip.to(at::kBool);
   tensors_ = copy(lists.tensors);
-  for (const std::vector<at::Tensor>& figure : lists.state) state_.push_back(copy(figure));
+  for (const std::vector<at::Tensor>& index : lists.state) state_.push_back(copy(index));
 }
 
 void Snapshot::restore_if_skipped(UpdateLists& lists) const {

@@ -7,8 +7,8 @@
 
 namespace tenon::optimization {
 
-at::Tensor UpdateRule::make_zeros(size_t figure, const at::Tensor& parameter) const {
-  const bool counts = std::strcmp(figures_[figure], "step") == 0;
+at::Tensor UpdateRule::make_zeros(size_t index, const at::Tensor& parameter) const {
+  const bool counts = std::strcmp(state_names_[index], "step") == 0;
   return counts ? at::zeros({}, parameter.options().dtype(at::kFloat)) : at::zeros_like(parameter);
 }
 

@@ -32,24 +32,24 @@ class UpdateRule {
   UpdateRule& operator=(const UpdateRule&) = delete;
 
   // The names of the state kept for each parameter, as in PyTorch's state_dict(); may be empty.
-  const std::vector<const char*>& figures() const { return figures_; }
+  const std::vector<const char*>& state_names() const { return state_names_; }
 
   // The initial state of a parameter. If it is undefined, the first step creates it.
-  virtual at::Tensor make_figure(size_t figure, const at::Tensor& parameter) const {
-    return make_zeros(figure, parameter);
+  virtual at::Tensor make_state(size_t index, const at::Tensor& parameter) const {
+    return make_zeros(index, parameter);
   }
 
   // Zeros in the shape of the state: the parameter's shape, or [] float32 for "step".
-  at::Tensor make_zeros(size_t figure, const at::Tensor& parameter) const;
+  at::Tensor make_zeros(size_t index, const at::Tensor& parameter) const;
 
   // Runs one step without autograd. skip: undefined, or [] float32 on the tensors' device; if it is 1, nothing changes.
   virtual void update(UpdateLists& lists, const UpdateRates& rates, const at::Tensor& skip) = 0;
 
  protected:
-  explicit UpdateRule(std::vector<const char*> figures) : figures_(std::move(figures)) {}
+  explicit UpdateRule(std::vector<const char*> state_names) : state_names_(std::move(state_names)) {}
 
  private:
-  std::vector<const char*> figures_;
+  std::vector<const char*> state_names_;
 };
 
 // torch.optim.SGD. Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013, as

@@ -12,8 +12,8 @@ namespace tenon::packing {
 namespace {
 
 constexpr size_t kBlock = 512;
-constexpr size_t kMostName = 100;
-constexpr uint64_t kMostSize = (uint64_t{1} << 33) - 1;  // eleven octal digits
+constexpr size_t kMaxName = 100;
+constexpr uint64_t kMaxSize = (uint64_t{1} << 33) - 1;  // eleven octal digits
 
 using Header = std::array<char, kBlock>;
 
@@ -25,7 +25,7 @@ void put_octal(Header& header, size_t at, size_t digits, uint64_t number) {
 
 Header make_header(const std::string& name, uint64_t size, char type) {
   Header header = {};
-  std::copy_n(name.data(), std::min(name.size(), kMostName), header.data());
+  std::copy_n(name.data(), std::min(name.size(), kMaxName), header.data());
   put_octal(header, 100, 7, 0644);
   put_octal(header, 108, 7, 0);  // user
   put_octal(header, 116, 7, 0);  // group
@@ -59,16 +59,16 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 }  // namespace
 
 uint64_t count_member_bytes(const std::string& name, uint64_t size) {
-  const uint64_t extended = name.size() > kMostName ? kBlock + round_up(make_path_record(name).size()) : 0;
+  const uint64_t extended = name.size() > kMaxName ? kBlock + round_up(make_path_record(name).size()) : 0;
   return extended + kBlock + round_up(size);
 }
 
 void TarWriter::add(const std::string& name, std::span<const std::byte> content) {
-  if (content.size() > kMostSize)
+  if (content.size() > kMaxSize)
     throw support::Error(support::ErrorKind::data, "the file " + name + " of a sample has " +
                                                        std::to_string(content.size()) +
                                                        " bytes; expected less than 8 GiB, the limit of tar");
-  if (name.size() > kMostName) add_entry("pax", bytes_of(make_path_record(name)), 'x');
+  if (name.size() > kMaxName) add_entry("pax", bytes_of(make_path_record(name)), 'x');
   add_entry(name, content, '0');
 }
 

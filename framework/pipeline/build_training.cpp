@@ -6,9 +6,9 @@
 #include <map>
 
 #include "framework/config/usable_cores.h"
-#include "framework/pipeline/best_figures.h"
+#include "framework/pipeline/best_metrics.h"
 #include "framework/pipeline/check_storable.h"
-#include "framework/pipeline/figure_directions.h"
+#include "framework/pipeline/metric_directions.h"
 #include "framework/pipeline/load_weights.h"
 #include "framework/pipeline/total_steps.h"
 #include "framework/pipeline/training.h"
@@ -131,7 +131,7 @@ std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& 
 }
 
 // The names of a metric's values in the history: the value's name, or the name that the run file gives to the metric.
-std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
+std::vector<std::vector<std::string>> name_metrics(const config::RunPlan& plan,
                                                    const std::vector<plugins::Loss>& losses,
                                                    const std::vector<plugins::Metric>& metrics) {
   std::vector<std::vector<std::string>> names;
@@ -151,9 +151,9 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
   for (size_t i = 0; i < metrics.size(); ++i) {
     const bool renamed = metrics[i].name() != plan.metrics[i].use;
     names.emplace_back();
-    for (const plugins::Metric::Figure& figure : metrics[i].figures()) {
-      std::string name = figure.name;
-      if (renamed) name = metrics[i].figures().size() == 1 ? metrics[i].name() : metrics[i].name() + "." + figure.name;
+    for (const plugins::Metric::MetricValue& metric_value : metrics[i].values()) {
+      std::string name = metric_value.name;
+      if (renamed) name = metrics[i].values().size() == 1 ? metrics[i].name() : metrics[i].name() + "." + metric_value.name;
       const auto [place, inserted] = places.emplace(name, plan.metrics[i].place);
       if (!inserted)
         throw Error(ErrorKind::configuration, plan.metrics[i].place + ": the metric " + name +
@@ -165,18 +165,18 @@ std::vector<std::vector<std::string>> name_figures(const config::RunPlan& plan,
   return names;
 }
 
-std::unique_ptr<DataFlow> build_data(const Training& training, const plugins::Catalogue& catalogue,
+std::unique_ptr<BoundDataset> build_data(const Training& training, const plugins::Catalogue& catalogue,
                                      const config::NamedDataset& dataset) {
   const config::RunPlan& plan = *training.plan;
   const data::Share share =
       training.group ? data::Share{training.group->rank(), training.group->size()} : data::Share{};
-  auto flow = std::make_unique<DataFlow>(catalogue, plan, dataset, share, training.device);
-  const auto& fields = flow->transforms.fields();
-  flow->model.push_back(connect_model(training.model, plan.model, flow->name(), fields));
+  auto batch_tensors = std::make_unique<BoundDataset>(catalogue, plan, dataset, share, training.device);
+  const auto& fields = batch_tensors->transforms.fields();
+  batch_tensors->model.push_back(connect_model(training.model, plan.model, batch_tensors->name(), fields));
   for (size_t i = 0; i < training.losses.size(); ++i)
-    flow->losses.push_back(connect(training.losses[i].inputs(), training.losses[i].component().describe(),
+    batch_tensors->losses.push_back(connect(training.losses[i].inputs(), training.losses[i].component().describe(),
                                    plan.losses[i], training.model, fields));
-  return flow;
+  return batch_tensors;
 }
 
 // Other samples would invalidate schedules, the remaining part of an epoch, and resuming.
@@ -192,16 +192,16 @@ void require_same_size(const data::Feed& later, const data::Feed& first, const s
 void build_training_data(Training& training, const plugins::Catalogue& catalogue) {
   const config::DataSection& plan = training.plan->data;
   training.train = build_data(training, catalogue, plan.train);
-  for (const config::LaterDataset& later : plan.later_train) {
-    training.later_train.push_back({later.at_epoch, build_data(training, catalogue, later)});
-    require_same_size(training.later_train.back().flow->feed, training.train->feed, later.place);
+  for (const config::ScheduledDataset& later : plan.scheduled_train) {
+    training.scheduled_train.push_back({later.at_epoch, build_data(training, catalogue, later)});
+    require_same_size(training.scheduled_train.back().batch_tensors->feed, training.train->feed, later.place);
   }
 }
 
-void connect_metrics(const Training& training, DataFlow& flow) {
+void connect_metrics(const Training& training, BoundDataset& batch_tensors) {
   for (size_t i = 0; i < training.metrics.size(); ++i)
-    flow.metrics.push_back(connect(training.metrics[i].inputs(), training.metrics[i].component().describe(),
-                                   training.plan->metrics[i], training.model, flow.transforms.fields()));
+    batch_tensors.metrics.push_back(connect(training.metrics[i].inputs(), training.metrics[i].component().describe(),
+                                   training.plan->metrics[i], training.model, batch_tensors.transforms.fields()));
 }
 
 // Builds model, losses, metrics and validation data; for training also the optimizer, the callbacks and the training
@@ -240,7 +240,7 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
   if (trains)
     for (const config::ComponentPlan& callback : plan.callbacks)
       training.callbacks.emplace_back(catalogue.find(ComponentKind::callback, callback.use), callback);
-  training.figure_names = name_figures(plan, training.losses, training.metrics);
+  training.metric_names = name_metrics(plan, training.losses, training.metrics);
 
   if (trains) build_training_data(training, catalogue);
   for (const config::NamedDataset& dataset : plan.data.validation) {
@@ -277,26 +277,26 @@ at::Tensor copy_to(const c10::Device& device, const at::Tensor& field) {
 
 }  // namespace
 
-void DataFlow::add_skipped(NamedFigures& figures, int64_t skipped) const {
-  if (feed.may_skip()) figures.emplace_back(name() + "/skipped_samples", skipped);
+void BoundDataset::add_skipped(NamedMetrics& metric_values, int64_t skipped) const {
+  if (feed.may_skip()) metric_values.emplace_back(name() + "/skipped_samples", skipped);
 }
 
-Flow DataFlow::to_flow(const data::Batch& batch, bool training) const {
-  Flow flow;
-  flow.fields.reserve(batch.fields.size());
+BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool training) const {
+  BatchTensors batch_tensors;
+  batch_tensors.fields.reserve(batch.fields.size());
   for (size_t i = 0; i < batch.fields.size(); ++i)
-    flow.fields.push_back(at::from_blob(batch.fields[i].data, batch.fields[i].shape,
+    batch_tensors.fields.push_back(at::from_blob(batch.fields[i].data, batch.fields[i].shape,
                                         plugins::to_scalar_type(feed.dataset().fields()[i].dtype)));
-  transforms.check(flow.fields);
-  for (at::Tensor& field : flow.fields) field = copy_to(device, field);
-  transforms.apply(flow.fields, training, feed.batch_seed());
-  return flow;
+  transforms.check(batch_tensors.fields);
+  for (at::Tensor& field : batch_tensors.fields) field = copy_to(device, field);
+  transforms.apply(batch_tensors.fields, training, feed.batch_seed());
+  return batch_tensors;
 }
 
 void Training::use_data_of_epoch(int64_t epoch) {
-  while (!later_train.empty() && later_train.front().at_epoch <= epoch) {
-    train = std::move(later_train.front().flow);
-    later_train.erase(later_train.begin());
+  while (!scheduled_train.empty() && scheduled_train.front().at_epoch <= epoch) {
+    train = std::move(scheduled_train.front().batch_tensors);
+    scheduled_train.erase(scheduled_train.begin());
   }
 }
 
@@ -312,8 +312,8 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   if (plan.train.precision == config::Precision::fp16) training.scaler.emplace(training.device);
   training.average = make_average(plan, training.model);
   const Directions directions = find_directions(training);
-  if (const std::string* const watched = training.schedule.watched_figure())
-    require_figure(*watched, directions, plan.schedule.place + ": schedule.figure");
+  if (const std::string* const recorded = training.schedule.monitored_metric())
+    require_metric(*recorded, directions, plan.schedule.place + ": schedule.figure");
   training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
 }

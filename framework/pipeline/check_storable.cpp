@@ -33,17 +33,17 @@ void check_storable(const std::vector<plugins::NamedTensor>& tensors, const std:
       throw support::Error(support::ErrorKind::plugin,
                            owner + ": the tensor " + artifacts::quote_name(named.name) + ": " + what);
     };
-    const std::string way_out = "; convert it, or do not register it with the model";
-    if (const auto mistake = artifacts::find_name_mistake(named.name))
-      refuse(*mistake + "; expected another name in UTF-8, such as hidden.0.weight");
+    const std::string hint = "; convert it, or do not register it with the model";
+    if (const auto error = artifacts::find_name_error(named.name))
+      refuse(*error + "; expected another name in UTF-8, such as hidden.0.weight");
     if (named.tensor.layout() != at::kStrided) {
       std::ostringstream layout;
       layout << named.tensor.layout();
-      refuse("its layout is " + layout.str() + ", which a checkpoint cannot hold; expected a dense tensor" + way_out);
+      refuse("its layout is " + layout.str() + ", which a checkpoint cannot hold; expected a dense tensor" + hint);
     }
     if (!artifacts::find_stored_type(plugins::to_dtype(named.tensor.scalar_type())))
       refuse("its dtype is " + describe_dtype(named.tensor.scalar_type()) +
-             ", which a checkpoint cannot hold; expected " + describe_stored_dtypes() + way_out);
+             ", which a checkpoint cannot hold; expected " + describe_stored_dtypes() + hint);
   }
 }
 

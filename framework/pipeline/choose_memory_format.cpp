@@ -45,17 +45,17 @@ void wait_for(const c10::Device& device) {
 
 // Returns seconds. Uses evaluation mode, in which components change nothing but gradients.
 double time_batch(Training& training, const data::Batch& batch) {
-  plugins::RunPosition position;
-  position.seed = training.plan->run.seed;
-  position.checkpoints_activations =
+  plugins::StepContext context;
+  context.seed = training.plan->run.seed;
+  context.checkpoints_activations =
       training.plan->train.activation_checkpointing;  // without it the batch may not fit into memory
-  DataFlow& data = *training.train;
+  BoundDataset& data = *training.train;
   wait_for(training.device);
   const auto begin = std::chrono::steady_clock::now();
-  Flow flow = data.to_flow(batch, /*training=*/false);
-  run_model(training, data, flow, position);
+  BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
+  run_model(training, data, batch_tensors, context);
   at::Tensor total;
-  for (const plugins::Loss::Result& result : compute_losses(training, data, flow, position))
+  for (const plugins::Loss::Result& result : compute_losses(training, data, batch_tensors, context))
     total = total.defined() ? total + result.loss : result.loss;
   if (total.requires_grad()) total.backward();
   wait_for(training.device);
@@ -116,7 +116,7 @@ void choose_memory_format(Training& training) {
   if (training.plan->train.memory_format != MemoryFormat::automatic) return;
   MemoryFormat chosen = choose(training);
   if (training.group)
-    chosen = training.group->share("the memory format", to_string(chosen)) == to_string(MemoryFormat::channels_last)
+    chosen = training.group->broadcast_string("the memory format", to_string(chosen)) == to_string(MemoryFormat::channels_last)
                  ? MemoryFormat::channels_last
                  : MemoryFormat::contiguous;
   if (chosen != training.memory_format) set_memory_format(training, chosen);

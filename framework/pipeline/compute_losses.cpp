@@ -23,32 +23,32 @@ at::Tensor to_layout(const Training& training, at::Tensor input) {
 
 }  // namespace
 
-void run_model(Training& training, DataFlow& data, Flow& flow, const plugins::RunPosition& position) {
+void run_model(Training& training, BoundDataset& data, BatchTensors& batch_tensors, const plugins::StepContext& context) {
   const precision::Autocast autocast(training.precision, training.device.type());
-  std::vector<at::Tensor> inputs = data.model.front().gather(flow);
+  std::vector<at::Tensor> inputs = data.model.front().gather(batch_tensors);
   for (at::Tensor& input : inputs) input = to_layout(training, std::move(input));
-  flow.outputs = training.model.forward(position, inputs);
+  batch_tensors.outputs = training.model.forward(context, inputs);
 }
 
-std::vector<plugins::Loss::Result> compute_losses(Training& training, DataFlow& data, const Flow& flow,
-                                                  const plugins::RunPosition& position) {
+std::vector<plugins::Loss::Result> compute_losses(Training& training, BoundDataset& data, const BatchTensors& batch_tensors,
+                                                  const plugins::StepContext& context) {
   const precision::Autocast autocast(training.precision, training.device.type());
   std::vector<plugins::Loss::Result> results;
   results.reserve(training.losses.size());
   for (size_t i = 0; i < training.losses.size(); ++i) {
-    const std::vector<at::Tensor> inputs = data.losses[i].gather(flow);
+    const std::vector<at::Tensor> inputs = data.losses[i].gather(batch_tensors);
     try {
-      results.push_back(training.losses[i].forward(position, inputs));
+      results.push_back(training.losses[i].forward(context, inputs));
     } catch (const support::Error& error) {
       // The cause is often elsewhere: a label from the dataset, a width of the model.
-      throw support::Error(error.kind(), error.what() + ("; its inputs were " + data.losses[i].describe(flow)));
+      throw support::Error(error.kind(), error.what() + ("; its inputs were " + data.losses[i].describe(batch_tensors)));
     }
   }
   return results;
 }
 
 // Detached, because the values may be read long after the graph is freed.
-LossReading::LossReading(const std::vector<plugins::Loss::Result>& results) {
+PendingLosses::PendingLosses(const std::vector<plugins::Loss::Result>& results) {
   results_.reserve(results.size());
   for (const plugins::Loss::Result& result : results) {
     results_.push_back({result.loss.variable_data(), result.weight_tensor, result.weight, {}});
@@ -57,7 +57,7 @@ LossReading::LossReading(const std::vector<plugins::Loss::Result>& results) {
   }
 }
 
-void LossReading::add_scalars_to(std::vector<at::Tensor>& scalars) const {
+void PendingLosses::add_scalars_to(std::vector<at::Tensor>& scalars) const {
   for (const Result& result : results_) {
     scalars.push_back(result.loss);
     if (result.weight_tensor.defined()) scalars.push_back(result.weight_tensor);
@@ -66,8 +66,8 @@ void LossReading::add_scalars_to(std::vector<at::Tensor>& scalars) const {
   }
 }
 
-std::vector<LossValue> LossReading::read(const std::vector<plugins::Loss>& losses, std::span<const double>& values,
-                                         const plugins::RunPosition& position) const {
+std::vector<LossValue> PendingLosses::read(const std::vector<plugins::Loss>& losses, std::span<const double>& values,
+                                         const plugins::StepContext& context) const {
   std::vector<LossValue> read;
   read.reserve(results_.size());
   for (size_t i = 0; i < results_.size(); ++i) {
@@ -75,7 +75,7 @@ std::vector<LossValue> LossReading::read(const std::vector<plugins::Loss>& losse
     const double weight = results_[i].weight_tensor.defined() ? take_value(values) : results_[i].weight;
     if (!(weight >= 0) || std::isinf(weight))
       throw support::Error(support::ErrorKind::plugin,
-                           losses[i].component().describe() + ", forward (" + position.at()() + "): the weight is " +
+                           losses[i].component().describe() + ", forward (" + context.at()() + "): the weight is " +
                                std::to_string(weight) +
                                "; expected the number of items that the mean was taken over, 0 or more");
     LossValue& value = read.emplace_back(LossValue{mean, weight, {}});
@@ -85,15 +85,15 @@ std::vector<LossValue> LossReading::read(const std::vector<plugins::Loss>& losse
   return read;
 }
 
-std::vector<LossValue> LossReading::read_now(const std::vector<plugins::Loss>& losses,
-                                             const plugins::RunPosition& position) const {
+std::vector<LossValue> PendingLosses::read_now(const std::vector<plugins::Loss>& losses,
+                                             const plugins::StepContext& context) const {
   std::vector<at::Tensor> scalars;
   add_scalars_to(scalars);
   std::vector<double> numbers;
   numbers.reserve(scalars.size());
   for (const at::Tensor& scalar : scalars) numbers.push_back(read_scalar(scalar));
   std::span<const double> values(numbers);
-  return read(losses, values, position);
+  return read(losses, values, context);
 }
 
 }  // namespace tenon::pipeline

@@ -10,16 +10,16 @@
 namespace tenon::pipeline {
 
 // Fills flow.outputs.
-void run_model(Training& training, DataFlow& data, Flow& flow, const plugins::RunPosition& position);
+void run_model(Training& training, BoundDataset& data, BatchTensors& batch_tensors, const plugins::StepContext& context);
 
 // One result per loss. `data`: the source of `flow`.
-std::vector<plugins::Loss::Result> compute_losses(Training& training, DataFlow& data, const Flow& flow,
-                                                  const plugins::RunPosition& position);
+std::vector<plugins::Loss::Result> compute_losses(Training& training, BoundDataset& data, const BatchTensors& batch_tensors,
+                                                  const plugins::StepContext& context);
 
 // The losses of a batch while they are copied to the host.
-class LossReading {
+class PendingLosses {
  public:
-  explicit LossReading(const std::vector<plugins::Loss::Result>& results);
+  explicit PendingLosses(const std::vector<plugins::Loss::Result>& results);
 
   // Appends the scalars whose values read() needs.
   void add_scalars_to(std::vector<at::Tensor>& scalars) const;
@@ -27,10 +27,10 @@ class LossReading {
   // Returns one value per loss, read from the values of the scalars, which it removes from the front. Throws
   // Error(plugin) for a weight that is negative or not finite.
   std::vector<LossValue> read(const std::vector<plugins::Loss>& losses, std::span<const double>& values,
-                              const plugins::RunPosition& position) const;
+                              const plugins::StepContext& context) const;
 
   // The same immediately; synchronises with the device.
-  std::vector<LossValue> read_now(const std::vector<plugins::Loss>& losses, const plugins::RunPosition& position) const;
+  std::vector<LossValue> read_now(const std::vector<plugins::Loss>& losses, const plugins::StepContext& context) const;
 
  private:
   struct Result {

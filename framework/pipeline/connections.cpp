@@ -57,7 +57,7 @@ std::string describe(const Candidate& candidate) {
   return candidate.name + ": " + plugins::describe_dtypes(candidate.dtypes) + " " + to_string(candidate.shape);
 }
 
-std::string own_name(const Candidate& candidate) { return candidate.name.substr(candidate.name.find('.') + 1); }
+std::string bare_name(const Candidate& candidate) { return candidate.name.substr(candidate.name.find('.') + 1); }
 
 // Finds the source of each input of one component.
 class Connector {
@@ -121,7 +121,7 @@ class Connector {
     }
     for (const auto& group : groups_)
       for (const Candidate& candidate : group)
-        if (own_name(candidate) == port.name) return accept(candidate, port);
+        if (bare_name(candidate) == port.name) return accept(candidate, port);
     return find_only_fitting(port);
   }
 
@@ -162,19 +162,19 @@ class Connector {
 
 }  // namespace
 
-std::vector<at::Tensor> Wiring::gather(const Flow& flow) {
+std::vector<at::Tensor> Wiring::gather(const BatchTensors& batch_tensors) {
   std::vector<at::Tensor> inputs;
   inputs.reserve(sources_.size());
-  for (const Source& source : sources_) inputs.push_back(source.take(flow));
+  for (const Source& source : sources_) inputs.push_back(source.take(batch_tensors));
   if (!checked_ || shapes_vary_) check(inputs);
   checked_ = true;
   return inputs;
 }
 
-std::string Wiring::describe(const Flow& flow) const {
+std::string Wiring::describe(const BatchTensors& batch_tensors) const {
   std::string text;
   for (size_t i = 0; i < sources_.size(); ++i) {
-    const at::Tensor& tensor = sources_[i].take(flow);
+    const at::Tensor& tensor = sources_[i].take(batch_tensors);
     text += (i == 0 ? "" : ", ") + ports_[i].name + " = " + sources_[i].name + ": " + plugins::describe(tensor);
     if (at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false) && tensor.numel() > 0)
       text +=

@@ -12,7 +12,7 @@
 namespace tenon::pipeline {
 
 // The tensors of one batch: the dataset's fields and, after forward, the model's outputs.
-struct Flow {
+struct BatchTensors {
   std::vector<at::Tensor> fields;
   std::vector<at::Tensor> outputs;
 };
@@ -22,8 +22,8 @@ struct Source {
   enum class Kind { field, output } kind;
   size_t index;
   std::string name;  // for messages, for example "data.label"
-  const at::Tensor& take(const Flow& flow) const {
-    return kind == Kind::field ? flow.fields[index] : flow.outputs[index];
+  const at::Tensor& take(const BatchTensors& batch_tensors) const {
+    return kind == Kind::field ? batch_tensors.fields[index] : batch_tensors.outputs[index];
   }
 };
 
@@ -36,11 +36,11 @@ class Wiring {
 
   // Returns the inputs for this batch. Checks dtypes and shapes of the tensors against the ports in the first call, and
   // in every call if shapes vary. Throws Error(plugin) naming owner, port, found and expected.
-  std::vector<at::Tensor> gather(const Flow& flow);
+  std::vector<at::Tensor> gather(const BatchTensors& batch_tensors);
 
   // Describes the inputs for a message: "logits = model.logits: float32 [64, 4], target = data.label: int64 [64], 0 to
   // 5". Reads the elements of integer tensors.
-  std::string describe(const Flow& flow) const;
+  std::string describe(const BatchTensors& batch_tensors) const;
 
   const std::vector<Source>& sources() const { return sources_; }
 

@@ -24,8 +24,8 @@ class Due {
         return state.is_epoch_complete && std::fmod(static_cast<double>(state.epoch), period_.count) == 0;
       case config::Period::Unit::steps:
         // A batch without readable samples was not a step.
-        if (state.step == asked_at_step_) return false;
-        asked_at_step_ = state.step;
+        if (state.step == requested_at_step_) return false;
+        requested_at_step_ = state.step;
         return std::fmod(static_cast<double>(state.step), period_.count) == 0;
       case config::Period::Unit::seconds:
         if (time_s - counted_from_s_ < period_.count) return false;
@@ -52,17 +52,17 @@ class Due {
   // Stored under `name`, for resuming a run.
   void save(const std::string& name, SavedState& saved) const {
     saved.numbers[name + ".counted_from_s"] = counted_from_s_;
-    saved.numbers[name + ".asked_at_step"] = static_cast<double>(asked_at_step_);
+    saved.numbers[name + ".asked_at_step"] = static_cast<double>(requested_at_step_);
   }
   void load(const std::string& name, const SavedState& saved) {
     counted_from_s_ = saved.number(name + ".counted_from_s");
-    asked_at_step_ = saved.count(name + ".asked_at_step");
+    requested_at_step_ = saved.count(name + ".asked_at_step");
   }
 
  private:
   config::Period period_;
   double counted_from_s_ = 0;
-  int64_t asked_at_step_ = 0;
+  int64_t requested_at_step_ = 0;
 };
 
 }  // namespace tenon::pipeline

@@ -15,20 +15,20 @@ namespace tenon::pipeline {
 namespace {
 
 // The meter receives the losses when they have arrived, which may be later.
-void evaluate_batch(Training& training, DataFlow& data, const data::Batch& batch, const plugins::RunPosition& position,
+void evaluate_batch(Training& training, BoundDataset& data, const data::Batch& batch, const plugins::StepContext& context,
                     Readback& readback, LossMeter& meter) {
-  Flow flow = data.to_flow(batch, /*training=*/false);
-  run_model(training, data, flow, position);
-  const LossReading losses(compute_losses(training, data, flow, position));
+  BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
+  run_model(training, data, batch_tensors, context);
+  const PendingLosses losses(compute_losses(training, data, batch_tensors, context));
   std::vector<at::Tensor> scalars;
   losses.add_scalars_to(scalars);
-  readback.post(scalars, [&training, &meter, losses, position](const std::vector<double>& given) {
+  readback.post(scalars, [&training, &meter, losses, context](const std::vector<double>& given) {
     std::span<const double> values(given);
-    meter.add(losses.read(training.losses, values, position));
+    meter.add(losses.read(training.losses, values, context));
   });
-  readback.settle();
+  readback.finish_sync();
   for (size_t i = 0; i < training.metrics.size(); ++i)
-    training.metrics[i].update(position, data.metrics[i].gather(flow));
+    training.metrics[i].update(context, data.metrics[i].gather(batch_tensors));
 }
 
 // Combines the ranks' separate results. Returns false if any rank was interrupted.
@@ -48,12 +48,12 @@ bool combine(Training& training, bool is_whole, LossSums& sums, int64_t& skipped
 
 }  // namespace
 
-std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins::RunPosition position,
+std::optional<NamedMetrics> evaluate(Training& training, BoundDataset& data, plugins::StepContext context,
                                      const std::function<bool(int64_t)>& after_batch) {
   // Not InferenceMode: a tensor that a model computes here and keeps (such as a table of positions) must also work in
   // training.
   const torch::NoGradGuard no_grad;
-  position.training = false;
+  context.training = false;
   LossMeter meter(training.losses);
   Readback readback(training.device, training.readback_lag);
   for (plugins::Metric& metric : training.metrics) metric.reset();
@@ -63,7 +63,7 @@ std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins
   // Epoch 0: every evaluation uses the same samples, so that metrics are comparable.
   data.feed.start(0);
   while (const data::Batch* batch = is_whole ? data.feed.next() : nullptr) {
-    if (batch->size > 0) evaluate_batch(training, data, *batch, position, readback, meter);
+    if (batch->size > 0) evaluate_batch(training, data, *batch, context, readback, meter);
     is_whole = after_batch(++done);
   }
   readback.drain();
@@ -72,14 +72,14 @@ std::optional<NamedFigures> evaluate(Training& training, DataFlow& data, plugins
   if (!is_whole) return std::nullopt;
 
   const std::string prefix = data.name() + "/";
-  NamedFigures figures{{prefix + "loss", meter.total()}};
-  for (const auto& [name, value] : meter.parts()) figures.emplace_back(prefix + name, value);
+  NamedMetrics metric_values{{prefix + "loss", meter.total()}};
+  for (const auto& [name, value] : meter.parts()) metric_values.emplace_back(prefix + name, value);
   for (size_t i = 0; i < training.metrics.size(); ++i) {
-    const std::vector<double> values = training.metrics[i].compute(position);
-    for (size_t k = 0; k < values.size(); ++k) figures.emplace_back(prefix + training.figure_names[i][k], values[k]);
+    const std::vector<double> values = training.metrics[i].compute(context);
+    for (size_t k = 0; k < values.size(); ++k) metric_values.emplace_back(prefix + training.metric_names[i][k], values[k]);
   }
-  data.add_skipped(figures, skipped);
-  return figures;
+  data.add_skipped(metric_values, skipped);
+  return metric_values;
 }
 
 }  // namespace tenon::pipeline

@@ -43,25 +43,25 @@ enum class Event : uint32_t {
 };
 
 // Requests of observers. The loop handles them after the current step and then clears them.
-struct Verdict {
+struct CallbackRequests {
   bool stop = false;
   bool save = false;
   bool evaluate = false;
   bool log = false;
   std::string reason;  // of the first stop request
-  Figures scalars;     // for the next line of the history
+  MetricValues scalars;     // for the next line of the history
 };
 
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual bool wants(Event event) const = 0;
+  virtual bool subscribes(Event event) const = 0;
   // The name for timings: "progress", "callback early_stopping".
   virtual std::string name() const { return "observer"; }
   // Observers with a smaller priority are called first; those with equal priority in the order they were added.
   virtual int32_t priority() const { return 0; }
   // Adds requests to `verdict`; never clears the requests of other observers.
-  virtual void on_event(Event event, const RunState& state, Verdict& verdict) = 0;
+  virtual void on_event(Event event, const RunState& state, CallbackRequests& requests) = 0;
   // The observer's state as bytes, for checkpoints. load_state() is called before the next event.
   virtual std::string save_state() const { return {}; }
   virtual void load_state(const std::string&) {}
@@ -69,19 +69,19 @@ class Observer {
 
 // Dispatches events to the observers, in order of priority. An event without subscribers costs one check of an empty
 // list.
-class Announcer {
+class EventDispatcher {
  public:
   // Observers and times must outlive this object. Each observer is timed as a separate stage.
-  Announcer(std::vector<Observer*> observers, StageTimes& times);
-  void announce(Event event, const RunState& state, Verdict& verdict) const {
+  EventDispatcher(std::vector<Observer*> observers, StageTimes& times);
+  void dispatch(Event event, const RunState& state, CallbackRequests& requests) const {
     for (const Listener& listener : by_event_[static_cast<uint32_t>(event)]) {
       const InStage stage(times_, listener.stage);
-      listener.observer->on_event(event, state, verdict);
+      listener.observer->on_event(event, state, requests);
     }
   }
 
   // Calls every observer even if one throws; `on_failure` receives each exception.
-  void announce_to_all(Event event, const RunState& state, Verdict& verdict,
+  void dispatch_to_all(Event event, const RunState& state, CallbackRequests& requests,
                        const std::function<void(const std::exception&)>& on_failure) const;
 
  private:

@@ -73,18 +73,18 @@ std::optional<double> suggest_learning_rate(const std::vector<LearningRateTrial>
 }
 
 LearningRateSearch search_learning_rate(Training& training, double first, double last, int64_t steps,
-                                        const std::function<bool()>& go_on) {
+                                        const std::function<bool()>& should_continue) {
   LossMeter meter(training.losses);
   TrainStep step(
       training, [](Event) {},
-      [&](const StepFigures& figures) {
+      [&](const StepMetrics& metrics) {
         meter.reset();
-        for (const std::vector<LossValue>& values : figures.losses) meter.add(values);
+        for (const std::vector<LossValue>& values : metrics.losses) meter.add(values);
       });
   LearningRateSearch search{{}, false, {}};
   EndlessBatches batches(training);
   double mean = 0, lowest = std::numeric_limits<double>::infinity();
-  for (int64_t i = 0; i < steps && !search.diverged && go_on(); ++i) {
+  for (int64_t i = 0; i < steps && !search.diverged && should_continue(); ++i) {
     const double rate = first * std::pow(last / first, static_cast<double>(i) / static_cast<double>(steps - 1));
     try {
       for (int64_t k = 0; k < training.plan->train.accumulate; ++k) {

@@ -23,10 +23,10 @@ struct LearningRateSearch {
 };
 
 // Runs `steps` training steps while the learning rate grows geometrically from `first` to `last`. Ends early if the
-// loss is not finite or exceeds four times its minimum, or if `go_on` returns false. The weights are unusable
+// loss is not finite or exceeds four times its minimum, or if `should_continue` returns false. The weights are unusable
 // afterwards. Throws as TrainStep does, except for non-finite values. REQUIRES: 0 < first < last, steps >= 2.
 LearningRateSearch search_learning_rate(Training& training, double first, double last, int64_t steps,
-                                        const std::function<bool()>& go_on);
+                                        const std::function<bool()>& should_continue);
 
 // The rate with the steepest fall of the smoothed loss over the logarithm of the rate. Slopes are fitted over a few
 // trials.

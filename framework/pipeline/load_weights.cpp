@@ -19,7 +19,7 @@ namespace {
 
 using artifacts::MatchedWeights;
 using artifacts::TensorView;
-using artifacts::WeightFate;
+using artifacts::WeightStatus;
 using artifacts::WeightMatch;
 using plugins::NamedTensor;
 
@@ -27,25 +27,25 @@ std::string describe_stored(const TensorView& stored) {
   return std::string(plugins::dtype_name(stored.dtype)) + " " + to_string(plugins::exact_shape(stored.shape));
 }
 
-std::vector<artifacts::WantedTensor> list_wanted(const std::vector<NamedTensor>& tensors) {
-  std::vector<artifacts::WantedTensor> wanted;
+std::vector<artifacts::ExpectedTensor> list_expected(const std::vector<NamedTensor>& tensors) {
+  std::vector<artifacts::ExpectedTensor> expected;
   for (const NamedTensor& named : tensors) {
     const auto first =
         std::ranges::find_if(tensors, [&](const NamedTensor& other) { return other.tensor.is_same(named.tensor); });
-    wanted.push_back({named.name, plugins::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
+    expected.push_back({named.name, plugins::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
                       static_cast<size_t>(first - tensors.begin())});
   }
-  return wanted;
+  return expected;
 }
 
 // Lists what does not match, as lines of the error message.
-std::string describe_mistakes(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
+std::string describe_mismatches(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
   std::string text;
   for (const WeightMatch& match : matched.matches) {
-    const NamedTensor& named = tensors[match.wanted];
-    if (match.fate == WeightFate::missing)
+    const NamedTensor& named = tensors[match.expected];
+    if (match.status == WeightStatus::missing)
       text += "\n  " + named.name + " is missing; expected " + plugins::describe(named.tensor);
-    else if (match.fate == WeightFate::other_shape || match.fate == WeightFate::other_dtype)
+    else if (match.status == WeightStatus::other_shape || match.status == WeightStatus::other_dtype)
       text += "\n  " + match.stored->name + " is " + describe_stored(*match.stored) + "; expected " +
               plugins::describe(named.tensor);
   }
@@ -53,46 +53,46 @@ std::string describe_mistakes(const MatchedWeights& matched, const std::vector<N
   return text;
 }
 
-const char* to_string(WeightFate fate) {
-  switch (fate) {
-    case WeightFate::loaded: return "loaded";
-    case WeightFate::other_name: return "loaded under another name";
-    case WeightFate::older_batch: return "not in older files";
-    case WeightFate::missing: return "missing";
-    case WeightFate::other_shape: return "another shape";
-    case WeightFate::other_dtype: return "another dtype";
+const char* to_string(WeightStatus status) {
+  switch (status) {
+    case WeightStatus::loaded: return "loaded";
+    case WeightStatus::other_name: return "loaded under another name";
+    case WeightStatus::older_batch: return "not in older files";
+    case WeightStatus::missing: return "missing";
+    case WeightStatus::other_shape: return "another shape";
+    case WeightStatus::other_dtype: return "another dtype";
   }
-  TORCH_CHECK(false, "fate ", static_cast<int>(fate));
+  TORCH_CHECK(false, "fate ", static_cast<int>(status));
 }
 
 // For log.txt: each tensor of the model, then the unexpected tensors of the file.
 std::string describe_matches(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
   std::vector<std::array<std::string, 3>> rows;
   for (const WeightMatch& match : matched.matches) {
-    const NamedTensor& named = tensors[match.wanted];
+    const NamedTensor& named = tensors[match.expected];
     std::string what = plugins::describe(named.tensor);
     if (match.stored && describe_stored(*match.stored) != what) what += " from " + describe_stored(*match.stored);
     if (match.stored && match.stored->name != named.name) what += ", in the file " + match.stored->name;
-    rows.push_back({to_string(match.fate), named.name, what});
+    rows.push_back({to_string(match.status), named.name, what});
   }
   for (const TensorView* stored : matched.unexpected)
     rows.push_back({"unexpected", stored->name, describe_stored(*stored)});
-  size_t fate_width = 0, name_width = 0;
+  size_t status_width = 0, name_width = 0;
   for (const auto& row : rows) {
-    fate_width = std::max(fate_width, row[0].size());
+    status_width = std::max(status_width, row[0].size());
     name_width = std::max(name_width, row[1].size());
   }
   std::string text;
-  for (const auto& [fate, name, what] : rows)
-    text += "\n  " + fate + std::string(fate_width - fate.size() + 2, ' ') + name +
+  for (const auto& [status, name, what] : rows)
+    text += "\n  " + status + std::string(status_width - status.size() + 2, ' ') + name +
             std::string(name_width - name.size() + 2, ' ') + what;
   return text;
 }
 
 std::string describe_counts(const MatchedWeights& matched) {
-  const auto different = matched.count(WeightFate::other_shape) + matched.count(WeightFate::other_dtype);
-  return std::to_string(matched.count(WeightFate::loaded)) + " of " + std::to_string(matched.matches.size()) +
-         " tensors of the model loaded, " + std::to_string(matched.count(WeightFate::missing)) + " missing, " +
+  const auto different = matched.count(WeightStatus::other_shape) + matched.count(WeightStatus::other_dtype);
+  return std::to_string(matched.count(WeightStatus::loaded)) + " of " + std::to_string(matched.matches.size()) +
+         " tensors of the model loaded, " + std::to_string(matched.count(WeightStatus::missing)) + " missing, " +
          std::to_string(different) + " of another shape or dtype, " + std::to_string(matched.unexpected.size()) +
          " unexpected";
 }
@@ -100,9 +100,9 @@ std::string describe_counts(const MatchedWeights& matched) {
 // Throws if the match does not allow loading.
 void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, config::WeightsMatch match,
            const std::string& file) {
-  const size_t loaded = matched.count(WeightFate::loaded);
+  const size_t loaded = matched.count(WeightStatus::loaded);
   const auto refuse = [&](const std::string& what) {
-    throw support::Error(support::ErrorKind::checkpoint, file + what + describe_mistakes(matched, tensors));
+    throw support::Error(support::ErrorKind::checkpoint, file + what + describe_mismatches(matched, tensors));
   };
   if (match == config::WeightsMatch::strict) {
     if (matched.is_complete()) return;
@@ -119,13 +119,13 @@ void load_weights(const std::filesystem::path& path, const std::vector<NamedTens
                   config::WeightsMatch match) {
   artifacts::verify_checkpoint_file(path);
   const artifacts::SafetensorsFile file(path);
-  const std::vector<artifacts::WantedTensor> wanted = list_wanted(tensors);
-  const MatchedWeights matched = artifacts::match_weights(file.tensors(), wanted);
+  const std::vector<artifacts::ExpectedTensor> expected = list_expected(tensors);
+  const MatchedWeights matched = artifacts::match_weights(file.tensors(), expected);
   check(matched, tensors, match, path.string());
 
   const at::NoGradGuard no_grad;
   for (const WeightMatch& one : matched.matches)
-    if (one.fate == WeightFate::loaded) tensors[one.wanted].tensor.copy_(copy_stored(*one.stored));
+    if (one.status == WeightStatus::loaded) tensors[one.expected].tensor.copy_(copy_stored(*one.stored));
   support::log_info(path.string() + ": " + describe_counts(matched) + describe_matches(matched, tensors));
   if (!matched.is_complete())
     support::log_warning(path.string() + ": " + describe_counts(matched) +

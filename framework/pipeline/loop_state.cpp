@@ -8,7 +8,7 @@ namespace tenon::pipeline {
 
 namespace {
 
-const std::string kFigure = "figure.";
+const std::string kMetricPrefix = "figure.";
 
 }  // namespace
 
@@ -33,14 +33,14 @@ LoopState::LoopState(const Training& of)
   run.directions = find_directions(of);
 }
 
-void LoopState::take(const StepFigures& figures) {
-  was_skipped = figures.was_skipped;
-  skipped_steps += figures.was_skipped ? 1 : 0;
-  loss_scale = figures.loss_scale;
-  gradient_norm = figures.gradient_norm;
-  if (figures.was_skipped) return;
+void LoopState::take(const StepMetrics& metrics) {
+  was_skipped = metrics.was_skipped;
+  skipped_steps += metrics.was_skipped ? 1 : 0;
+  loss_scale = metrics.loss_scale;
+  gradient_norm = metrics.gradient_norm;
+  if (metrics.was_skipped) return;
   step_meter.reset();
-  for (const std::vector<LossValue>& values : figures.losses) {
+  for (const std::vector<LossValue>& values : metrics.losses) {
     log_meter.add(values);
     epoch_meter.add(values);
     step_meter.add(values);
@@ -48,15 +48,15 @@ void LoopState::take(const StepFigures& figures) {
   run.step_loss = step_meter.total();
 }
 
-NamedFigures LoopState::figures(const LossMeter& losses) const {
-  NamedFigures figures{{"train/loss", losses.total()}};
-  for (const auto& [name, value] : losses.parts()) figures.emplace_back("train/" + name, value);
-  figures.emplace_back("train/learning_rate", run.learning_rate);
-  if (!std::isnan(gradient_norm)) figures.emplace_back("train/gradient_norm", gradient_norm);
-  if (training.scaler) figures.emplace_back("train/loss_scale", loss_scale);
-  if (training.may_skip_steps()) figures.emplace_back("train/skipped_steps", skipped_steps);
-  if (const auto peak = peak_memory_mib(training.device)) figures.emplace_back("train/device_memory_mib", *peak);
-  return figures;
+NamedMetrics LoopState::metrics(const LossMeter& losses) const {
+  NamedMetrics metrics{{"train/loss", losses.total()}};
+  for (const auto& [name, value] : losses.parts()) metrics.emplace_back("train/" + name, value);
+  metrics.emplace_back("train/learning_rate", run.learning_rate);
+  if (!std::isnan(gradient_norm)) metrics.emplace_back("train/gradient_norm", gradient_norm);
+  if (training.scaler) metrics.emplace_back("train/loss_scale", loss_scale);
+  if (training.may_skip_steps()) metrics.emplace_back("train/skipped_steps", skipped_steps);
+  if (const auto peak = peak_memory_mib(training.device)) metrics.emplace_back("train/device_memory_mib", *peak);
+  return metrics;
 }
 
 // Saving and loading share this list, so that neither omits an entry.
@@ -80,7 +80,7 @@ void LoopState::visit_counters(Self& self, Visit&& visit) {
 
 void LoopState::save(SavedState& saved) const {
   visit_counters(*this, [&](const char* name, auto value) { saved.numbers[name] = static_cast<double>(value); });
-  for (const auto& [name, value] : run.figures) saved.numbers[kFigure + name] = value;
+  for (const auto& [name, value] : run.metrics) saved.numbers[kMetricPrefix + name] = value;
   log_due.save("log", saved);
   validation_due.save("validation", saved);
   checkpoint_due.save("checkpoint", saved);
@@ -93,7 +93,7 @@ void LoopState::save(SavedState& saved) const {
 void LoopState::load(const SavedState& saved) {
   visit_counters(*this, [&]<class T>(const char* name, T& value) { value = static_cast<T>(saved.number(name)); });
   for (const auto& [name, value] : saved.numbers)
-    if (name.starts_with(kFigure)) run.figures[name.substr(kFigure.size())] = value;
+    if (name.starts_with(kMetricPrefix)) run.metrics[name.substr(kMetricPrefix.size())] = value;
   log_due.load("log", saved);
   validation_due.load("validation", saved);
   checkpoint_due.load("checkpoint", saved);

@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "framework/pipeline/best_figures.h"
+#include "framework/pipeline/best_metrics.h"
 #include "framework/pipeline/due.h"
 #include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/run_state.h"
@@ -21,10 +21,10 @@ struct LoopState {
   explicit LoopState(const Training& training);
 
   // Adds the results of a step.
-  void take(const StepFigures& figures);
+  void take(const StepMetrics& metrics);
 
   // The training metrics, with the losses of one of the meters.
-  NamedFigures figures(const LossMeter& losses) const;
+  NamedMetrics metrics(const LossMeter& losses) const;
 
   // Writes the state to a checkpoint and reads it back. load() throws Error(checkpoint) naming what is missing.
   void save(SavedState& saved) const;
@@ -43,7 +43,7 @@ struct LoopState {
   Due validation_due;
   Due checkpoint_due;
   std::optional<Due> average_due;
-  std::optional<BestFigures> best;                                  // if a metric is monitored
+  std::optional<BestMetrics> best;                                  // if a metric is monitored
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // of the last step that computed the norm
   double loss_scale = 1;
   double skipped_steps = 0;

@@ -31,7 +31,7 @@ class LossGroups {
   // Whether set_totals() must be called before add(), because the shares are factors of the losses.
   bool needs_totals_first() const { return way_ == Way::shares; }
   // Whether the gradients of the losses are kept separate until combine().
-  bool keeps_apart() const { return way_ == Way::sums && is_shared_ && losses_.size() > 1; }
+  bool keeps_separate() const { return way_ == Way::sums && is_shared_ && losses_.size() > 1; }
 
   // Sets the sums over all batches and ranks, see LossSums. With several ranks, call it before combine().
   void set_totals(const at::Tensor& sums, const LossSums& places);

@@ -40,9 +40,9 @@ void LossSums::add(const std::vector<LossValue>& values) {
 }
 
 void LossSums::set(std::span<const double>& elements) {
-  const auto own = elements.first(elements_.size());
-  elements_.assign(own.begin(), own.end());
-  elements = elements.subspan(own.size());
+  const auto local = elements.first(elements_.size());
+  elements_.assign(local.begin(), local.end());
+  elements = elements.subspan(local.size());
 }
 
 void LossSums::save(const std::string& name, SavedState& saved) const {

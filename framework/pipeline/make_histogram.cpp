@@ -13,11 +13,11 @@ std::optional<artifacts::Histogram> make_histogram(const at::Tensor& tensor) {
   values = values.masked_select(values.isfinite());
   if (values.numel() == 0) return std::nullopt;
   // The sums are in double, which is precise enough for any number of elements.
-  const at::Tensor figures = at::stack({values.min().to(at::kDouble), values.max().to(at::kDouble),
+  const at::Tensor metrics = at::stack({values.min().to(at::kDouble), values.max().to(at::kDouble),
                                         values.sum(at::kDouble), values.square().sum(at::kDouble)})
                                  .cpu();
-  const double* const figure = figures.const_data_ptr<double>();
-  artifacts::Histogram histogram{figure[0], figure[1], figure[2], figure[3], {}, {}};
+  const double* const metric = metrics.const_data_ptr<double>();
+  artifacts::Histogram histogram{metric[0], metric[1], metric[2], metric[3], {}, {}};
   if (histogram.smallest == histogram.largest) {
     histogram.limits = {histogram.largest};
     histogram.counts = {static_cast<double>(values.numel())};

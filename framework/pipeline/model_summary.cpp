@@ -55,11 +55,11 @@ std::vector<Row> make_rows(const std::vector<plugins::NamedTensor>& tensors, siz
 
 }  // namespace
 
-std::string summarize_model(const plugins::Model& model, size_t most_rows) {
+std::string summarize_model(const plugins::Model& model, size_t max_rows) {
   constexpr size_t kDeepest = 8;
   size_t depth = kDeepest;
   std::vector<Row> rows = make_rows(model.tensors(), depth);
-  while (rows.size() > most_rows && depth > 1) rows = make_rows(model.tensors(), --depth);
+  while (rows.size() > max_rows && depth > 1) rows = make_rows(model.tensors(), --depth);
   const bool shows_tensors = depth == kDeepest;
 
   size_t module_width = 6;

@@ -47,15 +47,15 @@ bool is_constant(const at::Tensor& output) {
 }
 
 std::vector<std::string> find_constant_outputs(Training& training, const data::Batch& batch,
-                                               plugins::RunPosition position) {
+                                               plugins::StepContext context) {
   const torch::NoGradGuard no_grad;
-  position.training = false;
-  DataFlow& data = *training.train;
-  Flow flow = data.to_flow(batch, /*training=*/false);
-  run_model(training, data, flow, position);
+  context.training = false;
+  BoundDataset& data = *training.train;
+  BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
+  run_model(training, data, batch_tensors, context);
   std::vector<std::string> names;
-  for (size_t i = 0; i < flow.outputs.size(); ++i)
-    if (is_constant(flow.outputs[i])) names.push_back(training.model.outputs()[i].name);
+  for (size_t i = 0; i < batch_tensors.outputs.size(); ++i)
+    if (is_constant(batch_tensors.outputs[i])) names.push_back(training.model.outputs()[i].name);
   return names;
 }
 
@@ -70,18 +70,18 @@ OverfitReport overfit(Training& training, int64_t steps, double threshold) {
       [&](Event event) {
         if (event == Event::grads_ready) unreached.look();
       },
-      [&](const StepFigures& figures) {
+      [&](const StepMetrics& metrics) {
         meter.reset();
-        for (const std::vector<LossValue>& values : figures.losses) meter.add(values);
+        for (const std::vector<LossValue>& values : metrics.losses) meter.add(values);
       });
   OverfitReport report{false, 0, 0, 0, std::numeric_limits<double>::infinity(), 0, {}, {}};
-  plugins::RunPosition position{true, 0, 1, 0, 1, training.plan->run.seed};
+  plugins::StepContext context{true, 0, 1, 0, 1, training.plan->run.seed};
   training.optimizer->start_epoch(1);
   while (report.steps < steps && !report.is_reached) {
-    position.step = report.steps++;
+    context.step = report.steps++;
     const data::Batch& batch = read_first_batch(training);
     report.samples = batch.size;
-    step.add(batch, position);
+    step.add(batch, context);
     step.finish({training.plan->optimizer.lr}, /*with_norm=*/false);
     step.drain();
     report.last_loss = meter.total();
@@ -90,7 +90,7 @@ OverfitReport overfit(Training& training, int64_t steps, double threshold) {
     report.is_reached = report.last_loss < threshold;
   }
   report.without_gradient = unreached.names();
-  report.constant_outputs = find_constant_outputs(training, read_first_batch(training), position);
+  report.constant_outputs = find_constant_outputs(training, read_first_batch(training), context);
   return report;
 }
 

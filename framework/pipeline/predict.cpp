@@ -25,10 +25,10 @@ std::vector<int64_t> list_samples(const data::Batch& batch, const std::vector<in
 
 }  // namespace
 
-bool predict(Training& training, DataFlow& data, plugins::RunPosition position,
+bool predict(Training& training, BoundDataset& data, plugins::StepContext context,
              const std::function<bool(const Prediction&)>& take) {
   const torch::NoGradGuard no_grad;
-  position.training = false;
+  context.training = false;
   const std::vector<int64_t> order = data.feed.sampler().order(0);
   size_t first = 0;
   data.feed.start(0);
@@ -36,9 +36,9 @@ bool predict(Training& training, DataFlow& data, plugins::RunPosition position,
     const std::vector<int64_t> samples = list_samples(*batch, order, first);
     first += samples.size() + batch->skipped.size();
     if (batch->size == 0) continue;
-    Flow flow = data.to_flow(*batch, /*training=*/false);
-    run_model(training, data, flow, position);
-    if (!take({samples, flow})) return false;
+    BatchTensors batch_tensors = data.to_batch_tensors(*batch, /*training=*/false);
+    run_model(training, data, batch_tensors, context);
+    if (!take({samples, batch_tensors})) return false;
   }
   return true;
 }

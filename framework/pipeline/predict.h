@@ -13,13 +13,13 @@ namespace tenon::pipeline {
 // Borrowed for the call; row i of every tensor belongs to sample indices[i].
 struct Prediction {
   std::span<const int64_t> indices;
-  const Flow& flow;
+  const BatchTensors& batch_tensors;
 };
 
 // Runs the model in evaluation mode, without gradients, over all of the data in its order, each sample once. Samples
 // that cannot be read are left out. `take` receives each batch that has samples and returns whether to continue.
 // Returns false if it stopped. Does not use the losses and metrics of `training`.
-bool predict(Training& training, DataFlow& data, plugins::RunPosition position,
+bool predict(Training& training, BoundDataset& data, plugins::StepContext context,
              const std::function<bool(const Prediction&)>& take);
 
 }  // namespace tenon::pipeline

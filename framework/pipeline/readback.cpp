@@ -67,7 +67,7 @@ void Readback::read_front() {
   pending.reader(pending.values);
 }
 
-void Readback::settle() {
+void Readback::finish_sync() {
   while (!pending_.empty() && has_come(0)) read_front();
 }
 

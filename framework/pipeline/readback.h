@@ -30,7 +30,7 @@ class Readback {
 
   // Calls the readers of values that have arrived; never blocks. Exceptions of a reader propagate, and it is not called
   // again.
-  void settle();
+  void finish_sync();
 
   // Calls all remaining readers; synchronises with the device if necessary.
   void drain();

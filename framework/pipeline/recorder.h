@@ -20,7 +20,7 @@ enum class LineKind { step, epoch, validation, checkpoint };
 struct BestCheckpoint {
   int64_t step;
   std::vector<optimization::NamedTensor> model;
-  Figures figures;
+  MetricValues metrics;
 };
 
 class Recorder {
@@ -30,7 +30,7 @@ class Recorder {
   virtual std::filesystem::path folder() const = 0;
   // Writes one line of the history, with the metrics in display order.
   virtual void record(LineKind kind, const RunState& state,
-                      const std::vector<std::pair<std::string, double>>& figures) = 0;
+                      const std::vector<std::pair<std::string, double>>& metrics) = 0;
   // The checkpoint with the best value of the monitored metric. Waits for pending writes; with several ranks, rank 0
   // finishes them before the other ranks call this. Throws Error(checkpoint).
   virtual BestCheckpoint read_best_checkpoint() = 0;

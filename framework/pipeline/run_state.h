@@ -14,7 +14,7 @@
 namespace tenon::pipeline {
 
 // By their names in the history: `train/loss`, `validation/accuracy`.
-using Figures = std::map<std::string, double>;
+using MetricValues = std::map<std::string, double>;
 
 struct RunState {
   uint32_t rank = 0;  // of this process, of world_size
@@ -36,7 +36,7 @@ struct RunState {
   std::string folder;  // the run folder, absolute; empty if the run writes no files
   std::string error;   // the error that ended the run, from run_exception on
 
-  Figures figures;  // the latest value of each metric
+  MetricValues metrics;  // the latest value of each metric
   std::map<std::string, int32_t>
       directions;  // of all metrics that the host computes: 1 higher is better, -1 lower is better, 0 neither
   int64_t validated_step = -1;  // the step of the latest validation metrics; -1: none yet

@@ -16,8 +16,8 @@ namespace tenon::pipeline {
 
 namespace {
 
-constexpr int64_t kMostClasses = 1000;             // maximum number of classes for counting
-constexpr int64_t kMostValues = int64_t{1} << 20;  // maximum size of an output kept per sample
+constexpr int64_t kMaxClasses = 1000;             // maximum number of classes for counting
+constexpr int64_t kMaxValues = int64_t{1} << 20;  // maximum size of an output kept per sample
 
 // An output and the field with its target classes.
 struct ClassPair {
@@ -29,18 +29,18 @@ bool gives_classes_of(const at::Tensor& output, const at::Tensor& target) {
   if (!at::isFloatingType(output.scalar_type()) || !at::isIntegralType(target.scalar_type(), /*includeBool=*/false))
     return false;
   if (target.dim() < 1 || output.dim() != target.dim() + 1) return false;
-  if (output.size(1) < 2 || output.size(1) > kMostClasses) return false;
+  if (output.size(1) < 2 || output.size(1) > kMaxClasses) return false;
   std::vector<int64_t> places = output.sizes().vec();
   places.erase(places.begin() + 1);
   return target.sizes() == places;
 }
 
 // Finds the pairs of outputs and fields that are inputs of the same loss or metric.
-std::vector<ClassPair> find_class_pairs(const DataFlow& data, const Flow& flow) {
+std::vector<ClassPair> find_class_pairs(const BoundDataset& data, const BatchTensors& batch_tensors) {
   std::vector<ClassPair> pairs;
   const auto add = [&](const Source& output, const Source& field) {
     if (output.kind != Source::Kind::output || field.kind != Source::Kind::field) return;
-    if (!gives_classes_of(output.take(flow), field.take(flow))) return;
+    if (!gives_classes_of(output.take(batch_tensors), field.take(batch_tensors))) return;
     const auto is_known = [&](const ClassPair& pair) {
       return pair.output == output.index || pair.field == field.index;
     };
@@ -59,25 +59,25 @@ at::Tensor count_classes(const at::Tensor& predicted, const at::Tensor& target, 
   return at::bincount(cells, {}, classes * classes).view({classes, classes});
 }
 
-Flow take_row(const Flow& flow, int64_t row) {
-  Flow one;
-  for (const at::Tensor& field : flow.fields) one.fields.push_back(field.narrow(0, row, 1));
-  for (const at::Tensor& output : flow.outputs) one.outputs.push_back(output.narrow(0, row, 1));
+BatchTensors take_row(const BatchTensors& batch_tensors, int64_t row) {
+  BatchTensors one;
+  for (const at::Tensor& field : batch_tensors.fields) one.fields.push_back(field.narrow(0, row, 1));
+  for (const at::Tensor& output : batch_tensors.outputs) one.outputs.push_back(output.narrow(0, row, 1));
   return one;
 }
 
 class Scoring {
  public:
-  Scoring(Training& training, DataFlow& data, plugins::RunPosition position, const ScoringLimits& limits)
-      : training_(training), data_(data), position_(position), limits_(limits), meter_(training.losses) {
-    position_.training = false;
+  Scoring(Training& training, BoundDataset& data, plugins::StepContext context, const ScoringLimits& limits)
+      : training_(training), data_(data), context_(context), limits_(limits), meter_(training.losses) {
+    context_.training = false;
     scores_.data = data.name();
     scores_.size = data.feed.sampler().size();
   }
 
-  SampleScores run(const std::function<bool()>& goes_on) {
-    predict(training_, data_, position_, [&](const Prediction& batch) { return take(batch) && goes_on(); });
-    keep_apart();
+  SampleScores run(const std::function<bool()>& should_continue) {
+    predict(training_, data_, context_, [&](const Prediction& batch) { return take(batch) && should_continue(); });
+    keep_separate();
     for (ClassCounts& one : scores_.classes) one.counts = one.counts.cpu();
     return std::move(scores_);
   }
@@ -85,68 +85,68 @@ class Scoring {
  private:
   // Returns whether to continue.
   bool take(const Prediction& batch) {
-    if (!pairs_) begin(batch.flow);
+    if (!pairs_) begin(batch.batch_tensors);
     const auto rows = std::min(static_cast<int64_t>(batch.indices.size()), limits_.samples - scores_.scored);
     std::vector<at::Tensor> predicted;  // one per pair
-    for (size_t i = 0; i < pairs_->size(); ++i) predicted.push_back(count(batch.flow, i, rows));
+    for (size_t i = 0; i < pairs_->size(); ++i) predicted.push_back(count(batch.batch_tensors, i, rows));
     for (int64_t row = 0; row < rows; ++row) score(batch, row, predicted);
     scores_.scored += rows;
     return scores_.scored < limits_.samples;
   }
 
-  void begin(const Flow& flow) {
-    pairs_ = find_class_pairs(data_, flow);
+  void begin(const BatchTensors& batch_tensors) {
+    pairs_ = find_class_pairs(data_, batch_tensors);
     for (const ClassPair& pair : *pairs_) {
-      const int64_t classes = flow.outputs[pair.output].size(1);
+      const int64_t classes = batch_tensors.outputs[pair.output].size(1);
       scores_.classes.push_back({training_.model.outputs()[pair.output].name, field_name(pair.field),
                                  at::zeros({classes, classes}, at::device(training_.device).dtype(at::kLong)),
-                                 flow.fields[pair.field].dim() == 1});
+                                 batch_tensors.fields[pair.field].dim() == 1});
     }
   }
 
   const std::string& field_name(size_t field) const { return data_.transforms.fields()[field].name; }
 
   // Returns the predicted classes of the rows and counts them.
-  at::Tensor count(const Flow& flow, size_t pair, int64_t rows) {
-    const at::Tensor output = flow.outputs[(*pairs_)[pair].output].narrow(0, 0, rows);
-    const at::Tensor target = flow.fields[(*pairs_)[pair].field].narrow(0, 0, rows);
+  at::Tensor count(const BatchTensors& batch_tensors, size_t pair, int64_t rows) {
+    const at::Tensor output = batch_tensors.outputs[(*pairs_)[pair].output].narrow(0, 0, rows);
+    const at::Tensor target = batch_tensors.fields[(*pairs_)[pair].field].narrow(0, 0, rows);
     const at::Tensor predicted = output.argmax(1);
     scores_.classes[pair].counts += count_classes(predicted, target, output.size(1));
     return predicted;
   }
 
   void score(const Prediction& batch, int64_t row, const std::vector<at::Tensor>& predicted) {
-    const double loss = compute_loss(take_row(batch.flow, row));
+    const double loss = compute_loss(take_row(batch.batch_tensors, row));
     if (!std::isfinite(loss)) return;
     ++ranked_;
     const auto make = [&] {
-      return ScoredSample{batch.indices[static_cast<size_t>(row)], loss, list_values(batch.flow, row, predicted)};
+      return ScoredSample{batch.indices[static_cast<size_t>(row)], loss, list_values(batch.batch_tensors, row, predicted)};
     };
     insert(scores_.worst, loss, std::greater<double>(), make);
     insert(scores_.best, loss, std::less<double>(), make);
   }
 
-  double compute_loss(const Flow& flow) {
-    const LossReading reading(compute_losses(training_, data_, flow, position_));
+  double compute_loss(const BatchTensors& batch_tensors) {
+    const PendingLosses reading(compute_losses(training_, data_, batch_tensors, context_));
     meter_.reset();
-    meter_.add(reading.read_now(training_.losses, position_));
+    meter_.add(reading.read_now(training_.losses, context_));
     return meter_.total();
   }
 
-  std::vector<NamedValue> list_values(const Flow& flow, int64_t row, const std::vector<at::Tensor>& predicted) const {
+  std::vector<NamedValue> list_values(const BatchTensors& batch_tensors, int64_t row, const std::vector<at::Tensor>& predicted) const {
     std::vector<NamedValue> values;
     const auto add = [&](const std::string& name, const at::Tensor& batch) {
       at::Tensor value = batch.select(0, row);
       if (at::isReducedFloatingType(value.scalar_type())) value = value.to(at::kFloat);
       values.push_back({name, value.to(at::kCPU, value.scalar_type(), false, /*copy=*/true).contiguous()});
     };
-    for (size_t i = 0; i < flow.fields.size(); ++i) add(field_name(i), flow.fields[i]);
-    for (size_t i = 0; i < flow.outputs.size(); ++i) {
+    for (size_t i = 0; i < batch_tensors.fields.size(); ++i) add(field_name(i), batch_tensors.fields[i]);
+    for (size_t i = 0; i < batch_tensors.outputs.size(); ++i) {
       const auto pair = std::ranges::find(*pairs_, i, &ClassPair::output);
       if (pair != pairs_->end())
         add("predicted " + field_name(pair->field), predicted[static_cast<size_t>(pair - pairs_->begin())]);
-      else if (flow.outputs[i].select(0, row).numel() <= kMostValues)
-        add(training_.model.outputs()[i].name, flow.outputs[i]);
+      else if (batch_tensors.outputs[i].select(0, row).numel() <= kMaxValues)
+        add(training_.model.outputs()[i].name, batch_tensors.outputs[i]);
     }
     return values;
   }
@@ -162,14 +162,14 @@ class Scoring {
   }
 
   // With few samples, no sample is in both lists.
-  void keep_apart() {
+  void keep_separate() {
     scores_.worst.resize(std::min(scores_.worst.size(), (ranked_ + 1) / 2));
     scores_.best.resize(std::min(scores_.best.size(), ranked_ / 2));
   }
 
   Training& training_;
-  DataFlow& data_;
-  plugins::RunPosition position_;
+  BoundDataset& data_;
+  plugins::StepContext context_;
   ScoringLimits limits_;
   LossMeter meter_;
   std::optional<std::vector<ClassPair>> pairs_;  // known after the first batch
@@ -179,10 +179,10 @@ class Scoring {
 
 }  // namespace
 
-SampleScores score_samples(Training& training, DataFlow& data, const plugins::RunPosition& position,
-                           const ScoringLimits& limits, const std::function<bool()>& goes_on) {
+SampleScores score_samples(Training& training, BoundDataset& data, const plugins::StepContext& context,
+                           const ScoringLimits& limits, const std::function<bool()>& should_continue) {
   const torch::NoGradGuard no_grad;
-  return Scoring(training, data, position, limits).run(goes_on);
+  return Scoring(training, data, context, limits).run(should_continue);
 }
 
 }  // namespace tenon::pipeline

@@ -20,11 +20,11 @@ namespace {
 // Far above rounding errors of a batch mean, far below the error of a sum that loses its small terms.
 constexpr double kTolerance = 0.1;
 
-std::vector<LossValue> compute(Training& training, const data::Batch& batch, const plugins::RunPosition& position) {
-  DataFlow& data = *training.train;
-  Flow flow = data.to_flow(batch, /*training=*/false);
-  run_model(training, data, flow, position);
-  return LossReading(compute_losses(training, data, flow, position)).read_now(training.losses, position);
+std::vector<LossValue> compute(Training& training, const data::Batch& batch, const plugins::StepContext& context) {
+  BoundDataset& data = *training.train;
+  BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
+  run_model(training, data, batch_tensors, context);
+  return PendingLosses(compute_losses(training, data, batch_tensors, context)).read_now(training.losses, context);
 }
 
 void compare(const Training& training, size_t i, const LossValue& low, const LossValue& full) {
@@ -51,14 +51,14 @@ void check_precision(Training& training) {
   const torch::NoGradGuard no_grad;
   const KeepRandomState keep(c10::kCPU);  // a model may use either generator
   const KeepRandomState keep_on_device(training.device);
-  const plugins::RunPosition position{false, 0, 0, 0, 1, training.plan->run.seed};
+  const plugins::StepContext context{false, 0, 0, 0, 1, training.plan->run.seed};
   const data::Batch* batch = find_first_batch(training);
   if (!batch) return;
-  const std::vector<LossValue> low = compute(training, *batch, position);
+  const std::vector<LossValue> low = compute(training, *batch, context);
   config::Precision& precision = training.precision;
   const config::Precision chosen = precision;
   precision = config::Precision::fp32;
-  const std::vector<LossValue> full = compute(training, *batch, position);
+  const std::vector<LossValue> full = compute(training, *batch, context);
   precision = chosen;
   for (size_t i = 0; i < low.size(); ++i) compare(training, i, low[i], full[i]);
 }

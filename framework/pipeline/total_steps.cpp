@@ -7,9 +7,9 @@
 namespace tenon::pipeline {
 
 int64_t count_total_steps(const config::TrainSection& train, int64_t steps_per_epoch) {
-  constexpr int64_t kMostSteps = 1'000'000'000'000'000;
+  constexpr int64_t kMaxSteps = 1'000'000'000'000'000;
   if (train.steps > 0) return train.steps;
-  if (train.epochs > kMostSteps / steps_per_epoch)
+  if (train.epochs > kMaxSteps / steps_per_epoch)
     throw support::Error(support::ErrorKind::configuration,
                          train.place + ": train.epochs is " + std::to_string(train.epochs) + " with " +
                              std::to_string(steps_per_epoch) +

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "framework/pipeline/agreement.h"
+#include "framework/pipeline/request_sync.h"
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_ranks.h"
 #include "framework/pipeline/choose_memory_format.h"
@@ -42,48 +42,48 @@ class Loop {
        const Checkpoint* resumed)
       : training_(training),
         observers_(observers),
-        announcer_(observers, training.times = StageTimes()),
+        dispatcher_(observers, training.times = StageTimes()),
         recorder_(recorder),
         signals_(signals),
         resumed_(resumed),
         loop_(training),
-        agreement_(training.group),
+        request_sync_(training.group),
         step_(
             training,
             [this](Event event) {
               is_updating_ = is_updating_ || event == Event::optimizer_before;
-              announce(event);
+              dispatch(event);
             },
-            [this](const StepFigures& figures) { loop_.take(figures); }) {
+            [this](const StepMetrics& metrics) { loop_.take(metrics); }) {
     state_.folder = recorder.folder().string();
     state_.read_epoch_loss = [this] { return loop_.epoch_meter.total(); };
   }
 
   RunReport run() {
     try {
-      announce(Event::run_setup);
+      dispatch(Event::run_setup);
       start_ = std::chrono::steady_clock::now();
-      announce(Event::run_start);
+      dispatch(Event::run_start);
       if (resumed_) load_state();
       check_ranks(training_);
-      if (resumed_ || !training_.plan->model.weights.empty()) announce(Event::checkpoint_loaded);
+      if (resumed_ || !training_.plan->model.weights.empty()) dispatch(Event::checkpoint_loaded);
       if (resumed_)
-        go_on();
+        should_continue();
       else
         begin();
       while (!is_over()) run_epoch();
       finish();
       if (training_.plan->checkpoint.load_best_at_end && report_.signal == 0) load_best();
-      announce(Event::run_end);
+      dispatch(Event::run_end);
       record_remaining_scalars();
     } catch (...) {
       state_.error = describe_current_exception();
       save_after_failure();
-      announce_to_all(Event::run_exception);
-      announce_to_all(Event::run_teardown);
+      dispatch_to_all(Event::run_exception);
+      dispatch_to_all(Event::run_teardown);
       throw;
     }
-    announce_to_all(Event::run_teardown);
+    dispatch_to_all(Event::run_teardown);
     report_.state = state_;
     report_.state.read_epoch_loss = nullptr;  // it refers to this loop
     if (loop_.best && !loop_.best->best().empty()) report_.best = loop_.best->best().front();
@@ -109,9 +109,9 @@ class Loop {
   }
 
   // Continues after the checkpoint of load_state(): in its epoch, unless that epoch had ended.
-  void go_on() {
+  void should_continue() {
     record(LineKind::checkpoint, {});
-    announce(Event::checkpoint_after);
+    dispatch(Event::checkpoint_after);
     loop_.checkpoint_due.restart(now());
     take_stop();
     if (state_.epoch == 0 || loop_.has_epoch_ended) return;
@@ -131,7 +131,7 @@ class Loop {
     loop_.batches_in_epoch = 0;
     loop_.epoch_meter.reset();
     use_what_epoch_has();
-    announce(Event::epoch_start);
+    dispatch(Event::epoch_start);
     training_.train->feed.start(state_.epoch);
     finish_epoch();
   }
@@ -154,13 +154,13 @@ class Loop {
       const bool is_last = loop_.batches_in_epoch % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
       const int64_t samples = batch ? batch->size : 0;
       step_samples_ += samples;
-      if (is_last && training_.group) propose();
+      if (is_last && training_.group) start_sync();
       if (samples > 0)
         add_to_step(*batch, is_last);
       else if (is_last && training_.group)
-        add_nothing_to_step();
+        join_step_without_batch();
       if (!is_last) continue;
-      if (settle()) finish_step();
+      if (finish_sync()) finish_step();
       after_step();
     }
     end_epoch();
@@ -172,71 +172,71 @@ class Loop {
   }
 
   void add_to_step(const data::Batch& batch, bool is_last) {
-    announce(Event::batch_fetched);
+    dispatch(Event::batch_fetched);
     if (!step_.has_batches()) start_step();
-    step_.add(batch, position(), is_last);
+    step_.add(batch, context(), is_last);
     if (!training_.group) state_.samples_in_epoch += batch.size;
   }
 
-  void add_nothing_to_step() {
+  void join_step_without_batch() {
     if (!step_.has_batches()) start_step();
-    step_.add_nothing(position());
+    step_.join_without_batch(context());
   }
 
   void start_step() {
     rates_ = training_.schedule.rates(state_.step);
     state_.learning_rate = rates_.learning_rate;
-    announce(Event::step_start);
+    dispatch(Event::step_start);
   }
 
   // With several ranks, requests are sent with the step's metrics, and all ranks handle them after the same step. A
   // single process reads its requests when it handles them.
-  void propose() {
-    agreement_.propose(ballot());
+  void start_sync() {
+    request_sync_.start_sync(local_requests());
     forget_requests();
   }
 
-  Ballot ballot() {
+  LoopRequests local_requests() {
     update_time();
-    return {verdict_.stop,
-            verdict_.save || signals_.save.load(std::memory_order_relaxed),
-            verdict_.evaluate,
-            verdict_.log,
+    return {requests_.stop,
+            requests_.save || signals_.save.load(std::memory_order_relaxed),
+            requests_.evaluate,
+            requests_.log,
             signals_.stop.load(std::memory_order_relaxed),
             state_.time_s,
             step_samples_};
   }
 
   // Returns whether the step has samples. It has none if they could not be read.
-  bool settle() {
+  bool finish_sync() {
     step_samples_ = 0;
     if (!training_.group) return step_.has_batches();
     const InStage stage(training_.times, Stage::processes);
-    agreement_.settle();
-    const int64_t samples = agreement_.agreed().samples;
+    request_sync_.finish_sync();
+    const int64_t samples = request_sync_.synced().samples;
     state_.samples_in_epoch += samples;
     if (samples == 0) step_.drop();
     return samples > 0;
   }
 
   // Adds the latest requests, at points where all ranks synchronize anyway.
-  void agree_now() {
+  void sync_now() {
     if (!training_.group) return;
     const InStage stage(training_.times, Stage::processes);
-    agreement_.agree_now(ballot());
+    request_sync_.sync_now(local_requests());
     forget_requests();
   }
 
-  void forget_requests() { verdict_.stop = verdict_.save = verdict_.evaluate = verdict_.log = false; }
+  void forget_requests() { requests_.stop = requests_.save = requests_.evaluate = requests_.log = false; }
 
   // The requests to handle.
-  const Ballot& asked() {
-    if (!training_.group) agreement_.agreed() = ballot();
-    return agreement_.agreed();
+  const LoopRequests& requested() {
+    if (!training_.group) request_sync_.synced() = local_requests();
+    return request_sync_.synced();
   }
 
   void finish_step() {
-    const bool with_norm = loop_.log_due.is_due_next(state_, now()) || state_.is_epoch_complete || asked().log;
+    const bool with_norm = loop_.log_due.is_due_next(state_, now()) || state_.is_epoch_complete || requested().log;
     loop_.was_skipped = false;
     step_.finish(rates_, with_norm);
     is_updating_ = false;
@@ -246,7 +246,7 @@ class Loop {
       ++state_.step_in_epoch;
       update_average();
     }
-    announce(Event::step_end);
+    dispatch(Event::step_end);
   }
 
   void take_first_loss(const FirstLoss& loss) {
@@ -268,19 +268,19 @@ class Loop {
   // Runs the actions that are due. Observers called by one action may request a later one.
   void after_step() {
     const bool logs = loop_.log_due.now(state_, now());
-    if (logs || asked().log) log();
+    if (logs || requested().log) log();
     if (state_.is_epoch_complete) {
       step_.drain();
       refuse_empty_epoch();
-      const NamedFigures figures = epoch_figures();
-      remember(figures);
-      tell_schedule(figures);
+      const NamedMetrics metrics = epoch_metrics();
+      remember(metrics);
+      update_schedule(metrics);
     }
     // A signal stops the run after this step, without waiting for a validation.
     const bool validates = loop_.validation_due.now(state_, now());
-    if ((validates || asked().evaluate) && asked().signal == 0) validate();
+    if ((validates || requested().evaluate) && requested().signal == 0) validate();
     const bool saves = loop_.checkpoint_due.now(state_, now());
-    if (saves || asked().save || is_best_unsaved_) save_checkpoint();
+    if (saves || requested().save || is_best_unsaved_) save_checkpoint();
     take_stop();
     // Save before leaving the epoch, because the resumed run continues in it.
     const bool is_cut_short = stopping_ && report_.signal != 0 && !state_.is_epoch_complete;
@@ -299,14 +299,14 @@ class Loop {
   bool has_signal() const { return signals_.stop.load(std::memory_order_relaxed) != 0; }
 
   void log() {
-    verdict_.log = agreement_.agreed().log = false;
+    requests_.log = request_sync_.synced().log = false;
     step_.drain();
-    NamedFigures figures = loop_.figures(loop_.log_meter);
+    NamedMetrics metrics = loop_.metrics(loop_.log_meter);
     loop_.log_meter.reset();
-    remember(figures);
-    announce(Event::log);
-    take_scalars(figures);
-    record(LineKind::step, figures);
+    remember(metrics);
+    dispatch(Event::log);
+    take_scalars(metrics);
+    record(LineKind::step, metrics);
     loop_.log_due.restart(now());
   }
 
@@ -314,53 +314,53 @@ class Loop {
   // A signal interrupts it without validation_end.
   void validate() {
     const InStage stage(training_.times, Stage::validation);
-    verdict_.evaluate = agreement_.agreed().evaluate = false;
+    requests_.evaluate = request_sync_.synced().evaluate = false;
     step_.drain();
     const AveragedWeights averaged(training_.average.get());
-    std::vector<NamedFigures> lines;
+    std::vector<NamedMetrics> lines;
     for (const auto& data : training_.validation) {
       state_.validation_name = data->name();
       state_.validation_batch = 0;
       state_.validation_batches = data->feed.batches();
-      announce(Event::validation_start);
-      const auto figures = evaluate(training_, *data, position(), [this](int64_t done) {
+      dispatch(Event::validation_start);
+      const auto metrics = evaluate(training_, *data, context(), [this](int64_t done) {
         state_.validation_batch = done;
-        announce(Event::validation_batch_end);
+        dispatch(Event::validation_batch_end);
         return !has_signal();
       });
-      if (!figures) break;
-      remember(*figures);
-      tell_schedule(*figures);
-      lines.push_back(*figures);
+      if (!metrics) break;
+      remember(*metrics);
+      update_schedule(*metrics);
+      lines.push_back(*metrics);
     }
     state_.validation_name.clear();
     state_.validation_batch = state_.validation_batches = 0;
     if (lines.size() < training_.validation.size() || lines.empty()) {
-      agree_now();  // share the signal that one of the ranks received
+      sync_now();  // share the signal that one of the ranks received
       return;
     }
     state_.validated_step = state_.step;
-    announce(Event::validation_end);
+    dispatch(Event::validation_end);
     take_scalars(lines.back());
-    for (const NamedFigures& line : lines) {
+    for (const NamedMetrics& line : lines) {
       record(LineKind::validation, line);
       // All ranks have the same metrics and get the same result.
       if (loop_.best && loop_.best->observe(line, state_.step)) is_best_unsaved_ = true;
     }
-    agree_now();
+    sync_now();
     loop_.validation_due.restart(now());
   }
 
   // Passes the metrics of a validation or an epoch to the schedule.
-  void tell_schedule(const NamedFigures& figures) {
-    const std::string* const watched = training_.schedule.watched_figure();
-    for (const auto& [name, value] : figures)
-      if (watched && name == *watched) training_.schedule.observe(value);
+  void update_schedule(const NamedMetrics& metrics) {
+    const std::string* const recorded = training_.schedule.monitored_metric();
+    for (const auto& [name, value] : metrics)
+      if (recorded && name == *recorded) training_.schedule.observe(value);
   }
 
   void save_checkpoint() {
     const InStage stage(training_.times, Stage::checkpoint);
-    verdict_.save = agreement_.agreed().save = is_best_unsaved_ = false;
+    requests_.save = request_sync_.synced().save = is_best_unsaved_ = false;
     signals_.save.store(false, std::memory_order_relaxed);
     step_.drain();
     const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
@@ -374,8 +374,8 @@ class Loop {
   }
 
   void write_checkpoint() {
-    announce(Event::checkpoint_before);
-    agree_now();  // so that the checkpoint contains the latest requests
+    dispatch(Event::checkpoint_before);
+    sync_now();  // so that the checkpoint contains the latest requests
     {
       const SavedState saved = save_state();
       const AveragedWeights averaged(training_.average.get());
@@ -383,22 +383,22 @@ class Loop {
     }
     loop_.last_saved_step = state_.step;
     record(LineKind::checkpoint, {});
-    announce(Event::checkpoint_after);
-    agree_now();  // all ranks continue once the checkpoint is written
+    dispatch(Event::checkpoint_after);
+    sync_now();  // all ranks continue once the checkpoint is written
     loop_.checkpoint_due.restart(now());
   }
 
   // Every rank has a recorder; only rank 0 writes files.
   template <class Work>
   void first_then_others(const Work& work) {
-    if (training_.group) training_.group->let_first_work(work);
+    if (training_.group) training_.group->rank0_first(work);
     if (state_.rank > 0 || !training_.group) work();
   }
 
   // The last metrics and checkpoint of a run must belong to its last weights.
   void finish() {
     const bool validates = training_.plan->validation.every.unit != config::Period::Unit::never;
-    if (validates && state_.validated_step != state_.step && asked().signal == 0) validate();
+    if (validates && state_.validated_step != state_.step && requested().signal == 0) validate();
     if (loop_.last_saved_step != state_.step || is_best_unsaved_) save_checkpoint();
   }
 
@@ -407,8 +407,8 @@ class Loop {
     BestCheckpoint best;
     first_then_others([&] { best = recorder_.read_best_checkpoint(); });
     put_weights(training_.model, best.model);
-    for (const auto& [name, value] : best.figures) state_.figures[name] = value;
-    announce(Event::checkpoint_loaded);
+    for (const auto& [name, value] : best.metrics) state_.metrics[name] = value;
+    dispatch(Event::checkpoint_loaded);
   }
 
   // Saves the progress of a failed run if the weights are finite: the weights of the last step, and for a single
@@ -427,80 +427,80 @@ class Loop {
     }
   }
 
-  NamedFigures epoch_figures() {
-    NamedFigures figures = loop_.figures(loop_.epoch_meter);
+  NamedMetrics epoch_metrics() {
+    NamedMetrics metrics = loop_.metrics(loop_.epoch_meter);
     const data::Feed& feed = training_.train->feed;
     const bool is_of_all = !training_.group || !feed.may_skip();
-    training_.train->add_skipped(figures, is_of_all ? feed.skipped() : agreement_.add_up(feed.skipped()));
-    return figures;
+    training_.train->add_skipped(metrics, is_of_all ? feed.skipped() : request_sync_.add_up(feed.skipped()));
+    return metrics;
   }
 
   // An interrupted epoch gets no line in the history: it would look like a complete one.
   void end_epoch() {
     step_.drain();
-    NamedFigures figures = epoch_figures();
-    remember(figures);
-    announce(Event::epoch_end);
+    NamedMetrics metrics = epoch_metrics();
+    remember(metrics);
+    dispatch(Event::epoch_end);
     if (state_.is_epoch_complete || !stopping_) {
-      take_scalars(figures);
-      record(LineKind::epoch, figures);
+      take_scalars(metrics);
+      record(LineKind::epoch, metrics);
     }
-    agree_now();
+    sync_now();
     take_stop();
     loop_.has_epoch_ended = state_.is_epoch_complete;
   }
 
   // Handles the first request to stop by ending the loop. A request in the last step is ignored.
   void take_stop() {
-    const auto [stop, signal] = std::pair(asked().stop, asked().signal);
+    const auto [stop, signal] = std::pair(requested().stop, requested().signal);
     if (is_over() || (!stop && signal == 0)) return;
     stopping_ = true;
     report_.end = RunReport::End::stopped;
     report_.signal = signal;
     report_.reason = signal != 0                ? std::string("signal ") + strsignal(signal)
-                     : !verdict_.reason.empty() ? verdict_.reason
+                     : !requests_.reason.empty() ? requests_.reason
                                                 : "requested by a callback of another rank";
-    announce(Event::stop_requested);
+    dispatch(Event::stop_requested);
   }
 
   // Called between two steps, by all ranks.
   SavedState save_state() {
     SavedState saved;
-    const Ballot requests = asked();
+    const LoopRequests requests = requested();
     saved.numbers["asked.evaluate"] = requests.evaluate;
     saved.numbers["asked.log"] = requests.log;
     saved.numbers["asked.save"] = requests.save;
     saved.numbers["asked.stop"] = requests.stop && !stopping_;  // a stop request that was handled is not saved
-    for (const auto& [name, value] : verdict_.scalars) saved.numbers[kScalar + name] = value;
+    for (const auto& [name, value] : requests_.scalars) saved.numbers[kScalar + name] = value;
     loop_.save(saved);
     step_.save(saved);
-    OwnState own{{"reason", verdict_.reason}, {"skipped", std::to_string(training_.train->feed.skipped())}};
-    visit_states([&](const std::string& name, Observer&, std::string bytes) { own[name] = std::move(bytes); });
-    save_training(training_, own, saved);
+    PluginStates states{{"reason", requests_.reason}, {"skipped", std::to_string(training_.train->feed.skipped())}};
+    visit_states([&](const std::string& name, Observer&, std::string bytes) { states[name] = std::move(bytes); });
+    save_training(training_, states, saved);
     return saved;
   }
 
   void load_state() {
     const SavedState& saved = resumed_->state;
-    const OwnState own = load_training(training_, resumed_->model, saved);
+    const PluginStates states = load_training(training_, resumed_->model, saved);
     loop_.load(saved);
     step_.load(saved);
     start_ = std::chrono::steady_clock::now() - std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                     std::chrono::duration<double>(state_.time_s));
-    Ballot& asked = agreement_.agreed();
-    asked.time_s = state_.time_s;
+    LoopRequests& requested = request_sync_.synced();
+    requested.time_s = state_.time_s;
     // With several ranks the agreed requests are restored, in a single process the local ones.
-    (training_.group ? asked.evaluate : verdict_.evaluate) = saved.count("asked.evaluate") != 0;
-    (training_.group ? asked.log : verdict_.log) = saved.count("asked.log") != 0;
-    (training_.group ? asked.save : verdict_.save) = saved.count("asked.save") != 0;
-    (training_.group ? asked.stop : verdict_.stop) = saved.count("asked.stop") != 0;
+    (training_.group ? requested.evaluate : requests_.evaluate) = saved.count("asked.evaluate") != 0;
+    (training_.group ? requested.log : requests_.log) = saved.count("asked.log") != 0;
+    (training_.group ? requested.save : requests_.save) = saved.count("asked.save") != 0;
+    (training_.group ? requested.stop : requests_.stop) = saved.count("asked.stop") != 0;
     for (const auto& [name, value] : saved.numbers)
-      if (name.starts_with(kScalar) && state_.rank == 0) verdict_.scalars[name.substr(kScalar.size())] = value;
-    if (own.empty()) return;  // a rank that the saved run did not have
-    verdict_.reason = own.at("reason");
-    loop_.skipped_in_epoch = std::stoll(own.at("skipped"));
+      if (name.starts_with(kScalar) && state_.rank == 0) requests_.scalars[name.substr(kScalar.size())] = value;
+    if (states.empty()) return;  // a rank that the saved run did not have
+    requests_.reason = states.at("reason");
+    loop_.skipped_in_epoch = std::stoll(states.at("skipped"));
     visit_states([&](const std::string& name, Observer& observer, const std::string&) {
-      if (const auto found = own.find(name); found != own.end()) observer.load_state(found->second);
+      if (const auto found = states.find(name); found != states.end()) observer.load_state(found->second);
     });
   }
 
@@ -514,10 +514,10 @@ class Loop {
     }
   }
 
-  void announce(Event event) {
+  void dispatch(Event event) {
     update_time();
     state_.host_waits = step_.readback().waits();
-    announcer_.announce(event, state_, verdict_);
+    dispatcher_.dispatch(event, state_, requests_);
   }
 
   void update_time() {
@@ -527,61 +527,61 @@ class Loop {
 
   // With several ranks, rank 0's clock.
   double now() {
-    if (training_.group) return agreement_.agreed().time_s;
+    if (training_.group) return request_sync_.synced().time_s;
     update_time();
     return state_.time_s;
   }
 
   // Used at the end of a run. A failing observer must not hide the run's result or skip the other observers.
-  void announce_to_all(Event event) {
-    announcer_.announce_to_all(event, state_, verdict_,
+  void dispatch_to_all(Event event) {
+    dispatcher_.dispatch_to_all(event, state_, requests_,
                                [](const std::exception& error) { support::log_warning(error.what()); });
   }
 
-  void record(LineKind kind, const NamedFigures& figures) {
+  void record(LineKind kind, const NamedMetrics& metrics) {
     const InStage stage(training_.times, Stage::history);
-    recorder_.record(kind, state_, figures);
+    recorder_.record(kind, state_, metrics);
   }
 
-  void remember(const NamedFigures& figures) {
-    for (const auto& [name, value] : figures) state_.figures[name] = value;
+  void remember(const NamedMetrics& metrics) {
+    for (const auto& [name, value] : metrics) state_.metrics[name] = value;
   }
 
-  void take_scalars(NamedFigures& figures) {
-    for (const auto& [name, value] : verdict_.scalars) {
-      state_.figures[name] = value;
-      figures.emplace_back(name, value);
+  void take_scalars(NamedMetrics& metrics) {
+    for (const auto& [name, value] : requests_.scalars) {
+      state_.metrics[name] = value;
+      metrics.emplace_back(name, value);
     }
-    verdict_.scalars.clear();
+    requests_.scalars.clear();
   }
 
   void record_remaining_scalars() {
-    if (verdict_.scalars.empty()) return;
-    NamedFigures figures;
-    take_scalars(figures);
-    record(LineKind::step, figures);
+    if (requests_.scalars.empty()) return;
+    NamedMetrics metrics;
+    take_scalars(metrics);
+    record(LineKind::step, metrics);
   }
 
-  plugins::RunPosition position() const {
-    plugins::RunPosition position{true,        state_.step,       state_.epoch,
+  plugins::StepContext context() const {
+    plugins::StepContext context{true,        state_.step,       state_.epoch,
                                   state_.rank, state_.world_size, training_.plan->run.seed};
-    position.checkpoints_activations = training_.plan->train.activation_checkpointing;
-    return position;
+    context.checkpoints_activations = training_.plan->train.activation_checkpointing;
+    return context;
   }
 
   Training& training_;
   const std::vector<Observer*>& observers_;
-  Announcer announcer_;
+  EventDispatcher dispatcher_;
   Recorder& recorder_;
   const SignalRequests& signals_;
   const Checkpoint* resumed_;  // null: a new run
   LoopState loop_;
   RunState& state_ = loop_.run;
-  Agreement agreement_;
+  RequestSync request_sync_;
   int64_t step_samples_ = 0;  // of this rank
   TrainStep step_;
   optimization::StepRates rates_;  // of the current step
-  Verdict verdict_;
+  CallbackRequests requests_;
   RunReport report_;
   bool stopping_ = false;
   bool is_best_unsaved_ = false;   // the weights are among the best, and no checkpoint has them

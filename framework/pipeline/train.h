@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/pipeline/best_figures.h"
+#include "framework/pipeline/best_metrics.h"
 #include "framework/pipeline/events.h"
 #include "framework/pipeline/recorder.h"
 #include "framework/pipeline/saved_state.h"
@@ -21,7 +21,7 @@ struct RunReport {
   std::string reason;                     // why the run was stopped
   int signal = 0;                         // the signal that requested the stop; 0: none
   RunState state;                         // at the end of the run
-  std::optional<BestFigures::Best> best;  // the best value of the monitored metric
+  std::optional<BestMetrics::Best> best;  // the best value of the monitored metric
   config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // of the weights
 };
 

@@ -12,7 +12,7 @@
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_registered.h"
 #include "framework/pipeline/loss_meter.h"
-#include "framework/pipeline/uninformed_losses.h"
+#include "framework/pipeline/zero_output_losses.h"
 #include "framework/plugins/guard.h"
 #include "framework/plugins/host_table.h"
 #include "framework/support/error.h"
@@ -51,10 +51,10 @@ at::TensorOptions floats_on(const c10::Device& device) { return at::TensorOption
 
 }  // namespace
 
-TrainStep::TrainStep(Training& training, std::function<void(Event)> announce,
-                     std::function<void(const StepFigures&)> deliver)
+TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
+                     std::function<void(const StepMetrics&)> deliver)
     : training_(training),
-      announce_(std::move(announce)),
+      dispatch_(std::move(dispatch)),
       deliver_(std::move(deliver)),
       readback_(training.device, training.readback_lag),
       gradients_(training.optimizer->parameters()),
@@ -126,21 +126,21 @@ void TrainStep::load(const SavedState& saved) {
   saved_reduction_ = std::move(reduction);
 }
 
-void TrainStep::add(const data::Batch& batch, plugins::RunPosition position, bool is_last) {
-  if (!has_batches()) position_ = position;
-  position.part = static_cast<uint32_t>(readings_.size());
-  DataFlow& data = *training_.train;
+void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool is_last) {
+  if (!has_batches()) context_ = context;
+  context.part = static_cast<uint32_t>(readings_.size());
+  BoundDataset& data = *training_.train;
   if (reducer_ && is_last) reducer_->prepare_forward();
   InStage stage(training_.times, Stage::transfer);
-  Flow flow = data.to_flow(batch, /*training=*/true);
+  BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/true);
   stage.next(Stage::forward);
-  run_model(training_, data, flow, position);
-  announce_(Event::forward_end);
+  run_model(training_, data, batch_tensors, context);
+  dispatch_(Event::forward_end);
   stage.next(Stage::losses);
-  const std::vector<plugins::Loss::Result> results = compute_losses(training_, data, flow, position);
+  const std::vector<plugins::Loss::Result> results = compute_losses(training_, data, batch_tensors, context);
   readings_.emplace_back(results);
-  if (position_.step == 0 && position_.rank == 0 && !has_looked_at_first_) look_at_first(data, flow, results);
-  announce_(Event::loss_end);
+  if (context_.step == 0 && context_.rank == 0 && !has_checked_first_) check_first_batch(data, batch_tensors, results);
+  dispatch_(Event::loss_end);
   stage.next(Stage::backward);
   if (training_.group) {
     add_to_sums(results);
@@ -148,27 +148,27 @@ void TrainStep::add(const data::Batch& batch, plugins::RunPosition position, boo
       pending_buffers_ = training_.group->start_broadcast(buffers_);
       start_sums();
     }
-    reduces_ = is_last && reducer_ && !groups_.keeps_apart();
+    reduces_ = is_last && reducer_ && !groups_.keeps_separate();
   }
-  goes_back_ = false;
+  ran_backward_ = false;
   groups_.add(results, batch.size, [this](const at::Tensor& total, bool keep_graph) { backward(total, keep_graph); });
-  if (!goes_back_) join_backward(flow.outputs);
-  announce_(Event::backward_end);
+  if (!ran_backward_) join_backward(batch_tensors.outputs);
+  dispatch_(Event::backward_end);
 }
 
-void TrainStep::look_at_first(DataFlow& data, const Flow& flow, const std::vector<plugins::Loss::Result>& results) {
-  has_looked_at_first_ = true;
-  const auto uninformed = compute_uninformed_losses(training_, data, flow, position_);
-  if (!uninformed) return;
-  const LossReading found(results), expected(*uninformed);
+void TrainStep::check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors, const std::vector<plugins::Loss::Result>& results) {
+  has_checked_first_ = true;
+  const auto zero_output = compute_zero_output_losses(training_, data, batch_tensors, context_);
+  if (!zero_output) return;
+  const PendingLosses found(results), expected(*zero_output);
   std::vector<at::Tensor> scalars;
   found.add_scalars_to(scalars);
   expected.add_scalars_to(scalars);
-  readback_.post(scalars, [this, found, expected, position = position_](const std::vector<double>& given) {
+  readback_.post(scalars, [this, found, expected, context = context_](const std::vector<double>& given) {
     std::span<const double> values(given);
-    const auto read = [&](const LossReading& reading) {
+    const auto read = [&](const PendingLosses& reading) {
       LossMeter meter(training_.losses);
-      meter.add(reading.read(training_.losses, values, position));
+      meter.add(reading.read(training_.losses, values, context));
       return meter.total();
     };
     const double of_batch = read(found);  // its values come first
@@ -190,21 +190,21 @@ void TrainStep::join_backward(const std::vector<at::Tensor>& outputs) {
 
 // The backward of the other ranks waits for this rank's gradients. With synchronized batch norm, their layers also wait
 // for this rank's layers.
-void TrainStep::add_nothing(const plugins::RunPosition& position) {
-  if (!has_batches()) position_ = position;
+void TrainStep::join_without_batch(const plugins::StepContext& context) {
+  if (!has_batches()) context_ = context;
   if (reducer_) reducer_->prepare_forward();
-  reduces_ = reducer_ && !groups_.keeps_apart();
-  Flow flow;
+  reduces_ = reducer_ && !groups_.keeps_separate();
+  BatchTensors batch_tensors;
   if (batch_norm_) {
-    DataFlow& data = *training_.train;
+    BoundDataset& data = *training_.train;
     const data::Batch* batch = data.feed.borrow();
     batch_norm_->set_borrowed(true);
-    flow = data.to_flow(*batch, /*training=*/true);
-    run_model(training_, data, flow, position);
+    batch_tensors = data.to_batch_tensors(*batch, /*training=*/true);
+    run_model(training_, data, batch_tensors, context);
   }
   pending_buffers_ = training_.group->start_broadcast(buffers_);
   start_sums();
-  join_backward(flow.outputs);
+  join_backward(batch_tensors.outputs);
   if (batch_norm_) batch_norm_->set_borrowed(false);
 }
 
@@ -218,7 +218,7 @@ void TrainStep::drop() {
 
 void TrainStep::add_to_sums(const std::vector<plugins::Loss::Result>& results) {
   if (readback_.is_immediate()) {
-    sums_.add(readings_.back().read_now(training_.losses, position_));
+    sums_.add(readings_.back().read_now(training_.losses, context_));
     return;
   }
   const at::Tensor elements = sum_elements(results, training_.device);
@@ -247,17 +247,17 @@ void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
                 training_.losses.front().component().describe() +
                     ", forward: the loss does not depend on any trainable parameter, so there is no gradient; "
                     "expected a value computed from the model's outputs");
-  if (position_.step == 0) check_registered(training_, total);
+  if (context_.step == 0) check_registered(training_, total);
   if (!readback_.is_immediate()) note_non_finite(total);
   run_backward(training_.scaler ? training_.scaler->scale(total) : total, keep_graph);
-  goes_back_ = true;
+  ran_backward_ = true;
 }
 
 // In the last backward of the step, also sums the gradients over the ranks.
 void TrainStep::run_backward(const at::Tensor& total, bool keep_graph) {
   if (reduces_) reducer_->expect_backward(total);
   try {
-    call_backward(training_.model, total, keep_graph, position_.step + 1);
+    call_backward(training_.model, total, keep_graph, context_.step + 1);
   } catch (const std::exception& error) {
     if (reduces_) reducer_->finish_backward(&error);
     throw;
@@ -288,12 +288,12 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
   const InStage stage(training_.times, Stage::optimizer);
   synchronize();
   check_gradients();
-  announce_(Event::grads_ready);
+  dispatch_(Event::grads_ready);
 
   at::Tensor norm;
   if (with_norm || plan.clip_norm > 0) norm = gradients_.norm();
   post(norm);
-  readback_.settle();
+  readback_.finish_sync();
   // Clip only now: after clipping, an infinite gradient could no longer be named.
   if (plan.clip_value > 0) {
     gradients_.clip_value(plan.clip_value);
@@ -306,7 +306,7 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
 // Unscales, divides by the weights and checks for NaN and infinity, in one pass over the gradients.
 void TrainStep::check_gradients() {
   at::Tensor factor = groups_.combine();
-  if (reducer_ && groups_.keeps_apart()) reducer_->reduce_as_they_are();
+  if (reducer_ && groups_.keeps_separate()) reducer_->reduce_as_they_are();
   gradients_.gather();
   if (training_.scaler) {
     const at::Tensor inverse = training_.scaler->inverse();
@@ -323,44 +323,44 @@ void TrainStep::post(const at::Tensor& norm) {
   if (training_.group)
     scalars.push_back(all_sums_);
   else
-    for (const LossReading& reading : readings_) reading.add_scalars_to(scalars);
+    for (const PendingLosses& reading : readings_) reading.add_scalars_to(scalars);
   // When the results of this step arrive, the gradients belong to a later step.
   std::optional<Gradients::Magnitudes> magnitudes;
   if (!readback_.is_immediate()) magnitudes = gradients_.magnitudes();
 
   readback_.post(scalars, [this, magnitudes, has_norm = norm.defined(), readings = std::move(readings_),
-                           position = position_](const std::vector<double>& given) {
+                           context = context_](const std::vector<double>& given) {
     std::span<const double> values(given);
-    StepFigures figures{{}, std::numeric_limits<double>::quiet_NaN(), 1, take_value(values) != 0};
-    if (has_norm) figures.gradient_norm = take_value(values);
-    if (training_.scaler) figures.loss_scale = take_value(values);
+    StepMetrics metrics{{}, std::numeric_limits<double>::quiet_NaN(), 1, take_value(values) != 0};
+    if (has_norm) metrics.gradient_norm = take_value(values);
+    if (training_.scaler) metrics.loss_scale = take_value(values);
     if (training_.group) {
       LossSums sums(training_.losses);
       sums.set(values);
-      figures.losses.push_back(sums.means());
+      metrics.losses.push_back(sums.means());
     } else {
-      for (const LossReading& reading : readings)
-        figures.losses.push_back(reading.read(training_.losses, values, position));
+      for (const PendingLosses& reading : readings)
+        metrics.losses.push_back(reading.read(training_.losses, values, context));
     }
-    figures.was_skipped = !is_finite(figures, magnitudes ? &*magnitudes : nullptr, position.step + 1);
-    was_skipped_ = figures.was_skipped;
-    deliver_(figures);
+    metrics.was_skipped = !is_finite(metrics, magnitudes ? &*magnitudes : nullptr, context.step + 1);
+    was_skipped_ = metrics.was_skipped;
+    deliver_(metrics);
   });
   readings_.clear();
 }
 
 // Throws if the run must end.
-bool TrainStep::is_finite(const StepFigures& figures, const Gradients::Magnitudes* magnitudes, int64_t step) const {
+bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes, int64_t step) const {
   const LossValue* bad = nullptr;
   size_t loss = 0;
-  for (const std::vector<LossValue>& values : figures.losses)
+  for (const std::vector<LossValue>& values : metrics.losses)
     for (size_t i = 0; i < values.size() && !bad; ++i)
       if (values[i].weight > 0 && !std::isfinite(values[i].mean)) bad = &values[loss = i];
-  if (!bad && !figures.was_skipped) return true;
+  if (!bad && !metrics.was_skipped) return true;
   // Overflows while the loss scale is being halved are normal and do not count.
-  const bool may_go_on = may_skip_ && (skipped_in_a_row_ < training_.plan->train.max_skipped_steps ||
-                                       (training_.scaler && figures.loss_scale > 1));
-  if (may_go_on) return false;
+  const bool may_continue = may_skip_ && (skipped_in_a_row_ < training_.plan->train.max_skipped_steps ||
+                                       (training_.scaler && metrics.loss_scale > 1));
+  if (may_continue) return false;
   const std::string after =
       may_skip_ ? ", after " + std::to_string(skipped_in_a_row_) + " steps in a row were skipped" : "";
   if (bad) refuse_loss(training_, loss, bad->mean, step, after);
@@ -374,7 +374,7 @@ void TrainStep::drain() {
 }
 
 void TrainStep::update(const optimization::StepRates& rates) {
-  announce_(Event::optimizer_before);
+  dispatch_(Event::optimizer_before);
   if (groups_.has_gradient() && !was_skipped_)
     training_.optimizer->step(rates, readback_.is_immediate() ? at::Tensor() : found_);
   if (training_.scaler) training_.scaler->update(found_);
@@ -386,7 +386,7 @@ void TrainStep::update(const optimization::StepRates& rates) {
   skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
   was_skipped_ = false;
   groups_.reset();
-  announce_(Event::optimizer_after);
+  dispatch_(Event::optimizer_after);
 }
 
 }  // namespace tenon::pipeline

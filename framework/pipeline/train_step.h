@@ -19,7 +19,7 @@
 namespace tenon::pipeline {
 
 // The results of a step, available once they have reached the host.
-struct StepFigures {
+struct StepMetrics {
   std::vector<std::vector<LossValue>> losses;  // one element per batch; with several ranks one for all of them
   double gradient_norm;                        // over all parameters, before clipping; NaN if not requested
   double loss_scale;                           // used in this step; 1 except in fp16
@@ -32,19 +32,19 @@ struct StepFigures {
 //
 // With several ranks, each rank adds its share of every batch. Gradients are summed over the ranks during the backward
 // of the last batch. The metrics are those of all ranks, and the model's buffers are broadcast from rank 0 after each
-// step. The collective calls of all ranks must match: a rank without a share of the last batch calls add_nothing().
+// step. The collective calls of all ranks must match: a rank without a share of the last batch calls join_without_batch().
 class TrainStep {
  public:
   // `deliver` receives the results of each step.
-  TrainStep(Training& training, std::function<void(Event)> announce, std::function<void(const StepFigures&)> deliver);
+  TrainStep(Training& training, std::function<void(Event)> dispatch, std::function<void(const StepMetrics&)> deliver);
 
   // Call it after the optimizer froze or unfroze parameters, and before the first step.
   void start_epoch();
 
   // Runs forward, losses and backward of the step's next batch. Throws Error(plugin) for errors of a component, and
   // Error(rank_lost).
-  void add(const data::Batch& batch, plugins::RunPosition position, bool is_last = true);
-  void add_nothing(const plugins::RunPosition& position);
+  void add(const data::Batch& batch, plugins::StepContext context, bool is_last = true);
+  void join_without_batch(const plugins::StepContext& context);
 
   bool has_batches() const { return !readings_.empty(); }
 
@@ -72,7 +72,7 @@ class TrainStep {
     distributed::GradientReducer::Buckets buckets;
   };
 
-  void look_at_first(DataFlow& data, const Flow& flow, const std::vector<plugins::Loss::Result>& results);
+  void check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors, const std::vector<plugins::Loss::Result>& results);
   void add_to_sums(const std::vector<plugins::Loss::Result>& results);
   void start_sums();
   void take_sums();
@@ -83,12 +83,12 @@ class TrainStep {
   void note_non_finite(const at::Tensor& numbers);
   void check_gradients();
   void post(const at::Tensor& norm);
-  bool is_finite(const StepFigures& figures, const Gradients::Magnitudes* magnitudes, int64_t step) const;
+  bool is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes, int64_t step) const;
   void update(const optimization::StepRates& rates);
 
   Training& training_;
-  std::function<void(Event)> announce_;
-  std::function<void(const StepFigures&)> deliver_;
+  std::function<void(Event)> dispatch_;
+  std::function<void(const StepMetrics&)> deliver_;
   Readback readback_;
   Gradients gradients_;
   LossGroups groups_;
@@ -101,19 +101,19 @@ class TrainStep {
   at::Tensor found_;                                                // [] float32: 1 if something is not finite
   const bool may_skip_;
   int64_t skipped_in_a_row_ = 0;
-  bool has_looked_at_first_ = false;
+  bool has_checked_first_ = false;
   std::optional<FirstLoss> first_loss_;
 
   // State of the current step.
-  plugins::RunPosition position_;
-  std::vector<LossReading> readings_;  // one per batch
+  plugins::StepContext context_;
+  std::vector<PendingLosses> readings_;  // one per batch
   LossSums sums_;                      // over this rank's batches, if the host knows the values
   at::Tensor device_sums_;             // over this rank's batches otherwise, see sum_elements()
   at::Tensor all_sums_;                // over batches and ranks
   distributed::ProcessGroup::Pending pending_sums_;
   distributed::ProcessGroup::Pending pending_buffers_;
   bool reduces_ = false;      // the current backward also sums the gradients over the ranks
-  bool goes_back_ = false;    // the current batch ran a backward
+  bool ran_backward_ = false;    // the current batch ran a backward
   bool was_skipped_ = false;  // as far as the host knows
 };
 

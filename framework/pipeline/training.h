@@ -26,11 +26,11 @@
 
 namespace tenon::pipeline {
 
-using NamedFigures = std::vector<std::pair<std::string, double>>;
+using NamedMetrics = std::vector<std::pair<std::string, double>>;
 
 // A dataset of the run and the connections of its fields.
-struct DataFlow {
-  DataFlow(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
+struct BoundDataset {
+  BoundDataset(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
            const data::Share& share, const c10::Device& device)
       : feed(catalogue, plan, dataset, share),
         transforms(plan.data.batch_transforms, feed.dataset().fields(), device),
@@ -40,10 +40,10 @@ struct DataFlow {
 
   // The fields of the batch that the feed returned last, after the batch transforms. On the CPU they refer to the
   // loader's memory and are valid until its next batch. On another device they are copies made asynchronously.
-  Flow to_flow(const data::Batch& batch, bool training) const;
+  BatchTensors to_batch_tensors(const data::Batch& batch, bool training) const;
 
   // If samples may be skipped, adds `<name>/skipped_samples`: the number skipped so far in this pass.
-  void add_skipped(NamedFigures& figures, int64_t skipped) const;
+  void add_skipped(NamedMetrics& metric_values, int64_t skipped) const;
 
   data::Feed feed;
   BatchTransforms transforms;
@@ -54,14 +54,14 @@ struct DataFlow {
 };
 
 // The training data from an epoch on.
-struct LaterData {
+struct ScheduledData {
   int64_t at_epoch;
-  std::unique_ptr<DataFlow> flow;
+  std::unique_ptr<BoundDataset> batch_tensors;
 };
 
 // The metric that selects the best checkpoints.
 struct Monitor {
-  std::string figure;  // of a validation, by its name in the history
+  std::string metric;  // of a validation, by its name in the history
   bool is_larger_better;
   int64_t keep;  // number of best checkpoints to keep
 };
@@ -71,11 +71,11 @@ struct Training {
   plugins::Model model;
   std::vector<plugins::Loss> losses;
   std::vector<plugins::Metric> metrics;
-  std::vector<std::vector<std::string>> figure_names;  // the names of each metric's values, without the data's name
+  std::vector<std::vector<std::string>> metric_names;  // the names of each metric's values, without the data's name
   std::vector<plugins::Callback> callbacks;
-  std::unique_ptr<DataFlow> train;  // for the current epoch, see use_data_of_epoch()
-  std::vector<LaterData> later_train;
-  std::vector<std::unique_ptr<DataFlow>> validation;
+  std::unique_ptr<BoundDataset> train;  // for the current epoch, see use_data_of_epoch()
+  std::vector<ScheduledData> scheduled_train;
+  std::vector<std::unique_ptr<BoundDataset>> validation;
   int64_t total_steps;
   int64_t steps_per_epoch;  // of train.accumulate batches each; the last step has the remaining ones
   std::unique_ptr<optimization::Optimizer> optimizer;

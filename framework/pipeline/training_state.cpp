@@ -53,9 +53,9 @@ void put_weights(const plugins::Model& model, const std::vector<optimization::Na
   copy_into(tensors_of(model), stored);
 }
 
-void save_training(const Training& training, const OwnState& given, SavedState& saved) {
-  for (const optimization::NamedTensor& figure : training.optimizer->state())
-    saved.tensors["optimizer." + figure.name] = figure.tensor;
+void save_training(const Training& training, const PluginStates& given, SavedState& saved) {
+  for (const optimization::NamedTensor& metric : training.optimizer->state())
+    saved.tensors["optimizer." + metric.name] = metric.tensor;
   for (const auto& [name, value] : training.schedule.state()) saved.numbers["schedule." + name] = value;
   if (training.scaler)
     for (const auto& [name, tensor] : training.scaler->state()) saved.tensors["loss_scaler." + name] = tensor;
@@ -66,11 +66,11 @@ void save_training(const Training& training, const OwnState& given, SavedState& 
         saved.tensors["weights." + one.name] = one.tensor;
   }
   saved.numbers[kChannelsLast] = training.memory_format == config::MemoryFormat::channels_last;
-  OwnState own = given;
-  own[kRandom] = to_bytes(generator_of(c10::kCPU).get_state());
-  if (!training.device.is_cpu()) own[kRandomOfDevice] = to_bytes(generator_of(training.device).get_state());
+  PluginStates states = given;
+  states[kRandom] = to_bytes(generator_of(c10::kCPU).get_state());
+  if (!training.device.is_cpu()) states[kRandomOfDevice] = to_bytes(generator_of(training.device).get_state());
   saved.numbers["world_size"] = static_cast<double>(training.group ? training.group->size() : 1);
-  for (const auto& [name, bytes] : own) {
+  for (const auto& [name, bytes] : states) {
     const std::vector<std::string> of_ranks =
         training.group ? training.group->gather(name, bytes) : std::vector<std::string>{bytes};
     for (size_t rank = 0; rank < of_ranks.size(); ++rank)
@@ -78,7 +78,7 @@ void save_training(const Training& training, const OwnState& given, SavedState& 
   }
 }
 
-OwnState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
+PluginStates load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
                        const SavedState& saved) {
   // For identical bits, use the format that the original run chose.
   const bool is_open = training.plan->train.memory_format == config::MemoryFormat::automatic;
@@ -100,14 +100,14 @@ OwnState load_training(Training& training, const std::vector<optimization::Named
     for (const auto& [name, tensor] : training.scaler->state())
       at::Tensor(tensor).copy_(saved.tensor("loss_scaler." + name));
   }
-  OwnState own;
+  PluginStates states;
   const std::string prefix = name_of_rank(training.group ? training.group->rank() : 0);
   for (const optimization::NamedTensor& one : saved.tensors_under(prefix))
-    own[one.name] = saved.bytes(prefix + one.name);
-  if (own.contains(kRandom)) generator_of(c10::kCPU).set_state(to_byte_tensor(own.at(kRandom)));
-  if (!training.device.is_cpu() && own.contains(kRandomOfDevice))
-    generator_of(training.device).set_state(to_byte_tensor(own.at(kRandomOfDevice)));
-  return own;
+    states[one.name] = saved.bytes(prefix + one.name);
+  if (states.contains(kRandom)) generator_of(c10::kCPU).set_state(to_byte_tensor(states.at(kRandom)));
+  if (!training.device.is_cpu() && states.contains(kRandomOfDevice))
+    generator_of(training.device).set_state(to_byte_tensor(states.at(kRandomOfDevice)));
+  return states;
 }
 
 }  // namespace tenon::pipeline

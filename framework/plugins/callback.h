@@ -23,7 +23,7 @@ class Callback {
   }
 
   const Component& component() const { return instance_.component(); }
-  bool wants(uint32_t event) const { return (events_ & TENON_EVENT_BIT(event)) != 0; }
+  bool subscribes(uint32_t event) const { return (events_ & TENON_EVENT_BIT(event)) != 0; }
   int32_t priority() const { return priority_; }
 
   // [train] The bytes from tenon_saved_state.save; empty if the callback does not have this extension.
@@ -41,12 +41,12 @@ class Callback {
   }
 
   // [train] The reason in the result belongs to the plugin and is valid until the next call.
-  tenon_verdict on_event(uint32_t event, const tenon_run& run) const {
-    tenon_verdict verdict{};
-    verdict.size = sizeof verdict;
-    instance_.call([&](const tenon_callback& table) { return table.on_event(instance_.self(), event, &run, &verdict); },
+  tenon_requests on_event(uint32_t event, const tenon_run& run) const {
+    tenon_requests requests{};
+    requests.size = sizeof requests;
+    instance_.call([&](const tenon_callback& table) { return table.on_event(instance_.self(), event, &run, &requests); },
                    "on_event", At{event_unit(event), run.step});
-    return verdict;
+    return requests;
   }
 
  private:

@@ -22,7 +22,7 @@ namespace {
 
 // Reads a text of a plugin. Invalid UTF-8 would garble every message and file that quotes it.
 std::string read_text(const std::filesystem::path& file, tenon_string text, const std::string& field) {
-  if (text.size > kLongestText)
+  if (text.size > kMaxTextLength)
     refuse(file, field + " has " + std::to_string(text.size) + " bytes; expected at most 65536");
   if (text.size > 0 && !text.data) refuse(file, field + " has a length but no text");
   const std::string bytes = to_string(text);
@@ -82,7 +82,7 @@ const TableShape& table_shape(uint32_t kind) {
   static const TableShape metric{
       TENON_SIZE_TO(tenon_metric, compute),
       {TENON_FUNCTION(tenon_metric, create), TENON_FUNCTION(tenon_metric, destroy), TENON_FUNCTION(tenon_metric, ports),
-       TENON_FUNCTION(tenon_metric, states), TENON_FUNCTION(tenon_metric, figures),
+       TENON_FUNCTION(tenon_metric, states), TENON_FUNCTION(tenon_metric, values),
        TENON_FUNCTION(tenon_metric, update), TENON_FUNCTION(tenon_metric, compute)}};
   static const TableShape callback{
       TENON_SIZE_TO(tenon_callback, on_event),
@@ -156,8 +156,8 @@ config::ParamSchema check_param(const std::filesystem::path& file, const tenon_p
                                       read_text(file, param->default_value, "the default of " + what),
                                       read_text(file, param->range, "the range of " + what), choices,
                                       read_text(file, param->doc, "the doc of " + what));
-  } catch (const std::invalid_argument& mistake) {
-    refuse(file, "the schema of " + owner + ": " + mistake.what());
+  } catch (const std::invalid_argument& error) {
+    refuse(file, "the schema of " + owner + ": " + error.what());
   }
 }
 

@@ -24,12 +24,12 @@ namespace {
 struct Slots {
   const Dataset* dataset;
   std::span<const SampleSlot> memory;
-  uint64_t asked;  // requested fields, one bit each
+  uint64_t requested;  // requested fields, one bit each
 };
 
 bool fits(std::span<const int64_t> found, const std::vector<int64_t>& declared) {
   return std::equal(found.begin(), found.end(), declared.begin(), declared.end(),
-                    [](int64_t extent, int64_t wanted) { return wanted == -1 ? extent >= 0 : extent == wanted; });
+                    [](int64_t extent, int64_t declared_extent) { return declared_extent == -1 ? extent >= 0 : extent == declared_extent; });
 }
 
 std::string describe_shape(std::span<const int64_t> shape) {
@@ -40,12 +40,12 @@ std::string describe(const SampleField& field, std::span<const int64_t> shape) {
   return field.name + " has the shape " + describe_shape(shape);
 }
 
-tenon_status give_varying(const SampleField& field, VaryingSample& sample, std::span<const int64_t> shape,
+tenon_status open_varying_slot(const SampleField& field, VaryingSample& sample, std::span<const int64_t> shape,
                           void** memory) {
   const std::optional<size_t> bytes = count_sample_bytes(shape, field.element_bytes);
   if (!bytes)
     return fail(TENON_INVALID_ARGUMENT, "the sample's " + describe(field, shape) + "; expected at most " +
-                                            std::to_string(kMostSampleBytes >> 30) +
+                                            std::to_string(kMaxSampleBytes >> 30) +
                                             " GiB, counting an extent of 0 as 1");
   try {
     *memory = sample.resize(shape, *bytes);
@@ -57,14 +57,14 @@ tenon_status give_varying(const SampleField& field, VaryingSample& sample, std::
 }
 
 // A second request for a field returns the same memory with its contents. The shape must be the same.
-tenon_status give_slot(const tenon_sink* sink, uint64_t index, const int64_t* shape, uint32_t rank, void** memory) {
+tenon_status open_slot(const tenon_sink* sink, uint64_t index, const int64_t* shape, uint32_t ndim, void** memory) {
   auto& slots = *static_cast<Slots*>(sink->context);
   const auto& fields = slots.dataset->fields();
   if (index >= fields.size())
     return fail(TENON_INVALID_ARGUMENT, "requested the slot of field " + std::to_string(index) + "; the dataset has " +
                                             std::to_string(fields.size()) + " fields");
   const SampleField& field = fields[index];
-  const std::span<const int64_t> found(shape, rank);
+  const std::span<const int64_t> found(shape, ndim);
   if (!fits(found, field.shape))
     return fail(TENON_INVALID_ARGUMENT,
                 "the sample's " + describe(field, found) + "; expected " + describe_shape(field.shape) +
@@ -72,18 +72,18 @@ tenon_status give_slot(const tenon_sink* sink, uint64_t index, const int64_t* sh
                     (field.is_varying() ? ", with the sample's extent, 0 or more, in place of each -1" : ""));
 
   const SampleSlot& slot = slots.memory[index];
-  const bool is_first = (slots.asked & (uint64_t{1} << index)) == 0;
+  const bool is_first = (slots.requested & (uint64_t{1} << index)) == 0;
   if (slot.fixed) {
     *memory = slot.fixed;
   } else if (is_first) {
-    if (const tenon_status status = give_varying(field, *slot.varying, found, memory)) return status;
+    if (const tenon_status status = open_varying_slot(field, *slot.varying, found, memory)) return status;
   } else {
     if (!std::ranges::equal(found, slot.varying->shape()))
       return fail(TENON_INVALID_ARGUMENT, "the sample's " + describe(field, found) + ", but was requested before as " +
                                               describe_shape(slot.varying->shape()));
     *memory = slot.varying->data();
   }
-  slots.asked |= uint64_t{1} << index;
+  slots.requested |= uint64_t{1} << index;
   return TENON_OK;
 }
 
@@ -92,10 +92,10 @@ SampleField read_field(const tenon_field& declared) {
   SampleField field{to_string(declared.name), declared.dtype, {}, dtype_bytes(declared.dtype), 0};
   if (field.element_bytes == 0)
     throw std::invalid_argument("has the dtype " + std::to_string(field.dtype) + ", which does not exist");
-  if (declared.rank > 0 && !declared.shape)
-    throw std::invalid_argument("has ndim " + std::to_string(declared.rank) +
+  if (declared.ndim > 0 && !declared.shape)
+    throw std::invalid_argument("has ndim " + std::to_string(declared.ndim) +
                                 " and no shape; expected as many extents, or ndim 0 for a scalar");
-  if (declared.rank > 0) field.shape.assign(declared.shape, declared.shape + declared.rank);
+  if (declared.ndim > 0) field.shape.assign(declared.shape, declared.shape + declared.ndim);
   for (const int64_t extent : field.shape)
     if (extent < 1 && extent != -1)
       throw std::invalid_argument("has the shape " + describe_shape(field.shape) +
@@ -153,8 +153,8 @@ void Dataset::read_fields() {
       refuse("field " + std::to_string(i) + " is called \"" + name + "\"; expected a unique name");
     try {
       fields_.push_back(read_field(*fields[i]));
-    } catch (const std::invalid_argument& mistake) {
-      refuse(name + " " + mistake.what());
+    } catch (const std::invalid_argument& error) {
+      refuse(name + " " + error.what());
     }
   }
 }
@@ -212,13 +212,13 @@ void Dataset::close_worker(void* worker) const noexcept {
 
 void Dataset::get(void* worker, const tenon_sample& sample, std::span<const SampleSlot> memory) const {
   Slots slots{this, memory, 0};
-  const tenon_sink sink{sizeof(tenon_sink), &slots, give_slot};
+  const tenon_sink sink{sizeof(tenon_sink), &slots, open_slot};
   const At which{sample_unit_.c_str(), sample.index};
   instance_.call([&](const tenon_dataset& table) { return table.get(instance_.self(), worker, &sample, &sink); }, "get",
                  which);
   const uint64_t all = fields_.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << fields_.size()) - 1;
-  if (slots.asked != all) {
-    const size_t missing = static_cast<size_t>(__builtin_ctzll(~slots.asked));
+  if (slots.requested != all) {
+    const size_t missing = static_cast<size_t>(__builtin_ctzll(~slots.requested));
     throw Error(ErrorKind::plugin, component().describe() + ", get (" + which() + "): did not write the field " +
                                        fields_[missing].name + "; every field must be requested once per sample");
   }

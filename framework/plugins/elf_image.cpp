@@ -24,9 +24,9 @@ constexpr uint16_t kMachine = EM_AARCH64;
 #endif
 
 // Far more than any library has. Larger numbers are implausible, and following them would only waste time.
-constexpr uint64_t kMostDynamicEntries = 1 << 16;
-constexpr uint64_t kMostStepsOfSearch = 1 << 20;
-constexpr uint64_t kLongestName = 4096;
+constexpr uint64_t kMaxDynamicEntries = 1 << 16;
+constexpr uint64_t kMaxSearchSteps = 1 << 20;
+constexpr uint64_t kMaxNameLength = 4096;
 
 [[noreturn]] void refuse(const std::string& found) { throw std::invalid_argument(found); }
 [[noreturn]] void refuse_damaged(const std::string& how) { refuse("is damaged: " + how); }
@@ -144,7 +144,7 @@ void ElfImage::read_segments() {
 
 void ElfImage::read_dynamic_section(const Elf64_Phdr& dynamic) {
   const uint64_t count = dynamic.p_filesz / sizeof(Elf64_Dyn);
-  if (count > kMostDynamicEntries) refuse_damaged("its dynamic section has " + std::to_string(count) + " entries");
+  if (count > kMaxDynamicEntries) refuse_damaged("its dynamic section has " + std::to_string(count) + " entries");
   std::vector<Elf64_Dyn> entries(count);
   read_at(offset_of(dynamic.p_vaddr, count * sizeof(Elf64_Dyn)), entries.data(), count * sizeof(Elf64_Dyn));
   // The loader continues until it finds DT_NULL, wherever that is.
@@ -206,7 +206,7 @@ T ElfImage::load(uint64_t address) const {
 
 std::string ElfImage::string_at(uint64_t offset) const {
   if (offset >= string_bytes_) refuse_damaged("a name lies outside its string table");
-  std::string text(std::min(string_bytes_ - offset, kLongestName), '\0');
+  std::string text(std::min(string_bytes_ - offset, kMaxNameLength), '\0');
   read_at(*string_table_ + offset, text.data(), text.size());
   const size_t end = text.find('\0');
   if (end == text.npos) refuse_damaged("a name is not terminated");
@@ -236,13 +236,13 @@ bool ElfImage::find_by_gnu_hash(std::string_view name) const {
   if (header.buckets == 0) return false;
   const uint64_t buckets = *gnu_hash_table_ + sizeof header + uint64_t{header.bloom_words} * sizeof(uint64_t);
   const uint64_t chains = buckets + uint64_t{header.buckets} * sizeof(uint32_t);
-  const uint32_t wanted = gnu_hash(name);
-  const uint32_t first = load<uint32_t>(buckets + (wanted % header.buckets) * sizeof(uint32_t));
+  const uint32_t expected = gnu_hash(name);
+  const uint32_t first = load<uint32_t>(buckets + (expected % header.buckets) * sizeof(uint32_t));
   if (first == 0) return false;
   if (first < header.first_symbol) refuse_damaged("its hash table is inconsistent");
-  for (uint64_t i = first; i < first + kMostStepsOfSearch; ++i) {
+  for (uint64_t i = first; i < first + kMaxSearchSteps; ++i) {
     const uint32_t hash = load<uint32_t>(chains + (i - header.first_symbol) * sizeof(uint32_t));
-    if ((hash | 1) == (wanted | 1) && is_exported_function(static_cast<uint32_t>(i), name)) return true;
+    if ((hash | 1) == (expected | 1) && is_exported_function(static_cast<uint32_t>(i), name)) return true;
     if ((hash & 1) != 0) return false;  // the lowest bit marks the chain's end
   }
   refuse_damaged("a chain of its hash table has no end");
@@ -258,7 +258,7 @@ bool ElfImage::find_by_hash(std::string_view name) const {
   const uint64_t buckets = *hash_table_ + sizeof header;
   const uint64_t chains = buckets + uint64_t{header.buckets} * sizeof(uint32_t);
   uint32_t i = load<uint32_t>(buckets + (system_v_hash(name) % header.buckets) * sizeof(uint32_t));
-  for (uint64_t step = 0; step < kMostStepsOfSearch; ++step) {
+  for (uint64_t step = 0; step < kMaxSearchSteps; ++step) {
     if (i == STN_UNDEF) return false;
     if (is_exported_function(i, name)) return true;
     i = load<uint32_t>(chains + uint64_t{i} * sizeof(uint32_t));

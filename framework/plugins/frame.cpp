@@ -10,21 +10,21 @@
 
 namespace tenon::plugins {
 
-Frame::Frame(const RunPosition& position, const std::vector<tenon_tensor*>& handles,
+Frame::Frame(const StepContext& context, const std::vector<tenon_tensor*>& handles,
              std::span<AppendedRows* const> rows)
-    : base_{}, position_(position), thread_(std::this_thread::get_id()), rows_(rows) {
+    : base_{}, context_(context), thread_(std::this_thread::get_id()), rows_(rows) {
   static_assert(offsetof(Frame, base_) == 0);
   base_.size = sizeof base_;
   base_.tensors = handles.data();
   base_.tensor_count = handles.size();
-  base_.training = position.training;
-  base_.rank = position.rank;
-  base_.world_size = position.world_size;
-  base_.step = position.step;
-  base_.epoch = position.epoch;
-  base_.seed = support::derive_seed(position.seed, support::StreamPurpose::frame,
-                                    position.rank | static_cast<uint64_t>(position.part) << 32,
-                                    static_cast<uint64_t>(position.step) * 2 + (position.training ? 1 : 0));
+  base_.training = context.training;
+  base_.rank = context.rank;
+  base_.world_size = context.world_size;
+  base_.step = context.step;
+  base_.epoch = context.epoch;
+  base_.seed = support::derive_seed(context.seed, support::StreamPurpose::frame,
+                                    context.rank | static_cast<uint64_t>(context.part) << 32,
+                                    static_cast<uint64_t>(context.step) * 2 + (context.training ? 1 : 0));
 }
 
 tenon_tensor* Frame::keep(at::Tensor tensor) {
@@ -34,10 +34,10 @@ tenon_tensor* Frame::keep(at::Tensor tensor) {
   return handle;
 }
 
-tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t rank,
+tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t ndim,
                          const void* elements, tenon_tensor** out) {
   try {
-    const at::IntArrayRef extents(shape, rank);
+    const at::IntArrayRef extents(shape, ndim);
     at::Tensor tensor = at::empty(extents, to_scalar_type(dtype));
     if (tensor.numel() > 0) {
       if (!elements) return fail(TENON_INVALID_ARGUMENT, "make_tensor: the elements are null");

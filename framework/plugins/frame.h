@@ -15,7 +15,7 @@
 namespace tenon::plugins {
 
 // The position of a run, as a frame reports it.
-struct RunPosition {
+struct StepContext {
   bool training = false;
   int64_t step = 0;
   int64_t epoch = 0;
@@ -38,13 +38,13 @@ class Frame {
  public:
   // `handles`: the target of tenon_frame.tensors. `rows`: where append() stores the rows of each state of a metric,
   // null for a state without rows. Both must outlive the frame.
-  Frame(const RunPosition& position, const std::vector<tenon_tensor*>& handles,
+  Frame(const StepContext& context, const std::vector<tenon_tensor*>& handles,
         std::span<AppendedRows* const> rows = {});
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
   const tenon_frame* get() const { return &base_; }
-  const RunPosition& position() const { return position_; }
+  const StepContext& context() const { return context_; }
 
   // Returns the Frame that owns this tenon_frame.
   static Frame& of(const tenon_frame* base) { return *reinterpret_cast<Frame*>(const_cast<tenon_frame*>(base)); }
@@ -61,7 +61,7 @@ class Frame {
 
  private:
   tenon_frame base_;  // must be first: of() casts its address to Frame
-  RunPosition position_;
+  StepContext context_;
   std::thread::id thread_;
   std::vector<at::Tensor> kept_;
   std::span<AppendedRows* const> rows_;
@@ -69,7 +69,7 @@ class Frame {
 };
 
 // tenon_host.make_tensor and tenon_host.append.
-tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t rank,
+tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t ndim,
                          const void* elements, tenon_tensor** out);
 tenon_status append_rows(const tenon_frame* frame, uint64_t state, tenon_tensor* rows);
 

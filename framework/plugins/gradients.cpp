@@ -26,7 +26,7 @@ struct Application final : torch::CustomClassHolder {
   const tenon_function* function;
   void* self;
   const Component* component;  // the component that applied it in forward; errors of backward name it
-  RunPosition position;
+  StepContext step_context;
   uint64_t output_count;
   uint64_t saved_count;
 };
@@ -48,7 +48,7 @@ class PluginFunction : public torch::autograd::Function<PluginFunction> {
   template <class... Tensors>
   static variable_list forward(AutogradContext* context, const c10::intrusive_ptr<Application>& application,
                                const Tensors&... inputs) {
-    Frame frame(application->position, kNoTensors);
+    Frame frame(application->step_context, kNoTensors);
     const std::vector<tenon_tensor*> input_handles{to_handle(inputs)...};
     std::vector<tenon_tensor*> outputs(application->output_count, nullptr);
     std::vector<tenon_tensor*> saved(application->saved_count, nullptr);
@@ -70,7 +70,7 @@ class PluginFunction : public torch::autograd::Function<PluginFunction> {
   static variable_list backward(AutogradContext* context, const variable_list& output_gradients) {
     const auto capsule = context->saved_data["application"].toCapsule();
     const Application& application = static_cast<const Application&>(*capsule);
-    Frame frame(application.position, kNoTensors);
+    Frame frame(application.step_context, kNoTensors);
     const variable_list kept = context->get_saved_variables();
     const std::vector<tenon_tensor*> saved = to_handles(kept);
     const std::vector<tenon_tensor*> gradients = to_handles(output_gradients);
@@ -86,7 +86,7 @@ class PluginFunction : public torch::autograd::Function<PluginFunction> {
   }
 };
 
-constexpr size_t kMostInputs = 16;
+constexpr size_t kMaxInputs = 16;
 
 template <size_t... index>
 variable_list apply_to_all(const c10::intrusive_ptr<Application>& application, const std::vector<at::Tensor>& inputs,
@@ -94,10 +94,10 @@ variable_list apply_to_all(const c10::intrusive_ptr<Application>& application, c
   return PluginFunction::apply(application, inputs[index]...);
 }
 
-// Calls apply with one argument per input, 1 to kMostInputs.
+// Calls apply with one argument per input, 1 to kMaxInputs.
 template <size_t count = 1>
 variable_list apply_to(const c10::intrusive_ptr<Application>& application, const std::vector<at::Tensor>& inputs) {
-  if constexpr (count < kMostInputs)
+  if constexpr (count < kMaxInputs)
     if (inputs.size() != count) return apply_to<count + 1>(application, inputs);
   return apply_to_all(application, inputs, std::make_index_sequence<count>());
 }
@@ -110,14 +110,14 @@ tenon_status apply(const tenon_frame* base, const tenon_function* function, void
   if (!function || function->size < TENON_SIZE_TO(tenon_function, backward) || !function->forward ||
       !function->backward)
     return fail(TENON_INVALID_ARGUMENT, "apply: the function is null or cut short; expected forward and backward");
-  if (input_count == 0 || input_count > kMostInputs)
+  if (input_count == 0 || input_count > kMaxInputs)
     return fail(TENON_INVALID_ARGUMENT, "apply: the function gets " + std::to_string(input_count) +
-                                            " inputs; expected 1 to " + std::to_string(kMostInputs));
+                                            " inputs; expected 1 to " + std::to_string(kMaxInputs));
   auto application = c10::make_intrusive<Application>();
   application->function = function;
   application->self = self;
   application->component = breadcrumb().component;
-  application->position = frame.position();
+  application->step_context = frame.context();
   application->output_count = output_count;
   application->saved_count = saved_count;
   std::vector<at::Tensor> tensors;

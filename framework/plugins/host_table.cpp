@@ -39,8 +39,8 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
   }
   std::vector<std::string> known;
   for (const auto& [known_name, value] : params->by_name) known.push_back(known_name);
-  const std::string wanted = to_string(name);
-  return fail(TENON_NOT_FOUND, "the schema has no parameter \"" + wanted + "\"" + support::suggest_name(wanted, known));
+  const std::string expected = to_string(name);
+  return fail(TENON_NOT_FOUND, "the schema has no parameter \"" + expected + "\"" + support::suggest_name(expected, known));
 }
 
 tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, "this host runs without LibTorch"); }
@@ -48,7 +48,7 @@ tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, "this host runs witho
 const void* get_extension(tenon_string id) {
   const std::string text = to_string(id);
   if (text == TENON_RUN_PROGRESS) return &run_progress_extension();
-  if (text == TENON_RUN_FIGURES) return &run_figures_extension();
+  if (text == TENON_RUN_METRICS) return &run_metrics_extension();
   return find_extension ? find_extension(text) : nullptr;
 }
 

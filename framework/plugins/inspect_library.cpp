@@ -11,7 +11,7 @@
 #include "framework/plugins/elf_image.h"
 #include "framework/plugins/elf_note.h"
 #include "framework/plugins/shared_library.h"
-#include "framework/plugins/who_may_write.h"
+#include "framework/plugins/write_permission.h"
 #include "framework/support/error.h"
 
 namespace tenon::plugins {
@@ -62,10 +62,10 @@ const char* describe_kind(mode_t mode) {
 // Throws std::invalid_argument if the file system does not report the rights.
 void require_no_other_writer(const fs::path& file) {
   const CurrentUser user = current_user();
-  if (const auto found = find_other_writer(file, read_write_rights(file), user))
+  if (const auto found = find_other_writer(file, read_write_permission(file), user))
     throw Error(ErrorKind::plugin, file.string() + ": " + *found);
   const fs::path directory = fs::absolute(file).parent_path();
-  if (const auto found = find_other_writer(directory, read_write_rights(directory), user))
+  if (const auto found = find_other_writer(directory, read_write_permission(directory), user))
     throw Error(ErrorKind::plugin, file.string() + ": its directory " + directory.string() + " " + *found);
 }
 

@@ -15,7 +15,7 @@ struct LibraryFacts {
 
 // Reads the file's headers without mapping or running it. Throws Error(plugin) unless it is a complete ELF64
 // little-endian shared library for this machine that exports the function `symbol`, in a regular file that no other
-// user can write (see who_may_write.h). The error states the file, what was found, what was expected and what to do.
+// user can write (see write_permission.h). The error states the file, what was found, what was expected and what to do.
 LibraryFacts inspect_library(const std::filesystem::path& file, const std::string& symbol);
 
 // The libraries that belong to LibTorch: libtorch*, libc10*, with or without a folder before the name.

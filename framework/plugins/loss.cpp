@@ -36,9 +36,9 @@ void Loss::read_part_names() {
   }
 }
 
-Loss::Result Loss::forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const {
+Loss::Result Loss::forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const {
   static const std::vector<tenon_tensor*> kNoHandles;
-  Frame frame(position, kNoHandles);
+  Frame frame(context, kNoHandles);
   const std::vector<tenon_tensor*> handles = to_handles(inputs);
   std::vector<tenon_tensor*> parts(part_names_.size(), nullptr);
   tenon_loss_result result{};
@@ -49,9 +49,9 @@ Loss::Result Loss::forward(const RunPosition& position, const std::vector<at::Te
       [&](const tenon_loss& table) {
         return table.forward(instance_.self(), frame.get(), handles.data(), handles.size(), &result);
       },
-      "forward", position.at());
+      "forward", context.at());
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::plugin, component().describe() + ", forward (" + position.at()() + "): " + what);
+    throw Error(ErrorKind::plugin, component().describe() + ", forward (" + context.at()() + "): " + what);
   };
   Result given{to_tensor(result.loss), to_tensor(result.weight_tensor), result.weight, {}};
   if (!given.loss.defined() || given.loss.numel() != 1)

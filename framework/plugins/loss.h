@@ -33,7 +33,7 @@ class Loss {
   double factor() const { return factor_; }  // the weight in the sum of losses
   const std::vector<std::string>& part_names() const { return part_names_; }
 
-  Result forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const;
+  Result forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
 
  private:
   void read_part_names();

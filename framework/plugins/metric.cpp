@@ -18,7 +18,7 @@ Metric::Metric(const Component& component, const config::MetricPlan& plan, const
     throw Error(ErrorKind::plugin, component.describe() + ", ports: " + ports_.outputs[0].name +
                                        " is an output; a metric has only inputs, and returns values");
   read_states(device);
-  read_figures();
+  read_values();
 }
 
 void Metric::read_states(const c10::Device& device) {
@@ -35,9 +35,9 @@ void Metric::read_states(const c10::Device& device) {
       refuse("has the reduction " + std::to_string(states[i]->reduction) + ", which this host does not know");
     if (dtype_bytes(states[i]->dtype) == 0)
       refuse("has the dtype " + std::to_string(states[i]->dtype) + ", which does not exist");
-    if (states[i]->rank > 0 && !states[i]->shape)
-      refuse("has ndim " + std::to_string(states[i]->rank) + " and no shape");
-    const at::IntArrayRef shape(states[i]->shape, states[i]->rank);
+    if (states[i]->ndim > 0 && !states[i]->shape)
+      refuse("has ndim " + std::to_string(states[i]->ndim) + " and no shape");
+    const at::IntArrayRef shape(states[i]->shape, states[i]->ndim);
     const bool concatenates = states[i]->reduction == TENON_REDUCE_CONCATENATE;
     if (concatenates && (shape.empty() || shape[0] != 0))
       refuse("is concatenated and has the shape " + to_string(exact_shape(shape.vec())) +
@@ -51,23 +51,23 @@ void Metric::read_states(const c10::Device& device) {
   }
 }
 
-void Metric::read_figures() {
-  const tenon_figure* const* figures = nullptr;
+void Metric::read_values() {
+  const tenon_metric_value* const* values = nullptr;
   uint64_t count = 0;
-  instance_.call([&](const tenon_metric& table) { return table.figures(instance_.self(), &figures, &count); },
-                 "figures");
-  const Reading reading(component(), "figures, reading its result");
+  instance_.call([&](const tenon_metric& table) { return table.values(instance_.self(), &values, &count); },
+                 "values");
+  const Reading reading(component(), "values, reading its result");
   for (uint64_t i = 0; i < count; ++i) {
-    if (!figures || !figures[i] || figures[i]->size < TENON_SIZE_TO(tenon_figure, doc) || figures[i]->name.size == 0)
+    if (!values || !values[i] || values[i]->size < TENON_SIZE_TO(tenon_metric_value, doc) || values[i]->name.size == 0)
       throw Error(ErrorKind::plugin, component().describe() + ", figures: value " + std::to_string(i) +
                                          " is null, cut short or has no name");
-    Figure figure{to_string(figures[i]->name), figures[i]->direction};
-    for (const Figure& known : figures_)
-      if (known.name == figure.name)
-        throw Error(ErrorKind::plugin, component().describe() + ", figures: two values are called " + figure.name);
-    figures_.push_back(std::move(figure));
+    MetricValue value{to_string(values[i]->name), values[i]->direction};
+    for (const MetricValue& known : values_)
+      if (known.name == value.name)
+        throw Error(ErrorKind::plugin, component().describe() + ", figures: two values are called " + value.name);
+    values_.push_back(std::move(value));
   }
-  if (figures_.empty()) throw Error(ErrorKind::plugin, component().describe() + ", figures: returns none");
+  if (values_.empty()) throw Error(ErrorKind::plugin, component().describe() + ", figures: returns none");
 }
 
 void Metric::reset() {
@@ -77,20 +77,20 @@ void Metric::reset() {
   }
 }
 
-void Metric::update(const RunPosition& position, const std::vector<at::Tensor>& inputs) {
+void Metric::update(const StepContext& context, const std::vector<at::Tensor>& inputs) {
   std::vector<tenon_tensor*> states;
   std::vector<AppendedRows*> rows;
   for (State& state : states_) {
     states.push_back(to_handle(state.tensor));
     rows.push_back(state.reduction == TENON_REDUCE_CONCATENATE ? &state.rows : nullptr);
   }
-  Frame frame(position, states, rows);
+  Frame frame(context, states, rows);
   const std::vector<tenon_tensor*> handles = to_handles(inputs);
   instance_.call(
       [&](const tenon_metric& table) {
         return table.update(instance_.self(), frame.get(), handles.data(), handles.size());
       },
-      "update", position.at());
+      "update", context.at());
 }
 
 void Metric::combine(const Combine& combine) {
@@ -104,18 +104,18 @@ void Metric::combine(const Combine& combine) {
   }
 }
 
-std::vector<double> Metric::compute(const RunPosition& position) const {
+std::vector<double> Metric::compute(const StepContext& context) const {
   std::vector<at::Tensor> states;
   for (const State& state : states_)
     states.push_back((state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts)).cpu());
   const std::vector<tenon_tensor*> handles = to_handles(states);
-  Frame frame(position, handles);
-  std::vector<double> values(figures_.size(), std::nan(""));
+  Frame frame(context, handles);
+  std::vector<double> values(values_.size(), std::nan(""));
   instance_.call(
       [&](const tenon_metric& table) {
         return table.compute(instance_.self(), frame.get(), values.data(), values.size());
       },
-      "compute", position.at());
+      "compute", context.at());
   return values;
 }
 

@@ -17,7 +17,7 @@ namespace tenon::plugins {
 
 class Metric {
  public:
-  struct Figure {
+  struct MetricValue {
     std::string name;
     int32_t direction;  // 1: higher is better, -1: lower, 0: neither
   };
@@ -27,16 +27,16 @@ class Metric {
   const Component& component() const { return instance_.component(); }
   const std::vector<Port>& inputs() const { return ports_.inputs; }
   const std::string& name() const { return name_; }
-  const std::vector<Figure>& figures() const { return figures_; }
+  const std::vector<MetricValue>& values() const { return values_; }
 
   void reset();
-  void update(const RunPosition& position, const std::vector<at::Tensor>& inputs);
+  void update(const StepContext& context, const std::vector<at::Tensor>& inputs);
   // Combines the states of all ranks: each state becomes the result of `combine`. A concatenated state is passed with
   // its rows, [n, ...].
   using Combine = std::function<at::Tensor(uint32_t reduction, double initial, const at::Tensor& state)>;
   void combine(const Combine& combine);
-  // Returns the values in the order of figures(). Synchronises with the device.
-  std::vector<double> compute(const RunPosition& position) const;
+  // Returns the values in the order of values(). Synchronises with the device.
+  std::vector<double> compute(const StepContext& context) const;
 
  private:
   struct State {
@@ -46,12 +46,12 @@ class Metric {
     AppendedRows rows;   // for TENON_REDUCE_CONCATENATE
   };
   void read_states(const c10::Device& device);
-  void read_figures();
+  void read_values();
 
   std::string name_;
   Instance<tenon_metric> instance_;
   PortList ports_;
-  std::vector<Figure> figures_;
+  std::vector<MetricValue> values_;
   std::vector<State> states_;
 };
 

@@ -73,11 +73,11 @@ struct Model::Builder {
     if (!declaration || declaration->size < TENON_SIZE_TO(tenon_declaration, b))
       return fail(TENON_INVALID_ARGUMENT, "declare: the declaration is null or cut short");
     const std::string name = to_string(declaration->name);
-    if (declaration->rank > 0 && !declaration->shape)
+    if (declaration->ndim > 0 && !declaration->shape)
       return fail(TENON_INVALID_ARGUMENT,
-                  "declare " + name + ": ndim is " + std::to_string(declaration->rank) + " and there is no shape");
+                  "declare " + name + ": ndim is " + std::to_string(declaration->ndim) + " and there is no shape");
     try {
-      const at::IntArrayRef shape(declaration->shape, declaration->rank);
+      const at::IntArrayRef shape(declaration->shape, declaration->ndim);
       at::Tensor tensor = at::empty(shape, to_scalar_type(declaration->dtype));
       initialise(tensor, *declaration, name);
       return static_cast<Builder*>(builder->context)->add(name, std::move(tensor), declaration->flags, index);
@@ -113,8 +113,8 @@ void Model::build() {
   }
 }
 
-std::vector<at::Tensor> Model::forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const {
-  Frame frame(position, handles_);
+std::vector<at::Tensor> Model::forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const {
+  Frame frame(context, handles_);
   frame.set_buffers(buffers_);
   const std::vector<tenon_tensor*> input_handles = to_handles(inputs);
   std::vector<tenon_tensor*> output_handles(ports_.outputs.size(), nullptr);
@@ -123,7 +123,7 @@ std::vector<at::Tensor> Model::forward(const RunPosition& position, const std::v
         return table.forward(instance_.self(), frame.get(), input_handles.data(), input_handles.size(),
                              output_handles.data(), output_handles.size());
       },
-      "forward", position.at());
+      "forward", context.at());
   std::vector<at::Tensor> outputs;
   outputs.reserve(output_handles.size());
   for (size_t i = 0; i < output_handles.size(); ++i) {
@@ -132,18 +132,18 @@ std::vector<at::Tensor> Model::forward(const RunPosition& position, const std::v
                   component().describe() + ", forward: returned no " + ports_.outputs[i].name + " (null)");
     outputs.push_back(to_tensor(output_handles[i]));
   }
-  check_outputs(position, inputs, outputs);
+  check_outputs(context, inputs, outputs);
   return outputs;
 }
 
 // Checked on every call: a wrong shape that broadcasts would silently train the wrong thing.
-void Model::check_outputs(const RunPosition& position, const std::vector<at::Tensor>& inputs,
+void Model::check_outputs(const StepContext& context, const std::vector<at::Tensor>& inputs,
                           const std::vector<at::Tensor>& outputs) const {
   Extents extents;
   for (size_t i = 0; i < inputs.size(); ++i) find_mismatch(inputs[i], ports_.inputs[i], extents);
   for (size_t i = 0; i < outputs.size(); ++i)
     if (const auto reason = find_mismatch(outputs[i], ports_.outputs[i], extents))
-      throw Error(ErrorKind::plugin, component().describe() + ", forward (" + position.at()() + "): returned " +
+      throw Error(ErrorKind::plugin, component().describe() + ", forward (" + context.at()() + "): returned " +
                                          ports_.outputs[i].describe() + " as " + describe(outputs[i]) + ": " + *reason);
 }
 

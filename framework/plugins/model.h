@@ -35,11 +35,11 @@ class Model {
   const std::vector<NamedTensor>& tensors() const { return tensors_; }  // in order of declaration
 
   // Takes inputs and returns outputs in the order of the ports. Throws Error(plugin) with the step.
-  std::vector<at::Tensor> forward(const RunPosition& position, const std::vector<at::Tensor>& inputs) const;
+  std::vector<at::Tensor> forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
 
  private:
   struct Builder;
-  void check_outputs(const RunPosition& position, const std::vector<at::Tensor>& inputs,
+  void check_outputs(const StepContext& context, const std::vector<at::Tensor>& inputs,
                      const std::vector<at::Tensor>& outputs) const;
 
   Instance<tenon_model> instance_;

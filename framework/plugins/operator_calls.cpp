@@ -303,8 +303,8 @@ tenon_status call_operator(const tenon_frame* base, const tenon_op* op, const te
       return fail(TENON_INVALID_ARGUMENT, op->name + ": returns " + std::to_string(found) + " results; expected " +
                                               std::to_string(result_count) + ", as the caller requested");
     return TENON_OK;
-  } catch (const ArgumentError& mistake) {
-    return fail(TENON_INVALID_ARGUMENT, op->name + ": " + mistake.text);
+  } catch (const ArgumentError& error) {
+    return fail(TENON_INVALID_ARGUMENT, op->name + ": " + error.text);
   } catch (const c10::Error& error) {
     return fail(TENON_FAILED, op->name + ": " + error.what_without_backtrace());
   } catch (const std::exception& error) {

@@ -94,7 +94,7 @@ const Json& take_list(const Json& table, const char* key, const std::string& pla
 std::string check_text(const Json& value, const std::string& place) {
   if (!value.is_string()) refuse_note(place, "is not a string");
   const auto& text = value.get_ref<const std::string&>();
-  if (text.size() > kLongestText) refuse_note(place, "has " + std::to_string(text.size()) + " bytes");
+  if (text.size() > kMaxTextLength) refuse_note(place, "has " + std::to_string(text.size()) + " bytes");
   if (const auto control = find_control_character(text)) refuse_note(place, "holds the control character " + *control);
   return text;
 }
@@ -146,8 +146,8 @@ ParamSchema to_param(const Json& table, const std::string& place) {
   const std::string doc = take_text(table, "doc", inside);
   try {
     return config::parse_param_schema(name, type, default_toml, range, choices, doc);
-  } catch (const std::invalid_argument& mistake) {
-    refuse_note(place + ":", mistake.what());
+  } catch (const std::invalid_argument& error) {
+    refuse_note(place + ":", error.what());
   }
 }
 
@@ -194,14 +194,14 @@ std::optional<PluginDescription> parse(const std::string& note) {
     throw std::invalid_argument("it has " + std::to_string(note.size()) + " bytes; expected at most " +
                                 std::to_string(kLargestNote) + " bytes");
   // Called before an element is read, so that a deeply nested note costs nothing.
-  const auto watch_depth = [](int depth, Json::parse_event_t, Json&) {
+  const auto limit_depth = [](int depth, Json::parse_event_t, Json&) {
     if (depth > kDeepest) throw std::invalid_argument("it nests deeper than a description does");
     return true;
   };
   try {
-    return to_description(Json::parse(note, watch_depth));
-  } catch (const Json::exception& mistake) {
-    throw std::invalid_argument(std::string("it is not JSON: ") + mistake.what());
+    return to_description(Json::parse(note, limit_depth));
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(std::string("it is not JSON: ") + error.what());
   }
 }
 
@@ -229,11 +229,11 @@ std::string name_place(const Json& note, const Json& plugin, Json::json_pointer 
 }
 
 std::string show(const Json& document, const Json::json_pointer& place) {
-  constexpr size_t kMost = 200;
+  constexpr size_t kMaxCount = 200;
   if (!document.contains(place)) return "nothing";
   // ASCII can be cut at any byte.
   const std::string text = document[place].dump(-1, ' ', true, Json::error_handler_t::replace);
-  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+  return text.size() <= kMaxCount ? text : text.substr(0, kMaxCount) + "...";
 }
 
 }  // namespace
@@ -242,8 +242,8 @@ std::string make_note(const PluginDescription& description) {
   std::string note;
   try {
     note = to_json(description).dump();
-  } catch (const Json::exception& mistake) {
-    throw std::invalid_argument(std::string("a text is not UTF-8: ") + mistake.what());
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(std::string("a text is not UTF-8: ") + error.what());
   }
   if (parse(note) != description) throw std::invalid_argument("it does not read back as it was written");
   return note;
@@ -252,8 +252,8 @@ std::string make_note(const PluginDescription& description) {
 std::optional<PluginDescription> parse_note(const fs::path& file, const std::string& note) {
   try {
     return parse(note);
-  } catch (const std::invalid_argument& mistake) {
-    throw Error(ErrorKind::plugin, file.string() + ": its note is damaged: " + mistake.what() +
+  } catch (const std::invalid_argument& error) {
+    throw Error(ErrorKind::plugin, file.string() + ": its note is damaged: " + error.what() +
                                        "; expected what `host note " + file.string() +
                                        "` writes: build the plugin again, or run that if you trust the file");
   }

@@ -1,5 +1,5 @@
 // The note in a plugin's file: its description as JSON. `host note` writes it and listings read it. Its storage in the
-// file: elf_note.h. Its purpose and how it may change: docs/decisions/0007-a-note-in-the-file.md.
+// file: elf_note.h. Its purpose and how it may change: docs/decisions/0007-elf-note.md.
 #pragma once
 
 #include <filesystem>

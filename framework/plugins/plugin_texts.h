@@ -8,7 +8,7 @@
 
 namespace tenon::plugins {
 
-inline constexpr size_t kLongestText = 1 << 16;  // bytes
+inline constexpr size_t kMaxTextLength = 1 << 16;  // bytes
 
 // Whether the text is an id: lower-case letters, digits, _ or -, beginning with a letter. Ids appear in run files,
 // folder names and messages, so they need no quoting anywhere.

@@ -107,10 +107,10 @@ static std::optional<std::string> find_rest_mismatch(const ShapePattern& source,
   const std::string name = "..." + port.shape.rest;
   const size_t first = port.shape.extents.size();
   const auto length = static_cast<int64_t>(source.extents.size() - first);
-  const int64_t wanted_length = extents.emplace(name, length).first->second;
-  bool fits = length == wanted_length;
+  const int64_t expected_length = extents.emplace(name, length).first->second;
+  bool fits = length == expected_length;
   std::string expected;
-  for (int64_t i = 0; i < wanted_length; ++i) {
+  for (int64_t i = 0; i < expected_length; ++i) {
     const std::string key = name + " " + std::to_string(i);
     if (fits && source.extents[first + static_cast<size_t>(i)].size) {
       const int64_t found = *source.extents[first + static_cast<size_t>(i)].size;
@@ -129,18 +129,18 @@ std::optional<std::string> find_mismatch(const ShapePattern& source, uint64_t so
   if (port.dtypes != TENON_ANY_DTYPE && source_dtypes != TENON_ANY_DTYPE && (port.dtypes & source_dtypes) == 0)
     return "the dtype is " + describe_dtypes(source_dtypes) + ", expected " + describe_dtypes(port.dtypes);
   if (port.shape.any || source.any) return std::nullopt;
-  const size_t have = source.extents.size();
-  const size_t want = port.shape.extents.size();
-  const bool rank_fits = (have == want) || (have > want && port.shape.open_ended) || (have < want && source.open_ended);
+  const size_t source_ndim = source.extents.size();
+  const size_t port_ndim = port.shape.extents.size();
+  const bool rank_fits = (source_ndim == port_ndim) || (source_ndim > port_ndim && port.shape.open_ended) || (source_ndim < port_ndim && source.open_ended);
   if (!rank_fits) return "the shape is " + to_string(source) + ", expected " + to_string(port.shape);
-  for (size_t i = 0; i < std::min(have, want); ++i) {
+  for (size_t i = 0; i < std::min(source_ndim, port_ndim); ++i) {
     const ShapePattern::Extent& expected = port.shape.extents[i];
     const std::optional<int64_t> found = source.extents[i].size;
     if (!found) continue;
-    const int64_t wanted = expected.size ? *expected.size : extents.emplace(expected.name, *found).first->second;
-    if (wanted != *found)
+    const int64_t expected_extent = expected.size ? *expected.size : extents.emplace(expected.name, *found).first->second;
+    if (expected_extent != *found)
       return "dimension " + std::to_string(i) + " of " + to_string(source) + " is " + std::to_string(*found) +
-             ", expected " + (expected.size ? std::to_string(wanted) : expected.name + " = " + std::to_string(wanted)) +
+             ", expected " + (expected.size ? std::to_string(expected_extent) : expected.name + " = " + std::to_string(expected_extent)) +
              " as in " + to_string(port.shape);
   }
   if (!port.shape.rest.empty() && !source.open_ended) return find_rest_mismatch(source, port, extents);
@@ -164,9 +164,9 @@ PortList read_ports(const Component& component, const tenon_port* const* ports, 
     if (port.name.empty()) refuse("port " + std::to_string(i) + " has no name");
     try {
       port.shape = parse_shape(to_string(ports[i]->shape));
-    } catch (const std::invalid_argument& mistake) {
+    } catch (const std::invalid_argument& error) {
       refuse("the shape \"" + to_string(ports[i]->shape) + "\" of port " + port.name +
-             " cannot be read: " + mistake.what());
+             " cannot be read: " + error.what());
     }
     const bool is_output = ports[i]->direction == TENON_OUTPUT;
     if (!names.emplace(is_output, port.name).second) refuse("two ports are called " + port.name);

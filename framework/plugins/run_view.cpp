@@ -32,11 +32,11 @@ tenon_status direction(const tenon_run* run, tenon_string name, int32_t* out) {
                         : fail(TENON_NOT_FOUND, "run-figures: this run has no metrics");
 }
 
-constexpr tenon_run_figures kRunFigures{sizeof(tenon_run_figures), direction};
+constexpr tenon_run_metrics kRunMetrics{sizeof(tenon_run_metrics), direction};
 
 }  // namespace
 
 const tenon_run_progress& run_progress_extension() { return kRunProgress; }
-const tenon_run_figures& run_figures_extension() { return kRunFigures; }
+const tenon_run_metrics& run_metrics_extension() { return kRunMetrics; }
 
 }  // namespace tenon::plugins

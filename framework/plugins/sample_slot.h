@@ -26,15 +26,15 @@ struct SampleField {
 };
 
 // More than any sample has.
-inline constexpr size_t kMostSampleBytes = size_t{1} << 40;
+inline constexpr size_t kMaxSampleBytes = size_t{1} << 40;
 
-// The bytes of one sample; nothing if they exceed kMostSampleBytes. An extent of -1 counts as 1. For the limit, so does
+// The bytes of one sample; nothing if they exceed kMaxSampleBytes. An extent of -1 counts as 1. For the limit, so does
 // an extent of 0, which keeps the strides of an empty batch in range.
 inline std::optional<size_t> count_sample_bytes(std::span<const int64_t> shape, size_t element_bytes) {
   size_t bytes = element_bytes;
   for (const int64_t extent : shape)
     if (__builtin_mul_overflow(bytes, static_cast<size_t>(std::max<int64_t>(extent, 1)), &bytes)) return std::nullopt;
-  if (bytes > kMostSampleBytes) return std::nullopt;
+  if (bytes > kMaxSampleBytes) return std::nullopt;
   return std::find(shape.begin(), shape.end(), 0) == shape.end() ? bytes : 0;
 }
 

@@ -52,9 +52,9 @@ class Segment {
 };
 
 // Saves the random states of the CPU and of the device, and the autocast state, to restore them later.
-class Surroundings {
+class ExecutionState {
  public:
-  explicit Surroundings(c10::Device device)
+  explicit ExecutionState(c10::Device device)
       : device_(device),
         generator_(at::globalContext().defaultGenerator(device)),
         random_state_(generator_.get_state()),
@@ -88,7 +88,7 @@ class Surroundings {
 // Restores the saved states for the current scope.
 class Restored {
  public:
-  explicit Restored(const Surroundings& then) : now_(then.device()), nested_(then.autocasts()) {
+  explicit Restored(const ExecutionState& then) : now_(then.device()), nested_(then.autocasts()) {
     then.set();
     if (nested_) at::autocast::increment_nesting();
   }
@@ -100,27 +100,27 @@ class Restored {
   Restored& operator=(const Restored&) = delete;
 
  private:
-  const Surroundings now_;
+  const ExecutionState now_;
   const bool nested_;
 };
 
 // Restores the values of all buffers at the end of the scope, because a running mean has already seen the batch in
 // forward. The segment's buffers are unknown: LibTorch's batch normalisation does not change their version.
-class KeptBuffers {
+class SavedBuffers {
  public:
   // variable_data has a separate version, so nodes of the graph that saved a buffer stay valid.
-  explicit KeptBuffers(const std::vector<at::Tensor>& buffers) {
+  explicit SavedBuffers(const std::vector<at::Tensor>& buffers) {
     for (const at::Tensor& buffer : buffers) {
       buffers_.push_back(buffer.variable_data());
       values_.push_back(buffers_.back().clone());
     }
   }
-  ~KeptBuffers() {
+  ~SavedBuffers() {
     const at::NoGradGuard no_grad;
     if (!buffers_.empty()) at::_foreach_copy_(buffers_, values_);
   }
-  KeptBuffers(const KeptBuffers&) = delete;
-  KeptBuffers& operator=(const KeptBuffers&) = delete;
+  SavedBuffers(const SavedBuffers&) = delete;
+  SavedBuffers& operator=(const SavedBuffers&) = delete;
 
  private:
   std::vector<at::Tensor> buffers_;
@@ -136,8 +136,8 @@ std::vector<at::Tensor> tensors_of(const tenon_frame* frame) {
 // The node of the graph that represents a segment. Its inputs are the segment's inputs and the model's weights.
 class Recomputation final : public torch::autograd::Node {
  public:
-  Recomputation(std::shared_ptr<const Segment> segment, const RunPosition& position, Surroundings surroundings)
-      : segment_(std::move(segment)), position_(position), surroundings_(std::move(surroundings)) {}
+  Recomputation(std::shared_ptr<const Segment> segment, const StepContext& context, ExecutionState execution_state)
+      : segment_(std::move(segment)), context_(context), execution_state_(std::move(execution_state)) {}
 
   void keep(const variable_list& inputs, std::vector<at::Tensor> frame_tensors, std::vector<at::Tensor> weights,
             std::span<const at::Tensor> buffers) {
@@ -153,8 +153,8 @@ class Recomputation final : public torch::autograd::Node {
       const at::Tensor input = saved.unpack();
       leaves.push_back(input.defined() ? input.detach().requires_grad_(input.requires_grad()) : input);
     }
-    const KeptBuffers kept(buffers_);
-    variable_list outputs = compute_again(leaves, output_gradients.size());
+    const SavedBuffers kept(buffers_);
+    variable_list outputs = recompute(leaves, output_gradients.size());
 
     variable_list roots, gradients;
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -162,13 +162,13 @@ class Recomputation final : public torch::autograd::Node {
       roots.push_back(outputs[i]);
       gradients.push_back(output_gradients[i]);
     }
-    variable_list wanted;
+    variable_list expected;
     for (const at::Tensor& leaf : leaves)
-      if (leaf.defined() && leaf.requires_grad()) wanted.push_back(leaf);
-    wanted.insert(wanted.end(), weights_.begin(), weights_.end());
-    variable_list found(wanted.size());
-    if (!roots.empty() && !wanted.empty())
-      found = torch::autograd::grad(roots, wanted, gradients, /*retain_graph=*/false, /*create_graph=*/false,
+      if (leaf.defined() && leaf.requires_grad()) expected.push_back(leaf);
+    expected.insert(expected.end(), weights_.begin(), weights_.end());
+    variable_list found(expected.size());
+    if (!roots.empty() && !expected.empty())
+      found = torch::autograd::grad(roots, expected, gradients, /*retain_graph=*/false, /*create_graph=*/false,
                                     /*allow_unused=*/true);
     return spread(leaves, found);
   }
@@ -179,18 +179,18 @@ class Recomputation final : public torch::autograd::Node {
   }
 
  private:
-  variable_list compute_again(const variable_list& leaves, size_t output_count) {
+  variable_list recompute(const variable_list& leaves, size_t output_count) {
     TORCH_CHECK(segment_, "a segment of the model was released: backward already ran over it");
-    const Restored restored(surroundings_);
+    const Restored restored(execution_state_);
     const at::AutoGradMode with_gradients(true);
     const std::vector<tenon_tensor*> handles = to_handles(frame_tensors_);
-    Frame frame(position_, handles);
+    Frame frame(context_, handles);
     frame.set_buffers(buffers_);
     const std::vector<tenon_tensor*> inputs = to_handles(leaves);
     std::vector<tenon_tensor*> given(output_count, nullptr);
     call_plugin(
         segment_->component(), "forward of a segment, recomputed in backward",
-        [&] { return segment_->call(frame, inputs, given); }, position_.at());
+        [&] { return segment_->call(frame, inputs, given); }, context_.at());
     variable_list outputs;
     for (const tenon_tensor* handle : given) outputs.push_back(to_tensor(handle));
     return outputs;
@@ -207,8 +207,8 @@ class Recomputation final : public torch::autograd::Node {
   }
 
   std::shared_ptr<const Segment> segment_;
-  RunPosition position_;
-  Surroundings surroundings_;
+  StepContext context_;
+  ExecutionState execution_state_;
   std::vector<torch::autograd::SavedVariable> inputs_;
   std::vector<at::Tensor> frame_tensors_;
   std::vector<at::Tensor> weights_;
@@ -223,7 +223,7 @@ c10::Device device_of(const variable_list& inputs, const std::vector<at::Tensor>
   return c10::kCPU;
 }
 
-bool wants_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
+bool needs_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
 
 // Computes a segment without a graph. Its outputs are connected to a node that recomputes it.
 variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segment>& segment,
@@ -231,16 +231,16 @@ variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segmen
   std::vector<at::Tensor> frame_tensors = tensors_of(frame.get());
   std::vector<at::Tensor> weights;
   for (const at::Tensor& tensor : frame_tensors)
-    if (wants_gradient(tensor) && tensor.is_leaf()) weights.push_back(tensor);
+    if (needs_gradient(tensor) && tensor.is_leaf()) weights.push_back(tensor);
   auto node =
-      std::make_shared<Recomputation>(segment, frame.position(), Surroundings(device_of(inputs, frame_tensors)));
+      std::make_shared<Recomputation>(segment, frame.context(), ExecutionState(device_of(inputs, frame_tensors)));
 
   variable_list outputs;
   {
     const at::NoGradGuard no_grad;
     // A separate frame releases the segment's intermediate tensors.
     const std::vector<tenon_tensor*> handles = to_handles(frame_tensors);
-    Frame inner(frame.position(), handles);
+    Frame inner(frame.context(), handles);
     inner.set_buffers(frame.buffers());
     std::vector<tenon_tensor*> given(output_count, nullptr);
     status = segment->call(inner, to_handles(inputs), given);
@@ -261,7 +261,7 @@ variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segmen
 
 bool has_weights(const tenon_frame* frame) {
   for (const at::Tensor& tensor : tensors_of(frame))
-    if (wants_gradient(tensor)) return true;
+    if (needs_gradient(tensor)) return true;
   return false;
 }
 
@@ -275,14 +275,14 @@ tenon_status run(const tenon_frame* base, const tenon_segment* table, void* self
     return fail(TENON_WRONG_THREAD, "a segment is run on a thread other than its frame's");
   try {
     variable_list given;
-    bool goes_backward = false;
+    bool runs_backward = false;
     for (uint64_t i = 0; i < input_count; ++i) {
       given.push_back(to_tensor(inputs[i]));
-      goes_backward = goes_backward || wants_gradient(given.back());
+      runs_backward = runs_backward || needs_gradient(given.back());
     }
-    goes_backward = at::GradMode::is_enabled() && (goes_backward || has_weights(base));
+    runs_backward = at::GradMode::is_enabled() && (runs_backward || has_weights(base));
     tenon_status status = TENON_OK;
-    if (frame.position().checkpoints_activations && goes_backward) {
+    if (frame.context().checkpoints_activations && runs_backward) {
       variable_list results = run_without_graph(frame, segment, given, output_count, status);
       for (size_t i = 0; i < results.size(); ++i) outputs[i] = frame.keep(std::move(results[i]));
     } else {

@@ -51,7 +51,7 @@ tenon_status tensor_info(const tenon_tensor* handle, tenon_tensor_info* out) {
                      : tensor->device().is_cuda() ? TENON_DEVICE_CUDA
                                                   : TENON_DEVICE_OTHER;
   out->device_index = tensor->device().has_index() ? tensor->device().index() : 0;
-  out->rank = static_cast<uint32_t>(tensor->dim());
+  out->ndim = static_cast<uint32_t>(tensor->dim());
   out->shape = tensor->sizes().data();
   out->strides = tensor->strides().data();
   out->numel = tensor->numel();
@@ -76,12 +76,12 @@ tenon_tensor* wrap(const void* at_tensor) {
 
 void unwrap(const tenon_tensor* handle, void* at_tensor) { *static_cast<at::Tensor*>(at_tensor) = to_tensor(handle); }
 
-void give_to_frame(const tenon_frame* frame, tenon_tensor* handle) {
+void add_to_frame(const tenon_frame* frame, tenon_tensor* handle) {
   Frame::of(frame).keep(to_tensor(handle));
   release(handle);
 }
 
-constexpr tenon_native_torch kNativeTorch{sizeof(tenon_native_torch), wrap, unwrap, give_to_frame};
+constexpr tenon_native_torch kNativeTorch{sizeof(tenon_native_torch), wrap, unwrap, add_to_frame};
 
 const void* get_extension(std::string_view id) {
   if (id == TENON_NATIVE_TORCH) return &kNativeTorch;
@@ -97,13 +97,13 @@ bool fits(const at::Tensor& tensor, const Port& port, Extents& extents) {
   const uint64_t dtype = TENON_DTYPE_BIT(to_dtype(tensor.scalar_type()));
   if (port.dtypes != TENON_ANY_DTYPE && (port.dtypes & dtype) == 0) return false;
   if (port.shape.any) return true;
-  const auto rank = static_cast<size_t>(tensor.dim());
-  const std::vector<ShapePattern::Extent>& wanted = port.shape.extents;
-  if (rank < wanted.size() || (rank > wanted.size() && !port.shape.open_ended) || !port.shape.rest.empty())
+  const auto ndim = static_cast<size_t>(tensor.dim());
+  const std::vector<ShapePattern::Extent>& expected = port.shape.extents;
+  if (ndim < expected.size() || (ndim > expected.size() && !port.shape.open_ended) || !port.shape.rest.empty())
     return false;
-  for (size_t i = 0; i < wanted.size(); ++i) {
+  for (size_t i = 0; i < expected.size(); ++i) {
     const int64_t found = tensor.size(static_cast<int64_t>(i));
-    const int64_t size = wanted[i].size ? *wanted[i].size : extents.emplace(wanted[i].name, found).first->second;
+    const int64_t size = expected[i].size ? *expected[i].size : extents.emplace(expected[i].name, found).first->second;
     if (size != found) return false;
   }
   return true;

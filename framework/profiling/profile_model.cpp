@@ -8,7 +8,7 @@
 #include "framework/pipeline/compute_losses.h"
 #include "framework/pipeline/first_batch.h"
 #include "framework/pipeline/train_step.h"
-#include "framework/profiling/memory_watch.h"
+#include "framework/profiling/memory_monitor.h"
 
 namespace tenon::profiling {
 
@@ -58,7 +58,7 @@ class Profiler {
       : training_(training),
         batch_(pipeline::read_first_batch(training)),
         step_(
-            training, [](pipeline::Event) {}, [](const pipeline::StepFigures&) {}) {
+            training, [](pipeline::Event) {}, [](const pipeline::StepMetrics&) {}) {
     training.optimizer->start_epoch(1);
     step_.start_epoch();
   }
@@ -67,8 +67,8 @@ class Profiler {
     ModelProfile profile;
     profile.batch_size = batch_.size;
     describe_inputs(profile);
-    look_at_evaluation(profile);
-    look_at_step(profile);
+    profile_evaluation(profile);
+    profile_step(profile);
     profile.evaluation = time_repeated(training_.device, kWarmUp, repeats, [this] { evaluate(); });
     profile.step = time_repeated(training_.device, kWarmUp, repeats, [this] {
       add_batch();
@@ -78,16 +78,16 @@ class Profiler {
   }
 
  private:
-  pipeline::Flow make_flow(bool trains) { return training_.train->to_flow(batch_, trains); }
+  pipeline::BatchTensors make_batch_tensors(bool trains) { return training_.train->to_batch_tensors(batch_, trains); }
 
-  plugins::RunPosition position(bool trains) const {
-    plugins::RunPosition position{trains, steps_, 1, 0, 1, training_.plan->run.seed};
-    position.checkpoints_activations = trains && training_.plan->train.activation_checkpointing;
-    return position;
+  plugins::StepContext context(bool trains) const {
+    plugins::StepContext context{trains, steps_, 1, 0, 1, training_.plan->run.seed};
+    context.checkpoints_activations = trains && training_.plan->train.activation_checkpointing;
+    return context;
   }
 
   void describe_inputs(ModelProfile& profile) {
-    evaluated_ = make_flow(/*trains=*/false);
+    evaluated_ = make_batch_tensors(/*trains=*/false);
     const std::vector<at::Tensor> inputs = training_.train->model.front().gather(evaluated_);
     for (size_t i = 0; i < inputs.size(); ++i)
       profile.inputs.emplace_back(training_.model.inputs()[i].name, inputs[i].sizes().vec());
@@ -95,11 +95,11 @@ class Profiler {
 
   void evaluate() {
     const torch::NoGradGuard no_grad;
-    pipeline::run_model(training_, *training_.train, evaluated_, position(false));
+    pipeline::run_model(training_, *training_.train, evaluated_, context(false));
     evaluated_.outputs.clear();
   }
 
-  void add_batch() { step_.add(batch_, position(true)); }
+  void add_batch() { step_.add(batch_, context(true)); }
 
   void finish_step() {
     step_.finish({training_.plan->optimizer.lr}, /*with_norm=*/false);
@@ -107,7 +107,7 @@ class Profiler {
     ++steps_;
   }
 
-  void look_at_evaluation(ModelProfile& profile) {
+  void profile_evaluation(ModelProfile& profile) {
     evaluate();  // excludes one-time initialisation
     {
       const OperatorLog log(training_.model.tensors());
@@ -123,25 +123,25 @@ class Profiler {
       for (const ModuleProfile& module : profile.modules) add(module, profile.total);
       profile.uncounted = log.uncounted();
     }
-    const MemoryWatch watch(training_.device);
+    const MemoryMonitor monitor(training_.device);
     evaluate();
-    profile.evaluation_peak_bytes = watch.peak();
+    profile.evaluation_peak_bytes = monitor.peak();
   }
 
-  void look_at_step(ModelProfile& profile) {
+  void profile_step(ModelProfile& profile) {
     {
-      const MemoryWatch watch(training_.device);
-      pipeline::Flow flow = make_flow(/*trains=*/true);
-      const int64_t before = watch.held();
-      pipeline::run_model(training_, *training_.train, flow, position(true));
-      const auto losses = pipeline::compute_losses(training_, *training_.train, flow, position(true));
-      profile.kept_for_backward = watch.held() - before;
+      const MemoryMonitor monitor(training_.device);
+      pipeline::BatchTensors batch_tensors = make_batch_tensors(/*trains=*/true);
+      const int64_t before = monitor.held();
+      pipeline::run_model(training_, *training_.train, batch_tensors, context(true));
+      const auto losses = pipeline::compute_losses(training_, *training_.train, batch_tensors, context(true));
+      profile.saved_for_backward = monitor.held() - before;
     }
     {
-      const MemoryWatch watch(training_.device);
+      const MemoryMonitor monitor(training_.device);
       add_batch();
       finish_step();
-      profile.state_bytes = watch.held();
+      profile.state_bytes = monitor.held();
     }
     {
       const OperatorLog log(training_.model.tensors());
@@ -150,16 +150,16 @@ class Profiler {
       profile.uncounted.insert(log.uncounted().begin(), log.uncounted().end());
     }
     finish_step();
-    const MemoryWatch watch(training_.device);
+    const MemoryMonitor monitor(training_.device);
     add_batch();
     finish_step();
-    profile.step_peak_bytes = watch.peak();
+    profile.step_peak_bytes = monitor.peak();
   }
 
   pipeline::Training& training_;
   const data::Batch& batch_;
   pipeline::TrainStep step_;
-  pipeline::Flow evaluated_;
+  pipeline::BatchTensors evaluated_;
   int64_t steps_ = 0;
 };
 

@@ -108,7 +108,7 @@ void set_terminal_log(TerminalLog log, TerminalFormat format) {
   if (format == TerminalFormat::json) terminal->set_formatter(std::make_unique<JsonLines>(""));
 }
 
-void say_errors_only(std::string_view name) {
+void log_errors_only(std::string_view name) {
   spdlog::sink_ptr& terminal = run_log().logger.sinks().front();
   terminal->set_level(spdlog::level::err);
   if (run_log().format == TerminalFormat::json)

@@ -19,7 +19,7 @@ enum class TerminalFormat { text, json };  // json: {"level": "warning", "messag
 void set_terminal_log(TerminalLog log, TerminalFormat format);
 
 // From now on, the terminal shows only errors, prefixed with `name`, because another process logs for all ranks.
-void say_errors_only(std::string_view name);
+void log_errors_only(std::string_view name);
 
 // From now on, every line is also written to this file. Throws Error(internal) with the path if it cannot be opened.
 void open_log_file(const std::filesystem::path& file);

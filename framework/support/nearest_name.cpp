@@ -36,13 +36,13 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
-  const std::string wanted = lower_case(name);
+  const std::string expected = lower_case(name);
   std::optional<std::string> nearest;
   size_t smallest = 0;
   for (const std::string& candidate : candidates) {
-    const size_t distance = edit_distance(wanted, lower_case(candidate));
+    const size_t distance = edit_distance(expected, lower_case(candidate));
     const bool is_near =
-        distance <= std::max<size_t>(2, candidate.size() / 3) && distance < std::max(wanted.size(), candidate.size());
+        distance <= std::max<size_t>(2, candidate.size() / 3) && distance < std::max(expected.size(), candidate.size());
     if (is_near && (!nearest || distance < smallest)) {
       nearest = candidate;
       smallest = distance;

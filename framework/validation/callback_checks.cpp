@@ -1,6 +1,6 @@
 #include "framework/validation/callback_checks.h"
 
-#include "framework/validation/made_up_run.h"
+#include "framework/validation/fake_run.h"
 #include "framework/validation/use_component.h"
 
 namespace tenon::validation {
@@ -19,7 +19,7 @@ void check_subscription(Session& session) {
 
 void check_events(Session& session) {
   CallbackUnderTest callback(session);
-  callback.tell_run();
+  callback.dispatch_run();
 }
 
 Check make_callback_check(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
@@ -30,7 +30,7 @@ Check make_callback_check(const char* name, std::vector<std::string> needs, void
 
 void use_callback(Session& session) {
   CallbackUnderTest callback(session);
-  callback.tell_run();
+  callback.dispatch_run();
   callback.subject().destroy();
 }
 

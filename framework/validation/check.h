@@ -44,7 +44,7 @@ struct Skipped : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Verdict { pass, warning, fail, skipped };
-const char* to_string(Verdict verdict);  // "pass", "warning", "FAIL", "skipped"
+enum class CheckStatus { pass, warning, fail, skipped };
+const char* to_string(CheckStatus status);  // "pass", "warning", "FAIL", "skipped"
 
 }  // namespace tenon::validation

@@ -6,7 +6,7 @@
 #include "framework/validation/loss_checks.h"
 #include "framework/validation/metric_checks.h"
 #include "framework/validation/model_checks.h"
-#include "framework/validation/neighbour_checks.h"
+#include "framework/validation/isolation_checks.h"
 #include "framework/validation/sample_order_checks.h"
 #include "framework/validation/state_checks.h"
 
@@ -21,11 +21,11 @@ const char* to_string(Level level) {
   }
 }
 
-const char* to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass: return "pass";
-    case Verdict::warning: return "warning";
-    case Verdict::fail: return "FAIL";
+const char* to_string(CheckStatus status) {
+  switch (status) {
+    case CheckStatus::pass: return "pass";
+    case CheckStatus::warning: return "warning";
+    case CheckStatus::fail: return "FAIL";
     default: return "skipped";
   }
 }
@@ -34,7 +34,7 @@ const std::vector<Check>& all_checks() {
   static const std::vector<Check> all = [] {
     std::vector<Check> list;
     for (const auto& checks : {load_checks(), create_checks(), dataset_checks(), sample_order_checks(), model_checks(),
-                               loss_checks(), metric_checks(), callback_checks(), neighbour_checks(), state_checks()})
+                               loss_checks(), metric_checks(), callback_checks(), isolation_checks(), state_checks()})
       list.insert(list.end(), checks.begin(), checks.end());
     return list;
   }();

@@ -31,18 +31,18 @@ using support::Error;
 using support::ErrorKind;
 
 // Memory shared with the child process, so that the parent can read it after the child has ended.
-struct Trail {
+struct CallRecord {
   std::atomic<uint32_t> steps;  // number of writes
   char function[64];
   char detail[192];
 };
 
-Trail& trail() {
-  static Trail* const shared = [] {
-    void* memory = mmap(nullptr, sizeof(Trail), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+CallRecord& call_record() {
+  static CallRecord* const shared = [] {
+    void* memory = mmap(nullptr, sizeof(CallRecord), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
       throw Error(ErrorKind::internal, std::string("validate: mmap failed: ") + std::strerror(errno));
-    return static_cast<Trail*>(memory);
+    return static_cast<CallRecord*>(memory);
   }();
   return *shared;
 }
@@ -106,7 +106,7 @@ size_t count_threads() {
   return static_cast<size_t>(std::distance(begin(threads), end(threads)));
 }
 
-constexpr size_t kMostOutput = 64 * 1024;
+constexpr size_t kMaxOutput = 64 * 1024;
 
 // Reads what is available. Returns false at the end of the file.
 bool read_some(int file, std::string& text, size_t most) {
@@ -122,10 +122,10 @@ bool read_some(int file, std::string& text, size_t most) {
 bool follow(pid_t child, int output, int result, double timeout_s, ChildEnd& end, int& status) {
   const auto limit_from_now = [&] { return Clock::now() + std::chrono::duration<double>(timeout_s); };
   auto limit = limit_from_now();
-  uint32_t steps = trail().steps;
+  uint32_t steps = call_record().steps;
   pollfd files[] = {{output, POLLIN, 0}, {result, POLLIN, 0}};
   const auto read_ready = [&] {
-    if ((files[0].revents & (POLLIN | POLLHUP)) != 0 && !read_some(output, end.output, kMostOutput)) files[0].fd = -1;
+    if ((files[0].revents & (POLLIN | POLLHUP)) != 0 && !read_some(output, end.output, kMaxOutput)) files[0].fd = -1;
     if ((files[1].revents & (POLLIN | POLLHUP)) != 0 && !read_some(result, end.result, 1 << 24)) files[1].fd = -1;
   };
   for (;;) {
@@ -133,7 +133,7 @@ bool follow(pid_t child, int output, int result, double timeout_s, ChildEnd& end
     poll(files, 2, closed ? 1 : 20);
     read_ready();
     if (waitpid(child, &status, WNOHANG) == child) break;
-    if (const uint32_t now = trail().steps; now != steps) {
+    if (const uint32_t now = call_record().steps; now != steps) {
       steps = now;
       limit = limit_from_now();
     }
@@ -178,7 +178,7 @@ std::string ChildEnd::describe() const {
 ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s) {
   const size_t threads = count_threads();
   TENON_CHECK(threads == 1, "fork requires a single thread; there are " << threads << " threads");
-  clear_trail();
+  clear_call_record();
   std::fflush(nullptr);
   const Pipe output = make_pipe();
   const Pipe result = make_pipe();
@@ -193,7 +193,7 @@ ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s
   const bool ended = follow(child, output.from, result.from, timeout_s, end, status);
   close(output.from);
   close(result.from);
-  const Trail& left = trail();
+  const CallRecord& left = call_record();
   end.function = left.function;
   if (left.detail[0] != '\0') end.function += std::string(" (") + left.detail + ")";
   const bool complete = !end.result.empty() && end.result.back() == kEnd;
@@ -206,12 +206,12 @@ ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s
   return end;
 }
 
-void leave_trail(const std::string& function, const std::string& detail) {
-  put(trail().function, sizeof trail().function, function);
-  put(trail().detail, sizeof trail().detail, detail);
-  ++trail().steps;
+void record_call(const std::string& function, const std::string& detail) {
+  put(call_record().function, sizeof call_record().function, function);
+  put(call_record().detail, sizeof call_record().detail, detail);
+  ++call_record().steps;
 }
 
-void clear_trail() { leave_trail("", ""); }
+void clear_call_record() { record_call("", ""); }
 
 }  // namespace tenon::validation

@@ -23,7 +23,7 @@ struct ChildEnd {
 ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s);
 
 // Records the plugin function that this process is in, for ChildEnd::function. Called on the main thread.
-void leave_trail(const std::string& function, const std::string& detail);
-void clear_trail();
+void record_call(const std::string& function, const std::string& detail);
+void clear_call_record();
 
 }  // namespace tenon::validation

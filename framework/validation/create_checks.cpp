@@ -104,7 +104,7 @@ void try_value(Session& session, const ParamSchema& param, const Value& value) {
   session.call(
       "create",
       [&] {
-        status = table.create(&watched_host(), &params, &self);
+        status = table.create(&recording_host(), &params, &self);
         reason = plugins::detail::failure;
         return TENON_OK;
       },

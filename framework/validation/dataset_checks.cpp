@@ -82,10 +82,10 @@ void check_get(Session& session) {
     try {
       dataset.get(worker.get(), index, slots);
     } catch (const std::exception&) {
-      if (slots.mistake().empty()) throw;
+      if (slots.error().empty()) throw;
     }
-    if (!slots.mistake().empty()) throw Failed("get of " + sample_name(index) + " " + slots.mistake());
-    if (const std::string missing = slots.fields_not_asked_for(); !missing.empty())
+    if (!slots.error().empty()) throw Failed("get of " + sample_name(index) + " " + slots.error());
+    if (const std::string missing = slots.unrequested_fields(); !missing.empty())
       throw Failed("get of " + sample_name(index) + " did not request the slot of " + missing +
                    "; expected each field once");
   }
@@ -97,8 +97,8 @@ void check_stays_in_slot(Session& session) {
   for (int64_t index = 0; index < dataset.looked_at(); ++index) {
     SampleSlots slots(dataset.fields(), std::byte{0});
     dataset.get(worker.get(), index, slots);
-    if (const std::string beside = slots.fields_written_beside(); !beside.empty())
-      throw Failed("get of " + sample_name(index) + " wrote outside of the slot of " + beside);
+    if (const std::string outside = slots.fields_written_outside(); !outside.empty())
+      throw Failed("get of " + sample_name(index) + " wrote outside of the slot of " + outside);
   }
 }
 
@@ -236,11 +236,11 @@ void check_threads(Session& session) {
   std::vector<ConcurrentReader> readers;
   for (int64_t i = 0; i < kThreads; ++i) readers.emplace_back(dataset, expected, i);
   std::barrier<> start(kThreads);
-  leave_trail("get", "on four threads at once");
+  record_call("get", "on four threads at once");
   {
     std::vector<void*> workers;
     for (int64_t i = 0; i < kThreads; ++i) workers.push_back(dataset.open_worker(static_cast<uint64_t>(i)));
-    leave_trail("get", "on four threads at once");
+    record_call("get", "on four threads at once");
     std::vector<std::jthread> threads;
     for (int64_t i = 0; i < kThreads; ++i)
       threads.emplace_back([&, i] { readers[static_cast<size_t>(i)].read(workers[static_cast<size_t>(i)], start); });

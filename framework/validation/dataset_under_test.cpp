@@ -19,15 +19,15 @@ DatasetField read_field(const tenon_field* field, const std::string& what) {
   if (!field) throw Failed(what + " is null");
   if (field->size < TENON_SIZE_TO(tenon_field, doc) || field->size > 1 << 16)
     throw Failed(what + " declares a size of " + std::to_string(field->size) + " bytes; expected sizeof(tenon_field)");
-  constexpr uint64_t kLongest = 1000;
-  if (field->name.size == 0 || field->name.size > kLongest || !field->name.data) throw Failed(what + " has no name");
+  constexpr uint64_t kMaxLength = 1000;
+  if (field->name.size == 0 || field->name.size > kMaxLength || !field->name.data) throw Failed(what + " has no name");
   DatasetField read{plugins::to_string(field->name), field->dtype, {}};
   if (plugins::dtype_bytes(field->dtype) == 0)
     throw Failed(read.name + " has the dtype " + std::to_string(field->dtype) + ", which does not exist");
-  constexpr uint32_t kMostDimensions = 64;
-  if (field->rank > kMostDimensions || (field->rank > 0 && !field->shape))
-    throw Failed(read.name + " has ndim " + std::to_string(field->rank) + " and no valid shape");
-  if (field->rank > 0) read.shape.assign(field->shape, field->shape + field->rank);
+  constexpr uint32_t kMaxDimensions = 64;
+  if (field->ndim > kMaxDimensions || (field->ndim > 0 && !field->shape))
+    throw Failed(read.name + " has ndim " + std::to_string(field->ndim) + " and no valid shape");
+  if (field->ndim > 0) read.shape.assign(field->shape, field->shape + field->ndim);
   for (const int64_t extent : read.shape)
     if (extent != -1 && extent < 1)
       throw Failed(read.name + " has the shape " + plugins::to_string(plugins::exact_shape(read.shape)) +
@@ -55,8 +55,8 @@ std::vector<DatasetField> DatasetUnderTest::read_fields() {
   const tenon_field* const* fields = nullptr;
   uint64_t count = 0;
   subject_.call("fields", [&] { return subject_.table().fields(subject_.self(), &fields, &count); });
-  constexpr uint64_t kMost = 64;
-  if (count == 0 || count > kMost || !fields)
+  constexpr uint64_t kMaxCount = 64;
+  if (count == 0 || count > kMaxCount || !fields)
     throw Failed("fields returns " + std::to_string(count) + (fields ? "" : " and a null list") +
                  "; expected 1 to 64 fields");
   std::vector<DatasetField> read;
@@ -94,19 +94,19 @@ tenon_sample DatasetUnderTest::sample(int64_t index) const {
 }
 
 void DatasetUnderTest::get(void* worker, int64_t index, SampleSlots& slots) {
-  const tenon_sample wanted = sample(index);
+  const tenon_sample expected = sample(index);
   const tenon_sink sink = slots.sink();
   subject_.call(
-      "get", [&] { return subject_.table().get(subject_.self(), worker, &wanted, &sink); },
+      "get", [&] { return subject_.table().get(subject_.self(), worker, &expected, &sink); },
       "sample " + std::to_string(index));
 }
 
 void DatasetUnderTest::get_on_worker_thread(void* worker, int64_t index, SampleSlots& slots) {
-  const tenon_sample wanted = sample(index);
+  const tenon_sample expected = sample(index);
   const tenon_sink sink = slots.sink();
   plugins::call_plugin(
       subject_.session().component, "get",
-      [&] { return subject_.table().get(subject_.self(), worker, &wanted, &sink); },
+      [&] { return subject_.table().get(subject_.self(), worker, &expected, &sink); },
       [&] { return "sample " + std::to_string(index) + ", on a worker thread"; });
 }
 

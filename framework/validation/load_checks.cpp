@@ -72,9 +72,9 @@ void check_sizes(Session& session) {
 
 template <class Element>
 void require_list(const Element* const* list, uint64_t count, const std::string& what) {
-  constexpr uint64_t kMost = 10000;
-  if (count > kMost)
-    throw Failed(what + " has a count of " + std::to_string(count) + "; expected at most " + std::to_string(kMost));
+  constexpr uint64_t kMaxCount = 10000;
+  if (count > kMaxCount)
+    throw Failed(what + " has a count of " + std::to_string(count) + "; expected at most " + std::to_string(kMaxCount));
   if (count > 0 && !list) throw Failed(what + " has a count of " + std::to_string(count) + " but is a null pointer");
   for (uint64_t i = 0; i < count; ++i)
     if (!list[i]) throw Failed(what + " has a null pointer at " + std::to_string(i));
@@ -115,7 +115,7 @@ void check_operators(Session& session) {
 }
 
 void check_accepted(Session& session) {
-  plugins::Catalogue::open({session.file}, watched_host(), plugins::torch_build());
+  plugins::Catalogue::open({session.file}, recording_host(), plugins::torch_build());
 }
 
 Check make_load_check(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {

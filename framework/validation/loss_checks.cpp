@@ -6,7 +6,7 @@
 
 #include "framework/plugins/tensor_handles.h"
 #include "framework/validation/autocast.h"
-#include "framework/validation/difference_quotient.h"
+#include "framework/validation/gradcheck.h"
 #include "framework/validation/loss_under_test.h"
 #include "framework/validation/model_under_test.h"
 #include "framework/validation/use_component.h"
@@ -100,14 +100,14 @@ void check_loss_gradients(Session& session) {
   loss.find_recipe();
   const std::vector<at::Tensor> inputs = loss.inputs(3);
   const at::Tensor value = loss.forward(inputs).loss;
-  leave_trail("backward through the loss", "");
+  record_call("backward through the loss", "");
   value.backward();
   for (size_t i = 0; i < inputs.size(); ++i)
     if (!find_non_finite({inputs[i].grad()}).empty())
       throw Failed("the gradient with respect to " + loss.ports()[i].name + " is NaN or infinite");
 }
 
-void check_loss_difference_quotients(Session& session) {
+void check_loss_gradcheck(Session& session) {
   LossUnderTest loss(session);
   loss.find_recipe();
   if (!takes(loss.ports(), TENON_FLOAT64))
@@ -164,7 +164,7 @@ std::vector<Check> loss_checks() {
           make_loss_check("weight", Level::contract, {"forward"}, check_weight),
           make_loss_check("repeats", Level::training, {"finite-loss"}, check_loss_repeats),
           make_loss_check("gradients", Level::training, {"finite-loss"}, check_loss_gradients),
-          make_loss_check("difference-quotients", Level::training, {"repeats", "gradients"}, check_loss_difference_quotients),
+          make_loss_check("gradcheck", Level::training, {"repeats", "gradients"}, check_loss_gradcheck),
           make_loss_check("autocast", Level::training, {"gradients"}, check_loss_autocast)};
 }
 

@@ -23,8 +23,8 @@ std::vector<std::string> LossUnderTest::read_parts() {
   const tenon_string* names = nullptr;
   uint64_t count = 0;
   subject_.call("parts", [&] { return table.parts(subject_.self(), &names, &count); });
-  constexpr uint64_t kMost = 1000;
-  if (count > kMost || (count > 0 && !names))
+  constexpr uint64_t kMaxCount = 1000;
+  if (count > kMaxCount || (count > 0 && !names))
     throw Failed("parts returns " + std::to_string(count) + (names ? "" : " and a null list"));
   std::vector<std::string> read;
   for (uint64_t i = 0; i < count; ++i) {
@@ -66,12 +66,12 @@ std::vector<at::Tensor> LossUnderTest::inputs(int64_t batch, int32_t preferred) 
 
 LossUnderTest::Result LossUnderTest::forward(const std::vector<at::Tensor>& inputs) {
   torch::manual_seed(subject_.session().seed);
-  plugins::RunPosition position;
-  position.training = true;
-  position.epoch = 1;
-  position.seed = subject_.session().seed;
+  plugins::StepContext context;
+  context.training = true;
+  context.epoch = 1;
+  context.seed = subject_.session().seed;
   const std::vector<tenon_tensor*> no_tensors;
-  const plugins::Frame frame(position, no_tensors);
+  const plugins::Frame frame(context, no_tensors);
   const std::vector<tenon_tensor*> handles = plugins::to_handles(inputs);
   std::vector<tenon_tensor*> parts(parts_.size(), nullptr);
   tenon_loss_result result{};

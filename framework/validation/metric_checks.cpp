@@ -38,11 +38,11 @@ std::string join(const std::vector<std::string>& names) {
   return text;
 }
 
-void check_figures(Session& session) {
+void check_values(Session& session) {
   MetricUnderTest metric(session);
-  const std::vector<std::string> second = metric.read_figures();
-  if (metric.figures() != second)
-    throw Failed("figures returns " + join(metric.figures()) + ", then " + join(second) +
+  const std::vector<std::string> second = metric.read_values();
+  if (metric.values() != second)
+    throw Failed("values returns " + join(metric.values()) + ", then " + join(second) +
                  "; expected the same each time");
 }
 
@@ -61,7 +61,7 @@ void check_evaluation(Session& session) {
   const std::vector<double> values = metric.compute(states);
   for (size_t i = 0; i < values.size(); ++i)
     if (std::isinf(values[i]))
-      throw Failed("compute returns infinity for " + metric.figures()[i] + "; expected a number, or NaN for no value");
+      throw Failed("compute returns infinity for " + metric.values()[i] + "; expected a number, or NaN for no value");
   // Without samples, a value is NaN or a number. It is not an error.
   metric.compute(metric.new_states());
 }
@@ -76,7 +76,7 @@ void require_equal(const MetricUnderTest& metric, const std::vector<double>& exp
   for (size_t i = 0; i < expected.size(); ++i) {
     if (is_close(expected[i], found[i])) continue;
     std::ostringstream text;
-    text << metric.figures()[i] << " is " << found[i] << " " << what << expected[i];
+    text << metric.values()[i] << " is " << found[i] << " " << what << expected[i];
     throw Failed(text.str());
   }
 }
@@ -126,8 +126,8 @@ void use_metric(Session& session) {
 std::vector<Check> metric_checks() {
   return {make_metric_check("ports", Level::contract, {"create"}, check_metric_ports),
           make_metric_check("states", Level::contract, {"ports"}, check_states),
-          make_metric_check("figures", Level::contract, {"states"}, check_figures),
-          make_metric_check("evaluation", Level::contract, {"figures"}, check_evaluation),
+          make_metric_check("values", Level::contract, {"states"}, check_values),
+          make_metric_check("evaluation", Level::contract, {"values"}, check_evaluation),
           make_metric_check("starts-anew", Level::training, {"evaluation"}, check_starts_anew),
           make_metric_check("adds-up", Level::training, {"starts-anew"}, check_adds_up)};
 }

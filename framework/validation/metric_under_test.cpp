@@ -14,11 +14,11 @@ namespace tenon::validation {
 
 namespace {
 
-plugins::RunPosition position_of(const Session& session) {
-  plugins::RunPosition position;
-  position.epoch = 1;
-  position.seed = session.seed;
-  return position;
+plugins::StepContext context_of(const Session& session) {
+  plugins::StepContext context;
+  context.epoch = 1;
+  context.seed = session.seed;
+  return context;
 }
 
 MetricState make_state(const tenon_state* state, const std::string& what) {
@@ -29,9 +29,9 @@ MetricState make_state(const tenon_state* state, const std::string& what) {
     throw Failed(what + " has the reduction " + std::to_string(state->reduction) + ", which does not exist");
   if (plugins::dtype_bytes(state->dtype) == 0)
     throw Failed(what + " has the dtype " + std::to_string(state->dtype) + ", which does not exist");
-  if (state->rank > 64 || (state->rank > 0 && !state->shape))
-    throw Failed(what + " has ndim " + std::to_string(state->rank) + " and no valid shape");
-  const at::IntArrayRef shape(state->shape, state->rank);
+  if (state->ndim > 64 || (state->ndim > 0 && !state->shape))
+    throw Failed(what + " has ndim " + std::to_string(state->ndim) + " and no valid shape");
+  const at::IntArrayRef shape(state->shape, state->ndim);
   for (const int64_t extent : shape)
     if (extent < 0) throw Failed(what + " has a negative extent");
   const bool concatenates = state->reduction == TENON_REDUCE_CONCATENATE;
@@ -49,38 +49,38 @@ MetricState make_state(const tenon_state* state, const std::string& what) {
 MetricUnderTest::MetricUnderTest(Session& session) : subject_(session), ports_(read_ports(subject_)) {
   if (ports_.inputs.empty()) throw Failed("ports returns no input; expected one or more");
   new_states();
-  figures_ = read_figures();
+  values_ = read_values();
 }
 
 MetricStates MetricUnderTest::new_states() {
   const tenon_state* const* states = nullptr;
   uint64_t count = 0;
   subject_.call("states", [&] { return subject_.table().states(subject_.self(), &states, &count); });
-  constexpr uint64_t kMost = 10000;
-  if (count > kMost || (count > 0 && !states))
+  constexpr uint64_t kMaxCount = 10000;
+  if (count > kMaxCount || (count > 0 && !states))
     throw Failed("states returns " + std::to_string(count) + (states ? "" : " and a null list"));
   MetricStates made;
   for (uint64_t i = 0; i < count; ++i) made.push_back(make_state(states[i], "state " + std::to_string(i)));
   return made;
 }
 
-std::vector<std::string> MetricUnderTest::read_figures() {
-  const tenon_figure* const* figures = nullptr;
+std::vector<std::string> MetricUnderTest::read_values() {
+  const tenon_metric_value* const* values = nullptr;
   uint64_t count = 0;
-  subject_.call("figures", [&] { return subject_.table().figures(subject_.self(), &figures, &count); });
-  constexpr uint64_t kMost = 10000;
-  if (count == 0 || count > kMost || !figures)
-    throw Failed("figures returns " + std::to_string(count) + (figures ? "" : " and a null list") +
+  subject_.call("values", [&] { return subject_.table().values(subject_.self(), &values, &count); });
+  constexpr uint64_t kMaxCount = 10000;
+  if (count == 0 || count > kMaxCount || !values)
+    throw Failed("values returns " + std::to_string(count) + (values ? "" : " and a null list") +
                  "; expected one or more");
   std::vector<std::string> names;
   for (uint64_t i = 0; i < count; ++i) {
     const std::string what = "metric value " + std::to_string(i);
-    if (!figures[i] || figures[i]->size < TENON_SIZE_TO(tenon_figure, doc) || figures[i]->size > 1 << 16)
-      throw Failed(what + " is null, or its size is not that of tenon_figure");
-    if (figures[i]->name.size == 0 || !figures[i]->name.data) throw Failed(what + " has no name");
-    if (figures[i]->direction < -1 || figures[i]->direction > 1)
-      throw Failed(what + " has the direction " + std::to_string(figures[i]->direction) + "; expected 1, -1 or 0");
-    names.push_back(plugins::to_string(figures[i]->name));
+    if (!values[i] || values[i]->size < TENON_SIZE_TO(tenon_metric_value, doc) || values[i]->size > 1 << 16)
+      throw Failed(what + " is null, or its size is not that of tenon_metric_value");
+    if (values[i]->name.size == 0 || !values[i]->name.data) throw Failed(what + " has no name");
+    if (values[i]->direction < -1 || values[i]->direction > 1)
+      throw Failed(what + " has the direction " + std::to_string(values[i]->direction) + "; expected 1, -1 or 0");
+    names.push_back(plugins::to_string(values[i]->name));
   }
   return names;
 }
@@ -119,7 +119,7 @@ void MetricUnderTest::update(MetricStates& states, const std::vector<at::Tensor>
     tensors.push_back(plugins::to_handle(state.tensor));
     rows.push_back(state.reduction == TENON_REDUCE_CONCATENATE ? &state.rows : nullptr);
   }
-  const plugins::Frame frame(position_of(subject_.session()), tensors, rows);
+  const plugins::Frame frame(context_of(subject_.session()), tensors, rows);
   const std::vector<tenon_tensor*> handles = plugins::to_handles(inputs);
   subject_.call("update",
                 [&] { return subject_.table().update(subject_.self(), frame.get(), handles.data(), handles.size()); });
@@ -131,8 +131,8 @@ std::vector<double> MetricUnderTest::compute(const MetricStates& states) {
   for (const MetricState& state : states)
     tensors.push_back(state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts));
   const std::vector<tenon_tensor*> handles = plugins::to_handles(tensors);
-  const plugins::Frame frame(position_of(subject_.session()), handles);
-  std::vector<double> values(figures_.size(), std::nan(""));
+  const plugins::Frame frame(context_of(subject_.session()), handles);
+  std::vector<double> values(values_.size(), std::nan(""));
   subject_.call("compute",
                 [&] { return subject_.table().compute(subject_.self(), frame.get(), values.data(), values.size()); });
   return values;

@@ -31,7 +31,7 @@ class MetricUnderTest {
 
   Subject<tenon_metric>& subject() { return subject_; }
   const std::vector<plugins::Port>& ports() const { return ports_.inputs; }
-  const std::vector<std::string>& figures() const { return figures_; }
+  const std::vector<std::string>& values() const { return values_; }
 
   // Searches for inputs that update accepts. Tries several shapes. Throws Failed with the last error if there are none.
   void find_recipe();
@@ -41,12 +41,12 @@ class MetricUnderTest {
   void update(MetricStates& states, const std::vector<at::Tensor>& inputs);
   std::vector<double> compute(const MetricStates& states);
 
-  std::vector<std::string> read_figures();
+  std::vector<std::string> read_values();
 
  private:
   Subject<tenon_metric> subject_;
   plugins::PortList ports_;
-  std::vector<std::string> figures_;
+  std::vector<std::string> values_;
   std::optional<InputRecipe> recipe_;
 };
 

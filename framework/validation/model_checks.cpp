@@ -8,7 +8,7 @@
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
 #include "framework/validation/autocast.h"
-#include "framework/validation/difference_quotient.h"
+#include "framework/validation/gradcheck.h"
 #include "framework/validation/model_under_test.h"
 #include "framework/validation/use_component.h"
 
@@ -141,7 +141,7 @@ void check_model_gradients(Session& session) {
   std::vector<std::string> names;
   std::string without;
   if (sum.defined()) {
-    leave_trail("backward through the outputs", "");
+    record_call("backward through the outputs", "");
     sum.backward();
   }
   for (const DeclaredTensor& declared : model.tensors()) {
@@ -165,7 +165,7 @@ void make_double(const ModelUnderTest& model) {
   }
 }
 
-void check_model_difference_quotients(Session& session) {
+void check_model_gradcheck(Session& session) {
   ModelUnderTest model(session);
   make_ready(model);
   if (!takes_where_floating(model.ports().inputs, TENON_FLOAT64) || !takes(model.ports().outputs, TENON_FLOAT64))
@@ -240,7 +240,7 @@ std::vector<Check> model_checks() {
           make_model_check("repeats", Level::training, {"finite-outputs"}, check_model_repeats),
           make_model_check("frame-tensors", Level::training, {"repeats"}, check_frame_tensors),
           make_model_check("gradients", Level::training, {"finite-outputs"}, check_model_gradients),
-          make_model_check("difference-quotients", Level::training, {"repeats", "gradients"}, check_model_difference_quotients),
+          make_model_check("gradcheck", Level::training, {"repeats", "gradients"}, check_model_gradcheck),
           make_model_check("autocast", Level::training, {"gradients"}, check_model_autocast)};
 }
 

@@ -35,10 +35,10 @@ void initialise(at::Tensor& tensor, const tenon_declaration& declaration) {
 struct ModelUnderTest::Builder {
   std::vector<DeclaredTensor>& tensors;
   std::set<std::string> names{};
-  std::string mistake{};  // the first error
+  std::string error{};  // the first error
 
   tenon_status refuse(const std::string& what) {
-    if (mistake.empty()) mistake = what;
+    if (error.empty()) error = what;
     return plugins::fail(TENON_INVALID_ARGUMENT, what);
   }
 
@@ -64,10 +64,10 @@ struct ModelUnderTest::Builder {
     if (declaration->init > TENON_INIT_XAVIER_NORMAL)
       return refuse("declares " + name + " with the initialiser " + std::to_string(declaration->init) +
                     ", which does not exist");
-    if (declaration->rank > 64 || (declaration->rank > 0 && !declaration->shape))
-      return refuse("declares " + name + " with ndim " + std::to_string(declaration->rank) + " and no valid shape");
+    if (declaration->ndim > 64 || (declaration->ndim > 0 && !declaration->shape))
+      return refuse("declares " + name + " with ndim " + std::to_string(declaration->ndim) + " and no valid shape");
     try {
-      const at::IntArrayRef shape(declaration->shape, declaration->rank);
+      const at::IntArrayRef shape(declaration->shape, declaration->ndim);
       at::Tensor tensor = at::empty(shape, plugins::to_scalar_type(declaration->dtype));
       initialise(tensor, *declaration);
       return add(name, std::move(tensor), declaration->flags, index);
@@ -101,9 +101,9 @@ void ModelUnderTest::build() {
   try {
     subject_.call("build", [&] { return subject_.table().build(subject_.self(), &builder); });
   } catch (const support::Error&) {
-    if (state.mistake.empty()) throw;
+    if (state.error.empty()) throw;
   }
-  if (!state.mistake.empty()) throw Failed("build " + state.mistake);
+  if (!state.error.empty()) throw Failed("build " + state.error);
 }
 
 void ModelUnderTest::find_recipe() {
@@ -138,12 +138,12 @@ std::vector<at::Tensor> ModelUnderTest::forward_with(const std::vector<at::Tenso
                                                      const std::vector<at::Tensor>& inputs) {
   // Operators that sample from ATen's generator get the same numbers each time.
   torch::manual_seed(subject_.session().seed);
-  plugins::RunPosition position;
-  position.training = mode == Mode::training;
-  position.epoch = 1;
-  position.seed = subject_.session().seed;
+  plugins::StepContext context;
+  context.training = mode == Mode::training;
+  context.epoch = 1;
+  context.seed = subject_.session().seed;
   const std::vector<tenon_tensor*> handles = plugins::to_handles(tensors);
-  const plugins::Frame frame(position, handles);
+  const plugins::Frame frame(context, handles);
   const std::vector<tenon_tensor*> input_handles = plugins::to_handles(inputs);
   std::vector<tenon_tensor*> outputs(ports_.outputs.size(), nullptr);
   subject_.call("forward", [&] {

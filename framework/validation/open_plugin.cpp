@@ -23,22 +23,22 @@ std::string name_of(const plugins::Component& component) {
 }
 
 tenon_reply call_entry(const std::filesystem::path& file) {
-  leave_trail("the loader, or an initialiser of the library", "");
+  record_call("the loader, or an initialiser of the library", "");
   const auto entry = reinterpret_cast<tenon_plugin_open_function>(plugins::open_symbol(file, TENON_ENTRY_SYMBOL));
   tenon_offer offer{};
   offer.abi_min = TENON_ABI_OLDEST;
   offer.abi_max = TENON_ABI_CURRENT;
-  offer.host = &watched_host();
+  offer.host = &recording_host();
   offer.host_version = plugins::to_tenon(TENON_VERSION);
   tenon_reply reply{};
   tenon_status status = TENON_OK;
-  leave_trail(TENON_ENTRY_SYMBOL, "");
+  record_call(TENON_ENTRY_SYMBOL, "");
   try {
     status = entry(&offer, &reply);
   } catch (...) {
     throw Failed(TENON_ENTRY_SYMBOL " threw an exception; expected a status");
   }
-  clear_trail();
+  clear_call_record();
   // A plugin that rejects the host's version still reports its range of versions.
   if (reply.abi_max != 0 || status == TENON_OK) plugins::negotiate_abi(file, reply);
   if (status != TENON_OK)
@@ -66,15 +66,15 @@ config::ComponentPlan plan_of(const plugins::Component& component, const std::ve
   plan.use = component.schema.id;
   plan.place = option;
   const config::Place place{option, 0, 0};
-  config::Mistakes mistakes;
-  const config::ParamsQuestion question{component.schema.id,
+  config::Diagnostics diagnostics;
+  const config::ParamsRequest question{component.schema.id,
                                         component.schema.params,
                                         table ? *table : kNothing,
                                         "params",
                                         place,
                                         std::filesystem::current_path()};
-  plan.params = config::resolve_params(question, mistakes);
-  mistakes.throw_if_any();
+  plan.params = config::resolve_params(question, diagnostics);
+  diagnostics.throw_if_any();
   return plan;
 }
 

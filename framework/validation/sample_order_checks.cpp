@@ -17,7 +17,7 @@ using Fill = tenon_status (*Extension::*)(void* self, Number* numbers);
 
 // Calls the function twice. Both results must be equal, and the memory after the last sample must stay unchanged.
 template <class Number, class Extension>
-std::vector<Number> ask_twice(Session& session, const char* id, const char* function, Fill<Number, Extension> fill) {
+std::vector<Number> call_twice(Session& session, const char* id, const char* function, Fill<Number, Extension> fill) {
   constexpr Number kUntouched = -12345;
   DatasetUnderTest dataset(session);
   const auto* extension = dataset.subject().extension<Extension>(id);
@@ -40,7 +40,7 @@ std::vector<Number> ask_twice(Session& session, const char* id, const char* func
 }
 
 void check_lengths(Session& session) {
-  const std::vector<int64_t> lengths = ask_twice<int64_t, tenon_sample_lengths>(
+  const std::vector<int64_t> lengths = call_twice<int64_t, tenon_sample_lengths>(
       session, TENON_SAMPLE_LENGTHS, "lengths", &tenon_sample_lengths::lengths);
   for (size_t i = 0; i < lengths.size(); ++i)
     if (lengths[i] < 0)
@@ -50,7 +50,7 @@ void check_lengths(Session& session) {
 
 void check_weights(Session& session) {
   const std::vector<double> weights =
-      ask_twice<double, tenon_sample_weights>(session, TENON_SAMPLE_WEIGHTS, "weights", &tenon_sample_weights::weights);
+      call_twice<double, tenon_sample_weights>(session, TENON_SAMPLE_WEIGHTS, "weights", &tenon_sample_weights::weights);
   for (size_t i = 0; i < weights.size(); ++i)
     if (!std::isfinite(weights[i]) || weights[i] < 0)
       throw Failed("weights returns " + std::to_string(weights[i]) + " for sample " + std::to_string(i) +

@@ -18,7 +18,7 @@ struct DatasetField {
   std::vector<int64_t> shape;  // of one sample; -1 where it varies
 
   // The bytes of a sample of this shape; none if the shape does not fit the field or is implausibly large.
-  std::optional<size_t> bytes(const int64_t* extents, uint32_t rank) const;
+  std::optional<size_t> bytes(const int64_t* extents, uint32_t ndim) const;
 };
 
 class SampleSlots {
@@ -31,9 +31,9 @@ class SampleSlots {
   tenon_sink sink() { return {sizeof(tenon_sink), this, give}; }
 
   // The first invalid request of the dataset; empty: none.
-  const std::string& mistake() const { return mistake_; }
-  std::string fields_not_asked_for() const;   // "" or "image, label"
-  std::string fields_written_beside() const;  // "" or "image, before its first byte"
+  const std::string& error() const { return error_; }
+  std::string unrequested_fields() const;   // "" or "image, label"
+  std::string fields_written_outside() const;  // "" or "image, before its first byte"
 
   // For each field in order: its shape, followed by its bytes.
   std::vector<std::vector<std::byte>> contents() const;
@@ -44,13 +44,13 @@ class SampleSlots {
     std::vector<int64_t> shape;
     std::vector<std::byte> memory;  // guard, slot, guard
   };
-  static tenon_status give(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t rank, void** memory);
+  static tenon_status give(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t ndim, void** memory);
   tenon_status refuse(const std::string& what);
 
   const std::vector<DatasetField>& fields_;
   std::byte pattern_;
   std::map<uint64_t, Slot> slots_;
-  std::string mistake_;
+  std::string error_;
 };
 
 }  // namespace tenon::validation

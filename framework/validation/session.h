@@ -14,7 +14,7 @@
 #include "framework/plugins/parameters.h"
 #include "framework/validation/child_process.h"
 #include "framework/validation/floating_point.h"
-#include "framework/validation/host_watch.h"
+#include "framework/validation/recording_host.h"
 
 namespace tenon::validation {
 
@@ -46,11 +46,11 @@ class Session {
   // Restores the floating-point modes, so that only one check reports a change of them.
   template <class Body>
   void call(const char* function, Body&& body, const std::string& detail = "") {
-    leave_trail(function, detail);
+    record_call(function, detail);
     if (before_call) before_call(function);
     const FloatingPointModes modes;
     plugins::call_plugin(component, function, body, [&] { return detail; });
-    clear_trail();
+    clear_call_record();
     if (after_call) after_call(function);
   }
 
@@ -72,7 +72,7 @@ class Subject {
  public:
   explicit Subject(Session& session) : session_(session) {
     const tenon_params params(session.plan.params);
-    call("create", [&] { return table().create(&watched_host(), &params, &self_); });
+    call("create", [&] { return table().create(&recording_host(), &params, &self_); });
     exists_ = true;
   }
   Subject(const Subject&) = delete;

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "framework/validation/made_up_run.h"
+#include "framework/validation/fake_run.h"
 
 namespace tenon::validation {
 
@@ -52,7 +52,7 @@ std::string save_after_use(Session& session) {
   if (session.component.schema.kind == config::ComponentKind::callback) {
     CallbackUnderTest callback(session);
     require_state(callback.subject());
-    callback.tell_run();
+    callback.dispatch_run();
     return save(callback.subject());
   }
   Subject<AnyTable> subject(session);

@@ -43,8 +43,8 @@ std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::e
 std::string without_backtrace(const std::string& text) { return text.substr(0, text.find("\nException raised from")); }
 
 std::string run_check(const Check& check, const std::string& component, const ValidationRequest& request) {
-  const auto answer = [](Verdict verdict, const std::string& reason) {
-    return to_text({{"verdict", static_cast<int>(verdict)}, {"reason", reason}});
+  const auto answer = [](CheckStatus status, const std::string& reason) {
+    return to_text({{"verdict", static_cast<int>(status)}, {"reason", reason}});
   };
   try {
     Session session = make_session(request);
@@ -52,25 +52,25 @@ std::string run_check(const Check& check, const std::string& component, const Va
     check.run(session);
     std::string warnings;
     for (const std::string& warning : session.warnings()) warnings += (warnings.empty() ? "" : "; ") + warning;
-    return answer(warnings.empty() ? Verdict::pass : Verdict::warning, warnings);
+    return answer(warnings.empty() ? CheckStatus::pass : CheckStatus::warning, warnings);
   } catch (const Skipped& skipped) {
-    return answer(Verdict::skipped, skipped.what());
+    return answer(CheckStatus::skipped, skipped.what());
   } catch (const std::exception& error) {
-    return answer(Verdict::fail, without_backtrace(error.what()));
+    return answer(CheckStatus::fail, without_backtrace(error.what()));
   }
 }
 
-CheckResult run_in_own_process(const Check& check, const std::string& component, const ValidationRequest& request) {
+CheckResult run_in_child_process(const Check& check, const std::string& component, const ValidationRequest& request) {
   const ChildEnd end = run_in_child([&] { return run_check(check, component, request); }, request.timeout_s);
-  CheckResult result{component, &check, Verdict::fail, "", end.output};
+  CheckResult result{component, &check, CheckStatus::fail, "", end.output};
   if (end.how == ChildEnd::How::finished) {
     const Json answer = Json::parse(end.result);
-    result.verdict = static_cast<Verdict>(answer["verdict"].get<int>());
+    result.status = static_cast<CheckStatus>(answer["verdict"].get<int>());
     result.reason = answer["reason"];
   } else {
     result.reason = end.describe();
   }
-  if (result.verdict != Verdict::fail) result.output.clear();
+  if (result.status != CheckStatus::fail) result.output.clear();
   return result;
 }
 
@@ -153,8 +153,8 @@ bool belongs_to(const Check& check, const std::string& kind) {
 
 class Validation {
  public:
-  Validation(const ValidationRequest& request, const std::function<void(const CheckResult&)>& tell)
-      : request_(request), tell_(tell) {}
+  Validation(const ValidationRequest& request, const std::function<void(const CheckResult&)>& report)
+      : request_(request), report_(report) {}
 
   void check_all_of(const Found& component) {
     if (!request_.component.empty() && request_.component != component.name) return;
@@ -163,11 +163,11 @@ class Validation {
       if (!belongs_to(check, component.kind)) continue;
       if (!request_.check.empty() && request_.check != check.name) continue;
       const std::string blocked = blocking(check, component, unknown);
-      const CheckResult result = blocked.empty() ? run_in_own_process(check, component.name, request_)
-                                                 : CheckResult{component.name, &check, Verdict::skipped, blocked, ""};
-      if (!blocked.empty() || result.verdict == Verdict::fail) unknown.insert(check.name);
+      const CheckResult result = blocked.empty() ? run_in_child_process(check, component.name, request_)
+                                                 : CheckResult{component.name, &check, CheckStatus::skipped, blocked, ""};
+      if (!blocked.empty() || result.status == CheckStatus::fail) unknown.insert(check.name);
       results_.push_back(result);
-      tell_(results_.back());
+      report_(results_.back());
     }
   }
 
@@ -185,17 +185,17 @@ class Validation {
   }
 
   const ValidationRequest& request_;
-  const std::function<void(const CheckResult&)>& tell_;
+  const std::function<void(const CheckResult&)>& report_;
   std::vector<CheckResult> results_;
 };
 
 }  // namespace
 
 std::vector<CheckResult> validate(const ValidationRequest& request,
-                                  const std::function<void(const CheckResult&)>& tell) {
+                                  const std::function<void(const CheckResult&)>& report) {
   require_known_check(request.check);
   plugins::install_libtorch();
-  Validation validation(request, tell);
+  Validation validation(request, report);
   validation.check_all_of({kPlugin, kPlugin, ""});
   const std::vector<Found> found = find_components(request);
   if (!found.empty()) require_known(request, found);

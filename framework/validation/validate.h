@@ -23,7 +23,7 @@ struct ValidationRequest {
 struct CheckResult {
   std::string component;  // "plugin", or "dataset.digits"
   const Check* check;
-  Verdict verdict;
+  CheckStatus status;
   std::string reason;  // empty if the check passed
   std::string output;  // what the plugin printed; empty unless the check failed
 };
@@ -32,6 +32,6 @@ struct CheckResult {
 // has one thread; see child_process.h. Throws Error(configuration) for a component or a check that does not exist, and
 // for invalid parameters.
 std::vector<CheckResult> validate(const ValidationRequest& request,
-                                  const std::function<void(const CheckResult&)>& tell);
+                                  const std::function<void(const CheckResult&)>& report);
 
 }  // namespace tenon::validation

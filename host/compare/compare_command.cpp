@@ -128,7 +128,7 @@ class Comparison {
     for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
     const std::vector<fs::path> before = artifacts::list_runs(output_, name);
     const ChildEnd end = run_child(arguments, {}, signals_);
-    if (end.asked != 0) signal_ = end.asked;
+    if (end.requested != 0) signal_ = end.requested;
     const std::vector<fs::path> after = artifacts::list_runs(output_, name);
     MeasuredRun run = measure_run(end, after.size() > before.size() ? after.front() : fs::path(), planned.epoch);
     run.seed = seed;

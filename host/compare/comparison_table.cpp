@@ -24,8 +24,8 @@ struct Column {
   Print print;
 };
 
-std::optional<double> find_figure(const MeasuredRun& run, const std::string& name) {
-  for (const auto& [known, value] : run.figures)
+std::optional<double> find_metric(const MeasuredRun& run, const std::string& name) {
+  for (const auto& [known, value] : run.metrics)
     if (known == name) return value;
   return std::nullopt;
 }
@@ -43,7 +43,7 @@ double deviation_of(const std::vector<double>& values) {
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
-std::string print_most_bytes(const std::vector<double>& values) {
+std::string print_max_bytes(const std::vector<double>& values) {
   return print_bytes(static_cast<uint64_t>(*std::ranges::max_element(values)));
 }
 
@@ -58,7 +58,7 @@ std::string print_rate(const std::vector<double>& values) {
 bool is_good(const MeasuredRun& run) { return run.failure.empty(); }
 
 // Lists the monitored metrics first, then the others in the order of the histories.
-std::vector<std::string> list_figures(const std::vector<ComparedVariant>& variants) {
+std::vector<std::string> list_metrics(const std::vector<ComparedVariant>& variants) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -66,14 +66,14 @@ std::vector<std::string> list_figures(const std::vector<ComparedVariant>& varian
   for (const ComparedVariant& compared : variants) add(compared.monitor);
   for (const ComparedVariant& compared : variants)
     for (const MeasuredRun& run : compared.runs)
-      for (const auto& [name, value] : run.figures) add(name);
+      for (const auto& [name, value] : run.metrics) add(name);
   return names;
 }
 
 std::vector<Column> list_columns(const std::vector<ComparedVariant>& variants) {
   std::vector<Column> columns;
-  for (const std::string& name : list_figures(variants))
-    columns.push_back({name, [name](const MeasuredRun& run) { return find_figure(run, name); }, print_spread});
+  for (const std::string& name : list_metrics(variants))
+    columns.push_back({name, [name](const MeasuredRun& run) { return find_metric(run, name); }, print_spread});
   columns.push_back({"train/loss", [](const MeasuredRun& run) { return run.last_training_loss; }, print_spread});
   columns.push_back({"time", [](const MeasuredRun& run) { return std::optional(run.seconds); }, print_seconds});
   columns.push_back(
@@ -89,13 +89,13 @@ std::vector<Column> list_columns(const std::vector<ComparedVariant>& variants) {
                        if (run.peak_bytes == 0) return std::nullopt;
                        return static_cast<double>(run.peak_bytes);
                      },
-                     print_most_bytes});
+                     print_max_bytes});
   columns.push_back({"device memory",
                      [](const MeasuredRun& run) -> std::optional<double> {
                        if (!run.device_peak_mib) return std::nullopt;
                        return *run.device_peak_mib * 1024 * 1024;
                      },
-                     print_most_bytes});
+                     print_max_bytes});
   return columns;
 }
 
@@ -152,7 +152,7 @@ Json to_json(const MeasuredRun& run) {
             {"best_step", run.best_step ? Json(*run.best_step) : Json()},
             {"train/loss", run.last_training_loss ? Json(*run.last_training_loss) : Json()},
             {"figures", Json::object()}};
-  for (const auto& [name, value] : run.figures)
+  for (const auto& [name, value] : run.metrics)
     json["figures"][name] = Json::parse(artifacts::print_json_number(value));
   return json;
 }

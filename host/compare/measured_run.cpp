@@ -23,7 +23,7 @@ std::string last_line(const std::string& text) {
   return text.substr(start == text.npos ? 0 : start + 1, end - (start == text.npos ? 0 : start + 1) + 1);
 }
 
-bool is_of_validation(const std::string& figure) { return figure.starts_with("validation"); }
+bool is_of_validation(const std::string& metric) { return metric.starts_with("validation"); }
 
 // Returns the step of the checkpoint that the link `best` points to.
 std::optional<int64_t> find_best_step(const fs::path& run) {
@@ -33,27 +33,27 @@ std::optional<int64_t> find_best_step(const fs::path& run) {
 }
 
 // Returns the last value of each validation metric up to `step`.
-artifacts::Figures collect_figures(const std::vector<artifacts::HistoryLine>& history, std::optional<int64_t> step) {
-  artifacts::Figures figures;
+artifacts::MetricValues collect_metrics(const std::vector<artifacts::HistoryLine>& history, std::optional<int64_t> step) {
+  artifacts::MetricValues metrics;
   for (const artifacts::HistoryLine& line : history) {
     if (line.event != artifacts::HistoryEvent::validation || (step && line.step > *step)) continue;
-    for (const auto& figure : line.figures) {
-      if (!is_of_validation(figure.first)) continue;
-      const auto known = std::ranges::find_if(figures, [&](const auto& other) { return other.first == figure.first; });
-      if (known == figures.end())
-        figures.push_back(figure);
+    for (const auto& metric : line.metrics) {
+      if (!is_of_validation(metric.first)) continue;
+      const auto known = std::ranges::find_if(metrics, [&](const auto& other) { return other.first == metric.first; });
+      if (known == metrics.end())
+        metrics.push_back(metric);
       else
-        known->second = figure.second;
+        known->second = metric.second;
     }
   }
-  return figures;
+  return metrics;
 }
 
 void read_lines(const std::vector<artifacts::HistoryLine>& history, MeasuredRun& run) {
   for (const artifacts::HistoryLine& line : history) {
     run.steps = std::max(run.steps, line.step);
     run.seconds = std::max(run.seconds, line.time_s);
-    for (const auto& [name, value] : line.figures) {
+    for (const auto& [name, value] : line.metrics) {
       if (name == "train/loss") run.last_training_loss = value;
       if (name == "train/device_memory_mib") run.device_peak_mib = std::max(run.device_peak_mib.value_or(0), value);
     }
@@ -84,7 +84,7 @@ MeasuredRun measure_run(const ChildEnd& end, const fs::path& folder, const Epoch
   run.epochs = static_cast<double>(run.steps) / static_cast<double>(epoch.steps);
   run.samples = run.epochs * static_cast<double>(epoch.samples);
   run.best_step = find_best_step(folder);
-  run.figures = collect_figures(history, run.best_step);
+  run.metrics = collect_metrics(history, run.best_step);
   return run;
 }
 

@@ -9,7 +9,7 @@
 namespace tenon::host {
 
 struct Finding {
-  enum class Mood { good, neutral, bad } mood;
+  enum class Rating { good, neutral, bad } rating;
   std::string question;  // "Did it converge?"
   std::string answer;
 };

@@ -17,10 +17,10 @@ constexpr const char* kProgram = "rsvg-convert";
 
 }  // namespace
 
-void require_png_converter(const std::string& asked_by) {
+void require_png_converter(const std::string& requested_by) {
   if (!artifacts::read_program_output({kProgram, "--version"}, {}, 20s))
     throw support::Error(support::ErrorKind::configuration,
-                         asked_by +
+                         requested_by +
                              ": the program rsvg-convert, which renders PNG files, does not run; expected it in "
                              "PATH: install librsvg2-bin (Debian, Ubuntu) or librsvg2-tools (Fedora), or use the SVG "
                              "files that are always written");

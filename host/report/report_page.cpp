@@ -33,7 +33,7 @@ using artifacts::Hyperparameters;
 using artifacts::print_short_number;
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostCharts = 60;  // maximum on a page; history.csv has all metrics
+constexpr size_t kMaxCharts = 60;  // maximum on a page; history.csv has all metrics
 
 // Prints terms with their values. Terms without a value are omitted.
 std::string print_facts(const std::vector<std::pair<std::string, std::string>>& terms) {
@@ -57,18 +57,18 @@ std::string describe_best(const ReadRun& run) {
   return best ? print_short_number(best->value) + " at step " + std::to_string(best->step) : "";
 }
 
-std::string describe_last(const ReadRun& run, const std::string& figure) {
-  const auto last = run.last(figure);
+std::string describe_last(const ReadRun& run, const std::string& metric) {
+  const auto last = run.last(metric);
   return last ? print_short_number(last->value) : "";
 }
 
-const char* mood_of(const ReadRun& run) {
+const char* rating_of(const ReadRun& run) {
   if (run.state() == "finished") return "good";
   return run.state() == "failed" || run.state() == "interrupted" ? "bad" : "neutral";
 }
 
 std::string print_state(const ReadRun& run) {
-  return text_element("span", std::string("class=\"state ") + mood_of(run) + "\"", run.state());
+  return text_element("span", std::string("class=\"state ") + rating_of(run) + "\"", run.state());
 }
 
 std::string print_heading(const ReadRun& run) {
@@ -90,16 +90,16 @@ std::string print_heading(const ReadRun& run) {
 
 std::string print_findings(const ReadRun& run, const std::optional<SavedSamples>& samples) {
   std::vector<Finding> findings = find_findings(run);
-  if (const auto mistakes = samples ? find_mistakes(*samples) : std::nullopt) findings.push_back(*mistakes);
+  if (const auto diagnostics = samples ? find_misclassified(*samples) : std::nullopt) findings.push_back(*diagnostics);
   std::string text;
   for (const Finding& finding : findings) {
-    const char* const mood = finding.mood == Finding::Mood::good  ? "good"
-                             : finding.mood == Finding::Mood::bad ? "bad"
+    const char* const rating = finding.rating == Finding::Rating::good  ? "good"
+                             : finding.rating == Finding::Rating::bad ? "bad"
                                                                   : "neutral";
     const size_t end = std::min(finding.answer.find_first_of(":,."), finding.answer.size());
     text += text_element("dt", "", finding.question) +
             element("dd", "",
-                    text_element("strong", std::string("class=\"") + mood + "\"", finding.answer.substr(0, end)) +
+                    text_element("strong", std::string("class=\"") + rating + "\"", finding.answer.substr(0, end)) +
                         escape_html(finding.answer.substr(end))) +
             "\n";
   }
@@ -125,7 +125,7 @@ std::string print_legend(const Chart& chart) {
 std::string print_charts(const std::vector<ReadRun>& runs) {
   const std::vector<Chart> charts = make_charts(runs);
   std::string text;
-  for (size_t i = 0; i < std::min(charts.size(), kMostCharts); ++i) {
+  for (size_t i = 0; i < std::min(charts.size(), kMaxCharts); ++i) {
     const std::string scale = is_logarithmic(charts[i]) ? text_element("span", "class=\"quiet\"", " logarithmic") : "";
     text += element("figure", "",
                     "\n" + element("figcaption", "", element("h3", "", escape_html(charts[i].title) + scale)) + "\n" +
@@ -134,9 +134,9 @@ std::string print_charts(const std::vector<ReadRun>& runs) {
   }
   if (charts.empty()) return section("Curves", text_element("p", "", "The history has no metrics yet.") + "\n");
   const std::string left_out =
-      charts.size() > kMostCharts
+      charts.size() > kMaxCharts
           ? text_element("p", "class=\"quiet\"",
-                         std::to_string(charts.size() - kMostCharts) + " more metrics are in history.csv.") +
+                         std::to_string(charts.size() - kMaxCharts) + " more metrics are in history.csv.") +
                 "\n"
           : "";
   return section("Curves", element("div", "class=\"charts\"", "\n" + text) + "\n" + left_out);

@@ -22,11 +22,11 @@ struct Role {
   bool is_validation() const { return part.starts_with("validation"); }
 };
 
-Role find_role(const std::string& figure) {
-  const size_t slash = figure.find('/');
-  const std::string part = figure.substr(0, slash);
-  if (slash == std::string::npos || (part != "train" && part != "validation")) return {figure, ""};
-  const std::string rest = figure.substr(slash + 1);
+Role find_role(const std::string& metric) {
+  const size_t slash = metric.find('/');
+  const std::string part = metric.substr(0, slash);
+  if (slash == std::string::npos || (part != "train" && part != "validation")) return {metric, ""};
+  const std::string rest = metric.substr(slash + 1);
   const size_t second = rest.find('/');
   if (part == "train" || second == std::string::npos) return {rest, part};
   return {rest.substr(second + 1), part + " " + rest.substr(0, second)};
@@ -41,7 +41,7 @@ std::map<std::string, Points> collect_points(const ReadRun& run) {
   const std::vector<std::string> losses = run.losses();
   std::map<std::string, Points> all;
   for (const HistoryLine& line : run.history())
-    for (const auto& [name, value] : line.figures) {
+    for (const auto& [name, value] : line.metrics) {
       Points& points = all[name];
       const bool is_mean = artifacts::is_mean_over_epoch(line.event, name, losses);
       (is_mean ? points.epochs : points.lines).push_back({static_cast<double>(line.step), value});
@@ -77,13 +77,13 @@ size_t count_validations(const Chart& chart) {
 }
 
 // Training metrics have one colour, each validation has another one.
-void add_series(Chart& chart, const ReadRun& run, const std::string& figure, const Role& role, Points points) {
-  ChartSeries lines{.name = role.part.empty() ? figure : role.part, .points = std::move(points.lines)};
+void add_series(Chart& chart, const ReadRun& run, const std::string& metric, const Role& role, Points points) {
+  ChartSeries lines{.name = role.part.empty() ? metric : role.part, .points = std::move(points.lines)};
   ChartSeries epochs{.name = "train, mean over the epoch", .points = std::move(points.epochs), .has_marks = true};
   if (role.is_validation()) {
     lines.colour = 1 + count_validations(chart);
     lines.has_marks = true;
-    if (const auto best = run.best(figure)) lines.best = {static_cast<double>(best->step), best->value};
+    if (const auto best = run.best(metric)) lines.best = {static_cast<double>(best->step), best->value};
   } else if (!epochs.points.empty()) {
     lines.line = Line::faint;
   }
@@ -107,13 +107,13 @@ std::vector<Chart> make_charts(const std::vector<ReadRun>& runs) {
   std::vector<Group> groups;
   for (size_t i = 0; i < runs.size(); ++i) {
     std::map<std::string, Points> points = collect_points(runs[i]);
-    for (const std::string& figure : runs[i].figures()) {
-      const Role role = find_role(figure);
+    for (const std::string& metric : runs[i].metrics()) {
+      const Role role = find_role(metric);
       Chart& chart = find_group(groups, role).chart;
       if (runs.size() == 1)
-        add_series(chart, runs[i], figure, role, std::move(points[figure]));
+        add_series(chart, runs[i], metric, role, std::move(points[metric]));
       else
-        add_series_of(chart, i, role, std::move(points[figure]));
+        add_series_of(chart, i, role, std::move(points[metric]));
     }
   }
   std::ranges::stable_sort(groups, {}, find_rank);

@@ -24,21 +24,21 @@ std::string percent(int64_t part, int64_t whole) {
 }
 
 // Returns "9 → 8 (3 times), 1 → 7 (2 times)".
-std::string list_mistakes(const Confusion& counts, size_t most) {
+std::string list_misclassified(const Confusion& counts, size_t most) {
   std::string text;
-  for (const Confusion::Cell& one : counts.find_mistakes(most))
+  for (const Confusion::Cell& one : counts.find_misclassified(most))
     text += (text.empty() ? "" : ", ") + std::to_string(one.target) + " → " + std::to_string(one.predicted) + " (" +
             print_count_of(one.count) + (one.count == 1 ? " time)" : " times)");
   return text;
 }
 
 // Returns "12 of 360 (3.33 %) misclassified; most confused: 9 → 8 (3 times)".
-std::string describe_mistakes(const SavedConfusion& confusion) {
+std::string describe_mismatches(const SavedConfusion& confusion) {
   const Confusion& counts = confusion.counts;
   const int64_t total = counts.total(), wrong = total - counts.correct();
-  const std::string mistakes = list_mistakes(counts, 3);
+  const std::string diagnostics = list_misclassified(counts, 3);
   return print_count_of(wrong) + " of " + print_count_of(total) + " (" + percent(wrong, total) + ") misclassified" +
-         (mistakes.empty() ? "" : "; most confused: " + mistakes);
+         (diagnostics.empty() ? "" : "; most confused: " + diagnostics);
 }
 
 std::string print_unions(const Confusion& counts) {
@@ -68,24 +68,24 @@ std::string print_unions(const Confusion& counts) {
 std::string print_confusion(const SavedConfusion& one) {
   if (one.counts.total() == 0) return "";
   const std::string heading = text_element("h3", "", one.target + " (predicted by " + one.output + ")") + "\n" +
-                              text_element("p", "", describe_mistakes(one) + ".") + "\n";
+                              text_element("p", "", describe_mismatches(one) + ".") + "\n";
   if (!one.is_per_sample) return heading + print_unions(one.counts);
-  if (one.counts.classes <= artifacts::kMostDrawnClasses)
+  if (one.counts.classes <= artifacts::kMaxPlottedClasses)
     return heading + element("figure", "", draw_confusion(one.counts)) + "\n";
-  return heading + text_element("p", "", "Most confused: " + list_mistakes(one.counts, 20) + ".") + "\n";
+  return heading + text_element("p", "", "Most confused: " + list_misclassified(one.counts, 20) + ".") + "\n";
 }
 
 // Returns "image, mask, predicted mask".
-std::string list_names(const std::vector<artifacts::DrawnPicture>& pictures) {
+std::string list_names(const std::vector<artifacts::RenderedPicture>& pictures) {
   std::string text;
-  for (const artifacts::DrawnPicture& picture : pictures) text += (text.empty() ? "" : ", ") + picture.name;
+  for (const artifacts::RenderedPicture& picture : pictures) text += (text.empty() ? "" : ", ") + picture.name;
   return text;
 }
 
 std::string print_sample(const SavedSample& sample) {
   std::string pictures,
       caption = "sample " + std::to_string(sample.index) + ", loss " + print_short_number(sample.loss);
-  for (const artifacts::DrawnPicture& picture : sample.drawn.pictures) pictures += artifacts::embed_picture(picture);
+  for (const artifacts::RenderedPicture& picture : sample.drawn.pictures) pictures += artifacts::embed_picture(picture);
   caption = artifacts::escape_html(caption);
   if (sample.drawn.pictures.size() > 1) caption += "<br>" + artifacts::escape_html(list_names(sample.drawn.pictures));
   for (const auto& [name, values] : sample.drawn.values)
@@ -95,9 +95,9 @@ std::string print_sample(const SavedSample& sample) {
 
 std::string print_group(const std::string& heading, const std::vector<SavedSample>& samples) {
   if (samples.empty()) return "";
-  std::string figures;
-  for (const SavedSample& sample : samples) figures += print_sample(sample);
-  return text_element("h3", "", heading) + "\n" + element("div", "class=\"samples\"", "\n" + figures) + "\n";
+  std::string metrics;
+  for (const SavedSample& sample : samples) metrics += print_sample(sample);
+  return text_element("h3", "", heading) + "\n" + element("div", "class=\"samples\"", "\n" + metrics) + "\n";
 }
 
 std::string print_ranges(const SavedSamples& samples) {
@@ -110,12 +110,12 @@ std::string print_ranges(const SavedSamples& samples) {
 
 }  // namespace
 
-std::optional<Finding> find_mistakes(const SavedSamples& samples) {
+std::optional<Finding> find_misclassified(const SavedSamples& samples) {
   std::string text;
   for (const SavedConfusion& one : samples.classes)
-    if (one.counts.total() > 0) text += (text.empty() ? "" : ". ") + one.target + ": " + describe_mistakes(one);
+    if (one.counts.total() > 0) text += (text.empty() ? "" : ". ") + one.target + ": " + describe_mismatches(one);
   if (text.empty()) return std::nullopt;
-  return Finding{Finding::Mood::neutral, "Which classes are confused?", text + "."};
+  return Finding{Finding::Rating::neutral, "Which classes are confused?", text + "."};
 }
 
 std::string print_samples_section(const SavedSamples& samples) {

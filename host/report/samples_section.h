@@ -12,6 +12,6 @@ namespace tenon::host {
 std::string print_samples_section(const SavedSamples& samples);
 
 // Describes the confused classes, one sentence for each target. Returns nothing if no classes were counted.
-std::optional<Finding> find_mistakes(const SavedSamples& samples);
+std::optional<Finding> find_misclassified(const SavedSamples& samples);
 
 }  // namespace tenon::host

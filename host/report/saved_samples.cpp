@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int64_t kLongestSide = 256;  // maximum side of a picture in pixels
+constexpr int64_t kMaxSide = 256;  // maximum side of a picture in pixels
 constexpr const char* kFile = "samples.json";
 
 std::string name_picture(const char* group, size_t place, const std::string& field) {
@@ -37,7 +37,7 @@ Json to_json(const char* group, const std::vector<SavedSample>& samples) {
   Json list = Json::array();
   for (size_t i = 0; i < samples.size(); ++i) {
     Json pictures = Json::array();
-    for (const artifacts::DrawnPicture& picture : samples[i].drawn.pictures)
+    for (const artifacts::RenderedPicture& picture : samples[i].drawn.pictures)
       pictures.push_back({{"field", picture.name},
                           {"file", name_picture(group, i, picture.name)},
                           {"height", picture.height},
@@ -63,10 +63,10 @@ Json to_json(const SavedConfusion& confusion) {
 
 void write_pictures(const char* group, const std::vector<SavedSample>& samples, const fs::path& folder) {
   for (size_t i = 0; i < samples.size(); ++i)
-    for (const artifacts::DrawnPicture& picture : samples[i].drawn.pictures) {
+    for (const artifacts::RenderedPicture& picture : samples[i].drawn.pictures) {
       const std::string_view bytes(reinterpret_cast<const char*>(picture.png.data()), picture.png.size());
       artifacts::write_file_durably(folder / name_picture(group, i, picture.name), bytes, support::ErrorKind::internal,
-                                    artifacts::LastsBy::its_folder);
+                                    artifacts::SyncedBy::containing_folder);
     }
 }
 
@@ -115,7 +115,7 @@ SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step) {
     for (const pipeline::ScoredSample& sample : *group)
       for (auto* views = &fields.emplace_back(); const pipeline::NamedValue& value : sample.values)
         views->push_back(pipeline::view_of(value.name, value.value));
-  artifacts::DrawnSamples drawn = artifacts::draw_samples(fields, kLongestSide);
+  artifacts::RenderedSamples drawn = artifacts::render_samples(fields, kMaxSide);
   SavedSamples saved{scores.data, step, scores.scored, scores.size, {}, {}, std::move(drawn.ranges), {}};
   auto next = drawn.samples.begin();
   for (const pipeline::ScoredSample& sample : scores.worst)

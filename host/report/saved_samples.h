@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "framework/artifacts/confusion_chart.h"
-#include "framework/artifacts/draw_samples.h"
+#include "framework/artifacts/render_samples.h"
 #include "framework/pipeline/score_samples.h"
 
 namespace tenon::host {
@@ -19,7 +19,7 @@ namespace tenon::host {
 struct SavedSample {
   int64_t index;  // index in the dataset
   double loss;    // loss of this sample
-  artifacts::DrawnSample drawn;
+  artifacts::RenderedSample drawn;
 };
 
 struct SavedConfusion {

@@ -11,10 +11,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const std::map<std::string, double>& figures) {
+Json to_json(const std::map<std::string, double>& metrics) {
   Json json = Json::object();
   // Uses the number format of the history: JSON has no NaN and no infinities.
-  for (const auto& [name, value] : figures) json[name] = Json::parse(artifacts::print_json_number(value));
+  for (const auto& [name, value] : metrics) json[name] = Json::parse(artifacts::print_json_number(value));
   return json;
 }
 
@@ -28,7 +28,7 @@ Json describe_start(const Resumption* resumption) {
 Json describe_best(const pipeline::RunReport& report, const pipeline::Training& training,
                    const artifacts::RunFolder& folder) {
   if (!report.best) return nullptr;
-  return {{"figure", training.monitor->figure},
+  return {{"figure", training.monitor->metric},
           {"value", Json::parse(artifacts::print_json_number(report.best->value))},
           {"step", report.best->step},
           {"checkpoint", (folder.checkpoints() / artifacts::kBest).string()}};
@@ -64,7 +64,7 @@ class JsonOutput final : public RunOutput {
            {"epoch", report.state.epoch},
            {"step", report.state.step},
            {"time_s", report.state.time_s},
-           {"figures", to_json(report.state.figures)},
+           {"figures", to_json(report.state.metrics)},
            {"stages", to_json(stages)},
            {"host_waits", report.state.host_waits},
            {"peak_bytes", artifacts::read_peak_memory()},

@@ -6,7 +6,7 @@
 
 #include "framework/callbacks/progress.h"
 #include "framework/pipeline/device_memory.h"
-#include "framework/pipeline/figure_directions.h"
+#include "framework/pipeline/metric_directions.h"
 #include "framework/pipeline/model_summary.h"
 #include "host/read_history.h"
 #include "host/text_table.h"
@@ -15,13 +15,13 @@ namespace tenon::host {
 
 namespace {
 
-void print_data(const std::string& label, const pipeline::DataFlow& data) {
+void print_data(const std::string& label, const pipeline::BoundDataset& data) {
   std::printf("  %-12s %s: %lld samples, %lld batches of %lld\n", label.c_str(),
               data.feed.dataset().component().schema.id.c_str(), static_cast<long long>(data.feed.sampler().size()),
               static_cast<long long>(data.feed.batches()), static_cast<long long>(data.feed.batch_size()));
 }
 
-void print_change(const config::LaterDataset& later) {
+void print_change(const config::ScheduledDataset& later) {
   std::printf("  from epoch %lld:", static_cast<long long>(later.at_epoch));
   for (const auto& [name, value] : later.changed) std::printf(" %s = %s", name.c_str(), config::to_toml(value).c_str());
   std::printf("\n");
@@ -33,7 +33,7 @@ void print_opening(const pipeline::Training& training, const RunRecorder& record
               pipeline::summarize_model(training.model).c_str());
   std::printf("data\n");
   print_data("train", *training.train);
-  for (const config::LaterDataset& later : training.plan->data.later_train) print_change(later);
+  for (const config::ScheduledDataset& later : training.plan->data.scheduled_train) print_change(later);
   for (const auto& data : training.validation) print_data(data->name(), *data);
   std::printf("run folder %s\n", recorder.folder().c_str());
   if (resumption)
@@ -76,16 +76,16 @@ void print_closing(const pipeline::RunReport& report, const pipeline::Training& 
   std::printf("%s after %lld steps in %s", finished ? "finished" : "stopped", static_cast<long long>(report.state.step),
               callbacks::format_duration(report.state.time_s).c_str());
   if (!finished) std::printf(" (%s)", report.reason.c_str());
-  for (const auto& [name, value] : report.state.figures)
+  for (const auto& [name, value] : report.state.metrics)
     if (report.state.validated_step == report.state.step && name.starts_with("validation/"))
-      std::printf("  %s %s", name.c_str(), callbacks::format_figure(value).c_str());
+      std::printf("  %s %s", name.c_str(), callbacks::format_metric(value).c_str());
   std::printf("\n");
   print_costs(report, training);
   std::printf("weights in %s\n", (recorder.last_checkpoint() / artifacts::kModelFile).c_str());
   if (report.best)
     std::printf(
-        "best %s %s, after step %lld, in %s\n", training.monitor->figure.c_str(),
-        callbacks::format_figure(report.best->value).c_str(), static_cast<long long>(report.best->step),
+        "best %s %s, after step %lld, in %s\n", training.monitor->metric.c_str(),
+        callbacks::format_metric(report.best->value).c_str(), static_cast<long long>(report.best->step),
         (artifacts::RunFolder{recorder.folder()}.checkpoints() / artifacts::kBest / artifacts::kModelFile).c_str());
 }
 
@@ -108,7 +108,7 @@ class TextOutput final : public RunOutput {
     if (recorder.lines() == 0) return;  // it was interrupted before the first metric
     for (const artifacts::HistoryLine& line : read_history(artifacts::RunFolder{recorder.folder()}.history_jsonl()))
       if (line.event == artifacts::HistoryEvent::validation)
-        progress_.add_earlier({line.figures.begin(), line.figures.end()}, directions);
+        progress_.add_earlier({line.metrics.begin(), line.metrics.end()}, directions);
   }
 
   callbacks::Progress progress_{stdout};

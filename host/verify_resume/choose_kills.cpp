@@ -31,9 +31,9 @@ std::vector<KillAt> choose_kills(const std::vector<int64_t>& saved_steps, int64_
   std::vector<KillAt> kills;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t first = safe + 1 + steps * i / count, end = safe + 1 + steps * (i + 1) / count;
-    KillAt kill{first + draw(random, end - first), draw(random, processes), KillAt::Moment::step_end};
+    KillAt kill{first + draw(random, end - first), draw(random, processes), KillAt::TimePoint::step_end};
     const auto saved = std::lower_bound(saved_steps.begin(), saved_steps.end(), first);
-    if (i % 2 == 1 && saved != saved_steps.end() && *saved < end) kill = {*saved, 0, KillAt::Moment::saved_step};
+    if (i % 2 == 1 && saved != saved_steps.end() && *saved < end) kill = {*saved, 0, KillAt::TimePoint::saved_step};
     kills.push_back(kill);
   }
   return kills;

@@ -10,7 +10,7 @@
 
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/compare_tensors.h"
-#include "framework/artifacts/figures.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/safetensors.h"
@@ -39,7 +39,7 @@ bool is_same(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b));
 }
 
-bool is_callbacks_figure(const std::string& name) {
+bool is_callback_metric(const std::string& name) {
   return !name.starts_with("train/") && !name.starts_with("validation/");
 }
 
@@ -49,7 +49,7 @@ bool is_time(const std::string& number) {
 
 bool is_callbacks_number(const std::string& number) {
   if (number.starts_with("scalar.")) return true;
-  return number.starts_with("figure.") && is_callbacks_figure(number.substr(std::string("figure.").size()));
+  return number.starts_with("figure.") && is_callback_metric(number.substr(std::string("figure.").size()));
 }
 
 std::string print_short(double number) {
@@ -114,7 +114,7 @@ class PairComparison {
       const std::string place = describe(lines[i]), other_place = describe(others[i]);
       if (place != other_place)
         return add(kHistory, "", "line " + std::to_string(i + 1) + " is " + describe_both(place, other_place), false);
-      compare_figures("line " + std::to_string(i + 1) + " (" + place + "): ", lines[i].figures, others[i].figures);
+      compare_metrics("line " + std::to_string(i + 1) + " (" + place + "): ", lines[i].metrics, others[i].metrics);
     }
     if (lines.size() != others.size())
       add(kHistory, "", "has " + describe_both(std::to_string(lines.size()), std::to_string(others.size())) + " lines",
@@ -126,12 +126,12 @@ class PairComparison {
            std::to_string(line.epoch);
   }
 
-  void compare_figures(const std::string& place, const artifacts::Figures& figures, const artifacts::Figures& others) {
-    const std::map<std::string, double> of_run(figures.begin(), figures.end());
+  void compare_metrics(const std::string& place, const artifacts::MetricValues& metrics, const artifacts::MetricValues& others) {
+    const std::map<std::string, double> of_run(metrics.begin(), metrics.end());
     const std::map<std::string, double> of_other(others.begin(), others.end());
     compare(of_run, of_other, [&](const std::string& name, const std::string& text) {
-      if (name != kDeviceMemory && told_.insert(name).second)
-        add(kHistory, name, place + text, is_callbacks_figure(name));
+      if (name != kDeviceMemory && shown_.insert(name).second)
+        add(kHistory, name, place + text, is_callback_metric(name));
     });
   }
 
@@ -158,24 +158,24 @@ class PairComparison {
     });
   }
 
-  template <class Tell>
+  template <class Report>
   static void compare(const std::map<std::string, double>& numbers, const std::map<std::string, double>& others,
-                      Tell&& tell) {
+                      Report&& report_one) {
     for (const auto& [name, value] : numbers) {
       const auto same = others.find(name);
       if (same == others.end())
-        tell(name, "is missing in the other run");
+        report_one(name, "is missing in the other run");
       else if (!is_same(value, same->second))
-        tell(name, describe_both(artifacts::print_number(value), artifacts::print_number(same->second)));
+        report_one(name, describe_both(artifacts::print_number(value), artifacts::print_number(same->second)));
     }
     for (const auto& [name, value] : others)
-      if (!numbers.contains(name)) tell(name, "is in the other run alone");
+      if (!numbers.contains(name)) report_one(name, "is in the other run alone");
   }
 
   artifacts::RunFolder run_;
   artifacts::RunFolder other_;
   RunComparison found_;
-  std::set<std::string> told_;  // reported metrics of the history
+  std::set<std::string> shown_;  // reported metrics of the history
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ std::optional<KillAt> parse(std::string_view text) {
   const auto rank = take_number(text, 0);
   if (!rank || (!text.empty() && text != kSave)) return std::nullopt;
   kill.rank = *rank;
-  if (text == kSave) kill.moment = KillAt::Moment::saved_step;
+  if (text == kSave) kill.moment = KillAt::TimePoint::saved_step;
   return kill;
 }
 
@@ -41,7 +41,7 @@ std::optional<KillAt> parse(std::string_view text) {
 
 std::string to_string(const KillAt& kill) {
   return std::to_string(kill.step) + ":" + std::to_string(kill.rank) +
-         (kill.moment == KillAt::Moment::saved_step ? std::string(kSave) : "");
+         (kill.moment == KillAt::TimePoint::saved_step ? std::string(kSave) : "");
 }
 
 std::optional<KillAt> read_kill_at() {
@@ -56,12 +56,12 @@ std::optional<KillAt> read_kill_at() {
   return kill;
 }
 
-bool KillObserver::wants(pipeline::Event event) const {
+bool KillObserver::subscribes(pipeline::Event event) const {
   return event ==
-         (kill_.moment == KillAt::Moment::step_end ? pipeline::Event::step_end : pipeline::Event::checkpoint_after);
+         (kill_.moment == KillAt::TimePoint::step_end ? pipeline::Event::step_end : pipeline::Event::checkpoint_after);
 }
 
-void KillObserver::on_event(pipeline::Event, const pipeline::RunState& state, pipeline::Verdict&) {
+void KillObserver::on_event(pipeline::Event, const pipeline::RunState& state, pipeline::CallbackRequests&) {
   if (state.step == kill_.step && state.rank == kill_.rank) raise(SIGKILL);
 }
 

@@ -10,13 +10,13 @@
 namespace tenon::host {
 
 struct KillAt {
-  enum class Moment {
+  enum class TimePoint {
     step_end,   // at the end of the step, before anything is saved
     saved_step  // after the checkpoint of the step was taken, possibly during its write
   };
   int64_t step = 1;
   int64_t rank = 0;
-  Moment moment = Moment::step_end;
+  TimePoint moment = TimePoint::step_end;
 };
 
 // The environment variable: "7", "7:1" for rank 1, "8:0:save".
@@ -32,9 +32,9 @@ class KillObserver final : public pipeline::Observer {
  public:
   explicit KillObserver(const KillAt& kill) : kill_(kill) {}
 
-  bool wants(pipeline::Event event) const override;
+  bool subscribes(pipeline::Event event) const override;
   int32_t priority() const override { return INT32_MAX; }
-  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::Verdict& verdict) override;
+  void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::CallbackRequests& report) override;
 
  private:
   KillAt kill_;

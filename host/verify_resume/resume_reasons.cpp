@@ -54,17 +54,17 @@ std::string name_components(const config::RunPlan& plan) {
 
 }  // namespace
 
-std::vector<std::string> find_reasons(const ResumeVerdict& verdict, const OpenedRun& opened) {
+std::vector<std::string> find_reasons(const ResumeReport& report, const OpenedRun& opened) {
   std::vector<std::string> reasons;
-  if (is_same(verdict)) return reasons;
+  if (is_same(report)) return reasons;
   const config::RunPlan& plan = opened.plan;
-  if (!is_unsteady(verdict)) add_callbacks(opened, reasons);
+  if (!is_unsteady(report)) add_callbacks(opened, reasons);
   reasons.push_back("random numbers or counters inside a component: " + name_components(plan) +
                     "; a dataset must use the seed of the sample, a model the host's generators or its buffers");
-  if (const std::string device = read_device(verdict.whole); device != "cpu")
+  if (const std::string device = read_device(report.whole); device != "cpu")
     reasons.push_back("the run used " + device +
                       ": bitwise reproducibility is guaranteed only on the CPU; try --set run.device=cpu");
-  if (is_unsteady(verdict) && plan.run.threads != 1)
+  if (is_unsteady(report) && plan.run.threads != 1)
     reasons.push_back("libraries that sum in a different order on several threads; try --set run.threads=1");
   return reasons;
 }

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "host/open_run.h"
-#include "host/verify_resume/resume_verdict.h"
+#include "host/verify_resume/resume_report.h"
 
 namespace tenon::host {
 
 // Returns one sentence per reason, the most likely first. Empty if the runs are identical.
-std::vector<std::string> find_reasons(const ResumeVerdict& verdict, const OpenedRun& opened);
+std::vector<std::string> find_reasons(const ResumeReport& report, const OpenedRun& opened);
 
 }  // namespace tenon::host

@@ -20,7 +20,7 @@
 #include "host/child_run.h"
 #include "host/verify_resume/choose_kills.h"
 #include "host/verify_resume/resume_reasons.h"
-#include "host/verify_resume/resume_verdict.h"
+#include "host/verify_resume/resume_report.h"
 #include "host/verify_resume/shortened_run.h"
 
 namespace tenon::host {
@@ -50,29 +50,29 @@ std::vector<int64_t> find_saved_steps(const std::vector<artifacts::HistoryLine>&
 class Verification {
  public:
   Verification(const CommandLine& line, const OpenedRun& opened)
-      : line_(line), plan_(opened.plan), verdict_{shorten_run(opened, line.steps), opened.plan.distributed.processes} {}
+      : line_(line), plan_(opened.plan), report_{shorten_run(opened, line.steps), opened.plan.distributed.processes} {}
 
-  ResumeVerdict verify() {
-    say(describe_plan(verdict_, line_.config.string()));
+  ResumeReport verify() {
+    say(describe_plan(report_, line_.config.string()));
     const fs::path whole = run_whole("whole");
     const std::vector<artifacts::HistoryLine> history = read_history(whole / "history.jsonl");
     const fs::path resumed = run_killed(
-        choose_kills(find_saved_steps(history), history.back().step, verdict_.processes, line_.kills, line_.seed));
-    verdict_.comparison = compare_runs(whole, resumed);
-    if (!verdict_.comparison.differences.empty()) {
+        choose_kills(find_saved_steps(history), history.back().step, report_.processes, line_.kills, line_.seed));
+    report_.comparison = compare_runs(whole, resumed);
+    if (!report_.comparison.differences.empty()) {
       // Differences between two uninterrupted runs are not caused by resuming.
-      verdict_.repeated = compare_runs(whole, run_whole("again"));
-    } else if (verdict_.ended_early) {
+      report_.repeated = compare_runs(whole, run_whole("again"));
+    } else if (report_.ended_early) {
       throw Error(ErrorKind::internal, "a run ended by itself before the kill, and is identical to the other run");
     }
     while (const auto signal = signals_.take())
       if (signal->number != SIGCHLD) stop(signal->number);
-    if (!is_same(verdict_)) {
+    if (!is_same(report_)) {
       folder_.keep();
-      verdict_.whole = whole;
-      verdict_.resumed = resumed;
+      report_.whole = whole;
+      report_.resumed = resumed;
     }
-    return std::move(verdict_);
+    return std::move(report_);
   }
 
  private:
@@ -87,34 +87,34 @@ class Verification {
     if (end.signal != 0 || end.exit_code != 0)
       fail(end, "without interruption", "expected a run that works; test it with host --dry-run");
     const fs::path run = find_run(folder_.path() / name, plan_.run.name);
-    tell({run, {}, {}, read_history(run / "history.jsonl").back().step});
+    report_one({run, {}, {}, read_history(run / "history.jsonl").back().step});
     return run;
   }
 
   // Kills the run at each point and resumes it from its newest checkpoint.
   fs::path run_killed(const std::vector<KillAt>& kills) {
     const std::string name = "killed";
-    for (size_t i = 0; i <= kills.size() && !verdict_.ended_early; ++i) {
+    for (size_t i = 0; i <= kills.size() && !report_.ended_early; ++i) {
       const auto kill = i < kills.size() ? std::optional(kills[i]) : std::nullopt;
       const ChildEnd end = run(name, kill);
-      const bool was_killed = kill && was_ended_by(end, *kill);
+      const bool was_killed = kill && was_killed_by(end, *kill);
       if (!was_killed && (end.signal != 0 || end.exit_code != 0))
         fail(end,
              i == 0 ? "before the kill"
                     : "that was killed at step " + std::to_string(kills[i - 1].step) + " and resumed",
              "expected it to work like the uninterrupted run");
-      verdict_.ended_early = kill && !was_killed;
+      report_.ended_early = kill && !was_killed;
       const fs::path run = find_run(folder_.path() / name, plan_.run.name);
       const std::vector<artifacts::HistoryLine> history = read_history(run / "history.jsonl");
-      tell({run, i > 0 ? std::optional(read_resumed_step(run)) : std::nullopt, was_killed ? kill : std::nullopt,
+      report_one({run, i > 0 ? std::optional(read_resumed_step(run)) : std::nullopt, was_killed ? kill : std::nullopt,
             history.back().step});
     }
     return find_run(folder_.path() / name, plan_.run.name);
   }
 
   // With several processes, the message of the launcher names the first one that ended and its signal.
-  bool was_ended_by(const ChildEnd& end, const KillAt& kill) const {
-    if (verdict_.processes == 1) return end.signal == SIGKILL;
+  bool was_killed_by(const ChildEnd& end, const KillAt& kill) const {
+    if (report_.processes == 1) return end.signal == SIGKILL;
     const std::string cause = "rank " + std::to_string(kill.rank) + " was ended by SIGKILL";
     return end.signal == 0 && end.exit_code == static_cast<int>(ErrorKind::rank_lost) &&
            end.errors.find(cause) != std::string::npos;
@@ -125,13 +125,13 @@ class Verification {
     for (const fs::path& directory : line_.plugin_directories)
       arguments.insert(arguments.end(), {"--plugin-dir", directory.string()});
     std::vector<std::string> overrides = line_.overrides;
-    overrides.insert(overrides.end(), verdict_.run.overrides.begin(), verdict_.run.overrides.end());
+    overrides.insert(overrides.end(), report_.run.overrides.begin(), report_.run.overrides.end());
     overrides.push_back("run.output_dir=" + config::to_toml((folder_.path() / name).string()));
     for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
     arguments.insert(arguments.end(), {"--resume", "auto"});
     ChildEnd end =
         run_child(arguments, {std::string(kKillAtVariable) + "=" + (kill ? to_string(*kill) : "")}, signals_);
-    if (end.asked != 0) stop(end.asked);
+    if (end.requested != 0) stop(end.requested);
     return end;
   }
 
@@ -147,14 +147,14 @@ class Verification {
                                                   std::to_string(code) + " (see its message above); " + expected);
   }
 
-  void tell(const VerifiedRun& run) {
-    verdict_.runs.push_back(run);
-    say(describe_run(verdict_.runs.back(), verdict_.processes));
+  void report_one(const VerifiedRun& run) {
+    report_.runs.push_back(run);
+    say(describe_run(report_.runs.back(), report_.processes));
   }
 
   const CommandLine& line_;
   const config::RunPlan& plan_;
-  ResumeVerdict verdict_;
+  ResumeReport report_;
   distributed::SignalInbox signals_;  // declared first: signals are handled until the folder is removed
   TemporaryFolder folder_{"tenon-verify-resume-"};
 };
@@ -163,12 +163,12 @@ class Verification {
 
 int verify_resume(const CommandLine& line) {
   const OpenedRun opened = open_run(line, Computes::no);
-  const ResumeVerdict verdict = Verification(line, opened).verify();
-  const std::vector<std::string> reasons = find_reasons(verdict, opened);
-  const std::string text = line.format == CommandLine::Format::json ? print_json(verdict, reasons, line)
-                                                                    : describe_verdict(verdict, reasons);
+  const ResumeReport report = Verification(line, opened).verify();
+  const std::vector<std::string> reasons = find_reasons(report, opened);
+  const std::string text = line.format == CommandLine::Format::json ? print_json(report, reasons, line)
+                                                                    : describe_report(report, reasons);
   std::fputs(text.c_str(), stdout);
-  return is_same(verdict) ? 0 : kRunsDiffer;
+  return is_same(report) ? 0 : kRunsDiffer;
 }
 
 }  // namespace tenon::host

@@ -33,7 +33,7 @@ class TextTable {
  public:
   // Reads the columns `wanted` from a file in UTF-8. Throws tenon::DataError with the file and line if the file cannot
   // be read, has the wrong format, lacks a column, or has no rows, or if a text is blank or not UTF-8.
-  TextTable(const std::string& path, const TableFormat& format, const std::vector<std::string>& wanted);
+  TextTable(const std::string& path, const TableFormat& format, const std::vector<std::string>& expected);
 
   size_t rows() const { return lines_.size(); }
   // `column` is an index into `wanted`.
@@ -44,9 +44,9 @@ class TextTable {
   std::string place(size_t row) const { return path_ + ':' + std::to_string(lines_[row]); }
 
  private:
-  void read_separated(const TableFormat& format, const std::vector<std::string>& wanted);
-  void read_csv(const std::vector<std::string>& wanted);
-  void read_json_lines(const std::vector<std::string>& wanted);
+  void read_separated(const TableFormat& format, const std::vector<std::string>& expected);
+  void read_csv(const std::vector<std::string>& expected);
+  void read_json_lines(const std::vector<std::string>& expected);
   void append(std::string_view cell, std::string_view column, size_t line);
 
   std::string path_;

@@ -34,8 +34,8 @@ uint64_t count_bytes(const std::vector<std::string>& texts) {
 std::string train(const std::vector<std::string>& texts, const TokenizerTraining& training, const std::string& place) {
   // The suffix array of the unigram trainer counts characters with 32 bits, and the trainer aborts the process on
   // overflow.
-  constexpr uint64_t kMostBytes = uint64_t{1} << 30;
-  if (const uint64_t bytes = count_bytes(texts); bytes > kMostBytes) {
+  constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
+  if (const uint64_t bytes = count_bytes(texts); bytes > kMaxBytes) {
     throw tenon::Error(TENON_INVALID_ARGUMENT, place + ": has " + std::to_string(bytes >> 20) +
                                                    " MiB of text; expected at most 1024 to train a tokenizer; set "
                                                    "tokenizer_text to a smaller file, or tokenizer to a trained model");

@@ -12,7 +12,7 @@ constexpr double kContrast = 90;      // minimum distance between a shape's colo
 constexpr double kVariation = 25;     // maximum variation of each channel within a shape
 constexpr double kNoise = 8;          // maximum noise on each channel, positive or negative
 constexpr double kShortestWave = 12;  // in pixels
-constexpr double kLongestWave = 80;
+constexpr double kMaxWavelength = 80;
 
 // (u, v) is the position relative to the centre, without the rotation, in units of the radius.
 bool is_within(Form form, double u, double v) {
@@ -34,7 +34,7 @@ double distance_of(const Colour& colour, const Texture& texture) {
   return cv::norm(colour - nearest);
 }
 
-Colour draw_colour_unlike(const Texture& ground, tenon::Random& random) {
+Colour draw_contrasting_colour(const Texture& ground, tenon::Random& random) {
   Colour colour = draw_colour(random);
   while (distance_of(colour, ground) < kContrast) colour = draw_colour(random);
   return colour;
@@ -87,7 +87,7 @@ Colour draw_colour(tenon::Random& random) {
 Texture::Texture(const Colour& one, const Colour& other, tenon::Random& random) : one_(one), other_(other) {
   for (Wave& wave : waves_) {
     const double direction = random.uniform(0, kTurn);
-    const double frequency = kTurn / random.uniform(kShortestWave, kLongestWave);
+    const double frequency = kTurn / random.uniform(kShortestWave, kMaxWavelength);
     wave = {frequency * std::cos(direction), frequency * std::sin(direction), random.uniform(0, kTurn)};
   }
 }
@@ -106,7 +106,7 @@ Picture::Picture(cv::Size size, tenon::Random& random) : ground_(draw_ground(ran
 }
 
 void Picture::paint(const Shape& shape, tenon::Random& random) {
-  const Colour colour = draw_colour_unlike(ground_, random);
+  const Colour colour = draw_contrasting_colour(ground_, random);
   const Texture fill(colour, draw_colour_near(colour, random), random);
   for (int y = 0; y < pixels_.rows; ++y) {
     for (int x = 0; x < pixels_.cols; ++x) {

@@ -19,8 +19,8 @@ constexpr int kJpegQuality = 92;
 // A temporary folder, which the destructor removes with its content.
 class TemporaryFolder {
  public:
-  explicit TemporaryFolder(const fs::path& beside)
-      : path_(beside.parent_path() / ("." + beside.filename().native() + "." + std::to_string(::getpid()))) {
+  explicit TemporaryFolder(const fs::path& target)
+      : path_(target.parent_path() / ("." + target.filename().native() + "." + std::to_string(::getpid()))) {
     fs::create_directories(path_);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;

@@ -9,7 +9,7 @@ namespace {
 constexpr uint64_t kSeed = 0x5AFE5;
 constexpr int kPictures = 600;
 constexpr int kSide = 96;
-constexpr int kMostShapes = 4;
+constexpr int kMaxShapes = 4;
 constexpr double kSmallest = 9;
 constexpr double kLargest = 26;
 constexpr uint8_t kVoid = 255;
@@ -44,7 +44,7 @@ void write_shapes(const std::filesystem::path& folder) {
     tenon::Random random(kSeed, static_cast<uint64_t>(i));
     Picture picture({kSide, kSide}, random);
     cv::Mat mask(kSide, kSide, CV_8UC1, cv::Scalar(0));
-    for (int64_t left = 1 + random.integer(kMostShapes); left > 0; --left) {
+    for (int64_t left = 1 + random.integer(kMaxShapes); left > 0; --left) {
       const Shape shape = draw_shape(random);
       picture.paint(shape, random);
       mark(shape, mask);

@@ -141,7 +141,7 @@ SIZED(tenon_tensor_info, 48);
 FIELD(tenon_tensor_info, dtype, 8, int32_t);
 FIELD(tenon_tensor_info, device_type, 12, int32_t);
 FIELD(tenon_tensor_info, device_index, 16, int32_t);
-FIELD(tenon_tensor_info, rank, 20, uint32_t);
+FIELD(tenon_tensor_info, ndim, 20, uint32_t);
 FIELD(tenon_tensor_info, shape, 24, const int64_t*);
 FIELD(tenon_tensor_info, strides, 32, const int64_t*);
 FIELD(tenon_tensor_info, numel, 40, int64_t);
@@ -258,7 +258,7 @@ SAME(TENON_TRAINABLE, 1u);
 SIZED(tenon_declaration, 64);
 FIELD(tenon_declaration, name, 8, tenon_string);
 FIELD(tenon_declaration, shape, 24, const int64_t*);
-FIELD(tenon_declaration, rank, 32, uint32_t);
+FIELD(tenon_declaration, ndim, 32, uint32_t);
 FIELD(tenon_declaration, dtype, 36, int32_t);
 FIELD(tenon_declaration, flags, 40, uint32_t);
 FIELD(tenon_declaration, init, 44, uint32_t);
@@ -284,7 +284,7 @@ FIELD(tenon_model, forward, 40,
 SIZED(tenon_field, 64);
 FIELD(tenon_field, name, 8, tenon_string);
 FIELD(tenon_field, dtype, 24, int32_t);
-FIELD(tenon_field, rank, 28, uint32_t);
+FIELD(tenon_field, ndim, 28, uint32_t);
 FIELD(tenon_field, shape, 32, const int64_t*);
 FIELD(tenon_field, doc, 40, tenon_string);
 FIELD(tenon_field, padding, 56, double);
@@ -335,24 +335,24 @@ SAME(TENON_REDUCE_CONCATENATE, 4);
 SIZED(tenon_state, 56);
 FIELD(tenon_state, name, 8, tenon_string);
 FIELD(tenon_state, shape, 24, const int64_t*);
-FIELD(tenon_state, rank, 32, uint32_t);
+FIELD(tenon_state, ndim, 32, uint32_t);
 FIELD(tenon_state, dtype, 36, int32_t);
 FIELD(tenon_state, reduction, 40, uint32_t);
 FIELD(tenon_state, reserved, 44, uint32_t);
 FIELD(tenon_state, initial, 48, double);
 
-SIZED(tenon_figure, 48);
-FIELD(tenon_figure, name, 8, tenon_string);
-FIELD(tenon_figure, direction, 24, int32_t);
-FIELD(tenon_figure, reserved, 28, uint32_t);
-FIELD(tenon_figure, doc, 32, tenon_string);
+SIZED(tenon_metric_value, 48);
+FIELD(tenon_metric_value, name, 8, tenon_string);
+FIELD(tenon_metric_value, direction, 24, int32_t);
+FIELD(tenon_metric_value, reserved, 28, uint32_t);
+FIELD(tenon_metric_value, doc, 32, tenon_string);
 
 SIZED(tenon_metric, 64);
 FIELD(tenon_metric, create, 8, tenon_status (*)(const tenon_host*, const tenon_params*, void**));
 FIELD(tenon_metric, destroy, 16, void (*)(void*));
 FIELD(tenon_metric, ports, 24, tenon_status (*)(void*, const tenon_port* const**, uint64_t*));
 FIELD(tenon_metric, states, 32, tenon_status (*)(void*, const tenon_state* const**, uint64_t*));
-FIELD(tenon_metric, figures, 40, tenon_status (*)(void*, const tenon_figure* const**, uint64_t*));
+FIELD(tenon_metric, values, 40, tenon_status (*)(void*, const tenon_metric_value* const**, uint64_t*));
 FIELD(tenon_metric, update, 48, tenon_status (*)(void*, const tenon_frame*, tenon_tensor* const*, uint64_t));
 FIELD(tenon_metric, compute, 56, tenon_status (*)(void*, const tenon_frame*, double*, uint64_t));
 
@@ -382,10 +382,10 @@ SAME(TENON_EPOCH_END, 20);
 SAME(TENON_RUN_END, 21);
 SAME(TENON_RUN_EXCEPTION, 22);
 SAME(TENON_RUN_TEARDOWN, 23);
-SAME(TENON_ASK_STOP, 1u);
-SAME(TENON_ASK_SAVE, 2u);
-SAME(TENON_ASK_EVALUATE, 4u);
-SAME(TENON_ASK_LOG, 8u);
+SAME(TENON_REQUEST_STOP, 1u);
+SAME(TENON_REQUEST_SAVE, 2u);
+SAME(TENON_REQUEST_EVALUATE, 4u);
+SAME(TENON_REQUEST_LOG, 8u);
 
 SAME(TENON_EVENT_COUNT >= 24, 1); /* it grows with new events */
 SAME(TENON_EVENT_BIT(TENON_RUN_TEARDOWN), 0x800000);
@@ -405,20 +405,20 @@ FIELD(tenon_run, validation, 88, tenon_string);
 FIELD(tenon_run, validation_batch, 104, int64_t);
 FIELD(tenon_run, validation_batches, 112, int64_t);
 FIELD(tenon_run, error, 120, tenon_string);
-FIELD(tenon_run, figure, 136, tenon_status (*)(const tenon_run*, tenon_string, double*));
+FIELD(tenon_run, metric, 136, tenon_status (*)(const tenon_run*, tenon_string, double*));
 FIELD(tenon_run, log_scalar, 144, tenon_status (*)(const tenon_run*, tenon_string, double));
 FIELD(tenon_run, step_loss, 152, tenon_status (*)(const tenon_run*, uint32_t, double*, int64_t*));
 
-SIZED(tenon_verdict, 32);
-FIELD(tenon_verdict, asks, 8, uint32_t);
-FIELD(tenon_verdict, reserved, 12, uint32_t);
-FIELD(tenon_verdict, reason, 16, tenon_string);
+SIZED(tenon_requests, 32);
+FIELD(tenon_requests, flags, 8, uint32_t);
+FIELD(tenon_requests, reserved, 12, uint32_t);
+FIELD(tenon_requests, reason, 16, tenon_string);
 
 SIZED(tenon_callback, 40);
 FIELD(tenon_callback, create, 8, tenon_status (*)(const tenon_host*, const tenon_params*, void**));
 FIELD(tenon_callback, destroy, 16, void (*)(void*));
 FIELD(tenon_callback, subscribe, 24, tenon_status (*)(void*, uint64_t*, int32_t*));
-FIELD(tenon_callback, on_event, 32, tenon_status (*)(void*, uint32_t, const tenon_run*, tenon_verdict*));
+FIELD(tenon_callback, on_event, 32, tenon_status (*)(void*, uint32_t, const tenon_run*, tenon_requests*));
 
 /* ---- gradient.h: extension: custom gradients --------------------------------------------------------------------- */
 
@@ -460,4 +460,4 @@ TEXT(TENON_NATIVE_TORCH, "tenon.native-torch/1");
 SIZED(tenon_native_torch, 32);
 FIELD(tenon_native_torch, wrap, 8, tenon_tensor* (*)(const void*));
 FIELD(tenon_native_torch, unwrap, 16, void (*)(const tenon_tensor*, void*));
-FIELD(tenon_native_torch, give_to_frame, 24, void (*)(const tenon_frame*, tenon_tensor*));
+FIELD(tenon_native_torch, add_to_frame, 24, void (*)(const tenon_frame*, tenon_tensor*));

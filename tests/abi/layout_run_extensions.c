@@ -1,14 +1,14 @@
-/* The layout of the host's extensions for callbacks: run_figures.h, run_progress.h and run_tensors.h, checked as in
+/* The layout of the host's extensions for callbacks: run_metrics.h, run_progress.h and run_tensors.h, checked as in
  * layout_1_0.c. They were added after version 1.0 and belong to no version: the host provides them by id. Compiled as C
  * and as C++. */
 #include "layout_1_0.c"
 
-TEXT(TENON_RUN_FIGURES, "tenon.run-figures/1");
+TEXT(TENON_RUN_METRICS, "tenon.run-figures/1");
 TEXT(TENON_RUN_PROGRESS, "tenon.run-progress/1");
 TEXT(TENON_RUN_TENSORS, "tenon.run-tensors/1");
 
-SIZED(tenon_run_figures, 16);
-FIELD(tenon_run_figures, direction, 8, tenon_status (*)(const tenon_run*, tenon_string, int32_t*));
+SIZED(tenon_run_metrics, 16);
+FIELD(tenon_run_metrics, direction, 8, tenon_status (*)(const tenon_run*, tenon_string, int32_t*));
 
 SIZED(tenon_progress, 32);
 FIELD(tenon_progress, total_epochs, 8, int64_t);

@@ -9,9 +9,9 @@ tenon_host initialised_host = {.newest = 0};
 tenon_dataset initialised_dataset = {.newest = 0};
 tenon_loss initialised_loss = {.newest = 0};
 
-int ask_host(const tenon_host* theirs) { return TENON_HAS(theirs, tenon_host, newest); }
-int ask_dataset(const tenon_dataset* theirs) { return TENON_HAS(theirs, tenon_dataset, newest); }
-int ask_loss(const tenon_loss* theirs) { return TENON_HAS(theirs, tenon_loss, newest); }
+int query_host(const tenon_host* theirs) { return TENON_HAS(theirs, tenon_host, newest); }
+int query_dataset(const tenon_dataset* theirs) { return TENON_HAS(theirs, tenon_dataset, newest); }
+int query_loss(const tenon_loss* theirs) { return TENON_HAS(theirs, tenon_loss, newest); }
 
 uint64_t measure_host(void) { return offsetof(tenon_host, newest); }
 uint64_t measure_dataset(void) { return offsetof(tenon_dataset, newest); }

@@ -40,7 +40,7 @@ TEST_CASE("a printed manifest is parsed to the same manifest") {
 TEST_CASE("a manifest without files and metrics is printed as JSON") {
   const CheckpointManifest back = parse_checkpoint_manifest(print_checkpoint_manifest({1, 2, {}, {}}), "m.json");
   CHECK(back.files.empty());
-  CHECK(back.figures.empty());
+  CHECK(back.metrics.empty());
 }
 
 TEST_CASE("an invalid manifest is refused with the reason") {

@@ -36,10 +36,10 @@ TEST_CASE("a checkpoint is read back with its tensors, counters and metrics") {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), {3});
   const ExampleModel model(120);
-  const Figures figures = {{"train/loss", 0.1}, {"a", std::nan("")}, {"b", -INFINITY}};
+  const MetricValues metrics = {{"train/loss", 0.1}, {"a", std::nan("")}, {"b", -INFINITY}};
   const auto path = store.write({.epoch = 2,
                                  .step = 120,
-                                 .figures = figures,
+                                 .metrics = metrics,
                                  .model = model.views,
                                  .training = model.views,
                                  .state = {{"time_s", 0.1}, {"norm", std::nan("")}},
@@ -50,10 +50,10 @@ TEST_CASE("a checkpoint is read back with its tensors, counters and metrics") {
   const CheckpointManifest manifest = verify_checkpoint(path);
   CHECK(manifest.epoch == 2);
   CHECK(manifest.step == 120);
-  REQUIRE(manifest.figures.size() == 3);
-  CHECK(std::isnan(manifest.figures[0].second));
-  CHECK(manifest.figures[1] == std::pair<std::string, double>("b", -INFINITY));
-  CHECK(manifest.figures[2] == std::pair<std::string, double>("train/loss", 0.1));
+  REQUIRE(manifest.metrics.size() == 3);
+  CHECK(std::isnan(manifest.metrics[0].second));
+  CHECK(manifest.metrics[1] == std::pair<std::string, double>("b", -INFINITY));
+  CHECK(manifest.metrics[2] == std::pair<std::string, double>("train/loss", 0.1));
   CHECK(manifest.state.size() == 2);
   CHECK(manifest.state.at("time_s") == 0.1);
   CHECK(std::isnan(manifest.state.at("norm")));
@@ -101,7 +101,7 @@ TEST_CASE("the best checkpoints are kept in addition to the newest, and best is 
     const ExampleModel model(step);
     store.write({.epoch = 1,
                  .step = step,
-                 .figures = {{"validation/loss", loss}, {"validation/accuracy", 0.1 * loss}},
+                 .metrics = {{"validation/loss", loss}, {"validation/accuracy", 0.1 * loss}},
                  .model = model.views,
                  .training = model.views,
                  .state = {{"step", step}}});
@@ -144,9 +144,9 @@ TEST_CASE("a checkpoint with only weights does not replace one that a run can re
   CheckpointStore store(scratch.path(), {1});
   write_example(store, 4);
   const ExampleModel model(5);
-  store.write({.epoch = 1, .step = 4, .figures = {}, .model = model.views});
+  store.write({.epoch = 1, .step = 4, .metrics = {}, .model = model.views});
   CHECK(verify_checkpoint(scratch / "step-00000004").state.at("step") == 4);
-  store.write({.epoch = 1, .step = 5, .figures = {}, .model = model.views});
+  store.write({.epoch = 1, .step = 5, .metrics = {}, .model = model.views});
   CHECK(list_names(scratch.path()) == Names{"latest", "step-00000004", "step-00000005"});
   write_example(store, 6);
   CHECK(list_names(scratch.path()) == Names{"latest", "step-00000006"});

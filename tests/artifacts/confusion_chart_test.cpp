@@ -21,11 +21,11 @@ TEST_CASE("counts of classes are sums of cells") {
   CHECK(kExample.correct() == 3);
   CHECK(kExample.by_target() == std::vector<int64_t>{4, 0, 2});
   CHECK(kExample.by_predicted() == std::vector<int64_t>{5, 0, 1});
-  const auto mistakes = kExample.find_mistakes(5);
-  REQUIRE(mistakes.size() == 2);
-  CHECK(mistakes[0].target == 2);
-  CHECK(mistakes[0].count == 2);
-  CHECK(kExample.find_mistakes(1).size() == 1);
+  const auto diagnostics = kExample.find_misclassified(5);
+  REQUIRE(diagnostics.size() == 2);
+  CHECK(diagnostics[0].target == 2);
+  CHECK(diagnostics[0].count == 2);
+  CHECK(kExample.find_misclassified(1).size() == 1);
 }
 
 TEST_CASE("intersection over union equals scikit-learn's jaccard_score, and is NaN for absent classes") {
@@ -43,7 +43,7 @@ TEST_CASE("a confusion matrix is rendered with a cell for each count, and with n
   CHECK(contains(drawn, "class=\"dot c0\""));
   CHECK(contains(drawn, "class=\"dot c1\""));
   CHECK(contains(drawn, ">3</text>"));
-  const std::string crowded = draw_confusion({kMostDrawnClasses, {{7, 9, 12345}}});
+  const std::string crowded = draw_confusion({kMaxPlottedClasses, {{7, 9, 12345}}});
   CHECK_FALSE(contains(crowded, ">12345</text>"));
   CHECK(contains(crowded, "class 7 as 9: 12345 of 12345"));
 }

@@ -24,7 +24,7 @@ inline std::filesystem::path write_example(CheckpointStore& store, int64_t step,
   const ExampleModel model(step, size);
   return store.write({.epoch = 1,
                       .step = step,
-                      .figures = {{"train/loss", 0.25}},
+                      .metrics = {{"train/loss", 0.25}},
                       .model = model.views,
                       .training = model.views,
                       .state = {{"step", static_cast<double>(step)}},

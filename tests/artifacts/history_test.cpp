@@ -210,8 +210,8 @@ TEST_CASE("a partial line is undone") {
 TEST_CASE("a metric that would duplicate a key is refused and nothing is written") {
   const Scratch scratch;
   History history(scratch / "h.jsonl", scratch / "h.csv");
-  for (const Figures& figures : {Figures{{"a", 1}, {"a", 2}}, Figures{{"step", 1}}}) {
-    const auto append = [&] { history.append({HistoryEvent::step, 1, 1, 0, figures}); };
+  for (const MetricValues& metrics : {MetricValues{{"a", 1}, {"a", 2}}, MetricValues{{"step", 1}}}) {
+    const auto append = [&] { history.append({HistoryEvent::step, 1, 1, 0, metrics}); };
     CHECK(contains(find_error(ErrorKind::internal, append), "occurs twice or has the name of a fixed column"));
   }
   CHECK(read_all(scratch / "h.jsonl").empty());

@@ -84,7 +84,7 @@ TEST_CASE("a header of 100 MB with one name, one value, one number or blanks is 
 
 TEST_CASE("the longest accepted texts use little memory") {
   const Scratch scratch;
-  const std::string longest(kLongestMetadataText, 'w');
+  const std::string longest(kMaxMetadataTextLength, 'w');
   write_header(scratch / "a", "{\"" + longest);
   CHECK(read_within(scratch / "a", kBound, "is not JSON, at byte") == 0);
   write_header(scratch / "a", "{\"" + longest + "\":{}}");

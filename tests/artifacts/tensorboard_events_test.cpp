@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const Moment kMoment{std::chrono::milliseconds(1763721005250)};
+const TimePoint kTimePoint{std::chrono::milliseconds(1763721005250)};
 
 std::string to_hexadecimal(std::string_view bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -50,21 +50,21 @@ TEST_CASE("events have the bytes of the messages and the writer of TensorBoard")
                                {"optimizer.lr", 1e-3},
                                {"run.seed", 0.0}};
   const std::vector<ProtobufMessage> events{
-      make_version_event(kMoment),
-      make_session_start_event(kMoment),
-      make_text_event(kMoment, 0, "plan", "# A plan\n\nof two lines, and of \u00fc\n"),
-      make_text_event(kMoment, 300, "plan", std::string(200, 'x')),
-      make_hyperparameters_event(kMoment, values),
-      make_outcome_event(kMoment, RunStatus::finished),
-      make_outcome_event(kMoment, RunStatus::failed),
-      make_scalars_event(kMoment, 1, {{"train/loss", 2.5}}),
+      make_version_event(kTimePoint),
+      make_session_start_event(kTimePoint),
+      make_text_event(kTimePoint, 0, "plan", "# A plan\n\nof two lines, and of \u00fc\n"),
+      make_text_event(kTimePoint, 300, "plan", std::string(200, 'x')),
+      make_hyperparameters_event(kTimePoint, values),
+      make_outcome_event(kTimePoint, RunStatus::finished),
+      make_outcome_event(kTimePoint, RunStatus::failed),
+      make_scalars_event(kTimePoint, 1, {{"train/loss", 2.5}}),
       make_scalars_event(
-          kMoment, int64_t{1} << 40,
+          kTimePoint, int64_t{1} << 40,
           {{"train/loss", 0.1}, {"train/learning_rate", 1e-300}, {"a", INFINITY}, {"b", -INFINITY}, {"zero", 0}}),
       make_histograms_event(
-          kMoment, 7,
+          kTimePoint, 7,
           {{"weights/a", {-1, 3, 4.5, 12.25, {0, 1.5, 3}, {2, 0, 1}}}, {"gradients/a", {2, 2, 4, 8, {2}, {2}}}}),
-      make_picture_event(kMoment, 7, "validation/worst/1/image", {"image", 2, 200, {std::byte{137}, std::byte{0}}})};
+      make_picture_event(kTimePoint, 7, "validation/worst/1/image", {"image", 2, 200, {std::byte{137}, std::byte{0}}})};
   std::istringstream reference(
       read_all(fs::path(TENON_SOURCE_DIR) / "tests/artifacts/reference/tensorboard_events.hex"));
   for (const ProtobufMessage& event : events) {
@@ -96,44 +96,44 @@ TEST_CASE("a record is read back, and a truncated or damaged one is rejected") {
 
 TEST_CASE("every line with metrics is one record, available immediately") {
   const Scratch scratch;
-  TensorboardEvents events(scratch.path(), kMoment);
-  events.append(step_line(1), {}, kMoment);
+  TensorboardEvents events(scratch.path(), kTimePoint);
+  events.append(step_line(1), {}, kTimePoint);
   CHECK(read_records(scratch.path()).size() == 3);
-  events.append({HistoryEvent::checkpoint, 1, 1, 0.5, {}}, {}, kMoment);
-  events.append(step_line(2), {}, kMoment);
+  events.append({HistoryEvent::checkpoint, 1, 1, 0.5, {}}, {}, kTimePoint);
+  events.append(step_line(2), {}, kTimePoint);
   const auto records = read_records(scratch.path());
   REQUIRE(records.size() == 4);
   CHECK(events.records() == 4);
-  CHECK(records[0] == make_version_event(kMoment).bytes());
-  CHECK(records[1] == make_session_start_event(kMoment).bytes());
-  CHECK(records[3] == make_scalars_event(kMoment, 2, {{"train/loss", 0.25}}).bytes());
+  CHECK(records[0] == make_version_event(kTimePoint).bytes());
+  CHECK(records[1] == make_session_start_event(kTimePoint).bytes());
+  CHECK(records[3] == make_scalars_event(kTimePoint, 2, {{"train/loss", 0.25}}).bytes());
   CHECK(find_events_file(scratch.path()).value().filename().string().starts_with("events.out.tfevents.1763721005."));
 }
 
 TEST_CASE("the loss of an epoch has a different curve from that of the steps, other metrics have one curve") {
   const Scratch scratch;
-  TensorboardEvents events(scratch.path(), kMoment);
-  const Figures figures{{"train/loss", 1}, {"train/mse", 2},           {"train/mse.bias", 3}, {"train/msex", 4},
+  TensorboardEvents events(scratch.path(), kTimePoint);
+  const MetricValues metrics{{"train/loss", 1}, {"train/mse", 2},           {"train/mse.bias", 3}, {"train/msex", 4},
                         {"mse", 5},        {"train/learning_rate", 6}, {"validation/mse", 7}};
-  const Figures tagged{
+  const MetricValues tagged{
       {"train/loss_epoch", 1},    {"train/mse_epoch", 2}, {"train/mse.bias_epoch", 3}, {"train/msex", 4}, {"mse", 5},
       {"train/learning_rate", 6}, {"validation/mse", 7}};
   for (const HistoryEvent event : {HistoryEvent::epoch, HistoryEvent::step, HistoryEvent::validation}) {
-    events.append({event, 1, 9, 0.5, figures}, {"mse"}, kMoment);
+    events.append({event, 1, 9, 0.5, metrics}, {"mse"}, kTimePoint);
     const bool is_epoch = event == HistoryEvent::epoch;
-    CHECK(read_records(scratch.path()).back() == make_scalars_event(kMoment, 9, is_epoch ? tagged : figures).bytes());
+    CHECK(read_records(scratch.path()).back() == make_scalars_event(kTimePoint, 9, is_epoch ? tagged : metrics).bytes());
   }
 }
 
 TEST_CASE("a resumed run has the earlier records in one file with a later name") {
   const Scratch scratch;
-  TensorboardEvents earlier(scratch.path(), kMoment);
-  for (int64_t step = 1; step <= 3000; ++step) earlier.append(step_line(step), {}, kMoment);
+  TensorboardEvents earlier(scratch.path(), kTimePoint);
+  for (int64_t step = 1; step <= 3000; ++step) earlier.append(step_line(step), {}, kTimePoint);
   const auto before = read_records(scratch.path());
   const fs::path first = find_events_file(scratch.path()).value();
-  auto later = TensorboardEvents::resume(scratch.path(), 2900, scratch.path(), kMoment);
+  auto later = TensorboardEvents::resume(scratch.path(), 2900, scratch.path(), kTimePoint);
   REQUIRE(later.has_value());
-  later->append(step_line(7), {}, kMoment);
+  later->append(step_line(7), {}, kTimePoint);
   CHECK(later->records() == 2901);
   const auto after = read_records(scratch.path());
   REQUIRE(after.size() == 2901);
@@ -144,26 +144,26 @@ TEST_CASE("a resumed run has the earlier records in one file with a later name")
 
 TEST_CASE("a run that resumes in another folder leaves the events of the first one") {
   const Scratch from, to;
-  TensorboardEvents earlier(from.path(), kMoment);
-  earlier.append(step_line(1), {}, kMoment);
-  CHECK(TensorboardEvents::resume(from.path(), 3, to.path(), kMoment).has_value());
+  TensorboardEvents earlier(from.path(), kTimePoint);
+  earlier.append(step_line(1), {}, kTimePoint);
+  CHECK(TensorboardEvents::resume(from.path(), 3, to.path(), kTimePoint).has_value());
   CHECK(read_all(find_events_file(to.path()).value()) == read_all(find_events_file(from.path()).value()));
 }
 
 TEST_CASE("missing or damaged earlier events create no file") {
   const Scratch from, to;
-  CHECK_FALSE(TensorboardEvents::resume(from.path(), 1, to.path(), kMoment));
-  TensorboardEvents earlier(from.path(), kMoment);
-  for (int64_t step = 1; step <= 8; ++step) earlier.append(step_line(step), {}, kMoment);
-  CHECK_FALSE(TensorboardEvents::resume(from.path(), 11, to.path(), kMoment));
-  CHECK_FALSE(TensorboardEvents::resume(from.path(), 0, to.path(), kMoment));
+  CHECK_FALSE(TensorboardEvents::resume(from.path(), 1, to.path(), kTimePoint));
+  TensorboardEvents earlier(from.path(), kTimePoint);
+  for (int64_t step = 1; step <= 8; ++step) earlier.append(step_line(step), {}, kTimePoint);
+  CHECK_FALSE(TensorboardEvents::resume(from.path(), 11, to.path(), kTimePoint));
+  CHECK_FALSE(TensorboardEvents::resume(from.path(), 0, to.path(), kTimePoint));
   const fs::path file = find_events_file(from.path()).value();
   std::string bytes = read_all(file);
   bytes[bytes.size() / 2] ^= 1;
   write_all(file, bytes);
-  CHECK_FALSE(TensorboardEvents::resume(from.path(), 10, to.path(), kMoment));
+  CHECK_FALSE(TensorboardEvents::resume(from.path(), 10, to.path(), kTimePoint));
   CHECK_FALSE(find_events_file(to.path()));
-  CHECK(TensorboardEvents::resume(from.path(), 3, to.path(), kMoment).has_value());
+  CHECK(TensorboardEvents::resume(from.path(), 3, to.path(), kTimePoint).has_value());
   CHECK(list_names(to.path()).size() == 1);
 }
 

@@ -27,12 +27,12 @@ static tenon_status subscribe(void* self, uint64_t* events, int32_t* priority) {
   return TENON_OK;
 }
 
-static tenon_status on_event(void* untyped, uint32_t event, const tenon_run* run, tenon_verdict* verdict) {
+static tenon_status on_event(void* untyped, uint32_t event, const tenon_run* run, tenon_requests* status) {
   callback* self = untyped;
   (void)run;
   if (FAULT == ON_EVENT_THROWS) throw_exception();
   if (event == TENON_STEP_END) ++self->steps;
-  verdict->asks = FAULT == VERDICT_ASKS_FOR_THE_UNKNOWN ? 64 : TENON_ASK_LOG;
+  status->flags = FAULT == REQUESTS_UNKNOWN_FLAG ? 64 : TENON_REQUEST_LOG;
   return TENON_OK;
 }
 
@@ -54,8 +54,8 @@ static tenon_status load(void* untyped, tenon_string bytes) {
 
 static const void* get_extension(tenon_string id) {
   static const tenon_saved_state saved_state = {sizeof saved_state, save, load};
-  const int is_asked_for = id.size == sizeof TENON_SAVED_STATE - 1 && memcmp(id.data, TENON_SAVED_STATE, id.size) == 0;
-  return is_asked_for || FAULT == EXTENSION_FOR_EVERY_ID ? &saved_state : NULL;
+  const int is_requested = id.size == sizeof TENON_SAVED_STATE - 1 && memcmp(id.data, TENON_SAVED_STATE, id.size) == 0;
+  return is_requested || FAULT == EXTENSION_FOR_EVERY_ID ? &saved_state : NULL;
 }
 
 tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {

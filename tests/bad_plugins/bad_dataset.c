@@ -67,7 +67,7 @@ static tenon_status fields(void* self, const tenon_field* const** list, uint64_t
   label.dtype = TENON_INT64;
   values.name = text(field_name);
   values.dtype = TENON_FLOAT32;
-  values.rank = 1;
+  values.ndim = 1;
   values.shape = shape;
   *list = both;
   *count = 2;
@@ -132,7 +132,7 @@ static void write_values(float* values, int64_t index) {
 }
 
 static tenon_status get(void* self, void* worker, const tenon_sample* sample, const tenon_sink* sink) {
-  const int64_t shape[1] = {FAULT == GET_ASKS_FOR_ANOTHER_SHAPE ? VALUES + 1 : VALUES};
+  const int64_t shape[1] = {FAULT == GET_REQUESTS_ANOTHER_SHAPE ? VALUES + 1 : VALUES};
   void* label;
   void* values;
   tenon_status status;

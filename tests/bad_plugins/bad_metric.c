@@ -55,12 +55,12 @@ static tenon_status states(void* self, const tenon_state* const** list, uint64_t
   return TENON_OK;
 }
 
-static tenon_status figures(void* self, const tenon_figure* const** list, uint64_t* count) {
-  static tenon_figure mean;
-  static const tenon_figure* const one[1] = {&mean};
+static tenon_status values(void* self, const tenon_metric_value* const** list, uint64_t* count) {
+  static tenon_metric_value mean;
+  static const tenon_metric_value* const one[1] = {&mean};
   (void)self;
   mean.size = sizeof mean;
-  mean.name = text(FAULT == FIGURES_CHANGE && calls++ % 2 == 1 ? "average" : "mean");
+  mean.name = text(FAULT == VALUES_CHANGE && calls++ % 2 == 1 ? "average" : "mean");
   *list = one;
   *count = 1;
   return TENON_OK;
@@ -99,7 +99,7 @@ tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   table.destroy = destroy;
   table.ports = ports;
   table.states = states;
-  table.figures = figures;
+  table.values = values;
   table.update = update;
   table.compute = compute;
   return describe(offer, reply, TENON_METRIC, &table, NULL, NULL, 0);

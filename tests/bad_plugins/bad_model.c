@@ -57,12 +57,12 @@ static tenon_status ports(void* self, const tenon_port* const** list, uint64_t* 
   return TENON_OK;
 }
 
-static tenon_status declare(const tenon_builder* builder, const char* name, uint32_t rank, uint64_t* index) {
+static tenon_status declare(const tenon_builder* builder, const char* name, uint32_t ndim, uint64_t* index) {
   static const int64_t shape[2] = {OUTPUTS, INPUTS};
   const tenon_declaration declaration = {.size = sizeof declaration,
                                          .name = text(name),
                                          .shape = shape,
-                                         .rank = rank,
+                                         .ndim = ndim,
                                          .dtype = TENON_FLOAT32,
                                          .flags = TENON_TRAINABLE,
                                          .init = TENON_INIT_NORMAL,
@@ -89,7 +89,7 @@ typedef struct foreign_call {
 } foreign_call;
 
 /* The fault is the call itself. The host refuses it. */
-static void* call_from_here(void* untyped) {
+static void* call_from_plugin(void* untyped) {
   const foreign_call* call = untyped;
   tenon_calls made = tenon_begin(&call->self->ops, call->frame);
   tenon_mul(&made, call->input, call->input);
@@ -99,7 +99,7 @@ static void* call_from_here(void* untyped) {
 static void call_from_another_thread(model* self, const tenon_frame* frame, tenon_tensor* input) {
   foreign_call call = {self, frame, input};
   pthread_t thread;
-  if (pthread_create(&thread, NULL, call_from_here, &call) == 0) pthread_join(thread, NULL);
+  if (pthread_create(&thread, NULL, call_from_plugin, &call) == 0) pthread_join(thread, NULL);
 }
 
 static tenon_tensor* weight_of(model* self, const tenon_frame* frame) {

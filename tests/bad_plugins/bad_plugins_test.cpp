@@ -88,7 +88,7 @@ const Expectation kExpected[] = {
     {"model/forward_counts", "model.bad repeats", "different outputs for the same inputs"},
     {"model/forward_keeps_its_weight", "model.bad frame-tensors", "when its weights are copied to other tensors"},
     {"model/gradient_is_nan", "model.bad gradients", "the gradient of weight is NaN or infinite"},
-    {"model/gradient_is_wrong", "model.bad difference-quotients", "the numerical gradient is"},
+    {"model/gradient_is_wrong", "model.bad gradcheck", "the numerical gradient is"},
     {"model/port_refuses_bfloat16", "model.bad autocast", "the dtype is bfloat16, expected float32/float64"},
     {"model/releases_a_borrowed_handle", "model.bad handles", "releases a handle that it does not own"},
     {"model/leaks_a_handle", "model.bad handles", "handles more than it has released"},
@@ -102,7 +102,7 @@ const Expectation kExpected[] = {
     {"loss/loss_is_nan", "loss.bad finite-loss", "NaN or infinite"},
     {"loss/weight_is_negative", "loss.bad weight", "the weight is -2"},
     {"loss/loss_counts", "loss.bad repeats", "a different loss for the same inputs"},
-    {"loss/loss_gradient_is_wrong", "loss.bad difference-quotients", "the numerical gradient is"},
+    {"loss/loss_gradient_is_wrong", "loss.bad gradcheck", "the numerical gradient is"},
 
     {"metric/states_throws", "metric.bad states", "threw an exception"},
     {"metric/figures_change", "metric.bad figures", "expected the same each time"},
@@ -166,7 +166,7 @@ TEST_CASE("a plugin of each kind without a fault passes all checks, and docs/val
     CHECK(answer.with("fail").empty());
     CHECK(answer.with("warning").empty());
     CHECK(answer.with("pass").size() > 20);
-    for (const auto& [name, verdict] : answer.verdicts) {
+    for (const auto& [name, status] : answer.statuses) {
       const std::string check = name.substr(name.find(' ') + 1);
       CAPTURE(check);
       CHECK(page.find("`" + check + "`") != std::string::npos);

@@ -19,7 +19,7 @@ TEST_CASE("a check that takes long because of many calls does not count as hung"
   const ChildEnd end = run_in_child(
       [] {
         for (int call = 0; call < 30; ++call) {
-          leave_trail("forward", "");
+          record_call("forward", "");
           rest(50);
         }
         return std::string("done");
@@ -32,7 +32,7 @@ TEST_CASE("a check that takes long because of many calls does not count as hung"
 TEST_CASE("a call that does not return is killed and named") {
   const ChildEnd end = run_in_child(
       [] {
-        leave_trail("forward", "step 3");
+        record_call("forward", "step 3");
         for (;;) pause();
         return std::string();
       },

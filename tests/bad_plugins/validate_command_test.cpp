@@ -32,7 +32,7 @@ TEST_CASE("one check of one component runs without the checks that it needs") {
       validate_by_host(bad("dataset/get_counts"), {"--check", "repeats", "--component", "dataset.bad", "--seed", "7"});
   CAPTURE(answer.text);
   CHECK(answer.exit_code == 3);
-  CHECK(answer.verdicts == std::map<std::string, std::string>{{"dataset.bad repeats", "fail"}});
+  CHECK(answer.statuses == std::map<std::string, std::string>{{"dataset.bad repeats", "fail"}});
 }
 
 TEST_CASE("the output of a plugin before it fails is reported") {
@@ -44,7 +44,7 @@ TEST_CASE("a component with missing parameters is skipped until --params sets th
   const Answer answer = validate_by_host(bundled("image_folder"), {"--component", "dataset.image_folder"});
   CAPTURE(answer.text);
   CHECK(answer.exit_code == 2);
-  CHECK(answer.with("skipped").size() == answer.verdicts.size());
+  CHECK(answer.with("skipped").size() == answer.statuses.size());
   CHECK(answer.reasons.at("dataset.image_folder create").find("params.path is missing") != std::string::npos);
 }
 

@@ -39,20 +39,20 @@ Answer validate(const std::string& file, const Options& options) {
     request.params.push_back({given.substr(0, equals), given.substr(equals + 1)});
   }
   Answer answer{0, {}, {}, {}, ""};
-  bool is_untried = false;
+  bool is_untested = false;
   for (const validation::CheckResult& result : validation::validate(request, [](const auto&) {})) {
     const std::string name = result.component + " " + result.check->name;
-    std::string verdict = validation::to_string(result.verdict);
-    std::ranges::transform(verdict, verdict.begin(), [](unsigned char letter) { return std::tolower(letter); });
-    answer.verdicts[name] = verdict;
+    std::string status = validation::to_string(result.status);
+    std::ranges::transform(status, status.begin(), [](unsigned char letter) { return std::tolower(letter); });
+    answer.statuses[name] = status;
     answer.reasons[name] = result.reason;
     answer.outputs[name] = result.output;
-    answer.text += name + ": " + verdict + " " + result.reason + "\n" + result.output;
-    if (result.check->name == "create" && result.verdict == validation::Verdict::skipped) is_untried = true;
+    answer.text += name + ": " + status + " " + result.reason + "\n" + result.output;
+    if (result.check->name == "create" && result.status == validation::CheckStatus::skipped) is_untested = true;
   }
   if (!answer.with("fail").empty())
     answer.exit_code = static_cast<int>(support::ErrorKind::plugin);
-  else if (is_untried)
+  else if (is_untested)
     answer.exit_code = static_cast<int>(support::ErrorKind::configuration);
   return answer;
 }

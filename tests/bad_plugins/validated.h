@@ -10,16 +10,16 @@ namespace tenon::bad_plugins {
 struct Answer {
   int exit_code;
   // By component and check: "dataset.bad get" -> "pass", "fail", ...
-  std::map<std::string, std::string> verdicts;
+  std::map<std::string, std::string> statuses;
   std::map<std::string, std::string> reasons;
   std::map<std::string, std::string> outputs;
   std::string text;  // the output, for messages of tests
 
   // The names of the checks with this result.
-  std::vector<std::string> with(const std::string& verdict) const {
+  std::vector<std::string> with(const std::string& status) const {
     std::vector<std::string> names;
-    for (const auto& [name, found] : verdicts)
-      if (found == verdict) names.push_back(name);
+    for (const auto& [name, found] : statuses)
+      if (found == status) names.push_back(name);
     return names;
   }
 };

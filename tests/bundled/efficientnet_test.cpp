@@ -48,7 +48,7 @@ Model open_case(const Case& of, Values changes = {}) {
 }
 
 // Disables dropout and stochastic depth.
-Model open_settled(const Case& of) { return open_case(of, {{"dropout", 0.0}, {"stochastic_depth", 0.0}}); }
+Model open_deterministic(const Case& of) { return open_case(of, {{"dropout", 0.0}, {"stochastic_depth", 0.0}}); }
 
 const at::Tensor& tensor_of(const Model& model, const std::string& name) {
   for (const NamedTensor& named : model.tensors())
@@ -61,7 +61,7 @@ const at::Tensor& tensor_of(const Model& model, const std::string& name) {
 struct DroppedBlock {
   std::string name;
   int64_t number;  // out of kBlocks
-  std::string mean_behind;
+  std::string mean_after;
   int normalisations;  // number of normalisations between the block and the logits
 };
 
@@ -101,7 +101,7 @@ DroppedRows run_dropped(const DroppedBlock& block, double value, double stochast
   tensor_of(model, block.name + ".block.3.1.bias").fill_(value);
   const at::Tensor images = torch::rand({1, 3, 9, 9}, torch::kDouble).expand({kRows, 3, 9, 9});
   const at::Tensor logits = model.forward({.training = true}, {images})[0];
-  return {logits, tensor_of(model, block.mean_behind)};
+  return {logits, tensor_of(model, block.mean_after)};
 }
 
 }  // namespace
@@ -111,14 +111,14 @@ TEST_CASE("efficientnet in double precision has torchvision's logits, gradients,
     CAPTURE(of.sketched.name);
     const Sketch expected = read_sketch(kReference, of.sketched);
     check_evaluation(open_case(of), of.sketched, expected);
-    check_training(open_settled(of), of.sketched, expected);
+    check_training(open_deterministic(of), of.sketched, expected);
   }
 }
 
 TEST_CASE("efficientnet in single precision has torchvision's logits") {
   for (const Case& of : kCases) {
     CAPTURE(of.sketched.name);
-    check_single_precision(open_settled(of), of.sketched, read_sketch(kReference, of.sketched));
+    check_single_precision(open_deterministic(of), of.sketched, read_sketch(kReference, of.sketched));
   }
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("efficientnet loads trained weights of torchvision from a file in half
   const Model model = open_efficientnet({{"variant", "b5"}, {"width", 0.25}, {"depth", 0.4}});
   tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/efficientnet_published.safetensors",
                                 model.tensors());
-  check_published(model, make_images({"published", {3, 40, 40}}, 0), read_figures(kReference, "published.logits"));
+  check_published(model, make_images({"published", {3, 40, 40}}, 0), read_values(kReference, "published.logits"));
 }
 
 TEST_CASE("efficientnet is initialised with torchvision's distributions") {

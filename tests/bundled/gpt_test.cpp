@@ -61,7 +61,7 @@ struct Expected {
 };
 
 // Reads the reference by the names of the model's tensors. An additional or missing tensor is an error.
-Expected read_expected(const std::string& wanted) {
+Expected read_expected(const std::string& case_name) {
   std::vector<NamedTensor> all;
   Expected expected;
   for (const Case& of : kCases) {
@@ -72,7 +72,7 @@ Expected read_expected(const std::string& wanted) {
     Expected found = {add("logits", {2, 7, kVocabulary}), add("losses", {kSteps}), {}};
     const Model model = make_model({{"bias", of.has_bias}});
     for (const NamedTensor& named : model.tensors()) found.gradients.push_back(add("gradient." + named.name, {4}));
-    if (of.name == wanted) expected = found;
+    if (of.name == case_name) expected = found;
   }
   tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/gpt.safetensors", all);
   return expected;

@@ -1,4 +1,4 @@
-// Tests the bundled metrics with empty batches, NaN scores and invalid targets. drawn_metrics_test.cpp compares their
+// Tests the bundled metrics with empty batches, NaN scores and invalid targets. random_metrics_test.cpp compares their
 // values.
 #include <cmath>
 #include <functional>
@@ -23,9 +23,9 @@ std::vector<double> evaluate(const std::string& id, const Values& params,
   return metric.compute({});
 }
 
-void check_all_nan(const std::vector<double>& figures) {
-  REQUIRE(!figures.empty());
-  for (const double figure : figures) CHECK(std::isnan(figure));
+void check_all_nan(const std::vector<double>& values) {
+  REQUIRE(!values.empty());
+  for (const double value : values) CHECK(std::isnan(value));
 }
 
 std::string refusal_of(const std::function<void()>& body) {
@@ -130,20 +130,20 @@ TEST_CASE("per-class values are reported on request") {
   for (const char* id : {"iou", "dice_score", "roc_auc", "average_precision"}) {
     CAPTURE(id);
     Values params = {{"classes", int64_t{3}}, {"per_class", false}};
-    REQUIRE(open_metric(id, params).figures().size() == 1);
-    CHECK(open_metric(id, params).figures()[0].name == id);
+    REQUIRE(open_metric(id, params).values().size() == 1);
+    CHECK(open_metric(id, params).values()[0].name == id);
     params["per_class"] = true;
-    REQUIRE(open_metric(id, params).figures().size() == 4);
-    CHECK(open_metric(id, params).figures()[3].name == std::string(id) + "_2");
+    REQUIRE(open_metric(id, params).values().size() == 4);
+    CHECK(open_metric(id, params).values()[3].name == std::string(id) + "_2");
   }
-  CHECK(open_metric("precision_recall_f1", {{"classes", int64_t{3}}}).figures().size() == 3);
-  CHECK(open_metric("precision_recall_f1", {{"classes", int64_t{3}}, {"per_class", true}}).figures()[5].name == "f1_0");
-  CHECK(open_metric("confusion_matrix", {{"classes", int64_t{3}}}).figures()[5].name == "confusion_1_2");
+  CHECK(open_metric("precision_recall_f1", {{"classes", int64_t{3}}}).values().size() == 3);
+  CHECK(open_metric("precision_recall_f1", {{"classes", int64_t{3}}, {"per_class", true}}).values()[5].name == "f1_0");
+  CHECK(open_metric("confusion_matrix", {{"classes", int64_t{3}}}).values()[5].name == "confusion_1_2");
 }
 
 TEST_CASE("the name of top-k accuracy contains k, which must not exceed the number of classes") {
   const Values params = {{"top_k", int64_t{5}}};
-  CHECK(open_metric("accuracy", params).figures()[0].name == "top5_accuracy");
+  CHECK(open_metric("accuracy", params).values()[0].name == "top5_accuracy");
   CHECK_THROWS_WITH_AS(evaluate("accuracy", params, {{numbers({1, 3}, 0, 8), torch::tensor({1})}}),
                        doctest::Contains("top_k is 5; the logits have 3 classes"), tenon::support::Error);
 }

@@ -71,7 +71,7 @@ struct Expected {
 };
 
 // Reads the reference by the names of the model's tensors. An additional or missing tensor is an error.
-Expected read_expected(const std::string& wanted) {
+Expected read_expected(const std::string& case_name) {
   std::vector<NamedTensor> all;
   Expected expected;
   for (const Case& of : kCases) {
@@ -84,7 +84,7 @@ Expected read_expected(const std::string& wanted) {
     const Model network = make_network(of, torch::kFloat);
     for (const NamedTensor& named : network.tensors())
       found.gradients.push_back(add("gradient." + named.name, {4}, torch::kDouble));
-    if (of.name == wanted) expected = found;
+    if (of.name == case_name) expected = found;
   }
   tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/seq2seq_gru.safetensors", all);
   return expected;

@@ -48,7 +48,7 @@ at::Tensor sketch(const std::vector<at::Tensor>& tensors) {
 
 }  // namespace
 
-at::Tensor read_figures(const std::string& file, const std::string& name) {
+at::Tensor read_values(const std::string& file, const std::string& name) {
   const artifacts::SafetensorsFile stored(TENON_SOURCE_DIR "/tests/parity/reference/" + file);
   const artifacts::TensorView* const found = stored.find(name);
   REQUIRE_MESSAGE(found, file << " has no " << name);
@@ -56,7 +56,7 @@ at::Tensor read_figures(const std::string& file, const std::string& name) {
 }
 
 Sketch read_sketch(const std::string& file, const SketchedCase& of) {
-  const auto read = [&](const char* figures) { return read_figures(file, of.name + figures); };
+  const auto read = [&](const char* values) { return read_values(file, of.name + values); };
   return {read(".logits"), read(".training.logits"), read(".gradients"), read(".buffers"), read(".losses")};
 }
 
@@ -198,9 +198,9 @@ std::vector<at::Tensor> gradients_of(const Model& model) {
 double distance(const at::Tensor& found, const at::Tensor& expected) {
   REQUIRE(found.sizes() == expected.sizes());
   if (expected.numel() == 0) return 0;
-  const at::Tensor wanted = expected.reshape({-1, expected.size(-1)});
-  const at::Tensor difference = (found.detach().to(torch::kDouble).reshape_as(wanted) - wanted).abs();
-  return (difference.amax(1) / wanted.abs().amax(1).clamp_min(1e-6)).max().item<double>();
+  const at::Tensor expected_rows = expected.reshape({-1, expected.size(-1)});
+  const at::Tensor difference = (found.detach().to(torch::kDouble).reshape_as(expected_rows) - expected_rows).abs();
+  return (difference.amax(1) / expected_rows.abs().amax(1).clamp_min(1e-6)).max().item<double>();
 }
 
 int64_t count_nodes(const at::Tensor& output, const std::string& name) {

@@ -24,7 +24,7 @@ struct Sketch {
 
 // Reads the reference of a case. `file` is a file name in tests/parity/reference.
 Sketch read_sketch(const std::string& file, const SketchedCase& of);
-at::Tensor read_figures(const std::string& file, const std::string& name);
+at::Tensor read_values(const std::string& file, const std::string& name);
 
 // Returns images [4, C, H, W], float64.
 at::Tensor make_images(const SketchedCase& of, int64_t step);

@@ -64,15 +64,15 @@ RunState middle_of_training() {
   state.samples_in_epoch = 320;
   state.time_s = 30;
   state.learning_rate = 0.001;
-  state.figures = {{"train/loss", 0.5}, {"validation/accuracy", 0.975}};
+  state.metrics = {{"train/loss", 0.5}, {"validation/accuracy", 0.975}};
   state.validated_step = 15;
   state.read_epoch_loss = [] { return 0.25; };
   return state;
 }
 
 void send(Progress& progress, Event event, const RunState& state) {
-  Verdict verdict{};
-  if (progress.wants(event)) progress.on_event(event, state, verdict);
+  CallbackRequests requests{};
+  if (progress.subscribes(event)) progress.on_event(event, state, requests);
 }
 
 // The columns that a line takes. Escape sequences and continuation bytes of UTF-8 take none.
@@ -156,8 +156,8 @@ TEST_CASE("the best metrics so far are marked") {
   const std::vector<std::pair<double, double>> epochs = {
       {0.4, 0.9}, {0.2, 0.8}, {0.1, 0.8}, {std::numeric_limits<double>::quiet_NaN(), 0.95}};
   for (const auto& [loss, accuracy] : epochs) {
-    state.figures["validation/loss"] = loss;
-    state.figures["validation/accuracy"] = accuracy;
+    state.metrics["validation/loss"] = loss;
+    state.metrics["validation/accuracy"] = accuracy;
     send(progress, Event::epoch_end, state);
   }
   std::rewind(file);
@@ -175,7 +175,7 @@ TEST_CASE("a stream that is not a terminal gets whole lines without escape seque
   std::FILE* const file = std::tmpfile();
   REQUIRE(file);
   Progress progress(file);
-  CHECK_FALSE(progress.wants(Event::step_end));
+  CHECK_FALSE(progress.subscribes(Event::step_end));
   const RunState state = middle_of_training();
   for (const Event event : {Event::epoch_start, Event::step_end, Event::log, Event::epoch_end})
     send(progress, event, state);
@@ -204,7 +204,7 @@ TEST_CASE("durations and metric values are short") {
   CHECK(format_duration(67.4) == "1:07");
   CHECK(format_duration(3 * 3600 + 5 * 60) == "3:05:00");
   CHECK(format_duration(std::numeric_limits<double>::quiet_NaN()) == "0:00");
-  CHECK(format_figure(0.312149) == "0.3121");
-  CHECK(format_figure(97.5) == "97.5");
-  CHECK(format_figure(1.2344e-5) == "1.234e-05");
+  CHECK(format_metric(0.312149) == "0.3121");
+  CHECK(format_metric(97.5) == "97.5");
+  CHECK(format_metric(1.2344e-5) == "1.234e-05");
 }

@@ -7,7 +7,7 @@ namespace tenon::config {
 namespace {
 
 RunPlan plan_with(const std::vector<std::string>& overrides) { return plan_of(kShortRunFile, overrides); }
-std::string mistake_with(const std::string& override_text) { return mistake_of(kShortRunFile, {override_text}); }
+std::string error_with(const std::string& override_text) { return error_of(kShortRunFile, {override_text}); }
 
 constexpr const char* kHowToWrite =
     "; write --set table.key=value, such as --set train.epochs=3 or --set loss.0.weight=2";
@@ -56,50 +56,50 @@ TEST_CASE("a value that is not TOML is a string, also one of several words") {
 }
 
 TEST_CASE("a value with a line break cannot bring in other keys") {
-  CHECK(mistake_with("train.epochs=3\nsteps = 4").find("expected an integer in [1, 4294967295]") != std::string::npos);
+  CHECK(error_with("train.epochs=3\nsteps = 4").find("expected an integer in [1, 4294967295]") != std::string::npos);
 }
 
 TEST_CASE("a wrong value is reported at its override") {
-  CHECK(mistake_with("train.epochs=3x") ==
+  CHECK(error_with("train.epochs=3x") ==
         "--set train.epochs: train.epochs is \"3x\"; expected an integer in [1, 4294967295]");
-  CHECK(mistake_with("model.params={widht=3}") ==
+  CHECK(error_with("model.params={widht=3}") ==
         "--set model.params: model.params.widht is not a parameter of small_cnn; did you mean \"width\"?");
 }
 
 TEST_CASE("an unknown key is reported at its override") {
-  CHECK(mistake_with("train.epoch=3") ==
+  CHECK(error_with("train.epoch=3") ==
         "--set train.epoch: train.epoch is not a key of train; did you mean \"epochs\"?");
 }
 
 TEST_CASE("the error of an override that is not key=value shows the syntax") {
-  CHECK(mistake_with("train.epochs") == std::string("--set train.epochs: not a key and a value") + kHowToWrite);
+  CHECK(error_with("train.epochs") == std::string("--set train.epochs: not a key and a value") + kHowToWrite);
   for (const char* text : {"", "=3", ".epochs=3", "train.=3", "train..epochs=3", "train. epochs=3", "[train]=3"}) {
     CAPTURE(text);
-    CHECK(mistake_with(text).find("not a key and a value") != std::string::npos);
+    CHECK(error_with(text).find("not a key and a value") != std::string::npos);
   }
 }
 
 TEST_CASE("the error of an override with broken TOML shows the syntax") {
-  CHECK(mistake_with("train.epochs=[1") ==
+  CHECK(error_with("train.epochs=[1") ==
         std::string("--set train.epochs: train.epochs is `[1`, which is not a TOML value") + kHowToWrite);
   for (const char* text : {"run.name=", "run.name=\"a", "run.name='a", "model={use"}) {
     CAPTURE(text);
-    CHECK(mistake_with(text).find("which is not a TOML value") != std::string::npos);
+    CHECK(error_with(text).find("which is not a TOML value") != std::string::npos);
   }
 }
 
 TEST_CASE("an override with an unknown path reports where the path ends") {
-  CHECK(mistake_with("train.epochs.x=1") ==
+  CHECK(error_with("train.epochs.x=1") ==
         "--set train.epochs.x: train.epochs is 10, which has no key \"x\"; expected a table");
-  CHECK(mistake_with("loss.3.weight=1") ==
+  CHECK(error_with("loss.3.weight=1") ==
         "--set loss.3.weight: loss has 1 elements, but the index is \"3\"; expected an index from 0 to 1");
-  CHECK(mistake_with("loss.2.weight=1").find("expected an index from 0 to 1") != std::string::npos);
-  CHECK(mistake_with("loss.first.weight=1").find("expected an index from 0 to 1") != std::string::npos);
+  CHECK(error_with("loss.2.weight=1").find("expected an index from 0 to 1") != std::string::npos);
+  CHECK(error_with("loss.first.weight=1").find("expected an index from 0 to 1") != std::string::npos);
 }
 
 TEST_CASE("errors of the file come before those of the overrides") {
   const std::string message =
-      mistake_of(short_run_file_with("epochs = 10", "epochs = 0"), {"run.seed=-1", "x", "log.y=1"});
+      error_of(short_run_file_with("epochs = 10", "epochs = 0"), {"run.seed=-1", "x", "log.y=1"});
   CHECK(message.find("digits.toml:15:10: train.epochs is 0") == 0);
   CHECK(message.find("\n--set x: not a key") != message.npos);
   CHECK(message.find("\n--set run.seed: run.seed is -1") != message.npos);

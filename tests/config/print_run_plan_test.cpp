@@ -14,12 +14,12 @@ namespace tenon::config {
 namespace {
 
 // Changes the working directory during its lifetime.
-class Elsewhere {
+class OtherDirectory {
  public:
-  explicit Elsewhere(const std::filesystem::path& folder) { std::filesystem::current_path(folder); }
-  ~Elsewhere() { std::filesystem::current_path(before_); }
-  Elsewhere(const Elsewhere&) = delete;
-  Elsewhere& operator=(const Elsewhere&) = delete;
+  explicit OtherDirectory(const std::filesystem::path& folder) { std::filesystem::current_path(folder); }
+  ~OtherDirectory() { std::filesystem::current_path(before_); }
+  OtherDirectory(const OtherDirectory&) = delete;
+  OtherDirectory& operator=(const OtherDirectory&) = delete;
 
  private:
   std::filesystem::path before_ = std::filesystem::current_path();
@@ -30,7 +30,7 @@ std::string print_again(const std::string& printed) {
   const auto folder = tenon::test_folder() / "elsewhere";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "plan.toml", std::ios::binary) << printed;
-  const Elsewhere elsewhere(folder);
+  const OtherDirectory other_directory(folder);
   return print_run_plan(read_plan("plan.toml"));
 }
 

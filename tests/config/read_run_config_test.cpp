@@ -56,7 +56,7 @@ TEST_CASE("a file that cannot be read is reported with its name and the reason")
 }
 
 TEST_CASE("all errors are listed in the order of the file") {
-  const std::string message = mistake_of("[train]\nsteps = 0\nepoch = 1\n[run]\nseed = \"x\"\n[data]\nworkers = -1\n");
+  const std::string message = error_of("[train]\nsteps = 0\nepoch = 1\n[run]\nseed = \"x\"\n[data]\nworkers = -1\n");
   CHECK(message ==
         "digits.toml:2:9: train.steps is 0; expected an integer in [1, 1e15]\n"
         "digits.toml:3:1: train.epoch is not a key of train; did you mean \"epochs\"?\n"
@@ -65,7 +65,7 @@ TEST_CASE("all errors are listed in the order of the file") {
 }
 
 TEST_CASE("an empty file has errors for all required keys at its start") {
-  const std::string message = mistake_of("");
+  const std::string message = error_of("");
   for (const char* expected : {"model.use is missing", "data.batch_size is missing", "data.train.use is missing",
                                "there is no loss", "train.epochs is missing", "optimizer.use is missing"}) {
     CAPTURE(expected);
@@ -74,7 +74,7 @@ TEST_CASE("an empty file has errors for all required keys at its start") {
 }
 
 TEST_CASE("a value over several lines is shown by its first line") {
-  CHECK(mistake_of("[train]\nepochs = [1,\n  2]\n") ==
+  CHECK(error_of("[train]\nepochs = [1,\n  2]\n") ==
         "digits.toml:2:10: train.epochs is [1, ...; expected an integer in [1, 4294967295]");
 }
 

@@ -25,8 +25,8 @@ T shape_of(const std::string& table) {
   return std::get<T>(plan_of(kShortRunFile, {"schedule={" + table + "}"}).schedule.shape);
 }
 
-std::string schedule_mistake(const std::string& table) {
-  return mistake_of(kShortRunFile, {"schedule={" + table + "}"});
+std::string schedule_error(const std::string& table) {
+  return error_of(kShortRunFile, {"schedule={" + table + "}"});
 }
 
 ScheduleLength warmup_of(const std::string& table) {
@@ -100,18 +100,18 @@ TEST_CASE("parameter groups are read in the order of the file, with their locati
 }
 
 TEST_CASE("errors in a group have the location in the group") {
-  const auto mistake = [](const std::string& group) {
-    return mistake_of(std::string(kShortRunFile) + "[[optimizer.group]]\n" + group);
+  const auto error = [](const std::string& group) {
+    return error_of(std::string(kShortRunFile) + "[[optimizer.group]]\n" + group);
   };
-  CHECK(mistake("lr_scale = 2\n") ==
+  CHECK(error("lr_scale = 2\n") ==
         "digits.toml:19:1: optimizer.group.0.match is missing; expected patterns of parameter names, such as "
         "[\"head.*\", \"*.bias\"]");
-  CHECK(mistake("match = []\n").starts_with("digits.toml:20:9: optimizer.group.0.match is []; expected patterns"));
-  CHECK(mistake("match = [\"*\"]\nfrozen = true\nlr_scale = 2\n")
+  CHECK(error("match = []\n").starts_with("digits.toml:20:9: optimizer.group.0.match is []; expected patterns"));
+  CHECK(error("match = [\"*\"]\nfrozen = true\nlr_scale = 2\n")
             .starts_with("digits.toml:21:10: optimizer.group.0.frozen is true together with lr_scale"));
-  CHECK(mistake("match = [\"*\"]\nlr_scale = 0\n") ==
+  CHECK(error("match = [\"*\"]\nlr_scale = 0\n") ==
         "digits.toml:21:12: optimizer.group.0.lr_scale is 0; expected a number above 0");
-  CHECK(mistake("match = [\"*\"]\nlr = 0.1\n").starts_with("digits.toml:21:1: optimizer.group.0.lr is not a key of"));
+  CHECK(error("match = [\"*\"]\nlr = 0.1\n").starts_with("digits.toml:21:1: optimizer.group.0.lr is not a key of"));
 }
 
 TEST_CASE("one_cycle has the defaults of PyTorch, but does not cycle the momentum") {
@@ -129,9 +129,9 @@ TEST_CASE("cycle_momentum requires an optimizer with momentum") {
   const std::string schedule = "schedule={use='one_cycle', cycle_momentum=true}";
   for (const char* optimizer :
        {"use='adam', lr=1", "use='sgd', lr=1, momentum=0.9", "use='lion', lr=1", "use='muon', lr=1"})
-    CHECK(mistake_of(kShortRunFile, {schedule, std::string("optimizer={") + optimizer + "}"}).empty());
+    CHECK(error_of(kShortRunFile, {schedule, std::string("optimizer={") + optimizer + "}"}).empty());
   for (const char* optimizer : {"use='adagrad', lr=1", "use='sgd', lr=1", "use='rmsprop', lr=1"})
-    CHECK(mistake_of(kShortRunFile, {schedule, std::string("optimizer={") + optimizer + "}"})
+    CHECK(error_of(kShortRunFile, {schedule, std::string("optimizer={") + optimizer + "}"})
               .find("schedule.cycle_momentum is true, but the optimizer has no momentum") != std::string::npos);
 }
 
@@ -165,26 +165,26 @@ TEST_CASE("an invalid length is refused with examples of valid ones") {
   for (const char* wrong :
        {"length='30'", "length='5 minutes'", "length=-3", "length=1.5", "length=0", "length=true", "length='0.05'"}) {
     CAPTURE(wrong);
-    CHECK(schedule_mistake(std::string("use='cosine', ") + wrong).find(expected) != std::string::npos);
+    CHECK(schedule_error(std::string("use='cosine', ") + wrong).find(expected) != std::string::npos);
   }
-  CHECK(schedule_mistake("use='step'") == "--set schedule: schedule.step_size is missing; " + expected);
-  CHECK(schedule_mistake("use='cosine_restarts'") == "--set schedule: schedule.t_0 is missing; " + expected);
-  CHECK(schedule_mistake("use='multi_step', milestones=[7, 'x']").find("schedule.milestones.1 is 'x'; " + expected) !=
+  CHECK(schedule_error("use='step'") == "--set schedule: schedule.step_size is missing; " + expected);
+  CHECK(schedule_error("use='cosine_restarts'") == "--set schedule: schedule.t_0 is missing; " + expected);
+  CHECK(schedule_error("use='multi_step', milestones=[7, 'x']").find("schedule.milestones.1 is 'x'; " + expected) !=
         std::string::npos);
-  CHECK(schedule_mistake("use='multi_step', milestones=[]").find("schedule.milestones is []; expected when") !=
+  CHECK(schedule_error("use='multi_step', milestones=[]").find("schedule.milestones is []; expected when") !=
         std::string::npos);
 }
 
 TEST_CASE("two warm-ups and an invalid number of steps are refused") {
-  CHECK(schedule_mistake("warmup=0.1, warmup_steps=10").find("are both set; expected one of them") !=
+  CHECK(schedule_error("warmup=0.1, warmup_steps=10").find("are both set; expected one of them") !=
         std::string::npos);
-  CHECK(schedule_mistake("warmup_steps=0.1").find("schedule.warmup_steps is 0.1; expected an integer of at least 0") !=
+  CHECK(schedule_error("warmup_steps=0.1").find("schedule.warmup_steps is 0.1; expected an integer of at least 0") !=
         std::string::npos);
 }
 
 TEST_CASE("reduce_on_plateau has the defaults of PyTorch") {
   const auto plateau = shape_of<PlateauSchedule>("use='reduce_on_plateau'");
-  CHECK(plateau.figure == "validation/loss");
+  CHECK(plateau.metric == "validation/loss");
   CHECK(plateau.mode == PlateauSchedule::Mode::min);
   CHECK(plateau.factor == 0.1);
   CHECK(plateau.patience == 10);

@@ -134,15 +134,15 @@ TEST_CASE("a change of the training data keeps the parameters that it does not s
   const RunPlan plan =
       plan_of(kShortRunFile, {"data.train={use='image_folder', subset='50%', params={path='images', image_size=16}, "
                               "change=[{at_epoch=3, params={image_size=32}}, {at_epoch=4, params={path='others'}}]}"});
-  REQUIRE(plan.data.later_train.size() == 2);
-  const LaterDataset& first = plan.data.later_train[0];
+  REQUIRE(plan.data.scheduled_train.size() == 2);
+  const ScheduledDataset& first = plan.data.scheduled_train[0];
   CHECK(first.at_epoch == 3);
   CHECK(first.name == "train");
   CHECK(to_string(first.subset) == "50%");
   CHECK(param<int64_t>(first, "image_size") == 32);
   CHECK(param<std::string>(first, "path") == (test_folder() / "images").string());
   CHECK(first.changed == Values{{"image_size", int64_t{32}}});
-  const LaterDataset& second = plan.data.later_train[1];
+  const ScheduledDataset& second = plan.data.scheduled_train[1];
   CHECK(second.at_epoch == 4);
   CHECK(param<int64_t>(second, "image_size") == 32);
   CHECK(param<std::string>(second, "path") == (test_folder() / "others").string());
@@ -176,7 +176,7 @@ optimizer = { use = "sgd", lr = 0.1 }
 )";
   CHECK(plan_of(text).validation.every.unit == Period::Unit::never);
   CHECK(plan_of(text, {"validation.every=never", "validation.at_start=false"}).train.steps == 5);
-  CHECK(mistake_of(text, {"validation.at_start=true"}).find("there is no [data.validation]") != std::string::npos);
+  CHECK(error_of(text, {"validation.at_start=true"}).find("there is no [data.validation]") != std::string::npos);
 }
 
 TEST_CASE("inputs come from the data, and inputs of a loss also from the model") {
@@ -186,20 +186,20 @@ TEST_CASE("inputs come from the data, and inputs of a loss also from the model")
 }
 
 TEST_CASE("an unknown component is reported with the searched folders") {
-  CHECK(mistake_of(kShortRunFile, {"model.use=smal_cnn"}) ==
+  CHECK(error_of(kShortRunFile, {"model.use=smal_cnn"}) ==
         "--set model.use: model.use is \"smal_cnn\"; expected the id of a model; did you mean \"small_cnn\"? "
         "(searched: plugins)");
 }
 
 TEST_CASE("two losses with the same id need different names") {
   const std::vector<std::string> twice = {"loss.1.use=cross_entropy"};
-  CHECK(mistake_of(kShortRunFile, twice).find("loss.1 has the name \"cross_entropy\", which is already the name of loss.0") !=
+  CHECK(error_of(kShortRunFile, twice).find("loss.1 has the name \"cross_entropy\", which is already the name of loss.0") !=
         std::string::npos);
   CHECK(plan_of(kShortRunFile, {twice[0], "loss.1.name=smooth"}).losses.size() == 2);
 }
 
 TEST_CASE("all errors of a plan are listed in the order of the file") {
-  const std::string message = mistake_of(R"([optimizer]
+  const std::string message = error_of(R"([optimizer]
 use = "sgd"
 [model]
 use = "cnn"

@@ -51,7 +51,7 @@ RunPlan plan_of(const std::string& text, const std::vector<std::string>& overrid
   return read_plan(write_run_file(text), overrides);
 }
 
-std::string mistake_of(const std::string& text, const std::vector<std::string>& overrides) {
+std::string error_of(const std::string& text, const std::vector<std::string>& overrides) {
   const std::string folder = tenon::test_folder().string() + "/";
   try {
     plan_of(text, overrides);

@@ -22,6 +22,6 @@ RunPlan read_plan(const std::filesystem::path& file, const std::vector<std::stri
 RunPlan plan_of(const std::string& text, const std::vector<std::string>& overrides = {});
 
 // Returns the error message for the text, with the file named digits.toml. "" if the text is valid.
-std::string mistake_of(const std::string& text, const std::vector<std::string>& overrides = {});
+std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {});
 
 }  // namespace tenon::config

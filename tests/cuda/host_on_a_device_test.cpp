@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 // Creates an install prefix with the host, the bundled plugins and the simulated libtenon_cuda.so. Returns the argument
 // for run_program().
-std::string install_beside_simulated_library() {
+std::string install_with_simulated_library() {
   const fs::path prefix = make_empty_folder("installed");
   const fs::path built = TENON_BINARY_DIR;
   fs::create_directories(prefix / "bin");
@@ -38,7 +38,7 @@ std::vector<std::string> arguments(const std::string& command, const std::string
 }  // namespace
 
 TEST_CASE("a run on a device reports it, learns, and its weights are evaluated on the device or on the CPU") {
-  const std::string host = install_beside_simulated_library();
+  const std::string host = install_with_simulated_library();
   fs::remove_all(tenon::test_folder() / "runs");
   const Outcome outcome = run_program(host, arguments("", "cuda"));
   REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.errors);
@@ -48,7 +48,7 @@ TEST_CASE("a run on a device reports it, learns, and its weights are evaluated o
   CHECK(record["accelerator"]["name"] == "a simulated device");
   CHECK(record["accelerator"]["compute_capability"] == "9.0");
   CHECK(record["host_waits"].get<int64_t>() > 0);
-  const double accuracy = read_last_figure(folder, "validation/accuracy");
+  const double accuracy = read_last_metric(folder, "validation/accuracy");
   CHECK(accuracy > 0.5);
 
   for (const char* device : {"cuda", "cpu"}) {
@@ -56,13 +56,13 @@ TEST_CASE("a run on a device reports it, learns, and its weights are evaluated o
     evaluation.insert(evaluation.end(), {"--checkpoint", (folder / "checkpoints/latest").string(), "--json"});
     const Outcome evaluated = run_program(host, evaluation);
     REQUIRE_MESSAGE(evaluated.exit_code == 0, evaluated.errors);
-    const auto figures = nlohmann::json::parse(evaluated.output)["sets"][0]["figures"];
-    CHECK(figures["validation/accuracy"].get<double>() == doctest::Approx(accuracy).epsilon(0.01));
+    const auto metrics = nlohmann::json::parse(evaluated.output)["sets"][0]["figures"];
+    CHECK(metrics["validation/accuracy"].get<double>() == doctest::Approx(accuracy).epsilon(0.01));
   }
 }
 
 TEST_CASE("predictions on a device are written") {
-  const std::string host = install_beside_simulated_library();
+  const std::string host = install_with_simulated_library();
   fs::remove_all(tenon::test_folder() / "runs");
   auto training = arguments("", "cuda");
   training.insert(training.end(), {"--limit-batches", "1"});
@@ -77,7 +77,7 @@ TEST_CASE("predictions on a device are written") {
 }
 
 TEST_CASE("a missing device ends a run with exit code 2") {
-  const Outcome outcome = run_program(install_beside_simulated_library(), arguments("", "cuda:1"));
+  const Outcome outcome = run_program(install_with_simulated_library(), arguments("", "cuda:1"));
   CHECK(outcome.exit_code == 2);
   CHECK(outcome.errors.find("run.device is \"cuda:1\"; found one CUDA device, cuda:0") != std::string::npos);
 }

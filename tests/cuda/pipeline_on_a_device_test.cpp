@@ -48,7 +48,7 @@ void check_alike(const Trained& on_device, const Trained& on_cpu, double toleran
   REQUIRE(on_device.lines.size() == on_cpu.lines.size());
   for (size_t i = 0; i < on_cpu.lines.size(); ++i) {
     CHECK(on_device.lines[i].step == on_cpu.lines[i].step);
-    for (const auto& [name, value] : on_cpu.lines[i].figures) {
+    for (const auto& [name, value] : on_cpu.lines[i].metrics) {
       CAPTURE(name);
       CHECK(on_device.lines[i].at(name) == doctest::Approx(value).epsilon(tolerance));
     }
@@ -70,8 +70,8 @@ const std::string kShort = "train={steps=20}";
 
 // Counts the synchronisations with the device at the end of each step and at each log line.
 struct Waits final : Observer {
-  bool wants(Event event) const override { return event == Event::log || event == Event::step_end; }
-  void on_event(Event event, const RunState&, Verdict&) override {
+  bool subscribes(Event event) const override { return event == Event::log || event == Event::step_end; }
+  void on_event(Event event, const RunState&, CallbackRequests&) override {
     (event == Event::log ? at_logs : at_steps).push_back(tests::device_waits());
   }
   std::vector<int64_t> at_steps, at_logs;
@@ -148,28 +148,28 @@ TEST_CASE("the fields of a batch, the model and its outputs are on the device; m
   const auto cuda = find_device();
   if (!cuda) return;
   Setup setup{{"model={use=\"small_cnn\"}"}};
-  std::vector<std::vector<std::pair<std::string, double>>> figures;
+  std::vector<std::vector<std::pair<std::string, double>>> metrics;
   for (const support::ComputeDevice& device : {support::ComputeDevice{}, *cuda}) {
     setup.device = device;
     BuiltRun run(setup);
     Training& training = *run.training;
     for (const plugins::NamedTensor& named : training.model.tensors())
       CHECK(named.tensor.device().is_cuda() == device.is_cuda());
-    const plugins::RunPosition position{false, 0, 0, 0, 1, 0};
+    const plugins::StepContext context{false, 0, 0, 0, 1, 0};
     int64_t samples = 0;
-    predict(training, *training.validation.front(), position, [&](const Prediction& prediction) {
-      for (const at::Tensor& field : prediction.flow.fields) CHECK(field.device().is_cuda() == device.is_cuda());
-      for (const at::Tensor& output : prediction.flow.outputs) CHECK(output.device().is_cuda() == device.is_cuda());
+    predict(training, *training.validation.front(), context, [&](const Prediction& prediction) {
+      for (const at::Tensor& field : prediction.batch_tensors.fields) CHECK(field.device().is_cuda() == device.is_cuda());
+      for (const at::Tensor& output : prediction.batch_tensors.outputs) CHECK(output.device().is_cuda() == device.is_cuda());
       samples += static_cast<int64_t>(prediction.indices.size());
       return true;
     });
     CHECK(samples == training.validation.front()->feed.sampler().size());
-    figures.push_back(evaluate(training, *training.validation.front(), position, [](int64_t) { return true; }).value());
+    metrics.push_back(evaluate(training, *training.validation.front(), context, [](int64_t) { return true; }).value());
   }
-  REQUIRE(figures[0].size() == figures[1].size());
-  for (size_t i = 0; i < figures[0].size(); ++i) {
-    CHECK(figures[1][i].first == figures[0][i].first);
-    CHECK(figures[1][i].second == doctest::Approx(figures[0][i].second).epsilon(kTolerance));
+  REQUIRE(metrics[0].size() == metrics[1].size());
+  for (size_t i = 0; i < metrics[0].size(); ++i) {
+    CHECK(metrics[1][i].first == metrics[0][i].first);
+    CHECK(metrics[1][i].second == doctest::Approx(metrics[0][i].second).epsilon(kTolerance));
   }
 }
 

@@ -24,16 +24,16 @@ TEST_CASE("Philox gives the reference numbers of its authors") {
 
 TEST_CASE("a derived seed depends on each of its coordinates") {
   std::set<uint64_t> seeds;
-  std::size_t asked = 0;
+  std::size_t requested = 0;
   for (const uint64_t seed : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 32}) {
     for (const StreamPurpose purpose : {StreamPurpose::shuffle, StreamPurpose::sample, StreamPurpose::worker}) {
       for (const uint32_t a : {0u, 1u, 0xffffffffu}) {
         for (const uint64_t b : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 32}) {
           seeds.insert(derive_seed(seed, purpose, a, b));
-          ++asked;
+          ++requested;
         }
       }
     }
   }
-  CHECK(seeds.size() == asked);
+  CHECK(seeds.size() == requested);
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 using tenon::data::ReadAhead;
-using tenon::data::Tickets;
+using tenon::data::SampleRange;
 
 namespace {
 
@@ -26,12 +26,12 @@ TEST_CASE("tickets go out in order and never span two batches") {
   ReadAhead ahead(4, 3);
   ahead.start(10, 0);
   int64_t position = 0;
-  while (const auto tickets = ahead.take(3)) {
-    CHECK(tickets->position == position);
-    CHECK(tickets->batch == position / 4);
-    CHECK(tickets->place == position % 4);
-    CHECK(tickets->place + tickets->count <= 4);
-    position += tickets->count;
+  while (const auto range = ahead.take(3)) {
+    CHECK(range->position == position);
+    CHECK(range->batch == position / 4);
+    CHECK(range->place == position % 4);
+    CHECK(range->place + range->count <= 4);
+    position += range->count;
   }
   CHECK(position == 10);
 }
@@ -50,9 +50,9 @@ TEST_CASE("no ticket is given for a batch beyond the ring until the front one is
 TEST_CASE("a batch is complete when all its tickets are finished, in whatever order") {
   ReadAhead ahead(4, 2);
   ahead.start(8, 0);
-  const Tickets first = *ahead.take(2);
-  const Tickets second = *ahead.take(2);
-  const Tickets next_batch = *ahead.take(4);
+  const SampleRange first = *ahead.take(2);
+  const SampleRange second = *ahead.take(2);
+  const SampleRange next_batch = *ahead.take(4);
   ahead.finish(next_batch);
   ahead.finish(second);
   CHECK_FALSE(ahead.is_front_complete());
@@ -67,8 +67,8 @@ TEST_CASE("a batch is complete when all its tickets are finished, in whatever or
 TEST_CASE("the error of the earliest place of a batch is kept, in any order of reports") {
   ReadAhead ahead(6, 2);
   ahead.start(12, 0);
-  const Tickets first = *ahead.take(2);
-  const Tickets second = *ahead.take(2);
+  const SampleRange first = *ahead.take(2);
+  const SampleRange second = *ahead.take(2);
   ahead.fail(second, 3, make_error("at 3"));
   CHECK_FALSE(ahead.is_front_complete());  // places 0 and 1 are still being read
   ahead.fail(first, 1, make_error("at 1"));
@@ -80,8 +80,8 @@ TEST_CASE("the error of the earliest place of a batch is kept, in any order of r
 TEST_CASE("a failure leaves the batches before it to be delivered") {
   ReadAhead ahead(2, 3);
   ahead.start(100, 0);
-  const Tickets first = *ahead.take(2);
-  const Tickets second = *ahead.take(2);
+  const SampleRange first = *ahead.take(2);
+  const SampleRange second = *ahead.take(2);
   ahead.fail(second, 0, make_error("in the second"));
   CHECK_FALSE(ahead.take(2));
   ahead.finish(first);
@@ -95,8 +95,8 @@ TEST_CASE("a failure leaves the batches before it to be delivered") {
 TEST_CASE("a failure in a later batch does not hide one in an earlier batch") {
   ReadAhead ahead(2, 3);
   ahead.start(100, 0);
-  const Tickets first = *ahead.take(2);
-  const Tickets second = *ahead.take(2);
+  const SampleRange first = *ahead.take(2);
+  const SampleRange second = *ahead.take(2);
   ahead.fail(second, 0, make_error("in the second"));
   ahead.fail(first, 0, make_error("in the first"));
   CHECK(text_of(ahead.front_error()) == "in the first");
@@ -107,10 +107,10 @@ TEST_CASE("the last batch is as large as what is left") {
   ahead.start(10, 2);
   CHECK(ahead.front() == 2);
   CHECK(ahead.kept_of(ahead.front()) == 2);
-  const Tickets tickets = *ahead.take(100);
-  CHECK(tickets.position == 8);
-  CHECK(tickets.count == 2);
-  ahead.finish(tickets);
+  const SampleRange range = *ahead.take(100);
+  CHECK(range.position == 8);
+  CHECK(range.count == 2);
+  ahead.finish(range);
   CHECK(ahead.is_front_complete());
 }
 

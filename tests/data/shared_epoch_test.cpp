@@ -40,9 +40,9 @@ Batches interleave(const std::vector<Batches>& ranks) {
   Batches common(ranks.front().size());
   for (size_t k = 0; k < common.size(); ++k)
     for (size_t place = 0; true; ++place) {
-      const Batches& own = ranks[place % ranks.size()];
-      if (k >= own.size() || place / ranks.size() >= own[k].size()) break;
-      common[k].push_back(own[k][place / ranks.size()]);
+      const Batches& batches_of_rank = ranks[place % ranks.size()];
+      if (k >= batches_of_rank.size() || place / ranks.size() >= batches_of_rank[k].size()) break;
+      common[k].push_back(batches_of_rank[k][place / ranks.size()]);
     }
   return common;
 }

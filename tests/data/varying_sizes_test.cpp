@@ -48,9 +48,9 @@ TEST_CASE("samples of different sizes give the same bytes for any number of work
 TEST_CASE("fixed-size fields are the same with and without varying-size fields") {
   for (const int64_t workers : {0, 2}) {
     const TextBatches alone = read_with(Sizes::fixed, workers, 2, 53, 10);
-    const TextBatches beside = read_with(Sizes::varying, workers, 2, 53, 10);
-    REQUIRE(alone.size() == beside.size());
-    for (size_t i = 0; i < alone.size(); ++i) CHECK(alone[i] == std::vector(beside[i].begin(), beside[i].begin() + 3));
+    const TextBatches batched = read_with(Sizes::varying, workers, 2, 53, 10);
+    REQUIRE(alone.size() == batched.size());
+    for (size_t i = 0; i < alone.size(); ++i) CHECK(alone[i] == std::vector(batched[i].begin(), batched[i].begin() + 3));
   }
 }
 

@@ -172,15 +172,15 @@ TEST_CASE("the images of a pair use separate random values, or the same") {
   const fs::path table = make_table("draws", "first,second,label\ng.png,g.png,a\n");
   write_file(table.parent_path() / "g.png", encode(".png", make_gradient(40, 40)));
   const Texts transforms = {"random_crop(8)", kUnchanged};
-  const OpenedDataset own(kPairs, make_params(table, {{"transforms", transforms}}));
+  const OpenedDataset independent(kPairs, make_params(table, {{"transforms", transforms}}));
   const OpenedDataset same(kPairs, make_params(table, {{"transforms", transforms}, {"same_draws", true}}));
   int equal = 0;
   std::set<std::vector<float>> seen;
   for (uint64_t seed = 0; seed < 10; ++seed) {
-    equal += own.floats(0, "first", seed) == own.floats(0, "second", seed);
+    equal += independent.floats(0, "first", seed) == independent.floats(0, "second", seed);
     CHECK(same.floats(0, "first", seed) == same.floats(0, "second", seed));
-    CHECK(same.floats(0, "first", seed) == own.floats(0, "first", seed));
-    seen.insert(own.floats(0, "second", seed));
+    CHECK(same.floats(0, "first", seed) == independent.floats(0, "first", seed));
+    seen.insert(independent.floats(0, "second", seed));
   }
   CHECK(equal <= 1);
   CHECK(seen.size() >= 8);

@@ -83,10 +83,10 @@ struct Slots {
   const std::vector<const tenon_field*>& fields;
   SampleBytes bytes;
 
-  static tenon_status slot(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t rank, void** memory) {
+  static tenon_status slot(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t ndim, void** memory) {
     Slots& slots = *static_cast<Slots*>(sink->context);
     size_t size = size_of(slots.fields.at(field)->dtype);
-    for (uint32_t i = 0; i < rank; ++i) size *= static_cast<size_t>(shape[i]);
+    for (uint32_t i = 0; i < ndim; ++i) size *= static_cast<size_t>(shape[i]);
     std::vector<std::byte>& bytes = slots.bytes[text_of(slots.fields.at(field)->name)];
     if (bytes.size() != size) bytes.assign(size, std::byte{0xAA});
     *memory = bytes.data();
@@ -130,7 +130,7 @@ std::vector<std::string> OpenedDataset::describe_fields() const {
   std::vector<std::string> texts;
   for (const tenon_field* field : fields_) {
     std::string text = text_of(field->name) + ' ' + name_of(field->dtype);
-    for (uint32_t i = 0; i < field->rank; ++i) text += (i == 0 ? ' ' : ',') + std::to_string(field->shape[i]);
+    for (uint32_t i = 0; i < field->ndim; ++i) text += (i == 0 ? ' ' : ',') + std::to_string(field->shape[i]);
     texts.push_back(std::move(text));
   }
   return texts;

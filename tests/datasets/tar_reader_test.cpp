@@ -28,15 +28,15 @@ class MemorySource final : public ByteSource {
   void read(uint64_t offset, std::span<uint8_t> bytes) const override {
     REQUIRE(offset <= bytes_.size());
     REQUIRE(bytes.size() <= bytes_.size() - offset);
-    most_ = std::max(most_, bytes.size());
+    limit_ = std::max(limit_, bytes.size());
     if (!bytes.empty()) std::memcpy(bytes.data(), bytes_.data() + offset, bytes.size());
   }
-  size_t most() const { return most_; }
+  size_t most() const { return limit_; }
 
  private:
   std::string path_ = "a.tar";
   TarBytes bytes_;
-  mutable size_t most_ = 0;
+  mutable size_t limit_ = 0;
 };
 
 struct ReadMember {

@@ -28,7 +28,7 @@ void append_chunk(const std::string& type, const std::vector<uint8_t>& content, 
 
 std::vector<uint8_t> with_palette(const std::vector<uint8_t>& grey,
                                   const std::vector<std::array<uint8_t, 3>>& palette) {
-  constexpr size_t kBehindHeader = 8 + 12 + 13;
+  constexpr size_t kAfterHeader = 8 + 12 + 13;
   std::vector<uint8_t> header(grey.begin() + 16, grey.begin() + 16 + 13);
   header[9] = 3;
   std::vector<uint8_t> colours;
@@ -37,7 +37,7 @@ std::vector<uint8_t> with_palette(const std::vector<uint8_t>& grey,
   append_chunk("IHDR", header, file);
   append_chunk("PLTE", colours, file);
   append_chunk("tRNS", {0}, file);
-  file.insert(file.end(), grey.begin() + kBehindHeader, grey.end());
+  file.insert(file.end(), grey.begin() + kAfterHeader, grey.end());
   // A decoder that supports palettes must return these colours.
   const cv::Mat levels = cv::imdecode(grey, cv::IMREAD_UNCHANGED);
   const cv::Mat seen = cv::imdecode(file, cv::IMREAD_COLOR);

@@ -41,7 +41,7 @@ TEST_CASE("lines are prefixed as they are completed") {
 }
 
 TEST_CASE("a line that is too long is split") {
-  const std::string longest(PrefixedLines::kLongestLine, 'x');
+  const std::string longest(PrefixedLines::kMaxLineLength, 'x');
   PrefixedLines lines("> ");
   CHECK(lines.add(longest + "yz") == "> " + longest + "\n");
   CHECK(lines.add("\n") == "> yz\n");

@@ -99,7 +99,7 @@ void leave_child() {
   _exit(0);
 }
 
-void stop_when_asked() {
+void stop_when_requested() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, count_signal);
   write_file("ready." + std::to_string(read_world().rank), "");
   while (signals == 0) sleep_ms(2);
@@ -146,7 +146,7 @@ void act(const World& world, const std::string& action, const std::string& value
          while (connects(world)) sleep_ms(2);
        }},
       {"leave_child", leave_child},
-      {"stop_when_asked", stop_when_asked},
+      {"stop_when_asked", stop_when_requested},
       {"ignore_signals", ignore_signals},
       {"hang", hang}};
   actions.at(action)();

@@ -37,7 +37,7 @@ fs::path make_run(const std::string& name, const std::vector<int64_t>& steps) {
     Example example;
     example.weight[0] = static_cast<float>(step);
     const std::vector<TensorView> views = example.views();
-    store.write({.epoch = 1, .step = step, .figures = {{"train/loss", 0.25}}, .model = views});
+    store.write({.epoch = 1, .step = step, .metrics = {{"train/loss", 0.25}}, .model = views});
   }
   return run;
 }

@@ -57,7 +57,7 @@ TEST_CASE("each varied value is run with each seed and compared") {
   }
   CHECK(mean_losses[0] < mean_losses[1]);
   const Json& best = variants[0]["runs"][0];
-  CHECK(best["figures"]["validation/loss"] == read_last_figure(best["folder"].get<std::string>(), "validation/loss"));
+  CHECK(best["figures"]["validation/loss"] == read_last_metric(best["folder"].get<std::string>(), "validation/loss"));
 }
 
 TEST_CASE("the table has mean and standard deviation over seeds, time and memory") {

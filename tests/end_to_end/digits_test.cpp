@@ -30,7 +30,7 @@ fs::path train(const std::string& folder_name, std::vector<std::string> more, co
 
 TEST_CASE("small_cnn recognises more than 97 % of the digits and writes a complete run folder") {
   const fs::path run = train("small_cnn", {});
-  CHECK(read_last_figure(run, "validation/accuracy") > 0.97);
+  CHECK(read_last_metric(run, "validation/accuracy") > 0.97);
 
   for (const char* file :
        {"plan.toml", "run.json", "log.txt", "history.jsonl", "history.csv", "checkpoints/latest/model.safetensors"}) {
@@ -53,7 +53,7 @@ TEST_CASE("small_cnn recognises more than 97 % of the digits and writes a comple
 
 TEST_CASE("mlp recognises more than 95 % of the digits") {
   const fs::path run = train("mlp", {}, "digits_mlp");
-  CHECK(read_last_figure(run, "validation/accuracy") > 0.95);
+  CHECK(read_last_metric(run, "validation/accuracy") > 0.95);
 }
 
 TEST_CASE("two identical runs give the same bytes, except for times") {
@@ -80,7 +80,7 @@ TEST_CASE("a run can start from the weights of a checkpoint") {
   const std::string weights = "model.weights=\"" + (first / "checkpoints/latest/model.safetensors").string() + "\"";
   const fs::path next = train("next", {"train={steps=1}", "optimizer={use=\"sgd\",lr=1e-30}", weights,
                                        "model.use=\"small_cnn\"", "validation.at_start=true"});
-  CHECK(read_last_figure(next, "validation/loss") > 0);
+  CHECK(read_last_metric(next, "validation/loss") > 0);
 }
 
 TEST_CASE("--check prints the complete plan and trains nothing") {

@@ -152,14 +152,14 @@ TEST_CASE("every command of the documentation succeeds") {
 }
 
 TEST_CASE("every sample of a run file is valid, apart from missing keys") {
-  RunFileJudge judge(drop_required(read_schema_of_host()));
-  REQUIRE(judge.judge(read_toml("[train]\nepoks = 3")) != "");
-  REQUIRE(judge.judge(read_toml("[[callback]]\nuse = \"early_stopping\"\nparams = { patienc = 3 }")) != "");
+  RunFileChecker check(drop_required(read_schema_of_host()));
+  REQUIRE(check.check(read_toml("[train]\nepoks = 3")) != "");
+  REQUIRE(check.check(read_toml("[[callback]]\nuse = \"early_stopping\"\nparams = { patienc = 3 }")) != "");
   size_t looked_at = 0;
   for (const Block& block : read_all_blocks({"toml"})) {
     if (block.is_file) continue;
     CAPTURE(block.place);
-    CHECK(judge.judge(read_toml(block.text)) == "");
+    CHECK(check.check(read_toml(block.text)) == "");
     ++looked_at;
   }
   CHECK(looked_at >= 15);

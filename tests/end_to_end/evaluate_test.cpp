@@ -108,10 +108,10 @@ TEST_CASE("host evaluate reproduces the metrics of the run's last validation bit
   CHECK(all["step"] == 30);
   REQUIRE(all["sets"].size() == 1);
   CHECK(all["sets"][0]["samples"] == 359);
-  const auto& figures = all["sets"][0]["figures"];
-  CHECK(figures.size() == 2);
+  const auto& metrics = all["sets"][0]["figures"];
+  CHECK(metrics.size() == 2);
   for (const char* name : {"validation/loss", "validation/accuracy"})
-    CHECK(figures[name].get<double>() == read_last_figure(trained().folder, name));
+    CHECK(metrics[name].get<double>() == read_last_metric(trained().folder, name));
 }
 
 TEST_CASE("a run, a checkpoint and a safetensors file are accepted as weights, and the output names the file") {
@@ -241,7 +241,7 @@ TEST_CASE("predicted classes have the accuracy of the run, and probabilities sum
     CHECK(rows[i][0] == std::to_string(i - 1));
     correct += rows[i][1] == rows[i][2];
   }
-  CHECK(static_cast<double>(correct) / 359 == read_last_figure(trained().folder, "validation/accuracy"));
+  CHECK(static_cast<double>(correct) / 359 == read_last_metric(trained().folder, "validation/accuracy"));
 
   predict(folder / "all.csv", {"--apply", "logits=softmax", "--apply", "sigmoid"});
   const auto all = read_csv(folder / "all.csv");

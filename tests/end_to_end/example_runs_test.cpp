@@ -35,8 +35,8 @@ std::vector<double> read_losses(const fs::path& run_folder) {
   std::vector<double> losses;
   std::istringstream history(read_file(run_folder / "history.jsonl"));
   for (std::string line; std::getline(history, line);) {
-    const auto figures = nlohmann::json::parse(line);
-    if (figures.at("event") == "step") losses.push_back(figures.at("train/loss"));
+    const auto metrics = nlohmann::json::parse(line);
+    if (metrics.at("event") == "step") losses.push_back(metrics.at("train/loss"));
   }
   return losses;
 }
@@ -67,7 +67,7 @@ void check_unions(const fs::path& run_folder) {
   }
   for (size_t i = 0; i < 4; ++i) {
     CAPTURE(i);
-    CHECK(both[i] / either[i] == doctest::Approx(read_last_figure(run_folder, "validation/iou_" + std::to_string(i))));
+    CHECK(both[i] / either[i] == doctest::Approx(read_last_metric(run_folder, "validation/iou_" + std::to_string(i))));
   }
 }
 
@@ -76,8 +76,8 @@ void check_unions(const fs::path& run_folder) {
 TEST_CASE("segmentation.toml trains on the shapes") {
   const fs::path run = train("segmentation", make_example_data("shapes"));
   check_falling(run);
-  for (const char* figure : {"validation/iou", "validation/iou_0", "validation/iou_3"}) {
-    const double value = read_last_figure(run, figure);
+  for (const char* metric : {"validation/iou", "validation/iou_0", "validation/iou_3"}) {
+    const double value = read_last_metric(run, metric);
     CHECK(value >= 0);
     CHECK(value <= 1);
   }
@@ -88,18 +88,18 @@ TEST_CASE("pairs.toml trains on whether two pictures show the same shape, and ho
           doctest::test_suite("soak") * doctest::skip()) {
   const fs::path run = train("pairs", make_example_data("pairs") / "pairs.csv");
   check_falling(run);
-  const double accuracy = read_last_figure(run, "validation/binary_accuracy");
+  const double accuracy = read_last_metric(run, "validation/binary_accuracy");
   CHECK(accuracy >= 0);
   CHECK(accuracy <= 1);
-  CHECK(read_last_figure(run, "validation/mae") > 0);
+  CHECK(read_last_metric(run, "validation/mae") > 0);
 }
 
 TEST_CASE("multi_task.toml trains on a class and a number, and weighs their losses") {
   const fs::path run = train("multi_task", make_example_data("classes") / "classes.csv");
   check_falling(run);
-  CHECK(read_last_figure(run, "validation/mae") > 0);
-  const double sum = read_last_figure(run, "validation/cross_entropy") + 10 * read_last_figure(run, "validation/mse");
-  CHECK(read_last_figure(run, "validation/loss") == doctest::Approx(sum));
+  CHECK(read_last_metric(run, "validation/mae") > 0);
+  const double sum = read_last_metric(run, "validation/cross_entropy") + 10 * read_last_metric(run, "validation/mse");
+  CHECK(read_last_metric(run, "validation/loss") == doctest::Approx(sum));
 }
 
 TEST_CASE("gpt.toml trains on any text") {
@@ -109,7 +109,7 @@ TEST_CASE("gpt.toml trains on any text") {
   write_file(file, text);
   const fs::path run = train("gpt", file);
   check_falling(run);
-  CHECK(read_last_figure(run, "validation/perplexity") < 100);
+  CHECK(read_last_metric(run, "validation/perplexity") < 100);
 }
 
 TEST_CASE("summarize.toml and summarize_gru.toml train on pairs of texts and record ROUGE-L" *
@@ -119,7 +119,7 @@ TEST_CASE("summarize.toml and summarize_gru.toml train on pairs of texts and rec
     CAPTURE(config);
     const fs::path run = train(config, table, {"data.validation.params.tokenizer_text=\"" + table.string() + "\""});
     check_falling(run);
-    const double rouge_l = read_last_figure(run, "validation/rouge_l");
+    const double rouge_l = read_last_metric(run, "validation/rouge_l");
     CHECK(rouge_l >= 0);
     CHECK(rouge_l <= 1);
   }
@@ -140,9 +140,9 @@ TEST_CASE("regression.toml trains on a number and tabular.toml on a class of eac
   const fs::path folder = make_empty_folder("tables");
   const fs::path regression = train("regression", write_file(folder / "cars.csv", cars));
   check_falling(regression);
-  CHECK(read_last_figure(regression, "validation/rmse") >= read_last_figure(regression, "validation/mae"));
-  CHECK(read_last_figure(regression, "validation/r2") <= 1);
+  CHECK(read_last_metric(regression, "validation/rmse") >= read_last_metric(regression, "validation/mae"));
+  CHECK(read_last_metric(regression, "validation/r2") <= 1);
   const fs::path classification = train("tabular", write_file(folder / "wine.csv", wines));
   check_falling(classification);
-  CHECK(read_last_figure(classification, "validation/accuracy") > 0.4);
+  CHECK(read_last_metric(classification, "validation/accuracy") > 0.4);
 }

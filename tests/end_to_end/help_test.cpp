@@ -66,9 +66,9 @@ TEST_CASE("host --help names every command, and the help of each command names i
   for (const host::Command& command : host::commands()) {
     CAPTURE(command.name);
     CHECK(contains(help.output, command.name + " "));
-    const std::string own = host::describe_command(command);
-    CHECK(contains(own, host::usage_of(command)));
-    for (const host::Option& option : host::options_of(command)) CHECK(contains(own, "--" + option->long_name()));
+    const std::string description = host::describe_command(command);
+    CHECK(contains(description, host::usage_of(command)));
+    for (const host::Option& option : host::options_of(command)) CHECK(contains(description, "--" + option->long_name()));
     CHECK(fs::exists(fs::path(TENON_SOURCE_DIR) / "docs" / command.page));
   }
 }
@@ -117,7 +117,7 @@ TEST_CASE("bash completes commands, options and values") {
 
 TEST_CASE("the output for zsh, fish and man has valid syntax") {
   const auto check = [](const std::vector<std::string>& arguments, const std::string& program,
-                        const std::string& judge) {
+                        const std::string& checker) {
     CAPTURE(program);
     const Outcome printed = run_host(arguments);
     REQUIRE(printed.exit_code == 0);
@@ -127,10 +127,10 @@ TEST_CASE("the output for zsh, fish and man has valid syntax") {
       MESSAGE(program << " is not installed: not checked");
       return;
     }
-    const Outcome verdict = run_shell(judge + " '" + file.string() + "'");
-    CAPTURE(verdict.output);
-    CHECK(verdict.exit_code == 0);
-    CHECK(verdict.errors == "");
+    const Outcome requests = run_shell(checker + " '" + file.string() + "'");
+    CAPTURE(requests.output);
+    CHECK(requests.exit_code == 0);
+    CHECK(requests.errors == "");
   };
   check({"completion", "zsh"}, "zsh", "zsh -n");
   check({"completion", "fish"}, "fish", "fish --no-execute");

@@ -81,7 +81,7 @@ std::string read_history_without_times(const fs::path& run_folder) {
   return text;
 }
 
-double read_last_figure(const fs::path& run_folder, const std::string& name) {
+double read_last_metric(const fs::path& run_folder, const std::string& name) {
   double value = 0;
   bool found = false;
   for (const nlohmann::ordered_json& line : read_history(run_folder))

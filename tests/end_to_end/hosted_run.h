@@ -34,6 +34,6 @@ std::filesystem::path find_run_folder(const std::filesystem::path& output_dir, c
 std::string read_history_without_times(const std::filesystem::path& run_folder);
 
 // Returns the last value of a metric in history.jsonl. Fails the test if there is none.
-double read_last_figure(const std::filesystem::path& run_folder, const std::string& name);
+double read_last_metric(const std::filesystem::path& run_folder, const std::string& name);
 
 }  // namespace tenon::end_to_end

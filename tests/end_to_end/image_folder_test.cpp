@@ -50,7 +50,7 @@ TEST_CASE("image_folder trains on PNG and JPEG files given by path") {
   const Outcome outcome = train(images);
   CAPTURE(outcome.errors);
   REQUIRE(outcome.exit_code == 0);
-  CHECK(read_last_figure(find_run_folder(images.parent_path() / "runs", "image_folder"), "validation/accuracy") > 0.9);
+  CHECK(read_last_metric(find_run_folder(images.parent_path() / "runs", "image_folder"), "validation/accuracy") > 0.9);
 }
 
 TEST_CASE("a corrupt image is reported by path, with the data exit code") {

@@ -29,11 +29,11 @@ json read_toml(const std::string& text) {
   return json::parse(written.str());
 }
 
-RunFileJudge::RunFileJudge(json schema) : text_(std::move(schema)) {
+RunFileChecker::RunFileChecker(json schema) : text_(std::move(schema)) {
   valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(NlohmannJsonAdapter(text_), schema_);
 }
 
-std::string RunFileJudge::judge(const json& document) {
+std::string RunFileChecker::check(const json& document) {
   valijson::Validator validator;
   valijson::ValidationResults results;
   if (validator.validate(schema_, NlohmannJsonAdapter(document), &results)) return "";

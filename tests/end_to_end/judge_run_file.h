@@ -15,12 +15,12 @@ nlohmann::json read_schema_of_host();
 // Parses TOML. Throws toml::parse_error.
 nlohmann::json read_toml(const std::string& text);
 
-class RunFileJudge {
+class RunFileChecker {
  public:
-  explicit RunFileJudge(nlohmann::json schema = read_schema_of_host());
+  explicit RunFileChecker(nlohmann::json schema = read_schema_of_host());
 
   // Returns "" or the error.
-  std::string judge(const nlohmann::json& document);
+  std::string check(const nlohmann::json& document);
 
  private:
   nlohmann::json text_;

@@ -56,7 +56,7 @@ struct Call {
 };
 
 // Returns whether a separate thread saves.
-bool is_behind(const std::string& name) { return name.ends_with("behind"); }
+bool is_asynchronous(const std::string& name) { return name.ends_with("behind"); }
 
 std::vector<std::string> arguments_of(const std::string& name, int processes, const std::string& resume = "") {
   const fs::path file = write_file(tenon::test_folder() / "saving.toml", kRunFile);
@@ -67,7 +67,7 @@ std::vector<std::string> arguments_of(const std::string& name, int processes, co
       "--set",       "run.name=\"" + name + "\"",
       "--set",       "run.output_dir=\"" + (tenon::test_folder() / "saves").string() + "\""};
   arguments.insert(arguments.end(),
-                   {"--set", std::string("checkpoint.asynchronous=") + (is_behind(name) ? "true" : "false")});
+                   {"--set", std::string("checkpoint.asynchronous=") + (is_asynchronous(name) ? "true" : "false")});
   if (!resume.empty()) arguments.insert(arguments.end(), {"--resume", resume});
   return arguments;
 }
@@ -114,15 +114,15 @@ bool has_checkpoint(const fs::path& run) {
   return false;
 }
 
-void go_on(const std::string& name, int processes, const std::string& expected) {
+void resume_run(const std::string& name, int processes, const std::string& expected) {
   const fs::path run = newest_run_of(name);
   // After a run that has finished, a new one starts.
   const bool has_finished = !run.empty() && read_file(run / "run.json").find("\"finished\"") != std::string::npos;
-  const bool goes_on = has_checkpoint(run) && !has_finished;
+  const bool should_resume = has_checkpoint(run) && !has_finished;
   const Outcome outcome = run_host(arguments_of(name, processes, "auto"));
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 0);
-  CHECK((outcome.output.find("resumed from") != std::string::npos) == goes_on);
+  CHECK((outcome.output.find("resumed from") != std::string::npos) == should_resume);
   CHECK(outcome.errors.find("XXH128") == std::string::npos);  // no checkpoint was found damaged
   CHECK(read_file(newest_run_of(name) / "checkpoints/latest/model.safetensors") == expected);
 }
@@ -146,7 +146,7 @@ void check_kills_at_calls(int processes, size_t stride) {
                  strace("-e inject=" + calls[i].name + ":signal=KILL:when=" + std::to_string(calls[i].count)));
     // With several processes, another rank than 0 may make the call.
     CHECK(killed.exit_code == (processes == 1 || killed.exit_code == 137 ? 137 : 6));
-    go_on(name, processes, expected);
+    resume_run(name, processes, expected);
   }
 }
 
@@ -166,7 +166,7 @@ void check_random_kills(int processes, int count) {
     fs::remove_all(runs_of(name));
     const Outcome killed = run_host(arguments_of(name, processes), "timeout -s KILL " + std::to_string(moment));
     CHECK((killed.exit_code == 137 || killed.exit_code == 0));
-    go_on(name, processes, expected);
+    resume_run(name, processes, expected);
   }
 }
 
@@ -190,16 +190,16 @@ void check_failing_disk(const std::string& name, size_t stride) {
       CAPTURE(failed.errors);
       ++tried;
       // Files that could not be removed are harmless. All other failures must be reported.
-      const bool was_muted = is_behind(name) && failed.errors.empty();  // the failed call was the write of the message
+      const bool was_muted = is_asynchronous(name) && failed.errors.empty();  // the failed call was the write of the message
       if (failed.exit_code != 0) ++reported;
       if (failed.exit_code != 0 && !was_muted) {
         // With a saving thread, the call may belong to another thread and another file of the run.
-        if (!is_behind(name)) CHECK(failed.exit_code == 5);
-        CHECK(failed.errors.find(is_behind(name) ? "/saves" : "/checkpoints/") != std::string::npos);
+        if (!is_asynchronous(name)) CHECK(failed.exit_code == 5);
+        CHECK(failed.errors.find(is_asynchronous(name) ? "/saves" : "/checkpoints/") != std::string::npos);
         CHECK(failed.errors.find(reason == "EIO" ? "Input/output error" : "No space left on device") !=
               std::string::npos);
       }
-      go_on(name, 1, expected);
+      resume_run(name, 1, expected);
     }
   CHECK(reported * 2 > tried);
 }

@@ -30,14 +30,14 @@ std::vector<std::string> arguments_for(const Json& network) {
 }
 
 // Checks the networks with at most this number of parameters.
-void check_counts(int64_t most_parameters) {
+void check_counts(int64_t max_parameters) {
   const Json networks = Json::parse(read_file(TENON_SOURCE_DIR "/tests/parity/reference/profile.json"));
   REQUIRE(networks.size() > 5);
   for (const auto& entry : networks.items()) {
     const std::string& name = entry.key();
     const Json& expected = entry.value();
     CAPTURE(name);
-    if (expected["parameters"] > most_parameters) continue;
+    if (expected["parameters"] > max_parameters) continue;
     const Outcome outcome = run_host(arguments_for(expected));
     CAPTURE(outcome.errors);
     REQUIRE(outcome.exit_code == 0);

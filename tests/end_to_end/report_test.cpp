@@ -120,12 +120,12 @@ TEST_CASE("the events file has one record for each line of the history with metr
   size_t place = 4;  // after version, session, plan and hyperparameters
   for (std::string text; std::getline(history, text);) {
     artifacts::HistoryLine line = artifacts::parse_history_line(text);
-    if (line.figures.empty()) continue;
-    for (auto& [name, value] : line.figures)
+    if (line.metrics.empty()) continue;
+    for (auto& [name, value] : line.metrics)
       if (name == "train/loss" && line.event == artifacts::HistoryEvent::epoch) name += "_epoch";
     REQUIRE(place < records.size());
     // Compares all bytes except the time.
-    const std::string expected = artifacts::make_scalars_event({}, line.step, line.figures).bytes();
+    const std::string expected = artifacts::make_scalars_event({}, line.step, line.metrics).bytes();
     CHECK(records[place++].substr(9) == expected.substr(9));
   }
   for (const char* group : {"validation/worst/", "validation/best/"})
@@ -196,7 +196,7 @@ TEST_CASE("report.html shows the worst and best samples and the confused classes
     correct += cell[0] == cell[1] ? cell[2].get<int64_t>() : 0;
   }
   CHECK(all == 359);
-  CHECK(static_cast<double>(correct) / 359 == doctest::Approx(read_last_figure(example_run(), "validation/accuracy")));
+  CHECK(static_cast<double>(correct) / 359 == doctest::Approx(read_last_metric(example_run(), "validation/accuracy")));
 }
 
 TEST_CASE("log.samples sets the number of evaluated samples, and 0 disables them") {

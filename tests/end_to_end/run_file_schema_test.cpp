@@ -10,7 +10,7 @@
 namespace fs = std::filesystem;
 using nlohmann::json;
 using tenon::end_to_end::read_toml;
-using tenon::end_to_end::RunFileJudge;
+using tenon::end_to_end::RunFileChecker;
 
 namespace {
 
@@ -25,20 +25,20 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }  // namespace
 
 TEST_CASE("every run file of configs/ is valid") {
-  RunFileJudge judge;
+  RunFileChecker check;
   size_t looked_at = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(TENON_SOURCE_DIR) / "configs")) {
     if (entry.path().extension() != ".toml") continue;
     CAPTURE(entry.path().string());
-    CHECK(judge.judge(read_toml(tenon::end_to_end::read_file(entry.path()))) == "");
+    CHECK(check.check(read_toml(tenon::end_to_end::read_file(entry.path()))) == "");
     ++looked_at;
   }
   CHECK(looked_at >= 10);
 }
 
 TEST_CASE("editors mark errors that the host refuses") {
-  RunFileJudge judge;
-  REQUIRE(judge.judge(read_toml(digits())) == "");
+  RunFileChecker check;
+  REQUIRE(check.check(read_toml(digits())) == "");
   for (const std::string& wrong : {
            digits() + "\n[tarin]\nepochs = 3\n",                                           // no such table
            digits() + "\n[validation]\nevery = \"2 epoks\"\n",                             // no such unit
@@ -61,26 +61,26 @@ TEST_CASE("editors mark errors that the host refuses") {
     } catch (const toml::parse_error& error) {
       FAIL(error.description());
     }
-    CHECK(judge.judge(document) != "");
+    CHECK(check.check(document) != "");
   }
 }
 
 TEST_CASE("the length of a schedule is text or a number") {
-  RunFileJudge judge;
+  RunFileChecker check;
   for (const char* length : {"\"30 epochs\"", "\"rest\"", "500", "0.05", "0"})
-    CHECK(judge.judge(read_toml(
+    CHECK(check.check(read_toml(
               replaced(digits(), "use = \"one_cycle\"", std::string("use = \"cosine\"\nwarmup = ") + length))) == "");
 }
 
 TEST_CASE("the reference of run files names every key") {
   const std::string page = tenon::end_to_end::read_file(fs::path(TENON_SOURCE_DIR) / "docs" / "run_file.md");
   size_t looked_at = 0;
-  for (const tenon::config::AskedKey& key : tenon::config::list_run_file_keys()) {
+  for (const tenon::config::RequestedKey& key : tenon::config::list_run_file_keys()) {
     const std::string name = key.path.substr(key.path.rfind('.') + 1);
-    if (name == "*" || key.form == tenon::config::AskedKey::Form::rest) continue;
+    if (name == "*" || key.form == tenon::config::RequestedKey::Form::rest) continue;
     CAPTURE(key.path);
     const bool is_table =
-        key.form == tenon::config::AskedKey::Form::table || key.form == tenon::config::AskedKey::Form::tables;
+        key.form == tenon::config::RequestedKey::Form::table || key.form == tenon::config::RequestedKey::Form::tables;
     const bool is_named = page.find('`' + name + '`') != page.npos || (is_table && page.find(name) != page.npos);
     CHECK(is_named);
     ++looked_at;

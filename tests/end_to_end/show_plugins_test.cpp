@@ -53,7 +53,7 @@ TEST_CASE("host plugins reports why a file is refused and still lists the others
 
 TEST_CASE("host plugins and host describe read notes and run plugin code only on request") {
   const std::filesystem::path traces = make_empty_folder("traces") / "traces.txt";
-  const auto run_watched = [&](std::vector<std::string> arguments) {
+  const auto run_monitored = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--plugin-dir", kFixtures + "leaves_traces"});
     std::filesystem::remove(traces);
     const Outcome outcome = run_host(arguments, "TENON_TEST_TRACES='" + traces.string() + "'");
@@ -61,20 +61,20 @@ TEST_CASE("host plugins and host describe read notes and run plugin code only on
     CHECK(outcome.exit_code == 0);
     return outcome;
   };
-  const Outcome listed = run_watched({"plugins"});
+  const Outcome listed = run_monitored({"plugins"});
   CHECK(listed.output.find("\n  dataset  leaves_traces    records when its code runs\n") != std::string::npos);
   CHECK(!std::filesystem::exists(traces));
-  const Outcome described = run_watched({"describe", "leaves_traces"});
+  const Outcome described = run_monitored({"describe", "leaves_traces"});
   CHECK(described.output.find("  samples = 10  an integer, in [1, inf)\n      number of samples\n") !=
         std::string::npos);
   CHECK(described.output.find("host describe leaves_traces --ports (runs code of the plugin)") != std::string::npos);
   CHECK(!std::filesystem::exists(traces));
-  run_watched({"describe", "digits", "--ports"});  // runs only that plugin
+  run_monitored({"describe", "digits", "--ports"});  // runs only that plugin
   CHECK(!std::filesystem::exists(traces));
 
-  CHECK(run_watched({"plugins", "--load"}).output == listed.output);
+  CHECK(run_monitored({"plugins", "--load"}).output == listed.output);
   CHECK(read_file(traces) == "loaded\nopened\n");
-  run_watched({"describe", "leaves_traces", "--ports"});
+  run_monitored({"describe", "leaves_traces", "--ports"});
   CHECK(read_file(traces) == "loaded\nopened\n");
 }
 

@@ -49,11 +49,11 @@ TEST_CASE("--limit-batches shortens every epoch and validation") {
 
 TEST_CASE("overfit reports whether a few samples are learnt and keeps no files") {
   const fs::path output = make_empty_folder("overfit");
-  const Outcome learnt = run_host(with(output, {"overfit", "--samples", "8", "--steps", "400"}));
-  CAPTURE(learnt.output);
-  CHECK(learnt.exit_code == 0);
-  CHECK(learnt.output.starts_with("8 samples: loss 2."));
-  CHECK(learnt.output.find("below the threshold of 0.01") != std::string::npos);
+  const Outcome memorized = run_host(with(output, {"overfit", "--samples", "8", "--steps", "400"}));
+  CAPTURE(memorized.output);
+  CHECK(memorized.exit_code == 0);
+  CHECK(memorized.output.starts_with("8 samples: loss 2."));
+  CHECK(memorized.output.find("below the threshold of 0.01") != std::string::npos);
 
   const Outcome slow = run_host(with(output, {"overfit", "--steps", "3", "--set", "optimizer.lr=1e-9"}));
   CHECK(slow.exit_code == 8);

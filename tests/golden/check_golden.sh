@@ -2,9 +2,9 @@
 # Checks that plugins still give their reference results, to 12 digits: check_golden.sh VERSION_FOLDER PLUGINS HOST
 # COMPARE_GOLDEN WORK_FOLDER [--update]
 #
-# Trains VERSION_FOLDER/run.toml with the plugins in PLUGINS. Compares history and weights with figures.json, and the
+# Trains VERSION_FOLDER/run.toml with the plugins in PLUGINS. Compares history and weights with values.json, and the
 # events of the callbacks with events.txt. If PLUGINS is VERSION_FOLDER, the binaries must match SHA256SUMS. --update
-# writes figures.json and events.txt instead, once for the folder of a new version (README.md).
+# writes values.json and events.txt instead, once for the folder of a new version (README.md).
 #
 # Exit codes: 0 all results agree, 1 a result differs, 77 the machine is not x86-64.
 set -euo pipefail
@@ -56,18 +56,18 @@ if ! run trained; then
 fi
 run_folder=$(echo "$work"/trained/runs/*/*)
 if [ "$update" = --update ]; then
-  "$compare" "$run_folder" "$version/figures.json" --update
+  "$compare" "$run_folder" "$version/values.json" --update
   cp "$run_folder/events.txt" "$version/events.txt"
   exit
 fi
 diff -u --label 'reference events' "$version/events.txt" --label 'current events' \
   "$run_folder/events.txt"
 grep -q 'second was told of [0-9]* events' "$run_folder/log.txt"
-"$compare" "$run_folder" "$version/figures.json"
+"$compare" "$run_folder" "$version/values.json"
 
 # Repeats the run with another number of workers.
 run one_worker --set data.workers=0
-"$compare" "$(echo "$work"/one_worker/runs/*/*)" "$version/figures.json"
+"$compare" "$(echo "$work"/one_worker/runs/*/*)" "$version/values.json"
 
 # Loads the saved weights.
 run loaded --set model.weights="$run_folder/checkpoints/latest/model.safetensors" --set train.epochs=1

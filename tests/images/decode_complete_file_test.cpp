@@ -7,7 +7,7 @@
 #include "tests/datasets/written_images.h"
 
 using images::Completeness;
-using images::judge_completeness;
+using images::check_completeness;
 
 namespace {
 
@@ -23,9 +23,9 @@ std::vector<std::vector<uint8_t>> whole_files() {
 
 TEST_CASE("a whole file is complete, even with data after it") {
   for (std::vector<uint8_t> file : whole_files()) {
-    CHECK(judge_completeness(file) == Completeness::complete);
+    CHECK(check_completeness(file) == Completeness::complete);
     file.insert(file.end(), 100, 0);
-    CHECK(judge_completeness(file) == Completeness::complete);
+    CHECK(check_completeness(file) == Completeness::complete);
   }
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("a file that is cut anywhere is truncated") {
     // A PNG's last four bytes are the checksum of an empty chunk. A JPEG's end is its last two bytes.
     for (size_t size = 8; size < file.size(); ++size) {
       CAPTURE(size);
-      CHECK(judge_completeness(std::span(file).first(size)) == Completeness::truncated);
+      CHECK(check_completeness(std::span(file).first(size)) == Completeness::truncated);
     }
   }
 }
@@ -46,16 +46,16 @@ TEST_CASE("the end of a thumbnail within a JPEG is not the end of the JPEG") {
   std::vector<uint8_t> segment = {0xFF, 0xE1, static_cast<uint8_t>(length >> 8), static_cast<uint8_t>(length & 255)};
   segment.insert(segment.end(), thumbnail.begin(), thumbnail.end());
   file.insert(file.begin() + 2, segment.begin(), segment.end());
-  CHECK(judge_completeness(file) == Completeness::complete);
+  CHECK(check_completeness(file) == Completeness::complete);
   file.resize(file.size() - 2);
-  CHECK(judge_completeness(file) == Completeness::truncated);
+  CHECK(check_completeness(file) == Completeness::truncated);
 }
 
 TEST_CASE("a WebP has at least its stated length") {
   std::vector<uint8_t> file = encode(".webp", make_gradient(40, 30));
-  CHECK(judge_completeness(file) == Completeness::complete);
+  CHECK(check_completeness(file) == Completeness::complete);
   file.pop_back();
-  CHECK(judge_completeness(file) == Completeness::truncated);
+  CHECK(check_completeness(file) == Completeness::truncated);
 }
 
 TEST_CASE("a progressive JPEG that ends within a segment after its first scan is truncated") {
@@ -64,12 +64,12 @@ TEST_CASE("a progressive JPEG that ends within a segment after its first scan is
   const std::vector<uint8_t> note = {0xFF, 0xFE, 0x00, 0x06,
                                      0xFF, 0xD9, 'o',  'k'};  // contains the bytes of an end marker
   file.insert(file.end() - 2, note.begin(), note.end());
-  CHECK(judge_completeness(file) == Completeness::complete);
+  CHECK(check_completeness(file) == Completeness::complete);
   file.resize(file.size() - 4);
-  CHECK(judge_completeness(file) == Completeness::truncated);
+  CHECK(check_completeness(file) == Completeness::truncated);
 }
 
 TEST_CASE("other formats are left to their decoders") {
-  CHECK(judge_completeness(encode(".bmp", make_gradient(4, 3))) == Completeness::unknown_format);
-  CHECK(judge_completeness({}) == Completeness::unknown_format);
+  CHECK(check_completeness(encode(".bmp", make_gradient(4, 3))) == Completeness::unknown_format);
+  CHECK(check_completeness({}) == Completeness::unknown_format);
 }

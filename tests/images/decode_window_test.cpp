@@ -68,8 +68,8 @@ int count_differing_scaled_windows(const std::vector<uint8_t>& file, int eighths
   int differing = 0;
   for (int i = 0; i < windows; ++i) {
     const cv::Rect window = pick_window(info.size, random);
-    const cv::Size wanted = size_at(all.eighths, window.size());
-    const DecodedWindow part = images::decode_window(file, info, kPath, window, {window.size(), wanted}, decoder);
+    const cv::Size requested = size_at(all.eighths, window.size());
+    const DecodedWindow part = images::decode_window(file, info, kPath, window, {window.size(), requested}, decoder);
     if (part.eighths != all.eighths) continue;  // a window of few pixels also fits a smaller scale
     const double scale = part.eighths / 8.0;
     const double left = all.place.x + window.x * scale - part.place.x;
@@ -154,9 +154,9 @@ TEST_CASE("a scaled window shows the same as the window at full size") {
   const cv::Rect window(80, 40, 160, 160);
   const cv::Scalar full =
       cv::mean(images::decode_window(file, info, kPath, window, {{1, 1}, {1, 1}}, decoder, Scaling::none).image);
-  for (const int wanted : {80, 40, 20}) {
+  for (const int requested : {80, 40, 20}) {
     const cv::Scalar scaled =
-        cv::mean(images::decode_window(file, info, kPath, window, {window.size(), {wanted, wanted}}, decoder).image);
+        cv::mean(images::decode_window(file, info, kPath, window, {window.size(), {requested, requested}}, decoder).image);
     for (int c = 0; c < 3; ++c) CHECK(std::abs(full[c] - scaled[c]) < 1.5);
   }
 }

@@ -19,20 +19,20 @@ cv::Rect2d whole(const cv::Mat& image) {
 
 // Returns the uint8 sample, computed from the whole image's window.
 cv::Mat transform(const TransformChain& chain, const cv::Mat& image, uint64_t seed) {
-  const DrawnTransforms drawn = chain.draw(image.size(), seed);
-  const cv::Mat window = image(drawn.window());
+  const SampledTransforms sampled = chain.draw(image.size(), seed);
+  const cv::Mat window = image(sampled.window());
   TransformBuffers buffers;
-  cv::Mat result(drawn.size(), CV_8UC3);
-  drawn.write(window, whole(window), buffers, result.data);
+  cv::Mat result(sampled.size(), CV_8UC3);
+  sampled.write(window, whole(window), buffers, result.data);
   return result;
 }
 
 std::vector<float> transform_to_planes(const TransformChain& chain, const cv::Mat& image, uint64_t seed) {
-  const DrawnTransforms drawn = chain.draw(image.size(), seed);
-  const cv::Mat window = image(drawn.window());
+  const SampledTransforms sampled = chain.draw(image.size(), seed);
+  const cv::Mat window = image(sampled.window());
   TransformBuffers buffers;
-  std::vector<float> planes(3 * static_cast<size_t>(drawn.size().area()));
-  drawn.write(window, whole(window), buffers, planes.data());
+  std::vector<float> planes(3 * static_cast<size_t>(sampled.size().area()));
+  sampled.write(window, whole(window), buffers, planes.data());
   return planes;
 }
 
@@ -75,10 +75,10 @@ TEST_CASE("buffers of another sample do not affect the result") {
   TransformBuffers buffers;
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const cv::Mat image = make_noise({100 + static_cast<int>(seed), 70}, seed);
-    const DrawnTransforms drawn = chain.draw(image.size(), seed);
+    const SampledTransforms sampled = chain.draw(image.size(), seed);
     std::vector<float> planes(3 * 40 * 40);
-    const cv::Mat window = image(drawn.window());
-    drawn.write(window, whole(window), buffers, planes.data());
+    const cv::Mat window = image(sampled.window());
+    sampled.write(window, whole(window), buffers, planes.data());
     CHECK(planes == transform_to_planes(chain, image, seed));
   }
 }
@@ -133,16 +133,16 @@ TEST_CASE("merged steps give the same result as separate steps") {
 }
 
 TEST_CASE("only the needed part is requested, and no larger than needed") {
-  const DrawnTransforms crop = TransformChain({"random_resized_crop(32, scale=(0.1, 0.2))"}).draw({640, 480}, 1);
+  const SampledTransforms crop = TransformChain({"random_resized_crop(32, scale=(0.1, 0.2))"}).draw({640, 480}, 1);
   CHECK(crop.window().area() < 0.21 * 640 * 480);
   CHECK(crop.reduction().from.area() < 0.21 * 640 * 480);
   CHECK(crop.reduction().to == cv::Size(32, 32));
-  const DrawnTransforms middle = TransformChain({"resize(64)", "center_crop(56)"}).draw({640, 480}, 1);
+  const SampledTransforms middle = TransformChain({"resize(64)", "center_crop(56)"}).draw({640, 480}, 1);
   CHECK(middle.window().x >= 640 / 2 - 56 * 480 / 64 / 2 - 8);
   CHECK(middle.window().width <= 56 * 480 / 64 + 16);
   CHECK(middle.reduction().from == cv::Size(640, 480));
   CHECK(middle.reduction().to == cv::Size(85, 64));
-  const DrawnTransforms flipped = TransformChain({"vertical_flip(p=1)", "center_crop(10)"}).draw({64, 48}, 1);
+  const SampledTransforms flipped = TransformChain({"vertical_flip(p=1)", "center_crop(10)"}).draw({64, 48}, 1);
   CHECK(flipped.window() == cv::Rect(0, 0, 64, 48));
   CHECK(flipped.reduction().from == flipped.reduction().to);
 }
@@ -161,14 +161,14 @@ TEST_CASE("a reduced image, a little larger than the window, gives nearly the sa
                                                                    {"random_resized_crop(24, antialias=false)"}}) {
     const TransformChain chain(entries);
     for (uint64_t seed = 0; seed < 10; ++seed) {
-      const DrawnTransforms drawn = chain.draw(image.size(), seed);
-      const cv::Rect window = drawn.window();
+      const SampledTransforms sampled = chain.draw(image.size(), seed);
+      const cv::Rect window = sampled.window();
       const cv::Point start(window.x / 2, window.y / 2);
       const cv::Rect held(start, cv::Point((window.x + window.width + 1) / 2, (window.y + window.height + 1) / 2));
       const cv::Rect2d place(window.x / 2.0 - held.x, window.y / 2.0 - held.y, window.width / 2.0, window.height / 2.0);
       TransformBuffers buffers;
-      cv::Mat result(drawn.size(), CV_8UC3);
-      drawn.write(half(held), place, buffers, result.data);
+      cv::Mat result(sampled.size(), CV_8UC3);
+      sampled.write(half(held), place, buffers, result.data);
       CAPTURE(entries.front());
       CAPTURE(seed);
       CHECK(largest_difference(result, transform(chain, image, seed)) <= 4);

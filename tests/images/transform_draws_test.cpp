@@ -51,10 +51,10 @@ double share_below(const std::vector<double>& values, double limit) {
 }  // namespace
 
 TEST_CASE("areas, ratios and positions of sampled rectangles have torchvision's distributions") {
-  std::map<std::string, std::vector<cv::Rect>> drawn;
+  std::map<std::string, std::vector<cv::Rect>> sampled;
   for (const std::vector<std::string>& line : read_reference_lines("draws.txt")) {
     const cv::Size image(std::stoi(line.at(1)), std::stoi(line.at(2)));
-    std::vector<cv::Rect>& rectangles = drawn[line[0] + line[1]];
+    std::vector<cv::Rect>& rectangles = sampled[line[0] + line[1]];
     if (rectangles.empty()) rectangles = draw_rectangles(line.at(0), image);
     std::vector<double> values;
     for (const cv::Rect& rectangle : rectangles) values.push_back(measure(line.at(3), rectangle, image));
@@ -73,7 +73,7 @@ TEST_CASE("areas, ratios and positions of sampled rectangles have torchvision's 
       CHECK(std::abs(share_below(values, limit) - expected) < tolerance);
     }
   }
-  CHECK(drawn.size() == 6);
+  CHECK(sampled.size() == 6);
 }
 
 TEST_CASE("rectangles lie within the image, even if no rectangle of the ratio fits") {

@@ -29,7 +29,7 @@ const config::OptimizerPlan kAdamW = plan_of(config::AdamPlan{}, 0.01);
 
 // Start values, gradients and rates as in tests/parity/make_optimizers.py.
 enum class Gradients { all, some };
-enum class Momentum { own, cycled };
+enum class Momentum { configured, cycled };
 constexpr int64_t kSteps = 20;
 constexpr int64_t kParameters = 4;
 const std::vector<int64_t> kKeptSteps = {0, 19};
@@ -70,7 +70,7 @@ bool has_gradient(Gradients gradients, int64_t parameter, int64_t step) {
   return step != 3 && (parameter != 1 || step % 2 == 1) && (parameter != 2 || step >= 10);
 }
 
-StepRates rates(int64_t step, Momentum momentum = Momentum::own) {
+StepRates rates(int64_t step, Momentum momentum = Momentum::configured) {
   const auto number = static_cast<double>(step);
   const auto cycled = momentum == Momentum::cycled ? std::optional(0.75 + number / 128) : std::nullopt;
   return {0.0625 * (1 - number / 32), cycled};
@@ -182,8 +182,8 @@ std::vector<std::vector<double>> tolerances_of(const Reference& reference) {
 }
 
 // If gradient and decay cancel exactly, Adam divides a rounding error by itself. Such an element cannot be compared.
-constexpr double kSaysNothing = 2e-2;
-constexpr int kMostThatSayNothing = 1;
+constexpr double kUninformative = 2e-2;
+constexpr int kMaxUninformative = 1;
 
 void check_close(const std::vector<double>& found, const std::vector<double>& expected,
                  const std::vector<double>& tolerances) {
@@ -192,9 +192,9 @@ void check_close(const std::vector<double>& found, const std::vector<double>& ex
   for (size_t i = 0; i < found.size(); ++i) {
     CAPTURE(i);
     CHECK(std::abs(found[i] - expected[i]) <= tolerances[i]);
-    count += tolerances[i] > kSaysNothing;
+    count += tolerances[i] > kUninformative;
   }
-  CHECK(count <= kMostThatSayNothing);
+  CHECK(count <= kMaxUninformative);
 }
 
 // The matrices are tiny: several threads would only wait for each other.

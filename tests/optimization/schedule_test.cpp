@@ -55,7 +55,7 @@ const std::vector<Reference>& references() {
 struct PlateauReference {
   PlateauSchedule plan;
   double base_lr;
-  std::vector<double> figures;
+  std::vector<double> metrics;
   std::vector<double> rates;
 };
 
@@ -109,10 +109,10 @@ TEST_CASE("reduce_on_plateau reduces the rate like PyTorch's ReduceLROnPlateau")
     const PlateauReference& reference = plateaus()[i];
     CAPTURE(i);
     Schedule schedule = Schedule::make({reference.plan}, reference.base_lr, {100, 10});
-    REQUIRE(schedule.watched_figure() != nullptr);
-    CHECK(*schedule.watched_figure() == "validation/loss");
-    for (size_t k = 0; k < reference.figures.size(); ++k) {
-      schedule.observe(reference.figures[k]);
+    REQUIRE(schedule.monitored_metric() != nullptr);
+    CHECK(*schedule.monitored_metric() == "validation/loss");
+    for (size_t k = 0; k < reference.metrics.size(); ++k) {
+      schedule.observe(reference.metrics[k]);
       CAPTURE(k);
       CHECK(schedule.rates(3).learning_rate == reference.rates[k]);
     }
@@ -125,11 +125,11 @@ TEST_CASE("a resumed plateau continues like the saved one") {
   Schedule saved = Schedule::make({reference.plan}, reference.base_lr, {100, 10});
   Schedule resumed = Schedule::make({reference.plan}, reference.base_lr, {100, 10});
   size_t k = 0;
-  for (; k < 10; ++k) saved.observe(reference.figures[k]);
+  for (; k < 10; ++k) saved.observe(reference.metrics[k]);
   resumed.load_state(saved.state());
   CHECK(resumed.state() == saved.state());
-  for (; k < reference.figures.size(); ++k) {
-    resumed.observe(reference.figures[k]);
+  for (; k < reference.metrics.size(); ++k) {
+    resumed.observe(reference.metrics[k]);
     CHECK(resumed.rates(0).learning_rate == reference.rates[k]);
   }
 }
@@ -141,7 +141,7 @@ TEST_CASE("a state without a plateau's numbers is refused, and other schedules h
                        "a run with this schedule",
                        support::Error);
   const Schedule constant = Schedule::make({}, 0.1, {100, 10});
-  CHECK(constant.watched_figure() == nullptr);
+  CHECK(constant.monitored_metric() == nullptr);
   CHECK(constant.state().empty());
 }
 

@@ -46,17 +46,17 @@ rm "$work/prefix_without_host/bin/host"
 grep -q 'no note is added to plugin ramp: this package contains no host' "$work/without_host.log"
 "$prefix/bin/host" plugins --plugin-dir "$work/without_host" | grep -q "^no note: $work/without_host/ramp.so: run"
 
-# train NAME RUN_FILE FIGURE SIGN LIMIT [ARGUMENTS]: trains with the installed host in a separate folder. The metric
+# train NAME RUN_FILE METRIC SIGN LIMIT [ARGUMENTS]: trains with the installed host in a separate folder. The metric
 # must reach the limit.
 train() {
-  local name=$1 run_file=$2 figure=$3 sign=$4 limit=$5 found
+  local name=$1 run_file=$2 metric=$3 sign=$4 limit=$5 found
   shift 5
   mkdir "$work/$name"
   (cd "$work/$name" && "$prefix/bin/host" --config "$work/source/$run_file" --plugin-dir "$work/build" "$@" >log)
-  found=$(sed -n "s|^finished .*validation/$figure \\([0-9.e-]*\\).*|\\1|p" "$work/$name/log")
+  found=$(sed -n "s|^finished .*validation/$metric \\([0-9.e-]*\\).*|\\1|p" "$work/$name/log")
   if ! awk -v found="$found" -v limit="$limit" "BEGIN { exit !(found != \"\" && found $sign limit) }"; then
     cat "$work/$name/log"
-    printf '%s: %s is "%s"; expected %s %s\n' "$name" "$figure" "$found" "$sign" "$limit"
+    printf '%s: %s is "%s"; expected %s %s\n' "$name" "$metric" "$found" "$sign" "$limit"
     exit 1
   fi
 }

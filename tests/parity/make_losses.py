@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the results of PyTorch, torchvision and monai for 1,000 random inputs of each bundled loss, the reference of
-tests/bundled/drawn_losses_test.cpp: the loss, its weight, and the sum and a random projection of the gradient with
+tests/bundled/random_losses_test.cpp: the loss, its weight, and the sum and a random projection of the gradient with
 respect to the first input.
 
     python3 make_losses.py        (torch 2.11, torchvision 0.26, monai 1.6, safetensors; writes reference/losses_*)
@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from monai.losses import DiceLoss, FocalLoss
 from torchvision.ops import sigmoid_focal_loss
 
-from drawn_cases import CASES, DrawnCase, write
+from random_cases import CASES, RandomCase, write
 
 
 def mean(total, weight):
@@ -25,7 +25,7 @@ def mean(total, weight):
 def draw_logits(case, classes):
     """Returns logits [N, C, ...] and the shape of the target."""
     samples = case.between(0, 4)
-    rest = case.shape_behind()
+    rest = case.trailing_shape()
     scale = case.choose([256, 256, 32])
     return case.numbers([samples, classes, *rest], scale), [samples, *rest]
 
@@ -86,7 +86,7 @@ def draw_binary_target(case, shape):
 
 def bce_with_logits(case):
     samples = case.between(0, 5)
-    rest = case.shape_behind()
+    rest = case.trailing_shape()
     logits = case.numbers([samples, *rest], case.choose([256, 32])).requires_grad_()
     target = draw_binary_target(case, [samples, *rest]).double()
     positive_weight = torch.tensor(case.choose([1, 2.5]), dtype=torch.double)
@@ -99,7 +99,7 @@ def bce_with_logits(case):
 
 def distance(compute, options):
     def run(case):
-        shape = [case.between(0, 5), *case.shape_behind()]
+        shape = [case.between(0, 5), *case.trailing_shape()]
         prediction = case.numbers(shape, 256).requires_grad_()
         target = case.numbers(shape, 256)
         total = compute(prediction, target, case.choose(options))
@@ -126,7 +126,7 @@ def dice(case):
 
 
 def binary_dice(case):
-    shape = [case.between(0, 4), *case.shape_behind()]
+    shape = [case.between(0, 4), *case.trailing_shape()]
     logits = case.numbers(shape, case.choose([256, 32])).requires_grad_()
     target = case.ignore(draw_binary_target(case, shape), -100)
     smooth = case.choose([1e-5, 1.0])
@@ -168,7 +168,7 @@ def focal(case):
 
 
 def binary_focal(case):
-    shape = [case.between(0, 5), *case.shape_behind()]
+    shape = [case.between(0, 5), *case.trailing_shape()]
     logits = case.numbers(shape, case.choose([256, 64])).requires_grad_()
     target = draw_binary_target(case, shape).double()
     gamma = case.choose(GAMMAS)
@@ -231,7 +231,7 @@ FAMILIES = {
 
 def results(name, run):
     for number in range(CASES):
-        case = DrawnCase(name, number)
+        case = RandomCase(name, number)
         first, loss, weight = run(case)
         gradient, = torch.autograd.grad(loss, first)
         projection = (gradient * case.numbers(first.shape, 1024)).sum()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the results of torchmetrics, scikit-learn and rouge-score for 1,000 random inputs of each bundled metric, the
-reference of tests/bundled/drawn_metrics_test.cpp.
+reference of tests/bundled/random_metrics_test.cpp.
 
     python3 make_metrics.py    (torch 2.11, torchmetrics 1.9, scikit-learn 1.9, rouge-score 0.1.2, safetensors)
 
@@ -18,7 +18,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from torchmetrics.functional.segmentation import dice_score as torchmetrics_dice_score
 from torchmetrics.functional.text import bleu_score, perplexity as torchmetrics_perplexity
 
-from drawn_cases import CASES, DrawnCase, write
+from random_cases import CASES, RandomCase, write
 
 NAN = math.nan
 
@@ -31,7 +31,7 @@ def draw_batches(case, largest, draw):
 
 def draw_classes(case, classes, ignore_index, largest=4):
     """Returns rows of logits and their targets."""
-    rest = case.shape_behind()
+    rest = case.trailing_shape()
 
     def draw(samples):
         logits = case.numbers([samples, classes, *rest], 64)
@@ -41,7 +41,7 @@ def draw_classes(case, classes, ignore_index, largest=4):
 
 
 def draw_binary(case, scores, ignore_index=None, largest=4):
-    rest = case.shape_behind()
+    rest = case.trailing_shape()
 
     def draw(samples):
         logits = scores([samples, *rest])
@@ -182,7 +182,7 @@ def draw_regression(case, shape):
 
 def regression_error(compute):
     def run(case):
-        prediction, target = draw_regression(case, case.shape_behind())
+        prediction, target = draw_regression(case, case.trailing_shape())
         return [compute(target.flatten(), prediction.flatten()) if target.numel() else NAN]
     return run
 
@@ -294,7 +294,7 @@ def main():
     warnings.simplefilter("ignore")
     folder = pathlib.Path(__file__).parent / "reference"
     for family, components in FAMILIES.items():
-        tables = {name: [run(DrawnCase(name, number)) for number in range(CASES)] for name, run in components.items()}
+        tables = {name: [run(RandomCase(name, number)) for number in range(CASES)] for name, run in components.items()}
         write(folder / f"metrics_{family}.safetensors", tables, torch.float32)
 
 

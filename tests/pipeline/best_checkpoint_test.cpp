@@ -18,10 +18,10 @@ std::vector<std::string> make_overrides(std::vector<std::string> more) {
 }
 
 // The value of each validation, with its step.
-std::vector<std::pair<int64_t, double>> validations(const MemoryRecorder& recorder, const std::string& figure) {
+std::vector<std::pair<int64_t, double>> validations(const MemoryRecorder& recorder, const std::string& metric) {
   std::vector<std::pair<int64_t, double>> found;
   for (const RecordedLine& line : recorder.of_kind(LineKind::validation))
-    found.emplace_back(line.step, line.at(figure));
+    found.emplace_back(line.step, line.at(metric));
   return found;
 }
 
@@ -43,13 +43,13 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 TEST_CASE("the best validation so far is saved, regardless of [checkpoint] every") {
   for (const bool is_larger_better : {false, true}) {
     CAPTURE(is_larger_better);
-    const std::string figure = is_larger_better ? "validation/accuracy" : "validation/loss";
+    const std::string metric = is_larger_better ? "validation/accuracy" : "validation/loss";
     // The learning rate is so large that not every step is an improvement.
-    BuiltRun run({make_overrides({"optimizer.lr=1.5", "checkpoint.monitor=\"" + figure + "\""})});
+    BuiltRun run({make_overrides({"optimizer.lr=1.5", "checkpoint.monitor=\"" + metric + "\""})});
     const RunReport report = run.train();
     std::vector<int64_t> expected;
     std::pair<int64_t, double> best{-1, 0};
-    for (const auto& [step, value] : validations(run.recorder, figure)) {
+    for (const auto& [step, value] : validations(run.recorder, metric)) {
       const bool is_best = best.first < 0 || (is_larger_better ? value > best.second : value < best.second);
       if (is_best) best = {step, value};
       if (is_best || step == 8) expected.push_back(step);
@@ -111,7 +111,7 @@ TEST_CASE("load_best_at_end leaves the best weights in the model") {
   const auto& tensors = run.training->model.tensors();
   REQUIRE(best.model.size() == tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) CHECK(at::equal(best.model[i].tensor, tensors[i].tensor));
-  CHECK(report.state.figures.at("validation/loss") == report.best->value);
+  CHECK(report.state.metrics.at("validation/loss") == report.best->value);
 }
 
 TEST_CASE("a metric that cannot be monitored is refused before training") {

@@ -29,8 +29,8 @@ std::vector<std::string> report_of(const std::string& fail_at) {
   return lines;
 }
 
-bool has(const std::vector<std::string>& lines, const std::string& wanted) {
-  return std::find(lines.begin(), lines.end(), wanted) != lines.end();
+bool has(const std::vector<std::string>& lines, const std::string& expected) {
+  return std::find(lines.begin(), lines.end(), expected) != lines.end();
 }
 
 }  // namespace

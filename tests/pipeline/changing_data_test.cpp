@@ -34,7 +34,7 @@ void check_same_end(const BuiltRun& one, const BuiltRun& other, int64_t after_st
   }
   const auto left = lines_after(one, after_step), right = lines_after(other, after_step);
   REQUIRE(left.size() == right.size());
-  for (size_t i = 0; i < left.size(); ++i) CHECK(left[i].figures == right[i].figures);
+  for (size_t i = 0; i < left.size(); ++i) CHECK(left[i].metrics == right[i].metrics);
 }
 
 }  // namespace

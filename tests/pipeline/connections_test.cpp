@@ -39,7 +39,7 @@ TEST_CASE("named inputs are the same as automatically connected ones") {
                    "model.inputs={image=\"data.image\"}"}});
   found.train();
   named.train();
-  CHECK(found.recorder.of_kind(LineKind::epoch)[0].figures == named.recorder.of_kind(LineKind::epoch)[0].figures);
+  CHECK(found.recorder.of_kind(LineKind::epoch)[0].metrics == named.recorder.of_kind(LineKind::epoch)[0].metrics);
 }
 
 TEST_CASE("a port that does not exist is refused with the nearest name") {

@@ -38,8 +38,8 @@ constexpr const char* kCheckpoint = "checkpoint_before checkpoint_after ";
 // An observer that throws at the event.
 struct Throwing final : Observer {
   explicit Throwing(Event event_) : event(event_) {}
-  bool wants(Event asked) const override { return asked == event; }
-  void on_event(Event, const RunState&, Verdict&) override {
+  bool subscribes(Event requested) const override { return requested == event; }
+  void on_event(Event, const RunState&, CallbackRequests&) override {
     throw tenon::support::Error(tenon::support::ErrorKind::plugin, "thrown");
   }
   Event event;
@@ -47,21 +47,21 @@ struct Throwing final : Observer {
 
 // An observer that records the events it receives.
 struct Noting final : Observer {
-  bool wants(Event) const override { return true; }
-  void on_event(Event event, const RunState&, Verdict&) override { told.push_back(event); }
-  std::vector<Event> told;
+  bool subscribes(Event) const override { return true; }
+  void on_event(Event event, const RunState&, CallbackRequests&) override { received.push_back(event); }
+  std::vector<Event> received;
 };
 
 // An observer that records the order in which observers are called.
 struct Named final : Observer {
-  Named(std::string name_, int32_t priority_, std::string& told_)
-      : name(std::move(name_)), order(priority_), told(told_) {}
-  bool wants(Event event) const override { return event == Event::log; }
+  Named(std::string name_, int32_t priority_, std::string& received_)
+      : name(std::move(name_)), order(priority_), received(received_) {}
+  bool subscribes(Event event) const override { return event == Event::log; }
   int32_t priority() const override { return order; }
-  void on_event(Event, const RunState&, Verdict&) override { told += name; }
+  void on_event(Event, const RunState&, CallbackRequests&) override { received += name; }
   std::string name;
   int32_t order;
-  std::string& told;
+  std::string& received;
 };
 
 }  // namespace
@@ -86,10 +86,10 @@ TEST_CASE("several validation sets end with one validation_end that has the metr
   BuiltRun run(
       {{"data.validation={test={use=\"digits\",params={split=\"test\"}},seen={use=\"digits\"}}", "train={steps=1}"}});
   struct Reading final : Observer {
-    bool wants(Event event) const override { return event == Event::validation_end; }
-    void on_event(Event, const RunState& state, Verdict&) override {
+    bool subscribes(Event event) const override { return event == Event::validation_end; }
+    void on_event(Event, const RunState& state, CallbackRequests&) override {
       ++times;
-      has_both = state.figures.contains("validation/test/loss") && state.figures.contains("validation/seen/loss");
+      has_both = state.metrics.contains("validation/test/loss") && state.metrics.contains("validation/seen/loss");
     }
     int times = 0;
     bool has_both = false;
@@ -110,9 +110,9 @@ TEST_CASE("an observer that fails at the end does not skip the others or change 
     } catch (const tenon::support::Error& error) {
       CHECK(error.kind() == tenon::support::ErrorKind::non_finite);
     }
-    REQUIRE(noting.told.size() > 2);
-    CHECK(noting.told[noting.told.size() - 2] == Event::run_exception);
-    CHECK(noting.told.back() == Event::run_teardown);
+    REQUIRE(noting.received.size() > 2);
+    CHECK(noting.received[noting.received.size() - 2] == Event::run_exception);
+    CHECK(noting.received.back() == Event::run_teardown);
   }
   BuiltRun run({{"train={steps=1}"}});
   Throwing throwing(Event::run_teardown);
@@ -124,18 +124,18 @@ TEST_CASE("a failure in run_setup is dispatched like any other") {
   Throwing throwing(Event::run_setup);
   Noting noting;
   CHECK_THROWS_AS(run.train({&throwing, &noting}), tenon::support::Error);
-  CHECK((noting.told == std::vector<Event>{Event::run_exception, Event::run_teardown}));
+  CHECK((noting.received == std::vector<Event>{Event::run_exception, Event::run_teardown}));
 }
 
 TEST_CASE("observers are called by priority, then in the order they were added") {
-  std::string told;
-  Named late("c", 5, told);
-  Named first("a", -1, told);
-  Named second("b", 5, told);
+  std::string received;
+  Named late("c", 5, received);
+  Named first("a", -1, received);
+  Named second("b", 5, received);
   StageTimes times;
-  const Announcer announcer({&late, &first, &second}, times);
-  Verdict verdict;
-  announcer.announce(Event::log, {}, verdict);
-  announcer.announce(Event::step_end, {}, verdict);  // without subscribers
-  CHECK(told == "acb");
+  const EventDispatcher dispatcher({&late, &first, &second}, times);
+  CallbackRequests requests;
+  dispatcher.dispatch(Event::log, {}, requests);
+  dispatcher.dispatch(Event::step_end, {}, requests);  // without subscribers
+  CHECK(received == "acb");
 }

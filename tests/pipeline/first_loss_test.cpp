@@ -16,7 +16,7 @@ TEST_CASE("the zero-output baseline of a model with ten classes is a cross entro
   const RunReport report = run.train();
   REQUIRE(report.state.first_loss.has_value());
   // A mean over 400 samples in single precision: each term of its sum rounds once.
-  CHECK(report.state.first_loss->uninformed == doctest::Approx(std::log(10)).epsilon(400 * 0x1p-24));
+  CHECK(report.state.first_loss->zero_output == doctest::Approx(std::log(10)).epsilon(400 * 0x1p-24));
   CHECK(report.state.first_loss->found == doctest::Approx(std::log(10)).epsilon(0.2));
   CHECK_FALSE(report.state.first_loss->is_far_above());
 }

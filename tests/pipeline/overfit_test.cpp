@@ -66,8 +66,8 @@ TEST_CASE("the search raises the learning rate geometrically and ends when the l
 
 TEST_CASE("the search can be interrupted") {
   BuiltRun run({{"data.batch_size=32"}});
-  int asked = 0;
-  const LearningRateSearch search = search_learning_rate(*run.training, 1e-4, 1, 50, [&] { return ++asked <= 3; });
+  int requested = 0;
+  const LearningRateSearch search = search_learning_rate(*run.training, 1e-4, 1, 50, [&] { return ++requested <= 3; });
   CHECK(search.trials.size() == 3);
   CHECK_FALSE(search.suggestion.has_value());
 }

@@ -26,10 +26,10 @@ Trained train_with_lag(size_t lag, const std::vector<std::string>& overrides, co
 void check_equal(const Trained& a, const Trained& b) {
   REQUIRE(a.lines.size() == b.lines.size());
   for (size_t i = 0; i < a.lines.size(); ++i) {
-    REQUIRE(a.lines[i].figures.size() == b.lines[i].figures.size());
-    for (size_t k = 0; k < a.lines[i].figures.size(); ++k) {
-      INFO(a.lines[i].figures[k].first);
-      const double left = a.lines[i].figures[k].second, right = b.lines[i].figures[k].second;
+    REQUIRE(a.lines[i].metrics.size() == b.lines[i].metrics.size());
+    for (size_t k = 0; k < a.lines[i].metrics.size(); ++k) {
+      INFO(a.lines[i].metrics[k].first);
+      const double left = a.lines[i].metrics[k].second, right = b.lines[i].metrics[k].second;
       CHECK((left == right || (std::isnan(left) && std::isnan(right))));
     }
   }
@@ -65,7 +65,7 @@ TEST_CASE("values arrive in the order of their posts, as late as the device deli
       CHECK(values[1] == 7);
       read.push_back(values[0]);
     });
-    readback.settle();
+    readback.finish_sync();
   }
   CHECK(read == std::vector<double>{1.0});
   CHECK(readback.waits() == 0);
@@ -82,7 +82,7 @@ TEST_CASE("values of every dtype are read exactly") {
   readback.post(scalars, [](const std::vector<double>& values) {
     CHECK(values == std::vector<double>{0.5, 0.25, 1e-300, 3});
   });
-  readback.settle();
+  readback.finish_sync();
 }
 
 TEST_CASE("a run does not depend on when its values arrive") {
@@ -99,8 +99,8 @@ TEST_CASE("nothing synchronises with the device between two lines of the history
                  "checkpoint.every=\"never\"", "train={steps=14}"}});
   run.training->readback_lag = 100;
   struct Counting final : Observer {
-    bool wants(Event event) const override { return event == Event::log || event == Event::step_end; }
-    void on_event(Event event, const RunState& state, Verdict&) override {
+    bool subscribes(Event event) const override { return event == Event::log || event == Event::step_end; }
+    void on_event(Event event, const RunState& state, CallbackRequests&) override {
       (event == Event::log ? at_logs : at_steps).push_back(state.host_waits);
     }
     std::vector<int64_t> at_logs, at_steps;

@@ -64,11 +64,11 @@ void check_same(const std::vector<RecordedLine>& whole, const std::vector<Record
     CHECK(end[i].kind == expected.kind);
     CHECK(end[i].epoch == expected.epoch);
     CHECK(end[i].step == expected.step);
-    REQUIRE(end[i].figures.size() == expected.figures.size());
-    for (size_t k = 0; k < end[i].figures.size(); ++k) {
-      CAPTURE(expected.figures[k].first);
-      CHECK(end[i].figures[k].first == expected.figures[k].first);
-      CHECK(is_same_number(end[i].figures[k].second, expected.figures[k].second));
+    REQUIRE(end[i].metrics.size() == expected.metrics.size());
+    for (size_t k = 0; k < end[i].metrics.size(); ++k) {
+      CAPTURE(expected.metrics[k].first);
+      CHECK(end[i].metrics[k].first == expected.metrics[k].first);
+      CHECK(is_same_number(end[i].metrics[k].second, expected.metrics[k].second));
     }
   }
 }

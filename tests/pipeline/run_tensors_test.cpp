@@ -31,8 +31,8 @@ BuiltRun make_run(const std::string& callback) { return BuiltRun({{}, "[[callbac
 std::vector<std::map<std::string, double>> lines_with(const BuiltRun& run, const std::string& name) {
   std::vector<std::map<std::string, double>> found;
   for (const RecordedLine& line : run.recorder.lines) {
-    const std::map<std::string, double> figures(line.figures.begin(), line.figures.end());
-    if (figures.contains(name)) found.push_back(figures);
+    const std::map<std::string, double> metrics(line.metrics.begin(), line.metrics.end());
+    if (metrics.contains(name)) found.push_back(metrics);
   }
   return found;
 }
@@ -189,6 +189,6 @@ TEST_CASE("a filter in the run file selects the events that a callback receives"
   REQUIRE(lines.size() == 1);
   for (const RecordedLine& line : run.recorder.lines)
     if (line.kind == LineKind::step)
-      for (const auto& [name, value] : line.figures)
+      for (const auto& [name, value] : line.metrics)
         if (name == "gradients/norm") CHECK(line.step == 6);
 }

@@ -27,14 +27,14 @@ struct Expected {
 Expected look_at(BuiltRun& run, size_t most) {
   Expected expected;
   predict(*run.training, *run.training->validation.front(), {}, [&](const Prediction& batch) {
-    const at::Tensor& logits = batch.flow.outputs[0];
-    const at::Tensor& label = batch.flow.fields[1];
+    const at::Tensor& logits = batch.batch_tensors.outputs[0];
+    const at::Tensor& label = batch.batch_tensors.fields[1];
     for (size_t i = 0; i < batch.indices.size() && expected.losses.size() < most; ++i) {
       const auto row = static_cast<int64_t>(i);
-      const auto target = label[row].item<int64_t>(), taken_for = logits[row].argmax().item<int64_t>();
+      const auto target = label[row].item<int64_t>(), predicted_class = logits[row].argmax().item<int64_t>();
       expected.losses[batch.indices[i]] = -logits[row].log_softmax(0)[target].item<double>();
-      expected.predicted[batch.indices[i]] = taken_for;
-      expected.counts[target][taken_for] += 1;
+      expected.predicted[batch.indices[i]] = predicted_class;
+      expected.counts[target][predicted_class] += 1;
     }
     return true;
   });

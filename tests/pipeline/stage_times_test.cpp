@@ -25,9 +25,9 @@ void pass_time() {
 
 class Sleeper final : public Observer {
  public:
-  bool wants(Event event) const override { return event == Event::step_end; }
+  bool subscribes(Event event) const override { return event == Event::step_end; }
   std::string name() const override { return "callback sleeper"; }
-  void on_event(Event, const RunState&, Verdict&) override { pass_time(); }
+  void on_event(Event, const RunState&, CallbackRequests&) override { pass_time(); }
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ std::vector<at::Tensor> gradient_of(const std::vector<int64_t>& sizes, const std
   std::vector<at::Tensor> before;
   for (const auto& named : training.model.tensors()) before.push_back(named.tensor.detach().clone());
   TrainStep step(
-      training, [](Event) {}, [](const StepFigures&) {});
+      training, [](Event) {}, [](const StepMetrics&) {});
   training.train->feed.start(1);
   tenon::data::Batch batch = *training.train->feed.next();
   for (const int64_t size : sizes) {

@@ -130,8 +130,8 @@ TEST_CASE("a loss that is not finite ends the run before the weights change") {
 
 TEST_CASE("a failed run saves a checkpoint of the last step if its weights are finite") {
   struct Failing final : Observer {
-    bool wants(Event event) const override { return event == Event::step_end; }
-    void on_event(Event, const RunState& state, Verdict&) override {
+    bool subscribes(Event event) const override { return event == Event::step_end; }
+    void on_event(Event, const RunState& state, CallbackRequests&) override {
       if (state.step == 3) throw tenon::support::Error(tenon::support::ErrorKind::plugin, "step 3 failed");
     }
   } failing;
@@ -154,9 +154,9 @@ TEST_CASE("weights that are not finite are refused instead of saved") {
 
 TEST_CASE("scalars of callbacks are in the next line, with the last value of each name") {
   struct Logging final : Observer {
-    bool wants(Event event) const override { return event == Event::step_end || event == Event::epoch_end; }
-    void on_event(Event event, const RunState& state, Verdict& verdict) override {
-      verdict.scalars[event == Event::step_end ? "mine/step" : "mine/epoch"] = static_cast<double>(state.step);
+    bool subscribes(Event event) const override { return event == Event::step_end || event == Event::epoch_end; }
+    void on_event(Event event, const RunState& state, CallbackRequests& requests) override {
+      requests.scalars[event == Event::step_end ? "mine/step" : "mine/epoch"] = static_cast<double>(state.step);
     }
   } logging;
   BuiltRun run({{"log.every=\"2 steps\"", "validation.every=\"never\"", "train={steps=5}"}});
@@ -212,7 +212,7 @@ TEST_CASE("several validation sets are evaluated under separate names") {
   bool has_test = false;
   bool has_seen = false;
   for (const RecordedLine& line : lines)
-    for (const auto& [name, value] : line.figures) {
+    for (const auto& [name, value] : line.metrics) {
       has_test = has_test || name == "validation/test/accuracy";
       has_seen = has_seen || name == "validation/seen/accuracy";
     }
@@ -257,8 +257,8 @@ TEST_CASE("averaged weights follow the update rule and are evaluated and saved")
   // Saved after every step, the weights without an average are the ones that enter the average.
   struct Weights final : Observer {
     explicit Weights(BuiltRun& run) : run_(run) {}
-    bool wants(Event event) const override { return event == Event::step_end; }
-    void on_event(Event, const RunState&, Verdict&) override {
+    bool subscribes(Event event) const override { return event == Event::step_end; }
+    void on_event(Event, const RunState&, CallbackRequests&) override {
       steps.push_back(run_.training->model.tensors()[0].tensor.detach().clone());
     }
     BuiltRun& run_;

@@ -55,21 +55,21 @@ plugins::Catalogue open_plugins() {
 }  // namespace
 
 double RecordedLine::at(const std::string& name) const {
-  for (const auto& [known, value] : figures)
+  for (const auto& [known, value] : metrics)
     if (known == name) return value;
   FAIL("there is no metric " << name);
   return 0;
 }
 
 void MemoryRecorder::record(LineKind kind, const RunState& state,
-                            const std::vector<std::pair<std::string, double>>& figures) {
-  lines.push_back({kind, state.epoch, state.step, figures});
+                            const std::vector<std::pair<std::string, double>>& metrics) {
+  lines.push_back({kind, state.epoch, state.step, metrics});
 }
 
 void MemoryRecorder::save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
                                      const SavedState& saved) {
-  const auto loss = state.figures.find("validation/loss");
-  if (state.validated_step == state.step && loss != state.figures.end())
+  const auto loss = state.metrics.find("validation/loss");
+  if (state.validated_step == state.step && loss != state.metrics.end())
     validation_losses[checkpoints.size()] = loss->second;
   checkpoint_steps.push_back(state.step);
   Checkpoint& checkpoint = checkpoints.emplace_back(Checkpoint{{}, saved});

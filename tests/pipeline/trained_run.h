@@ -16,7 +16,7 @@ struct RecordedLine {
   LineKind kind;
   int64_t epoch;
   int64_t step;
-  std::vector<std::pair<std::string, double>> figures;
+  std::vector<std::pair<std::string, double>> metrics;
   double at(const std::string& name) const;  // fails the test if the metric does not exist
 };
 
@@ -24,7 +24,7 @@ class MemoryRecorder final : public Recorder {
  public:
   std::filesystem::path folder() const override { return "/recorded"; }
   void record(LineKind kind, const RunState& state,
-              const std::vector<std::pair<std::string, double>>& figures) override;
+              const std::vector<std::pair<std::string, double>>& metrics) override;
   void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
                        const SavedState& saved) override;
   BestCheckpoint read_best_checkpoint() override;  // by validation/loss

@@ -58,14 +58,14 @@ tenon_status declare(const tenon_builder* builder, const tenon_declaration* decl
   CHECK(declaration->a == -declaration->b);
   *index = list.size();
   list.push_back({to_text(declaration->name),
-                  std::vector<int64_t>(declaration->shape, declaration->shape + declaration->rank), declaration->b});
+                  std::vector<int64_t>(declaration->shape, declaration->shape + declaration->ndim), declaration->b});
   return TENON_OK;
 }
 
 struct EarlyStopping : Loaded<tenon_callback> {
   EarlyStopping() : Loaded("early_stopping") {}
 
-  void create_watching(const std::string& mode, int64_t patience, double min_delta) {
+  void create_monitoring(const std::string& mode, int64_t patience, double min_delta) {
     create({{"monitor", tenon_text("validation/loss", 15)},
             {"mode", tenon_text(mode.data(), mode.size())},
             {"patience", tenon_int(patience)},
@@ -79,14 +79,14 @@ struct EarlyStopping : Loaded<tenon_callback> {
       tenon_run run = {};
       run.size = sizeof run;
       run.context = &value;
-      run.figure = [](const tenon_run* run, tenon_string, double* out) -> tenon_status {
+      run.metric = [](const tenon_run* run, tenon_string, double* out) -> tenon_status {
         *out = *static_cast<double*>(run->context);
         return TENON_OK;
       };
-      tenon_verdict verdict = {sizeof verdict, 0, 0, {nullptr, 0}};
-      CHECK(table->on_event(self, TENON_VALIDATION_END, &run, &verdict) == TENON_OK);
-      reason = to_text(verdict.reason);
-      if (verdict.asks & TENON_ASK_STOP) return i + 1;
+      tenon_requests requests = {sizeof requests, 0, 0, {nullptr, 0}};
+      CHECK(table->on_event(self, TENON_VALIDATION_END, &run, &requests) == TENON_OK);
+      reason = to_text(requests.reason);
+      if (requests.flags & TENON_REQUEST_STOP) return i + 1;
     }
     return 0;
   }
@@ -140,35 +140,35 @@ TEST_CASE_FIXTURE(Mlp, "mlp reports which parameter to set for another sample si
 }
 
 TEST_CASE_FIXTURE(EarlyStopping, "early_stopping waits as many validations as its patience") {
-  create_watching("min", 2, 0);
+  create_monitoring("min", 2, 0);
   CHECK(stops_after({3, 2, 2.5, 1, 1, 1}) == 6);
   CHECK(reason == "validation/loss has not improved on 1 for 2 validations");
 }
 
 TEST_CASE_FIXTURE(EarlyStopping, "early_stopping continues while the metric improves") {
-  create_watching("min", 1, 0);
+  create_monitoring("min", 1, 0);
   CHECK(stops_after({3, 2, 1, 0.5}) == 0);
 }
 
 TEST_CASE_FIXTURE(EarlyStopping, "early_stopping monitors a metric for which higher is better") {
-  create_watching("max", 1, 0);
+  create_monitoring("max", 1, 0);
   CHECK(stops_after({1, 2, 3, 2.9}) == 4);
   CHECK(reason == "validation/loss has not improved on 3 for 1 validation");
 }
 
 TEST_CASE_FIXTURE(EarlyStopping, "early_stopping ignores a change within min_delta") {
-  create_watching("min", 2, 0.5);
+  create_monitoring("min", 2, 0.5);
   CHECK(stops_after({3, 2.6, 2.55, 1}) == 3);
 }
 
 TEST_CASE_FIXTURE(EarlyStopping, "early_stopping never counts NaN as an improvement") {
-  create_watching("min", 2, 0);
+  create_monitoring("min", 2, 0);
   CHECK(stops_after({kNaN, 1, kNaN, kNaN}) == 4);
   CHECK(reason == "validation/loss has not improved on 1 for 2 validations");
 }
 
 TEST_CASE_FIXTURE(EarlyStopping, "early_stopping reports that the metric has always been NaN") {
-  create_watching("min", 2, 0);
+  create_monitoring("min", 2, 0);
   CHECK(stops_after({kNaN, kNaN}) == 2);
   CHECK(reason == "validation/loss has been NaN for 2 validations");
 }

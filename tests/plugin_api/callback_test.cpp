@@ -12,9 +12,9 @@ class Named final {
  public:
   int32_t priority() const { return -7; }
   void on_step_end(const tenon::Run& run) { seen_ = run.step(); }
-  void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
-    if (run.figure("validation/loss") > 1) verdict.stop("the loss is " + std::to_string(seen_));
-    verdict.save();
+  void on_validation_end(const tenon::Run& run, tenon::Requests& requests) {
+    if (run.metric("validation/loss") > 1) requests.stop("the loss is " + std::to_string(seen_));
+    requests.save();
   }
 
  private:
@@ -24,16 +24,16 @@ class Named final {
 class Any final {
  public:
   std::vector<tenon::Event> events() const { return {tenon::Event::run_start, tenon::Event::log}; }
-  void on_event(tenon::Event event, const tenon::Run& run, tenon::Verdict&) const {
+  void on_event(tenon::Event event, const tenon::Run& run, tenon::Requests&) const {
     run.log_scalar(tenon::to_string(event), run.learning_rate());
   }
-  void on_run_end(const tenon::Run&, tenon::Verdict& verdict) const { verdict.log(); }
+  void on_run_end(const tenon::Run&, tenon::Requests& requests) const { requests.log(); }
 };
 
 // Keeps its best value.
 class Best final {
  public:
-  void on_validation_end(const tenon::Run& run) { best_ = run.figure("validation/loss"); }
+  void on_validation_end(const tenon::Run& run) { best_ = run.metric("validation/loss"); }
   std::string save_state() const { return std::to_string(best_); }
   void load_state(std::string_view bytes) {
     if (bytes.empty()) throw tenon::Error(TENON_INVALID_ARGUMENT, "the state is empty");
@@ -54,7 +54,7 @@ class Looking final {
 
 class All final {
  public:
-  void on_event(tenon::Event, const tenon::Run&, tenon::Verdict&) const {
+  void on_event(tenon::Event, const tenon::Run&, tenon::Requests&) const {
     throw std::runtime_error("one event too many");
   }
 };
@@ -79,7 +79,7 @@ struct Made {
   Made() {
     host.open(tenon_plugin_open);
     REQUIRE(table.create(host.table(), &params, &self) == TENON_OK);
-    run.figure = [](const tenon_run*, tenon_string name, double* value) -> tenon_status {
+    run.metric = [](const tenon_run*, tenon_string name, double* value) -> tenon_status {
       *value = 2;
       return to_text(name) == "validation/loss" ? TENON_OK : TENON_NOT_FOUND;
     };
@@ -90,9 +90,9 @@ struct Made {
   }
   ~Made() { table.destroy(self); }
 
-  tenon_status tell(uint32_t event) {
-    verdict = {sizeof verdict, 0, 0, {nullptr, 0}};
-    return table.on_event(self, event, &run, &verdict);
+  tenon_status dispatch(uint32_t event) {
+    requests = {sizeof requests, 0, 0, {nullptr, 0}};
+    return table.on_event(self, event, &run, &requests);
   }
 
   uint64_t subscribed() {
@@ -110,7 +110,7 @@ struct Made {
   void* self = nullptr;
   Logged logged;
   tenon_run run = make_run(&logged);
-  tenon_verdict verdict = {};
+  tenon_requests requests = {};
   int32_t priority = 99;
 };
 
@@ -122,26 +122,26 @@ TEST_CASE_FIXTURE(Made<Named>, "a callback is subscribed to the events that it h
 }
 
 TEST_CASE_FIXTURE(Made<Named>, "a callback's requests and reason reach the host") {
-  CHECK(tell(TENON_STEP_END) == TENON_OK);
-  CHECK(verdict.asks == 0);
-  CHECK(tell(TENON_VALIDATION_END) == TENON_OK);
-  CHECK(verdict.asks == (TENON_ASK_STOP | TENON_ASK_SAVE));
-  CHECK(to_text(verdict.reason) == "the loss is 23");
+  CHECK(dispatch(TENON_STEP_END) == TENON_OK);
+  CHECK(requests.flags == 0);
+  CHECK(dispatch(TENON_VALIDATION_END) == TENON_OK);
+  CHECK(requests.flags == (TENON_REQUEST_STOP | TENON_REQUEST_SAVE));
+  CHECK(to_text(requests.reason) == "the loss is 23");
 }
 
 TEST_CASE_FIXTURE(Made<Any>, "events() selects the events of on_event, in addition to the named functions") {
   CHECK(subscribed() ==
         (TENON_EVENT_BIT(TENON_RUN_START) | TENON_EVENT_BIT(TENON_LOG) | TENON_EVENT_BIT(TENON_RUN_END)));
   CHECK(priority == 0);
-  CHECK(tell(TENON_LOG) == TENON_OK);
+  CHECK(dispatch(TENON_LOG) == TENON_OK);
   CHECK(logged.name == "log");
   CHECK(logged.value == 0.25);
 }
 
 TEST_CASE_FIXTURE(Made<Any>, "an event for a named function alone does not reach on_event") {
-  CHECK(tell(TENON_RUN_END) == TENON_OK);
+  CHECK(dispatch(TENON_RUN_END) == TENON_OK);
   CHECK(logged.name == "");
-  CHECK(verdict.asks == TENON_ASK_LOG);
+  CHECK(requests.flags == TENON_REQUEST_LOG);
 }
 
 TEST_CASE_FIXTURE(Made<All>, "on_event without events() receives every event") {
@@ -149,14 +149,14 @@ TEST_CASE_FIXTURE(Made<All>, "on_event without events() receives every event") {
 }
 
 TEST_CASE_FIXTURE(Made<All>, "an exception of on_event becomes a status and a message") {
-  CHECK(tell(TENON_LOG) == TENON_FAILED);
+  CHECK(dispatch(TENON_LOG) == TENON_FAILED);
   CHECK(host.failure == "one event too many");
 }
 
 TEST_CASE_FIXTURE(Made<Best>, "a callback's state is saved, and loaded by another instance") {
   const auto& saved = *static_cast<const tenon_saved_state*>(component.get_extension(to_string(TENON_SAVED_STATE)));
   CHECK(saved.size == sizeof saved);
-  CHECK(tell(TENON_VALIDATION_END) == TENON_OK);
+  CHECK(dispatch(TENON_VALIDATION_END) == TENON_OK);
   tenon_string bytes = {};
   REQUIRE(saved.save(self, &bytes) == TENON_OK);
   CHECK(to_text(bytes) == std::to_string(2.0));
@@ -194,7 +194,7 @@ TEST_CASE_FIXTURE(Made<Looking>, "a callback receives the run folder, the valida
     all.push_back({to_text(name), value});
     return TENON_OK;
   };
-  CHECK(tell(TENON_RUN_EXCEPTION) == TENON_OK);
+  CHECK(dispatch(TENON_RUN_EXCEPTION) == TENON_OK);
   REQUIRE(all.size() == 2);
   CHECK(all[0].name == "/runs/1|validation/night|disk full");
   CHECK(all[0].value == 0.5);

@@ -84,13 +84,13 @@ class Unmakeable final {
 struct Slots {
   float point[2] = {-1, -1};
   int64_t label = -1;
-  int asked[2] = {0, 0};
+  int requested[2] = {0, 0};
   std::vector<uint32_t> ranks;
 
-  static tenon_status slot(const tenon_sink* sink, uint64_t field, const int64_t*, uint32_t rank, void** memory) {
+  static tenon_status slot(const tenon_sink* sink, uint64_t field, const int64_t*, uint32_t ndim, void** memory) {
     auto& slots = *static_cast<Slots*>(sink->context);
-    if (++slots.asked[field] > 1) return TENON_INVALID_ARGUMENT;
-    slots.ranks.push_back(rank);
+    if (++slots.requested[field] > 1) return TENON_INVALID_ARGUMENT;
+    slots.ranks.push_back(ndim);
     *memory = field == 0 ? static_cast<void*>(slots.point) : &slots.label;
     return TENON_OK;
   }
@@ -139,10 +139,10 @@ TEST_CASE_FIXTURE(Made<Troubled>, "a dataset reports its length and its fields")
   REQUIRE(count == 2);
   CHECK(to_text(fields[0]->name) == "point");
   CHECK(fields[0]->dtype == TENON_FLOAT32);
-  REQUIRE(fields[0]->rank == 1);
+  REQUIRE(fields[0]->ndim == 1);
   CHECK(fields[0]->shape[0] == 2);
   CHECK(to_text(fields[0]->doc) == "x and y");
-  CHECK(fields[1]->rank == 0);
+  CHECK(fields[1]->ndim == 0);
 }
 
 TEST_CASE_FIXTURE(Made<Troubled>, "a sample is written into its slots") {

@@ -38,7 +38,7 @@ struct FakeFunctions {
 
   static tenon_status tensor_info(const tenon_tensor* tensor, tenon_tensor_info* out) {
     out->dtype = tensor->dtype;
-    out->rank = static_cast<uint32_t>(tensor->shape.size());
+    out->ndim = static_cast<uint32_t>(tensor->shape.size());
     out->shape = tensor->shape.data();
     out->numel = 1;
     for (const int64_t extent : tensor->shape) out->numel *= extent;

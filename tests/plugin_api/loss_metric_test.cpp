@@ -34,7 +34,7 @@ class Largest final {
   std::vector<tenon::State> states() const {
     return {{"count", TENON_INT64}, {"largest", TENON_INT64, {1}, TENON_REDUCE_MAX, -5}};
   }
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::higher_is_better("largest", "no unit"), tenon::lower_is_better("count", "samples")};
   }
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const { frame.tensor(0) += inputs[0]; }
@@ -138,18 +138,18 @@ TEST_CASE_FIXTURE(MadeMetric, "a metric describes its states and values") {
   REQUIRE(table.states(self, &described, &count) == TENON_OK);
   REQUIRE(count == 2);
   CHECK(to_text(described[0]->name) == "count");
-  CHECK(described[0]->rank == 0);
+  CHECK(described[0]->ndim == 0);
   CHECK(described[0]->reduction == TENON_REDUCE_SUM);
   CHECK(described[0]->initial == 0);
   CHECK(described[1]->shape[0] == 1);
   CHECK(described[1]->reduction == TENON_REDUCE_MAX);
   CHECK(described[1]->initial == -5);
-  const tenon_figure* const* figures = nullptr;
-  REQUIRE(table.figures(self, &figures, &count) == TENON_OK);
+  const tenon_metric_value* const* values = nullptr;
+  REQUIRE(table.values(self, &values, &count) == TENON_OK);
   REQUIRE(count == 2);
-  CHECK(to_text(figures[0]->name) == "largest");
-  CHECK(figures[0]->direction == 1);
-  CHECK(figures[1]->direction == -1);
+  CHECK(to_text(values[0]->name) == "largest");
+  CHECK(values[0]->direction == 1);
+  CHECK(values[1]->direction == -1);
 }
 
 TEST_CASE_FIXTURE(MadeMetric, "update adds to the state in place") {
@@ -160,14 +160,14 @@ TEST_CASE_FIXTURE(MadeMetric, "update adds to the state in place") {
 }
 
 TEST_CASE_FIXTURE(MadeMetric, "compute returns the values in their order") {
-  double figures[2] = {0, 0};
-  REQUIRE(table.compute(self, &frame, figures, 2) == TENON_OK);
-  CHECK(figures[0] == 3);
-  CHECK(figures[1] == 8);
+  double values[2] = {0, 0};
+  REQUIRE(table.compute(self, &frame, values, 2) == TENON_OK);
+  CHECK(values[0] == 3);
+  CHECK(values[1] == 8);
 }
 
 TEST_CASE_FIXTURE(MadeMetric, "a host that expects another number of values receives an error") {
-  double figure = 0;
-  CHECK(table.compute(self, &frame, &figure, 1) == TENON_INVALID_ARGUMENT);
-  CHECK(host.failure == "compute returned 2 values; figures() returned 1");
+  double value = 0;
+  CHECK(table.compute(self, &frame, &value, 1) == TENON_INVALID_ARGUMENT);
+  CHECK(host.failure == "compute returned 2 values; values() returned 1");
 }

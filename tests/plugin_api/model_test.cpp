@@ -51,7 +51,7 @@ tenon_status declare(const tenon_builder* builder, const tenon_declaration* decl
   auto& list = *static_cast<std::vector<Declared>*>(builder->context);
   *index = list.size() + 5;  // the host may use any indices
   list.push_back({to_text(declaration->name),
-                  std::vector<int64_t>(declaration->shape, declaration->shape + declaration->rank), declaration->dtype,
+                  std::vector<int64_t>(declaration->shape, declaration->shape + declaration->ndim), declaration->dtype,
                   declaration->flags, declaration->init, declaration->a, declaration->b});
   return TENON_OK;
 }

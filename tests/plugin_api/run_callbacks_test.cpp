@@ -17,7 +17,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // The run as a callback sees it, and the values that it logged.
 struct FakeRun {
-  std::map<std::string, double> figures;
+  std::map<std::string, double> metrics;
   std::map<std::string, int32_t> directions;
   std::map<std::string, double> scalars;  // values logged at the latest event
   double loss = kNaN;
@@ -27,8 +27,8 @@ struct FakeRun {
   FakeRun() {
     base.size = sizeof base;
     base.context = this;
-    base.figure = [](const tenon_run* run, tenon_string name, double* value) -> tenon_status {
-      const auto& known = of(run).figures;
+    base.metric = [](const tenon_run* run, tenon_string name, double* value) -> tenon_status {
+      const auto& known = of(run).metrics;
       const auto found = known.find(to_text(name));
       if (found == known.end()) return TENON_NOT_FOUND;
       *value = found->second;
@@ -52,7 +52,7 @@ const tenon_run_progress kProgress = {sizeof kProgress, [](const tenon_run* run,
                                         return TENON_OK;
                                       }};
 
-const tenon_run_figures kFigures = {sizeof kFigures,
+const tenon_run_metrics kMetrics = {sizeof kMetrics,
                                     [](const tenon_run* run, tenon_string name, int32_t* direction) -> tenon_status {
                                       const auto& known = FakeRun::of(run).directions;
                                       const auto found = known.find(to_text(name));
@@ -79,7 +79,7 @@ class Callback {
     const auto entry = reinterpret_cast<tenon_plugin_open_function>(dlsym(library, TENON_ENTRY_SYMBOL));
     REQUIRE((entry != nullptr));
     host_->extensions[TENON_RUN_PROGRESS] = &kProgress;
-    host_->extensions[TENON_RUN_FIGURES] = &kFigures;
+    host_->extensions[TENON_RUN_METRICS] = &kMetrics;
     component_ = &find_component(host_->open(entry), id);
     params_ = {std::move(values)};
     status = table().create(host_->table(), &params_, &self_);
@@ -90,17 +90,17 @@ class Callback {
   Callback(const Callback&) = delete;
 
   // Discards the scalars of the previous event.
-  tenon_status tell(uint32_t event) {
+  tenon_status dispatch(uint32_t event) {
     run.scalars.clear();
     uint64_t events = 0;
     int32_t priority = 0;
     CHECK(table().subscribe(self_, &events, &priority) == TENON_OK);
-    tenon_verdict verdict = {sizeof verdict, 0, 0, {nullptr, 0}};
-    tenon_status told = TENON_OK;
-    if (events & TENON_EVENT_BIT(event)) told = table().on_event(self_, event, &run.base, &verdict);
-    asks = verdict.asks;
-    reason = to_text(verdict.reason);
-    return told;
+    tenon_requests requests = {sizeof requests, 0, 0, {nullptr, 0}};
+    tenon_status received = TENON_OK;
+    if (events & TENON_EVENT_BIT(event)) received = table().on_event(self_, event, &run.base, &requests);
+    flags = requests.flags;
+    reason = to_text(requests.reason);
+    return received;
   }
 
   std::string save() {
@@ -114,7 +114,7 @@ class Callback {
 
   FakeRun run;
   tenon_status status = TENON_OK;  // status of create
-  uint32_t asks = 0;
+  uint32_t flags = 0;
   std::string reason;
 
  private:
@@ -140,14 +140,14 @@ struct TimeLimit : Callback {
 };
 
 struct NanGuard : Callback {
-  explicit NanGuard(const char* action = "stop", int64_t patience = 2, std::vector<std::string> figures = {})
-      : Callback("run_guards", "nan_guard", values(action, patience, figures)) {}
+  explicit NanGuard(const char* action = "stop", int64_t patience = 2, std::vector<std::string> metrics = {})
+      : Callback("run_guards", "nan_guard", values(action, patience, metrics)) {}
 
   static std::map<std::string, tenon_value> values(const char* action, int64_t patience,
-                                                   const std::vector<std::string>& figures) {
+                                                   const std::vector<std::string>& metrics) {
     static std::vector<tenon_string> texts;
     texts.clear();
-    for (const std::string& figure : figures) texts.push_back(to_string(figure.c_str()));
+    for (const std::string& metric : metrics) texts.push_back(to_string(metric.c_str()));
     return {{"monitor", tenon_list_value(TENON_VALUE_STRINGS, texts.data(), texts.size())},
             {"factor", tenon_float(10)},
             {"window", tenon_int(3)},
@@ -160,8 +160,8 @@ struct NanGuard : Callback {
     for (const double loss : losses) {
       ++run.base.step;
       run.loss = loss;
-      CHECK(tell(TENON_STEP_END) == TENON_OK);
-      if (asks & TENON_ASK_STOP) return run.base.step;
+      CHECK(dispatch(TENON_STEP_END) == TENON_OK);
+      if (flags & TENON_REQUEST_STOP) return run.base.step;
     }
     return 0;
   }
@@ -177,18 +177,18 @@ struct BestCheckpoints : Callback {
 
   // Starts a run with a metric of this direction. `direction`: as reported by the extension.
   tenon_status set_up(int32_t direction) {
-    run.figures["validation/loss"] = kNaN;
+    run.metrics["validation/loss"] = kNaN;
     run.directions["validation/loss"] = direction;
-    return tell(TENON_RUN_SETUP);
+    return dispatch(TENON_RUN_SETUP);
   }
 
   // Whether it requests a checkpoint, for the value of each validation.
   std::vector<bool> saves_at(const std::vector<double>& values) {
     std::vector<bool> saves;
     for (const double value : values) {
-      run.figures["validation/loss"] = value;
-      CHECK(tell(TENON_VALIDATION_END) == TENON_OK);
-      saves.push_back((asks & TENON_ASK_SAVE) != 0);
+      run.metrics["validation/loss"] = value;
+      CHECK(dispatch(TENON_VALIDATION_END) == TENON_OK);
+      saves.push_back((flags & TENON_REQUEST_SAVE) != 0);
     }
     return saves;
   }
@@ -199,7 +199,7 @@ struct Throughput : Callback {
 
   void at(double time_s, uint32_t event) {
     run.base.time_s = time_s;
-    CHECK(tell(event) == TENON_OK);
+    CHECK(dispatch(event) == TENON_OK);
   }
   void step(double time_s, int64_t samples) {
     run.samples_in_epoch += samples;
@@ -211,45 +211,45 @@ struct Throughput : Callback {
 
 TEST_CASE("time_limit requests nothing while time is left, and then a stop with a checkpoint") {
   TimeLimit long_one("10000 hours");
-  CHECK(long_one.tell(TENON_STEP_END) == TENON_OK);
-  CHECK(long_one.asks == 0);
+  CHECK(long_one.dispatch(TENON_STEP_END) == TENON_OK);
+  CHECK(long_one.flags == 0);
   // The process started before this line.
   TimeLimit over("0 seconds");
-  CHECK(over.tell(TENON_STEP_END) == TENON_OK);
-  CHECK(over.asks == (TENON_ASK_STOP | TENON_ASK_SAVE));
+  CHECK(over.dispatch(TENON_STEP_END) == TENON_OK);
+  CHECK(over.flags == (TENON_REQUEST_STOP | TENON_REQUEST_SAVE));
   CHECK(over.reason == "0 s of 0 seconds are left; 0 s are reserved for the end of the run");
 }
 
 TEST_CASE("time_limit reserves the margin, and the longest times of a validation and a checkpoint") {
   TimeLimit margin("10000 hours", "10000.5 hours");
-  CHECK(margin.tell(TENON_STEP_END) == TENON_OK);
-  CHECK(margin.asks != 0);
+  CHECK(margin.dispatch(TENON_STEP_END) == TENON_OK);
+  CHECK(margin.flags != 0);
   for (const bool measure : {true, false}) {
     TimeLimit measured("1000 hours", "0 seconds", measure);
     const auto lasts = [&](uint32_t begin, uint32_t end, double hours) {
-      measured.tell(begin);
+      measured.dispatch(begin);
       measured.run.base.time_s += 3600 * hours;
-      measured.tell(end);
+      measured.dispatch(end);
     };
     lasts(TENON_VALIDATION_START, TENON_VALIDATION_END, 500);
     lasts(TENON_VALIDATION_START, TENON_VALIDATION_END, 1);
-    measured.tell(TENON_STEP_END);
-    CHECK(measured.asks == 0);
+    measured.dispatch(TENON_STEP_END);
+    CHECK(measured.flags == 0);
     lasts(TENON_CHECKPOINT_BEFORE, TENON_CHECKPOINT_AFTER, 300);
-    measured.tell(TENON_STEP_END);
-    CHECK((measured.asks != 0) == measure);
+    measured.dispatch(TENON_STEP_END);
+    CHECK((measured.flags != 0) == measure);
   }
 }
 
 TEST_CASE("time_limit measures a validation of several sets as one") {
   TimeLimit limit("100 hours");
-  limit.tell(TENON_VALIDATION_START);
+  limit.dispatch(TENON_VALIDATION_START);
   limit.run.base.time_s += 3600 * 60;
-  limit.tell(TENON_VALIDATION_START);
+  limit.dispatch(TENON_VALIDATION_START);
   limit.run.base.time_s += 3600 * 60;
-  limit.tell(TENON_VALIDATION_END);
-  limit.tell(TENON_STEP_END);
-  CHECK(limit.asks != 0);
+  limit.dispatch(TENON_VALIDATION_END);
+  limit.dispatch(TENON_STEP_END);
+  CHECK(limit.flags != 0);
 }
 
 TEST_CASE("a budget that is not a duration is rejected") {
@@ -287,8 +287,8 @@ TEST_CASE("nan_guard checks a late loss once") {
   guard.run.loss = kNaN;
   guard.run.base.step = 1;
   for (int i = 0; i < 5; ++i) {
-    CHECK(guard.tell(TENON_STEP_END) == TENON_OK);
-    CHECK(guard.asks == 0);
+    CHECK(guard.dispatch(TENON_STEP_END) == TENON_OK);
+    CHECK(guard.flags == 0);
   }
 }
 
@@ -300,22 +300,22 @@ TEST_CASE("nan_guard can log instead of stopping") {
 
 TEST_CASE("nan_guard checks metrics when they are new, and values of other callbacks once they exist") {
   NanGuard guard("stop", 2, {"validation/loss", "train/loss", "other/norm"});
-  guard.run.figures = {{"validation/loss", kNaN}, {"train/loss", 1}};
-  CHECK(guard.tell(TENON_RUN_SETUP) == TENON_OK);
+  guard.run.metrics = {{"validation/loss", kNaN}, {"train/loss", 1}};
+  CHECK(guard.dispatch(TENON_RUN_SETUP) == TENON_OK);
   for (int i = 0; i < 5; ++i) {
-    CHECK(guard.tell(TENON_LOG) == TENON_OK);
-    CHECK(guard.asks == 0);
+    CHECK(guard.dispatch(TENON_LOG) == TENON_OK);
+    CHECK(guard.flags == 0);
   }
-  guard.run.figures["other/norm"] = 1;
-  CHECK(guard.tell(TENON_LOG) == TENON_OK);
-  CHECK(guard.tell(TENON_VALIDATION_END) == TENON_OK);
-  CHECK(guard.asks == 0);
-  CHECK(guard.tell(TENON_LOG) == TENON_OK);
-  CHECK(guard.tell(TENON_VALIDATION_END) == TENON_OK);
-  CHECK(guard.asks == TENON_ASK_STOP);
+  guard.run.metrics["other/norm"] = 1;
+  CHECK(guard.dispatch(TENON_LOG) == TENON_OK);
+  CHECK(guard.dispatch(TENON_VALIDATION_END) == TENON_OK);
+  CHECK(guard.flags == 0);
+  CHECK(guard.dispatch(TENON_LOG) == TENON_OK);
+  CHECK(guard.dispatch(TENON_VALIDATION_END) == TENON_OK);
+  CHECK(guard.flags == TENON_REQUEST_STOP);
   CHECK(guard.reason.find("validation/loss is nan") == 0);
   NanGuard misspelt("stop", 2, {"validation/los"});
-  CHECK(misspelt.tell(TENON_RUN_SETUP) == TENON_NOT_FOUND);
+  CHECK(misspelt.dispatch(TENON_RUN_SETUP) == TENON_NOT_FOUND);
 }
 
 TEST_CASE("nan_guard resumes from its saved state as if it had not stopped") {
@@ -349,8 +349,8 @@ TEST_CASE("a metric of unknown direction requires a mode") {
   CHECK(callback.set_up(0) != TENON_OK);
   CHECK(callback.failure().find("it is unknown whether a lower or a higher validation/loss is better; set \"min\" "
                                 "or \"max\"") != std::string::npos);
-  BestCheckpoints told("max");
-  CHECK(told.set_up(0) == TENON_OK);
+  BestCheckpoints received("max");
+  CHECK(received.set_up(0) == TENON_OK);
 }
 
 TEST_CASE("best_checkpoints requests a checkpoint when the metric is the best so far") {

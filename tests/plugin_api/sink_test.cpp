@@ -27,7 +27,7 @@ std::vector<tenon::Field> all_fields() {
 }
 
 // A host that returns the same memory for every field and records the requested shape.
-struct Asked {
+struct Requested {
   template <class T>
   T first() const {
     T value;
@@ -35,11 +35,11 @@ struct Asked {
     return value;
   }
 
-  static tenon_status slot(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t rank, void** memory) {
-    auto& asked = *static_cast<Asked*>(sink->context);
-    asked.field = field;
-    asked.shape.assign(shape, shape + rank);
-    *memory = asked.memory;
+  static tenon_status slot(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t ndim, void** memory) {
+    auto& requested = *static_cast<Requested*>(sink->context);
+    requested.field = field;
+    requested.shape.assign(shape, shape + ndim);
+    *memory = requested.memory;
     return TENON_OK;
   }
 
@@ -66,19 +66,19 @@ constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Asked, "a field reports its varying extents and its padding to the host") {
+TEST_CASE_FIXTURE(Requested, "a field reports its varying extents and its padding to the host") {
   const tenon_field* const* descriptors = nullptr;
   uint64_t count = 0;
   fields.hand_out(&descriptors, &count);
   REQUIRE(count == 10);
-  CHECK(descriptors[0]->rank == 1);
+  CHECK(descriptors[0]->ndim == 1);
   CHECK(descriptors[0]->shape[0] == -1);
   CHECK(descriptors[0]->padding == -100);
   CHECK(descriptors[1]->shape[1] == 4);
   CHECK(descriptors[1]->padding == 0);
 }
 
-TEST_CASE_FIXTURE(Asked, "a field of varying size is requested with the shape of the sample") {
+TEST_CASE_FIXTURE(Requested, "a field of varying size is requested with the shape of the sample") {
   CHECK((static_cast<void*>(sink.slot<float>("boxes", {7, 4})) == memory));
   CHECK(field == 1);
   CHECK(shape == std::vector<int64_t>{7, 4});
@@ -86,19 +86,19 @@ TEST_CASE_FIXTURE(Asked, "a field of varying size is requested with the shape of
   CHECK(shape == std::vector<int64_t>{0});
 }
 
-TEST_CASE_FIXTURE(Asked, "a field of varying size has no memory before its shape is known") {
+TEST_CASE_FIXTURE(Requested, "a field of varying size has no memory before its shape is known") {
   CHECK(refusal_of([&] { sink.slot<float>("boxes"); }) ==
         "field \"boxes\" differs in size between samples; pass the shape of this sample, as in "
         "slot<T>(\"boxes\", {extents})");
   CHECK(refusal_of([&] { sink.raw_slot(0); }).find("field \"tokens\" differs in size") == 0);
 }
 
-TEST_CASE_FIXTURE(Asked, "a field of varying size keeps its element type") {
+TEST_CASE_FIXTURE(Requested, "a field of varying size keeps its element type") {
   CHECK(refusal_of([&] { sink.slot<int32_t>("tokens", {3}); }) ==
         "field \"tokens\" has dtype int64; it is accessed as int32");
 }
 
-TEST_CASE_FIXTURE(Asked, "a vector fills a list of the same length") {
+TEST_CASE_FIXTURE(Requested, "a vector fills a list of the same length") {
   sink.put("tokens", std::vector<int64_t>{5, 6, 7});
   CHECK(shape == std::vector<int64_t>{3});
   CHECK(first<int64_t>() == 5);
@@ -111,7 +111,7 @@ TEST_CASE_FIXTURE(Asked, "a vector fills a list of the same length") {
         "field \"tokens\" has dtype int64; it is accessed as int32");
 }
 
-TEST_CASE_FIXTURE(Asked, "a number is written to any dtype that can represent it") {
+TEST_CASE_FIXTURE(Requested, "a number is written to any dtype that can represent it") {
   sink.put("int64", 3);
   CHECK(first<int64_t>() == 3);
   sink.put("int64", size_t{4});
@@ -144,7 +144,7 @@ TEST_CASE_FIXTURE(Asked, "a number is written to any dtype that can represent it
   CHECK(first<uint8_t>() == 1);
 }
 
-TEST_CASE_FIXTURE(Asked, "a number that the dtype cannot represent is rejected") {
+TEST_CASE_FIXTURE(Requested, "a number that the dtype cannot represent is rejected") {
   CHECK(refusal_of([&] { sink.put("uint8", 256); }) ==
         "field \"uint8\" holds uint8, which cannot represent the value 256; convert it first, or write it through "
         "raw_slot()");

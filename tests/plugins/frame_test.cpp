@@ -8,9 +8,9 @@ using namespace tenon::plugins;
 
 namespace {
 
-uint64_t seed_of(const RunPosition& position) {
+uint64_t seed_of(const StepContext& context) {
   const std::vector<tenon_tensor*> none;
-  return Frame(position, none).get()->seed;
+  return Frame(context, none).get()->seed;
 }
 
 }  // namespace
@@ -21,12 +21,12 @@ TEST_CASE("a frame's seed is a function of run seed, rank, step, and training or
     for (const uint32_t rank : {0, 1})
       for (const int64_t step : {0, 1, 2})
         for (const bool training : {false, true}) {
-          const RunPosition position{.training = training, .step = step, .rank = rank, .world_size = 2, .seed = seed};
-          CHECK(seed_of(position) == seed_of(position));
-          RunPosition other_epoch = position;
+          const StepContext context{.training = training, .step = step, .rank = rank, .world_size = 2, .seed = seed};
+          CHECK(seed_of(context) == seed_of(context));
+          StepContext other_epoch = context;
           other_epoch.epoch = 5;
-          CHECK(seed_of(other_epoch) == seed_of(position));
-          seeds.insert(seed_of(position));
+          CHECK(seed_of(other_epoch) == seed_of(context));
+          seeds.insert(seed_of(context));
         }
   CHECK(seeds.size() == 24);
 }

@@ -259,7 +259,7 @@ TEST_CASE("a file or directory that others can write is refused with the fix") {
 
 TEST_CASE("root may load files of other users") {
   if (geteuid() != 0) {
-    MESSAGE("only root can change the owner of a file; who_may_write_test.cpp tests the rule");
+    MESSAGE("only root can change the owner of a file; write_permission_test.cpp tests the rule");
     return;
   }
   const fs::path file = write_library(read_bytes(sound_plugin()));

@@ -18,7 +18,7 @@ struct Median {
   std::vector<tenon::State> states() const {
     return {tenon::rows("scores", TENON_FLOAT32), {"batches", TENON_INT64}, tenon::rows("pairs", TENON_INT64, {2})};
   }
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::neither_is_better("median", ""), tenon::neither_is_better("batches", ""),
             tenon::neither_is_better("rows_in_update", "")};
   }

@@ -47,7 +47,7 @@ tenon_status build(void*, const tenon_builder* builder) {
     declaration.size = sizeof declaration;
     declaration.name = to_tenon(one.name);
     declaration.shape = one.shape.data();
-    declaration.rank = static_cast<uint32_t>(one.shape.size());
+    declaration.ndim = static_cast<uint32_t>(one.shape.size());
     declaration.dtype = one.dtype;
     declaration.flags = one.flags;
     declaration.init = one.init;
@@ -68,9 +68,9 @@ constexpr tenon_model kTable{sizeof(tenon_model), create, destroy, ports, build,
 const PluginInfo kPlugin{{"test", "1.0", "MIT", ""}, "test.so", "", 1};
 const Component kComponent{{tenon::config::ComponentKind::model, "echo", "", {}}, &kTable, &kPlugin};
 
-std::vector<at::Tensor> build_tensors(std::vector<Declared> wanted) {
+std::vector<at::Tensor> build_tensors(std::vector<Declared> expected) {
   install_libtorch();
-  declared = std::move(wanted);
+  declared = std::move(expected);
   torch::manual_seed(7);
   Model model(kComponent, {});
   model.build();
@@ -79,9 +79,9 @@ std::vector<at::Tensor> build_tensors(std::vector<Declared> wanted) {
   return tensors;
 }
 
-std::string refusal_of(std::vector<Declared> wanted) {
+std::string refusal_of(std::vector<Declared> expected) {
   try {
-    build_tensors(std::move(wanted));
+    build_tensors(std::move(expected));
   } catch (const tenon::support::Error& error) {
     return error.what();
   }

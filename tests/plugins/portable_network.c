@@ -54,7 +54,7 @@ static tenon_status model_build(void* self, const tenon_builder* builder) {
     const tenon_declaration declaration = {.size = sizeof declaration,
                                            .name = names[i],
                                            .shape = shapes[i],
-                                           .rank = ranks[i],
+                                           .ndim = ranks[i],
                                            .dtype = portable_network_dtype,
                                            .flags = is_buffer ? 0 : TENON_TRAINABLE,
                                            .init = TENON_INIT_UNIFORM,

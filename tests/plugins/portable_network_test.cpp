@@ -95,12 +95,12 @@ Pass run_portable(const Batch& batch) {
   Model model(kModel, {});
   model.build();
   const Loss loss(kLoss, {});
-  const RunPosition position{.training = true};
+  const StepContext context{.training = true};
   torch::manual_seed(12);
   Pass pass;
   OperatorLog log;
-  pass.logits = model.forward(position, {batch.images}).at(0);
-  pass.loss = loss.forward(position, {pass.logits, batch.labels}).loss;
+  pass.logits = model.forward(context, {batch.images}).at(0);
+  pass.loss = loss.forward(context, {pass.logits, batch.labels}).loss;
   backward(pass, log, 13);
   for (const NamedTensor& named : model.tensors()) pass.tensors.push_back(named.tensor);
   return pass;

@@ -32,7 +32,7 @@ std::vector<std::string> train(const std::vector<std::string>& overrides, bool c
            << tenon::support::sha256(std::string_view(static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()))
            << "\n";
     }
-    group.meet();
+    group.barrier();
     return text.str();
   });
 }

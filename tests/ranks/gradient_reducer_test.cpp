@@ -45,7 +45,7 @@ std::vector<std::string> in_ranks(int64_t size, const tenon::config::Distributed
       Reduced reduced(group, network, plan);
       text = body(reduced);
     }
-    group.meet();
+    group.barrier();
     return text;
   });
 }

@@ -33,10 +33,10 @@ std::vector<std::string> in_group(int64_t size, const std::function<std::string(
     try {
       text = body(group);
     } catch (const std::exception& error) {
-      group.tell_failure(error.what());
+      group.report_failure(error.what());
       throw;
     }
-    group.meet();
+    group.barrier();
     return text;
   });
 }
@@ -116,7 +116,7 @@ TEST_CASE("the error of one rank is thrown on the others") {
     CAPTURE(failing);
     const auto texts = in_group(3, [failing](ProcessGroup& group) {
       if (group.rank() == failing) throw std::runtime_error("the disk is full");
-      group.meet();
+      group.barrier();
       return std::string("completed");
     });
     for (int64_t rank = 0; rank < 3; ++rank) {
@@ -131,7 +131,7 @@ TEST_CASE("the error of one rank is thrown on the others") {
 TEST_CASE("a killed rank is reported as ended") {
   const auto texts = in_group(3, [](ProcessGroup& group) {
     if (group.rank() == 1) raise(SIGKILL);
-    group.meet();
+    group.barrier();
     return std::string("completed");
   });
   CHECK(texts[1] == "ended: signal 9");
@@ -144,7 +144,7 @@ TEST_CASE("the others report the activity of a missing rank, and it is killed") 
       3,
       [](ProcessGroup& group) {
         if (group.rank() == 1) std::this_thread::sleep_for(std::chrono::hours(1));
-        group.meet();
+        group.barrier();
         return std::string("completed");
       },
       /*timeout_s=*/1);
@@ -158,7 +158,7 @@ TEST_CASE("the work of rank 0 for all may take longer than the time limit") {
   const auto texts = in_group(
       3,
       [](ProcessGroup& group) {
-        group.let_first_work([] { std::this_thread::sleep_for(std::chrono::milliseconds(2500)); });
+        group.rank0_first([] { std::this_thread::sleep_for(std::chrono::milliseconds(2500)); });
         return std::string("completed");
       },
       /*timeout_s=*/1);
@@ -167,13 +167,13 @@ TEST_CASE("the work of rank 0 for all may take longer than the time limit") {
 
 TEST_CASE("the work of rank 0 for all may fail, and rank 0 may not reach it") {
   const auto failed = in_group(3, [](ProcessGroup& group) {
-    group.let_first_work([] { throw std::runtime_error("the disk is full"); });
+    group.rank0_first([] { throw std::runtime_error("the disk is full"); });
     return std::string("completed");
   });
   CHECK(failed[0] == "threw: the disk is full");
   for (const size_t rank : {1, 2}) CHECK(failed[rank] == "threw: rank 0 has failed: the disk is full");
   const auto killed = in_group(2, [](ProcessGroup& group) {
-    group.let_first_work([] { raise(SIGKILL); });
+    group.rank0_first([] { raise(SIGKILL); });
     return std::string("completed");
   });
   CHECK(killed[1].find("has exited without an error message") != std::string::npos);
@@ -181,7 +181,7 @@ TEST_CASE("the work of rank 0 for all may fail, and rank 0 may not reach it") {
       2,
       [](ProcessGroup& group) {
         if (group.rank() == 0) std::this_thread::sleep_for(std::chrono::hours(1));
-        group.let_first_work([] {});
+        group.rank0_first([] {});
         return std::string("completed");
       },
       /*timeout_s=*/1);
@@ -191,8 +191,8 @@ TEST_CASE("the work of rank 0 for all may fail, and rank 0 may not reach it") {
 }
 
 TEST_CASE("a port in use is named") {
-  const auto texts = run_ranks(1, [](const World& own) {
-    World world = own;  // rank 0 of two; the inherited descriptor already listens on its port
+  const auto texts = run_ranks(1, [](const World& initial) {
+    World world = initial;  // rank 0 of two; the inherited descriptor already listens on its port
     world.size = world.local_size = 2;
     world.listen_fd = -1;
     ProcessGroup group(world, plan_with(1), nullptr);
@@ -217,8 +217,8 @@ TEST_CASE("a store that does not respond fails within the time limit") {
 
 TEST_CASE("ranks on several machines need the name of an interface that exists") {
   const auto join = [](const std::string& interface) {
-    return run_ranks(1, [&](const World& own) {
-      World world = own;
+    return run_ranks(1, [&](const World& initial) {
+      World world = initial;
       world.size = 2;
       world.listen_fd = -1;
       auto plan = plan_with(1);

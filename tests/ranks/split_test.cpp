@@ -31,7 +31,7 @@ std::string train_once(const Setup& setup, ProcessGroup* group) {
   text.precision(17);
   for (const RecordedLine& line : run.recorder.lines) {
     if (line.kind == LineKind::checkpoint) continue;
-    for (const auto& [name, value] : line.figures) text << line.step << " " << name << " " << value << "\n";
+    for (const auto& [name, value] : line.metrics) text << line.step << " " << name << " " << value << "\n";
   }
   return text.str();
 }
@@ -45,9 +45,9 @@ std::vector<std::string> train_in(int64_t size, const std::vector<Setup>& setups
     std::string all;
     try {
       for (const Setup& setup : setups) all += train_once(setup, group.get()) + '\f';
-      if (group) group->meet();
+      if (group) group->barrier();
     } catch (const std::exception& error) {
-      if (group) group->tell_failure(error.what());
+      if (group) group->report_failure(error.what());
       throw;
     }
     return all;

@@ -66,7 +66,7 @@ std::vector<std::string> in_group(int64_t size, const std::function<std::string(
     at::set_num_threads(1);
     ProcessGroup group(world, {}, nullptr);
     const std::string text = body(group);
-    group.meet();
+    group.barrier();
     return text;
   });
 }

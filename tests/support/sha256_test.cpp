@@ -10,20 +10,20 @@ namespace tenon::support {
 namespace {
 
 // The examples of FIPS 180-4.
-constexpr const char* kOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+constexpr const char* kOfEmpty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 constexpr const char* kOfAbc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 constexpr const char* kOfMillionAs = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
 
 }  // namespace
 
 TEST_CASE("bytes have the published hashes") {
-  CHECK(sha256("") == kOfNothing);
+  CHECK(sha256("") == kOfEmpty);
   CHECK(sha256("abc") == kOfAbc);
   CHECK(sha256(std::string(1'000'000, 'a')) == kOfMillionAs);
 }
 
 TEST_CASE("a file has the hash of its bytes, also when it is longer than one read") {
-  CHECK(read_sha256(write_file("empty", "")) == kOfNothing);
+  CHECK(read_sha256(write_file("empty", "")) == kOfEmpty);
   CHECK(read_sha256(write_file("abc", "abc")) == kOfAbc);
   const std::string long_text((3 << 20) + 7, '\0');
   CHECK(read_sha256(write_file("long", long_text)) == sha256(long_text));

@@ -10,13 +10,13 @@ namespace tenon::support {
 namespace {
 
 // Outputs of `xxhsum -H128`.
-constexpr const char* kXxhOfNothing = "99aa06d3014798d86001c324468d497f";
+constexpr const char* kXxhOfEmpty = "99aa06d3014798d86001c324468d497f";
 constexpr const char* kXxhOfAbc = "06b05ab6733a618578af5f94892f3950";
 
 }  // namespace
 
 TEST_CASE("bytes have the hashes of xxhsum, in one piece or in several") {
-  CHECK(xxh128("") == kXxhOfNothing);
+  CHECK(xxh128("") == kXxhOfEmpty);
   CHECK(xxh128("abc") == kXxhOfAbc);
   Xxh128 in_pieces;
   for (const std::string_view piece : {"a", "", "bc"}) in_pieces.add(std::as_bytes(std::span(piece)));
@@ -24,7 +24,7 @@ TEST_CASE("bytes have the hashes of xxhsum, in one piece or in several") {
 }
 
 TEST_CASE("a file has the XXH128 of its bytes, also when it is longer than one read") {
-  CHECK(read_xxh128(write_file("xxh_empty", "")) == kXxhOfNothing);
+  CHECK(read_xxh128(write_file("xxh_empty", "")) == kXxhOfEmpty);
   std::string long_text((3 << 20) + 7, '\0');
   const std::string of_zeros = read_xxh128(write_file("xxh_long", long_text));
   CHECK(of_zeros == xxh128(long_text));

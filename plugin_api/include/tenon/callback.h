@@ -98,7 +98,7 @@ struct tenon_run {
    * `validation/accuracy`. The value is NaN as long as the metric has no value, so run_setup can already check whether
    * a metric will exist. Returns TENON_NOT_FOUND and lists similar names if the run has no such metric. `train/...`
    * metrics are those of the last line of the history. */
-  tenon_status (*figure)(const tenon_run* run, tenon_string name, double* value);
+  tenon_status (*metric)(const tenon_run* run, tenon_string name, double* value);
 
   /* [train] Adds a value of the plugin to the next line of the history. If a name is logged several times, the last
    * value is used. Names that begin with `train/` or `validation/` are reserved for the host. */
@@ -112,21 +112,21 @@ struct tenon_run {
 TENON_FREEZE(tenon_run, step_loss, 160);
 
 enum {
-  TENON_ASK_STOP = 1u,     /* end the run after this step */
-  TENON_ASK_SAVE = 2u,     /* write a checkpoint after this step */
-  TENON_ASK_EVALUATE = 4u, /* validate after this step */
-  TENON_ASK_LOG = 8u       /* write a line of history after this step */
+  TENON_REQUEST_STOP = 1u,     /* end the run after this step */
+  TENON_REQUEST_SAVE = 2u,     /* write a checkpoint after this step */
+  TENON_REQUEST_EVALUATE = 4u, /* validate after this step */
+  TENON_REQUEST_LOG = 8u       /* write a line of history after this step */
 };
 
 /* The requests of a callback. The host sets `size` and clears the rest. The requests of all callbacks and ranks are
  * OR-ed. */
-typedef struct tenon_verdict {
+typedef struct tenon_requests {
   uint64_t size;
-  uint32_t asks; /* TENON_ASK_... */
+  uint32_t flags; /* TENON_ASK_... */
   uint32_t reserved;
   tenon_string reason; /* reason for the log; must stay valid until on_event is called again or self is destroyed */
-} tenon_verdict;
-TENON_FREEZE(tenon_verdict, reason, 32);
+} tenon_requests;
+TENON_FREEZE(tenon_requests, reason, 32);
 
 typedef struct tenon_callback {
   uint64_t size;
@@ -140,7 +140,7 @@ typedef struct tenon_callback {
   tenon_status (*subscribe)(void* self, uint64_t* events, int32_t* priority);
 
   /* [train] */
-  tenon_status (*on_event)(void* self, uint32_t event, const tenon_run* run, tenon_verdict* verdict);
+  tenon_status (*on_event)(void* self, uint32_t event, const tenon_run* run, tenon_requests* requests);
 } tenon_callback;
 TENON_FREEZE(tenon_callback, on_event, 40);
 

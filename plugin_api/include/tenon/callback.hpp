@@ -1,11 +1,11 @@
 // Callbacks in C++. A class becomes a callback by defining a member function for each event that it handles. The
-// function is named after the event, and its Verdict parameter is optional. callback.h lists the events in the order of
+// function is named after the event, and its Requests parameter is optional. callback.h lists the events in the order of
 // the training loop.
 //
 //   static std::vector<tenon::Param> schema();      // optional: the parameters
 //   explicit T(const tenon::Params& params);        // or T()
 //   void on_step_end(const tenon::Run& run);
-//   void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict);     // verdict.stop("it is good enough")
+//   void on_validation_end(const tenon::Run& run, tenon::Requests& verdict);     // requests.stop("it is good enough")
 //   int32_t priority() const;                       // optional, 0 by default: a smaller one is called first
 //   std::string save_state() const;                 // optional, both or neither: the state for a checkpoint;
 //   void load_state(std::string_view bytes);        //   equal states give equal bytes (saved_state.h)
@@ -13,7 +13,7 @@
 // Register the class with tenon::callback<T>("id", "one line") in TENON_PLUGIN. A class may also define a function for
 // any event, instead of or in addition to the named functions:
 //
-//   void on_event(tenon::Event event, const tenon::Run& run, tenon::Verdict& verdict);
+//   void on_event(tenon::Event event, const tenon::Run& run, tenon::Requests& verdict);
 //   std::vector<tenon::Event> events() const;       // optional, all events by default
 #pragma once
 
@@ -117,9 +117,9 @@ class Run {
 
   // Returns the latest value of a metric, such as `train/loss` or `validation/accuracy`. Throws Error and lists the
   // available metrics if there is none of that name.
-  double figure(std::string_view name) const {
+  double metric(std::string_view name) const {
     double value = 0;
-    detail::check(run_->figure(run_, detail::borrow(name), &value));
+    detail::check(run_->metric(run_, detail::borrow(name), &value));
     return value;
   }
 
@@ -135,24 +135,24 @@ class Run {
 };
 
 // The requests of a callback. The requests of all callbacks and ranks are combined.
-class Verdict {
+class Requests {
  public:
-  void stop(std::string reason) { ask(TENON_ASK_STOP, std::move(reason)); }               // end the run after this step
-  void save(std::string reason = {}) { ask(TENON_ASK_SAVE, std::move(reason)); }          // write a checkpoint after it
-  void evaluate(std::string reason = {}) { ask(TENON_ASK_EVALUATE, std::move(reason)); }  // validate after it
-  void log() { ask(TENON_ASK_LOG, {}); }  // write a line of history after it
+  void stop(std::string reason) { request(TENON_REQUEST_STOP, std::move(reason)); }               // end the run after this step
+  void save(std::string reason = {}) { request(TENON_REQUEST_SAVE, std::move(reason)); }          // write a checkpoint after it
+  void evaluate(std::string reason = {}) { request(TENON_REQUEST_EVALUATE, std::move(reason)); }  // validate after it
+  void log() { request(TENON_REQUEST_LOG, {}); }  // write a line of history after it
 
-  uint32_t asks() const { return asks_; }
+  uint32_t flags() const { return flags_; }
   const std::string& reason() const { return reason_; }
 
  private:
-  void ask(uint32_t what, std::string reason) {
-    asks_ |= what;
+  void request(uint32_t what, std::string reason) {
+    flags_ |= what;
     if (reason.empty()) return;
     reason_ = reason_.empty() ? std::move(reason) : reason_ + "; " + reason;
   }
 
-  uint32_t asks_ = 0;
+  uint32_t flags_ = 0;
   std::string reason_;
 };
 
@@ -188,12 +188,12 @@ template <class T>
 inline constexpr bool has_load_state<T, std::void_t<decltype(&T::load_state)>> = true;
 
 template <class T, class Function>
-void tell(T& callback, Function function, const Run& run, Verdict& verdict) {
-  if constexpr (std::is_invocable_v<Function, T&, const Run&, Verdict&>) {
-    (callback.*function)(run, verdict);
+void invoke(T& callback, Function function, const Run& run, Requests& requests) {
+  if constexpr (std::is_invocable_v<Function, T&, const Run&, Requests&>) {
+    (callback.*function)(run, requests);
   } else {
     static_assert(std::is_invocable_v<Function, T&, const Run&>,
-                  "on_<event> takes (const tenon::Run&) or (const tenon::Run&, tenon::Verdict&)");
+                  "on_<event> takes (const tenon::Run&) or (const tenon::Run&, tenon::Requests&)");
     (callback.*function)(run);
   }
 }
@@ -201,17 +201,17 @@ void tell(T& callback, Function function, const Run& run, Verdict& verdict) {
 template <class T>
 struct TENON_HIDDEN CallbackTable {
   struct Instance {
-    explicit Instance(const tenon_params* params) : callback(construct<T>(params)), events(wanted(callback)) {}
+    explicit Instance(const tenon_params* params) : callback(construct<T>(params)), events(expected(callback)) {}
     T callback;
     const uint64_t events;
-    std::string reason;  // reason of the last verdict
+    std::string reason;  // reason of the last request
     std::string state;   // state that was saved last
   };
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
 
   // The events that on_event() handles.
-  static uint64_t wanted_by_on_event(const T& callback) {
+  static uint64_t subscribed_by_on_event(const T& callback) {
     uint64_t events = 0;
     if constexpr (has_on_event<T> && has_events<T>) {
       for (const Event event : callback.events()) events |= TENON_EVENT_BIT(static_cast<uint32_t>(event));
@@ -232,23 +232,23 @@ struct TENON_HIDDEN CallbackTable {
     return events;
   }
 
-  static uint64_t wanted(const T& callback) {
+  static uint64_t expected(const T& callback) {
     static_assert(named() != 0 || has_on_event<T>, "a callback needs an on_<event> function: see callback.h");
-    return named() | wanted_by_on_event(callback);
+    return named() | subscribed_by_on_event(callback);
   }
 
-  static void dispatch(T& callback, Event event, const Run& run, Verdict& verdict) {
+  static void dispatch(T& callback, Event event, const Run& run, Requests& requests) {
     switch (event) {
 #define TENON_DISPATCH(name, value)                                              \
   case Event::name:                                                              \
-    if constexpr (has_on_##name<T>) tell(callback, &T::on_##name, run, verdict); \
+    if constexpr (has_on_##name<T>) invoke(callback, &T::on_##name, run, requests); \
     break;
       TENON_EACH_EVENT(TENON_DISPATCH)
 #undef TENON_DISPATCH
     }
     if constexpr (has_on_event<T>) {
-      if (wanted_by_on_event(callback) & TENON_EVENT_BIT(static_cast<uint32_t>(event))) {
-        callback.on_event(event, run, verdict);
+      if (subscribed_by_on_event(callback) & TENON_EVENT_BIT(static_cast<uint32_t>(event))) {
+        callback.on_event(event, run, requests);
       }
     }
   }
@@ -267,13 +267,13 @@ struct TENON_HIDDEN CallbackTable {
     });
   }
 
-  static tenon_status on_event(void* self, uint32_t event, const tenon_run* run, tenon_verdict* verdict) {
+  static tenon_status on_event(void* self, uint32_t event, const tenon_run* run, tenon_requests* requests) {
     return guard([&] {
-      Verdict asked;
-      dispatch(instance(self).callback, static_cast<Event>(event), Run(run), asked);
-      instance(self).reason = asked.reason();
-      verdict->asks = asked.asks();
-      verdict->reason = borrow(instance(self).reason);
+      Requests requested;
+      dispatch(instance(self).callback, static_cast<Event>(event), Run(run), requested);
+      instance(self).reason = requested.reason();
+      requests->flags = requested.flags();
+      requests->reason = borrow(instance(self).reason);
     });
   }
 

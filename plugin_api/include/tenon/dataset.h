@@ -15,7 +15,7 @@ typedef struct tenon_field {
   uint64_t size;
   tenon_string name;
   int32_t dtype;        /* TENON_FLOAT32 ... */
-  uint32_t rank;        /* number of dimensions of one sample, without the batch dimension */
+  uint32_t ndim;        /* number of dimensions of one sample, without the batch dimension */
   const int64_t* shape; /* shape of one sample; -1 for an extent that differs between samples */
   tenon_string doc;
   /* Fills the end of a sample that is smaller than the largest sample of its batch. Used only with an extent of -1. */
@@ -44,7 +44,7 @@ struct tenon_sink {
 
   /* [worker] Returns the memory of the field, C-contiguous, for the given shape: the shape of the field, with an extent
    * of 0 or more in place of each -1. The memory is not initialised. Request and fill every field once per sample. */
-  tenon_status (*slot)(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t rank, void** memory);
+  tenon_status (*slot)(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t ndim, void** memory);
 };
 TENON_FREEZE(tenon_sink, slot, 24);
 

@@ -52,7 +52,7 @@ struct Field {
     field.size = sizeof field;
     field.name = detail::borrow(name);
     field.dtype = dtype;
-    field.rank = static_cast<uint32_t>(shape.size());
+    field.ndim = static_cast<uint32_t>(shape.size());
     field.shape = shape.data();
     field.doc = detail::borrow(doc);
     field.padding = padding;
@@ -237,14 +237,14 @@ struct TENON_HIDDEN DatasetTable {
 
   static tenon_status get(void* self, void* worker, const tenon_sample* sample, const tenon_sink* sink) {
     return guard([&] {
-      const Sample asked = {sample->index, sample->epoch, sample->seed};
+      const Sample requested = {sample->index, sample->epoch, sample->seed};
       const Sink out(sink, &instance(self).fields);
       const T& dataset = instance(self).dataset;  // const because all workers share it
       if constexpr (has_worker<T>) {
-        dataset.get(*static_cast<typename T::Worker*>(worker), asked, out);
+        dataset.get(*static_cast<typename T::Worker*>(worker), requested, out);
       } else {
         static_cast<void>(worker);
-        dataset.get(asked, out);
+        dataset.get(requested, out);
       }
     });
   }

@@ -84,7 +84,7 @@ typedef struct tenon_host {
 
   /* [train] Creates a CPU tensor with a copy of the elements, C-contiguous in the given shape. The tensor belongs to
    * the frame. */
-  tenon_status (*make_tensor)(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t rank,
+  tenon_status (*make_tensor)(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t ndim,
                               const void* elements, tenon_tensor** out);
 
   /* [train] For the update function of a metric: appends rows to the state with this index. The rows are [n, ...] with

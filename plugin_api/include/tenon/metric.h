@@ -25,7 +25,7 @@ typedef struct tenon_state {
   uint64_t size;
   tenon_string name;
   const int64_t* shape;
-  uint32_t rank;
+  uint32_t ndim;
   int32_t dtype;
   uint32_t reduction; /* TENON_REDUCE_...: how the host combines the states of all ranks */
   uint32_t reserved;
@@ -34,14 +34,14 @@ typedef struct tenon_state {
 TENON_FREEZE(tenon_state, initial, 56);
 
 /* A value that the metric computes. */
-typedef struct tenon_figure {
+typedef struct tenon_metric_value {
   uint64_t size;
   tenon_string name; /* name in the history, after the name of the data: `validation/accuracy` */
   int32_t direction; /* 1: higher is better, -1: lower is better, 0: neither */
   uint32_t reserved;
   tenon_string doc; /* description with the unit */
-} tenon_figure;
-TENON_FREEZE(tenon_figure, doc, 48);
+} tenon_metric_value;
+TENON_FREEZE(tenon_metric_value, doc, 48);
 
 typedef struct tenon_metric {
   uint64_t size;
@@ -53,13 +53,13 @@ typedef struct tenon_metric {
   /* [train] Return the inputs, the states and the values of the metric. All are valid while self lives. */
   tenon_status (*ports)(void* self, const tenon_port* const** ports, uint64_t* count);
   tenon_status (*states)(void* self, const tenon_state* const** states, uint64_t* count);
-  tenon_status (*figures)(void* self, const tenon_figure* const** figures, uint64_t* count);
+  tenon_status (*values)(void* self, const tenon_metric_value* const** values, uint64_t* count);
 
   /* [train] Adds a batch to the states (frame->tensors), in place. Runs without autograd. */
   tenon_status (*update)(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count);
 
   /* [train] Computes the values from the reduced states, which are on the CPU. */
-  tenon_status (*compute)(void* self, const tenon_frame* frame, double* figures, uint64_t figure_count);
+  tenon_status (*compute)(void* self, const tenon_frame* frame, double* values, uint64_t value_count);
 } tenon_metric;
 TENON_FREEZE(tenon_metric, compute, 64);
 

@@ -4,7 +4,7 @@
 //   explicit T(const tenon::Params& params);        // or T()
 //   std::vector<tenon::Port> ports() const;         // the inputs
 //   std::vector<tenon::State> states() const;       // tensors that the host keeps, clears and reduces over ranks
-//   std::vector<tenon::Figure> figures() const;     // the values that it computes
+//   std::vector<tenon::MetricValue> values() const;     // the values that it computes
 //   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const;   // frame.tensor(0) += ...
 //   double compute(const tenon::Frame& frame) const;                             // from the reduced states, on the CPU
 //
@@ -38,7 +38,7 @@ struct State {
     state.size = sizeof state;
     state.name = detail::borrow(name);
     state.shape = shape.data();
-    state.rank = static_cast<uint32_t>(shape.size());
+    state.ndim = static_cast<uint32_t>(shape.size());
     state.dtype = dtype;
     state.reduction = reduction;
     state.initial = initial;
@@ -54,44 +54,44 @@ inline State rows(std::string name, int32_t dtype, std::vector<int64_t> shape = 
 }
 
 // A value that the metric computes.
-struct Figure {
+struct MetricValue {
   std::string name;  // name in the history, after the name of the data: `validation/accuracy`
   int32_t direction;
   std::string doc;  // description with the unit
 
-  tenon_figure describe() const {
-    tenon_figure figure = {};
-    figure.size = sizeof figure;
-    figure.name = detail::borrow(name);
-    figure.direction = direction;
-    figure.doc = detail::borrow(doc);
-    return figure;
+  tenon_metric_value describe() const {
+    tenon_metric_value value = {};
+    value.size = sizeof value;
+    value.name = detail::borrow(name);
+    value.direction = direction;
+    value.doc = detail::borrow(doc);
+    return value;
   }
 };
 
-inline Figure higher_is_better(std::string name, std::string doc) { return {std::move(name), 1, std::move(doc)}; }
-inline Figure lower_is_better(std::string name, std::string doc) { return {std::move(name), -1, std::move(doc)}; }
-inline Figure neither_is_better(std::string name, std::string doc) { return {std::move(name), 0, std::move(doc)}; }
+inline MetricValue higher_is_better(std::string name, std::string doc) { return {std::move(name), 1, std::move(doc)}; }
+inline MetricValue lower_is_better(std::string name, std::string doc) { return {std::move(name), -1, std::move(doc)}; }
+inline MetricValue neither_is_better(std::string name, std::string doc) { return {std::move(name), 0, std::move(doc)}; }
 
 namespace detail {
 
-inline void put_figures(const std::vector<double>& given, double* figures, uint64_t figure_count) {
-  if (given.size() != figure_count) {
+inline void write_values(const std::vector<double>& given, double* values, uint64_t value_count) {
+  if (given.size() != value_count) {
     throw Error(TENON_INVALID_ARGUMENT, "compute returned " + std::to_string(given.size()) +
-                                            " values; figures() returned " + std::to_string(figure_count));
+                                            " values; values() returned " + std::to_string(value_count));
   }
-  for (size_t i = 0; i < given.size(); ++i) figures[i] = given[i];
+  for (size_t i = 0; i < given.size(); ++i) values[i] = given[i];
 }
 
 template <class T>
 struct TENON_HIDDEN MetricTable {
   struct Instance {
     explicit Instance(const tenon_params* params)
-        : metric(construct<T>(params)), ports(metric.ports()), states(metric.states()), figures(metric.figures()) {}
+        : metric(construct<T>(params)), ports(metric.ports()), states(metric.states()), values(metric.values()) {}
     T metric;
     const Table<Port> ports;
     const Table<State> states;
-    const Table<Figure> figures;
+    const Table<MetricValue> values;
   };
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
@@ -112,8 +112,8 @@ struct TENON_HIDDEN MetricTable {
     return TENON_OK;
   }
 
-  static tenon_status figures(void* self, const tenon_figure* const** figures, uint64_t* count) {
-    instance(self).figures.hand_out(figures, count);
+  static tenon_status values(void* self, const tenon_metric_value* const** values, uint64_t* count) {
+    instance(self).values.hand_out(values, count);
     return TENON_OK;
   }
 
@@ -124,13 +124,13 @@ struct TENON_HIDDEN MetricTable {
     });
   }
 
-  static tenon_status compute(void* self, const tenon_frame* frame, double* figures, uint64_t figure_count) {
+  static tenon_status compute(void* self, const tenon_frame* frame, double* values, uint64_t value_count) {
     return guard([&] {
       const Frame within(frame);
       if constexpr (std::is_arithmetic_v<decltype(instance(self).metric.compute(within))>) {
-        put_figures({instance(self).metric.compute(within)}, figures, figure_count);
+        write_values({instance(self).metric.compute(within)}, values, value_count);
       } else {
-        put_figures(instance(self).metric.compute(within), figures, figure_count);
+        write_values(instance(self).metric.compute(within), values, value_count);
       }
     });
   }
@@ -142,7 +142,7 @@ struct TENON_HIDDEN MetricTable {
     made.destroy = &destroy;
     made.ports = &ports;
     made.states = &states;
-    made.figures = &figures;
+    made.values = &values;
     made.update = &update;
     made.compute = &compute;
     return made;

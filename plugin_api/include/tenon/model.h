@@ -33,7 +33,7 @@ typedef struct tenon_declaration {
   /* UTF-8 name with dots, as in PyTorch: `hidden.0.weight`; not `__metadata__` */
   tenon_string name;
   const int64_t* shape;
-  uint32_t rank;
+  uint32_t ndim;
   int32_t dtype; /* TENON_FLOAT32 ..., not a complex dtype: safetensors files do not support them */
   uint32_t flags;
   uint32_t init; /* TENON_INIT_... */

@@ -74,7 +74,7 @@ class Builder {
     declaration.size = sizeof declaration;
     declaration.name = detail::borrow(name);
     declaration.shape = shape.data();
-    declaration.rank = static_cast<uint32_t>(shape.size());
+    declaration.ndim = static_cast<uint32_t>(shape.size());
     declaration.dtype = dtype;
     declaration.flags = flags;
     declaration.init = init.kind;

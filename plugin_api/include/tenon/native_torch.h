@@ -26,9 +26,9 @@ typedef struct tenon_native_torch {
   void (*unwrap)(const tenon_tensor* tensor, void* at_tensor);
 
   /* [train] Transfers the caller's reference of a handle to the frame, which releases it when the call ends. */
-  void (*give_to_frame)(const tenon_frame* frame, tenon_tensor* tensor);
+  void (*add_to_frame)(const tenon_frame* frame, tenon_tensor* tensor);
 } tenon_native_torch;
-TENON_FREEZE(tenon_native_torch, give_to_frame, 32);
+TENON_FREEZE(tenon_native_torch, add_to_frame, 32);
 
 #ifdef __cplusplus
 }

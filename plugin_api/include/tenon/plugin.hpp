@@ -41,7 +41,7 @@
 #include "model.hpp"
 #include "ops.hpp"
 #include "random.hpp"
-#include "run_figures.hpp"
+#include "run_metrics.hpp"
 #include "run_tensors.hpp"
 
 // Defines the entry point of the plugin. Arguments: id, version, SPDX licence, one line of doc, the components, and

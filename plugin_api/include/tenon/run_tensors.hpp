@@ -81,7 +81,7 @@ class RunTensors {
 
   // Computes for each tensor the statistics of `wanted` (TENON_STATISTIC_...), in the order of their bits. `minus` is
   // empty, or contains the tensor to subtract from each tensor. Synchronises with the device once.
-  std::vector<double> statistics(const std::vector<tenon_tensor*>& tensors, uint32_t wanted,
+  std::vector<double> statistics(const std::vector<tenon_tensor*>& tensors, uint32_t expected,
                                  const std::vector<tenon_tensor*>& minus = {}) const {
     if (!minus.empty() && minus.size() != tensors.size()) {
       throw Error(TENON_INVALID_ARGUMENT, "statistics: " + std::to_string(minus.size()) +
@@ -89,9 +89,9 @@ class RunTensors {
                                               "; expected the same number, or none");
     }
     size_t each = 0;
-    for (uint32_t bits = wanted; bits != 0; bits >>= 1) each += bits & 1;
+    for (uint32_t bits = expected; bits != 0; bits >>= 1) each += bits & 1;
     std::vector<double> values(tensors.size() * each);
-    detail::check(table_.statistics(tensors.data(), minus.empty() ? nullptr : minus.data(), tensors.size(), wanted,
+    detail::check(table_.statistics(tensors.data(), minus.empty() ? nullptr : minus.data(), tensors.size(), expected,
                                     values.data()));
     return values;
   }

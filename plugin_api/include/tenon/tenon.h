@@ -16,7 +16,7 @@
 #include "plugin.h"       /* plugin entry point */
 #include "port.h"         /* named inputs and outputs */
 #include "random.h"       /* random numbers per sample */
-#include "run_figures.h"  /* metric directions */
+#include "run_metrics.h"  /* metric directions */
 #include "run_progress.h" /* progress within the epoch */
 #include "run_tensors.h"  /* trained tensors, for callbacks */
 #include "sample_order.h" /* lengths and weights of samples */

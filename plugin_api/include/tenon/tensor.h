@@ -21,7 +21,7 @@ typedef struct tenon_tensor_info {
   int32_t dtype;          /* TENON_FLOAT32 ... */
   int32_t device_type;    /* TENON_DEVICE_... */
   int32_t device_index;   /* 0 for the CPU */
-  uint32_t rank;          /* number of dimensions */
+  uint32_t ndim;          /* number of dimensions */
   const int64_t* shape;   /* one extent per dimension, borrowed while the tensor lives and is not resized */
   const int64_t* strides; /* one stride per dimension, in elements */
   int64_t numel;          /* product of the extents */

@@ -57,7 +57,7 @@ class Tensor {
   int64_t numel() const { return info().numel; }
   std::vector<int64_t> shape() const {
     const tenon_tensor_info known = info();
-    return std::vector<int64_t>(known.shape, known.shape + known.rank);
+    return std::vector<int64_t>(known.shape, known.shape + known.ndim);
   }
 
   // Returns the elements. Throws Error if they have another type, are on another device, or are not contiguous.

@@ -79,7 +79,7 @@ class WithinFrame {
 // Creates a handle that the frame owns.
 inline tenon_tensor* wrap_in_frame(const torch::Tensor& tensor, const tenon_frame* frame) {
   tenon_tensor* const handle = native_torch().wrap(&tensor);
-  if (handle) native_torch().give_to_frame(frame, handle);
+  if (handle) native_torch().add_to_frame(frame, handle);
   return handle;
 }
 

@@ -8,14 +8,14 @@
 #include <string_view>
 
 #include "plugins/callbacks/state_text.h"
-#include "plugins/callbacks/watched_figure.h"
+#include "plugins/callbacks/monitored_metric.h"
 
 namespace {
 
 class EarlyStopping final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("monitor", "validation/loss").doc("metric to monitor"), WatchedDirection::param(),
+    return {tenon::param("monitor", "validation/loss").doc("metric to monitor"), MonitoredDirection::param(),
             tenon::param("patience", 3)
                 .range("[1, inf)")
                 .doc("number of validations without improvement after which the run stops"),
@@ -29,18 +29,18 @@ class EarlyStopping final {
         min_delta_(params.number("min_delta")) {}
 
   void on_run_setup(const tenon::Run& run) {
-    require_figure(run, monitor_);
+    require_metric(run, monitor_);
     direction_.find(run, monitor_);
   }
 
-  void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
-    const double value = read_figure(run, monitor_).value_or(std::numeric_limits<double>::quiet_NaN());
+  void on_validation_end(const tenon::Run& run, tenon::Requests& requests) {
+    const double value = read_metric(run, monitor_).value_or(std::numeric_limits<double>::quiet_NaN());
     if (is_better(value)) {
       best_ = value;
       validations_since_best_ = 0;
       return;
     }
-    if (++validations_since_best_ >= patience_) verdict.stop(describe());
+    if (++validations_since_best_ >= patience_) requests.stop(describe());
   }
 
   std::string save_state() const {
@@ -75,7 +75,7 @@ class EarlyStopping final {
   }
 
   std::string monitor_;
-  WatchedDirection direction_;
+  MonitoredDirection direction_;
   int64_t patience_;
   double min_delta_;
   double best_ = std::numeric_limits<double>::quiet_NaN();

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "plugins/callbacks/state_text.h"
-#include "plugins/callbacks/watched_figure.h"
+#include "plugins/callbacks/monitored_metric.h"
 
 class BestCheckpoints final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("monitor", "validation/loss").doc("metric to monitor"), WatchedDirection::param(),
+    return {tenon::param("monitor", "validation/loss").doc("metric to monitor"), MonitoredDirection::param(),
             tenon::param("top", 1)
                 .range("[1, 1000]")
                 .doc("number of best values; a checkpoint is saved when the metric is among the best so far"),
@@ -31,12 +31,12 @@ class BestCheckpoints final {
         min_delta_(params.number("min_delta")) {}
 
   void on_run_setup(const tenon::Run& run) {
-    require_figure(run, monitor_);
+    require_metric(run, monitor_);
     direction_.find(run, monitor_);
   }
 
-  void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
-    const double value = read_figure(run, monitor_).value_or(std::nan(""));
+  void on_validation_end(const tenon::Run& run, tenon::Requests& requests) {
+    const double value = read_metric(run, monitor_).value_or(std::nan(""));
     if (std::isnan(value) || !is_among_best(value)) return;
     const double sign = direction_.sign();
     // Sorted from best to worst. Of equal values the earlier one is first.
@@ -48,7 +48,7 @@ class BestCheckpoints final {
     run.log_scalar("best_checkpoints/best", best_.front());
     char text[80];
     std::snprintf(text, sizeof text, " is %.4g, best value number %d of the run", value, static_cast<int>(rank));
-    verdict.save(monitor_ + text);
+    requests.save(monitor_ + text);
   }
 
   std::string save_state() const {
@@ -71,7 +71,7 @@ class BestCheckpoints final {
   }
 
   std::string monitor_;
-  WatchedDirection direction_;
+  MonitoredDirection direction_;
   size_t top_;
   double min_delta_;
   std::vector<double> best_;  // sorted from best to worst

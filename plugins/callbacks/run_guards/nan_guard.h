@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "plugins/callbacks/state_text.h"
-#include "plugins/callbacks/watched_figure.h"
+#include "plugins/callbacks/monitored_metric.h"
 
 // The latest normal magnitudes of a value, and its current number of consecutive spikes. A spike is NaN, infinite, or
 // larger than `factor` times the median of the full window. Spikes are not added to the window.
-class SpikeWatch {
+class SpikeDetector {
  public:
-  SpikeWatch(size_t window, double factor) : window_(window), factor_(factor) {}
+  SpikeDetector(size_t window, double factor) : window_(window), factor_(factor) {}
 
   bool is_spike(double value) {
     const double magnitude = std::abs(value);
@@ -81,80 +81,80 @@ class NanGuard final {
         patience_(params.integer("patience")),
         stops_(params.text("action") == "stop"),
         loss_(static_cast<size_t>(params.integer("window")), factor_),
-        figures_(monitor_.size(), loss_) {}
+        metrics_(monitor_.size(), loss_) {}
 
   void on_run_setup(const tenon::Run& run) const {
-    for (const std::string& name : monitor_) require_figure(run, name);
+    for (const std::string& name : monitor_) require_metric(run, name);
   }
 
   // Does not synchronise with the device. The loss may therefore be some steps late, and each loss is checked once.
-  void on_step_end(const tenon::Run& run, tenon::Verdict& verdict) {
+  void on_step_end(const tenon::Run& run, tenon::Requests& requests) {
     const tenon::Run::StepLoss latest = run.latest_step_loss();
     if (latest.step <= loss_step_) return;
     loss_step_ = latest.step;
-    look(loss_, "the step loss", latest.loss, run, verdict);
+    look(loss_, "the step loss", latest.loss, run, requests);
   }
 
-  void on_log(const tenon::Run& run, tenon::Verdict& verdict) { look_at_figures("", run, verdict); }
-  void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
-    look_at_figures("validation/", run, verdict);
+  void on_log(const tenon::Run& run, tenon::Requests& requests) { check_metrics("", run, requests); }
+  void on_validation_end(const tenon::Run& run, tenon::Requests& requests) {
+    check_metrics("validation/", run, requests);
   }
 
   std::string save_state() const {
     StateWriter state("nan_guard/1");
     state.add(spikes_);
     state.add(loss_step_);
-    state.add(static_cast<int64_t>(figures_.size()));
+    state.add(static_cast<int64_t>(metrics_.size()));
     loss_.save(state);
-    for (const SpikeWatch& figure : figures_) figure.save(state);
+    for (const SpikeDetector& metric : metrics_) metric.save(state);
     return state.take();
   }
   void load_state(std::string_view bytes) {
     StateReader state(bytes, "nan_guard/1");
     const int64_t spikes = state.integer(0, INT64_MAX), loss_step = state.integer(0, INT64_MAX);
-    const auto count = static_cast<int64_t>(figures_.size());
+    const auto count = static_cast<int64_t>(metrics_.size());
     state.integer(count, count);
-    SpikeWatch loss = loss_;
-    std::vector<SpikeWatch> figures = figures_;
+    SpikeDetector loss = loss_;
+    std::vector<SpikeDetector> metrics = metrics_;
     loss.load(state);
-    for (SpikeWatch& figure : figures) figure.load(state);
+    for (SpikeDetector& metric : metrics) metric.load(state);
     state.finish();
     spikes_ = spikes;
     loss_step_ = loss_step;
     loss_ = std::move(loss);
-    figures_ = std::move(figures);
+    metrics_ = std::move(metrics);
   }
 
  private:
   // Checks validation metrics after a validation, and other metrics at each line of the history.
-  void look_at_figures(const std::string& prefix, const tenon::Run& run, tenon::Verdict& verdict) {
+  void check_metrics(const std::string& prefix, const tenon::Run& run, tenon::Requests& requests) {
     for (size_t i = 0; i < monitor_.size(); ++i) {
       const bool is_validation = monitor_[i].rfind("validation/", 0) == 0;
       if (is_validation != (prefix == "validation/")) continue;
-      if (const auto value = read_figure(run, monitor_[i])) look(figures_[i], monitor_[i], *value, run, verdict);
+      if (const auto value = read_metric(run, monitor_[i])) look(metrics_[i], monitor_[i], *value, run, requests);
     }
   }
 
-  void look(SpikeWatch& watch, const std::string& name, double value, const tenon::Run& run, tenon::Verdict& verdict) {
-    if (!watch.is_spike(value)) return;
+  void look(SpikeDetector& detector, const std::string& name, double value, const tenon::Run& run, tenon::Requests& requests) {
+    if (!detector.is_spike(value)) return;
     run.log_scalar("nan_guard/spikes", static_cast<double>(++spikes_));
-    if (watch.in_a_row() % patience_ != 0) return;
-    const std::string text = describe(watch, name, value);
+    if (detector.in_a_row() % patience_ != 0) return;
+    const std::string text = describe(detector, name, value);
     if (stops_)
-      verdict.stop(text);
+      requests.stop(text);
     else
       tenon::log_warning("step " + std::to_string(run.step()) + ": " + text);
   }
 
-  std::string describe(const SpikeWatch& watch, const std::string& name, double value) const {
+  std::string describe(const SpikeDetector& detector, const std::string& name, double value) const {
     char number[60];
     std::snprintf(number, sizeof number, "%.4g", value);
     std::string text = name + " is " + number;
     if (std::isfinite(value)) {
-      std::snprintf(number, sizeof number, ", more than %g times the median %.4g", factor_, watch.median());
+      std::snprintf(number, sizeof number, ", more than %g times the median %.4g", factor_, detector.median());
       text += number;
     }
-    if (watch.in_a_row() > 1) text += ", " + std::to_string(watch.in_a_row()) + " times in a row";
+    if (detector.in_a_row() > 1) text += ", " + std::to_string(detector.in_a_row()) + " times in a row";
     return text;
   }
 
@@ -162,8 +162,8 @@ class NanGuard final {
   double factor_;
   int64_t patience_;
   bool stops_;
-  SpikeWatch loss_;
-  std::vector<SpikeWatch> figures_;  // one per name in monitor_
+  SpikeDetector loss_;
+  std::vector<SpikeDetector> metrics_;  // one per name in monitor_
   int64_t loss_step_ = 0;            // step of the loss that was checked last
   int64_t spikes_ = 0;
 };

@@ -54,7 +54,7 @@ class TimeLimit final {
   }
 
   // The host executes requests of on_step_end after that step: first the checkpoint, then the last validation.
-  void on_step_end(const tenon::Run&, tenon::Verdict& verdict) const {
+  void on_step_end(const tenon::Run&, tenon::Requests& requests) const {
     const double left_s = budget_s_ - process_age_s();
     // The run saves twice: now, and again if the last validation changed what the checkpoint contains.
     const double needed_s = margin_s_ + (measures_ ? longest_validation_s_ + 2 * longest_checkpoint_s_ : 0);
@@ -62,8 +62,8 @@ class TimeLimit final {
     char text[120];
     std::snprintf(text, sizeof text, "%.0f s of %s are left; %.0f s are reserved for the end of the run",
                   std::max(left_s, 0.0), budget_.c_str(), needed_s);
-    verdict.stop(text);
-    verdict.save();
+    requests.stop(text);
+    requests.save();
   }
 
  private:

@@ -2,45 +2,45 @@
 
 #include <tenon/plugin.hpp>
 
-#include "plugins/callbacks/run_statistics/tensor_figures.h"
+#include "plugins/callbacks/run_statistics/tensor_statistics.h"
 
 // Logs statistics of the weights after a step, and the relative size of the update.
 class WeightStatistics final {
  public:
   static std::vector<tenon::Param> schema() {
-    std::vector<tenon::Param> params = TensorFigures::schema("weight");
+    std::vector<tenon::Param> params = TensorStatistics::schema("weight");
     params.push_back(tenon::param("update_ratio", true)
                          .doc("also log the norm of a step's change divided by the norm of the weight before it; needs "
                               "a copy of the weights during the step"));
     return params;
   }
   explicit WeightStatistics(const tenon::Params& params)
-      : figures_(params, "weights"), compares_(params.boolean("update_ratio")) {}
+      : metrics_(params, "weights"), compares_(params.boolean("update_ratio")) {}
 
-  void on_run_setup(const tenon::Run& run) { figures_.choose(tenon::RunTensors(run)); }
+  void on_run_setup(const tenon::Run& run) { metrics_.choose(tenon::RunTensors(run)); }
 
   void on_optimizer_before(const tenon::Run& run) {
     before_.clear();
-    if (!compares_ || !figures_.is_due(run.step() + 1)) return;
+    if (!compares_ || !metrics_.is_due(run.step() + 1)) return;
     const tenon::RunTensors tensors(run);
-    for (const size_t index : figures_.chosen()) before_.push_back(tensors.copy(tensors[index].value));
+    for (const size_t index : metrics_.chosen()) before_.push_back(tensors.copy(tensors[index].value));
   }
 
-  void on_step_end(const tenon::Run& run, tenon::Verdict& verdict) {
-    if (!figures_.is_due(run.step())) return;
+  void on_step_end(const tenon::Run& run, tenon::Requests& requests) {
+    if (!metrics_.is_due(run.step())) return;
     const tenon::RunTensors tensors(run);
     std::vector<std::string> names;
     std::vector<tenon_tensor*> weights, before;
-    for (const size_t index : figures_.chosen()) {
+    for (const size_t index : metrics_.chosen()) {
       const tenon::RunTensor tensor = tensors[index];
       names.push_back(tensor.name);
       weights.push_back(tensor.value);
     }
     for (const tenon::OwnedTensor& copy : before_) before.push_back(copy.handle());
-    figures_.log(run, names, tensors.statistics(weights, figures_.wanted()));
+    metrics_.log(run, names, tensors.statistics(weights, metrics_.expected()));
     if (before.size() == weights.size() && !before.empty()) log_ratios(run, names, tensors, weights, before);
     before_.clear();
-    verdict.log();
+    requests.log();
   }
 
  private:
@@ -52,7 +52,7 @@ class WeightStatistics final {
       run.log_scalar("weights/update_ratio/" + names[i], norms[i] > 0 ? changes[i] / norms[i] : std::nan(""));
   }
 
-  TensorFigures figures_;
+  TensorStatistics metrics_;
   bool compares_;
   std::vector<tenon::OwnedTensor> before_;  // copies of figures_.chosen(), from optimizer_before to the end of the step
 };

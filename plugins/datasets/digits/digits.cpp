@@ -43,13 +43,13 @@ class Digits final {
   }
 
   explicit Digits(const tenon::Params& params) {
-    const bool wants_test = params.text("split") == "test";
+    const bool use_test = params.text("split") == "test";
     std::string_view text = digits::digits_csv();
     for (int64_t row = 0; !text.empty(); ++row) {
       Digit digit;
       for (uint8_t& pixel : digit.pixels) pixel = take_number(text);
       digit.label = take_number(text);
-      if (is_test_row(row) == wants_test) digits_.push_back(digit);
+      if (is_test_row(row) == use_test) digits_.push_back(digit);
     }
   }
 

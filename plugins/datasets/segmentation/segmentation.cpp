@@ -77,8 +77,8 @@ class Segmentation final {
     const cv::Mat& mask = read_mask(pair.mask_path, reader_.limits(), worker.mask);
     check_size(mask.size(), size, pair);
     check_classes(mask, pair.mask_path);
-    const images::DrawnTransforms drawn = reader_.draw(size, sample.seed, image);
-    const cv::Mat moved = drawn.move_mask(mask, ignore_index_, worker.image.buffers);
+    const images::SampledTransforms sampled = reader_.draw(size, sample.seed, image);
+    const cv::Mat moved = sampled.move_mask(mask, ignore_index_, worker.image.buffers);
     int64_t* target = sink.slot<int64_t>("mask", {moved.rows, moved.cols});
     for (int y = 0; y < moved.rows; ++y, target += moved.cols) {
       std::copy_n(moved.ptr<uint8_t>(y), moved.cols, target);

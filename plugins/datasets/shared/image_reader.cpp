@@ -100,9 +100,9 @@ cv::Size ImageReader::write(Worker& worker, size_t number, const ImageFile& imag
     prepared = prepare(worker, image);
     cache_->keep(number, image, *prepared, worker.cached);
   }
-  const images::DrawnTransforms rest = at_place(image, [&] { return chain_.draw_rest(prepared->pixels.size(), seed); });
+  const images::SampledTransforms rest = at_place(image, [&] { return chain_.sample_rest(prepared->pixels.size(), seed); });
   const cv::Rect window = rest.window();
-  write_drawn(rest, prepared->pixels(window), cv::Rect2d(0, 0, window.width, window.height), worker, sink, field);
+  write_sampled(rest, prepared->pixels(window), cv::Rect2d(0, 0, window.width, window.height), worker, sink, field);
   return prepared->whole;
 }
 
@@ -111,9 +111,9 @@ cv::Size ImageReader::write_directly(Worker& worker, const ImageFile& image, uin
   const std::string place = image.place();
   image.read(worker.file);
   const images::ImageInfo info = images::read_image_info(worker.file, place, limits_);
-  const images::DrawnTransforms drawn = draw(info.size, seed, image);
-  const images::DecodedWindow decoded = decode(worker, info, drawn, place);
-  write_drawn(drawn, decoded.image, decoded.place, worker, sink, field);
+  const images::SampledTransforms sampled = draw(info.size, seed, image);
+  const images::DecodedWindow decoded = decode(worker, info, sampled, place);
+  write_sampled(sampled, decoded.image, decoded.place, worker, sink, field);
   return info.size;
 }
 
@@ -122,7 +122,7 @@ PreparedImage ImageReader::prepare(Worker& worker, const ImageFile& image) const
   const std::string place = image.place();
   image.read(worker.file);
   const images::ImageInfo info = images::read_image_info(worker.file, place, limits_);
-  const images::DrawnTransforms fixed = at_place(image, [&] { return chain_.draw_fixed_part(info.size); });
+  const images::SampledTransforms fixed = at_place(image, [&] { return chain_.draw_fixed_part(info.size); });
   const images::DecodedWindow decoded = decode(worker, info, fixed, place);
   cv::Mat pixels = worker.prepared.make(fixed.size(), CV_8UC3);
   fixed.write(decoded.image, decoded.place, worker.buffers, pixels.data);
@@ -130,22 +130,22 @@ PreparedImage ImageReader::prepare(Worker& worker, const ImageFile& image) const
 }
 
 images::DecodedWindow ImageReader::decode(Worker& worker, const images::ImageInfo& info,
-                                          const images::DrawnTransforms& drawn, const std::string& place) const {
-  return images::decode_window(worker.file, info, place, drawn.window(), drawn.reduction(), worker.decoder, scaling_);
+                                          const images::SampledTransforms& sampled, const std::string& place) const {
+  return images::decode_window(worker.file, info, place, sampled.window(), sampled.reduction(), worker.decoder, scaling_);
 }
 
-void ImageReader::write_drawn(const images::DrawnTransforms& drawn, const cv::Mat& pixels, const cv::Rect2d& place,
+void ImageReader::write_sampled(const images::SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place,
                               Worker& worker, const tenon::Sink& sink, const std::string& field) const {
-  const int64_t height = drawn.size().height;
-  const int64_t width = drawn.size().width;
+  const int64_t height = sampled.size().height;
+  const int64_t width = sampled.size().width;
   if (chain_.normalizes()) {
-    drawn.write(pixels, place, worker.buffers, sink.slot<float>(field, {3, height, width}));
+    sampled.write(pixels, place, worker.buffers, sink.slot<float>(field, {3, height, width}));
   } else {
-    drawn.write(pixels, place, worker.buffers, sink.slot<uint8_t>(field, {height, width, 3}));
+    sampled.write(pixels, place, worker.buffers, sink.slot<uint8_t>(field, {height, width, 3}));
   }
 }
 
-images::DrawnTransforms ImageReader::draw(cv::Size size, uint64_t seed, const ImageFile& image) const {
+images::SampledTransforms ImageReader::draw(cv::Size size, uint64_t seed, const ImageFile& image) const {
   return at_place(image, [&] { return chain_.draw(size, seed); });
 }
 

@@ -50,7 +50,7 @@ class ImageReader {
                  const std::string& field) const;
 
   // Returns the transforms that write() applied to an image of this size, for use on a mask.
-  images::DrawnTransforms draw(cv::Size size, uint64_t seed, const ImageFile& image) const;
+  images::SampledTransforms draw(cv::Size size, uint64_t seed, const ImageFile& image) const;
 
   const images::Limits& limits() const { return limits_; }
 
@@ -58,9 +58,9 @@ class ImageReader {
   cv::Size write_directly(Worker& worker, const ImageFile& image, uint64_t seed, const tenon::Sink& sink,
                           const std::string& field) const;
   PreparedImage prepare(Worker& worker, const ImageFile& image) const;
-  images::DecodedWindow decode(Worker& worker, const images::ImageInfo& info, const images::DrawnTransforms& drawn,
+  images::DecodedWindow decode(Worker& worker, const images::ImageInfo& info, const images::SampledTransforms& sampled,
                                const std::string& place) const;
-  void write_drawn(const images::DrawnTransforms& drawn, const cv::Mat& pixels, const cv::Rect2d& place, Worker& worker,
+  void write_sampled(const images::SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place, Worker& worker,
                    const tenon::Sink& sink, const std::string& field) const;
   std::string recipe() const;
 

@@ -4,7 +4,7 @@
 
 namespace datasets {
 
-MemoryCache::MemoryCache(size_t images, uint64_t most_bytes) : most_bytes_(most_bytes), entries_(images) {}
+MemoryCache::MemoryCache(size_t images, uint64_t max_bytes) : max_bytes_(max_bytes), entries_(images) {}
 
 MemoryCache::~MemoryCache() {
   for (const std::atomic<Entry*>& entry : entries_) delete entry.load();
@@ -20,7 +20,7 @@ std::optional<PreparedImage> MemoryCache::find(size_t number, const ImageFile&, 
 
 void MemoryCache::keep(size_t number, const ImageFile&, const PreparedImage& prepared, Buffer&) {
   const uint64_t needed = bytes_of(prepared.pixels);
-  if (bytes_.fetch_add(needed) + needed > most_bytes_) {
+  if (bytes_.fetch_add(needed) + needed > max_bytes_) {
     bytes_ -= needed;
     return;
   }

@@ -11,8 +11,8 @@ namespace datasets {
 
 class MemoryCache final : public ImageCache {
  public:
-  // Caches images numbered below `images` in at most `most_bytes` bytes.
-  MemoryCache(size_t images, uint64_t most_bytes);
+  // Caches images numbered below `images` in at most `max_bytes` bytes.
+  MemoryCache(size_t images, uint64_t max_bytes);
   ~MemoryCache() override;
 
   // Takes no lock.
@@ -29,7 +29,7 @@ class MemoryCache final : public ImageCache {
   };
   static uint64_t bytes_of(const cv::Mat& pixels);
 
-  const uint64_t most_bytes_;
+  const uint64_t max_bytes_;
   std::atomic<uint64_t> bytes_ = 0;
   std::vector<std::atomic<Entry*>> entries_;  // by number; null: not cached
 };

@@ -38,10 +38,10 @@ class HeaderReader {
  private:
   static bool is_complete(const Header& header) { return header.descr && header.is_fortran && header.shape; }
 
-  bool take(std::string_view wanted) {
+  bool take(std::string_view expected) {
     while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n')) rest_.remove_prefix(1);
-    if (!rest_.starts_with(wanted)) return false;
-    rest_.remove_prefix(wanted.size());
+    if (!rest_.starts_with(expected)) return false;
+    rest_.remove_prefix(expected.size());
     return true;
   }
 

@@ -35,12 +35,12 @@ class Synthetic final {
         width_(params.integer("width")),
         classes_(params.integer("classes")),
         is_float_(params.text("dtype") == "float32") {
-    constexpr int64_t kMostElements = int64_t{1} << 30;
-    if (height_ * width_ > kMostElements / channels_) {
+    constexpr int64_t kMaxElements = int64_t{1} << 30;
+    if (height_ * width_ > kMaxElements / channels_) {
       throw tenon::Error(TENON_INVALID_ARGUMENT,
                          "an image has channels x height x width = " + std::to_string(channels_) + " x " +
                              std::to_string(height_) + " x " + std::to_string(width_) + " elements; expected at most " +
-                             std::to_string(kMostElements));
+                             std::to_string(kMaxElements));
     }
     tenon::Random random(0);
     const size_t count = static_cast<size_t>(elements()) + kOffsets;

@@ -167,12 +167,12 @@ FeatureColumns::FeatureColumns(const Part& training, const tenon::Params& params
       refuse_column("categorical", name, ", which is not a feature; expected one of the features");
   }
   for (const std::string& name : names) {
-    columns_.push_back(learn(training, name, contains(categorical, name)));
+    columns_.push_back(fit(training, name, contains(categorical, name)));
     width_ += std::max<size_t>(columns_.back().categories.size(), 1);
   }
 }
 
-FeatureColumns::Column FeatureColumns::learn(const Part& training, const std::string& name, bool is_categorical) const {
+FeatureColumns::Column FeatureColumns::fit(const Part& training, const std::string& name, bool is_categorical) const {
   const Csv& csv = *training.csv;
   const size_t column = csv.column(name, "features");
   const std::string place = training.path + ": column \"" + name + '"';

@@ -67,7 +67,7 @@ class FeatureColumns {
     double fill = 0;  // replaces a missing number
   };
 
-  Column learn(const Part& training, const std::string& name, bool is_categorical) const;
+  Column fit(const Part& training, const std::string& name, bool is_categorical) const;
   std::vector<size_t> find_columns(const Part& part) const;
   void append_categories(const Column& column, std::string_view cell, Features& features) const;
   void append_number(const Column& column, const tables::Csv& csv, size_t row, size_t place, Features& features) const;

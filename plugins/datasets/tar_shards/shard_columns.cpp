@@ -12,9 +12,9 @@
 namespace tar_shards {
 namespace {
 
-constexpr uint64_t kMostHeader = 64 * 1024;  // maximum size of an array's header
-constexpr uint64_t kMostLabel = 4 * 1024;
-constexpr uint64_t kMostJson = 1024 * 1024;
+constexpr uint64_t kMaxHeader = 64 * 1024;  // maximum size of an array's header
+constexpr uint64_t kMaxLabel = 4 * 1024;
+constexpr uint64_t kMaxJson = 1024 * 1024;
 
 std::string describe_array(int32_t dtype, size_t rank) {
   return std::string(tenon::dtype_name(dtype)) + " with " + std::to_string(rank) +
@@ -45,9 +45,9 @@ void ImageColumn::add(const TarMember& member, uint8_t alternative) {
 
 void ArrayColumn::add(TarReader& reader, const TarMember& member, uint8_t alternative, const std::string& place) {
   const uint64_t offset = datasets::npy_data_offset(reader.peek(member, 12), member.size, place);
-  if (offset > kMostHeader) {
+  if (offset > kMaxHeader) {
     throw tenon::DataError(place + ": has a header of " + std::to_string(offset) + " bytes; expected " +
-                           std::to_string(kMostHeader) + " at most");
+                           std::to_string(kMaxHeader) + " at most");
   }
   const datasets::NpyHeader header = datasets::read_npy_header(reader.peek(member, offset), member.size, place);
   if (stored_.empty()) {
@@ -92,10 +92,10 @@ LabelColumn::LabelColumn(const ShardField& field, const std::vector<std::string>
 
 void LabelColumn::add(TarReader& reader, const TarMember& member, const std::string& place) {
   if (!json_key_.empty()) {
-    numbers_.push_back(read_json(peek_text(reader, member, kMostJson, place), place));
+    numbers_.push_back(read_json(peek_text(reader, member, kMaxJson, place), place));
     return;
   }
-  const std::string text(trim(peek_text(reader, member, kMostLabel, place)));
+  const std::string text(trim(peek_text(reader, member, kMaxLabel, place)));
   if (!classes_.empty()) {
     numbers_.push_back(number_of_class(text, place));
     return;

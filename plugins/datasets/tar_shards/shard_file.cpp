@@ -72,7 +72,7 @@ void ShardFile::read(uint64_t offset, std::span<uint8_t> bytes) const {
   }
 }
 
-size_t most_open_shards() {
+size_t max_open_shards() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 512;
   return static_cast<size_t>(limit.rlim_cur / 2);

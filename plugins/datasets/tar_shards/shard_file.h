@@ -29,6 +29,6 @@ class ShardFile final : public ByteSource {
 };
 
 // Returns how many shards may stay open: half of the process's file limit, because other datasets need files too.
-size_t most_open_shards();
+size_t max_open_shards();
 
 }  // namespace tar_shards

@@ -47,9 +47,9 @@ struct ShardIndex::Group {
 
 ShardIndex::ShardIndex(const std::vector<std::string>& paths, const std::vector<std::string>& fields,
                        const std::vector<std::string>& classes) {
-  const size_t most_open = most_open_shards();
+  const size_t max_open = max_open_shards();
   for (const std::string& path : paths) {
-    shards_.emplace_back(path, shards_.size() < most_open ? ShardFile::Keep::open : ShardFile::Keep::closed);
+    shards_.emplace_back(path, shards_.size() < max_open ? ShardFile::Keep::open : ShardFile::Keep::closed);
   }
   add_fields(fields, classes);
   for (const ShardFile& shard : shards_) {

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostShards = 1'000'000;
+constexpr size_t kMaxShards = 1'000'000;
 
 bool is_compressed_tar(std::string_view name) {
   constexpr std::string_view kEndings[] = {".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2"};
@@ -56,7 +56,7 @@ std::vector<std::string> expand_range(std::string_view braces, size_t dots, cons
   const std::string_view last = braces.substr(dots + 2);
   const int64_t begin = number_of(first, path, braces);
   const int64_t end = number_of(last, path, braces);
-  if (end < begin || end - begin >= static_cast<int64_t>(kMostShards)) refuse_braces(path, braces);
+  if (end < begin || end - begin >= static_cast<int64_t>(kMaxShards)) refuse_braces(path, braces);
   const bool is_padded = first.size() > 1 && first.front() == '0';
   std::vector<std::string> texts;
   for (int64_t number = begin; number <= end; ++number) {
@@ -90,7 +90,7 @@ std::vector<std::string> expand(const std::string& text, const std::string& path
   const size_t dots = braces.find("..");
   const auto middles = dots == std::string_view::npos ? expand_list(braces, path) : expand_range(braces, dots, path);
   const std::vector<std::string> ends = expand(text.substr(close + 1), path);
-  if (middles.size() * ends.size() > kMostShards) refuse_braces(path, braces);
+  if (middles.size() * ends.size() > kMaxShards) refuse_braces(path, braces);
   std::vector<std::string> texts;
   for (const std::string& middle : middles) {
     for (const std::string& end : ends) texts.push_back(text.substr(0, open) + middle + end);

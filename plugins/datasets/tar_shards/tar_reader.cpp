@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kBlock = 512;
 // The window holds a few small members with their headers, so that one read covers them.
 constexpr uint64_t kWindow = 4096;
-constexpr uint64_t kMostExtension = 64 * 1024;
+constexpr uint64_t kMaxExtension = 64 * 1024;
 
 uint64_t round_up(uint64_t bytes) { return (bytes + kBlock - 1) / kBlock * kBlock; }
 
@@ -187,9 +187,9 @@ bool TarReader::is_file(const Header& header) const {
 }
 
 void TarReader::extend(const Header& header, Extension& extension) {
-  if (header.size > kMostExtension) {
+  if (header.size > kMaxExtension) {
     refuse(header.begin, "an extended header has " + std::to_string(header.size) + " bytes; expected " +
-                             std::to_string(kMostExtension) + " at most");
+                             std::to_string(kMaxExtension) + " at most");
   }
   if (header.type == 'L') extension.name = std::string(text_of(at(header.content(), header.size)));
   if (header.type == 'x' || header.type == 'g') read_pax_records(header, extension);

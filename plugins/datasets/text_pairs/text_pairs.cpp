@@ -67,10 +67,10 @@ class TextPairs final {
     const std::string path = params.path("path");
     const text::TextTable table(path, text::TableFormat(params), column_names(params));
     const text::Tokenizer tokenizer = make_tokenizer(params, table);
-    const text::SpecialIds own = tokenizer.special_ids();
-    pad_ = special_id(params, "pad_id", own.pad, tokenizer.vocabulary_size());
-    begin_ = special_id(params, "bos_id", own.begin, tokenizer.vocabulary_size());
-    const int32_t end = special_id(params, "eos_id", own.end, tokenizer.vocabulary_size());
+    const text::SpecialIds tokenizer_ids = tokenizer.special_ids();
+    pad_ = special_id(params, "pad_id", tokenizer_ids.pad, tokenizer.vocabulary_size());
+    begin_ = special_id(params, "bos_id", tokenizer_ids.begin, tokenizer.vocabulary_size());
+    const int32_t end = special_id(params, "eos_id", tokenizer_ids.end, tokenizer.vocabulary_size());
     const std::string split = params.text("split");
     const double fraction = params.number("validation_fraction");
     for (size_t row = 0; row < table.rows(); ++row) {

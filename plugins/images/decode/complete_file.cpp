@@ -70,7 +70,7 @@ size_t find_marker(Bytes file, size_t at) {
   return file.size();
 }
 
-Completeness judge_completeness(Bytes file) {
+Completeness check_completeness(Bytes file) {
   bool complete = false;
   if (starts_with(file, kJpegStart)) {
     complete = is_complete_jpeg(file);

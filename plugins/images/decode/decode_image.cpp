@@ -40,11 +40,11 @@ DecodedWindow decode_jpeg(Bytes file, const ImageInfo& info, const std::string& 
                           Decoder::Parts& parts) {
   const Turn to_turn = turn_of(info.orientation);
   const cv::Size stored = swap_if(to_turn.swaps, info.size);
-  const cv::Rect wanted = to_stored(window, stored, to_turn);
-  const JpegPart part = parts.jpeg.decode(file, path, stored, wanted, eighths, parts.pixels, parts.other);
+  const cv::Rect expected = to_stored(window, stored, to_turn);
+  const JpegPart part = parts.jpeg.decode(file, path, stored, expected, eighths, parts.pixels, parts.other);
   const double scale = part.eighths / 8.0;
-  const cv::Rect2d place(wanted.x * scale - part.part.x, wanted.y * scale - part.part.y, wanted.width * scale,
-                         wanted.height * scale);
+  const cv::Rect2d place(expected.x * scale - part.part.x, expected.y * scale - part.part.y, expected.width * scale,
+                         expected.height * scale);
   return {turn(part.rgb, to_turn, parts.other), to_upright(place, part.rgb.size(), to_turn), part.eighths};
 }
 

@@ -70,12 +70,12 @@ void check_limits(const ImageInfo& info, const std::string& path, const Limits& 
                            std::to_string(limits.max_pixels) + "; raise max_pixels if this size is intended");
   }
   // OpenCV's limit, which only environment variables change.
-  constexpr int kMostASide = 1 << 20;
-  constexpr int64_t kMost = 1 << 30;
+  constexpr int kMaxSide = 1 << 20;
+  constexpr int64_t kMaxCount = 1 << 30;
   const bool is_opencvs = info.format != Format::jpeg;
-  if (is_opencvs && (info.size.width > kMostASide || info.size.height > kMostASide || pixels > kMost)) {
-    throw tenon::DataError(path + ": has " + size + "; expected at most " + std::to_string(kMostASide) +
-                           " a side and " + std::to_string(kMost) + " in all; scale it down or split it");
+  if (is_opencvs && (info.size.width > kMaxSide || info.size.height > kMaxSide || pixels > kMaxCount)) {
+    throw tenon::DataError(path + ": has " + size + "; expected at most " + std::to_string(kMaxSide) +
+                           " a side and " + std::to_string(kMaxCount) + " in all; scale it down or split it");
   }
 }
 
@@ -92,7 +92,7 @@ cv::Size make_size(int64_t width, int64_t height) {
 ImageInfo read_image_info(Bytes file, const std::string& path, const Limits& limits) {
   const std::optional<Format> format = find_format(file);
   if (!format) throw_unknown_format(file, path);
-  if (judge_completeness(file) == Completeness::truncated) {
+  if (check_completeness(file) == Completeness::truncated) {
     throw tenon::DataError(path + ": is truncated after " + std::to_string(file.size()) +
                            " bytes, before the image ends; fetch the file again or remove it");
   }

@@ -19,7 +19,7 @@ namespace images {
 namespace {
 
 // Far more scans than any encoder writes. Each scan of a small file may cost a pass over a large image.
-constexpr int kMostScans = 100;
+constexpr int kMaxScans = 100;
 
 // libjpeg reports errors through these functions, which must not return. They jump back into run(), over stack frames
 // of libjpeg and of run()'s step. None of these frames has objects to destroy.
@@ -54,10 +54,10 @@ void take_message(j_common_ptr state, int level) {
 
 void print_nothing(j_common_ptr) {}
 
-void watch_scans(j_common_ptr state) {
-  if (reinterpret_cast<j_decompress_ptr>(state)->input_scan_number <= kMostScans) return;
+void count_scans(j_common_ptr state) {
+  if (reinterpret_cast<j_decompress_ptr>(state)->input_scan_number <= kMaxScans) return;
   Errors& errors = errors_of(state);
-  std::snprintf(errors.text, sizeof errors.text, "it has more than %d scans", kMostScans);
+  std::snprintf(errors.text, sizeof errors.text, "it has more than %d scans", kMaxScans);
   std::longjmp(errors.back, 1);
 }
 
@@ -147,7 +147,7 @@ JpegDecoder::State::State() {
   errors.emit_message = take_message;
   errors.output_message = print_nothing;
   if (!run([&] { jpeg_create_decompress(&jpeg); })) throw tenon::Error(std::string("libjpeg: ") + errors.text);
-  progress.progress_monitor = watch_scans;
+  progress.progress_monitor = count_scans;
   jpeg.progress = &progress;
 }
 
@@ -189,9 +189,9 @@ bool JpegDecoder::State::read_rows(int top, int count, uint8_t* rows, size_t row
     for (int have = 0; have < count;) {
       constexpr int kAtOnce = 8;
       JSAMPROW pointers[kAtOnce];
-      const int wanted = std::min(kAtOnce, count - have);
-      for (int i = 0; i < wanted; ++i) pointers[i] = rows + static_cast<size_t>(have + i) * row_bytes;
-      have += static_cast<int>(jpeg_read_scanlines(&jpeg, pointers, static_cast<JDIMENSION>(wanted)));
+      const int expected = std::min(kAtOnce, count - have);
+      for (int i = 0; i < expected; ++i) pointers[i] = rows + static_cast<size_t>(have + i) * row_bytes;
+      have += static_cast<int>(jpeg_read_scanlines(&jpeg, pointers, static_cast<JDIMENSION>(expected)));
     }
     jpeg_abort_decompress(&jpeg);
   });

@@ -77,11 +77,11 @@ Table equalize(const Histogram& counts) {
 
 // Pixels as numbers, channel by channel, without branches or calls, so that compilers can vectorise the code.
 struct Numbers {
-  static constexpr int kMost = 256;
+  static constexpr int kMaxCount = 256;
   int count;
-  float red[kMost];
-  float green[kMost];
-  float blue[kMost];
+  float red[kMaxCount];
+  float green[kMaxCount];
+  float blue[kMaxCount];
 };
 
 void load(const uint8_t* pixel, Numbers& numbers) {
@@ -99,7 +99,7 @@ void truncate_channel(const float* channel, int count, uint8_t* levels) {
 }
 
 void store(const Numbers& numbers, uint8_t* pixel) {
-  uint8_t levels[3][Numbers::kMost];
+  uint8_t levels[3][Numbers::kMaxCount];
   truncate_channel(numbers.red, numbers.count, levels[0]);
   truncate_channel(numbers.green, numbers.count, levels[1]);
   truncate_channel(numbers.blue, numbers.count, levels[2]);
@@ -115,9 +115,9 @@ template <class Work>
 void change_numbers(cv::Mat& image, Work&& work) {
   Numbers numbers;
   for (int y = 0; y < image.rows; ++y) {
-    for (int x = 0; x < image.cols; x += Numbers::kMost) {
+    for (int x = 0; x < image.cols; x += Numbers::kMaxCount) {
       uint8_t* pixel = image.ptr<uint8_t>(y) + 3 * static_cast<size_t>(x);
-      numbers.count = std::min(Numbers::kMost, image.cols - x);
+      numbers.count = std::min(Numbers::kMaxCount, image.cols - x);
       load(pixel, numbers);
       work(numbers);
       store(numbers, pixel);
@@ -135,8 +135,8 @@ int64_t sum_brightness(const cv::Mat& image) {
   int64_t sum = 0;
   Numbers numbers;
   for (int y = 0; y < image.rows; ++y) {
-    for (int x = 0; x < image.cols; x += Numbers::kMost) {
-      numbers.count = std::min(Numbers::kMost, image.cols - x);
+    for (int x = 0; x < image.cols; x += Numbers::kMaxCount) {
+      numbers.count = std::min(Numbers::kMaxCount, image.cols - x);
       load(image.ptr<uint8_t>(y) + 3 * static_cast<size_t>(x), numbers);
       for (int i = 0; i < numbers.count; ++i) sum += static_cast<int>(brightness_of(numbers, i));
     }

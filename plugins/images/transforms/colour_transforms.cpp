@@ -41,13 +41,13 @@ class ColorJitter final : public Transform {
   void draw(cv::Size&, tenon::Random& random, Steps& steps) const override {
     std::array<int, 4> order = {0, 1, 2, 3};
     for (size_t i = 3; i > 0; --i) std::swap(order[i], order[static_cast<size_t>(random.integer(int64_t(i) + 1))]);
-    std::array<std::optional<Step>, 4> drawn;
-    if (brightness_) drawn[0] = Brightness{draw_between(random, *brightness_)};
-    if (contrast_) drawn[1] = Contrast{draw_between(random, *contrast_)};
-    if (saturation_) drawn[2] = Saturation{draw_between(random, *saturation_)};
-    if (hue_) drawn[3] = Hue{draw_between(random, *hue_)};
+    std::array<std::optional<Step>, 4> sampled;
+    if (brightness_) sampled[0] = Brightness{draw_between(random, *brightness_)};
+    if (contrast_) sampled[1] = Contrast{draw_between(random, *contrast_)};
+    if (saturation_) sampled[2] = Saturation{draw_between(random, *saturation_)};
+    if (hue_) sampled[3] = Hue{draw_between(random, *hue_)};
     for (const int place : order) {
-      const std::optional<Step>& step = drawn[static_cast<size_t>(place)];
+      const std::optional<Step>& step = sampled[static_cast<size_t>(place)];
       if (step) steps.push_back(*step);
     }
   }

@@ -69,9 +69,9 @@ class RandomCrop final : public Transform {
     int before;
     int length;  // including the padding before and after
   };
-  Padded pad(int length, int wanted, int before, int behind) const {
-    const int padded = length + before + behind;
-    const int missing = pads_if_needed_ ? std::max(wanted - padded, 0) : 0;
+  Padded pad(int length, int expected, int before, int after) const {
+    const int padded = length + before + after;
+    const int missing = pads_if_needed_ ? std::max(expected - padded, 0) : 0;
     return {before + missing, padded + 2 * missing};
   }
 

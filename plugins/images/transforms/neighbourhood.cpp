@@ -40,10 +40,10 @@ void sharpen(const cv::Mat& source, const Sharpness& step, cv::Mat& target) {
       for (const uint8_t* near : {row - source.step, row, row + source.step}) {
         sum += near[i - 3] + near[i] + near[i + 3];
       }
-      const auto own = static_cast<float>(row[i]);
+      const auto pixel = static_cast<float>(row[i]);
       // No multiple of 1/13 lies halfway between two levels.
       const auto smooth = static_cast<float>((2 * sum + 13) / 26);
-      written[i] = static_cast<uint8_t>(std::clamp(own + rest * (smooth - own), 0.0f, 255.0f));
+      written[i] = static_cast<uint8_t>(std::clamp(pixel + rest * (smooth - pixel), 0.0f, 255.0f));
     }
   }
 }

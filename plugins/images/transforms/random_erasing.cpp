@@ -32,8 +32,8 @@ class RandomErasing final : public Transform {
     }
   }
 
-  void check_place(bool behind_normalize) const override {
-    if (behind_normalize) return;
+  void check_place(bool after_normalize) const override {
+    if (after_normalize) return;
     if (!colour_)
       throw TextError(
           "value is random before normalize; expected random_erasing after normalize, where noise has a meaning");

@@ -27,7 +27,7 @@ class Reach {
 
   double center(int output) const { return axis_.begin + (output + 0.5) * scale_; }
   double stretch() const { return stretch_; }
-  int most_taps() const { return static_cast<int>(std::ceil(support_)) * 2 + 1; }
+  int max_taps() const { return static_cast<int>(std::ceil(support_)) * 2 + 1; }
   // Truncates toward 0 instead of floor, because negative values are clamped anyway.
   int begin(int output) const { return std::max(static_cast<int>(center(output) - support_ + 0.5), 0); }
   int end(int output) const { return std::min(static_cast<int>(center(output) + support_ + 0.5), axis_.length); }
@@ -75,7 +75,7 @@ int Weights::end() const {
 void compute_weights(const Axis& axis, Filter filter, Weights& weights) {
   const Reach reach(axis, filter);
   const auto outputs = static_cast<size_t>(axis.part_end - axis.part_begin);
-  weights.taps = (reach.most_taps() + 1) / 2 * 2;
+  weights.taps = (reach.max_taps() + 1) / 2 * 2;
   weights.first.resize(outputs);
   weights.count.resize(outputs);
   weights.values.assign(outputs * static_cast<size_t>(weights.taps), 0);

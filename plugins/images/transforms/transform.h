@@ -39,8 +39,8 @@ class Transform {
 
   // Throws TextError if the transform does not work on normalised numbers after normalize, or on 8-bit pixels before
   // it.
-  virtual void check_place(bool behind_normalize) const {
-    if (behind_normalize)
+  virtual void check_place(bool after_normalize) const {
+    if (after_normalize)
       throw TextError("comes after normalize; expected it before normalize, where pixels have 8 bits");
   }
 };

@@ -47,7 +47,7 @@ void TransformChain::append(const std::string& entry) {
   link.transform = kind.make(arguments);
   link.transform->check_place(normalizes());
   link.probability = has_probability(kind) ? arguments.number("p") : 1;
-  link.behind_normalize = normalizes();
+  link.after_normalize = normalizes();
   // A number distinguishes the streams of transforms with the same name.
   const auto same = std::count_if(links_.begin(), links_.end(), [&](const Link& l) { return l.name == kind.name; });
   link.name = kind.name;
@@ -65,7 +65,7 @@ void TransformChain::draw_links(size_t begin, size_t end, uint64_t seed, Drawing
     const Link& link = links_[i];
     tenon::Random random(seed, link.stream);
     if (link.probability < 1 && !random.chance(link.probability)) continue;
-    link.transform->draw(drawing.size, random, link.behind_normalize ? drawing.erasures : drawing.steps);
+    link.transform->draw(drawing.size, random, link.after_normalize ? drawing.erasures : drawing.steps);
   }
 }
 
@@ -76,25 +76,25 @@ Reducing TransformChain::reducing_of(const Steps& fixed) const {
   return fixed_ == 0 || scales ? Reducing::yes : Reducing::no;
 }
 
-DrawnTransforms TransformChain::draw(cv::Size image, uint64_t seed) const {
+SampledTransforms TransformChain::draw(cv::Size image, uint64_t seed) const {
   Drawing drawing = {image, {}, {}};
   draw_links(0, fixed_, seed, drawing);
   const Reducing reducing = reducing_of(drawing.steps);
   draw_links(fixed_, links_.size(), seed, drawing);
-  return DrawnTransforms(image, std::move(drawing.steps), std::move(drawing.erasures), scaling_, reducing);
+  return SampledTransforms(image, std::move(drawing.steps), std::move(drawing.erasures), scaling_, reducing);
 }
 
-DrawnTransforms TransformChain::draw_fixed_part(cv::Size image) const {
+SampledTransforms TransformChain::draw_fixed_part(cv::Size image) const {
   Drawing drawing = {image, {}, {}};
   draw_links(0, fixed_, 0, drawing);
   const Reducing reducing = reducing_of(drawing.steps);
-  return DrawnTransforms(image, std::move(drawing.steps), {}, std::nullopt, reducing);
+  return SampledTransforms(image, std::move(drawing.steps), {}, std::nullopt, reducing);
 }
 
-DrawnTransforms TransformChain::draw_rest(cv::Size image, uint64_t seed) const {
+SampledTransforms TransformChain::sample_rest(cv::Size image, uint64_t seed) const {
   Drawing drawing = {image, {}, {}};
   draw_links(fixed_, links_.size(), seed, drawing);
-  return DrawnTransforms(image, std::move(drawing.steps), std::move(drawing.erasures), scaling_, Reducing::no);
+  return SampledTransforms(image, std::move(drawing.steps), std::move(drawing.erasures), scaling_, Reducing::no);
 }
 
 std::vector<int64_t> TransformChain::shape() const {

@@ -26,10 +26,10 @@ namespace images {
 enum class Reducing { no, yes };
 
 // The transforms of one sample: of its image, its mask, and a second image of the same size.
-class DrawnTransforms {
+class SampledTransforms {
  public:
   // Steps for an image of `image_size`. `erasures` are applied after normalising.
-  DrawnTransforms(cv::Size image_size, Steps steps, Steps erasures, const std::optional<Scaling8Bit>& scaling,
+  SampledTransforms(cv::Size image_size, Steps steps, Steps erasures, const std::optional<Scaling8Bit>& scaling,
                   Reducing reducing);
 
   // The part of the image that is needed, and its first scaling, so that decoding can reduce it.
@@ -75,7 +75,7 @@ class TransformChain {
   // The result depends only on the image's size and the seed. Each transform uses a separate random stream. The stream
   // depends on the transform's name and on the number of earlier transforms with that name, so other transforms in the
   // chain do not affect it. Throws tenon::DataError if the image is too small for a crop.
-  DrawnTransforms draw(cv::Size image, uint64_t seed) const;
+  SampledTransforms draw(cv::Size image, uint64_t seed) const;
 
   // These functions split draw() into two parts that give the same pixels. The first part has the leading transforms
   // that sample nothing (resize, center_crop), which are the same for an image in each epoch. The second part has the
@@ -83,8 +83,8 @@ class TransformChain {
   // JPEG, also in draw().
   bool has_fixed_part() const { return fixed_ > 0; }
   const std::string& fixed_part() const { return fixed_text_; }  // as written
-  DrawnTransforms draw_fixed_part(cv::Size image) const;
-  DrawnTransforms draw_rest(cv::Size image, uint64_t seed) const;  // `image`: size after the fixed part
+  SampledTransforms draw_fixed_part(cv::Size image) const;
+  SampledTransforms sample_rest(cv::Size image, uint64_t seed) const;  // `image`: size after the fixed part
 
   // Returns whether samples are normalised float [3, H, W]; otherwise they are uint8 [H, W, 3].
   bool normalizes() const { return scaling_.has_value(); }
@@ -97,7 +97,7 @@ class TransformChain {
     std::unique_ptr<Transform> transform;
     double probability;
     uint64_t stream;
-    bool behind_normalize;
+    bool after_normalize;
   };
 
   struct Drawing {

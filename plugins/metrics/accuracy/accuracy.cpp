@@ -26,7 +26,7 @@ class Accuracy final {
     return {{"correct", TENON_INT64}, {"total", TENON_INT64}, {"undefined", TENON_INT64}, {"outside", TENON_INT64}};
   }
 
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     if (top_k_ == 1) {
       return {tenon::higher_is_better("accuracy", "fraction of correct predictions, in [0, 1]")};
     }

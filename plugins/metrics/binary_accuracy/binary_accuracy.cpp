@@ -27,7 +27,7 @@ class BinaryAccuracy final {
     return {{"correct", TENON_INT64}, {"total", TENON_INT64}, {"undefined", TENON_INT64}, {"outside", TENON_INT64}};
   }
 
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::higher_is_better("binary_accuracy", "fraction of correct predictions, in [0, 1]")};
   }
 

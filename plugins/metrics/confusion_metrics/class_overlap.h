@@ -13,14 +13,14 @@ struct IntersectionOverUnion {
   static constexpr const char* kName = "iou";
   static constexpr const char* kDoc =
       "intersection over union, in [0, 1]; mean over the classes that occur in the targets or predictions";
-  static double figure(double both, double sizes) { return share(both, sizes - both); }
+  static double value(double both, double sizes) { return share(both, sizes - both); }
 };
 
 struct DiceCoefficient {
   static constexpr const char* kName = "dice_score";
   static constexpr const char* kDoc =
       "2 intersection / (targets + predictions), in [0, 1]; mean over the classes that occur in either";
-  static double figure(double both, double sizes) { return share(2 * both, sizes); }
+  static double value(double both, double sizes) { return share(2 * both, sizes); }
 };
 
 template <class Kind>
@@ -38,13 +38,13 @@ class ClassOverlap final : public ConfusionCounts {
 
   explicit ClassOverlap(const Params& params) : ConfusionCounts(params), per_class_(params.boolean("per_class")) {}
 
-  std::vector<Figure> figures() const {
-    std::vector<Figure> figures = {higher_is_better(Kind::kName, Kind::kDoc)};
+  std::vector<MetricValue> values() const {
+    std::vector<MetricValue> values = {higher_is_better(Kind::kName, Kind::kDoc)};
     for (int64_t i = 0; per_class_ && i < classes(); ++i) {
-      figures.push_back(higher_is_better(std::string(Kind::kName) + "_" + std::to_string(i),
+      values.push_back(higher_is_better(std::string(Kind::kName) + "_" + std::to_string(i),
                                          "of this class; NaN if it occurs in neither"));
     }
-    return figures;
+    return values;
   }
 
   std::vector<double> compute(const Frame& frame) const {
@@ -52,17 +52,17 @@ class ClassOverlap final : public ConfusionCounts {
     const bool undefined = is_undefined(frame);
     double sum = 0;
     double present = 0;
-    std::vector<double> figures(1);
+    std::vector<double> values(1);
     for (int64_t i = 0; i < classes(); ++i) {
       const auto sizes = static_cast<double>(confusion.targets(i) + confusion.predictions(i));
       const bool counts = sizes > 0 && i != ignore_index() && !undefined;
-      const double figure = counts ? Kind::figure(static_cast<double>(confusion.right(i)), sizes) : kNone;
-      if (counts) sum += figure;
+      const double value = counts ? Kind::value(static_cast<double>(confusion.right(i)), sizes) : kNone;
+      if (counts) sum += value;
       present += counts;
-      if (per_class_) figures.push_back(figure);
+      if (per_class_) values.push_back(value);
     }
-    figures[0] = share(sum, present);
-    return figures;
+    values[0] = share(sum, present);
+    return values;
   }
 
  private:

@@ -17,31 +17,31 @@ class ConfusionMatrix final : public ConfusionCounts {
 
   explicit ConfusionMatrix(const Params& params) : ConfusionCounts(params), normalize_(params.text("normalize")) {}
 
-  std::vector<Figure> figures() const {
+  std::vector<MetricValue> values() const {
     const std::string unit = normalize_ == "none" ? "number" : "share of " + normalize_;
-    std::vector<Figure> figures;
+    std::vector<MetricValue> values;
     for (int64_t target = 0; target < classes(); ++target) {
       for (int64_t predicted = 0; predicted < classes(); ++predicted) {
         const std::string name = "confusion_" + std::to_string(target) + "_" + std::to_string(predicted);
         const std::string doc = unit + ": of the first class, and predicted as the second";
-        figures.push_back(target == predicted ? higher_is_better(name, doc) : lower_is_better(name, doc));
+        values.push_back(target == predicted ? higher_is_better(name, doc) : lower_is_better(name, doc));
       }
     }
-    return figures;
+    return values;
   }
 
   std::vector<double> compute(const Frame& frame) const {
     const Confusion confusion = read(frame);
     const bool undefined = is_undefined(frame) || confusion.all() == 0;
-    std::vector<double> figures;
+    std::vector<double> values;
     for (int64_t target = 0; target < classes(); ++target) {
       for (int64_t predicted = 0; predicted < classes(); ++predicted) {
         const auto count = static_cast<double>(confusion.count(target, predicted));
         const double whole = whole_of(confusion, target, predicted);
-        figures.push_back(undefined ? kNone : whole > 0 ? count / whole : 0);
+        values.push_back(undefined ? kNone : whole > 0 ? count / whole : 0);
       }
     }
-    return figures;
+    return values;
   }
 
  private:

@@ -20,14 +20,14 @@ struct PrecisionRecall {
     recall += weight * other.recall;
     f1 += weight * other.f1;
   }
-  void append_to(std::vector<double>& figures) const { figures.insert(figures.end(), {precision, recall, f1}); }
+  void append_to(std::vector<double>& values) const { values.insert(values.end(), {precision, recall, f1}); }
 
-  static void name(std::vector<Figure>& figures, const std::string& prefix, const std::string& suffix,
+  static void name(std::vector<MetricValue>& values, const std::string& prefix, const std::string& suffix,
                    const std::string& of) {
-    figures.push_back(higher_is_better(prefix + "precision" + suffix, "fraction of predictions that are correct" + of));
-    figures.push_back(
+    values.push_back(higher_is_better(prefix + "precision" + suffix, "fraction of predictions that are correct" + of));
+    values.push_back(
         higher_is_better(prefix + "recall" + suffix, "fraction of targets that are predicted correctly" + of));
-    figures.push_back(higher_is_better(prefix + "f1" + suffix, "harmonic mean of precision and recall" + of));
+    values.push_back(higher_is_better(prefix + "f1" + suffix, "harmonic mean of precision and recall" + of));
   }
 
   double precision = 0;
@@ -51,18 +51,18 @@ class PrecisionRecallF1 final : public ConfusionCounts {
   explicit PrecisionRecallF1(const Params& params)
       : ConfusionCounts(params), average_(params.text("average")), per_class_(params.boolean("per_class")) {}
 
-  std::vector<Figure> figures() const {
-    std::vector<Figure> figures;
-    PrecisionRecall::name(figures, "", "", ", in [0, 1]; averaged over classes: " + average_);
+  std::vector<MetricValue> values() const {
+    std::vector<MetricValue> values;
+    PrecisionRecall::name(values, "", "", ", in [0, 1]; averaged over classes: " + average_);
     for (int64_t i = 0; per_class_ && i < classes(); ++i)
-      PrecisionRecall::name(figures, "", "_" + std::to_string(i), ", of this class; NaN if it occurs in neither");
-    return figures;
+      PrecisionRecall::name(values, "", "_" + std::to_string(i), ", of this class; NaN if it occurs in neither");
+    return values;
   }
 
   std::vector<double> compute(const Frame& frame) const {
     const Confusion confusion = read(frame);
-    if (is_undefined(frame) || confusion.all() == 0) return std::vector<double>(figures().size(), kNone);
-    std::vector<double> figures;
+    if (is_undefined(frame) || confusion.all() == 0) return std::vector<double>(values().size(), kNone);
+    std::vector<double> values;
     PrecisionRecall mean;
     double total = 0;
     double right = 0;
@@ -76,9 +76,9 @@ class PrecisionRecallF1 final : public ConfusionCounts {
       right += static_cast<double>(confusion.right(i));
       if (!per_class_) continue;
       if (targets + predictions > 0) {
-        of_class.append_to(figures);
+        of_class.append_to(values);
       } else {
-        figures.insert(figures.end(), 3, kNone);
+        values.insert(values.end(), 3, kNone);
       }
     }
     const auto all = static_cast<double>(confusion.all());
@@ -90,8 +90,8 @@ class PrecisionRecallF1 final : public ConfusionCounts {
       averaged.add(mean, 1 / total);
     }
     averaged.append_to(first);
-    figures.insert(figures.begin(), first.begin(), first.end());
-    return figures;
+    values.insert(values.begin(), first.begin(), first.end());
+    return values;
   }
 
  private:
@@ -120,10 +120,10 @@ class BinaryPrecisionRecallF1 final {
             {"total", TENON_INT64}, {"undefined", TENON_INT64},   {"outside", TENON_INT64}};
   }
 
-  std::vector<Figure> figures() const {
-    std::vector<Figure> figures;
-    PrecisionRecall::name(figures, "binary_", "", ", of the positive class, in [0, 1]");
-    return figures;
+  std::vector<MetricValue> values() const {
+    std::vector<MetricValue> values;
+    PrecisionRecall::name(values, "binary_", "", ", of the positive class, in [0, 1]");
+    return values;
   }
 
   void update(const Frame& frame, const Inputs& inputs) const {
@@ -144,10 +144,10 @@ class BinaryPrecisionRecallF1 final {
     refuse_outside(frame.tensor(kOutside),
                    "numbers in [0, 1], or ignore_index (" + std::to_string(ignore_index_) + ")");
     if (frame.tensor(kUndefined).number() > 0 || frame.tensor(kTotal).number() == 0) return {kNone, kNone, kNone};
-    std::vector<double> figures;
+    std::vector<double> values;
     PrecisionRecall(frame.tensor(kRight).number(), frame.tensor(kPredictions).number(), frame.tensor(kTargets).number())
-        .append_to(figures);
-    return figures;
+        .append_to(values);
+    return values;
   }
 
  private:

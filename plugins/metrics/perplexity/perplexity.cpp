@@ -23,7 +23,7 @@ class Perplexity final {
 
   std::vector<tenon::State> states() const { return {{"nats", TENON_FLOAT64}, {"tokens", TENON_INT64}}; }
 
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::lower_is_better("perplexity", "per token, at least 1; uniform guessing gives the vocabulary size")};
   }
 

@@ -17,13 +17,13 @@ struct RocAuc {
   static constexpr const char* kName = "roc_auc";
   static constexpr const char* kDoc =
       "probability that a sample of the class has a higher score than another sample, in [0, 1]";
-  static double figure(std::vector<ScoredSample>& samples) { return tenon::metrics::roc_auc(samples); }
+  static double value(std::vector<ScoredSample>& samples) { return tenon::metrics::roc_auc(samples); }
 };
 
 struct AveragePrecision {
   static constexpr const char* kName = "average_precision";
   static constexpr const char* kDoc = "area under the precision-recall curve, in [0, 1]";
-  static double figure(std::vector<ScoredSample>& samples) { return tenon::metrics::average_precision(samples); }
+  static double value(std::vector<ScoredSample>& samples) { return tenon::metrics::average_precision(samples); }
 };
 
 template <class Kind>
@@ -43,7 +43,7 @@ class BinaryRanking final {
     return {tenon::rows("scores", TENON_FLOAT32), tenon::rows("targets", TENON_FLOAT64)};
   }
 
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::higher_is_better(std::string("binary_") + Kind::kName, Kind::kDoc)};
   }
 
@@ -66,7 +66,7 @@ class BinaryRanking final {
       }
       samples.push_back({scores.data<float>()[i], target[i] > 0.5});
     }
-    return Kind::figure(samples);
+    return Kind::value(samples);
   }
 
  private:
@@ -101,14 +101,14 @@ class ClassRanking final {
     return {tenon::rows("scores", TENON_FLOAT32, {classes_}), tenon::rows("targets", TENON_INT64)};
   }
 
-  std::vector<tenon::Figure> figures() const {
-    std::vector<tenon::Figure> figures = {tenon::higher_is_better(
+  std::vector<tenon::MetricValue> values() const {
+    std::vector<tenon::MetricValue> values = {tenon::higher_is_better(
         Kind::kName, std::string(Kind::kDoc) + "; one-vs-rest, mean over the classes that have a value")};
     for (int64_t i = 0; per_class_ && i < classes_; ++i) {
-      figures.push_back(tenon::higher_is_better(std::string(Kind::kName) + "_" + std::to_string(i),
+      values.push_back(tenon::higher_is_better(std::string(Kind::kName) + "_" + std::to_string(i),
                                                 "of this class; NaN if it is undefined"));
     }
-    return figures;
+    return values;
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
@@ -124,20 +124,20 @@ class ClassRanking final {
     const std::vector<int64_t> counted = find_counted(targets.data<int64_t>(), targets.numel());
     double sum = 0;
     double present = 0;
-    std::vector<double> figures(1);
+    std::vector<double> values(1);
     for (int64_t of = 0; of < classes_; ++of) {
       std::vector<ScoredSample> samples;
       for (const int64_t row : counted)
         samples.push_back({scores.data<float>()[row * classes_ + of], targets.data<int64_t>()[row] == of});
-      const double figure = Kind::figure(samples);
-      if (figure == figure) {
-        sum += figure;
+      const double value = Kind::value(samples);
+      if (value == value) {
+        sum += value;
         ++present;
       }
-      if (per_class_) figures.push_back(figure);
+      if (per_class_) values.push_back(value);
     }
-    figures[0] = tenon::metrics::share(sum, present);
-    return figures;
+    values[0] = tenon::metrics::share(sum, present);
+    return values;
   }
 
  private:

@@ -40,7 +40,7 @@ class MeanOfErrors {
 
 class Mae final : public MeanOfErrors {
  public:
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::lower_is_better("mae", "mean of |prediction - target|, in the target's unit")};
   }
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
@@ -51,7 +51,7 @@ class Mae final : public MeanOfErrors {
 
 class Rmse final : public MeanOfErrors {
  public:
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::lower_is_better("rmse", "root of the mean of (prediction - target)^2, in the target's unit")};
   }
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
@@ -81,7 +81,7 @@ class R2 final {
 
   std::vector<tenon::State> states() const { return {tenon::rows("batches", TENON_FLOAT64, {kColumns, outputs_})}; }
 
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::higher_is_better("r2", "fraction of the variance of the targets that is predicted, at most 1")};
   }
 

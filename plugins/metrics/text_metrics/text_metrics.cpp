@@ -79,7 +79,7 @@ class Bleu final : public SequencePairs {
     return {{"common", TENON_INT64, {n}}, {"predicted", TENON_INT64, {n}}, {"lengths", TENON_INT64, {3}}};
   }
 
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::higher_is_better("bleu", "in [0, 1]; papers report it times 100")};
   }
 
@@ -136,7 +136,7 @@ class RougeL final : public SequencePairs {
 
   std::vector<tenon::State> states() const { return {{"sum", TENON_FLOAT64}, {"samples", TENON_INT64}}; }
 
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::higher_is_better("rouge_l", "F1 of the longest common subsequence, mean over samples, in [0, 1]")};
   }
 

@@ -22,11 +22,11 @@ inline std::map<Tokens, int64_t> count_ngrams(const Tokens& tokens, size_t n) {
 
 // Counts the n-grams of `predicted` that are in `target`, each at most as often as in `target`.
 inline int64_t count_common_ngrams(const Tokens& predicted, const Tokens& target, size_t n) {
-  const std::map<Tokens, int64_t> wanted = count_ngrams(target, n);
+  const std::map<Tokens, int64_t> expected = count_ngrams(target, n);
   int64_t common = 0;
   for (const auto& [ngram, count] : count_ngrams(predicted, n)) {
-    const auto found = wanted.find(ngram);
-    if (found != wanted.end()) common += std::min(count, found->second);
+    const auto found = expected.find(ngram);
+    if (found != expected.end()) common += std::min(count, found->second);
   }
   return common;
 }

@@ -22,7 +22,7 @@ class TokenAccuracy final {
             {"sequences", TENON_INT64},    {"undefined", TENON_INT64}, {"outside", TENON_INT64}};
   }
 
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::higher_is_better("token_accuracy", "fraction of tokens that are predicted correctly, in [0, 1]"),
             tenon::higher_is_better("sequence_accuracy", "fraction of sequences without a wrong token, in [0, 1]")};
   }

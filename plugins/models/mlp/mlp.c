@@ -74,7 +74,7 @@ static tenon_status ports(void* untyped, const tenon_port* const** ports, uint64
 
 /* Declares `layers.<number>.<part>` with the initial values of torch.nn.Linear: uniform within 1 / sqrt(inputs). */
 static tenon_status declare(const tenon_builder* builder, const layer* of, uint64_t number, const char* part,
-                            uint32_t rank, uint64_t* index) {
+                            uint32_t ndim, uint64_t* index) {
   const int64_t weight_shape[2] = {of->outputs, of->inputs};
   const double bound = 1 / sqrt((double)of->inputs);
   char name[64];
@@ -82,7 +82,7 @@ static tenon_status declare(const tenon_builder* builder, const layer* of, uint6
   const tenon_declaration declaration = {.size = sizeof declaration,
                                          .name = {name, (uint64_t)length},
                                          .shape = weight_shape,
-                                         .rank = rank,
+                                         .ndim = ndim,
                                          .dtype = TENON_FLOAT32,
                                          .flags = TENON_TRAINABLE,
                                          .init = TENON_INIT_UNIFORM,

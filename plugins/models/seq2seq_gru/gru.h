@@ -114,9 +114,9 @@ class BidirectionalGru {
       if (result.last) result.outputs = dropout(result.outputs, dropout_);
       const Tensor ahead = forwards(frame, result.outputs).outputs;
       // Padding is at the end in both directions, so no token reads it.
-      const Tensor from_behind = backwards(frame, places.reverse(result.outputs)).outputs;
-      result.outputs = tenon::cat({ahead, places.reverse(from_behind)}, 2);
-      result.last = tenon::cat({places.last(ahead), places.last(from_behind)}, 1);
+      const Tensor backward_outputs = backwards(frame, places.reverse(result.outputs)).outputs;
+      result.outputs = tenon::cat({ahead, places.reverse(backward_outputs)}, 2);
+      result.last = tenon::cat({places.last(ahead), places.last(backward_outputs)}, 1);
     }
     return result;
   }

@@ -13,7 +13,7 @@ class MedianError final {
   // The host collects the rows of all batches and ranks. If sums are enough, a state such as {"correct", TENON_INT64}
   // is cheaper, as in accuracy.
   std::vector<tenon::State> states() const { return {tenon::rows("errors", TENON_FLOAT32)}; }
-  std::vector<tenon::Figure> figures() const {
+  std::vector<tenon::MetricValue> values() const {
     return {tenon::lower_is_better("median_error", "median of |prediction - target|")};
   }
 

@@ -37,13 +37,13 @@ static const int64_t one_number[] = {1};
 static const tenon_field x_field = {.size = sizeof(tenon_field),
                                     .name = TENON_STRING("x"),
                                     .dtype = TENON_FLOAT32,
-                                    .rank = 1,
+                                    .ndim = 1,
                                     .shape = one_number,
                                     .doc = TENON_STRING("position, 0 to 1")};
 static const tenon_field y_field = {.size = sizeof(tenon_field),
                                     .name = TENON_STRING("y"),
                                     .dtype = TENON_FLOAT32,
-                                    .rank = 1,
+                                    .ndim = 1,
                                     .shape = one_number,
                                     .doc = TENON_STRING("height")};
 static const tenon_field* const all_fields[] = {&x_field, &y_field};

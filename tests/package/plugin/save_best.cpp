@@ -8,19 +8,19 @@ namespace {
 class SaveBest final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("figure", "validation/loss").doc("name of the metric in the history; lower is better")};
+    return {tenon::param("monitor", "validation/loss").doc("name of the metric in the history; lower is better")};
   }
-  explicit SaveBest(const tenon::Params& params) : figure_(params.text("figure")) {}
+  explicit SaveBest(const tenon::Params& params) : metric_(params.text("monitor")) {}
 
   // Reports an unknown metric before the first step.
-  void on_run_setup(const tenon::Run& run) { run.figure(figure_); }
+  void on_run_setup(const tenon::Run& run) { run.metric(metric_); }
 
-  void on_validation_end(const tenon::Run& run, tenon::Verdict& verdict) {
-    const double value = run.figure(figure_);
+  void on_validation_end(const tenon::Run& run, tenon::Requests& requests) {
+    const double value = run.metric(metric_);
     if (std::isnan(value) || value >= best_) return;
     best_ = value;
     run.log_scalar("save_best/best", best_);
-    verdict.save(figure_ + " is " + std::to_string(best_));
+    requests.save(metric_ + " is " + std::to_string(best_));
   }
 
   std::string save_state() const {
@@ -31,7 +31,7 @@ class SaveBest final {
   void load_state(std::string_view bytes) { best_ = std::stod(std::string(bytes)); }
 
  private:
-  std::string figure_;
+  std::string metric_;
   double best_ = std::numeric_limits<double>::infinity();
 };
 

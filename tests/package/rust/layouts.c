@@ -76,7 +76,7 @@ int main(void) {
   FIELD(tenon_tensor_info, dtype);
   FIELD(tenon_tensor_info, device_type);
   FIELD(tenon_tensor_info, device_index);
-  FIELD(tenon_tensor_info, rank);
+  FIELD(tenon_tensor_info, ndim);
   FIELD(tenon_tensor_info, shape);
   FIELD(tenon_tensor_info, strides);
   FIELD(tenon_tensor_info, numel);
@@ -100,7 +100,7 @@ int main(void) {
   FIELD(tenon_field, size);
   FIELD(tenon_field, name);
   FIELD(tenon_field, dtype);
-  FIELD(tenon_field, rank);
+  FIELD(tenon_field, ndim);
   FIELD(tenon_field, shape);
   FIELD(tenon_field, doc);
   FIELD(tenon_field, padding);
@@ -135,7 +135,7 @@ int main(void) {
   FIELD(tenon_declaration, size);
   FIELD(tenon_declaration, name);
   FIELD(tenon_declaration, shape);
-  FIELD(tenon_declaration, rank);
+  FIELD(tenon_declaration, ndim);
   FIELD(tenon_declaration, dtype);
   FIELD(tenon_declaration, flags);
   FIELD(tenon_declaration, init);

@@ -7,7 +7,7 @@ use std::mem::{align_of, size_of, MaybeUninit};
 use std::ptr::addr_of;
 use tenon::*;
 
-fn size_behind<T>(_: *const T) -> usize {
+fn size_after<T>(_: *const T) -> usize {
     size_of::<T>()
 }
 
@@ -21,7 +21,7 @@ macro_rules! layout {
             let field = unsafe { addr_of!((*place.as_ptr()).$field) };
             let name = [$($c_field,)? stringify!($field)][0];
             let offset = field as usize - place.as_ptr() as usize;
-            println!("{}.{}: {} bytes at {}", $c, name, size_behind(field), offset);
+            println!("{}.{}: {} bytes at {}", $c, name, size_after(field), offset);
         )+
     };
 }
@@ -40,16 +40,16 @@ fn main() {
     layout! { "tenon_frame", Frame, size, tensors, tensor_count, training, rank, world_size, reserved, step, epoch,
     seed }
     layout! { "tenon_named_value", NamedValue, name, value }
-    layout! { "tenon_tensor_info", TensorInfo, size, dtype, device_type, device_index, rank, shape, strides, numel }
+    layout! { "tenon_tensor_info", TensorInfo, size, dtype, device_type, device_index, ndim, shape, strides, numel }
     layout! { "tenon_host", Host, size, abi, reserved, fail, log, param, retain, release, tensor_info,
     tensor_data, op, call, get_extension, make_tensor, append }
-    layout! { "tenon_field", Field, size, name, dtype, rank, shape, doc, padding }
+    layout! { "tenon_field", Field, size, name, dtype, ndim, shape, doc, padding }
     layout! { "tenon_sample", Sample, size, index, epoch, seed }
     layout! { "tenon_sink", Sink, size, context, slot }
     layout! { "tenon_dataset", Dataset, size, create, destroy, length, fields, open_worker, close_worker, get,
     fingerprint }
     layout! { "tenon_port", Port, size, direction, reserved, name, shape, dtypes, doc }
-    layout! { "tenon_declaration", Declaration, size, name, shape, rank, dtype, flags, init, a, b }
+    layout! { "tenon_declaration", Declaration, size, name, shape, ndim, dtype, flags, init, a, b }
     layout! { "tenon_builder", Builder, size, context, declare, adopt }
     layout! { "tenon_model", Model, size, create, destroy, ports, build, forward }
 }

@@ -161,12 +161,12 @@ static inline tenon_calls tenon_begin(tenon_ops* ops, const tenon_frame* frame) 
 static inline void tenon_call_op_for(tenon_calls* calls, const tenon_op** op, const char* name, const char* overload,
                                      const tenon_value* args, uint64_t arg_count, tenon_tensor** results,
                                      uint64_t result_count) {
-  enum { kMostResults = 16 };
+  enum { kMaxResults = 16 };
   const tenon_host* host = calls->ops->host;
-  tenon_value values[kMostResults];
+  tenon_value values[kMaxResults];
   uint64_t i;
   for (i = 0; i < result_count; ++i) results[i] = NULL;
-  if (calls->status == TENON_OK && result_count > kMostResults) calls->status = TENON_INVALID_ARGUMENT;
+  if (calls->status == TENON_OK && result_count > kMaxResults) calls->status = TENON_INVALID_ARGUMENT;
   if (calls->status == TENON_OK && !*op) {
     calls->status = host->op(tenon_make_string(name, strlen(name)), tenon_make_string(overload, strlen(overload)), op);
   }
@@ -229,8 +229,8 @@ static inline int64_t tenon_extent(tenon_calls* calls, const tenon_tensor* tenso
   info.size = sizeof info;
   calls->status = host->tensor_info(tensor, &info);
   if (calls->status != TENON_OK) return -1;
-  if (dim < 0) dim += info.rank;
-  if (dim < 0 || dim >= (int64_t)info.rank) {
+  if (dim < 0) dim += info.ndim;
+  if (dim < 0 || dim >= (int64_t)info.ndim) {
     calls->status = host->fail(TENON_INVALID_ARGUMENT, tenon_make_string(kMessage, sizeof kMessage - 1));
     return -1;
   }

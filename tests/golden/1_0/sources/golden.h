@@ -25,15 +25,15 @@
 #define INT64 TENON_DTYPE_BIT(TENON_INT64)
 
 /* Reads several parameters: each name and where its value goes. The first that fails ends it. */
-typedef struct wanted {
+typedef struct expected {
   const char* name;
   uint64_t length;
   tenon_value* value;
-} wanted;
+} expected;
 #define WANTED(its_name, its_value) \
   { its_name, sizeof(its_name) - 1, its_value }
 
-static inline tenon_status read_params(const tenon_host* host, const tenon_params* params, const wanted* all,
+static inline tenon_status read_params(const tenon_host* host, const tenon_params* params, const expected* all,
                                        uint64_t count) {
   tenon_status status = TENON_OK;
   for (uint64_t i = 0; status == TENON_OK && i < count; ++i) {

@@ -7,21 +7,21 @@
 
 #include "golden.h"
 
-enum { kMostSteps = 8, kMostFigures = 8, kMostLetters = 64 };
+enum { kMaxSteps = 8, kMaxValues = 8, kMaxLetters = 64 };
 
 typedef struct golden_callback {
   const tenon_host* host;
-  char name[kMostLetters];
+  char name[kMaxLetters];
   int32_t priority;
   int64_t stop_at;
   int64_t save_at;
   int64_t log_every;
   uint64_t evaluation_count;
-  int64_t evaluate_at[kMostSteps];
-  uint64_t figure_count;
-  char figures[kMostFigures][kMostLetters]; /* names to be watched */
-  char reason[kMostLetters];
-  char scalar_name[2 * kMostLetters];
+  int64_t evaluate_at[kMaxSteps];
+  uint64_t value_count;
+  char metrics[kMaxValues][kMaxLetters]; /* names to be watched */
+  char reason[kMaxLetters];
+  char scalar_name[2 * kMaxLetters];
   int64_t saved[2]; /* events told so far, step of the last one */
 } golden_callback;
 
@@ -35,18 +35,18 @@ static void copy_text(char* to, size_t room, const char* text, uint64_t size) {
 }
 
 static tenon_status create(const tenon_host* host, const tenon_params* params, void** made) {
-  tenon_value name, priority, stop_at, save_at, log_every, evaluate_at, figures;
-  const wanted all[] = {WANTED("name", &name),           WANTED("priority", &priority),
+  tenon_value name, priority, stop_at, save_at, log_every, evaluate_at, metrics;
+  const expected all[] = {WANTED("name", &name),           WANTED("priority", &priority),
                         WANTED("stop_at", &stop_at),     WANTED("save_at", &save_at),
                         WANTED("log_every", &log_every), WANTED("evaluate_at", &evaluate_at),
-                        WANTED("figures", &figures)};
+                        WANTED("figures", &metrics)};
   const tenon_status status = read_params(host, params, all, COUNT(all));
   if (status != TENON_OK) return status;
   tenon_value none;
   if (host->param(params, TEXT("no_such_parameter"), &none) != TENON_NOT_FOUND) {
     return host->fail(TENON_FAILED, TEXT("the host gave a parameter that the schema does not have"));
   }
-  if (evaluate_at.n > kMostSteps || figures.n > kMostFigures) {
+  if (evaluate_at.n > kMaxSteps || metrics.n > kMaxValues) {
     return host->fail(TENON_INVALID_ARGUMENT, TEXT("evaluate_at and figures: expected eight or fewer"));
   }
   golden_callback* self = calloc(1, sizeof *self);
@@ -59,10 +59,10 @@ static tenon_status create(const tenon_host* host, const tenon_params* params, v
   self->log_every = log_every.as.i;
   self->evaluation_count = evaluate_at.n;
   if (evaluate_at.n > 0) memcpy(self->evaluate_at, evaluate_at.as.p, evaluate_at.n * sizeof self->evaluate_at[0]);
-  self->figure_count = figures.n;
-  for (uint64_t i = 0; i < figures.n; ++i) {
-    const tenon_string* figure = (const tenon_string*)figures.as.p + i;
-    copy_text(self->figures[i], sizeof self->figures[i], figure->data, figure->size);
+  self->value_count = metrics.n;
+  for (uint64_t i = 0; i < metrics.n; ++i) {
+    const tenon_string* metric = (const tenon_string*)metrics.as.p + i;
+    copy_text(self->metrics[i], sizeof self->metrics[i], metric->data, metric->size);
   }
   snprintf(self->scalar_name, sizeof self->scalar_name, "golden/%s.events", self->name);
   *made = self;
@@ -88,11 +88,11 @@ static const char* const kEventNames[TENON_EVENT_COUNT] = {
     "log",           "checkpoint_before", "checkpoint_after",     "stop_requested",
     "epoch_end",     "run_end",           "run_exception",        "run_teardown"};
 
-static void write_figures(const golden_callback* self, const tenon_run* run, FILE* file) {
-  for (uint64_t i = 0; i < self->figure_count; ++i) {
+static void write_metrics(const golden_callback* self, const tenon_run* run, FILE* file) {
+  for (uint64_t i = 0; i < self->value_count; ++i) {
     double value = 0;
-    const char* name = self->figures[i];
-    const tenon_status status = run->figure(run, tenon_make_string(name, strlen(name)), &value);
+    const char* name = self->metrics[i];
+    const tenon_status status = run->metric(run, tenon_make_string(name, strlen(name)), &value);
     if (status != TENON_OK) {
       fprintf(file, " %s: status %d", name, (int)status);
     } else if (value != value) {
@@ -118,13 +118,13 @@ static tenon_status write_down(const golden_callback* self, uint32_t event, cons
             (long long)run->validation_batches);
   }
   if (run->error.size > 0) fprintf(file, " error");
-  if (event == TENON_RUN_SETUP || event == TENON_VALIDATION_END || event == TENON_LOG) write_figures(self, run, file);
+  if (event == TENON_RUN_SETUP || event == TENON_VALIDATION_END || event == TENON_LOG) write_metrics(self, run, file);
   fprintf(file, "\n");
   fclose(file);
   return TENON_OK;
 }
 
-static tenon_status log_figures(const golden_callback* self, const tenon_run* run) {
+static tenon_status log_metrics(const golden_callback* self, const tenon_run* run) {
   static const char kStepLoss[] = "golden/step_loss";
   double loss = 0;
   int64_t step = 0;
@@ -136,30 +136,30 @@ static tenon_status log_figures(const golden_callback* self, const tenon_run* ru
   return run->log_scalar(run, tenon_make_string(self->scalar_name, strlen(self->scalar_name)), (double)self->saved[0]);
 }
 
-static void ask(golden_callback* self, const tenon_run* run, tenon_verdict* verdict) {
+static void request(golden_callback* self, const tenon_run* run, tenon_requests* requests) {
   for (uint64_t i = 0; i < self->evaluation_count; ++i) {
-    if (run->step == self->evaluate_at[i]) verdict->asks |= TENON_ASK_EVALUATE;
+    if (run->step == self->evaluate_at[i]) requests->flags |= TENON_REQUEST_EVALUATE;
   }
-  if (run->step == self->save_at) verdict->asks |= TENON_ASK_SAVE;
-  if (self->log_every > 0 && run->step % self->log_every == 0) verdict->asks |= TENON_ASK_LOG;
+  if (run->step == self->save_at) requests->flags |= TENON_REQUEST_SAVE;
+  if (self->log_every > 0 && run->step % self->log_every == 0) requests->flags |= TENON_REQUEST_LOG;
   if (run->step != self->stop_at) return;
   const int length = snprintf(self->reason, sizeof self->reason, "step %lld is enough", (long long)run->step);
-  verdict->asks |= TENON_ASK_STOP;
-  verdict->reason = tenon_make_string(self->reason, (uint64_t)length);
+  requests->flags |= TENON_REQUEST_STOP;
+  requests->reason = tenon_make_string(self->reason, (uint64_t)length);
 }
 
-static tenon_status on_event(void* untyped, uint32_t event, const tenon_run* run, tenon_verdict* verdict) {
+static tenon_status on_event(void* untyped, uint32_t event, const tenon_run* run, tenon_requests* requests) {
   golden_callback* self = untyped;
   if (event >= TENON_EVENT_COUNT) return self->host->fail(TENON_INVALID_ARGUMENT, TEXT("an event of a later version"));
   self->saved[0] += 1;
   self->saved[1] = run->step;
   tenon_status status = write_down(self, event, run);
   if (status == TENON_OK && event == TENON_STEP_END) {
-    ask(self, run, verdict);
-    status = log_figures(self, run);
+    request(self, run, requests);
+    status = log_metrics(self, run);
   }
   if (event == TENON_RUN_END) {
-    char text[2 * kMostLetters];
+    char text[2 * kMaxLetters];
     const int length = snprintf(text, sizeof text, "%s was told of %lld events", self->name, (long long)self->saved[0]);
     self->host->log(TENON_LOG_INFO, tenon_make_string(text, (uint64_t)length));
   }
@@ -203,9 +203,9 @@ PARAM(kLogEvery, "log_every", TENON_PARAM_INT, "steps after which it asks for a 
       .default_value = TENON_STRING("0"), .range = TENON_STRING("[0, inf)"));
 PARAM(kEvaluateAt, "evaluate_at", TENON_PARAM_INTS, "steps after which it asks to validate",
       .default_value = TENON_STRING("[]"), .range = TENON_STRING("[1, inf)"));
-PARAM(kFigures, "figures", TENON_PARAM_STRINGS, "names of figures to be watched", .default_value = TENON_STRING("[]"));
+PARAM(kMetrics, "figures", TENON_PARAM_STRINGS, "names of figures to be watched", .default_value = TENON_STRING("[]"));
 static const tenon_param* const kParams[] = {&kName,     &kPriority,   &kStopAt, &kSaveAt,
-                                             &kLogEvery, &kEvaluateAt, &kFigures};
+                                             &kLogEvery, &kEvaluateAt, &kMetrics};
 
 static const tenon_callback kTable = {
     .size = sizeof kTable, .create = create, .destroy = destroy, .subscribe = subscribe, .on_event = on_event};

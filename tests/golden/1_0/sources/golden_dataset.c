@@ -5,7 +5,7 @@
 
 #include "golden.h"
 
-enum { kMostNumbers = 16, kImageValues = 2 * 6 * 5, kContextValues = 3, kClasses = 3, kWords = 16 };
+enum { kMaxNumbers = 16, kImageValues = 2 * 6 * 5, kContextValues = 3, kClasses = 3, kWords = 16 };
 
 typedef struct golden_dataset {
   const tenon_host* host;
@@ -15,12 +15,12 @@ typedef struct golden_dataset {
   int64_t is_noisy;
   double scale;
   uint64_t length_count;
-  int64_t lengths[kMostNumbers];
+  int64_t lengths[kMaxNumbers];
   uint64_t noise_count;
-  double noise[kMostNumbers];
+  double noise[kMaxNumbers];
   int64_t letters; /* of all names together */
   int64_t offset_count;
-  int64_t offsets[kMostNumbers]; /* of the table's file */
+  int64_t offsets[kMaxNumbers]; /* of the table's file */
 } golden_dataset;
 
 /* ---- Making one -------------------------------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ static tenon_status read_table(golden_dataset* self, const tenon_value* path) {
   name[path->n] = '\0';
   FILE* file = fopen(name, "r");
   if (!file) return self->host->fail(TENON_BAD_DATA, TEXT("the table cannot be opened"));
-  while (self->offset_count < kMostNumbers && fgets(line, sizeof line, file)) {
+  while (self->offset_count < kMaxNumbers && fgets(line, sizeof line, file)) {
     self->offsets[self->offset_count++] = atol(line);
   }
   fclose(file);
@@ -43,12 +43,12 @@ static tenon_status read_table(golden_dataset* self, const tenon_value* path) {
 
 static tenon_status create(const tenon_host* host, const tenon_params* params, void** made) {
   tenon_value samples, table, kind, scale, lengths, noise, names, augment, bad_sample;
-  const wanted all[] = {WANTED("samples", &samples), WANTED("table", &table),     WANTED("kind", &kind),
+  const expected all[] = {WANTED("samples", &samples), WANTED("table", &table),     WANTED("kind", &kind),
                         WANTED("scale", &scale),     WANTED("lengths", &lengths), WANTED("noise", &noise),
                         WANTED("names", &names),     WANTED("augment", &augment), WANTED("bad_sample", &bad_sample)};
   tenon_status status = read_params(host, params, all, COUNT(all));
   if (status != TENON_OK) return status;
-  if (lengths.n == 0 || lengths.n > kMostNumbers || noise.n == 0 || noise.n > kMostNumbers) {
+  if (lengths.n == 0 || lengths.n > kMaxNumbers || noise.n == 0 || noise.n > kMaxNumbers) {
     return host->fail(TENON_INVALID_ARGUMENT, TEXT("lengths and noise: expected 1 to 16 numbers each"));
   }
   golden_dataset* self = calloc(1, sizeof *self);
@@ -97,9 +97,9 @@ static const int64_t kContextShape[] = {kContextValues};
 static const int64_t kWordsShape[] = {-1};
 static const int64_t kPathShape[] = {-1, 2};
 
-#define FIELD(its_name, its_dtype, its_rank, its_shape, its_padding, its_doc)                          \
+#define FIELD(its_name, its_dtype, its_ndim, its_shape, its_padding, its_doc)                          \
   {                                                                                                    \
-    .size = sizeof(tenon_field), .name = TENON_STRING(its_name), .dtype = its_dtype, .rank = its_rank, \
+    .size = sizeof(tenon_field), .name = TENON_STRING(its_name), .dtype = its_dtype, .ndim = its_ndim, \
     .shape = its_shape, .doc = TENON_STRING(its_doc), .padding = its_padding                           \
   }
 

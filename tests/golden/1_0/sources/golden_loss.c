@@ -5,7 +5,7 @@
 
 #include "golden.h"
 
-enum { kMostClasses = 16 };
+enum { kMaxClasses = 16 };
 
 /* ---- golden_mixed ------------------------------------------------------------------------------------------------ */
 
@@ -15,16 +15,16 @@ typedef struct golden_mixed {
   double balance;
   double delta;
   int64_t class_count;
-  double class_weights[kMostClasses];
+  double class_weights[kMaxClasses];
   tenon_tensor* weights; /* of the classes, made once and kept */
 } golden_mixed;
 
 static tenon_status create_mixed(const tenon_host* host, const tenon_params* params, void** made) {
   tenon_value balance, delta, weights;
-  const wanted all[] = {WANTED("balance", &balance), WANTED("delta", &delta), WANTED("class_weights", &weights)};
+  const expected all[] = {WANTED("balance", &balance), WANTED("delta", &delta), WANTED("class_weights", &weights)};
   const tenon_status status = read_params(host, params, all, COUNT(all));
   if (status != TENON_OK) return status;
-  if (weights.n == 0 || weights.n > kMostClasses) {
+  if (weights.n == 0 || weights.n > kMaxClasses) {
     return host->fail(TENON_INVALID_ARGUMENT, TEXT("class_weights: expected 1 to 16 numbers"));
   }
   golden_mixed* self = calloc(1, sizeof *self);
@@ -86,8 +86,8 @@ static tenon_tensor* measure_classes(golden_mixed* self, tenon_calls* calls, ten
   const int64_t last[1] = {1};
   tenon_tensor* known = tenon_to_dtype(calls, tenon_ge_scalar(calls, label, tenon_int(0)), TENON_FLOAT64);
   tenon_tensor* class = tenon_clamp_min(calls, label, tenon_int(0));
-  tenon_tensor* own = tenon_gather(calls, logits, 1, tenon_unsqueeze(calls, class, 1));
-  tenon_tensor* margin = tenon_add_scalar(calls, tenon_sub(calls, logits, own), tenon_float(1));
+  tenon_tensor* own_logit = tenon_gather(calls, logits, 1, tenon_unsqueeze(calls, class, 1));
+  tenon_tensor* margin = tenon_add_scalar(calls, tenon_sub(calls, logits, own_logit), tenon_float(1));
   margin = tenon_clamp_min(calls, margin, tenon_float(0));
   tenon_tensor* hinge = tenon_sum_dims(calls, tenon_mul(calls, margin, margin), last, 1, 0);
   hinge = tenon_sub_scalar(calls, hinge, tenon_float(1)); /* that of its own class */

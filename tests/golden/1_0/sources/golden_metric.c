@@ -6,8 +6,8 @@
 #include "golden.h"
 
 enum { kHits, kCount, kWorst, kBest, kErrors, kPairs, kStateCount };
-enum { kShare, kCounted, kWorstError, kBestError, kMedianError, kGap, kFigureCount };
-enum { kMostClasses = 3 };
+enum { kShare, kCounted, kWorstError, kBestError, kMedianError, kGap, kValueCount };
+enum { kMaxClasses = 3 };
 
 typedef struct golden_metric {
   const tenon_host* host;
@@ -48,13 +48,13 @@ static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t*
   return TENON_OK;
 }
 
-#define STATE(its_name, its_shape, its_rank, its_dtype, its_reduction, its_initial)                    \
+#define STATE(its_name, its_shape, its_ndim, its_dtype, its_reduction, its_initial)                    \
   {                                                                                                    \
-    .size = sizeof(tenon_state), .name = TENON_STRING(its_name), .shape = its_shape, .rank = its_rank, \
+    .size = sizeof(tenon_state), .name = TENON_STRING(its_name), .shape = its_shape, .ndim = its_ndim, \
     .dtype = its_dtype, .reduction = its_reduction, .initial = its_initial                             \
   }
 
-static const int64_t kPerClass[] = {kMostClasses};
+static const int64_t kPerClass[] = {kMaxClasses};
 static const int64_t kRows[] = {0};
 static const int64_t kPairRows[] = {0, 2};
 static const tenon_state kStateList[] = {
@@ -77,11 +77,11 @@ static tenon_status states(void* self, const tenon_state* const** states, uint64
 
 #define FIGURE(its_name, its_direction, its_doc)                                              \
   {                                                                                           \
-    .size = sizeof(tenon_figure), .name = TENON_STRING(its_name), .direction = its_direction, \
+    .size = sizeof(tenon_metric_value), .name = TENON_STRING(its_name), .direction = its_direction, \
     .doc = TENON_STRING(its_doc)                                                              \
   }
 
-static const tenon_figure kFigureList[] = {
+static const tenon_metric_value kValueList[] = {
     FIGURE("share", 1, "of labels that have the largest logit"),
     FIGURE("counted", 0, "samples with a label"),
     FIGURE("worst_error", -1, "the largest absolute difference"),
@@ -89,13 +89,13 @@ static const tenon_figure kFigureList[] = {
     FIGURE("median_error", -1, "the middle one of the absolute differences"),
     FIGURE("gap", -1, "mean difference of value and target, weighed by the sample's place"),
 };
-static const tenon_figure* const kFigures[] = {&kFigureList[0], &kFigureList[1], &kFigureList[2],
-                                               &kFigureList[3], &kFigureList[4], &kFigureList[5]};
+static const tenon_metric_value* const kValues[] = {&kValueList[0], &kValueList[1], &kValueList[2],
+                                               &kValueList[3], &kValueList[4], &kValueList[5]};
 
-static tenon_status figures(void* self, const tenon_figure* const** figures, uint64_t* count) {
+static tenon_status values(void* self, const tenon_metric_value* const** values, uint64_t* count) {
   (void)self;
-  *figures = kFigures;
-  *count = COUNT(kFigures);
+  *values = kValues;
+  *count = COUNT(kValues);
   return TENON_OK;
 }
 
@@ -128,7 +128,7 @@ static tenon_status update(void* untyped, const tenon_frame* frame, tenon_tensor
 
   tenon_tensor* is_hit = tenon_eq(&calls, tenon_argmax(&calls, inputs[2], 1), inputs[3]);
   tenon_tensor* is_known = tenon_ge_scalar(&calls, inputs[3], tenon_int(0));
-  tenon_tensor* classes = tenon_one_hot(&calls, tenon_clamp_min(&calls, inputs[3], tenon_int(0)), kMostClasses);
+  tenon_tensor* classes = tenon_one_hot(&calls, tenon_clamp_min(&calls, inputs[3], tenon_int(0)), kMaxClasses);
   tenon_tensor* hits = tenon_mul(&calls, tenon_to_dtype(&calls, classes, TENON_FLOAT64),
                                  tenon_unsqueeze(&calls, tenon_to_dtype(&calls, is_hit, TENON_FLOAT64), 1));
   tenon_add_in_place(&calls, state[kHits], tenon_sum_dims(&calls, hits, rows, 1, 0));
@@ -155,7 +155,7 @@ static tenon_status read_state(golden_metric* self, tenon_tensor* state, const v
   tenon_status status = self->host->tensor_info(state, &info);
   if (status == TENON_OK) status = self->host->tensor_data(state, &data);
   *elements = data;
-  *rows = status == TENON_OK && info.rank > 0 ? info.shape[0] : 1;
+  *rows = status == TENON_OK && info.ndim > 0 ? info.shape[0] : 1;
   return status;
 }
 
@@ -174,11 +174,11 @@ static tenon_status find_median(golden_metric* self, const double* errors, int64
   return TENON_OK;
 }
 
-static tenon_status compute(void* untyped, const tenon_frame* frame, double* figures, uint64_t figure_count) {
+static tenon_status compute(void* untyped, const tenon_frame* frame, double* values, uint64_t value_count) {
   golden_metric* self = untyped;
   const void* state[kStateCount];
   int64_t rows[kStateCount];
-  if (figure_count != kFigureCount || frame->tensor_count != kStateCount) {
+  if (value_count != kValueCount || frame->tensor_count != kStateCount) {
     return self->host->fail(TENON_INVALID_ARGUMENT, TEXT("expected six figures and six states"));
   }
   for (int i = 0; i < kStateCount; ++i) {
@@ -187,14 +187,14 @@ static tenon_status compute(void* untyped, const tenon_frame* frame, double* fig
   }
   const double *hits = state[kHits], *pairs = state[kPairs];
   const int64_t count = *(const int64_t*)state[kCount];
-  figures[kShare] = (hits[0] + hits[1] + hits[2]) / (double)(count > 0 ? count : 1);
-  figures[kCounted] = (double)count;
-  figures[kWorstError] = *(const double*)state[kWorst];
-  figures[kBestError] = *(const double*)state[kBest];
+  values[kShare] = (hits[0] + hits[1] + hits[2]) / (double)(count > 0 ? count : 1);
+  values[kCounted] = (double)count;
+  values[kWorstError] = *(const double*)state[kWorst];
+  values[kBestError] = *(const double*)state[kBest];
   double gap = 0;
   for (int64_t i = 0; i < rows[kPairs]; ++i) gap += (pairs[2 * i] - pairs[2 * i + 1]) * (double)(i % 5 + 1);
-  figures[kGap] = rows[kPairs] > 0 ? gap / (double)rows[kPairs] : 0;
-  return find_median(self, state[kErrors], rows[kErrors], &figures[kMedianError]);
+  values[kGap] = rows[kPairs] > 0 ? gap / (double)rows[kPairs] : 0;
+  return find_median(self, state[kErrors], rows[kErrors], &values[kMedianError]);
 }
 
 /* ---- What the plugin says of itself ------------------------------------------------------------------------------ */
@@ -204,7 +204,7 @@ static const tenon_metric kTable = {.size = sizeof kTable,
                                     .destroy = destroy,
                                     .ports = ports,
                                     .states = states,
-                                    .figures = figures,
+                                    .values = values,
                                     .update = update,
                                     .compute = compute};
 

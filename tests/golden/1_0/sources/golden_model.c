@@ -73,7 +73,7 @@ static void describe_ports(golden_model* self) {
 
 static tenon_status create(const tenon_host* host, const tenon_params* params, void** made) {
   tenon_value width, classes, gain, drop, attend;
-  const wanted all[] = {WANTED("width", &width), WANTED("classes", &classes), WANTED("gain", &gain),
+  const expected all[] = {WANTED("width", &width), WANTED("classes", &classes), WANTED("gain", &gain),
                         WANTED("drop", &drop), WANTED("attend", &attend)};
   const tenon_status status = read_params(host, params, all, COUNT(all));
   if (status != TENON_OK) return status;
@@ -108,7 +108,7 @@ typedef struct plan {
   uint64_t place; /* kStemWeight ... */
   tenon_string name;
   int64_t shape[4];
-  uint32_t rank;
+  uint32_t ndim;
   uint32_t flags;
   uint32_t init;
   double a;
@@ -119,7 +119,7 @@ static tenon_status declare(golden_model* self, const tenon_builder* builder, co
   const tenon_declaration declaration = {.size = sizeof declaration,
                                          .name = of->name,
                                          .shape = of->shape,
-                                         .rank = of->rank,
+                                         .ndim = of->ndim,
                                          .dtype = dtype,
                                          .flags = of->flags,
                                          .init = of->init,
@@ -285,14 +285,14 @@ static tenon_tensor* normalise(golden_model* self, tenon_calls* calls, tenon_ten
 
 /* Zeroes numbers at random while the frame trains, drawn from the frame's seed. x: [N, W]. */
 static tenon_tensor* drop(golden_model* self, tenon_calls* calls, tenon_tensor* x) {
-  enum { kMost = 4096 };
-  double kept[kMost];
+  enum { kMaxCount = 4096 };
+  double kept[kMaxCount];
   const int64_t shape[2] = {tenon_extent(calls, x, 0), self->width};
   const int64_t count = shape[0] * shape[1];
   uint64_t random = calls->frame->seed;
   tenon_tensor* mask = NULL;
   if (calls->status != TENON_OK || !calls->frame->training) return x;
-  if (count > kMost) {
+  if (count > kMaxCount) {
     calls->status = self->host->fail(TENON_UNSUPPORTED, TEXT("the batch is too large; expected 4096 numbers or fewer"));
     return NULL;
   }

@@ -1,0 +1,202 @@
+#include "host/verify_resume/resume_report.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "framework/artifacts/inspect_checkpoint.h"
+#include "framework/artifacts/run_folder.h"
+#include "framework/support/error.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxShown = 5;  // maximum number of printed differences for each file
+
+bool is_repeated(const ResumeReport& report, const RunDifference& difference) {
+  return std::ranges::any_of(report.repeated.differences, [&](const RunDifference& one) {
+    return one.file == difference.file && one.name == difference.name;
+  });
+}
+
+bool is_left_out(const ResumeReport& report, const RunDifference& difference) {
+  return difference.is_callbacks && is_repeated(report, difference);
+}
+
+std::string count(int64_t number, const char* what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+std::string describe_kill(const KillAt& kill, int64_t processes) {
+  const std::string process = processes > 1 ? "rank " + std::to_string(kill.rank) + " " : "";
+  return kill.moment == KillAt::TimePoint::step_end ? process + "killed after step " + std::to_string(kill.step)
+                                                 : process + "killed while it saved step " + std::to_string(kill.step);
+}
+
+std::string describe_differences(const std::vector<RunDifference>& differences) {
+  std::string text;
+  for (size_t i = 0, shown = 0; i < differences.size(); ++i) {
+    const RunDifference& one = differences[i];
+    if (i == 0 || differences[i - 1].file != one.file) shown = 0;
+    if (shown++ < kMaxShown)
+      text += "  " + one.file + ": " + (one.name.empty() ? "" : one.name + ": ") + one.text + "\n";
+    const bool is_last = i + 1 == differences.size() || differences[i + 1].file != one.file;
+    if (is_last && shown > kMaxShown) text += "  " + one.file + ": and " + std::to_string(shown - kMaxShown) + " more\n";
+  }
+  return text;
+}
+
+std::string name_all(const std::vector<RunDifference>& differences) {
+  std::vector<std::string> names;
+  for (const RunDifference& one : differences)
+    if (std::ranges::find(names, one.name) == names.end()) names.push_back(one.name);
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+Json to_json(const std::vector<RunDifference>& differences) {
+  Json all = Json::array();
+  for (const RunDifference& one : differences)
+    all.push_back({{"file", one.file}, {"name", one.name}, {"difference", one.text}});
+  return all;
+}
+
+Json to_json(const VerifiedRun& run) {
+  Json killed;
+  if (run.killed)
+    killed = {{"step", run.killed->step},
+              {"rank", run.killed->rank},
+              {"at", run.killed->moment == KillAt::TimePoint::step_end ? "step_end" : "save"}};
+  return {{"resumed_step", run.resumed_step ? Json(*run.resumed_step) : Json()},
+          {"killed", killed},
+          {"last_step", run.last_step}};
+}
+
+std::vector<RunDifference> find_unsteady(const ResumeReport& report) {
+  std::vector<RunDifference> found;
+  std::ranges::copy_if(report.repeated.differences, std::back_inserter(found),
+                       [](const RunDifference& one) { return !one.is_callbacks; });
+  return found;
+}
+
+// Reads a text from run.json. Returns an empty text if it is missing.
+std::string read_text(const std::filesystem::path& run, const char* key) {
+  std::ifstream stream(artifacts::RunFolder{run}.record_file());
+  const Json record = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  const bool is_there = record.is_object() && record.contains(key) && record[key].is_string();
+  return is_there ? record[key].get<std::string>() : "";
+}
+
+const char* name_result(const ResumeReport& report) {
+  if (is_same(report)) return "same";
+  return is_unsteady(report) ? "not_deterministic" : "differs";
+}
+
+}  // namespace
+
+std::vector<RunDifference> find_counting(const ResumeReport& report) {
+  std::vector<RunDifference> found;
+  std::ranges::copy_if(report.comparison.differences, std::back_inserter(found),
+                       [&](const RunDifference& one) { return !is_left_out(report, one); });
+  return found;
+}
+
+std::vector<RunDifference> find_left_out(const ResumeReport& report) {
+  std::vector<RunDifference> found;
+  std::ranges::copy_if(report.comparison.differences, std::back_inserter(found),
+                       [&](const RunDifference& one) { return is_left_out(report, one); });
+  return found;
+}
+
+bool is_unsteady(const ResumeReport& report) { return !find_unsteady(report).empty(); }
+
+bool is_same(const ResumeReport& report) { return find_counting(report).empty() && !is_unsteady(report); }
+
+int64_t read_resumed_step(const std::filesystem::path& run) {
+  const auto step =
+      artifacts::parse_checkpoint_folder(std::filesystem::path(read_text(run, "resumed_from")).filename().string());
+  if (!step)
+    throw support::Error(support::ErrorKind::internal,
+                         run.string() + ": the run started from scratch; expected it to resume from a checkpoint");
+  return *step;
+}
+
+std::string read_device(const std::filesystem::path& run) { return read_text(run, "device"); }
+
+std::string describe_plan(const ResumeReport& report, const std::string& run_file) {
+  const ShortenedRun& run = report.run;
+  const std::string length = run.epochs > 0
+                                 ? count(run.epochs, "epoch") + " of " + count(run.steps_per_epoch, "step")
+                                 : count(run.steps, "step") + ", " + std::to_string(run.steps_per_epoch) + " per epoch";
+  return run_file + " shortened: " + length + ", " +
+         (report.processes == 1 ? "one process" : std::to_string(report.processes) + " processes") +
+         ", a checkpoint every " + count(run.save_every, "step") + "\n";
+}
+
+std::string describe_run(const VerifiedRun& run, int64_t processes) {
+  const std::string from = run.resumed_step ? "resumed at step " + std::to_string(*run.resumed_step) : "started";
+  return "  " + from + ", " +
+         (run.killed ? describe_kill(*run.killed, processes) : "ended after step " + std::to_string(run.last_step)) +
+         "\n";
+}
+
+std::string describe_report(const ResumeReport& report, const std::vector<std::string>& reasons) {
+  const RunComparison& all = report.comparison;
+  std::string text;
+  if (is_same(report)) {
+    const auto kills =
+        std::ranges::count_if(report.runs, [](const VerifiedRun& run) { return run.killed.has_value(); });
+    text = "IDENTICAL: bit for bit the same with and without " + count(kills, "kill") + ": " +
+           count(all.model_tensors, "tensor") + " of the model, " + count(all.training_tensors, "tensor") + " and " +
+           count(all.numbers, "number") + " of the training state after step " + std::to_string(all.step) + ", " +
+           count(all.lines, "line") + " of history\n";
+  } else if (is_unsteady(report)) {
+    text = "NOT DETERMINISTIC: two uninterrupted runs differ, so that resuming cannot be verified\n" +
+           describe_differences(find_unsteady(report));
+  } else {
+    text = "NOT IDENTICAL: the uninterrupted and the resumed run" +
+           std::string(report.ended_early ? ", which ended by itself before the kill" : "") + "\n" +
+           describe_differences(find_counting(report));
+  }
+  if (const auto left_out = find_left_out(report); !left_out.empty() && !is_unsteady(report))
+    text += "not compared, because they differ in every run, such as times: " + name_all(left_out) + "\n";
+  if (is_same(report)) return text;
+  text += "likely reasons:\n";
+  for (const std::string& reason : reasons) text += "  - " + reason + "\n";
+  return text + "to inspect: host checkpoint diff " + report.whole.string() + " " + report.resumed.string() + "\n";
+}
+
+std::string print_json(const ResumeReport& report, const std::vector<std::string>& reasons, const CommandLine& line) {
+  const RunComparison& all = report.comparison;
+  Json json{{"config", line.config.string()},
+            {"verdict", name_result(report)},
+            {"same", is_same(report)},
+            {"seed", line.seed},
+            {"processes", report.processes},
+            {"epochs", report.run.epochs > 0 ? Json(report.run.epochs) : Json()},
+            {"steps", report.run.steps},
+            {"steps_per_epoch", report.run.steps_per_epoch},
+            {"checkpoint_every_steps", report.run.save_every},
+            {"ended_early", report.ended_early},
+            {"runs", Json::array()},
+            {"compared",
+             {{"step", all.step},
+              {"model_tensors", all.model_tensors},
+              {"training_tensors", all.training_tensors},
+              {"numbers", all.numbers},
+              {"lines", all.lines}}},
+            {"differences", to_json(find_counting(report))},
+            {"left_out", to_json(find_left_out(report))},
+            {"differences_without_interruption", to_json(report.repeated.differences)},
+            {"reasons", reasons},
+            {"folders", is_same(report) ? Json() : Json{report.whole.string(), report.resumed.string()}}};
+  for (const VerifiedRun& run : report.runs) json["runs"].push_back(to_json(run));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tenon::host
