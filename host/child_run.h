@@ -12,7 +12,7 @@ struct ChildEnd {
   int exit_code = 0;   // valid if no signal ended the child
   int signal = 0;      // signal that ended the child; 0: none
   std::string errors;  // the end of its standard error
-  int requested = 0;       // signal that requested this process to stop in the meantime; 0: none
+  int requested = 0;   // signal that requested this process to stop in the meantime; 0: none
 };
 
 // Starts the child with empty standard input and waits for its end. `settings` ("NAME=value") override the environment.

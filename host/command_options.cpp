@@ -26,8 +26,8 @@ po::options_description run_file_options() {
 
 void add_checkpoint_option(po::options_description& options) {
   options.add_options()("checkpoint", po::value<std::string>()->value_name("PATH")->default_value("latest"),
-                        "weights to load: a checkpoint folder, a run folder or a safetensors file; or latest or best, "
-                        "that checkpoint of the newest run of this name");
+                        "weights to load: a checkpoint folder, a run folder or a safetensors file; or latest or best "
+                        "for that checkpoint of the newest run of this name");
 }
 
 }  // namespace

@@ -63,8 +63,8 @@ void request(const plugins::Component& component, const config::ComponentPlan& p
       ports.inputs = describe_all(metric.inputs());
       for (const plugins::Metric::MetricValue& value : metric.values())
         ports.values.push_back(value.name + (value.direction > 0   ? " (higher is better)"
-                                               : value.direction < 0 ? " (lower is better)"
-                                                                      : ""));
+                                             : value.direction < 0 ? " (lower is better)"
+                                                                   : ""));
       return;
     }
     case ComponentKind::callback: return;
@@ -151,7 +151,7 @@ Json to_json(const ComponentDescription& description) {
   json["inputs"] = to_json(ports.inputs);
   json["outputs"] = to_json(ports.outputs);
   json["fields"] = to_json(ports.fields);
-  json["figures"] = ports.values;
+  json["values"] = ports.values;
   return json;
 }
 

@@ -23,7 +23,7 @@ struct ComponentPorts {
   std::vector<DescribedPort> inputs;
   std::vector<DescribedPort> outputs;
   std::vector<DescribedPort> fields;  // only for a dataset
-  std::vector<std::string> values;   // values of a metric
+  std::vector<std::string> values;    // values of a metric
 };
 
 struct ComponentDescription {

@@ -41,7 +41,7 @@ void print_json(const Evaluation& evaluation, const std::vector<EvaluatedSet>& s
     all["sets"].push_back({{"name", set.data->name()},
                            {"component", set.data->feed.dataset().component().schema.id},
                            {"samples", set.data->feed.sampler().size()},
-                           {"figures", to_json(set.metrics)}});
+                           {"metrics", to_json(set.metrics)}});
   std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
 

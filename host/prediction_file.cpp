@@ -35,8 +35,8 @@ std::vector<int64_t> row_shape(const TensorView& tensor) { return {tensor.shape.
 // All rows must have the same shape. `before`: the row shape of the first batch.
 void require_same_rows(const fs::path& path, const TensorView& tensor, const std::vector<int64_t>& before) {
   if (row_shape(tensor) == before) return;
-  refuse(path, tensor.name + " varies: a sample's is " + to_string(plugins::exact_shape(row_shape(tensor))) +
-                   " here and was " + to_string(plugins::exact_shape(before)) +
+  refuse(path, tensor.name + ": a sample has the shape " + to_string(plugins::exact_shape(row_shape(tensor))) +
+                   " here and had " + to_string(plugins::exact_shape(before)) +
                    " before; expected one shape for all samples: omit it with --outputs or --fields, let the dataset "
                    "resize all samples, or reduce it to a fixed shape, for example with --apply argmax");
 }

@@ -183,6 +183,8 @@ int run_dry(const CommandLine& line, RunOutput& output, OpenedRun& opened, int64
 int run(const CommandLine& line, const distributed::World& world) {
   read_kill_at();  // report an invalid value before any work
   OpenedRun opened = open_run(line, Computes::yes, static_cast<int>(world.local_rank));
+  if (world.rank == 0)
+    for (const std::string& hint : opened.plan.hints) support::log_warning(hint);
   const auto group = join_ranks(world, opened);
   const std::unique_ptr<RunOutput> output = make_run_output(line);
   try {

@@ -47,9 +47,8 @@ using Action = CommandLine::Action;
 int train(const CommandLine& line) {
   using support::TerminalFormat;
   using support::TerminalLog;
-  support::set_terminal_log(
-      line.is_verbose ? TerminalLog::everything : TerminalLog::warnings,
-      line.log_format == CommandLine::Format::json ? TerminalFormat::json : TerminalFormat::text);
+  support::set_terminal_log(line.is_verbose ? TerminalLog::everything : TerminalLog::warnings,
+                            line.log_format == CommandLine::Format::json ? TerminalFormat::json : TerminalFormat::text);
   catch_save_signal();
   const distributed::World world = distributed::read_world();
   const auto exit_code = launch(line, world);
@@ -90,8 +89,7 @@ int run_command(const CommandLine& line) {
   if (line.action == Action::manual) return put(print_manual(TENON_VERSION));
   if (line.action == Action::version) {
     std::printf("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION, plugins::torch_build().c_str(),
-                plugins::describe_abi(TENON_ABI_OLDEST).c_str(),
-                plugins::describe_abi(TENON_ABI_CURRENT).c_str());
+                plugins::describe_abi(TENON_ABI_OLDEST).c_str(), plugins::describe_abi(TENON_ABI_CURRENT).c_str());
     return 0;
   }
   if (const char* const command = name_for_one_process(line.action))

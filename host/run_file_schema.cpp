@@ -12,10 +12,10 @@
 namespace tenon::host {
 namespace {
 
-using config::RequestedKey;
 using config::ComponentKind;
 using config::ParamSchema;
 using config::ParamType;
+using config::RequestedKey;
 using Json = nlohmann::ordered_json;
 
 Json to_json(const config::Value& value) {
@@ -63,7 +63,8 @@ Json describe(const RequestedKey& key) {
   switch (key.form) {
     case RequestedKey::Form::value: return describe_value(key.schema);
     case RequestedKey::Form::value_or_word: return {{"anyOf", {describe_value(key.schema), {{"const", key.word}}}}};
-    case RequestedKey::Form::period: return text_like(R"(^(never|[0-9.]+(e[0-9]+)? (epoch|step|hour|minute|second)s?)$)");
+    case RequestedKey::Form::period:
+      return text_like(R"(^(never|[0-9.]+(e[0-9]+)? (epoch|step|hour|minute|second)s?)$)");
     case RequestedKey::Form::subset: return text_like(R"(^[0-9]{1,3}(\.[0-9]+)?%(-[0-9]{1,3}(\.[0-9]+)?%)?$)");
     case RequestedKey::Form::device: return text_like("^(auto|cpu|cuda(:[0-9]+)?)$");
     case RequestedKey::Form::digest: return text_like("^[0-9A-Fa-f]{64}$");

@@ -64,7 +64,8 @@ std::vector<std::string> name_losses(const config::RunPlan& plan) {
   return names;
 }
 
-void add_plan(artifacts::TensorboardEvents& events, const std::string& plan_text, int64_t step, artifacts::TimePoint now) {
+void add_plan(artifacts::TensorboardEvents& events, const std::string& plan_text, int64_t step,
+              artifacts::TimePoint now) {
   events.append(artifacts::make_text_event(now, step, "plan", "```toml\n" + plan_text + "```\n"));
 }
 

@@ -176,7 +176,7 @@ Json to_json(const ReadRun& run) {
           {"steps", steps > 0 ? Json(steps) : Json()},
           {"time_s", run.seconds()},
           {"monitor", text_or_null(run.monitor())},
-          {"figures", metrics}};
+          {"metrics", metrics}};
 }
 
 }  // namespace

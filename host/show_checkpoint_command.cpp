@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "framework/artifacts/metric_values.h"
 #include "framework/artifacts/inspect_checkpoint.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/plugins/ports.h"
 #include "host/checkpoint_files.h"
@@ -27,7 +27,7 @@ void print_manifest(const InspectedFiles& files) {
   TextTable table({Align::left, Align::left});
   const Json manifest = read_whole_manifest(files);
   for (const auto& [key, value] : manifest.items())
-    if (key != "files" && key != "figures" && key != "state")
+    if (key != "files" && key != "metrics" && key != "figures" && key != "state")
       table.add({key, value.is_string() ? value.get<std::string>() : value.dump()});
   const size_t numbers = files.manifest->state.size();
   table.add({"state", numbers == 0 ? "none: a run cannot resume from it"

@@ -20,7 +20,7 @@ class TemporaryFolder {
   explicit TemporaryFolder(const std::string& prefix) {
     std::string path = (std::filesystem::temp_directory_path() / (prefix + "XXXXXX")).string();
     if (!mkdtemp(path.data()))
-      throw support::Error(support::ErrorKind::internal, path + ": cannot be made: " + std::strerror(errno));
+      throw support::Error(support::ErrorKind::internal, path + ": cannot be created: " + std::strerror(errno));
     path_ = path;
   }
   ~TemporaryFolder() {

@@ -74,8 +74,8 @@ void print_result(const CheckResult& result, const CommandLine& line) {
 
 void print_summary(const std::vector<CheckResult>& results) {
   std::printf("%zu checks: %zu passed, %zu with a warning, %zu failed, %zu skipped\n", results.size(),
-              count(results, CheckStatus::pass), count(results, CheckStatus::warning), count(results, CheckStatus::fail),
-              count(results, CheckStatus::skipped));
+              count(results, CheckStatus::pass), count(results, CheckStatus::warning),
+              count(results, CheckStatus::fail), count(results, CheckStatus::skipped));
 }
 
 // Returns the components without any check. They could not be created without parameters.
@@ -94,7 +94,7 @@ void print_as_json(const std::vector<CheckResult>& results, const CommandLine& l
     checks.push_back({{"component", result.component},
                       {"level", to_string(result.check->level)},
                       {"check", result.check->name},
-                      {"verdict", status},
+                      {"result", status},
                       {"reason", result.reason},
                       {"output", result.output},
                       {"repeat", describe_repeat(result, line)}});

@@ -85,6 +85,15 @@ double read_metric(const std::string& name, const Json& value, const std::filesy
   }
 }
 
+// Returns today's name of a number of the training state. Checkpoints of the first versions have other names.
+std::string rename_state_key(const std::string& key) {
+  constexpr std::string_view kMetric = "figure.", kRequest = "asked.", kRequestStep = ".asked_at_step";
+  if (key.starts_with(kMetric)) return "metric." + key.substr(kMetric.size());
+  if (key.starts_with(kRequest)) return "requested." + key.substr(kRequest.size());
+  if (key.ends_with(kRequestStep)) return key.substr(0, key.size() - kRequestStep.size()) + ".requested_at_step";
+  return key;
+}
+
 // Prints an object of the manifest: pairs of a name and a number.
 template <class Numbers>
 std::string print_numbers(const Numbers& numbers) {
@@ -109,7 +118,7 @@ std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
             ", \"bytes\": " + std::to_string(file.bytes) + ", \"xxh128\": \"" + file.xxh128 + "\"}";
     separator = ",\n";
   }
-  text += "\n  ],\n  \"figures\": " + print_numbers(manifest.metrics);
+  text += "\n  ],\n  \"metrics\": " + print_numbers(manifest.metrics);
   if (!manifest.state.empty()) text += ",\n  \"state\": " + print_numbers(manifest.state);
   return text + "\n}\n";
 }
@@ -129,12 +138,13 @@ CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::f
   for (const auto& entry : find(json, "files", Json::value_t::array, file)) {
     manifest.files.push_back(read_file_entry(entry, file));
   }
-  for (const auto& [name, value] : find(json, "figures", Json::value_t::object, file).items()) {
+  for (const auto& [name, value] :
+       find(json, json.contains("figures") ? "figures" : "metrics", Json::value_t::object, file).items()) {
     manifest.metrics.emplace_back(name, read_metric(name, value, file));
   }
   if (json.contains("state"))
     for (const auto& [name, value] : find(json, "state", Json::value_t::object, file).items())
-      manifest.state.emplace(name, read_metric(name, value, file));
+      manifest.state.emplace(rename_state_key(name), read_metric(name, value, file));
   return manifest;
 }
 

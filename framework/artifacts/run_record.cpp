@@ -126,7 +126,7 @@ std::string print_run_record(const RunRecord& record) {
   json["exit_code"] = record.exit_code ? Json(*record.exit_code) : Json();
   json["host_waits"] = record.host_waits ? Json(*record.host_waits) : Json();
   json["first_loss"] = record.first_loss ? Json(*record.first_loss) : Json();
-  json["uninformed_loss"] = record.zero_output_loss ? Json(*record.zero_output_loss) : Json();
+  json["zero_output_loss"] = record.zero_output_loss ? Json(*record.zero_output_loss) : Json();
   json["memory_format"] = text_or_null(record.memory_format);
   json["peak_bytes"] = record.peak_bytes ? Json(*record.peak_bytes) : Json();
   json["stages"] = record.stages.empty() ? Json() : Json::object();

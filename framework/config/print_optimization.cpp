@@ -128,7 +128,7 @@ struct ShapeWriter {
   }
   void operator()(const PlateauSchedule& plateau) {
     writer.key("use", "reduce_on_plateau");
-    writer.key("figure", plateau.metric);
+    writer.key("monitor", plateau.metric);
     writer.key("mode", plateau.mode == PlateauSchedule::Mode::max ? "max" : "min");
     writer.key("factor", plateau.factor);
     writer.key("patience", plateau.patience);

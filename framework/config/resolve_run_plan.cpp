@@ -22,8 +22,8 @@ std::string resolve_name(const Setting<std::string>& name, const std::string& ot
   const std::string text = name.value_or(otherwise);
   const bool is_dots = text == "." || text == "..";
   if (name.value && (text.empty() || is_dots || text.find('/') != text.npos)) {
-    diagnostics.add(name.place,
-                 key + " is " + to_toml(text) + "; expected a name without slashes that is not empty, \".\" or \"..\"");
+    diagnostics.add(name.place, key + " is " + to_toml(text) +
+                                    "; expected a name without slashes that is not empty, \".\" or \"..\"");
   }
   return text;
 }
@@ -68,15 +68,16 @@ NamedDataset resolve_dataset(const NamedDatasetConfig& config, const Resolving& 
 }
 
 // Parameters that a change does not set keep their values. If the dataset is unknown, the parameters stay unresolved.
-ScheduledDataset resolve_change(const DatasetChangeConfig& config, const NamedDataset& before, const Resolving& resolving) {
+ScheduledDataset resolve_change(const DatasetChangeConfig& config, const NamedDataset& before,
+                                const Resolving& resolving) {
   ScheduledDataset later{before, config.at_epoch.value_or(0), {}};
   later.place = to_string(config.place);
   if (!config.at_epoch.value)
     resolving.diagnostics.add(config.place,
-                           config.path + ".at_epoch is missing; expected the first epoch with these parameters");
+                              config.path + ".at_epoch is missing; expected the first epoch with these parameters");
   if (config.params.empty())
     resolving.diagnostics.add(config.place,
-                           config.path + ".params is empty; expected at least one parameter of the dataset");
+                              config.path + ".params is empty; expected at least one parameter of the dataset");
   const ComponentSchema* schema = resolving.schemas.find_schema(ComponentKind::dataset, before.use);
   if (schema == nullptr) return later;
   std::vector<ParamSchema> params = schema->params;
@@ -99,9 +100,9 @@ std::vector<ScheduledDataset> resolve_changes(const NamedDataset& first, const R
     changes.push_back(resolve_change(config, before, resolving));
     if (config.at_epoch.value && changes.back().at_epoch <= epoch_before)
       resolving.diagnostics.add(config.at_epoch.place, config.path + ".at_epoch is " +
-                                                        std::to_string(changes.back().at_epoch) +
-                                                        ", after a change at epoch " + std::to_string(epoch_before) +
-                                                        "; expected changes in ascending order of at_epoch");
+                                                           std::to_string(changes.back().at_epoch) +
+                                                           ", after a change at epoch " + std::to_string(epoch_before) +
+                                                           "; expected changes in ascending order of at_epoch");
   }
   return changes;
 }
@@ -147,7 +148,7 @@ DataSection resolve_data(const Resolving& resolving) {
   DataSection data;
   if (!config.batch_size.value) {
     resolving.diagnostics.add(config.batch_size.place,
-                           "data.batch_size is missing; expected the number of samples in a batch, such as 64");
+                              "data.batch_size is missing; expected the number of samples in a batch, such as 64");
   }
   data.batch_size = config.batch_size.value_or(1);
   data.validation_batch_size = config.validation_batch_size.value_or(data.batch_size);
@@ -189,9 +190,10 @@ std::vector<MetricPlan> resolve_metrics(const Resolving& resolving) {
     metric.name = resolve_name(config.name, metric.use, config.path + ".name", resolving.diagnostics);
     metrics.push_back(std::move(metric));
     if (resolving.config.data.validation.empty()) {
-      resolving.diagnostics.add(config.place, config.path +
-                                               " is a metric, but there is no [data.validation] to compute it on; add "
-                                               "[data.validation], or remove the metric");
+      resolving.diagnostics.add(config.place,
+                                config.path +
+                                    " is a metric, but there is no [data.validation] to compute it on; add "
+                                    "[data.validation], or remove the metric");
     }
   }
   return metrics;
@@ -205,8 +207,8 @@ class UniqueNames {
     const auto [first, is_new] = first_with_.emplace(name, path);
     if (is_new || name.empty()) return;
     diagnostics.add(written.value ? written.place : use.place,
-                 path + " has the name " + to_toml(name) + ", which is already the name of " + first->second +
-                     "; give each loss and metric a unique name: name = \"...\"");
+                    path + " has the name " + to_toml(name) + ", which is already the name of " + first->second +
+                        "; give each loss and metric a unique name: name = \"...\"");
   }
 
  private:
@@ -253,7 +255,8 @@ ValidationSection resolve_validation(const RunConfig& config, Diagnostics& diagn
   if (!has_data && validation.every.unit != Period::Unit::never) {
     diagnostics.add(requested.every.place, "validation.every is " + to_toml(to_string(validation.every)) + no_data);
   }
-  if (!has_data && validation.at_start) diagnostics.add(requested.at_start.place, "validation.at_start is true" + no_data);
+  if (!has_data && validation.at_start)
+    diagnostics.add(requested.at_start.place, "validation.at_start is true" + no_data);
   return validation;
 }
 
@@ -296,10 +299,11 @@ LogSection resolve_log(const LogConfig& config, Diagnostics& diagnostics) {
   log.samples = config.samples.value_or(log.samples);
   log.png_plots = config.png_plots.value_or(false);
   if (log.histograms.unit != Period::Unit::never && !log.tensorboard)
-    diagnostics.add(config.histograms.place,
-                 "log.histograms is \"" + to_string(log.histograms) +
-                     "\", but log.tensorboard is false; set log.tensorboard = true to write histograms to the events "
-                     "file, or remove log.histograms");
+    diagnostics.add(
+        config.histograms.place,
+        "log.histograms is \"" + to_string(log.histograms) +
+            "\", but log.tensorboard is false; set log.tensorboard = true to write histograms to the events "
+            "file, or remove log.histograms");
   return log;
 }
 
@@ -340,6 +344,7 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   plan.log = resolve_log(config.log, diagnostics);
   plan.distributed = resolve_distributed(config.distributed, diagnostics);
   diagnostics.throw_if_any();
+  plan.hints = diagnostics.hints();
   return plan;
 }
 

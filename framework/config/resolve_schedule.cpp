@@ -25,7 +25,8 @@ void write_as_text(Node& node, const std::string& path, const std::string& name,
   // Only a warm-up can have length 0.
   const bool is_possible =
       length && (name == "warmup" || length->count > 0 || length->unit == ScheduleLength::Unit::rest);
-  if (!is_possible) diagnostics.add(node.place, path + " is " + describe(node) + "; expected " + kScheduleLengthExamples);
+  if (!is_possible)
+    diagnostics.add(node.place, path + " is " + describe(node) + "; expected " + kScheduleLengthExamples);
   node.value = is_possible ? write(*length) : "1 step";
 }
 
@@ -46,6 +47,20 @@ void rename_warmup_steps(ComponentConfig& config, Diagnostics& diagnostics) {
   }
 }
 
+// `figure` is the first name of `monitor`.
+void rename_monitor(ComponentConfig& config, Diagnostics& diagnostics) {
+  const auto figure = config.params.find("figure");
+  if (config.use.value != "reduce_on_plateau" || figure == config.params.end()) return;
+  if (config.params.contains("monitor")) {
+    diagnostics.add(figure->second.key_place,
+                    "schedule.figure and schedule.monitor are both set; remove schedule.figure");
+  } else {
+    diagnostics.add_hint(figure->second.key_place, "schedule.figure is now called schedule.monitor; rename the key");
+    config.params.emplace("monitor", figure->second);
+  }
+  config.params.erase("figure");
+}
+
 // The message of the schema would request a string.
 void require_length(ComponentConfig& config, const char* name, Diagnostics& diagnostics) {
   if (config.params.count(name) > 0) return;
@@ -56,6 +71,7 @@ void require_length(ComponentConfig& config, const char* name, Diagnostics& diag
 // Returns the table with all lengths as text.
 ComponentConfig write_lengths_as_text(ComponentConfig config, Diagnostics& diagnostics) {
   rename_warmup_steps(config, diagnostics);
+  rename_monitor(config, diagnostics);
   if (config.use.value == "step") require_length(config, "step_size", diagnostics);
   if (config.use.value == "cosine_restarts") require_length(config, "t_0", diagnostics);
   for (auto& [name, node] : config.params) {
@@ -114,7 +130,7 @@ WarmupStableDecaySchedule resolve_warmup_stable_decay(const Values& values) {
 PlateauSchedule resolve_plateau(const Values& values) {
   using Mode = PlateauSchedule::Mode;
   using ThresholdMode = PlateauSchedule::ThresholdMode;
-  return {get<std::string>(values, "figure"),
+  return {get<std::string>(values, "monitor"),
           get<std::string>(values, "mode") == "max" ? Mode::max : Mode::min,
           get<double>(values, "factor"),
           get<int64_t>(values, "patience"),

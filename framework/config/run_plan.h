@@ -128,7 +128,7 @@ struct DataSection {
   std::vector<BatchTransformPlan> batch_transforms;  // in order
   NamedDataset train;
   std::vector<ScheduledDataset> scheduled_train;  // ordered by epoch; may be empty
-  std::vector<NamedDataset> validation;   // may be empty
+  std::vector<NamedDataset> validation;           // may be empty
 };
 
 struct LossPlan : ComponentPlan {
@@ -255,6 +255,7 @@ struct RunPlan {
   CheckpointSection checkpoint;
   LogSection log;
   DistributedSection distributed;
+  std::vector<std::string> hints;  // for the user, such as keys of the run file that have a new name
 };
 
 }  // namespace tenon::config

@@ -50,7 +50,7 @@ Params warmup_stable_decay_params() {
 }
 
 Params reduce_on_plateau_params() {
-  return {parse_param_schema("figure", ParamType::string, "\"validation/loss\"", "", {},
+  return {parse_param_schema("monitor", ParamType::string, "\"validation/loss\"", "", {},
                              "The monitored metric, as named in the history."),
           parse_param_schema("mode", ParamType::string, "\"min\"", "", {"min", "max"}, "Whether lower is better."),
           number_param("factor", "0.1", "(0, 1)", "Multiplicative factor of learning rate decay."),

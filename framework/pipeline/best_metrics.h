@@ -25,7 +25,7 @@ class BestMetrics {
 
   explicit BestMetrics(const Monitor& monitor) : monitor_(monitor) {}
 
-  // Takes the metrics of a validation at this step. Returns whether it is now among the best. NaN never is; of equal
+  // Takes the metrics of a validation at this step. Returns whether it is now among the best. NaN never is. Among equal
   // values the earlier one ranks first.
   bool observe(const NamedMetrics& metrics, int64_t step);
 

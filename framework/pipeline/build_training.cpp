@@ -8,8 +8,8 @@
 #include "framework/config/usable_cores.h"
 #include "framework/pipeline/best_metrics.h"
 #include "framework/pipeline/check_storable.h"
-#include "framework/pipeline/metric_directions.h"
 #include "framework/pipeline/load_weights.h"
+#include "framework/pipeline/metric_directions.h"
 #include "framework/pipeline/total_steps.h"
 #include "framework/pipeline/training.h"
 #include "framework/plugins/tensor_handles.h"
@@ -153,7 +153,8 @@ std::vector<std::vector<std::string>> name_metrics(const config::RunPlan& plan,
     names.emplace_back();
     for (const plugins::Metric::MetricValue& metric_value : metrics[i].values()) {
       std::string name = metric_value.name;
-      if (renamed) name = metrics[i].values().size() == 1 ? metrics[i].name() : metrics[i].name() + "." + metric_value.name;
+      if (renamed)
+        name = metrics[i].values().size() == 1 ? metrics[i].name() : metrics[i].name() + "." + metric_value.name;
       const auto [place, inserted] = places.emplace(name, plan.metrics[i].place);
       if (!inserted)
         throw Error(ErrorKind::configuration, plan.metrics[i].place + ": the metric " + name +
@@ -166,7 +167,7 @@ std::vector<std::vector<std::string>> name_metrics(const config::RunPlan& plan,
 }
 
 std::unique_ptr<BoundDataset> build_data(const Training& training, const plugins::Catalogue& catalogue,
-                                     const config::NamedDataset& dataset) {
+                                         const config::NamedDataset& dataset) {
   const config::RunPlan& plan = *training.plan;
   const data::Share share =
       training.group ? data::Share{training.group->rank(), training.group->size()} : data::Share{};
@@ -175,7 +176,7 @@ std::unique_ptr<BoundDataset> build_data(const Training& training, const plugins
   batch_tensors->model.push_back(connect_model(training.model, plan.model, batch_tensors->name(), fields));
   for (size_t i = 0; i < training.losses.size(); ++i)
     batch_tensors->losses.push_back(connect(training.losses[i].inputs(), training.losses[i].component().describe(),
-                                   plan.losses[i], training.model, fields));
+                                            plan.losses[i], training.model, fields));
   return batch_tensors;
 }
 
@@ -201,7 +202,8 @@ void build_training_data(Training& training, const plugins::Catalogue& catalogue
 void connect_metrics(const Training& training, BoundDataset& batch_tensors) {
   for (size_t i = 0; i < training.metrics.size(); ++i)
     batch_tensors.metrics.push_back(connect(training.metrics[i].inputs(), training.metrics[i].component().describe(),
-                                   training.plan->metrics[i], training.model, batch_tensors.transforms.fields()));
+                                            training.plan->metrics[i], training.model,
+                                            batch_tensors.transforms.fields()));
 }
 
 // Builds model, losses, metrics and validation data; for training also the optimizer, the callbacks and the training
@@ -286,7 +288,7 @@ BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool train
   batch_tensors.fields.reserve(batch.fields.size());
   for (size_t i = 0; i < batch.fields.size(); ++i)
     batch_tensors.fields.push_back(at::from_blob(batch.fields[i].data, batch.fields[i].shape,
-                                        plugins::to_scalar_type(feed.dataset().fields()[i].dtype)));
+                                                 plugins::to_scalar_type(feed.dataset().fields()[i].dtype)));
   transforms.check(batch_tensors.fields);
   for (at::Tensor& field : batch_tensors.fields) field = copy_to(device, field);
   transforms.apply(batch_tensors.fields, training, feed.batch_seed());
@@ -313,7 +315,7 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   training.average = make_average(plan, training.model);
   const Directions directions = find_directions(training);
   if (const std::string* const recorded = training.schedule.monitored_metric())
-    require_metric(*recorded, directions, plan.schedule.place + ": schedule.figure");
+    require_metric(*recorded, directions, plan.schedule.place + ": schedule.monitor");
   training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
 }

@@ -8,8 +8,9 @@
 
 namespace tenon::pipeline {
 
-// Throw Error(non_finite). The message names the step, `after` (the steps before it), and either the loss and its
-// location in the run file or the first parameter with a non-finite gradient. `parameter`: "" if unknown.
+// Throw Error(non_finite). The message names the step, and either the loss and its location in the run file or the
+// first parameter with a non-finite gradient. `after`: text that follows the step, such as the number of skipped steps
+// before it. `parameter`: "" if unknown.
 [[noreturn]] void refuse_loss(const Training& training, size_t loss, double value, int64_t step,
                               const std::string& after);
 [[noreturn]] void refuse_gradient(const Training& training, const std::string& parameter, int64_t step,

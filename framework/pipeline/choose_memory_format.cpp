@@ -116,7 +116,8 @@ void choose_memory_format(Training& training) {
   if (training.plan->train.memory_format != MemoryFormat::automatic) return;
   MemoryFormat chosen = choose(training);
   if (training.group)
-    chosen = training.group->broadcast_string("the memory format", to_string(chosen)) == to_string(MemoryFormat::channels_last)
+    chosen = training.group->broadcast_string("the memory format", to_string(chosen)) ==
+                     to_string(MemoryFormat::channels_last)
                  ? MemoryFormat::channels_last
                  : MemoryFormat::contiguous;
   if (chosen != training.memory_format) set_memory_format(training, chosen);

@@ -23,14 +23,16 @@ at::Tensor to_layout(const Training& training, at::Tensor input) {
 
 }  // namespace
 
-void run_model(Training& training, BoundDataset& data, BatchTensors& batch_tensors, const plugins::StepContext& context) {
+void run_model(Training& training, BoundDataset& data, BatchTensors& batch_tensors,
+               const plugins::StepContext& context) {
   const precision::Autocast autocast(training.precision, training.device.type());
   std::vector<at::Tensor> inputs = data.model.front().gather(batch_tensors);
   for (at::Tensor& input : inputs) input = to_layout(training, std::move(input));
   batch_tensors.outputs = training.model.forward(context, inputs);
 }
 
-std::vector<plugins::Loss::Result> compute_losses(Training& training, BoundDataset& data, const BatchTensors& batch_tensors,
+std::vector<plugins::Loss::Result> compute_losses(Training& training, BoundDataset& data,
+                                                  const BatchTensors& batch_tensors,
                                                   const plugins::StepContext& context) {
   const precision::Autocast autocast(training.precision, training.device.type());
   std::vector<plugins::Loss::Result> results;
@@ -41,7 +43,8 @@ std::vector<plugins::Loss::Result> compute_losses(Training& training, BoundDatas
       results.push_back(training.losses[i].forward(context, inputs));
     } catch (const support::Error& error) {
       // The cause is often elsewhere: a label from the dataset, a width of the model.
-      throw support::Error(error.kind(), error.what() + ("; its inputs were " + data.losses[i].describe(batch_tensors)));
+      throw support::Error(error.kind(),
+                           error.what() + ("; its inputs were " + data.losses[i].describe(batch_tensors)));
     }
   }
   return results;
@@ -67,7 +70,7 @@ void PendingLosses::add_scalars_to(std::vector<at::Tensor>& scalars) const {
 }
 
 std::vector<LossValue> PendingLosses::read(const std::vector<plugins::Loss>& losses, std::span<const double>& values,
-                                         const plugins::StepContext& context) const {
+                                           const plugins::StepContext& context) const {
   std::vector<LossValue> read;
   read.reserve(results_.size());
   for (size_t i = 0; i < results_.size(); ++i) {
@@ -86,7 +89,7 @@ std::vector<LossValue> PendingLosses::read(const std::vector<plugins::Loss>& los
 }
 
 std::vector<LossValue> PendingLosses::read_now(const std::vector<plugins::Loss>& losses,
-                                             const plugins::StepContext& context) const {
+                                               const plugins::StepContext& context) const {
   std::vector<at::Tensor> scalars;
   add_scalars_to(scalars);
   std::vector<double> numbers;

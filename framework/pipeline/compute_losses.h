@@ -9,11 +9,13 @@
 
 namespace tenon::pipeline {
 
-// Fills flow.outputs.
-void run_model(Training& training, BoundDataset& data, BatchTensors& batch_tensors, const plugins::StepContext& context);
+// Fills batch_tensors.outputs.
+void run_model(Training& training, BoundDataset& data, BatchTensors& batch_tensors,
+               const plugins::StepContext& context);
 
-// One result per loss. `data`: the source of `flow`.
-std::vector<plugins::Loss::Result> compute_losses(Training& training, BoundDataset& data, const BatchTensors& batch_tensors,
+// Returns one result per loss. `data`: the source of `batch_tensors`.
+std::vector<plugins::Loss::Result> compute_losses(Training& training, BoundDataset& data,
+                                                  const BatchTensors& batch_tensors,
                                                   const plugins::StepContext& context);
 
 // The losses of a batch while they are copied to the host.
@@ -21,7 +23,7 @@ class PendingLosses {
  public:
   explicit PendingLosses(const std::vector<plugins::Loss::Result>& results);
 
-  // Appends the scalars whose values read() needs.
+  // Appends the scalars. read() takes their values.
   void add_scalars_to(std::vector<at::Tensor>& scalars) const;
 
   // Returns one value per loss, read from the values of the scalars, which it removes from the front. Throws

@@ -52,11 +52,11 @@ class Due {
   // Stored under `name`, for resuming a run.
   void save(const std::string& name, SavedState& saved) const {
     saved.numbers[name + ".counted_from_s"] = counted_from_s_;
-    saved.numbers[name + ".asked_at_step"] = static_cast<double>(requested_at_step_);
+    saved.numbers[name + ".requested_at_step"] = static_cast<double>(requested_at_step_);
   }
   void load(const std::string& name, const SavedState& saved) {
     counted_from_s_ = saved.number(name + ".counted_from_s");
-    requested_at_step_ = saved.count(name + ".asked_at_step");
+    requested_at_step_ = saved.count(name + ".requested_at_step");
   }
 
  private:

@@ -15,8 +15,8 @@ namespace tenon::pipeline {
 namespace {
 
 // The meter receives the losses when they have arrived, which may be later.
-void evaluate_batch(Training& training, BoundDataset& data, const data::Batch& batch, const plugins::StepContext& context,
-                    Readback& readback, LossMeter& meter) {
+void evaluate_batch(Training& training, BoundDataset& data, const data::Batch& batch,
+                    const plugins::StepContext& context, Readback& readback, LossMeter& meter) {
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
   run_model(training, data, batch_tensors, context);
   const PendingLosses losses(compute_losses(training, data, batch_tensors, context));
@@ -26,7 +26,7 @@ void evaluate_batch(Training& training, BoundDataset& data, const data::Batch& b
     std::span<const double> values(given);
     meter.add(losses.read(training.losses, values, context));
   });
-  readback.finish_sync();
+  readback.deliver_arrived();
   for (size_t i = 0; i < training.metrics.size(); ++i)
     training.metrics[i].update(context, data.metrics[i].gather(batch_tensors));
 }
@@ -76,7 +76,8 @@ std::optional<NamedMetrics> evaluate(Training& training, BoundDataset& data, plu
   for (const auto& [name, value] : meter.parts()) metric_values.emplace_back(prefix + name, value);
   for (size_t i = 0; i < training.metrics.size(); ++i) {
     const std::vector<double> values = training.metrics[i].compute(context);
-    for (size_t k = 0; k < values.size(); ++k) metric_values.emplace_back(prefix + training.metric_names[i][k], values[k]);
+    for (size_t k = 0; k < values.size(); ++k)
+      metric_values.emplace_back(prefix + training.metric_names[i][k], values[k]);
   }
   data.add_skipped(metric_values, skipped);
   return metric_values;

@@ -15,7 +15,7 @@ EventDispatcher::EventDispatcher(std::vector<Observer*> observers, StageTimes& t
 }
 
 void EventDispatcher::dispatch_to_all(Event event, const RunState& state, CallbackRequests& requests,
-                                const std::function<void(const std::exception&)>& on_failure) const {
+                                      const std::function<void(const std::exception&)>& on_failure) const {
   for (const Listener& listener : by_event_[static_cast<uint32_t>(event)]) {
     try {
       listener.observer->on_event(event, state, requests);

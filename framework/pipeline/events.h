@@ -48,8 +48,8 @@ struct CallbackRequests {
   bool save = false;
   bool evaluate = false;
   bool log = false;
-  std::string reason;  // of the first stop request
-  MetricValues scalars;     // for the next line of the history
+  std::string reason;    // of the first stop request
+  MetricValues scalars;  // for the next line of the history
 };
 
 class Observer {
@@ -60,7 +60,7 @@ class Observer {
   virtual std::string name() const { return "observer"; }
   // Observers with a smaller priority are called first; those with equal priority in the order they were added.
   virtual int32_t priority() const { return 0; }
-  // Adds requests to `verdict`; never clears the requests of other observers.
+  // Adds to `requests`; never clears the requests of other observers.
   virtual void on_event(Event event, const RunState& state, CallbackRequests& requests) = 0;
   // The observer's state as bytes, for checkpoints. load_state() is called before the next event.
   virtual std::string save_state() const { return {}; }

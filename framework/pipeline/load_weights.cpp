@@ -19,8 +19,8 @@ namespace {
 
 using artifacts::MatchedWeights;
 using artifacts::TensorView;
-using artifacts::WeightStatus;
 using artifacts::WeightMatch;
+using artifacts::WeightStatus;
 using plugins::NamedTensor;
 
 std::string describe_stored(const TensorView& stored) {
@@ -33,7 +33,7 @@ std::vector<artifacts::ExpectedTensor> list_expected(const std::vector<NamedTens
     const auto first =
         std::ranges::find_if(tensors, [&](const NamedTensor& other) { return other.tensor.is_same(named.tensor); });
     expected.push_back({named.name, plugins::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
-                      static_cast<size_t>(first - tensors.begin())});
+                        static_cast<size_t>(first - tensors.begin())});
   }
   return expected;
 }

@@ -8,7 +8,7 @@ namespace tenon::pipeline {
 
 namespace {
 
-const std::string kMetricPrefix = "figure.";
+const std::string kMetricPrefix = "metric.";
 
 }  // namespace
 

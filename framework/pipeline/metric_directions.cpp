@@ -35,13 +35,13 @@ Directions find_directions(const Training& training) {
   return directions;
 }
 
-void require_metric(const std::string& metric_value, const Directions& known, const std::string& key) {
-  if (known.contains(metric_value)) return;
+void require_metric(const std::string& metric, const Directions& known, const std::string& key) {
+  if (known.contains(metric)) return;
   std::vector<std::string> names;
   for (const auto& [name, direction] : known) names.push_back(name);
   throw support::Error(support::ErrorKind::configuration,
-                       key + " is \"" + metric_value + "\", which this run does not log; expected a metric of its history" +
-                           support::suggest_name(metric_value, names));
+                       key + " is \"" + metric + "\", which this run does not log; expected a metric of its history" +
+                           support::suggest_name(metric, names));
 }
 
 }  // namespace tenon::pipeline

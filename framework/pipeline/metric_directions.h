@@ -16,6 +16,6 @@ Directions find_directions(const Training& training);
 
 // Throws Error(configuration) with the nearest name if the run does not compute the metric. `key`: the key of the run
 // file with its location, for the message.
-void require_metric(const std::string& metric_value, const Directions& known, const std::string& key);
+void require_metric(const std::string& metric, const Directions& known, const std::string& key);
 
 }  // namespace tenon::pipeline

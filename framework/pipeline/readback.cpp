@@ -67,7 +67,7 @@ void Readback::read_front() {
   pending.reader(pending.values);
 }
 
-void Readback::finish_sync() {
+void Readback::deliver_arrived() {
   while (!pending_.empty() && has_come(0)) read_front();
 }
 

@@ -22,7 +22,7 @@ class Readback {
   // `lag`: for tests, simulates a slow device: values count as arrived after this number of later posts.
   explicit Readback(c10::Device device = c10::Device(c10::kCPU), size_t lag = 0) : device_(device), lag_(lag) {}
 
-  // Whether settle() after post() always calls the reader.
+  // Whether deliver_arrived() after post() always calls the reader.
   bool is_immediate() const { return device_.is_cpu() && lag_ == 0; }
 
   // `tensors`: on the device. The reader receives the values of their elements in the same order.
@@ -30,7 +30,7 @@ class Readback {
 
   // Calls the readers of values that have arrived; never blocks. Exceptions of a reader propagate, and it is not called
   // again.
-  void finish_sync();
+  void deliver_arrived();
 
   // Calls all remaining readers; synchronises with the device if necessary.
   void drain();

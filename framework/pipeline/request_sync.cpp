@@ -17,30 +17,30 @@ enum Place { stop, save, evaluate, log, time, samples, signals, count = signals 
 }  // namespace
 
 void RequestSync::start_sync(const LoopRequests& local) {
-  votes_ = at::zeros({count}, at::kDouble);
-  double* votes = votes_.mutable_data_ptr<double>();
-  votes[stop] = local.stop;
-  votes[save] = local.save;
-  votes[evaluate] = local.evaluate;
-  votes[log] = local.log;
-  votes[time] = group_->rank() == 0 ? local.time_s : 0;
-  votes[samples] = static_cast<double>(local.samples);
-  for (size_t i = 0; i < kSignals.size(); ++i) votes[signals + i] = local.signal == kSignals[i];
-  pending_ = group_->start_reduce(distributed::Reduction::sum, votes_);
+  packed_ = at::zeros({count}, at::kDouble);
+  double* packed = packed_.mutable_data_ptr<double>();
+  packed[stop] = local.stop;
+  packed[save] = local.save;
+  packed[evaluate] = local.evaluate;
+  packed[log] = local.log;
+  packed[time] = group_->rank() == 0 ? local.time_s : 0;
+  packed[samples] = static_cast<double>(local.samples);
+  for (size_t i = 0; i < kSignals.size(); ++i) packed[signals + i] = local.signal == kSignals[i];
+  pending_ = group_->start_reduce(distributed::Reduction::sum, packed_);
 }
 
 void RequestSync::finish_sync() {
   pending_.wait();
-  const double* votes = votes_.const_data_ptr<double>();
-  synced_ = {votes[stop] > 0,
-             votes[save] > 0,
-             votes[evaluate] > 0,
-             votes[log] > 0,
+  const double* packed = packed_.const_data_ptr<double>();
+  synced_ = {packed[stop] > 0,
+             packed[save] > 0,
+             packed[evaluate] > 0,
+             packed[log] > 0,
              0,
-             votes[time],
-             static_cast<int64_t>(votes[samples])};
+             packed[time],
+             static_cast<int64_t>(packed[samples])};
   for (size_t i = kSignals.size(); i-- > 0;)
-    if (votes[signals + i] > 0) synced_.signal = kSignals[i];
+    if (packed[signals + i] > 0) synced_.signal = kSignals[i];
 }
 
 void RequestSync::sync_now(const LoopRequests& local) {

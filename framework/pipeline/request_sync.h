@@ -20,17 +20,19 @@ struct LoopRequests {
   int64_t samples = 0;  // in the step
 };
 
-// Combines the ranks' requests while a step runs. Requests made after propose() belong to the next step. A single
-// process without a group calls none of these functions.
+// Combines the ranks' requests while a step runs. Requests made after start_sync() belong to the next step. A single
+// process without a group only uses synced().
 class RequestSync {
  public:
   // Must outlive this object.
   explicit RequestSync(distributed::ProcessGroup* group) : group_(group) {}
 
+  // Starts to combine this rank's requests with those of the other ranks.
   void start_sync(const LoopRequests& local);
-  // Replaces the agreed ballot with the sum of the ballots of all ranks. REQUIRES: propose() was called.
+  // Waits for the other ranks and replaces synced() with the combined requests. REQUIRES: start_sync() was called.
   void finish_sync();
-  // propose() and settle() at once, added to the agreed ballot. For points where all ranks synchronize anyway.
+  // Calls start_sync() and finish_sync(), and keeps the requests that synced() already had. Use it at points where all
+  // ranks synchronise anyway.
   void sync_now(const LoopRequests& local);
 
   // The requests to act on. The caller clears those that it has handled.
@@ -42,7 +44,7 @@ class RequestSync {
  private:
   distributed::ProcessGroup* group_;
   LoopRequests synced_;
-  at::Tensor votes_;
+  at::Tensor packed_;
   distributed::ProcessGroup::Pending pending_;
 };
 

@@ -120,7 +120,8 @@ class Scoring {
     if (!std::isfinite(loss)) return;
     ++ranked_;
     const auto make = [&] {
-      return ScoredSample{batch.indices[static_cast<size_t>(row)], loss, list_values(batch.batch_tensors, row, predicted)};
+      return ScoredSample{batch.indices[static_cast<size_t>(row)], loss,
+                          list_values(batch.batch_tensors, row, predicted)};
     };
     insert(scores_.worst, loss, std::greater<double>(), make);
     insert(scores_.best, loss, std::less<double>(), make);
@@ -133,7 +134,8 @@ class Scoring {
     return meter_.total();
   }
 
-  std::vector<NamedValue> list_values(const BatchTensors& batch_tensors, int64_t row, const std::vector<at::Tensor>& predicted) const {
+  std::vector<NamedValue> list_values(const BatchTensors& batch_tensors, int64_t row,
+                                      const std::vector<at::Tensor>& predicted) const {
     std::vector<NamedValue> values;
     const auto add = [&](const std::string& name, const at::Tensor& batch) {
       at::Tensor value = batch.select(0, row);

@@ -50,7 +50,8 @@ struct ScoringLimits {
 
 // Runs the model in evaluation mode, without gradients, over the first samples of the data, in validation order. Losses
 // are computed for each sample separately. Samples without a finite loss are in neither list. Targets that are not a
-// class, such as ignored labels, are not counted. `should_continue` is called after each batch and returns whether to continue.
+// class, such as ignored labels, are not counted. `should_continue` is called after each batch and returns whether to
+// continue.
 SampleScores score_samples(
     Training& training, BoundDataset& data, const plugins::StepContext& context, const ScoringLimits& limits,
     const std::function<bool()>& should_continue = [] { return true; });

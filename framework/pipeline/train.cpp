@@ -3,12 +3,12 @@
 #include <chrono>
 #include <cstring>
 
-#include "framework/pipeline/request_sync.h"
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_ranks.h"
 #include "framework/pipeline/choose_memory_format.h"
 #include "framework/pipeline/evaluate.h"
 #include "framework/pipeline/loop_state.h"
+#include "framework/pipeline/request_sync.h"
 #include "framework/pipeline/self_check.h"
 #include "framework/pipeline/train_step.h"
 #include "framework/pipeline/training_state.h"
@@ -119,7 +119,7 @@ class Loop {
     // With another number of ranks, the number of batches differs.
     if (state_.is_epoch_complete) loop_.batches_in_epoch = training_.train->feed.batches();
     training_.train->feed.start(state_.epoch, loop_.batches_in_epoch, loop_.skipped_in_epoch);
-    finish_epoch();
+    run_steps();
   }
 
   void run_epoch() {
@@ -133,7 +133,7 @@ class Loop {
     use_what_epoch_has();
     dispatch(Event::epoch_start);
     training_.train->feed.start(state_.epoch);
-    finish_epoch();
+    run_steps();
   }
 
   // Switches to the data and the trainable parameters of the epoch.
@@ -144,7 +144,7 @@ class Loop {
   }
 
   // Continues from the current position of the feed.
-  void finish_epoch() {
+  void run_steps() {
     data::Feed& feed = training_.train->feed;
     while (loop_.batches_in_epoch < feed.batches() && !is_over()) {
       is_between_steps_ = !step_.has_batches();
@@ -457,9 +457,9 @@ class Loop {
     stopping_ = true;
     report_.end = RunReport::End::stopped;
     report_.signal = signal;
-    report_.reason = signal != 0                ? std::string("signal ") + strsignal(signal)
+    report_.reason = signal != 0                 ? std::string("signal ") + strsignal(signal)
                      : !requests_.reason.empty() ? requests_.reason
-                                                : "requested by a callback of another rank";
+                                                 : "requested by a callback of another rank";
     dispatch(Event::stop_requested);
   }
 
@@ -467,10 +467,10 @@ class Loop {
   SavedState save_state() {
     SavedState saved;
     const LoopRequests requests = requested();
-    saved.numbers["asked.evaluate"] = requests.evaluate;
-    saved.numbers["asked.log"] = requests.log;
-    saved.numbers["asked.save"] = requests.save;
-    saved.numbers["asked.stop"] = requests.stop && !stopping_;  // a stop request that was handled is not saved
+    saved.numbers["requested.evaluate"] = requests.evaluate;
+    saved.numbers["requested.log"] = requests.log;
+    saved.numbers["requested.save"] = requests.save;
+    saved.numbers["requested.stop"] = requests.stop && !stopping_;  // a stop request that was handled is not saved
     for (const auto& [name, value] : requests_.scalars) saved.numbers[kScalar + name] = value;
     loop_.save(saved);
     step_.save(saved);
@@ -489,11 +489,11 @@ class Loop {
                                                     std::chrono::duration<double>(state_.time_s));
     LoopRequests& requested = request_sync_.synced();
     requested.time_s = state_.time_s;
-    // With several ranks the agreed requests are restored, in a single process the local ones.
-    (training_.group ? requested.evaluate : requests_.evaluate) = saved.count("asked.evaluate") != 0;
-    (training_.group ? requested.log : requests_.log) = saved.count("asked.log") != 0;
-    (training_.group ? requested.save : requests_.save) = saved.count("asked.save") != 0;
-    (training_.group ? requested.stop : requests_.stop) = saved.count("asked.stop") != 0;
+    // With several ranks the combined requests are restored, in a single process the local ones.
+    (training_.group ? requested.evaluate : requests_.evaluate) = saved.count("requested.evaluate") != 0;
+    (training_.group ? requested.log : requests_.log) = saved.count("requested.log") != 0;
+    (training_.group ? requested.save : requests_.save) = saved.count("requested.save") != 0;
+    (training_.group ? requested.stop : requests_.stop) = saved.count("requested.stop") != 0;
     for (const auto& [name, value] : saved.numbers)
       if (name.starts_with(kScalar) && state_.rank == 0) requests_.scalars[name.substr(kScalar.size())] = value;
     if (states.empty()) return;  // a rank that the saved run did not have
@@ -535,7 +535,7 @@ class Loop {
   // Used at the end of a run. A failing observer must not hide the run's result or skip the other observers.
   void dispatch_to_all(Event event) {
     dispatcher_.dispatch_to_all(event, state_, requests_,
-                               [](const std::exception& error) { support::log_warning(error.what()); });
+                                [](const std::exception& error) { support::log_warning(error.what()); });
   }
 
   void record(LineKind kind, const NamedMetrics& metrics) {
@@ -564,7 +564,7 @@ class Loop {
 
   plugins::StepContext context() const {
     plugins::StepContext context{true,        state_.step,       state_.epoch,
-                                  state_.rank, state_.world_size, training_.plan->run.seed};
+                                 state_.rank, state_.world_size, training_.plan->run.seed};
     context.checkpoints_activations = training_.plan->train.activation_checkpointing;
     return context;
   }

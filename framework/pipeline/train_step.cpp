@@ -61,7 +61,7 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
       groups_(training.losses, gradients_, training.optimizer->parameters().size(), training.plan->train.accumulate,
               training.group ? training.group->size() : 1, training.train->feed.batch_size(), readback_.is_immediate()),
       one_(at::ones({}, floats_on(training.device))),
-      found_(at::zeros({}, floats_on(training.device))),
+      found_inf_(at::zeros({}, floats_on(training.device))),
       may_skip_(training.may_skip_steps()),
       sums_(training.losses) {
   if (!training.group) return;
@@ -156,7 +156,8 @@ void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool
   dispatch_(Event::backward_end);
 }
 
-void TrainStep::check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors, const std::vector<plugins::Loss::Result>& results) {
+void TrainStep::check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors,
+                                  const std::vector<plugins::Loss::Result>& results) {
   has_checked_first_ = true;
   const auto zero_output = compute_zero_output_losses(training_, data, batch_tensors, context_);
   if (!zero_output) return;
@@ -270,7 +271,7 @@ void TrainStep::run_backward(const at::Tensor& total, bool keep_graph) {
 // On the device, because the host gets the result later.
 void TrainStep::note_non_finite(const at::Tensor& numbers) {
   const at::NoGradGuard no_grad;
-  found_.copy_(at::maximum(found_, at::isfinite(numbers).all().logical_not().to(at::kFloat)));
+  found_inf_.copy_(at::maximum(found_inf_, at::isfinite(numbers).all().logical_not().to(at::kFloat)));
 }
 
 // Waits for everything that all ranks must share before the update.
@@ -293,7 +294,7 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
   at::Tensor norm;
   if (with_norm || plan.clip_norm > 0) norm = gradients_.norm();
   post(norm);
-  readback_.finish_sync();
+  readback_.deliver_arrived();
   // Clip only now: after clipping, an infinite gradient could no longer be named.
   if (plan.clip_value > 0) {
     gradients_.clip_value(plan.clip_value);
@@ -312,12 +313,12 @@ void TrainStep::check_gradients() {
     const at::Tensor inverse = training_.scaler->inverse();
     factor = factor.defined() ? factor * inverse : inverse;
   }
-  gradients_.scale_and_check(factor.defined() ? factor : one_, found_);
+  gradients_.scale_and_check(factor.defined() ? factor : one_, found_inf_);
 }
 
 // Starts copying the step's results to the host.
 void TrainStep::post(const at::Tensor& norm) {
-  std::vector<at::Tensor> scalars{found_};
+  std::vector<at::Tensor> scalars{found_inf_};
   if (norm.defined()) scalars.push_back(norm);
   if (training_.scaler) scalars.push_back(training_.scaler->factor());
   if (training_.group)
@@ -359,7 +360,7 @@ bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitude
   if (!bad && !metrics.was_skipped) return true;
   // Overflows while the loss scale is being halved are normal and do not count.
   const bool may_continue = may_skip_ && (skipped_in_a_row_ < training_.plan->train.max_skipped_steps ||
-                                       (training_.scaler && metrics.loss_scale > 1));
+                                          (training_.scaler && metrics.loss_scale > 1));
   if (may_continue) return false;
   const std::string after =
       may_skip_ ? ", after " + std::to_string(skipped_in_a_row_) + " steps in a row were skipped" : "";
@@ -376,13 +377,13 @@ void TrainStep::drain() {
 void TrainStep::update(const optimization::StepRates& rates) {
   dispatch_(Event::optimizer_before);
   if (groups_.has_gradient() && !was_skipped_)
-    training_.optimizer->step(rates, readback_.is_immediate() ? at::Tensor() : found_);
-  if (training_.scaler) training_.scaler->update(found_);
+    training_.optimizer->step(rates, readback_.is_immediate() ? at::Tensor() : found_inf_);
+  if (training_.scaler) training_.scaler->update(found_inf_);
   training_.optimizer->zero_grad();
   gradients_.release();
   // Drain first: a skipped step must not advance the counters or the schedule.
   if (may_skip_) drain();
-  if (was_skipped_) found_.zero_();
+  if (was_skipped_) found_inf_.zero_();
   skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
   was_skipped_ = false;
   groups_.reset();

@@ -32,7 +32,8 @@ struct StepMetrics {
 //
 // With several ranks, each rank adds its share of every batch. Gradients are summed over the ranks during the backward
 // of the last batch. The metrics are those of all ranks, and the model's buffers are broadcast from rank 0 after each
-// step. The collective calls of all ranks must match: a rank without a share of the last batch calls join_without_batch().
+// step. The collective calls of all ranks must match: a rank without a share of the last batch calls
+// join_without_batch().
 class TrainStep {
  public:
   // `deliver` receives the results of each step.
@@ -72,7 +73,8 @@ class TrainStep {
     distributed::GradientReducer::Buckets buckets;
   };
 
-  void check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors, const std::vector<plugins::Loss::Result>& results);
+  void check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors,
+                         const std::vector<plugins::Loss::Result>& results);
   void add_to_sums(const std::vector<plugins::Loss::Result>& results);
   void start_sums();
   void take_sums();
@@ -98,7 +100,7 @@ class TrainStep {
   std::vector<at::Tensor> buffers_;                                 // of the model, kept equal on all ranks
   std::unique_ptr<distributed::SynchronizedBatchNorm> batch_norm_;  // null: each rank normalises its batches separately
   at::Tensor one_;                                                  // [] float32
-  at::Tensor found_;                                                // [] float32: 1 if something is not finite
+  at::Tensor found_inf_;                                            // [] float32: 1 if something is not finite
   const bool may_skip_;
   int64_t skipped_in_a_row_ = 0;
   bool has_checked_first_ = false;
@@ -107,14 +109,14 @@ class TrainStep {
   // State of the current step.
   plugins::StepContext context_;
   std::vector<PendingLosses> readings_;  // one per batch
-  LossSums sums_;                      // over this rank's batches, if the host knows the values
-  at::Tensor device_sums_;             // over this rank's batches otherwise, see sum_elements()
-  at::Tensor all_sums_;                // over batches and ranks
+  LossSums sums_;                        // over this rank's batches, if the host knows the values
+  at::Tensor device_sums_;               // over this rank's batches otherwise, see sum_elements()
+  at::Tensor all_sums_;                  // over batches and ranks
   distributed::ProcessGroup::Pending pending_sums_;
   distributed::ProcessGroup::Pending pending_buffers_;
-  bool reduces_ = false;      // the current backward also sums the gradients over the ranks
-  bool ran_backward_ = false;    // the current batch ran a backward
-  bool was_skipped_ = false;  // as far as the host knows
+  bool reduces_ = false;       // the current backward also sums the gradients over the ranks
+  bool ran_backward_ = false;  // the current batch ran a backward
+  bool was_skipped_ = false;   // as far as the host knows
 };
 
 }  // namespace tenon::pipeline

@@ -31,7 +31,7 @@ using NamedMetrics = std::vector<std::pair<std::string, double>>;
 // A dataset of the run and the connections of its fields.
 struct BoundDataset {
   BoundDataset(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
-           const data::Share& share, const c10::Device& device)
+               const data::Share& share, const c10::Device& device)
       : feed(catalogue, plan, dataset, share),
         transforms(plan.data.batch_transforms, feed.dataset().fields(), device),
         device(device) {}

@@ -79,7 +79,7 @@ void save_training(const Training& training, const PluginStates& given, SavedSta
 }
 
 PluginStates load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
-                       const SavedState& saved) {
+                           const SavedState& saved) {
   // For identical bits, use the format that the original run chose.
   const bool is_open = training.plan->train.memory_format == config::MemoryFormat::automatic;
   if (is_open && saved.numbers.contains(kChannelsLast) && saved.count(kChannelsLast) != 0)

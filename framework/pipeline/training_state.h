@@ -23,7 +23,7 @@ void save_training(const Training& training, const PluginStates& states, SavedSt
 // Restores the state and the tensors that were saved as the model. Returns this rank's state, which is empty for a rank
 // that the saved run did not have. Throws Error(checkpoint) naming what does not match.
 PluginStates load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
-                       const SavedState& saved);
+                           const SavedState& saved);
 
 // Copies the tensors of a checkpoint's model into this one. Throws Error(checkpoint) naming what does not match.
 void put_weights(const plugins::Model& model, const std::vector<optimization::NamedTensor>& stored);

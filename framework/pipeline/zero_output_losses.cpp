@@ -14,8 +14,8 @@
 namespace tenon::pipeline {
 
 std::optional<std::vector<plugins::Loss::Result>> compute_zero_output_losses(Training& training, BoundDataset& data,
-                                                                            const BatchTensors& batch_tensors,
-                                                                            plugins::StepContext context) {
+                                                                             const BatchTensors& batch_tensors,
+                                                                             plugins::StepContext context) {
   const torch::NoGradGuard no_grad;
   context.training = false;  // so that losses that count their training calls do not count this one
   const KeepRandomState keep(c10::kCPU);

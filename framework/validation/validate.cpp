@@ -44,7 +44,7 @@ std::string without_backtrace(const std::string& text) { return text.substr(0, t
 
 std::string run_check(const Check& check, const std::string& component, const ValidationRequest& request) {
   const auto answer = [](CheckStatus status, const std::string& reason) {
-    return to_text({{"verdict", static_cast<int>(status)}, {"reason", reason}});
+    return to_text({{"status", static_cast<int>(status)}, {"reason", reason}});
   };
   try {
     Session session = make_session(request);
@@ -65,7 +65,7 @@ CheckResult run_in_child_process(const Check& check, const std::string& componen
   CheckResult result{component, &check, CheckStatus::fail, "", end.output};
   if (end.how == ChildEnd::How::finished) {
     const Json answer = Json::parse(end.result);
-    result.status = static_cast<CheckStatus>(answer["verdict"].get<int>());
+    result.status = static_cast<CheckStatus>(answer["status"].get<int>());
     result.reason = answer["reason"];
   } else {
     result.reason = end.describe();
@@ -163,8 +163,9 @@ class Validation {
       if (!belongs_to(check, component.kind)) continue;
       if (!request_.check.empty() && request_.check != check.name) continue;
       const std::string blocked = blocking(check, component, unknown);
-      const CheckResult result = blocked.empty() ? run_in_child_process(check, component.name, request_)
-                                                 : CheckResult{component.name, &check, CheckStatus::skipped, blocked, ""};
+      const CheckResult result = blocked.empty()
+                                     ? run_in_child_process(check, component.name, request_)
+                                     : CheckResult{component.name, &check, CheckStatus::skipped, blocked, ""};
       if (!blocked.empty() || result.status == CheckStatus::fail) unknown.insert(check.name);
       results_.push_back(result);
       report_(results_.back());

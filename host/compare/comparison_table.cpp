@@ -151,9 +151,9 @@ Json to_json(const MeasuredRun& run) {
             {"device_peak_mib", run.device_peak_mib ? Json(*run.device_peak_mib) : Json()},
             {"best_step", run.best_step ? Json(*run.best_step) : Json()},
             {"train/loss", run.last_training_loss ? Json(*run.last_training_loss) : Json()},
-            {"figures", Json::object()}};
+            {"metrics", Json::object()}};
   for (const auto& [name, value] : run.metrics)
-    json["figures"][name] = Json::parse(artifacts::print_json_number(value));
+    json["metrics"][name] = Json::parse(artifacts::print_json_number(value));
   return json;
 }
 

@@ -33,7 +33,8 @@ std::optional<int64_t> find_best_step(const fs::path& run) {
 }
 
 // Returns the last value of each validation metric up to `step`.
-artifacts::MetricValues collect_metrics(const std::vector<artifacts::HistoryLine>& history, std::optional<int64_t> step) {
+artifacts::MetricValues collect_metrics(const std::vector<artifacts::HistoryLine>& history,
+                                        std::optional<int64_t> step) {
   artifacts::MetricValues metrics;
   for (const artifacts::HistoryLine& line : history) {
     if (line.event != artifacts::HistoryEvent::validation || (step && line.step > *step)) continue;

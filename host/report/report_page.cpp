@@ -94,8 +94,8 @@ std::string print_findings(const ReadRun& run, const std::optional<SavedSamples>
   std::string text;
   for (const Finding& finding : findings) {
     const char* const rating = finding.rating == Finding::Rating::good  ? "good"
-                             : finding.rating == Finding::Rating::bad ? "bad"
-                                                                  : "neutral";
+                               : finding.rating == Finding::Rating::bad ? "bad"
+                                                                        : "neutral";
     const size_t end = std::min(finding.answer.find_first_of(":,."), finding.answer.size());
     text += text_element("dt", "", finding.question) +
             element("dd", "",

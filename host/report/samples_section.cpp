@@ -36,9 +36,9 @@ std::string list_misclassified(const Confusion& counts, size_t most) {
 std::string describe_mismatches(const SavedConfusion& confusion) {
   const Confusion& counts = confusion.counts;
   const int64_t total = counts.total(), wrong = total - counts.correct();
-  const std::string diagnostics = list_misclassified(counts, 3);
+  const std::string misclassified = list_misclassified(counts, 3);
   return print_count_of(wrong) + " of " + print_count_of(total) + " (" + percent(wrong, total) + ") misclassified" +
-         (diagnostics.empty() ? "" : "; most confused: " + diagnostics);
+         (misclassified.empty() ? "" : "; most confused: " + misclassified);
 }
 
 std::string print_unions(const Confusion& counts) {
@@ -95,9 +95,9 @@ std::string print_sample(const SavedSample& sample) {
 
 std::string print_group(const std::string& heading, const std::vector<SavedSample>& samples) {
   if (samples.empty()) return "";
-  std::string metrics;
-  for (const SavedSample& sample : samples) metrics += print_sample(sample);
-  return text_element("h3", "", heading) + "\n" + element("div", "class=\"samples\"", "\n" + metrics) + "\n";
+  std::string rendered;
+  for (const SavedSample& sample : samples) rendered += print_sample(sample);
+  return text_element("h3", "", heading) + "\n" + element("div", "class=\"samples\"", "\n" + rendered) + "\n";
 }
 
 std::string print_ranges(const SavedSamples& samples) {

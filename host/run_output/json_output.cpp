@@ -28,7 +28,7 @@ Json describe_start(const Resumption* resumption) {
 Json describe_best(const pipeline::RunReport& report, const pipeline::Training& training,
                    const artifacts::RunFolder& folder) {
   if (!report.best) return nullptr;
-  return {{"figure", training.monitor->metric},
+  return {{"metric", training.monitor->metric},
           {"value", Json::parse(artifacts::print_json_number(report.best->value))},
           {"step", report.best->step},
           {"checkpoint", (folder.checkpoints() / artifacts::kBest).string()}};
@@ -64,7 +64,7 @@ class JsonOutput final : public RunOutput {
            {"epoch", report.state.epoch},
            {"step", report.state.step},
            {"time_s", report.state.time_s},
-           {"figures", to_json(report.state.metrics)},
+           {"metrics", to_json(report.state.metrics)},
            {"stages", to_json(stages)},
            {"host_waits", report.state.host_waits},
            {"peak_bytes", artifacts::read_peak_memory()},

@@ -10,8 +10,8 @@
 
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/compare_tensors.h"
-#include "framework/artifacts/metric_values.h"
 #include "framework/artifacts/inspect_checkpoint.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/plugins/ports.h"
@@ -44,12 +44,12 @@ bool is_callback_metric(const std::string& name) {
 }
 
 bool is_time(const std::string& number) {
-  return number == "time_s" || number.ends_with(".counted_from_s") || number == std::string("figure.") + kDeviceMemory;
+  return number == "time_s" || number.ends_with(".counted_from_s") || number == std::string("metric.") + kDeviceMemory;
 }
 
 bool is_callbacks_number(const std::string& number) {
   if (number.starts_with("scalar.")) return true;
-  return number.starts_with("figure.") && is_callback_metric(number.substr(std::string("figure.").size()));
+  return number.starts_with("metric.") && is_callback_metric(number.substr(std::string("metric.").size()));
 }
 
 std::string print_short(double number) {
@@ -126,7 +126,8 @@ class PairComparison {
            std::to_string(line.epoch);
   }
 
-  void compare_metrics(const std::string& place, const artifacts::MetricValues& metrics, const artifacts::MetricValues& others) {
+  void compare_metrics(const std::string& place, const artifacts::MetricValues& metrics,
+                       const artifacts::MetricValues& others) {
     const std::map<std::string, double> of_run(metrics.begin(), metrics.end());
     const std::map<std::string, double> of_other(others.begin(), others.end());
     compare(of_run, of_other, [&](const std::string& name, const std::string& text) {

@@ -33,8 +33,9 @@ std::string count(int64_t number, const char* what) {
 
 std::string describe_kill(const KillAt& kill, int64_t processes) {
   const std::string process = processes > 1 ? "rank " + std::to_string(kill.rank) + " " : "";
-  return kill.moment == KillAt::TimePoint::step_end ? process + "killed after step " + std::to_string(kill.step)
-                                                 : process + "killed while it saved step " + std::to_string(kill.step);
+  return kill.moment == KillAt::TimePoint::step_end
+             ? process + "killed after step " + std::to_string(kill.step)
+             : process + "killed while it saved step " + std::to_string(kill.step);
 }
 
 std::string describe_differences(const std::vector<RunDifference>& differences) {
@@ -45,7 +46,8 @@ std::string describe_differences(const std::vector<RunDifference>& differences) 
     if (shown++ < kMaxShown)
       text += "  " + one.file + ": " + (one.name.empty() ? "" : one.name + ": ") + one.text + "\n";
     const bool is_last = i + 1 == differences.size() || differences[i + 1].file != one.file;
-    if (is_last && shown > kMaxShown) text += "  " + one.file + ": and " + std::to_string(shown - kMaxShown) + " more\n";
+    if (is_last && shown > kMaxShown)
+      text += "  " + one.file + ": and " + std::to_string(shown - kMaxShown) + " more\n";
   }
   return text;
 }
@@ -174,7 +176,7 @@ std::string describe_report(const ResumeReport& report, const std::vector<std::s
 std::string print_json(const ResumeReport& report, const std::vector<std::string>& reasons, const CommandLine& line) {
   const RunComparison& all = report.comparison;
   Json json{{"config", line.config.string()},
-            {"verdict", name_result(report)},
+            {"result", name_result(report)},
             {"same", is_same(report)},
             {"seed", line.seed},
             {"processes", report.processes},

@@ -14,10 +14,10 @@
 #include "framework/config/value.h"
 #include "framework/distributed/signal_inbox.h"
 #include "framework/support/error.h"
+#include "host/child_run.h"
 #include "host/open_run.h"
 #include "host/read_history.h"
 #include "host/temporary_folder.h"
-#include "host/child_run.h"
 #include "host/verify_resume/choose_kills.h"
 #include "host/verify_resume/resume_reasons.h"
 #include "host/verify_resume/resume_report.h"
@@ -107,7 +107,7 @@ class Verification {
       const fs::path run = find_run(folder_.path() / name, plan_.run.name);
       const std::vector<artifacts::HistoryLine> history = read_history(run / "history.jsonl");
       report_one({run, i > 0 ? std::optional(read_resumed_step(run)) : std::nullopt, was_killed ? kill : std::nullopt,
-            history.back().step});
+                  history.back().step});
     }
     return find_run(folder_.path() / name, plan_.run.name);
   }
@@ -165,8 +165,8 @@ int verify_resume(const CommandLine& line) {
   const OpenedRun opened = open_run(line, Computes::no);
   const ResumeReport report = Verification(line, opened).verify();
   const std::vector<std::string> reasons = find_reasons(report, opened);
-  const std::string text = line.format == CommandLine::Format::json ? print_json(report, reasons, line)
-                                                                    : describe_report(report, reasons);
+  const std::string text =
+      line.format == CommandLine::Format::json ? print_json(report, reasons, line) : describe_report(report, reasons);
   std::fputs(text.c_str(), stdout);
   return is_same(report) ? 0 : kRunsDiffer;
 }

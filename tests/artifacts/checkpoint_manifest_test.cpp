@@ -19,7 +19,7 @@ std::string refuse(const std::string& text) {
 }
 
 std::string with_file(const std::string& entry) {
-  return "{" + kHead + ", " + kCounters + ", \"files\": [" + entry + "], \"figures\": {}}";
+  return "{" + kHead + ", " + kCounters + ", \"files\": [" + entry + "], \"metrics\": {}}";
 }
 
 }  // namespace
@@ -32,9 +32,20 @@ TEST_CASE("a printed manifest is parsed to the same manifest") {
         "  \"files\": [\n    {\"name\": \"model.safetensors\", \"bytes\": 42, \"xxh128\": \"" +
             kDigest +
             "\"}\n  ],\n"
-            "  \"figures\": {\n    \"train/loss\": 0.31\n  }\n}\n");
+            "  \"metrics\": {\n    \"train/loss\": 0.31\n  }\n}\n");
   const CheckpointManifest back = parse_checkpoint_manifest(text, "m.json");
   CHECK(print_checkpoint_manifest(back) == text);
+}
+
+TEST_CASE("the keys of the first versions are read as the ones that replaced them") {
+  const CheckpointManifest back = parse_checkpoint_manifest("{" + kHead + ", " + kCounters +
+                                                                R"(, "files": [], "figures": {"train/loss": 0.5},
+              "state": {"figure.train/loss": 0.5, "asked.save": 1, "log.asked_at_step": 7, "step": 9}})",
+                                                            "m.json");
+  CHECK(back.metrics == MetricValues{{"train/loss", 0.5}});
+  CHECK(back.state ==
+        std::map<std::string, double>{
+            {"metric.train/loss", 0.5}, {"requested.save", 1}, {"log.requested_at_step", 7}, {"step", 9}});
 }
 
 TEST_CASE("a manifest without files and metrics is printed as JSON") {
@@ -58,9 +69,9 @@ TEST_CASE("an invalid manifest is refused with the reason") {
   CHECK(contains(refuse("{" + kHead + R"(, "epoch": 1, "step": 18446744073709551615})"), "expected a whole number"));
   CHECK(contains(refuse("{" + kHead + ", " + kCounters + "}"), "has no files"));
   CHECK(contains(refuse("{" + kHead + ", " + kCounters + R"(, "files": {}})"), "expected array"));
-  CHECK(contains(refuse("{" + kHead + ", " + kCounters + R"(, "files": [], "figures": {"a": "nan"}})"),
+  CHECK(contains(refuse("{" + kHead + ", " + kCounters + R"(, "files": [], "metrics": {"a": "nan"}})"),
                  "\"a\" is \"nan\""));
-  CHECK(contains(refuse("{" + kHead + ", " + kCounters + R"(, "files": [], "figures": {"a": null}})"), "\"a\" is"));
+  CHECK(contains(refuse("{" + kHead + ", " + kCounters + R"(, "files": [], "metrics": {"a": null}})"), "\"a\" is"));
 }
 
 TEST_CASE("a manifest cannot name a file outside of the checkpoint") {

@@ -50,7 +50,7 @@ const Expectation kExpected[] = {
     {"dataset/get_throws", "dataset.bad get", "get (sample 0): threw an exception"},
     {"dataset/get_exits", "dataset.bad get", "ended the process in get (sample 0) with exit code 3"},
     {"dataset/get_leaves_by_exit_0", "dataset.bad get", "ended the process with exit() in get (sample 0)"},
-    {"dataset/get_asks_for_another_shape", "dataset.bad get", "with the shape [4]; fields() declares [3]"},
+    {"dataset/get_requests_another_shape", "dataset.bad get", "with the shape [4]; fields() declares [3]"},
     {"dataset/get_forgets_a_field", "dataset.bad get", "did not request the slot of values"},
     {"dataset/get_writes_past_the_slot", "dataset.bad stays-in-slot",
      "sample 4 wrote outside of the slot of values, after"},
@@ -105,7 +105,7 @@ const Expectation kExpected[] = {
     {"loss/loss_gradient_is_wrong", "loss.bad gradcheck", "the numerical gradient is"},
 
     {"metric/states_throws", "metric.bad states", "threw an exception"},
-    {"metric/figures_change", "metric.bad figures", "expected the same each time"},
+    {"metric/values_change", "metric.bad values", "expected the same each time"},
     {"metric/update_throws", "metric.bad evaluation", "threw an exception"},
     {"metric/compute_throws", "metric.bad evaluation", "threw an exception"},
     {"metric/compute_gives_infinity", "metric.bad evaluation", "compute returns infinity for mean"},
@@ -114,7 +114,7 @@ const Expectation kExpected[] = {
 
     {"callback/subscribes_to_the_unknown", "callback.bad subscribe", "events that do not exist"},
     {"callback/on_event_throws", "callback.bad events", "threw an exception"},
-    {"callback/verdict_asks_for_the_unknown", "callback.bad events", "requests 64"},
+    {"callback/requests_unknown_flag", "callback.bad events", "requests 64"},
     {"callback/extension_for_every_id", "callback.bad extensions", "returns a table for an unknown id"},
     {"callback/state_is_lost", "callback.bad saved-state", "different bytes after load"},
     {"callback/load_trusts_its_bytes", "callback.bad foreign-state", "crashed with SIGABRT (abort) in load"}};

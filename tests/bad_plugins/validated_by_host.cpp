@@ -14,7 +14,7 @@ Answer validate_by_host(const std::string& file, const std::vector<std::string>&
   if (!all.is_object()) return answer;
   for (const auto& check : all["checks"]) {
     const std::string name = check["component"].get<std::string>() + " " + check["check"].get<std::string>();
-    answer.statuses[name] = check["verdict"];
+    answer.statuses[name] = check["result"];
     answer.reasons[name] = check["reason"];
     answer.outputs[name] = check["output"];
   }

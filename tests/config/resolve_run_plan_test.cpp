@@ -193,8 +193,8 @@ TEST_CASE("an unknown component is reported with the searched folders") {
 
 TEST_CASE("two losses with the same id need different names") {
   const std::vector<std::string> twice = {"loss.1.use=cross_entropy"};
-  CHECK(error_of(kShortRunFile, twice).find("loss.1 has the name \"cross_entropy\", which is already the name of loss.0") !=
-        std::string::npos);
+  CHECK(error_of(kShortRunFile, twice)
+            .find("loss.1 has the name \"cross_entropy\", which is already the name of loss.0") != std::string::npos);
   CHECK(plan_of(kShortRunFile, {twice[0], "loss.1.name=smooth"}).losses.size() == 2);
 }
 

@@ -56,7 +56,7 @@ TEST_CASE("a run on a device reports it, learns, and its weights are evaluated o
     evaluation.insert(evaluation.end(), {"--checkpoint", (folder / "checkpoints/latest").string(), "--json"});
     const Outcome evaluated = run_program(host, evaluation);
     REQUIRE_MESSAGE(evaluated.exit_code == 0, evaluated.errors);
-    const auto metrics = nlohmann::json::parse(evaluated.output)["sets"][0]["figures"];
+    const auto metrics = nlohmann::json::parse(evaluated.output)["sets"][0]["metrics"];
     CHECK(metrics["validation/accuracy"].get<double>() == doctest::Approx(accuracy).epsilon(0.01));
   }
 }

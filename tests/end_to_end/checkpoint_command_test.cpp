@@ -88,7 +88,7 @@ TEST_CASE("host checkpoint show prints the manifest and every tensor") {
 
   const nlohmann::json json = checkpoint_json({"show", checkpoint_of(run, 3).string()}, 0);
   CHECK(json["manifest"]["step"] == 3);
-  CHECK(json["manifest"]["figures"]["train/loss"] == 0.25);
+  CHECK(json["manifest"]["metrics"]["train/loss"] == 0.25);
   const nlohmann::json& file = json["files"].at(0);
   CHECK(file["name"] == "model.safetensors");
   CHECK(file["metadata"] == nlohmann::json{{"format", "pt"}});

@@ -51,13 +51,13 @@ TEST_CASE("each varied value is run with each seed and compared") {
       CHECK(run["seconds"] > 0);
       const fs::path folder = run["folder"].get<std::string>();
       CHECK(contains(read_file(folder / "plan.toml"), "seed = " + std::to_string(seed)));
-      CHECK(run["figures"]["validation/accuracy"].is_number());
-      mean_losses[i] += run["figures"]["validation/loss"].get<double>() / 2;
+      CHECK(run["metrics"]["validation/accuracy"].is_number());
+      mean_losses[i] += run["metrics"]["validation/loss"].get<double>() / 2;
     }
   }
   CHECK(mean_losses[0] < mean_losses[1]);
   const Json& best = variants[0]["runs"][0];
-  CHECK(best["figures"]["validation/loss"] == read_last_metric(best["folder"].get<std::string>(), "validation/loss"));
+  CHECK(best["metrics"]["validation/loss"] == read_last_metric(best["folder"].get<std::string>(), "validation/loss"));
 }
 
 TEST_CASE("the table has mean and standard deviation over seeds, time and memory") {

@@ -108,7 +108,7 @@ TEST_CASE("host evaluate reproduces the metrics of the run's last validation bit
   CHECK(all["step"] == 30);
   REQUIRE(all["sets"].size() == 1);
   CHECK(all["sets"][0]["samples"] == 359);
-  const auto& metrics = all["sets"][0]["figures"];
+  const auto& metrics = all["sets"][0]["metrics"];
   CHECK(metrics.size() == 2);
   for (const char* name : {"validation/loss", "validation/accuracy"})
     CHECK(metrics[name].get<double>() == read_last_metric(trained().folder, name));
@@ -131,13 +131,13 @@ TEST_CASE("host evaluate accepts other data and every named validation dataset")
   const auto training = evaluate({"--data", "train"});
   REQUIRE(training["sets"].size() == 1);
   CHECK(training["sets"][0]["samples"] == 1438);
-  CHECK(training["sets"][0]["figures"].contains("train/accuracy"));
+  CHECK(training["sets"][0]["metrics"].contains("train/accuracy"));
   const std::vector<std::string> two{
       "--set",
       "data.validation={a={use=\"digits\",params={split=\"test\"}},b={use=\"digits\",params={split=\"test\"}}}"};
   const auto both = evaluate(two);
   REQUIRE(both["sets"].size() == 2);
-  CHECK(both["sets"][0]["figures"]["validation/a/loss"] == both["sets"][1]["figures"]["validation/b/loss"]);
+  CHECK(both["sets"][0]["metrics"]["validation/a/loss"] == both["sets"][1]["metrics"]["validation/b/loss"]);
   std::vector<std::string> one = two;
   one.insert(one.end(), {"--data", "validation/b"});
   CHECK(evaluate(one)["sets"].size() == 1);

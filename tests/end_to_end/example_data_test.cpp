@@ -117,7 +117,7 @@ TEST_CASE("example data is reproducible") {
 
 TEST_CASE("example data never overwrites files and leaves no partial files") {
   const fs::path folder = make_empty_folder("taken");
-  write_file(folder / "data/notes.txt", "of somebody");
+  write_file(folder / "data/notes.txt", "of the user");
   const Outcome outcome = run_program("example_data", {"classes", (folder / "data").string()});
   CHECK(outcome.exit_code == 2);
   CHECK(outcome.errors.find("data: already exists; expected a new folder; remove it or choose another") !=

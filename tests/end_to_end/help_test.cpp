@@ -68,7 +68,8 @@ TEST_CASE("host --help names every command, and the help of each command names i
     CHECK(contains(help.output, command.name + " "));
     const std::string description = host::describe_command(command);
     CHECK(contains(description, host::usage_of(command)));
-    for (const host::Option& option : host::options_of(command)) CHECK(contains(description, "--" + option->long_name()));
+    for (const host::Option& option : host::options_of(command))
+      CHECK(contains(description, "--" + option->long_name()));
     CHECK(fs::exists(fs::path(TENON_SOURCE_DIR) / "docs" / command.page));
   }
 }

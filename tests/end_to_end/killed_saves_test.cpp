@@ -56,7 +56,7 @@ struct Call {
 };
 
 // Returns whether a separate thread saves.
-bool is_asynchronous(const std::string& name) { return name.ends_with("behind"); }
+bool is_asynchronous(const std::string& name) { return name.ends_with("asynchronous"); }
 
 std::vector<std::string> arguments_of(const std::string& name, int processes, const std::string& resume = "") {
   const fs::path file = write_file(tenon::test_folder() / "saving.toml", kRunFile);
@@ -130,7 +130,7 @@ void resume_run(const std::string& name, int processes, const std::string& expec
 // One process saves synchronously, two processes save on a thread. `stride`: 1 for all calls.
 void check_kills_at_calls(int processes, size_t stride) {
   CAPTURE(processes);
-  const std::string name = processes == 1 ? "killed" : "killed-behind";
+  const std::string name = processes == 1 ? "killed" : "killed-asynchronous";
   const std::string whole = "whole-" + name;
   fs::remove_all(runs_of(whole));
   REQUIRE(run_host(arguments_of(whole, processes), strace("")).exit_code == 0);
@@ -152,7 +152,7 @@ void check_kills_at_calls(int processes, size_t stride) {
 
 void check_random_kills(int processes, int count) {
   std::mt19937 random(static_cast<unsigned>(processes));
-  const std::string name = processes == 1 ? "random" : "random-behind";
+  const std::string name = processes == 1 ? "random" : "random-asynchronous";
   const std::string whole = "whole-" + name;
   fs::remove_all(runs_of(whole));
   const auto begin = std::chrono::steady_clock::now();
@@ -170,7 +170,7 @@ void check_random_kills(int processes, int count) {
   }
 }
 
-// `name`: "failed", or "failed-behind" if a thread saves.
+// `name`: "failed", or "failed-asynchronous" if a thread saves.
 void check_failing_disk(const std::string& name, size_t stride) {
   CAPTURE(name);
   const std::string whole = "whole-" + name;
@@ -190,7 +190,8 @@ void check_failing_disk(const std::string& name, size_t stride) {
       CAPTURE(failed.errors);
       ++tried;
       // Files that could not be removed are harmless. All other failures must be reported.
-      const bool was_muted = is_asynchronous(name) && failed.errors.empty();  // the failed call was the write of the message
+      const bool was_muted =
+          is_asynchronous(name) && failed.errors.empty();  // the failed call was the write of the message
       if (failed.exit_code != 0) ++reported;
       if (failed.exit_code != 0 && !was_muted) {
         // With a saving thread, the call may belong to another thread and another file of the run.
@@ -214,7 +215,7 @@ TEST_CASE("a run of several processes may be killed at a call of a save") { chec
 TEST_CASE("a run may be killed at any time") { check_random_kills(1, 2); }
 TEST_CASE("a run of several processes may be killed at any time") { check_random_kills(2, 2); }
 TEST_CASE("a disk may fail or be full at a call of a save") { check_failing_disk("failed", kSome); }
-TEST_CASE("a disk may fail or be full while a thread saves") { check_failing_disk("failed-behind", kSome); }
+TEST_CASE("a disk may fail or be full while a thread saves") { check_failing_disk("failed-asynchronous", kSome); }
 
 TEST_SUITE_BEGIN("soak");
 
@@ -233,7 +234,7 @@ TEST_CASE("a run may be killed at many times" * doctest::skip()) {
 
 TEST_CASE("a disk may fail or be full at every call of a save" * doctest::skip()) {
   check_failing_disk("failed", kAll);
-  check_failing_disk("failed-behind", kAll);
+  check_failing_disk("failed-asynchronous", kAll);
 }
 
 TEST_SUITE_END();

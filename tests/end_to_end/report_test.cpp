@@ -337,7 +337,7 @@ digits/2026-11-21T11-30-05 +finished .*
   const auto sorted =
       nlohmann::json::parse(render({"runs", folder.string(), "--sort", "validation/accuracy", "--json"}))["runs"];
   REQUIRE(sorted.size() == 3);
-  CHECK(sorted[0]["figures"]["validation/accuracy"]["best"] == nlohmann::json({{"value", 0.75}, {"step", 9}}));
+  CHECK(sorted[0]["metrics"]["validation/accuracy"]["best"] == nlohmann::json({{"value", 0.75}, {"step", 9}}));
   CHECK(sorted[1]["state"] == "interrupted");
   CHECK(sorted[2]["epochs"] == 2);
   CHECK(render({"runs", (folder / "digits").string()}) == table);

@@ -250,9 +250,9 @@ TEST_CASE("the best checkpoint is kept, has a link, and can be resumed") {
 TEST_CASE("SIGUSR1 requests a checkpoint from a single process or from the launcher") {
   for (const int processes : {1, 2}) {
     CAPTURE(processes);
-    const std::string name = "asked-" + std::to_string(processes);
+    const std::string name = "requested-" + std::to_string(processes);
     fs::remove_all(runs_of(name));
-    const std::string how = processes == 1 ? "ask_to_save" : "ask_launcher_to_save";
+    const std::string how = processes == 1 ? "request_save" : "request_save_of_launcher";
     // The run is very long. The callback ends it after the checkpoint.
     const Outcome outcome =
         run_host(arguments_of(name, processes,

@@ -155,7 +155,7 @@ TEST_CASE("host describe shows parameters, and with --ports inputs and outputs")
   CHECK(dataset.output.find("the rest is known only with values for: path") != std::string::npos);
   const auto metric = nlohmann::json::parse(run_host({"describe", "accuracy", "--ports", "--json"}).output);
   REQUIRE(metric.size() == 1);
-  CHECK(metric[0]["figures"][0] == "accuracy (higher is better)");
+  CHECK(metric[0]["values"][0] == "accuracy (higher is better)");
   CHECK(metric[0]["parameters"][0]["default"] == "-100");
 }
 

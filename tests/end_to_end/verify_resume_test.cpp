@@ -52,7 +52,7 @@ bool mentions(const std::string& text, const std::string& words) { return text.f
 TEST_CASE("a run that resumes bit for bit is reported as identical and keeps no files") {
   const fs::path temporary = make_temporary();
   const json found = verify_as_json({}, 0);
-  CHECK(found["verdict"] == "same");
+  CHECK(found["result"] == "same");
   CHECK(found["differences"].empty());
   CHECK(found["epochs"] == 3);
   CHECK(found["steps_per_epoch"] == 8);
@@ -78,7 +78,7 @@ TEST_CASE("a run that resumes bit for bit is reported as identical and keeps no 
 TEST_CASE("any of several processes can be killed") {
   const fs::path temporary = make_temporary();
   const json found = verify_as_json({"--processes", "2", "--kills", "1"}, 0);
-  CHECK(found["verdict"] == "same");
+  CHECK(found["result"] == "same");
   CHECK(found["processes"] == 2);
   REQUIRE(found["runs"].size() == 3);
   CHECK(found["runs"][1]["killed"]["rank"] == 1);  // for this seed
@@ -119,7 +119,7 @@ TEST_CASE("a callback without saved state is found by its metrics") {
 TEST_CASE("a dataset with hidden state is found by the weights") {
   make_temporary();
   const json found = verify_as_json({"--set", "data.train={use=\"moody\"}", "--kills", "1"}, 9);
-  CHECK(found["verdict"] == "differs");
+  CHECK(found["result"] == "differs");
   CHECK(names(found["differences"], "model.safetensors", ""));
   CHECK(names(found["differences"], "history.jsonl", "train/loss"));
   CHECK(found["differences_without_interruption"].empty());
@@ -130,14 +130,14 @@ TEST_CASE("a dataset with hidden state is found by the weights") {
 TEST_CASE("a run that is never the same twice is reported as not deterministic") {
   make_temporary();
   const json found = verify_as_json({"--set", "data.train={use=\"moody\",params={by=\"chance\"}}", "--kills", "1"}, 9);
-  CHECK(found["verdict"] == "not_deterministic");
+  CHECK(found["result"] == "not_deterministic");
   CHECK(names(found["differences_without_interruption"], "model.safetensors", ""));
 }
 
 TEST_CASE("times logged by a callback are ignored and listed") {
   make_temporary();
   const json found = verify_as_json({"--set", "callback=[{use=\"throughput\"}]", "--kills", "1"}, 0);
-  CHECK(found["verdict"] == "same");
+  CHECK(found["result"] == "same");
   CHECK(names(found["left_out"], "history.jsonl", "throughput/"));
   CHECK(!names(found["left_out"], "history.jsonl", "train/"));
 }

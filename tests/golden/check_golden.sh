@@ -30,7 +30,7 @@ run() {
   shift
   rm -rf "$folder"
   mkdir -p "$folder"
-  env -u TENON_PLUGIN_PATH -u LD_PRELOAD HOME="$work/nobody" LC_ALL=C ATEN_CPU_CAPABILITY=default \
+  env -u TENON_PLUGIN_PATH -u LD_PRELOAD HOME="$work/home" LC_ALL=C ATEN_CPU_CAPABILITY=default \
     MKL_CBWR=COMPATIBLE MKL_NUM_THREADS=1 OMP_NUM_THREADS=1 \
     "$host" --config "$version/run.toml" --plugin-dir "$plugins" --set run.output_dir="$folder/runs" \
     --set 'checkpoint.monitor=""' "$@" \

@@ -64,3 +64,17 @@ train portable spiral.toml accuracy '>=' 0.95
 train two_towers two_towers.toml accuracy '>=' 0.95
 train native spiral.toml accuracy '>=' 0.5 --set 'model={use="linear"}' --set train.epochs=5
 train line line.toml median_error '<=' 0.02
+
+# Plugins that were built with the C++ headers before their names changed train to the same bits. The callback's
+# parameter had another name then.
+kept=$here/../golden/1_0/cpp
+(cd "$kept" && sha256sum --check --strict --quiet SHA256SUMS)
+mkdir "$work/kept"
+(cd "$work/kept" && "$prefix/bin/host" --config "$work/source/line.toml" --plugin-dir "$kept" \
+  --set 'callback=[{use="save_best", params={figure="validation/median_error"}}]' >log)
+# history FOLDER: the lines of the run's history without times.
+history() { sed -E 's/"time_s": [^,}]*(, )?//' "$work/$1"/runs/*/*/history.jsonl; }
+if ! diff <(history line) <(history kept); then
+  printf 'above: the history with the plugins that were just built, and with %s\n' "$kept"
+  exit 1
+fi

@@ -42,14 +42,14 @@ std::string refusal_in_training(const Setup& setup) {
 
 TEST_CASE("reduce_on_plateau receives the metrics of each validation and of each training epoch") {
   CHECK(are_near(rates_of({"train.epochs=4", std::string(kPlateau) + "}"}), {0.1, 0.1, 0.01, 0.001}));
-  CHECK(are_near(rates_of({"train.epochs=4", std::string(kPlateau) + ", figure='train/loss'}"}),
+  CHECK(are_near(rates_of({"train.epochs=4", std::string(kPlateau) + ", monitor='train/loss'}"}),
                  {0.1, 0.1, 0.01, 0.001}));
 }
 
 TEST_CASE("a monitored metric that the run does not log is refused with the nearest name") {
-  const std::string message = refusal_in_training({{std::string(kPlateau) + ", figure='validation/los'}"}});
+  const std::string message = refusal_in_training({{std::string(kPlateau) + ", monitor='validation/los'}"}});
   CHECK(
-      message.ends_with("schedule.figure is \"validation/los\", which this run does not log; expected a metric of its "
+      message.ends_with("schedule.monitor is \"validation/los\", which this run does not log; expected a metric of its "
                         "history; did you mean \"validation/loss\"?"));
 }
 

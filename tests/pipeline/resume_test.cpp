@@ -107,7 +107,7 @@ TEST_CASE("a run resumes exactly from any of its checkpoints") {
       3);
   check_every_checkpoint(
       {"a schedule with a memory",
-       {"schedule={use=\"reduce_on_plateau\",figure=\"validation/loss\",patience=0,threshold=0.5}"}});
+       {"schedule={use=\"reduce_on_plateau\",monitor=\"validation/loss\",patience=0,threshold=0.5}"}});
   check_every_checkpoint({"the mean of weights from the second epoch on, clipped",
                           {"train.clip_norm=0.5", "train.average={use=\"swa\",start=\"1 epoch\",every=\"1 step\"}"}});
 }

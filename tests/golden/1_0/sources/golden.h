@@ -1,4 +1,4 @@
-/* What the golden plugins share: reading parameters, numbers from a seed, and what they say of themselves. */
+/* Code that the golden plugins share: reading parameters, random numbers from a seed, and macros for descriptions. */
 #ifndef GOLDEN_H
 #define GOLDEN_H
 
@@ -7,7 +7,8 @@
 #define TEXT(literal) ((tenon_string)TENON_STRING(literal))
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A parameter of the schema. `settings`: further fields, such as `.range = TENON_STRING("[0, inf)")`. */
+/* Defines a parameter of the schema. The variadic arguments set further fields, such as
+ * `.range = TENON_STRING("[0, inf)")`. */
 #define PARAM(variable, its_name, its_type, its_doc, ...)              \
   static const tenon_param variable = {.size = sizeof(tenon_param),    \
                                        .name = TENON_STRING(its_name), \
@@ -24,7 +25,7 @@
 #define FLOAT64 TENON_DTYPE_BIT(TENON_FLOAT64)
 #define INT64 TENON_DTYPE_BIT(TENON_INT64)
 
-/* Reads several parameters: each name and where its value goes. The first that fails ends it. */
+/* The name of a parameter, and where to store its value. read_params stops at the first one that fails. */
 typedef struct expected {
   const char* name;
   uint64_t length;
@@ -42,7 +43,8 @@ static inline tenon_status read_params(const tenon_host* host, const tenon_param
   return status;
 }
 
-/* Steele et al., Fast splittable pseudorandom number generators, 2014: whole numbers alone, equal everywhere. */
+/* SplitMix64: Steele et al., Fast splittable pseudorandom number generators, 2014. It computes only with integers, so
+ * its results are the same on every machine. */
 static inline uint64_t next_number(uint64_t* state) {
   uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -50,7 +52,7 @@ static inline uint64_t next_number(uint64_t* state) {
   return z ^ (z >> 31);
 }
 
-/* A multiple of 1/65536 in [-0.5, 0.5), so that nothing is rounded. */
+/* Returns a multiple of 1/65536 in [-0.5, 0.5). It is exact, so nothing is rounded. */
 static inline double next_fraction(uint64_t* state) {
   return (double)(int64_t)(next_number(state) >> 48) / 65536.0 - 0.5;
 }

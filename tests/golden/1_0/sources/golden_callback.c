@@ -1,5 +1,4 @@
-/* The golden callback: writes down each event that it is told of, logs figures of its own, asks for everything that can
- * be asked for, and has a state to be saved. */
+/* The golden callback: records each event, logs metrics, makes all four kinds of requests, and has a saved state. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +18,15 @@ typedef struct golden_callback {
   uint64_t evaluation_count;
   int64_t evaluate_at[kMaxSteps];
   uint64_t value_count;
-  char metrics[kMaxValues][kMaxLetters]; /* names to be watched */
+  char metrics[kMaxValues][kMaxLetters]; /* names of the metrics to record */
   char reason[kMaxLetters];
   char scalar_name[2 * kMaxLetters];
-  int64_t saved[2]; /* events told so far, step of the last one */
+  int64_t saved[2]; /* number of events so far, step of the last one */
 } golden_callback;
 
-/* ---- Making one -------------------------------------------------------------------------------------------------- */
+/* ---- Creation ---------------------------------------------------------------------------------------------------- */
 
-/* Copies what fits. */
+/* Copies as much of the text as fits, and appends a null character. */
 static void copy_text(char* to, size_t room, const char* text, uint64_t size) {
   const size_t count = size < room ? (size_t)size : room - 1;
   if (count > 0) memcpy(to, text, count);
@@ -37,9 +36,9 @@ static void copy_text(char* to, size_t room, const char* text, uint64_t size) {
 static tenon_status create(const tenon_host* host, const tenon_params* params, void** made) {
   tenon_value name, priority, stop_at, save_at, log_every, evaluate_at, metrics;
   const expected all[] = {WANTED("name", &name),           WANTED("priority", &priority),
-                        WANTED("stop_at", &stop_at),     WANTED("save_at", &save_at),
-                        WANTED("log_every", &log_every), WANTED("evaluate_at", &evaluate_at),
-                        WANTED("figures", &metrics)};
+                          WANTED("stop_at", &stop_at),     WANTED("save_at", &save_at),
+                          WANTED("log_every", &log_every), WANTED("evaluate_at", &evaluate_at),
+                          WANTED("figures", &metrics)};
   const tenon_status status = read_params(host, params, all, COUNT(all));
   if (status != TENON_OK) return status;
   tenon_value none;
@@ -78,7 +77,7 @@ static tenon_status subscribe(void* untyped, uint64_t* events, int32_t* priority
   return TENON_OK;
 }
 
-/* ---- Being told -------------------------------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
 
 static const char* const kEventNames[TENON_EVENT_COUNT] = {
     "run_setup",     "run_start",         "checkpoint_loaded",    "epoch_start",
@@ -103,7 +102,7 @@ static void write_metrics(const golden_callback* self, const tenon_run* run, FIL
   }
 }
 
-/* A line of events.txt in the run's folder, which all golden callbacks share: so their order shows. */
+/* Appends a line to events.txt in the run folder. All golden callbacks share this file, so it shows their order. */
 static tenon_status write_down(const golden_callback* self, uint32_t event, const tenon_run* run) {
   char path[4096];
   const int length = snprintf(path, sizeof path, "%.*s/events.txt", (int)run->folder.size, run->folder.data);
@@ -166,7 +165,7 @@ static tenon_status on_event(void* untyped, uint32_t event, const tenon_run* run
   return status;
 }
 
-/* ---- What it keeps ----------------------------------------------------------------------------------------------- */
+/* ---- Saved state ------------------------------------------------------------------------------------------------- */
 
 static tenon_status save(void* untyped, tenon_string* bytes) {
   golden_callback* self = untyped;
@@ -190,7 +189,7 @@ static const void* get_extension(tenon_string id) {
   return id.size == sizeof kId - 1 && memcmp(id.data, kId, id.size) == 0 ? &kSavedState : NULL;
 }
 
-/* ---- What the plugin says of itself ------------------------------------------------------------------------------ */
+/* ---- Description of the plugin ----------------------------------------------------------------------------------- */
 
 PARAM(kName, "name", TENON_PARAM_STRING, "what its lines begin with", .default_value = {NULL, 0});
 PARAM(kPriority, "priority", TENON_PARAM_INT, "place among the callbacks", .default_value = TENON_STRING("0"),

@@ -1,4 +1,4 @@
-/* The golden dataset: fields of every kind, made from a sample's seed and index, with all kinds of parameters. */
+/* The golden dataset: all kinds of fields and parameters. A sample depends on its seed and its index. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +18,12 @@ typedef struct golden_dataset {
   int64_t lengths[kMaxNumbers];
   uint64_t noise_count;
   double noise[kMaxNumbers];
-  int64_t letters; /* of all names together */
+  int64_t letters; /* number of letters in all names together */
   int64_t offset_count;
-  int64_t offsets[kMaxNumbers]; /* of the table's file */
+  int64_t offsets[kMaxNumbers]; /* numbers in the file `table` */
 } golden_dataset;
 
-/* ---- Making one -------------------------------------------------------------------------------------------------- */
+/* ---- Creation ---------------------------------------------------------------------------------------------------- */
 
 static tenon_status read_table(golden_dataset* self, const tenon_value* path) {
   char name[4096], line[64];
@@ -44,8 +44,8 @@ static tenon_status read_table(golden_dataset* self, const tenon_value* path) {
 static tenon_status create(const tenon_host* host, const tenon_params* params, void** made) {
   tenon_value samples, table, kind, scale, lengths, noise, names, augment, bad_sample;
   const expected all[] = {WANTED("samples", &samples), WANTED("table", &table),     WANTED("kind", &kind),
-                        WANTED("scale", &scale),     WANTED("lengths", &lengths), WANTED("noise", &noise),
-                        WANTED("names", &names),     WANTED("augment", &augment), WANTED("bad_sample", &bad_sample)};
+                          WANTED("scale", &scale),     WANTED("lengths", &lengths), WANTED("noise", &noise),
+                          WANTED("names", &names),     WANTED("augment", &augment), WANTED("bad_sample", &bad_sample)};
   tenon_status status = read_params(host, params, all, COUNT(all));
   if (status != TENON_OK) return status;
   if (lengths.n == 0 || lengths.n > kMaxNumbers || noise.n == 0 || noise.n > kMaxNumbers) {
@@ -124,7 +124,7 @@ static tenon_status fields(void* self, const tenon_field* const** fields, uint64
 
 /* ---- Samples ----------------------------------------------------------------------------------------------------- */
 
-/* What a worker keeps: only to have been opened and closed, since samples must not depend on it. */
+/* The state of a worker. It only tests opening and closing, because samples must not depend on it. */
 typedef struct golden_worker {
   uint64_t id;
   uint64_t seed;
@@ -215,7 +215,7 @@ static tenon_status get(void* untyped, void* worker, const tenon_sample* sample,
   return TENON_OK;
 }
 
-/* ---- What the plugin says of itself ------------------------------------------------------------------------------ */
+/* ---- Description of the plugin ----------------------------------------------------------------------------------- */
 
 static const tenon_string kKinds[] = {TENON_STRING("clean"), TENON_STRING("noisy")};
 

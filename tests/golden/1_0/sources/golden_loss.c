@@ -1,4 +1,5 @@
-/* The golden losses: one whose weight is a tensor, with named parts, and one whose weight is a number, without. */
+/* The golden losses: golden_mixed has a tensor as its weight, and named parts. golden_small has a number as its weight,
+ * and no parts. */
 #include <stdlib.h>
 #include <string.h>
 #include <tenon/ops.h>
@@ -16,7 +17,7 @@ typedef struct golden_mixed {
   double delta;
   int64_t class_count;
   double class_weights[kMaxClasses];
-  tenon_tensor* weights; /* of the classes, made once and kept */
+  tenon_tensor* weights; /* weights of the classes, created once and retained */
 } golden_mixed;
 
 static tenon_status create_mixed(const tenon_host* host, const tenon_params* params, void** made) {
@@ -79,8 +80,8 @@ static tenon_status keep_class_weights(golden_mixed* self, const tenon_frame* fr
   return status;
 }
 
-/* The squared hinge over classes (Crammer and Singer, 2001), each sample by its class's weight; 0 where label is -1.
- * logits: [N, C]; label: [N]. Gives [N]. */
+/* Computes the squared hinge loss over classes (Crammer and Singer, 2001), times the weight of the sample's class. The
+ * loss is 0 where the label is -1. logits: [N, C]; label: [N]. Returns [N]. */
 static tenon_tensor* measure_classes(golden_mixed* self, tenon_calls* calls, tenon_tensor* logits,
                                      tenon_tensor* label) {
   const int64_t last[1] = {1};
@@ -90,7 +91,7 @@ static tenon_tensor* measure_classes(golden_mixed* self, tenon_calls* calls, ten
   tenon_tensor* margin = tenon_add_scalar(calls, tenon_sub(calls, logits, own_logit), tenon_float(1));
   margin = tenon_clamp_min(calls, margin, tenon_float(0));
   tenon_tensor* hinge = tenon_sum_dims(calls, tenon_mul(calls, margin, margin), last, 1, 0);
-  hinge = tenon_sub_scalar(calls, hinge, tenon_float(1)); /* that of its own class */
+  hinge = tenon_sub_scalar(calls, hinge, tenon_float(1)); /* the term of the sample's class */
   tenon_tensor* weight = tenon_index_select(calls, self->weights, 0, class);
   return tenon_mul(calls, tenon_mul(calls, hinge, weight), known);
 }
@@ -157,7 +158,7 @@ static tenon_status forward_small(void* untyped, const tenon_frame* frame, tenon
   return calls.status;
 }
 
-/* ---- What the plugin says of itself ------------------------------------------------------------------------------ */
+/* ---- Description of the plugin ----------------------------------------------------------------------------------- */
 
 PARAM(kBalance, "balance", TENON_PARAM_FLOAT, "factor of the classes' part", .default_value = TENON_STRING("0.5"),
       .range = TENON_STRING("[0, inf)"));

@@ -1,4 +1,4 @@
-/* The golden metric: a state for every reduction, and tensors that went through DLPack. */
+/* The golden metric: a state for every reduction, and tensors that are exported and imported with DLPack. */
 #include <stdlib.h>
 #include <tenon/dlpack.h>
 #include <tenon/ops.h>
@@ -75,22 +75,22 @@ static tenon_status states(void* self, const tenon_state* const** states, uint64
   return TENON_OK;
 }
 
-#define FIGURE(its_name, its_direction, its_doc)                                              \
-  {                                                                                           \
+#define VALUE(its_name, its_direction, its_doc)                                                     \
+  {                                                                                                 \
     .size = sizeof(tenon_metric_value), .name = TENON_STRING(its_name), .direction = its_direction, \
-    .doc = TENON_STRING(its_doc)                                                              \
+    .doc = TENON_STRING(its_doc)                                                                    \
   }
 
 static const tenon_metric_value kValueList[] = {
-    FIGURE("share", 1, "of labels that have the largest logit"),
-    FIGURE("counted", 0, "samples with a label"),
-    FIGURE("worst_error", -1, "the largest absolute difference"),
-    FIGURE("best_error", -1, "the smallest absolute difference"),
-    FIGURE("median_error", -1, "the middle one of the absolute differences"),
-    FIGURE("gap", -1, "mean difference of value and target, weighed by the sample's place"),
+    VALUE("share", 1, "of labels that have the largest logit"),
+    VALUE("counted", 0, "samples with a label"),
+    VALUE("worst_error", -1, "the largest absolute difference"),
+    VALUE("best_error", -1, "the smallest absolute difference"),
+    VALUE("median_error", -1, "the middle one of the absolute differences"),
+    VALUE("gap", -1, "mean difference of value and target, weighed by the sample's place"),
 };
 static const tenon_metric_value* const kValues[] = {&kValueList[0], &kValueList[1], &kValueList[2],
-                                               &kValueList[3], &kValueList[4], &kValueList[5]};
+                                                    &kValueList[3], &kValueList[4], &kValueList[5]};
 
 static tenon_status values(void* self, const tenon_metric_value* const** values, uint64_t* count) {
   (void)self;
@@ -99,9 +99,9 @@ static tenon_status values(void* self, const tenon_metric_value* const** values,
   return TENON_OK;
 }
 
-/* ---- Batch by batch ---------------------------------------------------------------------------------------------- */
+/* ---- Update for each batch --------------------------------------------------------------------------------------- */
 
-/* The same tensor, by way of another library's hands. */
+/* Exports a tensor with DLPack, imports it again, and returns the imported tensor. */
 static tenon_tensor* pass_through(golden_metric* self, tenon_calls* calls, tenon_tensor* tensor) {
   void* managed = NULL;
   tenon_tensor* taken = NULL;
@@ -146,9 +146,9 @@ static tenon_status update(void* untyped, const tenon_frame* frame, tenon_tensor
   return calls.status;
 }
 
-/* ---- At the end -------------------------------------------------------------------------------------------------- */
+/* ---- Compute ----------------------------------------------------------------------------------------------------- */
 
-/* The elements of a state of rank 1 or 2, which is as many as `rows` rows. */
+/* Reads the elements of a state, and its number of rows. A state without dimensions has one row. */
 static tenon_status read_state(golden_metric* self, tenon_tensor* state, const void** elements, int64_t* rows) {
   tenon_tensor_info info = {.size = sizeof info};
   void* data = NULL;
@@ -197,7 +197,7 @@ static tenon_status compute(void* untyped, const tenon_frame* frame, double* val
   return find_median(self, state[kErrors], rows[kErrors], &values[kMedianError]);
 }
 
-/* ---- What the plugin says of itself ------------------------------------------------------------------------------ */
+/* ---- Description of the plugin ----------------------------------------------------------------------------------- */
 
 static const tenon_metric kTable = {.size = sizeof kTable,
                                     .create = create,

@@ -1,8 +1,8 @@
-/* The golden model: parameters by every initialiser, buffers, images, words and points of varying number with their
- * padding masked, a gradient of its own, tensors of its own numbers.
+/* The golden model: parameters with every initialiser, buffers, and a custom gradient. Its inputs are images, numbers,
+ * and varying numbers of words and points, with masked padding. It also creates tensors from numbers.
  *
- * No operator here rounds otherwise from one CPU or C library to another: no exponential, logarithm or sine. The normal
- * distribution is drawn with such, so that what it gives is rounded before its use. */
+ * Every operator here rounds in the same way on all CPUs and with all C libraries. There is no exponential, logarithm
+ * or sine. The host samples the normal distribution with such functions, so the model rounds these samples first. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tenon/gradient.h>
@@ -52,10 +52,10 @@ typedef struct golden_model {
   char logits_shape[32];
   tenon_port logits;
   const tenon_port* ports[6];
-  uint64_t index[kTensorCount]; /* within the frame */
+  uint64_t index[kTensorCount]; /* positions in the frame's tensors */
 } golden_model;
 
-/* ---- Making one -------------------------------------------------------------------------------------------------- */
+/* ---- Creation ---------------------------------------------------------------------------------------------------- */
 
 static const tenon_port kInputs[kInputCount] = {
     PORT("image", TENON_INPUT, "N,2,H,W", FLOAT64), PORT("context", TENON_INPUT, "N,3", FLOAT64),
@@ -74,7 +74,7 @@ static void describe_ports(golden_model* self) {
 static tenon_status create(const tenon_host* host, const tenon_params* params, void** made) {
   tenon_value width, classes, gain, drop, attend;
   const expected all[] = {WANTED("width", &width), WANTED("classes", &classes), WANTED("gain", &gain),
-                        WANTED("drop", &drop), WANTED("attend", &attend)};
+                          WANTED("drop", &drop), WANTED("attend", &attend)};
   const tenon_status status = read_params(host, params, all, COUNT(all));
   if (status != TENON_OK) return status;
   if (width.as.i % 2 != 0) return host->fail(TENON_INVALID_ARGUMENT, TEXT("width is odd; expected an even number"));
@@ -164,9 +164,9 @@ static tenon_status build(void* untyped, const tenon_builder* builder) {
   return status;
 }
 
-/* ---- A function with a gradient of its own ----------------------------------------------------------------------- */
+/* ---- Custom gradient --------------------------------------------------------------------------------------------- */
 
-/* bend * x / (1 + |x|), x: [..., W], bend: [W]. Its `self` is the model. */
+/* Computes bend * x / (1 + |x|). x: [..., W], bend: [W]. `untyped` is the model. */
 static tenon_status bend_forward(void* untyped, const tenon_frame* frame, tenon_tensor* const* inputs,
                                  uint64_t input_count, tenon_tensor** outputs, uint64_t output_count,
                                  tenon_tensor** saved, uint64_t saved_count) {
@@ -213,13 +213,13 @@ static tenon_tensor* bend(golden_model* self, tenon_calls* calls, tenon_tensor* 
   return output;
 }
 
-/* ---- Using it ---------------------------------------------------------------------------------------------------- */
+/* ---- Forward ----------------------------------------------------------------------------------------------------- */
 
 static tenon_tensor* get(golden_model* self, tenon_calls* calls, uint64_t place) {
   return calls->frame->tensors[self->index[place]];
 }
 
-/* A buffer, rounded in place to multiples of 1/1024: the same again if it has been done. */
+/* Rounds a buffer in place to multiples of 1/1024, and returns it. Rounding it again changes nothing. */
 static tenon_tensor* get_rounded(golden_model* self, tenon_calls* calls, uint64_t place) {
   tenon_tensor* buffer = get(self, calls, place);
   const tenon_value scaled = tenon_tensor_value(tenon_mul_scalar(calls, buffer, tenon_int(1024)));
@@ -227,7 +227,7 @@ static tenon_tensor* get_rounded(golden_model* self, tenon_calls* calls, uint64_
   return tenon_copy_in_place(calls, buffer, tenon_div_scalar(calls, rounded, tenon_int(1024)));
 }
 
-/* [N, 2, H, W] to [N, W]. */
+/* image: [N, 2, H, W]. Returns [N, W]. */
 static tenon_tensor* see(golden_model* self, tenon_calls* calls, tenon_tensor* image) {
   const int64_t area[2] = {2, 3};
   tenon_tensor* x = tenon_conv2d(calls, image, get(self, calls, kStemWeight), get(self, calls, kStemBias), 1, 1, 1, 1);
@@ -238,8 +238,8 @@ static tenon_tensor* see(golden_model* self, tenon_calls* calls, tenon_tensor* i
   return tenon_mean_dims(calls, x, area, 2, 0);
 }
 
-/* words: [N, L], negative behind the last; query: [N, W]. Gives [N, W]: the words that the query asks for, weighted by
- * a ReLU in place of the exponential, or their mean. */
+/* words: [N, L], negative after the last word; query: [N, W]. Returns [N, W]: the sum of the words, weighted by
+ * attention with a ReLU in place of the exponential, or the mean of the words. */
 static tenon_tensor* read_words(golden_model* self, tenon_calls* calls, tenon_tensor* words, tenon_tensor* query) {
   const int64_t middle[1] = {1}, last[1] = {2};
   tenon_tensor* is_padding = tenon_lt_scalar(calls, words, tenon_int(0));
@@ -257,14 +257,15 @@ static tenon_tensor* read_words(golden_model* self, tenon_calls* calls, tenon_te
   return tenon_squeeze(calls, read, 1);
 }
 
-/* path: [N, M, 2], zeros behind the last, which stay zero here. Gives [N, W]. */
+/* path: [N, M, 2], zeros after the last point. These zeros stay zero here. Returns [N, W]. */
 static tenon_tensor* follow(golden_model* self, tenon_calls* calls, tenon_tensor* path) {
   const int64_t middle[1] = {1};
   tenon_tensor* x = bend(self, calls, tenon_linear(calls, path, get(self, calls, kPathWeight), NULL));
   return tenon_sum_dims(calls, x, middle, 1, 0);
 }
 
-/* (x - mean) / sqrt(variance + 0.01) over the last dimension, by an operator with two results and named arguments. */
+/* Computes (x - mean) / sqrt(variance + 0.01) over the last dimension, times a weight. Calls an operator with two
+ * results and named arguments. */
 static tenon_tensor* normalise(golden_model* self, tenon_calls* calls, tenon_tensor* x) {
   const int64_t last[1] = {-1};
   const tenon_value args[2] = {tenon_tensor_value(x), tenon_ints(last, 1)};
@@ -283,7 +284,7 @@ static tenon_tensor* normalise(golden_model* self, tenon_calls* calls, tenon_ten
   return tenon_mul(calls, x, get(self, calls, kScaleWeight));
 }
 
-/* Zeroes numbers at random while the frame trains, drawn from the frame's seed. x: [N, W]. */
+/* Zeroes random elements in training (dropout). The random numbers come from the frame's seed. x: [N, W]. */
 static tenon_tensor* drop(golden_model* self, tenon_calls* calls, tenon_tensor* x) {
   enum { kMaxCount = 4096 };
   double kept[kMaxCount];
@@ -327,7 +328,7 @@ static tenon_status forward(void* untyped, const tenon_frame* frame, tenon_tenso
   return calls.status;
 }
 
-/* ---- What the plugin says of itself ------------------------------------------------------------------------------ */
+/* ---- Description of the plugin ----------------------------------------------------------------------------------- */
 
 PARAM(kWidth, "width", TENON_PARAM_INT, "numbers for each part; an even one", .default_value = TENON_STRING("6"),
       .range = TENON_STRING("[2, 64]"));
