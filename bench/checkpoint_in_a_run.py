@@ -69,7 +69,7 @@ def main():
             seconds[name].append(seconds_of(folder, name))
             print(f"round {number + 1}, {name}: {seconds[name][-1]:.2f} s", flush=True)
     for name in SETTINGS:
-        ratios = [own / without for own, without in zip(seconds[name], seconds["none"])]
+        ratios = [total / without for total, without in zip(seconds[name], seconds["none"])]
         print(f"{name}: median {statistics.median(seconds[name]):.2f} s, {statistics.median(ratios):.3f} x none")
 
 

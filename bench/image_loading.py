@@ -177,7 +177,7 @@ def time_peer(peer, folder, arguments):
 
 def run_in_turn(arguments):
     extra = dict(one.split("=", 1) for one in arguments.extra)
-    figures = {}
+    results = {}
     for _ in range(arguments.rounds):
         for cores in arguments.cores:
             for folder in sorted(path for path in pathlib.Path(arguments.data).iterdir() if path.is_dir()):
@@ -190,8 +190,8 @@ def run_in_turn(arguments):
                                              stderr=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
                     value = json.loads(outcome.stdout.splitlines()[-1])["value"] if outcome.stdout else float("nan")
                     print(f"{cores} cores, {folder.name}, {peer}: {value:.0f} images/s", file=sys.stderr)
-                    figures.setdefault((cores, folder.name), {}).setdefault(peer, []).append(value)
-    for (cores, name), peers in figures.items():
+                    results.setdefault((cores, folder.name), {}).setdefault(peer, []).append(value)
+    for (cores, name), peers in results.items():
         print(f"\n{cores} cores, {name}\n\n| | images/s | tenon / it | tenon_plain / it |\n|---|---|---|---|")
         for peer, values in peers.items():
             ratios = [statistics.median(a / b for a, b in zip(peers.get(ours, values), values)) for ours in

@@ -86,14 +86,14 @@ def main():
         run_file.write_text(RUN_FILE.format(batch=BATCH, path=folder))
         images = numpy.load(folder / "image.npy", mmap_mode="r")
         images.max()  # maps every page
-        figures = {"host data": [], "copies of samples": [], "copies of batches": []}
+        results = {"host data": [], "copies of samples": [], "copies of batches": []}
         for _ in range(arguments.rounds):
-            figures["copies of samples"].append(time_copies(images, arguments.seconds, whole_batches=False))
-            figures["host data"].append(time_host(arguments.host, run_file, arguments.seconds))
-            figures["copies of batches"].append(time_copies(images, arguments.seconds, whole_batches=True))
+            results["copies of samples"].append(time_copies(images, arguments.seconds, whole_batches=False))
+            results["host data"].append(time_host(arguments.host, run_file, arguments.seconds))
+            results["copies of batches"].append(time_copies(images, arguments.seconds, whole_batches=True))
     print("| | GB/s | host data / it |\n|---|---|---|")
-    for name, values in figures.items():
-        ratio = statistics.median(a / b for a, b in zip(figures["host data"], values))
+    for name, values in results.items():
+        ratio = statistics.median(a / b for a, b in zip(results["host data"], values))
         print(f"| {name} | {statistics.median(values):.2f} | {ratio:.2f} |")
 
 

@@ -137,20 +137,20 @@ class EarlyStopping:
 
     def __init__(self, run):
         params = next((one["params"] for one in run.get("callback", []) if one["use"] == "early_stopping"), {})
-        self.figure = params.get("monitor", "").removeprefix("validation/")
-        mode = params.get("mode", "min" if self.figure.endswith("loss") else "max")
+        self.metric = params.get("monitor", "").removeprefix("validation/")
+        mode = params.get("mode", "min" if self.metric.endswith("loss") else "max")
         self.sign = 1 if mode == "max" else -1
         self.patience = params.get("patience", math.inf)
         self.best, self.best_epoch = math.nan, 0
 
-    def is_over(self, epoch, figures):
-        if self.figure and not self.sign * (figures[self.figure] - self.best) <= 0:
-            self.best, self.best_epoch = figures[self.figure], epoch
+    def is_over(self, epoch, metrics):
+        if self.metric and not self.sign * (metrics[self.metric] - self.best) <= 0:
+            self.best, self.best_epoch = metrics[self.metric], epoch
         return epoch - self.best_epoch >= self.patience
 
     def print_best(self):
-        if self.figure:
-            print(f"best {self.figure} {self.best:.4f}, after epoch {self.best_epoch}")
+        if self.metric:
+            print(f"best {self.metric} {self.best:.4f}, after epoch {self.best_epoch}")
 
 
 def make_loader(data, part):
@@ -242,7 +242,7 @@ class Run:
         """Returns the metrics by name, with the sum of the losses first."""
         self.network.eval()
         metrics = [metric for metric in self.run.get("metric", []) if metric["use"] not in LEFT_OUT]
-        losses, figures = Means(), Means()
+        losses, values = Means(), Means()
         limit = self.run["data"].get("validation_limit_batches", 0) or len(self.validation_data)
         for batch in itertools.islice(self.validation_data, limit):
             outputs = self.forward(batch)
@@ -250,10 +250,10 @@ class Run:
                 losses.add(number, weight * mean * count, count)
             for metric in metrics:
                 for name, (above, below) in self.apply(METRICS, metric, outputs, batch).items():
-                    figures.add(name, above, below)
+                    values.add(name, above, below)
         self.network.train()
         return {"loss": sum(losses.means().values()),
-                **{name: FINISH.get(name, float)(mean) for name, mean in figures.means().items()}}
+                **{name: FINISH.get(name, float)(mean) for name, mean in values.means().items()}}
 
     def train(self):
         """Trains all epochs, or until early stopping. Prints the metrics of each epoch."""
@@ -261,10 +261,10 @@ class Run:
         begin = time.monotonic()
         for epoch in range(1, math.ceil(self.steps / self.steps_of_epoch) + 1):
             loss = self.train_epoch(min(self.steps_of_epoch, self.steps - (epoch - 1) * self.steps_of_epoch))
-            figures = self.validate()
+            metrics = self.validate()
             print(f"epoch {epoch}: train/loss {loss:.4f} "
-                  + " ".join(f"{name} {value:.4f}" for name, value in figures.items()), flush=True)
-            if stopping.is_over(epoch, figures):
+                  + " ".join(f"{name} {value:.4f}" for name, value in metrics.items()), flush=True)
+            if stopping.is_over(epoch, metrics):
                 break
         stopping.print_best()
         print(f"{time.monotonic() - begin:.1f} s, {time.process_time():.1f} s of CPU time")

@@ -135,9 +135,9 @@ def main():
                                                              arguments.steps)
                 rounds.append(row)
             print(network)
-            for who, processes in rounds[0]:
-                print(f"  {who:<8} {processes} process{'es' if processes > 1 else '  '} "
-                      f"{statistics.median(row[who, processes] for row in rounds):8.1f} ms")
+            for program, processes in rounds[0]:
+                print(f"  {program:<8} {processes} process{'es' if processes > 1 else '  '} "
+                      f"{statistics.median(row[program, processes] for row in rounds):8.1f} ms")
             for processes in (1, arguments.processes):
                 ratio = statistics.median(row["host", processes] / row["PyTorch", processes] for row in rounds)
                 print(f"  host / PyTorch on {processes}: {ratio:.3f}")

@@ -9,7 +9,7 @@ AdamW, nothing else. Both train a 64-128-10 network with softmax cross entropy a
 measures the milliseconds from process start to the end of the first step.
 
 --python names an interpreter with torch and adds a PyTorch loop with a DataLoader. --flush-denormal flushes denormal
-numbers to zero in all of them. Otherwise the time per step of a network that has learnt its data varies with the number
+numbers to zero in all of them. Otherwise the time per step of a network that overfits its data varies with the number
 of denormals. Prints the medians, the median over the rounds of the ratio to the bare loop, and the ratio of the fastest
 rounds.
 """

@@ -57,7 +57,7 @@ CheckpointStore::CheckpointStore(fs::path folder, Retention retention)
   if (const auto best = find_best(); !best.empty()) point_at(kBest, best.front());
 }
 
-// Returns the best checkpoints, best first. Of equally good ones the earlier comes first. Skips unreadable manifests.
+// Returns the best checkpoints, best first. Among equals the earlier comes first. Skips unreadable manifests.
 std::vector<fs::path> CheckpointStore::find_best() const {
   if (retention_.metric.empty()) return {};
   std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
@@ -100,7 +100,8 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   const auto write_tensors = [&](const char* file, std::span<const TensorView> tensors) {
     const fs::path path = folder.temporary() / file;
     // The format "pt" lets Python libraries read the file as PyTorch tensors.
-    std::string digest = write_safetensors(path, tensors, {{"format", "pt"}}, kOfCheckpoints, SyncedBy::containing_folder);
+    std::string digest =
+        write_safetensors(path, tensors, {{"format", "pt"}}, kOfCheckpoints, SyncedBy::containing_folder);
     manifest.files.push_back({file, fs::file_size(path), std::move(digest)});
   };
   write_tensors(kModelFile, contents.model);

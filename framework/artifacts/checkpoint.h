@@ -27,7 +27,7 @@ inline constexpr const char* kTrainingFile = "training.safetensors";
 struct CheckpointContents {
   int64_t epoch;
   int64_t step;
-  MetricValues metrics;                    // the latest metrics
+  MetricValues metrics;               // the latest metrics
   std::span<const TensorView> model;  // parameters and buffers, with PyTorch's names, in the model's order
   // The training state. If both are empty, the checkpoint contains only weights, and a run cannot resume from it.
   std::span<const TensorView> training = {};

@@ -11,7 +11,7 @@ namespace tenon::artifacts {
 namespace {
 
 constexpr double kMaxWidth = 440;  // width of the image, equal to that of a chart
-constexpr double kMargin = 44;      // space on the left and above for the labels of axes and classes
+constexpr double kMargin = 44;     // space on the left and above for the labels of axes and classes
 constexpr double kMaxCell = 30;
 constexpr double kLeastLabelled = 11;  // the labels of smaller cells would overlap
 constexpr double kLeastCounted = 22;

@@ -3,8 +3,8 @@
 #include <limits>
 #include <sstream>
 
-#include "framework/artifacts/render_samples.h"
 #include "framework/artifacts/escape_html.h"
+#include "framework/artifacts/render_samples.h"
 
 namespace tenon::artifacts {
 

@@ -14,7 +14,7 @@
 
 namespace tenon::artifacts {
 
-// Which commit() makes a file durable: that of the file, or that of its DurableFolder, which syncs all files at once.
+// The commit() that syncs a file: that of the file, or that of its DurableFolder, which syncs all files at once.
 enum class SyncedBy { file, containing_folder };
 
 // Every function throws an Error of the given kind, with the path and the reason of the system. The temporary file is

@@ -69,8 +69,8 @@ FoundCheckpoint open_named(const fs::path& path, const ReadCheckpointFile& read)
   }
   if (manifest.state.empty())
     refuse_with_hint(checkpoint, checkpoint.string() +
-                                        ": contains only weights; expected a checkpoint with training state: start a "
-                                        "new run from these weights with model.weights, or choose another checkpoint");
+                                     ": contains only weights; expected a checkpoint with training state: start a "
+                                     "new run from these weights with model.weights, or choose another checkpoint");
   return {checkpoint.parent_path().parent_path(), checkpoint, std::move(manifest), is_newest(checkpoint)};
 }
 

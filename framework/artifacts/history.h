@@ -20,7 +20,7 @@ struct HistoryLine {
   HistoryEvent event;
   int64_t epoch;
   int64_t step;
-  double time_s;    // since the run started; written to the microsecond
+  double time_s;         // since the run started; written to the microsecond
   MetricValues metrics;  // unique names, other than event, epoch, step and time_s
 };
 

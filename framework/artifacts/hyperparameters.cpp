@@ -11,18 +11,18 @@ namespace tenon::artifacts {
 namespace {
 
 constexpr std::array kIgnored{"run.name",
-                                  "run.output_dir",
-                                  "run.device",
-                                  "plugins.",
-                                  "log.",
-                                  "checkpoint.",
-                                  "validation.",
-                                  "data.workers",
-                                  "data.prefetch",
-                                  "distributed.interface",
-                                  "distributed.timeout_s",
-                                  "metric[",
-                                  "model.weights_match"};
+                              "run.output_dir",
+                              "run.device",
+                              "plugins.",
+                              "log.",
+                              "checkpoint.",
+                              "validation.",
+                              "data.workers",
+                              "data.prefetch",
+                              "distributed.interface",
+                              "distributed.timeout_s",
+                              "metric[",
+                              "model.weights_match"};
 
 Hyperparameter to_hyperparameter(const config::Node& node) {
   if (const bool* const truth = std::get_if<bool>(&node.value)) return *truth;

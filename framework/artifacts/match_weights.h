@@ -30,7 +30,7 @@ enum class WeightStatus {
 };
 
 struct WeightMatch {
-  size_t expected;             // index among the requested tensors
+  size_t expected;           // index among the requested tensors
   const TensorView* stored;  // null: not in the file
   WeightStatus status;
 };

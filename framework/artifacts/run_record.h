@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/metric_values.h"
 #include "framework/artifacts/git_state.h"
 #include "framework/artifacts/machine.h"
+#include "framework/artifacts/metric_values.h"
 #include "framework/support/compute_device.h"
 
 namespace tenon::artifacts {
@@ -45,12 +45,12 @@ struct RunRecord {
   RunStatus status = RunStatus::running;
   std::string reason;  // "": no reason
   std::optional<int> exit_code;
-  std::optional<double> first_loss;       // loss of the first batch; none for a resumed run
+  std::optional<double> first_loss;        // loss of the first batch; none for a resumed run
   std::optional<double> zero_output_loss;  // loss of the first batch with zero outputs
-  std::optional<int64_t> host_waits;      // number of synchronisations with the device
-  std::string memory_format;              // memory format of the weights: "channels_last"; empty: unknown so far
-  MetricValues stages;                         // seconds of the training thread, by stage
-  std::optional<int64_t> peak_bytes;      // peak memory of this process
+  std::optional<int64_t> host_waits;       // number of synchronisations with the device
+  std::string memory_format;               // memory format of the weights: "channels_last"; empty: unknown so far
+  MetricValues stages;                     // seconds of the training thread, by stage
+  std::optional<int64_t> peak_bytes;       // peak memory of this process
   std::optional<std::chrono::system_clock::time_point> end;
 };
 

@@ -31,8 +31,8 @@ std::string to_json(const std::string& text, const std::filesystem::path& file) 
 
 void check_tensors(std::span<const TensorView> tensors, const std::filesystem::path& file) {
   if (tensors.size() > kMaxSafetensors) {
-    refuse_layout(
-        file, std::to_string(tensors.size()) + " tensors; a file holds at most " + std::to_string(kMaxSafetensors));
+    refuse_layout(file,
+                  std::to_string(tensors.size()) + " tensors; a file holds at most " + std::to_string(kMaxSafetensors));
   }
   std::unordered_set<std::string_view> names;
   for (const auto& tensor : tensors) {

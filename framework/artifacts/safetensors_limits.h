@@ -9,7 +9,7 @@
 
 namespace tenon::artifacts {
 
-inline constexpr size_t kMaxSafetensors = 1 << 18;      // number of tensors; also number of metadata entries
+inline constexpr size_t kMaxSafetensors = 1 << 18;         // number of tensors; also number of metadata entries
 inline constexpr size_t kMaxTensorNameLength = 1 << 20;    // bytes; also for a metadata key
 inline constexpr size_t kMaxMetadataTextLength = 1 << 24;  // bytes; also for consecutive blanks
 

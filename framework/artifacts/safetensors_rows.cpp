@@ -30,7 +30,7 @@ SafetensorsRows::SafetensorsRows(std::filesystem::path file, std::vector<RowTens
       metadata_(std::move(metadata)),
       max_rows_(max_rows),
       file_(std::move(file), kind) {
-  TENON_CHECK(max_rows >= 0, "most_rows is " << max_rows);
+  TENON_CHECK(max_rows >= 0, "max_rows is " << max_rows);
   // Fewer rows never need more digits, so this header is the longest.
   head_bytes_ = lay_out_safetensors(path_, views(max_rows), metadata_).head.size();
   const std::vector<uint64_t> begins = find_begins(max_rows);

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/render_samples.h"
 #include "framework/artifacts/histogram.h"
 #include "framework/artifacts/history.h"
 #include "framework/artifacts/hyperparameters.h"
 #include "framework/artifacts/protobuf_message.h"
+#include "framework/artifacts/render_samples.h"
 #include "framework/artifacts/run_record.h"
 
 namespace tenon::artifacts {

@@ -55,7 +55,7 @@ tenon_status log_scalar(const tenon_run* run, tenon_string name, double value) {
   return TENON_OK;
 }
 
-// Delivers the losses that have arrived, so that none is late.
+// Returns the last loss that has arrived on the host. Ignores `wait`.
 tenon_status step_loss(const tenon_run* run, uint32_t, double* loss, int64_t* step) {
   const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
   *loss = state.step_loss;
@@ -65,7 +65,8 @@ tenon_status step_loss(const tenon_run* run, uint32_t, double* loss, int64_t* st
 
 }  // namespace
 
-void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::CallbackRequests& requests) {
+void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& state,
+                              pipeline::CallbackRequests& requests) {
   Context context{state, requests};
   plugins::RunView view;
   view.total_epochs = state.total_epochs;

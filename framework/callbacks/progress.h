@@ -45,7 +45,7 @@ class Progress final : public pipeline::Observer {
   bool is_terminal_;
   bool has_unicode_;
   bool is_shown_ = false;
-  bool has_first_loss_ = false;  // it was printed
+  bool has_first_loss_ = false;  // the initial loss was printed
   std::chrono::steady_clock::time_point last_shown_{};
   double trained_s_ = 0;  // in this epoch up to training_since_s_, without validation
   double training_since_s_ = 0;

@@ -89,7 +89,7 @@ void apply_override(const std::string& text, Node& document, Diagnostics& diagno
   auto value = parse_value(text.substr(equals + 1), place);
   if (!value) {
     return diagnostics.add(place,
-                        key + " is `" + text.substr(equals + 1) + "`, which is not a TOML value; " + kHowToWrite);
+                           key + " is `" + text.substr(equals + 1) + "`, which is not a TOML value; " + kHowToWrite);
   }
   Node* node = &document;
   std::string path;

@@ -19,7 +19,7 @@ std::optional<Values> resolve_choice(const ComponentConfig& config, const std::s
   }
   const std::string found = config.use.value ? to_toml(id) : "missing";
   resolving.diagnostics.add(config.use.place, config.path + ".use is " + found + "; expected a built-in " + what +
-                                               support::suggest_name(id, ids));
+                                                  support::suggest_name(id, ids));
   return std::nullopt;
 }
 

@@ -27,8 +27,8 @@ const ComponentSchema* find_schema(const ComponentConfig& config, ComponentKind 
   const ComponentSchema* schema = resolving.schemas.find_schema(kind, id);
   if (schema == nullptr) {
     resolving.diagnostics.add(config.use.place,
-                           key + " is " + to_toml(id) + expected + describe_other_kind(id, resolving.schemas) +
-                               support::suggest_name(id, ids) + " (" + resolving.schemas.describe_search() + ")");
+                              key + " is " + to_toml(id) + expected + describe_other_kind(id, resolving.schemas) +
+                                  support::suggest_name(id, ids) + " (" + resolving.schemas.describe_search() + ")");
   }
   return schema;
 }
@@ -48,7 +48,7 @@ std::map<std::string, std::string> resolve_inputs(const ComponentConfig& config,
       continue;
     }
     diagnostics.add(source.place, config.path + ".inputs." + port + " is " + to_toml(text) + "; expected " +
-                                   (is_model ? "" : "\"model.<output>\" or ") + "\"data.<field>\"");
+                                      (is_model ? "" : "\"model.<output>\" or ") + "\"data.<field>\"");
   }
   return inputs;
 }

@@ -48,9 +48,10 @@ DistributedSection resolve_distributed(const DistributedConfig& config, Diagnost
   distributed.static_graph = config.static_graph.value_or(false);
   distributed.synchronize_batch_norm = config.synchronize_batch_norm.value_or(false);
   if (distributed.find_unused_parameters && distributed.static_graph) {
-    diagnostics.add(std::max(config.find_unused_parameters.place, config.static_graph.place),
-                 "distributed.find_unused_parameters and distributed.static_graph are both true; expected one of them: "
-                 "a static graph detects its unused parameters in the first step");
+    diagnostics.add(
+        std::max(config.find_unused_parameters.place, config.static_graph.place),
+        "distributed.find_unused_parameters and distributed.static_graph are both true; expected one of them: "
+        "a static graph detects its unused parameters in the first step");
   }
   return distributed;
 }

@@ -1,8 +1,8 @@
 // Resolves [distributed] to all its values.
 #pragma once
 
-#include "framework/config/distributed_plan.h"
 #include "framework/config/diagnostics.h"
+#include "framework/config/distributed_plan.h"
 #include "framework/config/run_config.h"
 
 namespace tenon::config {

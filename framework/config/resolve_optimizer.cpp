@@ -31,13 +31,14 @@ SgdPlan resolve_sgd(const Values& values, const ComponentConfig& config, Diagnos
   const SgdPlan sgd{get<double>(values, "momentum"), get<double>(values, "dampening"), get<bool>(values, "nesterov")};
   if (sgd.nesterov && (sgd.momentum == 0 || sgd.dampening != 0)) {
     diagnostics.add(config.params.at("nesterov").place,
-                 "optimizer.nesterov is true with momentum " + to_toml(sgd.momentum) + " and dampening " +
-                     to_toml(sgd.dampening) + "; expected momentum above 0 and dampening 0");
+                    "optimizer.nesterov is true with momentum " + to_toml(sgd.momentum) + " and dampening " +
+                        to_toml(sgd.dampening) + "; expected momentum above 0 and dampening 0");
   }
   return sgd;
 }
 
-AdamPlan resolve_adam(const Values& values, const ComponentConfig& config, AdamPlan::Decay decay, Diagnostics& diagnostics) {
+AdamPlan resolve_adam(const Values& values, const ComponentConfig& config, AdamPlan::Decay decay,
+                      Diagnostics& diagnostics) {
   return {decay, get_betas(values, "betas", config, diagnostics), get<double>(values, "eps"),
           get<bool>(values, "amsgrad")};
 }
@@ -72,13 +73,13 @@ ParameterGroupPlan resolve_group(const ParameterGroupConfig& config, Diagnostics
   if (group.match.empty()) {
     const std::string found = config.match.value ? "[]" : "missing";
     diagnostics.add(config.match.place, config.path + ".match is " + found +
-                                         "; expected patterns of parameter names, such as [\"head.*\", \"*.bias\"]");
+                                            "; expected patterns of parameter names, such as [\"head.*\", \"*.bias\"]");
   }
   const bool has_rates = config.lr_scale.value || config.weight_decay.value || config.frozen_epochs.value;
   if (group.frozen && has_rates) {
     diagnostics.add(config.frozen.place, config.path +
-                                          ".frozen is true together with lr_scale, weight_decay or frozen_epochs; "
-                                          "frozen parameters are never updated, so remove the other keys");
+                                             ".frozen is true together with lr_scale, weight_decay or frozen_epochs; "
+                                             "frozen parameters are never updated, so remove the other keys");
   }
   return group;
 }

@@ -15,7 +15,7 @@ void reject_unknown(const ParamsRequest& question, Diagnostics& diagnostics) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string found = question.path + "." + name + " is not a parameter of " + question.id;
     diagnostics.add(node.key_place,
-                 names.empty() ? found + ", which has none" : found + support::suggest_name(name, names));
+                    names.empty() ? found + ", which has none" : found + support::suggest_name(name, names));
   }
 }
 

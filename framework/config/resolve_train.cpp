@@ -34,19 +34,19 @@ AveragePlan resolve_average(const AverageConfig& config, Diagnostics& diagnostic
   average.decay = config.decay.value_or(0.999);
   if (!is_ema && config.decay.value) {
     diagnostics.add(config.decay.place, "train.average.decay is " + to_toml(*config.decay.value) +
-                                         ", but use = \"swa\" gives all weights the same share; "
-                                         "set use = \"ema\", or remove decay");
+                                            ", but use = \"swa\" gives all weights the same share; "
+                                            "set use = \"ema\", or remove decay");
   }
   average.start = config.start.value_or(Period{});
   average.every = config.every.value_or({is_ema ? Period::Unit::steps : Period::Unit::epochs, 1});
   // The averaged weights must not depend on how long a step takes.
   if (config.start.value && !counts_steps(average.start)) {
     diagnostics.add(config.start.place, "train.average.start is " + to_toml(to_string(average.start)) +
-                                         "; expected steps or epochs, such as \"5 epochs\"");
+                                            "; expected steps or epochs, such as \"5 epochs\"");
   }
   if (!counts_steps(average.every)) {
     diagnostics.add(config.every.place, "train.average.every is " + to_toml(to_string(average.every)) +
-                                         "; expected steps or epochs, such as \"1 step\"");
+                                            "; expected steps or epochs, such as \"1 step\"");
   }
   return average;
 }
@@ -90,8 +90,8 @@ std::string to_string(Precision precision) {
 TrainSection resolve_train(const TrainConfig& config, Determinism deterministic, Diagnostics& diagnostics) {
   if (config.epochs.value && config.steps.value) {
     diagnostics.add(std::max(config.epochs.place, config.steps.place),
-                 "train.epochs and train.steps are both set; expected one of them "
-                 "(--set 'train={steps=100}' replaces the whole [train] table)");
+                    "train.epochs and train.steps are both set; expected one of them "
+                    "(--set 'train={steps=100}' replaces the whole [train] table)");
   } else if (!config.epochs.value && !config.steps.value) {
     diagnostics.add(config.epochs.place, "train.epochs is missing; expected epochs or steps, such as epochs = 10");
   }

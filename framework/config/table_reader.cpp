@@ -170,11 +170,11 @@ void TableReader::read_digest(const std::string& key, Setting<std::string>& sett
   setting.place = node->place;
   if (key.empty() || key.find('/') != key.npos) {
     entries_.add(node->key_place, path_ + " has the key " + to_toml(key) +
-                                       "; expected a file name without folders, such as \"name.so\"");
+                                      "; expected a file name without folders, such as \"name.so\"");
   } else if (node->as_table() != nullptr) {
     // Without quotes, the dot in the file name splits it into two keys.
     entries_.add(node->key_place, path_of(key) + " is a table; expected a file name in quotes and its SHA-256: " +
-                                       to_toml(key + ".so") + " = \"...\"");
+                                      to_toml(key + ".so") + " = \"...\"");
   } else if (node->as_string() == nullptr || !is_sha256(*node->as_string())) {
     add_mismatch(key, *node, "a SHA-256 digest of 64 hexadecimal digits, as printed by sha256sum");
   } else {

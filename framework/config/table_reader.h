@@ -37,8 +37,8 @@ class TableReader {
  public:
   // REQUIRES: the node is a table.
   TableReader(const Node& table, std::string path, Diagnostics& diagnostics);
-  // Reads a virtual file with one empty table of every kind, and records all keys that are read in `asked`. has() and
-  // keys() report every key as present, so that conditional keys are recorded too.
+  // Reads a virtual file with one empty table of every kind, and records all keys that are read in `requested`. has()
+  // and keys() report every key as present, so that conditional keys are recorded too.
   TableReader(std::vector<RequestedKey>& requested, Diagnostics& diagnostics);
 
   // `range` is an interval, see parse_interval.
@@ -82,7 +82,8 @@ class TableReader {
   TableReader(const Node* table, const Place& place, std::string path, Diagnostics& diagnostics,
               std::vector<RequestedKey>* requested = nullptr);
 
-  void note(const std::string& key, RequestedKey::Form form, const ParamSchema& schema = {}, const std::string& word = "");
+  void note(const std::string& key, RequestedKey::Form form, const ParamSchema& schema = {},
+            const std::string& word = "");
   const Node::Table& entries() const;
   const Node* find(const std::string& key);
   std::string path_of(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }

@@ -26,7 +26,7 @@ struct Batch {
 
   int64_t size;  // samples; smaller at the end of an epoch or if samples were skipped, 0 if all were skipped
   std::vector<Field> fields;                // empty if the size is 0
-  std::vector<SkippedSample> skipped = {};  // by place
+  std::vector<SkippedSample> skipped = {};  // ordered by place
 };
 
 }  // namespace tenon::data

@@ -100,10 +100,10 @@ int64_t Feed::batches() const {
 void Feed::start(int64_t epoch, int64_t batches, int64_t skipped) {
   std::vector<int64_t> order = sampler_.order(epoch);
   const auto samples = static_cast<int64_t>(order.size());
-  const int64_t own_batches = samples / batch_size() + (samples % batch_size() != 0);
+  const int64_t batches_of_all = samples / batch_size() + (samples % batch_size() != 0);
   skipped_.start_pass(skipped);
   epoch_ = epoch;
-  batches_ = std::min(batches, own_batches);
+  batches_ = std::min(batches, batches_of_all);
   loader_.start(std::move(order), epoch, batches_);
 }
 

@@ -29,7 +29,7 @@ class EpochStream {
   uint64_t below(uint64_t bound) {
     Uint128 product = Uint128{bits()} * bound;
     if (static_cast<uint64_t>(product) < bound) {
-      // 2^64 mod bound of the 2^64 products would bias some values: these products are sampled again.
+      // Products with a low half below 2^64 mod bound would bias the result. They are rejected and sampled again.
       const uint64_t biased = -bound % bound;
       while (static_cast<uint64_t>(product) < biased) product = Uint128{bits()} * bound;
     }
@@ -123,8 +123,8 @@ std::vector<int64_t> Sampler::draw_places(int64_t epoch) const {
   EpochStream stream(options_.seed, epoch);
   std::vector<int64_t> places;
   for (int64_t i = 0; i < size_; ++i) {
-    // The first sample with a cumulative weight above the sampled value, so never one of weight 0. Rounding may make
-    // the product equal to the total: then it is the first sample that reaches the total.
+    // Chooses the first sample with a cumulative weight above the random value, so never one of weight 0. If rounding
+    // makes the value equal to the total, it chooses the first sample that reaches the total.
     const double drawn = stream.unit() * weights_up_to_.back();
     auto found = std::ranges::upper_bound(weights_up_to_, drawn);
     if (found == weights_up_to_.end()) found = std::ranges::lower_bound(weights_up_to_, weights_up_to_.back());

@@ -25,7 +25,8 @@ std::string answer_key(int64_t rank) { return "doing/" + std::to_string(rank); }
 
 }  // namespace
 
-FailureMonitor::FailureMonitor(c10::intrusive_ptr<c10d::Store> store, const World& world, std::function<std::string()> describe)
+FailureMonitor::FailureMonitor(c10::intrusive_ptr<c10d::Store> store, const World& world,
+                               std::function<std::string()> describe)
     : store_(std::move(store)), world_(world), describe_(std::move(describe)), thread_([this] { run(); }) {}
 
 FailureMonitor::~FailureMonitor() {

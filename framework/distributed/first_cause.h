@@ -25,7 +25,7 @@ struct LaunchReport {
 bool ended_in_order(const RankEnd& end);
 
 // A process that lost another one (exit code 6) is not the cause if another process failed differently. `ends`: the
-// ends of all processes in order of time. `asked`: signal that requested this process to stop; 0: none.
+// ends of all processes in order of time. `requested`: signal that requested this process to stop; 0: none.
 LaunchReport find_first_cause(const std::vector<RankEnd>& ends, int requested);
 
 }  // namespace tenon::distributed

@@ -61,7 +61,7 @@ class GradientReducer {
   std::vector<std::string> names_;
   std::vector<at::Tensor> parameters_;
   bool finds_unused_;
-  bool records_graph_;                        // the next backward is the first one of a static graph
+  bool records_graph_;                       // the next backward is the first one of a static graph
   std::unique_ptr<SharedMemorySum> shared_;  // null: sums use the process group
   SumHook* hook_;                            // owned by the reducer
   std::shared_ptr<c10d::Reducer> reducer_;

@@ -230,7 +230,7 @@ class Launch {
   std::vector<RankEnd> ends_;  // in order of time
   bool has_failed_ = false;
   std::optional<Clock::time_point> deadline_;  // when the remaining ranks are killed
-  int requested_ = 0;                              // the signal to stop; 0: none
+  int requested_ = 0;                          // the signal to stop; 0: none
   Clock::time_point requested_at_;
   Ranks ranks_;
 };

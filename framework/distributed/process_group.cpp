@@ -13,8 +13,8 @@
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <utility>
 
-#include "framework/distributed/rendezvous.h"
 #include "framework/distributed/failure_monitor.h"
+#include "framework/distributed/rendezvous.h"
 #include "framework/support/error.h"
 
 namespace tenon::distributed {

@@ -27,7 +27,8 @@ std::vector<NamedTensor> Optimizer::state() const {
   std::vector<NamedTensor> state;
   for (size_t i = 0; i < state_.size(); ++i)
     for (size_t k = 0; k < state_[i].size(); ++k)
-      if (state_[i][k].defined()) state.push_back({parameters_[i].name + "." + rule_of(i)->state_names()[k], state_[i][k]});
+      if (state_[i][k].defined())
+        state.push_back({parameters_[i].name + "." + rule_of(i)->state_names()[k], state_[i][k]});
   return state;
 }
 

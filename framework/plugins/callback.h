@@ -44,8 +44,9 @@ class Callback {
   tenon_requests on_event(uint32_t event, const tenon_run& run) const {
     tenon_requests requests{};
     requests.size = sizeof requests;
-    instance_.call([&](const tenon_callback& table) { return table.on_event(instance_.self(), event, &run, &requests); },
-                   "on_event", At{event_unit(event), run.step});
+    instance_.call(
+        [&](const tenon_callback& table) { return table.on_event(instance_.self(), event, &run, &requests); },
+        "on_event", At{event_unit(event), run.step});
     return requests;
   }
 

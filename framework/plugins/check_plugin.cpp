@@ -82,8 +82,8 @@ const TableShape& table_shape(uint32_t kind) {
   static const TableShape metric{
       TENON_SIZE_TO(tenon_metric, compute),
       {TENON_FUNCTION(tenon_metric, create), TENON_FUNCTION(tenon_metric, destroy), TENON_FUNCTION(tenon_metric, ports),
-       TENON_FUNCTION(tenon_metric, states), TENON_FUNCTION(tenon_metric, values),
-       TENON_FUNCTION(tenon_metric, update), TENON_FUNCTION(tenon_metric, compute)}};
+       TENON_FUNCTION(tenon_metric, states), TENON_FUNCTION(tenon_metric, values), TENON_FUNCTION(tenon_metric, update),
+       TENON_FUNCTION(tenon_metric, compute)}};
   static const TableShape callback{
       TENON_SIZE_TO(tenon_callback, on_event),
       {TENON_FUNCTION(tenon_callback, create), TENON_FUNCTION(tenon_callback, destroy),

@@ -29,7 +29,9 @@ struct Slots {
 
 bool fits(std::span<const int64_t> found, const std::vector<int64_t>& declared) {
   return std::equal(found.begin(), found.end(), declared.begin(), declared.end(),
-                    [](int64_t extent, int64_t declared_extent) { return declared_extent == -1 ? extent >= 0 : extent == declared_extent; });
+                    [](int64_t extent, int64_t declared_extent) {
+                      return declared_extent == -1 ? extent >= 0 : extent == declared_extent;
+                    });
 }
 
 std::string describe_shape(std::span<const int64_t> shape) {
@@ -41,7 +43,7 @@ std::string describe(const SampleField& field, std::span<const int64_t> shape) {
 }
 
 tenon_status open_varying_slot(const SampleField& field, VaryingSample& sample, std::span<const int64_t> shape,
-                          void** memory) {
+                               void** memory) {
   const std::optional<size_t> bytes = count_sample_bytes(shape, field.element_bytes);
   if (!bytes)
     return fail(TENON_INVALID_ARGUMENT, "the sample's " + describe(field, shape) + "; expected at most " +

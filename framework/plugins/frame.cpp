@@ -10,8 +10,7 @@
 
 namespace tenon::plugins {
 
-Frame::Frame(const StepContext& context, const std::vector<tenon_tensor*>& handles,
-             std::span<AppendedRows* const> rows)
+Frame::Frame(const StepContext& context, const std::vector<tenon_tensor*>& handles, std::span<AppendedRows* const> rows)
     : base_{}, context_(context), thread_(std::this_thread::get_id()), rows_(rows) {
   static_assert(offsetof(Frame, base_) == 0);
   base_.size = sizeof base_;

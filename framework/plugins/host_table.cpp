@@ -40,7 +40,8 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
   std::vector<std::string> known;
   for (const auto& [known_name, value] : params->by_name) known.push_back(known_name);
   const std::string expected = to_string(name);
-  return fail(TENON_NOT_FOUND, "the schema has no parameter \"" + expected + "\"" + support::suggest_name(expected, known));
+  return fail(TENON_NOT_FOUND,
+              "the schema has no parameter \"" + expected + "\"" + support::suggest_name(expected, known));
 }
 
 tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, "this host runs without LibTorch"); }

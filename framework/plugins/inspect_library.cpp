@@ -74,7 +74,8 @@ void require_no_other_writer(const fs::path& file) {
 LibraryFacts inspect_library(const fs::path& file, const std::string& symbol) {
   const Opened opened(file);
   if (opened.failure() != 0) refuse_library(file, std::string("cannot be read: ") + std::strerror(opened.failure()));
-  if (!S_ISREG(opened.status().st_mode)) refuse_library(file, std::string("is ") + describe_kind(opened.status().st_mode));
+  if (!S_ISREG(opened.status().st_mode))
+    refuse_library(file, std::string("is ") + describe_kind(opened.status().st_mode));
   LibraryFacts facts;
   bool has_symbol = false;
   try {

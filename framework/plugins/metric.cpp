@@ -54,20 +54,19 @@ void Metric::read_states(const c10::Device& device) {
 void Metric::read_values() {
   const tenon_metric_value* const* values = nullptr;
   uint64_t count = 0;
-  instance_.call([&](const tenon_metric& table) { return table.values(instance_.self(), &values, &count); },
-                 "values");
+  instance_.call([&](const tenon_metric& table) { return table.values(instance_.self(), &values, &count); }, "values");
   const Reading reading(component(), "values, reading its result");
   for (uint64_t i = 0; i < count; ++i) {
     if (!values || !values[i] || values[i]->size < TENON_SIZE_TO(tenon_metric_value, doc) || values[i]->name.size == 0)
-      throw Error(ErrorKind::plugin, component().describe() + ", figures: value " + std::to_string(i) +
+      throw Error(ErrorKind::plugin, component().describe() + ", values: value " + std::to_string(i) +
                                          " is null, cut short or has no name");
     MetricValue value{to_string(values[i]->name), values[i]->direction};
     for (const MetricValue& known : values_)
       if (known.name == value.name)
-        throw Error(ErrorKind::plugin, component().describe() + ", figures: two values are called " + value.name);
+        throw Error(ErrorKind::plugin, component().describe() + ", values: two values are called " + value.name);
     values_.push_back(std::move(value));
   }
-  if (values_.empty()) throw Error(ErrorKind::plugin, component().describe() + ", figures: returns none");
+  if (values_.empty()) throw Error(ErrorKind::plugin, component().describe() + ", values: returns none");
 }
 
 void Metric::reset() {

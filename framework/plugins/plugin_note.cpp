@@ -73,7 +73,7 @@ Json to_json(const PluginDescription& plugin) {
           {"components", components}};
 }
 
-// ---- Reading: a place is "components[2].id". Errors are thrown as std::invalid_argument. ----
+// ---- Reading: `place` is a location such as "components[2].id". Errors are std::invalid_argument. ----
 
 [[noreturn]] void refuse_note(const std::string& place, const std::string& found) {
   throw std::invalid_argument(place + " " + found);
@@ -205,7 +205,7 @@ std::optional<PluginDescription> parse(const std::string& note) {
   }
 }
 
-// The first place where the two differ. For an additional element of a list, this is the index after the last one.
+// The first location where the two differ. For an additional element of a list, this is the index after the last one.
 Json::json_pointer find_difference(const Json& note, const Json& plugin) {
   const Json changes = Json::diff(note, plugin);
   if (changes.empty()) return Json::json_pointer();

@@ -131,16 +131,20 @@ std::optional<std::string> find_mismatch(const ShapePattern& source, uint64_t so
   if (port.shape.any || source.any) return std::nullopt;
   const size_t source_ndim = source.extents.size();
   const size_t port_ndim = port.shape.extents.size();
-  const bool rank_fits = (source_ndim == port_ndim) || (source_ndim > port_ndim && port.shape.open_ended) || (source_ndim < port_ndim && source.open_ended);
-  if (!rank_fits) return "the shape is " + to_string(source) + ", expected " + to_string(port.shape);
+  const bool ndim_fits = (source_ndim == port_ndim) || (source_ndim > port_ndim && port.shape.open_ended) ||
+                         (source_ndim < port_ndim && source.open_ended);
+  if (!ndim_fits) return "the shape is " + to_string(source) + ", expected " + to_string(port.shape);
   for (size_t i = 0; i < std::min(source_ndim, port_ndim); ++i) {
     const ShapePattern::Extent& expected = port.shape.extents[i];
     const std::optional<int64_t> found = source.extents[i].size;
     if (!found) continue;
-    const int64_t expected_extent = expected.size ? *expected.size : extents.emplace(expected.name, *found).first->second;
+    const int64_t expected_extent =
+        expected.size ? *expected.size : extents.emplace(expected.name, *found).first->second;
     if (expected_extent != *found)
       return "dimension " + std::to_string(i) + " of " + to_string(source) + " is " + std::to_string(*found) +
-             ", expected " + (expected.size ? std::to_string(expected_extent) : expected.name + " = " + std::to_string(expected_extent)) +
+             ", expected " +
+             (expected.size ? std::to_string(expected_extent)
+                            : expected.name + " = " + std::to_string(expected_extent)) +
              " as in " + to_string(port.shape);
   }
   if (!port.shape.rest.empty() && !source.open_ended) return find_rest_mismatch(source, port, extents);

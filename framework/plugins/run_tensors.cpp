@@ -83,10 +83,10 @@ at::Tensor compute(const at::Tensor& tensor, uint32_t statistic) {
   }
 }
 
-tenon_status statistics(tenon_tensor* const* tensors, tenon_tensor* const* minus, uint64_t count, uint32_t expected,
+tenon_status statistics(tenon_tensor* const* tensors, tenon_tensor* const* minus, uint64_t count, uint32_t requested,
                         double* values) {
-  if (expected == 0 || (expected & ~kAllStatistics) != 0)
-    return fail(TENON_INVALID_ARGUMENT, "statistics: the requested set is " + std::to_string(expected) +
+  if (requested == 0 || (requested & ~kAllStatistics) != 0)
+    return fail(TENON_INVALID_ARGUMENT, "statistics: the requested set is " + std::to_string(requested) +
                                             "; expected one or more TENON_STATISTIC_...");
   if (count == 0) return TENON_OK;
   if (!tensors || !values || std::find(tensors, tensors + count, nullptr) != tensors + count)
@@ -96,8 +96,8 @@ tenon_status statistics(tenon_tensor* const* tensors, tenon_tensor* const* minus
     std::vector<at::Tensor> results;
     for (uint64_t i = 0; i < count; ++i) {
       const at::Tensor tensor = prepare(tensors[i], minus ? minus[i] : nullptr);
-      for (uint32_t statistic = 1; statistic <= expected; statistic <<= 1)
-        if ((expected & statistic) != 0)
+      for (uint32_t statistic = 1; statistic <= requested; statistic <<= 1)
+        if ((requested & statistic) != 0)
           results.push_back(
               compute(tensor, statistic).to(results.empty() ? tensor.device() : results.front().device(), at::kDouble));
     }

@@ -26,10 +26,10 @@ tenon_status read(const tenon_run* run, tenon_progress* out) {
 constexpr tenon_run_progress kRunProgress{sizeof(tenon_run_progress), read};
 
 tenon_status direction(const tenon_run* run, tenon_string name, int32_t* out) {
-  if (!run || !out) return fail(TENON_INVALID_ARGUMENT, "run-figures: a null run or result");
+  if (!run || !out) return fail(TENON_INVALID_ARGUMENT, "run-metrics: a null run or result");
   const RunView& view = RunView::of(run);
   return view.direction ? view.direction(run, name, out)
-                        : fail(TENON_NOT_FOUND, "run-figures: this run has no metrics");
+                        : fail(TENON_NOT_FOUND, "run-metrics: this run has no metrics");
 }
 
 constexpr tenon_run_metrics kRunMetrics{sizeof(tenon_run_metrics), direction};

@@ -16,9 +16,9 @@ struct PluginsFound {
   std::vector<Refusal> refusals;
 };
 
-// Surveys all *.so of the directories (and files named directly). Refuses a file for every reason of a run that is
-// known without running its code: the checks of inspect_library.h, versions, LibTorch, operators, an id that another
-// file already has.
+// Surveys all *.so of the directories (and files named directly). Refuses a file that a run would refuse, as far as
+// this is known without running its code: the checks of inspect_library.h, versions, LibTorch, operators, an id that
+// another file already has.
 PluginsFound survey_notes(const std::vector<std::filesystem::path>& directories, const tenon_host& host,
                           const std::string& torch_build);
 

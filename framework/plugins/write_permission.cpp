@@ -76,9 +76,9 @@ std::optional<std::string> find_other_writer(const std::filesystem::path& path, 
   const bool others_write = (rights.mode & S_IWOTH) != 0;
   if (!group_writes && !others_write) return std::nullopt;
   const std::string writers = others_write ? "others"
-                          : rights.has_access_list
-                              ? "those on its access control list"
-                              : "its group (gid " + std::to_string(rights.group) + ", which is not yours alone)";
+                              : rights.has_access_list
+                                  ? "those on its access control list"
+                                  : "its group (gid " + std::to_string(rights.group) + ", which is not yours alone)";
   return "is writable by " + writers + ", mode " + to_octal(rights.mode) + expected + "chmod go-w " + path.string();
 }
 

@@ -1,5 +1,5 @@
-// Records the operators that run during its lifetime. Only outermost calls: a convolution, not its three inner
-// operators.
+// Records the operators that run during its lifetime. It records only outermost calls: a convolution, not the three
+// operators inside it.
 #pragma once
 
 #include <cstdint>

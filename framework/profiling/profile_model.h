@@ -30,7 +30,7 @@ struct ModelProfile {
   std::set<std::string> uncounted;  // operators with MACs that were not counted
   // In bytes, without the weights.
   int64_t state_bytes = 0;            // between two steps: optimizer state and kept gradients
-  int64_t saved_for_backward = 0;      // memory after forward and losses
+  int64_t saved_for_backward = 0;     // memory after forward and losses
   int64_t step_peak_bytes = 0;        // of a training step, above the memory between steps
   int64_t evaluation_peak_bytes = 0;  // of forward in evaluation mode
   Latency evaluation;                 // forward, with inputs on the device

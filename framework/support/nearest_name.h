@@ -9,8 +9,8 @@
 namespace tenon::support {
 
 // Returns the candidate with the smallest Damerau-Levenshtein distance (optimal string alignment, ignoring case), and
-// the first of equals. None if every candidate differs in more than a third of its letters, where two differences are
-// always allowed, or has nothing in common with the name.
+// the first of equals. Ignores candidates that differ in more than two letters and more than a third of their letters,
+// and those that have nothing in common with the name. None if no candidate is left.
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 // Returns `; did you mean "adamw"?`, or `; known: a, b, c` if no candidate is near, or "" without candidates.

@@ -35,7 +35,8 @@ void use_callback(Session& session) {
 }
 
 std::vector<Check> callback_checks() {
-  return {make_callback_check("subscribe", {"create"}, check_subscription), make_callback_check("events", {"subscribe"}, check_events)};
+  return {make_callback_check("subscribe", {"create"}, check_subscription),
+          make_callback_check("events", {"subscribe"}, check_events)};
 }
 
 }  // namespace tenon::validation

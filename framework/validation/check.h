@@ -29,7 +29,7 @@ struct Check {
   Of of;
   std::optional<config::ComponentKind> kind;  // with Of::kind
   std::vector<std::string> needs;             // checks of the same component that must not fail before this one
-  void (*run)(Session&);           // returns, or throws Failed, Skipped or support::Error
+  void (*run)(Session&);                      // returns, or throws Failed, Skipped or support::Error
 };
 
 // All checks, in the order in which they run.

@@ -2,11 +2,11 @@
 #include "framework/validation/check.h"
 #include "framework/validation/create_checks.h"
 #include "framework/validation/dataset_checks.h"
+#include "framework/validation/isolation_checks.h"
 #include "framework/validation/load_checks.h"
 #include "framework/validation/loss_checks.h"
 #include "framework/validation/metric_checks.h"
 #include "framework/validation/model_checks.h"
-#include "framework/validation/isolation_checks.h"
 #include "framework/validation/sample_order_checks.h"
 #include "framework/validation/state_checks.h"
 

@@ -149,7 +149,7 @@ void check_extensions(Session& session) {
   struct Sized {
     uint64_t size;
   };
-  if (one.extension<Sized>("nobody.has-this/1"))
+  if (one.extension<Sized>("unknown.extension/1"))
     throw Failed("get_extension returns a table for an unknown id; expected null");
   check_table(one, TENON_SAVED_STATE, "tenon_saved_state", TENON_SIZE_TO(tenon_saved_state, load),
               &tenon_saved_state::save, &tenon_saved_state::load);
@@ -167,8 +167,10 @@ Check make_create_check(const char* name, std::vector<std::string> needs, void (
 }  // namespace
 
 std::vector<Check> create_checks() {
-  return {make_create_check("create", {}, check_create), make_create_check("create-again", {"create"}, check_create_again),
-          make_create_check("odd-params", {"create"}, check_odd_params), make_create_check("extensions", {"create"}, check_extensions)};
+  return {make_create_check("create", {}, check_create),
+          make_create_check("create-again", {"create"}, check_create_again),
+          make_create_check("odd-params", {"create"}, check_odd_params),
+          make_create_check("extensions", {"create"}, check_extensions)};
 }
 
 }  // namespace tenon::validation

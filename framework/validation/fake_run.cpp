@@ -65,8 +65,7 @@ void require_sound(const tenon_requests& status, const std::string& event) {
 
 }  // namespace
 
-CallbackUnderTest::CallbackUnderTest(Session& session)
-    : subject_(session), tensors_(FakeTensors::make(session.seed)) {
+CallbackUnderTest::CallbackUnderTest(Session& session) : subject_(session), tensors_(FakeTensors::make(session.seed)) {
   read_subscription();
   run_.size = sizeof run_;
   run_.context = &session;
@@ -117,7 +116,8 @@ void CallbackUnderTest::dispatch_checkpoint() {
 }
 
 void CallbackUnderTest::dispatch_step() {
-  for (const uint32_t event : {TENON_BATCH_FETCHED, TENON_STEP_START, TENON_FORWARD_END, TENON_LOSS_END}) dispatch(event);
+  for (const uint32_t event : {TENON_BATCH_FETCHED, TENON_STEP_START, TENON_FORWARD_END, TENON_LOSS_END})
+    dispatch(event);
   tensors_->have_gradients(true);
   for (const uint32_t event : {TENON_BACKWARD_END, TENON_GRADS_READY, TENON_OPTIMIZER_BEFORE}) dispatch(event);
   tensors_->have_gradients(false);

@@ -19,7 +19,7 @@ double evaluate(const std::function<at::Tensor()>& function) {
 
 // Compares one element with several step sizes: curvature needs a small step, rounding errors a large one.
 bool matches(const std::function<at::Tensor()>& function, const at::Tensor& flat, int64_t index, double gradient,
-            double& numerical) {
+             double& numerical) {
   const at::NoGradGuard no_grad;
   const at::Tensor element = flat[index];
   const double before = element.item<double>();

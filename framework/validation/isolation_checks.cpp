@@ -64,7 +64,8 @@ Check make_isolation_check(std::string name, Level level, void (*run)(Session&))
 
 template <size_t... number>
 void add_settings(std::vector<Check>& checks, std::index_sequence<number...>) {
-  (checks.push_back(make_isolation_check(process_settings()[number].check, Level::contract, check_setting<number>)), ...);
+  (checks.push_back(make_isolation_check(process_settings()[number].check, Level::contract, check_setting<number>)),
+   ...);
 }
 
 }  // namespace

@@ -68,11 +68,11 @@ config::ComponentPlan plan_of(const plugins::Component& component, const std::ve
   const config::Place place{option, 0, 0};
   config::Diagnostics diagnostics;
   const config::ParamsRequest question{component.schema.id,
-                                        component.schema.params,
-                                        table ? *table : kNothing,
-                                        "params",
-                                        place,
-                                        std::filesystem::current_path()};
+                                       component.schema.params,
+                                       table ? *table : kNothing,
+                                       "params",
+                                       place,
+                                       std::filesystem::current_path()};
   plan.params = config::resolve_params(question, diagnostics);
   diagnostics.throw_if_any();
   return plan;

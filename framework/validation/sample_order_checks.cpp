@@ -49,8 +49,8 @@ void check_lengths(Session& session) {
 }
 
 void check_weights(Session& session) {
-  const std::vector<double> weights =
-      call_twice<double, tenon_sample_weights>(session, TENON_SAMPLE_WEIGHTS, "weights", &tenon_sample_weights::weights);
+  const std::vector<double> weights = call_twice<double, tenon_sample_weights>(session, TENON_SAMPLE_WEIGHTS, "weights",
+                                                                               &tenon_sample_weights::weights);
   for (size_t i = 0; i < weights.size(); ++i)
     if (!std::isfinite(weights[i]) || weights[i] < 0)
       throw Failed("weights returns " + std::to_string(weights[i]) + " for sample " + std::to_string(i) +
@@ -66,7 +66,8 @@ Check make_sample_order_check(const char* name, void (*run)(Session&)) {
 }  // namespace
 
 std::vector<Check> sample_order_checks() {
-  return {make_sample_order_check("sample-lengths", check_lengths), make_sample_order_check("sample-weights", check_weights)};
+  return {make_sample_order_check("sample-lengths", check_lengths),
+          make_sample_order_check("sample-weights", check_weights)};
 }
 
 }  // namespace tenon::validation

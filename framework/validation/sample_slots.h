@@ -32,7 +32,7 @@ class SampleSlots {
 
   // The first invalid request of the dataset; empty: none.
   const std::string& error() const { return error_; }
-  std::string unrequested_fields() const;   // "" or "image, label"
+  std::string unrequested_fields() const;      // "" or "image, label"
   std::string fields_written_outside() const;  // "" or "image, before its first byte"
 
   // For each field in order: its shape, followed by its bytes.

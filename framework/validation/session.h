@@ -31,7 +31,7 @@ class Session {
   std::vector<GivenParams> given;
 
   const tenon_plugin* plugin = nullptr;       // null until the plugin is opened
-  std::unique_ptr<plugins::PluginInfo> info;  // likewise
+  std::unique_ptr<plugins::PluginInfo> info;  // null until the plugin is opened
   plugins::Component component{};             // null table: the check applies to the file
   config::ComponentPlan plan;                 // its parameters
 

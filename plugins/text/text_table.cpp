@@ -55,11 +55,11 @@ std::vector<std::string_view> split_at_tabs(std::string_view line) {
   }
 }
 
-size_t find_column(const std::vector<std::string>& names, const std::string& expected, const std::string& place,
+size_t find_column(const std::vector<std::string>& names, const std::string& column, const std::string& place,
                    const char* advice) {
-  const auto found = std::find(names.begin(), names.end(), expected);
+  const auto found = std::find(names.begin(), names.end(), column);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  throw tenon::DataError(place + ": there is no column \"" + expected + "\"; there are " + quoted_list(names) + advice);
+  throw tenon::DataError(place + ": there is no column \"" + column + "\"; there are " + quoted_list(names) + advice);
 }
 
 // The string at `key`. The key is a name, or a JSON pointer (RFC 6901) if it begins with a slash.
@@ -95,19 +95,20 @@ TableFormat::TableFormat(const tenon::Params& params)
   }
 }
 
-TextTable::TextTable(const std::string& path, const TableFormat& format, const std::vector<std::string>& expected)
-    : path_(path), width_(expected.size()) {
+TextTable::TextTable(const std::string& path, const TableFormat& format,
+                     const std::vector<std::string>& columns_to_read)
+    : path_(path), width_(columns_to_read.size()) {
   if (format.is_csv()) {
-    read_csv(expected);
+    read_csv(columns_to_read);
   } else if (format.is_json_lines()) {
-    read_json_lines(expected);
+    read_json_lines(columns_to_read);
   } else {
-    read_separated(format, expected);
+    read_separated(format, columns_to_read);
   }
   if (lines_.empty()) throw tenon::DataError(path_ + ": has no rows; expected one row per sample");
 }
 
-void TextTable::read_separated(const TableFormat& format, const std::vector<std::string>& expected) {
+void TextTable::read_separated(const TableFormat& format, const std::vector<std::string>& columns_to_read) {
   Lines lines(path_);
   std::string line;
   std::vector<std::string> names = format.columns();
@@ -116,7 +117,7 @@ void TextTable::read_separated(const TableFormat& format, const std::vector<std:
     for (const std::string_view name : split_at_tabs(line)) names.emplace_back(name);
   }
   std::vector<size_t> columns;
-  for (const std::string& name : expected) {
+  for (const std::string& name : columns_to_read) {
     columns.push_back(find_column(names, name, path_ + ":1",
                                   "; if the file has no header, set the column names in the parameter columns"));
   }
@@ -126,27 +127,27 @@ void TextTable::read_separated(const TableFormat& format, const std::vector<std:
       throw tenon::DataError(lines.place() + ": has " + std::to_string(cells.size()) + " cells; expected " +
                              std::to_string(names.size()) + ", for the columns " + quoted_list(names));
     }
-    for (size_t i = 0; i < width_; ++i) append(cells[columns[i]], expected[i], lines.number());
+    for (size_t i = 0; i < width_; ++i) append(cells[columns[i]], columns_to_read[i], lines.number());
     lines_.push_back(lines.number());
   }
 }
 
-void TextTable::read_csv(const std::vector<std::string>& expected) {
+void TextTable::read_csv(const std::vector<std::string>& columns_to_read) {
   const tables::Csv csv(path_);
   std::vector<size_t> columns;
-  for (const std::string& name : expected) columns.push_back(find_column(csv.columns(), name, path_ + ":1", ""));
+  for (const std::string& name : columns_to_read) columns.push_back(find_column(csv.columns(), name, path_ + ":1", ""));
   for (size_t row = 0; row < csv.rows(); ++row) {
-    for (size_t i = 0; i < width_; ++i) append(csv.cell(row, columns[i]), expected[i], csv.line(row));
+    for (size_t i = 0; i < width_; ++i) append(csv.cell(row, columns[i]), columns_to_read[i], csv.line(row));
     lines_.push_back(csv.line(row));
   }
 }
 
-void TextTable::read_json_lines(const std::vector<std::string>& expected) {
+void TextTable::read_json_lines(const std::vector<std::string>& columns_to_read) {
   Lines lines(path_);
   for (std::string line; lines.next(line);) {
     try {
       const nlohmann::json object = nlohmann::json::parse(line);
-      for (const std::string& name : expected) append(member(object, name, lines.place()), name, lines.number());
+      for (const std::string& name : columns_to_read) append(member(object, name, lines.place()), name, lines.number());
     } catch (const nlohmann::json::exception& error) {
       throw tenon::DataError(lines.place() + ": " + error.what() + "; expected a JSON object in UTF-8");
     }

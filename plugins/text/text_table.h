@@ -31,12 +31,12 @@ class TableFormat {
 // The texts of selected columns, row by row.
 class TextTable {
  public:
-  // Reads the columns `wanted` from a file in UTF-8. Throws tenon::DataError with the file and line if the file cannot
-  // be read, has the wrong format, lacks a column, or has no rows, or if a text is blank or not UTF-8.
-  TextTable(const std::string& path, const TableFormat& format, const std::vector<std::string>& expected);
+  // Reads the columns `columns_to_read` from a file in UTF-8. Throws tenon::DataError with the file and line if the
+  // file cannot be read, has the wrong format, lacks a column, or has no rows, or if a text is blank or not UTF-8.
+  TextTable(const std::string& path, const TableFormat& format, const std::vector<std::string>& columns_to_read);
 
   size_t rows() const { return lines_.size(); }
-  // `column` is an index into `wanted`.
+  // `column` is an index into `columns_to_read`.
   std::string_view text(size_t row, size_t column) const { return texts_[row * width_ + column]; }
   const std::vector<std::string>& texts() const { return texts_; }  // [rows, columns]
 
@@ -44,9 +44,9 @@ class TextTable {
   std::string place(size_t row) const { return path_ + ':' + std::to_string(lines_[row]); }
 
  private:
-  void read_separated(const TableFormat& format, const std::vector<std::string>& expected);
-  void read_csv(const std::vector<std::string>& expected);
-  void read_json_lines(const std::vector<std::string>& expected);
+  void read_separated(const TableFormat& format, const std::vector<std::string>& columns_to_read);
+  void read_csv(const std::vector<std::string>& columns_to_read);
+  void read_json_lines(const std::vector<std::string>& columns_to_read);
   void append(std::string_view cell, std::string_view column, size_t line);
 
   std::string path_;

@@ -135,7 +135,7 @@ TEST_CASE("both files are complete after every line") {
   History history(scratch / "h.jsonl", scratch / "h.csv");
   CHECK(read_all(scratch / "h.csv") == "event,epoch,step,time_s\n");
   for (int64_t step = 1; step < 20; ++step) {
-    history.append({HistoryEvent::step, 1, step, 0, {{"train/figure_" + std::to_string(step % 3), 1.5}}});
+    history.append({HistoryEvent::step, 1, step, 0, {{"train/metric_" + std::to_string(step % 3), 1.5}}});
     CHECK(read_jsonl(scratch / "h.jsonl").size() == static_cast<size_t>(step));
     CHECK(read_csv(scratch / "h.csv") == read_jsonl(scratch / "h.jsonl"));
     CHECK(read_all(scratch / "h.jsonl").ends_with("}\n"));

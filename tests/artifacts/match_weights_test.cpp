@@ -11,7 +11,7 @@ TensorView view(const std::string& name, std::vector<int64_t> shape = {2}, int32
 }
 
 ExpectedTensor make_expected(const std::string& name, size_t place, std::vector<int64_t> shape = {2},
-                  int32_t dtype = TENON_FLOAT32) {
+                             int32_t dtype = TENON_FLOAT32) {
   return {name, dtype, std::move(shape), place};
 }
 
@@ -45,7 +45,8 @@ TEST_CASE("prefixes of PyTorch wrappers are removed, also nested ones") {
 
 TEST_CASE("names of a model may start like such a prefix") {
   const std::vector<TensorView> stored{view("module.a"), view("a"), view("module.module.b")};
-  const std::vector<ExpectedTensor> expected{make_expected("module.a", 0), make_expected("a", 1), make_expected("module.b", 2)};
+  const std::vector<ExpectedTensor> expected{make_expected("module.a", 0), make_expected("a", 1),
+                                             make_expected("module.b", 2)};
   const MatchedWeights matched = match_weights(stored, expected);
   CHECK(matched.is_complete());
   for (size_t i = 0; i < 3; ++i) CHECK(matched.matches[i].stored == &stored[i]);
@@ -82,7 +83,8 @@ TEST_CASE("floating dtypes are converted, integers are not") {
 
 TEST_CASE("the result of each tensor is reported, and unexpected tensors of the file") {
   const std::vector<TensorView> stored{view("a"), view("b", {3}), view("d"), view("e", {})};
-  const std::vector<ExpectedTensor> expected{make_expected("a", 0), make_expected("b", 1), make_expected("c", 2), make_expected("e", 3, {1})};
+  const std::vector<ExpectedTensor> expected{make_expected("a", 0), make_expected("b", 1), make_expected("c", 2),
+                                             make_expected("e", 3, {1})};
   const MatchedWeights matched = match_weights(stored, expected);
   CHECK(matched.matches[0].status == WeightStatus::loaded);
   CHECK(matched.matches[1].status == WeightStatus::other_shape);
@@ -97,13 +99,15 @@ TEST_CASE("a tensor with two names may be in the file under either of them") {
   for (const char* name : {"embedding.weight", "head.weight"}) {
     CAPTURE(name);
     const std::vector<TensorView> stored{view(name), view("bias")};
-    const std::vector<ExpectedTensor> expected{make_expected("embedding.weight", 0), make_expected("bias", 1), make_expected("head.weight", 0)};
+    const std::vector<ExpectedTensor> expected{make_expected("embedding.weight", 0), make_expected("bias", 1),
+                                               make_expected("head.weight", 0)};
     const MatchedWeights matched = match_weights(stored, expected);
     CHECK(matched.is_complete());
     CHECK(matched.count(WeightStatus::other_name) == 1);
   }
   const std::vector<TensorView> stored{view("bias")};
-  const std::vector<ExpectedTensor> expected{make_expected("embedding.weight", 0), make_expected("bias", 1), make_expected("head.weight", 0)};
+  const std::vector<ExpectedTensor> expected{make_expected("embedding.weight", 0), make_expected("bias", 1),
+                                             make_expected("head.weight", 0)};
   CHECK(match_weights(stored, expected).count(WeightStatus::missing) == 2);
 }
 
@@ -116,7 +120,8 @@ TEST_CASE("batch norms of older files have no counter, and missing counters of o
   CHECK(status({view("bn.running_mean")}, counter) == WeightStatus::older_batch);
   CHECK(status({view("module.bn.running_mean")}, counter) == WeightStatus::older_batch);
   CHECK(status({view("x")}, counter) == WeightStatus::missing);
-  CHECK(status({view("bn.running_mean")}, make_expected("other.num_batches_tracked", 1, {}, TENON_INT64)) == WeightStatus::missing);
+  CHECK(status({view("bn.running_mean")}, make_expected("other.num_batches_tracked", 1, {}, TENON_INT64)) ==
+        WeightStatus::missing);
   CHECK(status({view("bn.running_mean")}, make_expected("bn.num_batches_tracked", 1)) == WeightStatus::missing);
 }
 

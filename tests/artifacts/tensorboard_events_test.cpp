@@ -114,14 +114,15 @@ TEST_CASE("the loss of an epoch has a different curve from that of the steps, ot
   const Scratch scratch;
   TensorboardEvents events(scratch.path(), kTimePoint);
   const MetricValues metrics{{"train/loss", 1}, {"train/mse", 2},           {"train/mse.bias", 3}, {"train/msex", 4},
-                        {"mse", 5},        {"train/learning_rate", 6}, {"validation/mse", 7}};
+                             {"mse", 5},        {"train/learning_rate", 6}, {"validation/mse", 7}};
   const MetricValues tagged{
       {"train/loss_epoch", 1},    {"train/mse_epoch", 2}, {"train/mse.bias_epoch", 3}, {"train/msex", 4}, {"mse", 5},
       {"train/learning_rate", 6}, {"validation/mse", 7}};
   for (const HistoryEvent event : {HistoryEvent::epoch, HistoryEvent::step, HistoryEvent::validation}) {
     events.append({event, 1, 9, 0.5, metrics}, {"mse"}, kTimePoint);
     const bool is_epoch = event == HistoryEvent::epoch;
-    CHECK(read_records(scratch.path()).back() == make_scalars_event(kTimePoint, 9, is_epoch ? tagged : metrics).bytes());
+    CHECK(read_records(scratch.path()).back() ==
+          make_scalars_event(kTimePoint, 9, is_epoch ? tagged : metrics).bytes());
   }
 }
 

@@ -26,7 +26,7 @@ class RandomCase {
   // Returns multiples of 1 / scale from -1024 / scale to 1024 / scale, float64.
   at::Tensor numbers(const std::vector<int64_t>& shape, int64_t scale);
   std::vector<double> quarters(int64_t count, int64_t first, int64_t end);  // integers / 4
-  std::vector<int64_t> trailing_shape();                                      // the dimensions that a port leaves open
+  std::vector<int64_t> trailing_shape();                                    // the dimensions that a port leaves open
   // Sets no target, a third of the targets or all targets to the ignored value, in place.
   void ignore(at::Tensor& target, int64_t ignore_index);
 

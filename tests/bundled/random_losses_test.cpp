@@ -4,8 +4,8 @@
 // inputs.
 #include <cmath>
 
-#include "tests/bundled/random_case.h"
 #include "tests/bundled/opened_components.h"
+#include "tests/bundled/random_case.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::bundled;

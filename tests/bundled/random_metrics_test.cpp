@@ -2,8 +2,8 @@
 // four batches of different sizes, including empty ones. tests/parity/make_metrics.py samples the same inputs.
 #include <cmath>
 
-#include "tests/bundled/random_case.h"
 #include "tests/bundled/opened_components.h"
+#include "tests/bundled/random_case.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::bundled;

@@ -80,7 +80,8 @@ TEST_CASE("every N epochs, whole epochs pass") {
 }
 
 TEST_CASE("after N steps, epochs or seconds, later events pass") {
-  CHECK(run_through({.after = steps(3)}, 2) == Received{"setup0", "grads3", "after3", "end4", "valid4", "epoch4", "over4"});
+  CHECK(run_through({.after = steps(3)}, 2) ==
+        Received{"setup0", "grads3", "after3", "end4", "valid4", "epoch4", "over4"});
   CHECK(run_through({.after = epochs(1)}, 2) ==
         Received{"setup0", "grads2", "after2", "end3", "grads3", "after3", "end4", "valid4", "epoch4", "over4"});
   // The third second ends within step 3. A step never starts to pass in its middle.

@@ -158,8 +158,10 @@ TEST_CASE("the fields of a batch, the model and its outputs are on the device; m
     const plugins::StepContext context{false, 0, 0, 0, 1, 0};
     int64_t samples = 0;
     predict(training, *training.validation.front(), context, [&](const Prediction& prediction) {
-      for (const at::Tensor& field : prediction.batch_tensors.fields) CHECK(field.device().is_cuda() == device.is_cuda());
-      for (const at::Tensor& output : prediction.batch_tensors.outputs) CHECK(output.device().is_cuda() == device.is_cuda());
+      for (const at::Tensor& field : prediction.batch_tensors.fields)
+        CHECK(field.device().is_cuda() == device.is_cuda());
+      for (const at::Tensor& output : prediction.batch_tensors.outputs)
+        CHECK(output.device().is_cuda() == device.is_cuda());
       samples += static_cast<int64_t>(prediction.indices.size());
       return true;
     });

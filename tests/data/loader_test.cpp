@@ -154,19 +154,19 @@ TEST_CASE("all workers help as soon as there is room again") {
   constexpr int kWorkers = 4;
   NumberedSamples source(100);
   std::atomic<int> waiting{0};
-  std::atomic<bool> has_met{false};
+  std::atomic<bool> is_full{false};
   source.on_get = [&](const SampleRequest& request) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // slow enough that one worker takes only one sample
     if (request.index < 8 || request.index >= 12) return;
-    if (++waiting == kWorkers) has_met = true;
-    for (int i = 0; i < 3000 && !has_met; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (++waiting == kWorkers) is_full = true;
+    for (int i = 0; i < 3000 && !is_full; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     --waiting;
   };
   Loader loader(source, {.batch_size = kWorkers, .workers = kWorkers, .prefetch = 1, .seed = 0});
   loader.start(sequential_order(100), 1);
   wait_until(source.samples_read, 8);  // the ring is full, all workers wait
   for (int batch = 0; batch < 3; ++batch) REQUIRE(loader.next());
-  CHECK(has_met);
+  CHECK(is_full);
 }
 
 TEST_CASE("workers are opened once, on separate threads, with different seeds") {

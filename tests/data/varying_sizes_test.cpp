@@ -50,7 +50,8 @@ TEST_CASE("fixed-size fields are the same with and without varying-size fields")
     const TextBatches alone = read_with(Sizes::fixed, workers, 2, 53, 10);
     const TextBatches batched = read_with(Sizes::varying, workers, 2, 53, 10);
     REQUIRE(alone.size() == batched.size());
-    for (size_t i = 0; i < alone.size(); ++i) CHECK(alone[i] == std::vector(batched[i].begin(), batched[i].begin() + 3));
+    for (size_t i = 0; i < alone.size(); ++i)
+      CHECK(alone[i] == std::vector(batched[i].begin(), batched[i].begin() + 3));
   }
 }
 

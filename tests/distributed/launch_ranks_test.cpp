@@ -107,7 +107,7 @@ TEST_CASE("processes that do not notice a failure are killed") {
 
 TEST_CASE("a stop request is forwarded to every process and is not a failure") {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    LaunchedRun run(3, {"0=stop_when_asked", "1=stop_when_asked", "2=stop_when_asked"}, 0);
+    LaunchedRun run(3, {"0=stop_when_requested", "1=stop_when_requested", "2=stop_when_requested"}, 0);
     run.await_ready();
     kill(run.pid(), signal);
     const LaunchedOutcome outcome = run.finish();
@@ -120,7 +120,7 @@ TEST_CASE("a stop request is forwarded to every process and is not a failure") {
 }
 
 TEST_CASE("a stop request to the whole group counts once") {
-  LaunchedRun run(2, {"0=stop_when_asked", "1=stop_when_asked"});
+  LaunchedRun run(2, {"0=stop_when_requested", "1=stop_when_requested"});
   run.await_ready();
   kill(-run.pid(), SIGTERM);
   const LaunchedOutcome outcome = run.finish();
@@ -129,7 +129,7 @@ TEST_CASE("a stop request to the whole group counts once") {
 }
 
 TEST_CASE("a stop request to only one process also ends the run in order") {
-  LaunchedRun run(2, {"0=stop_when_asked", "1=await_end:0,exit:143"});
+  LaunchedRun run(2, {"0=stop_when_requested", "1=await_end:0,exit:143"});
   run.await_file("ready.0");
   kill(std::stoi(read_text(run.folder() / "pid.0")), SIGTERM);
   const LaunchedOutcome outcome = run.finish();
@@ -161,7 +161,7 @@ TEST_CASE("a second stop request one second later kills all processes") {
 }
 
 TEST_CASE("a failure after a stop request is a failure") {
-  LaunchedRun run(2, {"0=stop_when_asked", "1=ignore_signals,touch:ready.1,await_end:0,exit:5"});
+  LaunchedRun run(2, {"0=stop_when_requested", "1=ignore_signals,touch:ready.1,await_end:0,exit:5"});
   run.await_ready();
   kill(run.pid(), SIGTERM);
   const LaunchedOutcome outcome = run.finish();

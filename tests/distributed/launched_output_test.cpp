@@ -122,7 +122,8 @@ TEST_CASE("Ctrl-C reaches each process once") {
   REQUIRE(pid >= 0);
   if (pid == 0) {
     if (chdir(folder.c_str()) == 0)
-      execl(TENON_LAUNCHED_PROGRAM, "launched_program", "2", "60", "0=stop_when_asked", "1=stop_when_asked", nullptr);
+      execl(TENON_LAUNCHED_PROGRAM, "launched_program", "2", "60", "0=stop_when_requested", "1=stop_when_requested",
+            nullptr);
     _exit(127);
   }
   for (const char* name : {"ready.0", "ready.1"}) REQUIRE(await_path(folder / name));

@@ -146,7 +146,7 @@ void act(const World& world, const std::string& action, const std::string& value
          while (connects(world)) sleep_ms(2);
        }},
       {"leave_child", leave_child},
-      {"stop_when_asked", stop_when_requested},
+      {"stop_when_requested", stop_when_requested},
       {"ignore_signals", ignore_signals},
       {"hang", hang}};
   actions.at(action)();

@@ -202,7 +202,8 @@ TEST_CASE("a missing variable is named with a suggestion") {
   for (const char* name : {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
     check_refused(with(kTorchrun, {{name, ""}}), std::string(name) + " is not set; expected a value; start");
   for (const char* name : {"TENON_RANK", "TENON_WORLD_SIZE", "TENON_MASTER_ADDR", "TENON_MASTER_PORT", "TENON_ATTEMPT"})
-    check_refused(with(kTenon, {{name, ""}}), std::string(name) + " is not set; expected a value; only Tenon's launcher may set");
+    check_refused(with(kTenon, {{name, ""}}),
+                  std::string(name) + " is not set; expected a value; only Tenon's launcher may set");
   for (const char* name : {"SLURM_LOCALID", "SLURM_NODEID", "SLURM_JOB_ID"})
     check_refused(with(kSlurm, {{name, ""}}), std::string(name) +
                                                   " is not set; expected a value; start the processes "

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <new>

@@ -6,8 +6,8 @@
 
 #include "tests/datasets/written_images.h"
 
-using images::Completeness;
 using images::check_completeness;
+using images::Completeness;
 
 namespace {
 

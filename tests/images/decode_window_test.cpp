@@ -155,8 +155,8 @@ TEST_CASE("a scaled window shows the same as the window at full size") {
   const cv::Scalar full =
       cv::mean(images::decode_window(file, info, kPath, window, {{1, 1}, {1, 1}}, decoder, Scaling::none).image);
   for (const int requested : {80, 40, 20}) {
-    const cv::Scalar scaled =
-        cv::mean(images::decode_window(file, info, kPath, window, {window.size(), {requested, requested}}, decoder).image);
+    const cv::Scalar scaled = cv::mean(
+        images::decode_window(file, info, kPath, window, {window.size(), {requested, requested}}, decoder).image);
     for (int c = 0; c < 3; ++c) CHECK(std::abs(full[c] - scaled[c]) < 1.5);
   }
 }

@@ -39,13 +39,13 @@ def main(folder):
     torch.set_num_threads(1)
     torch.manual_seed(1)
     folder.mkdir(parents=True, exist_ok=True)
-    figures = {}
+    results = {}
     for name, (variant, channels, size, width, depth) in CASES.items():
-        figures.update(sketch_network(name, make_network(variant, channels, width, depth), channels, size))
+        results.update(sketch_network(name, make_network(variant, channels, width, depth), channels, size))
     variant, channels, size, width, depth = PUBLISHED
-    weights, figures["published.logits"] = make_published(make_network(variant, channels, width, depth), channels, size)
+    weights, results["published.logits"] = make_published(make_network(variant, channels, width, depth), channels, size)
     (folder / "efficientnet_published.safetensors").write_bytes(save(weights))
-    (folder / "efficientnet.safetensors").write_bytes(save(figures))
+    (folder / "efficientnet.safetensors").write_bytes(save(results))
     (folder / "efficientnet_tensors.inc").write_text(
         "// Made by make_efficientnet.py: variant, number of parameters, digest of names and shapes.\n"
         + "".join(describe_tensors(f'"{variant}"', getattr(torchvision.models, f"efficientnet_{variant}")())

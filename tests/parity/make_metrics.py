@@ -272,8 +272,8 @@ class Words:
 def rouge_l(case):
     texts = draw_sequences(case)
     scorer = RougeScorer(["rougeL"], tokenizer=Words())
-    figures = [scorer.score(b, a)["rougeL"].fmeasure for a, b in texts]
-    return [sum(figures) / len(figures) if figures else NAN]
+    results = [scorer.score(b, a)["rougeL"].fmeasure for a, b in texts]
+    return [sum(results) / len(results) if results else NAN]
 
 
 FAMILIES = {

@@ -145,7 +145,7 @@ CASES = [
     ("adam", adam()),
     ("adam, weight decay and amsgrad", adam(betas=(0.75, 0.875), amsgrad=True, weight_decay=0.1)),
     ("adamw", adamw()),
-    ("adamw, other figures", adamw(betas=(0.5, 0.75), eps=1e-3, weight_decay=0.25)),
+    ("adamw, other hyperparameters", adamw(betas=(0.5, 0.75), eps=1e-3, weight_decay=0.25)),
     ("adamw, amsgrad", adamw(amsgrad=True)),
     ("adamw, cycled momentum", adamw()),
     ("rmsprop", rmsprop()),
@@ -153,15 +153,17 @@ CASES = [
     ("rmsprop, momentum", rmsprop(momentum=0.5)),
     ("rmsprop, centered, cycled momentum", rmsprop(momentum=0.9, centered=True)),
     ("adagrad", adagrad()),
-    ("adagrad, other figures", adagrad(lr_decay=0.1, initial_accumulator_value=0.5, eps=1e-3, weight_decay=0.1)),
+    ("adagrad, other hyperparameters",
+     adagrad(lr_decay=0.1, initial_accumulator_value=0.5, eps=1e-3, weight_decay=0.1)),
     ("lion", lion()),
-    ("lion, other figures", lion(betas=(0.75, 0.875), weight_decay=0.25)),
+    ("lion, other hyperparameters", lion(betas=(0.75, 0.875), weight_decay=0.25)),
     ("muon", muon()),
-    ("muon, other figures", muon(adjust="match_rms_adamw", momentum=0.75, nesterov=False, weight_decay=0.0, ns_steps=3)),
+    ("muon, other hyperparameters",
+     muon(adjust="match_rms_adamw", momentum=0.75, nesterov=False, weight_decay=0.0, ns_steps=3)),
 ]
 
 print(f"// PyTorch {torch.__version__.split('+')[0]}, made by tests/parity/make_optimizers.py.")
-print("// name, plan, which gradients exist, whose momentum, dtype, {all values after step} of the steps 1 and 20")
+print("// name, plan, which gradients exist, momentum, dtype, {all values after the step} for steps 1 and 20")
 for name, (make, plan, has_fused) in CASES:
     cycles = "cycled momentum" in name
     for pattern in ("all", "some"):
@@ -174,5 +176,5 @@ for name, (make, plan, has_fused) in CASES:
                 values = trajectory(make, pattern, dtype, True, cycles)
             assert (values - unfused).abs().max() <= tolerance, (name, (values - unfused).abs().max())
             rows = ",\n   ".join("{" + ", ".join(f"{v:.{digits}g}" for v in row.tolist()) + "}" for row in values)
-            whose = "cycled" if cycles else "own"
-            print(f'{{"{name}", {plan}, Gradients::{pattern}, Momentum::{whose}, {c_dtype},\n  {{{rows}}}}},')
+            momentum = "cycled" if cycles else "configured"
+            print(f'{{"{name}", {plan}, Gradients::{pattern}, Momentum::{momentum}, {c_dtype},\n  {{{rows}}}}},')

@@ -52,11 +52,11 @@ def make_network(depth, channels, width, is_cifar):
 def main(folder):
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
-    figures = {}
+    results = {}
     for name, (depth, channels, size, width) in CASES.items():
         network = make_network(depth, channels, width, name.startswith("cifar"))
-        figures.update(sketch_network(name, network, channels, size))
-    (folder / "resnet.safetensors").write_bytes(save(figures))
+        results.update(sketch_network(name, network, channels, size))
+    (folder / "resnet.safetensors").write_bytes(save(results))
     (folder / "resnet_tensors.inc").write_text(
         "// Made by make_resnet.py: depth, number of parameters, digest of names and shapes.\n"
         + "".join(describe_tensors(depth, getattr(torchvision.models, f"resnet{depth}")()) for depth in DEPTHS))

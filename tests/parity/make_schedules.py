@@ -141,7 +141,7 @@ def stable_decays():
 
 def plateaus():
     """Uses metric values that fall, stay, rise and are NaN."""
-    figures = [1 + math.cos(0.9 * i) / 8 + max(0, 12 - i) / 8 for i in range(60)] + [math.nan] * 6 + [0.5] * 14
+    metrics = [1 + math.cos(0.9 * i) / 8 + max(0, 12 - i) / 8 for i in range(60)] + [math.nan] * 6 + [0.5] * 14
     cases = [dict(), dict(patience=2, factor=0.5), dict(mode="max", patience=3, cooldown=4),
              dict(threshold=0.1, threshold_mode="abs", patience=1, min_lr=0.003),
              dict(mode="max", threshold=0.05, threshold_mode="abs", patience=0, factor=0.9),
@@ -150,21 +150,21 @@ def plateaus():
         optimizer = make_optimizer(0.1)
         schedule = lrs.ReduceLROnPlateau(optimizer, **options)
         rates = []
-        for figure in figures:
-            schedule.step(figure)
+        for metric in metrics:
+            schedule.step(metric)
             rates.append(optimizer.param_groups[0]["lr"])
         o = {**dict(mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0, min_lr=0,
                     eps=1e-8), **options}
         how = {"rel": "relative", "abs": "absolute"}[o["threshold_mode"]]
         yield (f'{{plateau_of(Mode::{o["mode"]}, {o["factor"]}, {o["patience"]}, {o["threshold"]}, '
                f'ThresholdMode::{how}, {o["cooldown"]}, {o["min_lr"]}, {o["eps"]}), 0.1,\n '
-               f'{{{", ".join(map(literal, figures))}}},\n {{{", ".join(map(literal, rates))}}}}},\n')
+               f'{{{", ".join(map(literal, metrics))}}},\n {{{", ".join(map(literal, rates))}}}}},\n')
 
 
 def main(folder):
     columns = "// plan, the optimizer's lr, steps and steps of an epoch, the rate of every step, the momentum of every step\n"
     (folder / "schedules.inc").write_text(HEAD + columns + "".join([*one_cycles(), *others(), *stable_decays()]))
-    columns = "// plan, the optimizer's lr, the figures, the rate after each\n"
+    columns = "// plan, the optimizer's lr, the metric values, the learning rate after each value\n"
     (folder / "plateaus.inc").write_text(HEAD + columns + "".join(plateaus()))
 
 

@@ -121,10 +121,10 @@ def make_case(name):
 def main(folder):
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
-    figures = {}
+    results = {}
     for name in CASES:
-        figures.update(make_case(name))
-    (folder / "seq2seq_gru.safetensors").write_bytes(save(figures))
+        results.update(make_case(name))
+    (folder / "seq2seq_gru.safetensors").write_bytes(save(results))
 
 
 if __name__ == "__main__":

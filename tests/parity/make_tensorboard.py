@@ -62,9 +62,9 @@ def session_end(status):
     return hparams_summary(hparams_metadata.SESSION_END_INFO_TAG, session_end_info=end)
 
 
-def scalars(figures):
+def scalars(values):
     return summary_pb2.Summary(
-        value=[summary_pb2.Summary.Value(tag=name, simple_value=value) for name, value in figures.items()]
+        value=[summary_pb2.Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
     )
 
 
@@ -126,18 +126,18 @@ def write_reference():
     print(f"wrote {len(lines)} records to {REFERENCE.name}")
 
 
-def is_loss(figure, losses):
-    name = figure.removeprefix("train/")
-    return name != figure and (name == "loss" or any(name == one or name.startswith(one + ".") for one in losses))
+def is_loss(metric, losses):
+    name = metric.removeprefix("train/")
+    return name != metric and (name == "loss" or any(name == one or name.startswith(one + ".") for one in losses))
 
 
 def expected_scalars(run, losses):
     """Maps each tag to (step, value) of each line of the history."""
     expected = {}
     for line in (run / "history.jsonl").read_text().splitlines():
-        figures = json.loads(line)
-        event, step = figures["event"], figures["step"]
-        for name, value in figures.items():
+        record = json.loads(line)
+        event, step = record["event"], record["step"]
+        for name, value in record.items():
             if name in ("event", "epoch", "step", "time_s"):
                 continue
             tag = name + "_epoch" if event == "epoch" and is_loss(name, losses) else name
@@ -204,15 +204,15 @@ def check_run(run):
     assert losses, "no loss among the hyperparameters"
     expected = expected_scalars(run, losses)
     assert set(tags["scalars"]) == set(expected), set(tags["scalars"]) ^ set(expected)
-    for tag, figures in expected.items():
+    for tag, points in expected.items():
         shown = accumulator.Scalars(tag)
-        assert [event.step for event in shown] == [step for step, _ in figures], tag
+        assert [event.step for event in shown] == [step for step, _ in points], tag
         assert [event.step for event in shown] == sorted(event.step for event in shown), tag
-        assert all(same(event.value, value) for event, (_, value) in zip(shown, figures)), tag
+        assert all(same(event.value, value) for event, (_, value) in zip(shown, points)), tag
         times = [event.wall_time for event in shown]
         assert times == sorted(times), f"{tag}: wall times decrease"
     pictures, spreads = check_pictures(run, accumulator), check_histograms(accumulator)
-    count = sum(len(figures) for figures in expected.values())
+    count = sum(len(points) for points in expected.values())
     print(
         f"{run}: {len(expected)} tags, {count} values, {len(start.hparams)} hyperparameters, {pictures} pictures agree "
         f"with its files; {spreads} histograms"

@@ -39,7 +39,7 @@ rows = list(pairs())
 (FOLDER / "tokens.tsv").write_text("source\ttarget\n" + "".join(f"{s}\t{t}\n" for s, t in rows), encoding="utf-8")
 texts = [text for row in rows for text in row]
 lines = [f"// sentencepiece {sentencepiece.__version__}, made by tests/parity/make_tokens.py.\n"
-         "// type, pieces asked for, pieces, ids of the first rows\n"]
+         "// type, requested number of pieces, number of pieces, token ids of the first rows\n"]
 for model_type, vocabulary_size in [("unigram", 120), ("unigram", 5000), ("bpe", 150), ("char", 200)]:
     tokenizer = train(texts, model_type, vocabulary_size)
     ids = ", ".join("{" + ", ".join(map(str, tokenizer.encode(source))) + "}" for source, _ in rows[:ROWS])

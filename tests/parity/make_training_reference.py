@@ -279,13 +279,13 @@ class Run:
             self.scaler.update()
         else:
             self.optimizer.step()
-        if self.schedule and not self.watches():
+        if self.schedule and not self.monitors_metric():
             self.schedule.step()
         if self.average:
             self.average.update_parameters(self.network)
         return loss.item()
 
-    def watches(self):
+    def monitors_metric(self):
         return isinstance(self.schedule, lr_scheduler.ReduceLROnPlateau)
 
     @torch.no_grad()
@@ -297,7 +297,7 @@ class Run:
                 total += self.loss(network(images.to(self.dtype)), labels).item() * len(labels)
             count += len(labels)
         self.network.train()
-        if self.watches():
+        if self.monitors_metric():
             self.schedule.step(total / count)
         return total / count
 

@@ -55,15 +55,16 @@ def main(folder):
     torch.set_num_threads(1)
     torch.manual_seed(1)
     folder.mkdir(parents=True, exist_ok=True)
-    figures = {}
+    results = {}
     for name, sizes in CASES.items():
-        figures.update(sketch_network(name, make_network(*sizes), sizes[0], sizes[1]))
-    weights, figures["published.logits"] = make_published(make_network(*PUBLISHED), PUBLISHED[0], PUBLISHED[1])
+        results.update(sketch_network(name, make_network(*sizes), sizes[0], sizes[1]))
+    weights, results["published.logits"] = make_published(make_network(*PUBLISHED), PUBLISHED[0], PUBLISHED[1])
     (folder / "vit_published.safetensors").write_bytes(save(weights))
-    (folder / "vit.safetensors").write_bytes(save(figures))
+    (folder / "vit.safetensors").write_bytes(save(results))
     (folder / "vit_tensors.inc").write_text(
-        "// Made by make_vit.py: variant; width, mlp_width and depth in place of its own, or 0; number of parameters, "
-        "digest of\n// names and shapes.\n" + "".join(describe_variant(variant) for variant in VARIANTS))
+        "// Made by make_vit.py: variant; width, mlp_width and depth that replace those of the variant, or 0;\n"
+        "// number of parameters, digest of names and shapes.\n"
+        + "".join(describe_variant(variant) for variant in VARIANTS))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ struct Sentences {
     data.feed.loader().start({1, 2, 3, 4, 0, 8}, 1);
   }
 
-  at::Tensor next_input() { return wiring.gather(data.to_batch_tensors(*data.feed.loader().next(), true)).at(0).clone(); }
+  at::Tensor next_input() {
+    return wiring.gather(data.to_batch_tensors(*data.feed.loader().next(), true)).at(0).clone();
+  }
 
   static tenon::config::RunPlan plan_of(tenon::config::RunPlan plan) {
     plan.data.batch_size = 2;

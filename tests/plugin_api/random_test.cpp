@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <tenon/random.h>
+#include <cmath>
 #include <tenon/random.hpp>
 #include <vector>
 

@@ -356,7 +356,7 @@ TEST_CASE("a metric of unknown direction requires a mode") {
 TEST_CASE("best_checkpoints requests a checkpoint when the metric is the best so far") {
   BestCheckpoints best;
   CHECK(best.saves_at({3, 4, 2, 2, kNaN, 1}) == std::vector<bool>{true, false, true, false, false, true});
-  CHECK(best.reason == "validation/loss is 1, best value number 1 of the run");
+  CHECK(best.reason == "validation/loss is 1, number 1 of the best values so far");
   CHECK(best.run.scalars.at("best_checkpoints/best") == 1);
   CHECK(BestCheckpoints("max").saves_at({3, 4, 2, 5}) == std::vector<bool>{true, true, false, true});
   CHECK(BestCheckpoints("min", 1, 0.5).saves_at({3, 2.6, 2.4}) == std::vector<bool>{true, false, true});
@@ -366,7 +366,7 @@ TEST_CASE("best_checkpoints requests checkpoints of the best few values") {
   BestCheckpoints best("min", 3);
   CHECK(best.saves_at({5, 6, 7, 8, 6.5, 6.75, 1, 5.5}) ==
         std::vector<bool>{true, true, true, false, true, false, true, true});
-  CHECK(best.reason == "validation/loss is 5.5, best value number 3 of the run");
+  CHECK(best.reason == "validation/loss is 5.5, number 3 of the best values so far");
   CHECK(best.run.scalars.at("best_checkpoints/best") == 1);
 }
 

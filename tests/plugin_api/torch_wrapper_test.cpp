@@ -1,9 +1,9 @@
 // Tests torch.hpp with a fake host that uses LibTorch only.
 #include <algorithm>
 
-#include <tenon/torch.hpp>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/linear.h>
+#include <tenon/torch.hpp>
 
 #include "tests/doctest_with_torch.h"
 

@@ -122,7 +122,7 @@ enum {
  * OR-ed. */
 typedef struct tenon_requests {
   uint64_t size;
-  uint32_t flags; /* TENON_ASK_... */
+  uint32_t flags; /* TENON_REQUEST_... */
   uint32_t reserved;
   tenon_string reason; /* reason for the log; must stay valid until on_event is called again or self is destroyed */
 } tenon_requests;

@@ -1,11 +1,11 @@
 // Callbacks in C++. A class becomes a callback by defining a member function for each event that it handles. The
-// function is named after the event, and its Requests parameter is optional. callback.h lists the events in the order of
-// the training loop.
+// function is named after the event, and its Requests parameter is optional. callback.h lists the events in the order
+// of the training loop.
 //
 //   static std::vector<tenon::Param> schema();      // optional: the parameters
 //   explicit T(const tenon::Params& params);        // or T()
 //   void on_step_end(const tenon::Run& run);
-//   void on_validation_end(const tenon::Run& run, tenon::Requests& verdict);     // requests.stop("it is good enough")
+//   void on_validation_end(const tenon::Run& run, tenon::Requests& requests);    // requests.stop("it is good enough")
 //   int32_t priority() const;                       // optional, 0 by default: a smaller one is called first
 //   std::string save_state() const;                 // optional, both or neither: the state for a checkpoint;
 //   void load_state(std::string_view bytes);        //   equal states give equal bytes (saved_state.h)
@@ -13,7 +13,7 @@
 // Register the class with tenon::callback<T>("id", "one line") in TENON_PLUGIN. A class may also define a function for
 // any event, instead of or in addition to the named functions:
 //
-//   void on_event(tenon::Event event, const tenon::Run& run, tenon::Requests& verdict);
+//   void on_event(tenon::Event event, const tenon::Run& run, tenon::Requests& requests);
 //   std::vector<tenon::Event> events() const;       // optional, all events by default
 #pragma once
 
@@ -115,8 +115,8 @@ class Run {
     return latest;
   }
 
-  // Returns the latest value of a metric, such as `train/loss` or `validation/accuracy`. Throws Error and lists the
-  // available metrics if there is none of that name.
+  // Returns the latest value of a metric, such as `train/loss` or `validation/accuracy`. Throws Error and suggests
+  // similar names if the run has no such metric.
   double metric(std::string_view name) const {
     double value = 0;
     detail::check(run_->metric(run_, detail::borrow(name), &value));
@@ -137,8 +137,8 @@ class Run {
 // The requests of a callback. The requests of all callbacks and ranks are combined.
 class Requests {
  public:
-  void stop(std::string reason) { request(TENON_REQUEST_STOP, std::move(reason)); }               // end the run after this step
-  void save(std::string reason = {}) { request(TENON_REQUEST_SAVE, std::move(reason)); }          // write a checkpoint after it
+  void stop(std::string reason) { request(TENON_REQUEST_STOP, std::move(reason)); }       // end the run after this step
+  void save(std::string reason = {}) { request(TENON_REQUEST_SAVE, std::move(reason)); }  // write a checkpoint after it
   void evaluate(std::string reason = {}) { request(TENON_REQUEST_EVALUATE, std::move(reason)); }  // validate after it
   void log() { request(TENON_REQUEST_LOG, {}); }  // write a line of history after it
 
@@ -201,7 +201,7 @@ void invoke(T& callback, Function function, const Run& run, Requests& requests) 
 template <class T>
 struct TENON_HIDDEN CallbackTable {
   struct Instance {
-    explicit Instance(const tenon_params* params) : callback(construct<T>(params)), events(expected(callback)) {}
+    explicit Instance(const tenon_params* params) : callback(construct<T>(params)), events(subscribed(callback)) {}
     T callback;
     const uint64_t events;
     std::string reason;  // reason of the last request
@@ -232,15 +232,15 @@ struct TENON_HIDDEN CallbackTable {
     return events;
   }
 
-  static uint64_t expected(const T& callback) {
+  static uint64_t subscribed(const T& callback) {
     static_assert(named() != 0 || has_on_event<T>, "a callback needs an on_<event> function: see callback.h");
     return named() | subscribed_by_on_event(callback);
   }
 
   static void dispatch(T& callback, Event event, const Run& run, Requests& requests) {
     switch (event) {
-#define TENON_DISPATCH(name, value)                                              \
-  case Event::name:                                                              \
+#define TENON_DISPATCH(name, value)                                                 \
+  case Event::name:                                                                 \
     if constexpr (has_on_##name<T>) invoke(callback, &T::on_##name, run, requests); \
     break;
       TENON_EACH_EVENT(TENON_DISPATCH)

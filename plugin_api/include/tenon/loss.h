@@ -1,4 +1,4 @@
-/* A loss computes a scalar to minimise from tensors, and the weight of that mean. */
+/* A loss computes a mean to minimise from its input tensors, and the weight of that mean. */
 #ifndef TENON_LOSS_H
 #define TENON_LOSS_H
 

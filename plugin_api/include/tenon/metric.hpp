@@ -4,7 +4,7 @@
 //   explicit T(const tenon::Params& params);        // or T()
 //   std::vector<tenon::Port> ports() const;         // the inputs
 //   std::vector<tenon::State> states() const;       // tensors that the host keeps, clears and reduces over ranks
-//   std::vector<tenon::MetricValue> values() const;     // the values that it computes
+//   std::vector<tenon::MetricValue> values() const; // the values that it computes
 //   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const;   // frame.tensor(0) += ...
 //   double compute(const tenon::Frame& frame) const;                             // from the reduced states, on the CPU
 //

@@ -1,4 +1,4 @@
-// Everything for a plugin in C++17 or later, over the C contract alone: no LibTorch, header-only. A whole plugin:
+// Everything for a plugin in C++17 or later: header-only, over the C ABI alone, without LibTorch. A complete plugin:
 //
 //   #include <tenon/plugin.hpp>
 //

@@ -48,11 +48,11 @@ typedef struct tenon_run_tensors {
    * releases it with tenon_host.release. */
   tenon_status (*copy)(const tenon_tensor* tensor, tenon_tensor** out);
 
-  /* [train] Computes for each tensor the statistics that `wanted` selects, in the order of their bits.
-   * `values` receives count times as many numbers. If `minus` and minus[i] are not null, the statistics are those of
-   * tensors[i] - minus[i]. All statistics are computed on the device and copied from it once. */
-  tenon_status (*statistics)(tenon_tensor* const* tensors, tenon_tensor* const* minus, uint64_t count, uint32_t expected,
-                             double* values);
+  /* [train] Computes for each tensor the statistics that `requested` selects, in the order of their bits. `values`
+   * receives the results of each tensor, one tensor after another. If `minus` and minus[i] are not null, the statistics
+   * are those of tensors[i] - minus[i]. All statistics are computed on the device and copied from it once. */
+  tenon_status (*statistics)(tenon_tensor* const* tensors, tenon_tensor* const* minus, uint64_t count,
+                             uint32_t requested, double* values);
 } tenon_run_tensors;
 TENON_FREEZE(tenon_run_tensors, statistics, 40);
 

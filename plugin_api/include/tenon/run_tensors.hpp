@@ -79,9 +79,9 @@ class RunTensors {
     return OwnedTensor(made);
   }
 
-  // Computes for each tensor the statistics of `wanted` (TENON_STATISTIC_...), in the order of their bits. `minus` is
-  // empty, or contains the tensor to subtract from each tensor. Synchronises with the device once.
-  std::vector<double> statistics(const std::vector<tenon_tensor*>& tensors, uint32_t expected,
+  // Computes for each tensor the statistics of `requested` (TENON_STATISTIC_...), in the order of their bits. `minus`
+  // is empty, or contains the tensor to subtract from each tensor. Synchronises with the device once.
+  std::vector<double> statistics(const std::vector<tenon_tensor*>& tensors, uint32_t requested,
                                  const std::vector<tenon_tensor*>& minus = {}) const {
     if (!minus.empty() && minus.size() != tensors.size()) {
       throw Error(TENON_INVALID_ARGUMENT, "statistics: " + std::to_string(minus.size()) +
@@ -89,9 +89,9 @@ class RunTensors {
                                               "; expected the same number, or none");
     }
     size_t each = 0;
-    for (uint32_t bits = expected; bits != 0; bits >>= 1) each += bits & 1;
+    for (uint32_t bits = requested; bits != 0; bits >>= 1) each += bits & 1;
     std::vector<double> values(tensors.size() * each);
-    detail::check(table_.statistics(tensors.data(), minus.empty() ? nullptr : minus.data(), tensors.size(), expected,
+    detail::check(table_.statistics(tensors.data(), minus.empty() ? nullptr : minus.data(), tensors.size(), requested,
                                     values.data()));
     return values;
   }

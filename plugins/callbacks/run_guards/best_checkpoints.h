@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/callbacks/state_text.h"
 #include "plugins/callbacks/monitored_metric.h"
+#include "plugins/callbacks/state_text.h"
 
 class BestCheckpoints final {
  public:
@@ -47,7 +47,7 @@ class BestCheckpoints final {
     if (best_.size() > top_) best_.pop_back();
     run.log_scalar("best_checkpoints/best", best_.front());
     char text[80];
-    std::snprintf(text, sizeof text, " is %.4g, best value number %d of the run", value, static_cast<int>(rank));
+    std::snprintf(text, sizeof text, " is %.4g, number %d of the best values so far", value, static_cast<int>(rank));
     requests.save(monitor_ + text);
   }
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/callbacks/state_text.h"
 #include "plugins/callbacks/monitored_metric.h"
+#include "plugins/callbacks/state_text.h"
 
 // The latest normal magnitudes of a value, and its current number of consecutive spikes. A spike is NaN, infinite, or
 // larger than `factor` times the median of the full window. Spikes are not added to the window.
@@ -135,7 +135,8 @@ class NanGuard final {
     }
   }
 
-  void look(SpikeDetector& detector, const std::string& name, double value, const tenon::Run& run, tenon::Requests& requests) {
+  void look(SpikeDetector& detector, const std::string& name, double value, const tenon::Run& run,
+            tenon::Requests& requests) {
     if (!detector.is_spike(value)) return;
     run.log_scalar("nan_guard/spikes", static_cast<double>(++spikes_));
     if (detector.in_a_row() % patience_ != 0) return;
@@ -164,6 +165,6 @@ class NanGuard final {
   bool stops_;
   SpikeDetector loss_;
   std::vector<SpikeDetector> metrics_;  // one per name in monitor_
-  int64_t loss_step_ = 0;            // step of the loss that was checked last
+  int64_t loss_step_ = 0;               // step of the loss that was checked last
   int64_t spikes_ = 0;
 };

@@ -8,25 +8,25 @@
 class GradientStatistics final {
  public:
   static std::vector<tenon::Param> schema() { return TensorStatistics::schema("gradient"); }
-  explicit GradientStatistics(const tenon::Params& params) : metrics_(params, "gradients") {}
+  explicit GradientStatistics(const tenon::Params& params) : statistics_(params, "gradients") {}
 
-  void on_run_setup(const tenon::Run& run) { metrics_.choose(tenon::RunTensors(run)); }
+  void on_run_setup(const tenon::Run& run) { statistics_.choose(tenon::RunTensors(run)); }
 
   void on_grads_ready(const tenon::Run& run, tenon::Requests& requests) const {
-    if (!metrics_.is_due(run.step() + 1)) return;  // the current step
+    if (!statistics_.is_due(run.step() + 1)) return;  // the current step
     const tenon::RunTensors tensors(run);
     std::vector<std::string> names;
     std::vector<tenon_tensor*> gradients;
-    for (const size_t index : metrics_.chosen()) {
+    for (const size_t index : statistics_.chosen()) {
       const tenon::RunTensor tensor = tensors[index];
       if (!tensor.gradient) continue;  // the loss does not depend on it
       names.push_back(tensor.name);
       gradients.push_back(tensor.gradient);
     }
-    metrics_.log(run, names, tensors.statistics(gradients, metrics_.expected()));
+    statistics_.log(run, names, tensors.statistics(gradients, statistics_.requested()));
     requests.log();
   }
 
  private:
-  TensorStatistics metrics_;
+  TensorStatistics statistics_;
 };

@@ -46,9 +46,9 @@ class TensorStatistics {
                                     {"zero_share", TENON_STATISTIC_ZERO_SHARE}}) {
       if (std::find(requested.begin(), requested.end(), name) == requested.end()) continue;
       names_.emplace_back(name);
-      wanted_ |= bit;
+      requested_ |= bit;
     }
-    if (wanted_ == 0) throw tenon::Error(TENON_INVALID_ARGUMENT, "params.statistics is []; expected one or more");
+    if (requested_ == 0) throw tenon::Error(TENON_INVALID_ARGUMENT, "params.statistics is []; expected one or more");
   }
 
   // Selects the parameters by name. Throws Error for a pattern that matches no parameter.
@@ -76,7 +76,7 @@ class TensorStatistics {
   }
 
   const std::vector<size_t>& chosen() const { return chosen_; }
-  uint32_t expected() const { return wanted_; }
+  uint32_t requested() const { return requested_; }
   bool is_due(int64_t step) const { return step % every_ == 0; }
 
   // Logs the statistics of these tensors as `gradients/norm/layers.0.weight`, and the norm of all of them together as
@@ -89,7 +89,7 @@ class TensorStatistics {
         run.log_scalar(prefix_ + "/" + names_[k] + "/" + tensors[i], value);
         if (names_[k] == "norm") squares += value * value;
       }
-    if ((wanted_ & TENON_STATISTIC_NORM) != 0) run.log_scalar(prefix_ + "/norm", std::sqrt(squares));
+    if ((requested_ & TENON_STATISTIC_NORM) != 0) run.log_scalar(prefix_ + "/norm", std::sqrt(squares));
   }
 
  private:
@@ -97,6 +97,6 @@ class TensorStatistics {
   int64_t every_;
   std::vector<std::string> globs_;
   std::vector<std::string> names_;  // names of the statistics, in the order of their bits
-  uint32_t wanted_ = 0;
+  uint32_t requested_ = 0;
   std::vector<size_t> chosen_;  // indices into the trained tensors of the run
 };

@@ -15,29 +15,29 @@ class WeightStatistics final {
     return params;
   }
   explicit WeightStatistics(const tenon::Params& params)
-      : metrics_(params, "weights"), compares_(params.boolean("update_ratio")) {}
+      : statistics_(params, "weights"), compares_(params.boolean("update_ratio")) {}
 
-  void on_run_setup(const tenon::Run& run) { metrics_.choose(tenon::RunTensors(run)); }
+  void on_run_setup(const tenon::Run& run) { statistics_.choose(tenon::RunTensors(run)); }
 
   void on_optimizer_before(const tenon::Run& run) {
     before_.clear();
-    if (!compares_ || !metrics_.is_due(run.step() + 1)) return;
+    if (!compares_ || !statistics_.is_due(run.step() + 1)) return;
     const tenon::RunTensors tensors(run);
-    for (const size_t index : metrics_.chosen()) before_.push_back(tensors.copy(tensors[index].value));
+    for (const size_t index : statistics_.chosen()) before_.push_back(tensors.copy(tensors[index].value));
   }
 
   void on_step_end(const tenon::Run& run, tenon::Requests& requests) {
-    if (!metrics_.is_due(run.step())) return;
+    if (!statistics_.is_due(run.step())) return;
     const tenon::RunTensors tensors(run);
     std::vector<std::string> names;
     std::vector<tenon_tensor*> weights, before;
-    for (const size_t index : metrics_.chosen()) {
+    for (const size_t index : statistics_.chosen()) {
       const tenon::RunTensor tensor = tensors[index];
       names.push_back(tensor.name);
       weights.push_back(tensor.value);
     }
     for (const tenon::OwnedTensor& copy : before_) before.push_back(copy.handle());
-    metrics_.log(run, names, tensors.statistics(weights, metrics_.expected()));
+    statistics_.log(run, names, tensors.statistics(weights, statistics_.requested()));
     if (before.size() == weights.size() && !before.empty()) log_ratios(run, names, tensors, weights, before);
     before_.clear();
     requests.log();
@@ -52,7 +52,8 @@ class WeightStatistics final {
       run.log_scalar("weights/update_ratio/" + names[i], norms[i] > 0 ? changes[i] / norms[i] : std::nan(""));
   }
 
-  TensorStatistics metrics_;
+  TensorStatistics statistics_;
   bool compares_;
-  std::vector<tenon::OwnedTensor> before_;  // copies of figures_.chosen(), from optimizer_before to the end of the step
+  std::vector<tenon::OwnedTensor>
+      before_;  // copies of statistics_.chosen(), from optimizer_before to the end of the step
 };

@@ -100,7 +100,8 @@ cv::Size ImageReader::write(Worker& worker, size_t number, const ImageFile& imag
     prepared = prepare(worker, image);
     cache_->keep(number, image, *prepared, worker.cached);
   }
-  const images::SampledTransforms rest = at_place(image, [&] { return chain_.sample_rest(prepared->pixels.size(), seed); });
+  const images::SampledTransforms rest =
+      at_place(image, [&] { return chain_.sample_rest(prepared->pixels.size(), seed); });
   const cv::Rect window = rest.window();
   write_sampled(rest, prepared->pixels(window), cv::Rect2d(0, 0, window.width, window.height), worker, sink, field);
   return prepared->whole;
@@ -131,11 +132,13 @@ PreparedImage ImageReader::prepare(Worker& worker, const ImageFile& image) const
 
 images::DecodedWindow ImageReader::decode(Worker& worker, const images::ImageInfo& info,
                                           const images::SampledTransforms& sampled, const std::string& place) const {
-  return images::decode_window(worker.file, info, place, sampled.window(), sampled.reduction(), worker.decoder, scaling_);
+  return images::decode_window(worker.file, info, place, sampled.window(), sampled.reduction(), worker.decoder,
+                               scaling_);
 }
 
-void ImageReader::write_sampled(const images::SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place,
-                              Worker& worker, const tenon::Sink& sink, const std::string& field) const {
+void ImageReader::write_sampled(const images::SampledTransforms& sampled, const cv::Mat& pixels,
+                                const cv::Rect2d& place, Worker& worker, const tenon::Sink& sink,
+                                const std::string& field) const {
   const int64_t height = sampled.size().height;
   const int64_t width = sampled.size().width;
   if (chain_.normalizes()) {

@@ -60,8 +60,8 @@ class ImageReader {
   PreparedImage prepare(Worker& worker, const ImageFile& image) const;
   images::DecodedWindow decode(Worker& worker, const images::ImageInfo& info, const images::SampledTransforms& sampled,
                                const std::string& place) const;
-  void write_sampled(const images::SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place, Worker& worker,
-                   const tenon::Sink& sink, const std::string& field) const;
+  void write_sampled(const images::SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place,
+                     Worker& worker, const tenon::Sink& sink, const std::string& field) const;
   std::string recipe() const;
 
   images::TransformChain chain_;

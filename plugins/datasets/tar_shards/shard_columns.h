@@ -47,7 +47,7 @@ class ArrayColumn {
   std::vector<Stored> stored_;
   int32_t dtype_ = 0;
   std::vector<int64_t> first_;    // the shape of the first sample
-  std::vector<int64_t> extents_;  // [samples, rank] once one differs; empty before
+  std::vector<int64_t> extents_;  // [samples, ndim] once a shape differs; empty before
 };
 
 // Whole numbers, or indices into a list of class names.

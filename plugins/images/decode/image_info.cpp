@@ -74,8 +74,8 @@ void check_limits(const ImageInfo& info, const std::string& path, const Limits& 
   constexpr int64_t kMaxCount = 1 << 30;
   const bool is_opencvs = info.format != Format::jpeg;
   if (is_opencvs && (info.size.width > kMaxSide || info.size.height > kMaxSide || pixels > kMaxCount)) {
-    throw tenon::DataError(path + ": has " + size + "; expected at most " + std::to_string(kMaxSide) +
-                           " a side and " + std::to_string(kMaxCount) + " in all; scale it down or split it");
+    throw tenon::DataError(path + ": has " + size + "; expected at most " + std::to_string(kMaxSide) + " a side and " +
+                           std::to_string(kMaxCount) + " in all; scale it down or split it");
   }
 }
 

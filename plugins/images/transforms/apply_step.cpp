@@ -64,7 +64,7 @@ void MovingImage::take_next_buffer() {
   owns_ = true;
 }
 
-cv::Mat& MovingImage::own_pixels() {
+cv::Mat& MovingImage::writable() {
   if (!owns_) {
     image_.copyTo(next_buffer());
     take_next_buffer();
@@ -108,8 +108,8 @@ void MovingImage::apply(const Step& step) {
                  [&](const Blur& step) {
                    rewrite([&](const cv::Mat& source, cv::Mat& target) { blur(source, step, target); });
                  },
-                 [&](const Erase& step) { erase(step, own_pixels()); },
-                 [&](const auto& colour) { images::apply(colour, own_pixels()); }},
+                 [&](const Erase& step) { erase(step, writable()); },
+                 [&](const auto& colour) { images::apply(colour, writable()); }},
       step);
 }
 

@@ -39,7 +39,7 @@ class MovingImage {
  private:
   cv::Mat& next_buffer() { return buffers_.images[buffers_.last_written ^ 1]; }
   void take_next_buffer();
-  cv::Mat& own_pixels();
+  cv::Mat& writable();
 
   template <class Work>
   void rewrite(Work&& work);  // work(source, target)

@@ -96,7 +96,7 @@ void erase(const Erase& step, cv::Size size, float* planes) {
 }  // namespace
 
 SampledTransforms::SampledTransforms(cv::Size image_size, Steps steps, Steps erasures,
-                                 const std::optional<Scaling8Bit>& scaling, Reducing reducing)
+                                     const std::optional<Scaling8Bit>& scaling, Reducing reducing)
     : image_size_(image_size), steps_(std::move(steps)), erasures_(std::move(erasures)), scaling_(scaling) {
   steps_ = join_steps(steps_, image_size_);
   size_ = final_size(steps_, image_size_);
@@ -155,13 +155,13 @@ cv::Mat SampledTransforms::move(const cv::Mat& image, const cv::Rect2d& place, T
 }
 
 void SampledTransforms::write(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers,
-                            float* planes) const {
+                              float* planes) const {
   write_planes(move(image, place, buffers), mirror_, scaling_.value(), planes);
   for (const Step& step : erasures_) erase(std::get<Erase>(step), size_, planes);
 }
 
 void SampledTransforms::write(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers,
-                            uint8_t* pixels) const {
+                              uint8_t* pixels) const {
   CV_Assert(!scaling_);
   write_bytes(move(image, place, buffers), mirror_, pixels);
 }

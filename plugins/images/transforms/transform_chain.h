@@ -2,9 +2,9 @@
 //
 //   transforms = ["random_resized_crop(224)", "horizontal_flip(p=0.5)", "normalize()"]
 //
-// A sample's random values are sampled from the size of its image, which the file's header gives, before any pixels
-// exist. The result knows which part of the image it needs. Consecutive cropping, scaling, mirroring, normalising and
-// the copy into the batch are merged.
+// The random values of a sample are sampled before any pixels are decoded. This needs only the size of the image, which
+// the file's header gives. The result knows which part of the image it needs. Consecutive cropping, scaling, mirroring,
+// normalising and the copy into the batch are merged.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class SampledTransforms {
  public:
   // Steps for an image of `image_size`. `erasures` are applied after normalising.
   SampledTransforms(cv::Size image_size, Steps steps, Steps erasures, const std::optional<Scaling8Bit>& scaling,
-                  Reducing reducing);
+                    Reducing reducing);
 
   // The part of the image that is needed, and its first scaling, so that decoding can reduce it.
   cv::Rect window() const { return window_; }

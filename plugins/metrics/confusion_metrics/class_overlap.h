@@ -42,7 +42,7 @@ class ClassOverlap final : public ConfusionCounts {
     std::vector<MetricValue> values = {higher_is_better(Kind::kName, Kind::kDoc)};
     for (int64_t i = 0; per_class_ && i < classes(); ++i) {
       values.push_back(higher_is_better(std::string(Kind::kName) + "_" + std::to_string(i),
-                                         "of this class; NaN if it occurs in neither"));
+                                        "of this class; NaN if it occurs in neither"));
     }
     return values;
   }

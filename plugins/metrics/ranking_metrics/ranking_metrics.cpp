@@ -106,7 +106,7 @@ class ClassRanking final {
         Kind::kName, std::string(Kind::kDoc) + "; one-vs-rest, mean over the classes that have a value")};
     for (int64_t i = 0; per_class_ && i < classes_; ++i) {
       values.push_back(tenon::higher_is_better(std::string(Kind::kName) + "_" + std::to_string(i),
-                                                "of this class; NaN if it is undefined"));
+                                               "of this class; NaN if it is undefined"));
     }
     return values;
   }

@@ -1,11 +1,11 @@
 // A transformer encoder-decoder for token sequences: A. Vaswani et al., Attention Is All You Need, arXiv:1706.03762.
-#include <tenon/torch.hpp>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/container/modulelist.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
+#include <tenon/torch.hpp>
 
 #include <cmath>
 

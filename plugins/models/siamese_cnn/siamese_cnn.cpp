@@ -1,13 +1,13 @@
 // One network for two images: Bromley et al., "Signature Verification using a 'Siamese' Time Delay Neural Network",
 // NIPS 1993. A small head classifies the distance of their features in each dimension, as in Koch, Zemel and
 // Salakhutdinov, "Siamese Neural Networks for One-shot Image Recognition", ICML 2015 workshop.
-#include <tenon/torch.hpp>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/pooling.h>
+#include <tenon/torch.hpp>
 
 namespace {
 

@@ -1,11 +1,11 @@
 // A small convolutional network for images of any size, written in the usual way for LibTorch.
-#include <tenon/torch.hpp>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/pooling.h>
+#include <tenon/torch.hpp>
 
 namespace {
 

@@ -1,11 +1,11 @@
 // U-Net: Ronneberger, Fischer and Brox, "U-Net: Convolutional Networks for Biomedical Image Segmentation", MICCAI 2015,
 // arXiv:1505.04597. There are two differences. Convolutions are padded, so that the logits have the size of the image.
 // Batch normalisation follows each convolution.
-#include <tenon/torch.hpp>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
+#include <tenon/torch.hpp>
 
 namespace {
 
