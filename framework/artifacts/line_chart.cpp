@@ -96,12 +96,12 @@ Range find_y_range(const Chart& chart) {
 Range widen(Range range) {
   if (range.is_empty()) return {0, 1};
   if (range.low == range.high) {
-    const double room = range.low == 0 ? 1 : 0.1 * std::fabs(range.low);
-    return {range.low - room, range.high + room};
+    const double margin = range.low == 0 ? 1 : 0.1 * std::fabs(range.low);
+    return {range.low - margin, range.high + margin};
   }
-  const double room = 0.06 * (range.high - range.low);
+  const double margin = 0.06 * (range.high - range.low);
   const bool begins_at_zero = range.low >= 0 && range.low < 0.3 * range.high;
-  return {begins_at_zero ? 0 : range.low - room, range.high + room};
+  return {begins_at_zero ? 0 : range.low - margin, range.high + margin};
 }
 
 // Plots values or their logarithms.
@@ -144,8 +144,8 @@ class Picture {
     return is_logarithmic_ ? widen_logarithms({std::log10(range.low), std::log10(range.high)}) : widen(range);
   }
   static Range widen_logarithms(const Range& range) {
-    const double room = 0.06 * (range.high - range.low);
-    return {range.low - room, range.high + room};
+    const double margin = 0.06 * (range.high - range.low);
+    return {range.low - margin, range.high + margin};
   }
   std::string label(double tick) const { return print_short_number(is_logarithmic_ ? std::pow(10, tick) : tick); }
   double find_margin() const {
@@ -232,7 +232,7 @@ std::string draw_series(const ChartSeries& series, const Picture& picture, const
   return text;
 }
 
-// Renders a ring and its value, on the side with enough room.
+// Renders a ring and its value, on the side with enough space.
 std::string draw_best(const ChartSeries& series, const Picture& picture, const std::string& x_label) {
   if (!series.best || !picture.shows(*series.best)) return "";
   const ChartPoint& best = *series.best;

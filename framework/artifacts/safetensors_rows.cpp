@@ -66,9 +66,9 @@ std::vector<uint64_t> SafetensorsRows::find_begins(int64_t rows) const {
 
 void SafetensorsRows::append(size_t tensor, std::span<const std::byte> rows) {
   Part& part = parts_.at(tensor);
-  const uint64_t room = static_cast<uint64_t>(max_rows_) * part.row_bytes;
-  TENON_CHECK(part.written + rows.size() <= room,
-              tensors_[tensor].name << ": " << part.written + rows.size() << " bytes of " << room);
+  const uint64_t capacity = static_cast<uint64_t>(max_rows_) * part.row_bytes;
+  TENON_CHECK(part.written + rows.size() <= capacity,
+              tensors_[tensor].name << ": " << part.written + rows.size() << " bytes of " << capacity);
   file_.write_at(part.begin + part.written, rows);
   part.written += rows.size();
 }

@@ -35,7 +35,7 @@ bool BestSoFar::add(const std::string& metric, double value, const std::map<std:
   return true;
 }
 
-void EpochTable::make_room(const EpochRow& row) {
+void EpochTable::widen_columns(const EpochRow& row) {
   auto next = columns_.begin();  // position for a cell without a column: after the previous cell's
   for (const EpochRow::Cell& cell : row.cells) {
     const size_t needed = std::max({kNarrowest, cell.name.size(), cell.text.size()});
@@ -48,7 +48,7 @@ void EpochTable::make_room(const EpochRow& row) {
 }
 
 std::string EpochTable::add(const EpochRow& row, size_t width) {
-  make_room(row);
+  widen_columns(row);
   if (this->width() > width) {
     has_names_ = false;
     return print_line(row);

@@ -39,7 +39,7 @@ class EpochTable {
   std::string add(const EpochRow& row, size_t width);
 
  private:
-  void make_room(const EpochRow& row);
+  void widen_columns(const EpochRow& row);
   size_t width() const;
 
   std::vector<std::pair<std::string, size_t>> columns_;  // name and width, without the epoch column

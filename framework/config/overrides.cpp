@@ -27,7 +27,7 @@ std::optional<std::vector<std::string>> split_key(const std::string& key) {
   return parts;
 }
 
-std::optional<Node> parse_value(const std::string& text, const Place& place) {
+std::optional<Node> parse_value(const std::string& text, const SourceLocation& place) {
   if (auto node = parse_toml_value(text, place)) return node;
   const bool is_broken_toml = text.empty() || std::string("\"'[{").find(text[0]) != std::string::npos;
   if (is_broken_toml) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<size_t> parse_index(const std::string& text) {
 }
 
 // Returns the child that the part names and creates it if missing. Null if the node cannot have such a child.
-Node* enter(Node& node, const std::string& part, const Place& place) {
+Node* enter(Node& node, const std::string& part, const SourceLocation& place) {
   if (Node::Table* table = node.as_table()) {
     Node& child = (*table)[part];
     if (child.place.source.empty()) child.key_place = place;
@@ -60,7 +60,7 @@ Node* enter(Node& node, const std::string& part, const Place& place) {
 }
 
 // Turns a node that enter() has just created into the list or table that the next part of the key needs.
-void make_enterable(Node& node, const std::string& next, const Place& place) {
+void make_enterable(Node& node, const std::string& next, const SourceLocation& place) {
   if (!node.place.source.empty()) return;
   node.place = place;
   if (parse_index(next)) {
@@ -85,7 +85,7 @@ void apply_override(const std::string& text, Node& document, Diagnostics& diagno
   const auto parts = equals != text.npos ? split_key(text.substr(0, equals)) : std::nullopt;
   if (!parts) return diagnostics.add({"--set " + text}, std::string("not a key and a value; ") + kHowToWrite);
   const std::string key = text.substr(0, equals);
-  const Place place{"--set " + key};
+  const SourceLocation place{"--set " + key};
   auto value = parse_value(text.substr(equals + 1), place);
   if (!value) {
     return diagnostics.add(place,

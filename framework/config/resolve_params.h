@@ -19,7 +19,7 @@ struct ParamsRequest {
   const std::vector<ParamSchema>& schema;  // parameters of the component
   const Node::Table& given;                // parameters in the run file
   std::string path;                        // key path: "model.params", "optimizer"
-  Place place;                             // location of the table, for missing parameters
+  SourceLocation place;                    // location of the table, for missing parameters
   std::filesystem::path folder;            // folder of the run file
 };
 

@@ -177,7 +177,7 @@ std::vector<LossPlan> resolve_losses(const Resolving& resolving) {
     losses.push_back(std::move(loss));
   }
   if (losses.empty()) {
-    const Place start{resolving.config.file.string(), 1, 1};
+    const SourceLocation start{resolving.config.file.string(), 1, 1};
     resolving.diagnostics.add(start, "there is no loss; expected at least one [[loss]] table");
   }
   return losses;

@@ -11,7 +11,7 @@
 
 #include "framework/config/device_choice.h"
 #include "framework/config/period.h"
-#include "framework/config/place.h"
+#include "framework/config/source_location.h"
 #include "framework/config/subset.h"
 #include "framework/config/toml_tree.h"
 
@@ -20,15 +20,15 @@ namespace tenon::config {
 template <class T>
 struct Setting {
   std::optional<T> value;
-  Place place;  // location of the value, or of its table if unset
+  SourceLocation place;  // location of the value, or of its table if unset
 
   T value_or(T otherwise) const { return value.value_or(std::move(otherwise)); }
 };
 
 // `use` and the parameters of the selected component, optimizer, schedule or batch transform.
 struct ComponentConfig {
-  std::string path;  // "model", "data.train", "loss.0": as in --set
-  Place place;       // location of its table
+  std::string path;      // "model", "data.train", "loss.0": as in --set
+  SourceLocation place;  // location of its table
   Setting<std::string> use;
   Node::Table params;
   std::map<std::string, Setting<std::string>> inputs;
@@ -56,8 +56,8 @@ struct NamedDatasetConfig : ComponentConfig {
 
 // [[data.train.change]]
 struct DatasetChangeConfig {
-  std::string path;  // "data.train.change.0"
-  Place place;       // location of its table
+  std::string path;      // "data.train.change.0"
+  SourceLocation place;  // location of its table
   Setting<int64_t> at_epoch;
   Node::Table params;
 };
@@ -118,8 +118,8 @@ struct TrainConfig {
 };
 
 struct ParameterGroupConfig {
-  std::string path;  // "optimizer.group.0"
-  Place place;       // location of its table
+  std::string path;      // "optimizer.group.0"
+  SourceLocation place;  // location of its table
   Setting<std::vector<std::string>> match;
   Setting<double> lr_scale;
   Setting<double> weight_decay;

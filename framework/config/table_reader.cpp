@@ -31,9 +31,9 @@ TableReader::TableReader(const Node& table, std::string path, Diagnostics& diagn
     : TableReader(&table, table.place, std::move(path), diagnostics) {}
 
 TableReader::TableReader(std::vector<RequestedKey>& requested, Diagnostics& diagnostics)
-    : TableReader(nullptr, Place{}, "", diagnostics, &requested) {}
+    : TableReader(nullptr, SourceLocation{}, "", diagnostics, &requested) {}
 
-TableReader::TableReader(const Node* table, const Place& place, std::string path, Diagnostics& diagnostics,
+TableReader::TableReader(const Node* table, const SourceLocation& place, std::string path, Diagnostics& diagnostics,
                          std::vector<RequestedKey>* requested)
     : table_(table), place_(place), path_(std::move(path)), entries_(diagnostics), requested_(requested) {
   TENON_CHECK(table == nullptr || table->as_table() != nullptr, path_ << " is not a table");

@@ -76,10 +76,10 @@ class TableReader {
   }
   std::vector<std::string> keys() const;  // in the order of the file
   const std::string& path() const { return path_; }
-  const Place& place() const { return place_; }
+  const SourceLocation& place() const { return place_; }
 
  private:
-  TableReader(const Node* table, const Place& place, std::string path, Diagnostics& diagnostics,
+  TableReader(const Node* table, const SourceLocation& place, std::string path, Diagnostics& diagnostics,
               std::vector<RequestedKey>* requested = nullptr);
 
   void note(const std::string& key, RequestedKey::Form form, const ParamSchema& schema = {},
@@ -92,7 +92,7 @@ class TableReader {
   void read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema);
 
   const Node* table_;  // null: empty table
-  Place place_;
+  SourceLocation place_;
   std::string path_;
   Diagnostics& entries_;
   std::vector<RequestedKey>* requested_;  // null: no recording

@@ -29,21 +29,21 @@ class Copier {
   }
 
  private:
-  using Held = decltype(Node::value);
+  using NodeValue = decltype(Node::value);
 
-  static Held copy_value(const toml::value<bool>& from) { return from.get(); }
-  static Held copy_value(const toml::value<int64_t>& from) { return from.get(); }
-  static Held copy_value(const toml::value<double>& from) { return from.get(); }
-  static Held copy_value(const toml::value<std::string>& from) { return from.get(); }
-  static Held copy_value(const toml::value<toml::date>&) { return Date{}; }
-  static Held copy_value(const toml::value<toml::time>&) { return Date{}; }
-  static Held copy_value(const toml::value<toml::date_time>&) { return Date{}; }
-  Held copy_value(const toml::array& from) const {
+  static NodeValue copy_value(const toml::value<bool>& from) { return from.get(); }
+  static NodeValue copy_value(const toml::value<int64_t>& from) { return from.get(); }
+  static NodeValue copy_value(const toml::value<double>& from) { return from.get(); }
+  static NodeValue copy_value(const toml::value<std::string>& from) { return from.get(); }
+  static NodeValue copy_value(const toml::value<toml::date>&) { return Date{}; }
+  static NodeValue copy_value(const toml::value<toml::time>&) { return Date{}; }
+  static NodeValue copy_value(const toml::value<toml::date_time>&) { return Date{}; }
+  NodeValue copy_value(const toml::array& from) const {
     Node::Array array;
     for (const toml::node& element : from) array.push_back(copy(element));
     return array;
   }
-  Held copy_value(const toml::table& from) const {
+  NodeValue copy_value(const toml::table& from) const {
     Node::Table table;
     for (const auto& [key, value] : from) {
       Node& node = table[std::string(key.str())] = copy(value);
@@ -52,7 +52,7 @@ class Copier {
     return table;
   }
 
-  Place place_at(const toml::source_position& position) const {
+  SourceLocation place_at(const toml::source_position& position) const {
     return {source_, static_cast<int>(position.line), static_cast<int>(position.column)};
   }
 
@@ -79,7 +79,7 @@ class Copier {
   std::vector<std::string_view> lines_;
 };
 
-void set_place(Node& node, const Place& place) {
+void set_place(Node& node, const SourceLocation& place) {
   node.place = place;
   node.key_place = place;
   if (Node::Array* array = node.as_array()) {
@@ -102,12 +102,12 @@ Node parse_toml(const std::string& text, const std::string& source) try {
   return Copier(text, source).copy(toml::parse(text));
 } catch (const toml::parse_error& error) {
   const toml::source_position at = error.source().begin;
-  const Place place{source, static_cast<int>(at.line), static_cast<int>(at.column)};
+  const SourceLocation place{source, static_cast<int>(at.line), static_cast<int>(at.column)};
   throw support::Error(support::ErrorKind::configuration,
                        to_string(place) + ": invalid TOML: " + std::string(error.description()));
 }
 
-std::optional<Node> parse_toml_value(const std::string& text, const Place& place) {
+std::optional<Node> parse_toml_value(const std::string& text, const SourceLocation& place) {
   Node document;
   try {
     document = parse_toml("value = " + text, "");

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "framework/config/place.h"
+#include "framework/config/source_location.h"
 
 namespace tenon::config {
 
@@ -20,8 +20,8 @@ struct Node {
   using Table = std::map<std::string, Node>;
 
   std::variant<bool, int64_t, double, std::string, Date, Array, Table> value;
-  Place place;       // location of the value, or of the header of a table
-  Place key_place;   // location of its key
+  SourceLocation place;       // location of the value, or of the header of a table
+  SourceLocation key_place;   // location of its key
   std::string text;  // source text of a scalar or a list; empty for tables
 
   const Table* as_table() const { return std::get_if<Table>(&value); }
@@ -39,6 +39,6 @@ std::string describe(const Node& node);
 Node parse_toml(const std::string& text, const std::string& source);
 
 // Parses one value, such as `[1, 2]`. None if the text is anything else. All nodes get the location `place`.
-std::optional<Node> parse_toml_value(const std::string& text, const Place& place);
+std::optional<Node> parse_toml_value(const std::string& text, const SourceLocation& place);
 
 }  // namespace tenon::config

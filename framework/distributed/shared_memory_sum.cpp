@@ -48,9 +48,9 @@ void add_up(const std::vector<const std::byte*>& parts, int64_t count, at::Scala
 
 // Sends a tensor through the slots in parts. A rank writes a part and then sums the previous one, so that the other
 // ranks have time to write theirs.
-class Passage {
+class SharedMemoryReduce {
  public:
-  Passage(SharedPages& pages, uint32_t& next, const at::Tensor& tensor)
+  SharedMemoryReduce(SharedPages& pages, uint32_t& next, const at::Tensor& tensor)
       : pages_(pages), next_(next), dtype_(tensor.scalar_type()), width_(tensor.element_size()) {
     bytes_ = static_cast<std::byte*>(tensor.mutable_data_ptr());
     size_ = tensor.nbytes();
@@ -165,7 +165,7 @@ void SharedMemorySum::work() {
     }
     try {
       RECORD_FUNCTION("tenon::all_reduce", std::vector<c10::IValue>());  // shown in timelines
-      if (!failure) Passage(*pages_, next, task.tensor).run();
+      if (!failure) SharedMemoryReduce(*pages_, next, task.tensor).run();
     } catch (...) {
       failure = std::current_exception();
     }

@@ -34,10 +34,10 @@ LossGroups::LossGroups(const std::vector<plugins::Loss>& losses, Gradients& grad
     : losses_(losses),
       gradients_(gradients),
       parameters_(parameters),
-      way_(accumulate > 1       ? Way::sums
-           : ranks == 1         ? Way::means
-           : losses.size() == 1 ? Way::sums
-                                : Way::shares),
+      mode_(accumulate > 1       ? Mode::sums
+            : ranks == 1         ? Mode::means
+            : losses.size() == 1 ? Mode::sums
+                                 : Mode::shares),
       is_shared_(ranks > 1),
       step_size_(static_cast<double>(batch_size * accumulate * ranks)),
       reads_weights_(reads_weights) {}
@@ -59,8 +59,8 @@ void LossGroups::set_totals(const at::Tensor& sums, const LossSums& places) {
 }
 
 void LossGroups::add(const std::vector<plugins::Loss::Result>& results, int64_t samples, const Backward& backward) {
-  if (way_ != Way::sums) {
-    const at::Tensor total = way_ == Way::means ? add_up_means(results) : add_up_shares(results);
+  if (mode_ != Mode::sums) {
+    const at::Tensor total = mode_ == Mode::means ? add_up_means(results) : add_up_shares(results);
     if (!total.defined()) return;
     has_gradient_ = true;
     backward(total, /*keep_graph=*/false);
@@ -172,7 +172,7 @@ at::Tensor LossGroups::factor_of(const Group& group) const {
 }
 
 at::Tensor LossGroups::combine() {
-  if (way_ != Way::sums) return {};
+  if (mode_ != Mode::sums) return {};
   // This also applies if this rank had no batch.
   if (is_shared_ && losses_.size() == 1) return factor_of(Group{.losses = {0}, .counts_samples = false});
   if (groups_.empty()) return {};

@@ -29,9 +29,9 @@ class LossGroups {
              int64_t ranks, int64_t batch_size, bool reads_weights);
 
   // Whether set_totals() must be called before add(), because the shares are factors of the losses.
-  bool needs_totals_first() const { return way_ == Way::shares; }
+  bool needs_totals_first() const { return mode_ == Mode::shares; }
   // Whether the gradients of the losses are kept separate until combine().
-  bool keeps_separate() const { return way_ == Way::sums && is_shared_ && losses_.size() > 1; }
+  bool keeps_separate() const { return mode_ == Mode::sums && is_shared_ && losses_.size() > 1; }
 
   // Sets the sums over all batches and ranks, see LossSums. With several ranks, call it before combine().
   void set_totals(const at::Tensor& sums, const LossSums& places);
@@ -59,7 +59,7 @@ class LossGroups {
   };
 
   // How the losses of a batch are combined into the total for backward.
-  enum class Way {
+  enum class Mode {
     means,   // unchanged
     shares,  // each multiplied by its share of all ranks' items
     sums     // multiplied by their items; the gradient is divided by the sum at the end
@@ -74,7 +74,7 @@ class LossGroups {
   const std::vector<plugins::Loss>& losses_;
   Gradients& gradients_;
   size_t parameters_;
-  Way way_;
+  Mode mode_;
   bool is_shared_;      // between several ranks
   double step_size_;    // samples of a full step
   bool reads_weights_;  // whether weights given as tensors are in host memory

@@ -141,7 +141,7 @@ void Dataset::read_fields() {
   const tenon_field* const* fields = nullptr;
   uint64_t count = 0;
   instance_.call([&](const tenon_dataset& table) { return table.fields(instance_.self(), &fields, &count); }, "fields");
-  const Reading reading(component(), "fields, reading its result");
+  const ResultScope scope(component(), "fields, reading its result");
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::plugin, component().describe() + ", fields: " + what);
   };

@@ -44,13 +44,15 @@ void throw_escaped(const Component& component, const char* function, std::except
 
 }  // namespace detail
 
-Reading::Reading(const Component& component, const char* what) : before_(detail::current) {
+ResultScope::ResultScope(const Component& component, const char* what) : before_(detail::current) {
   detail::current = {&component, what, {}, nullptr};
 }
 
-Reading::Reading(const char* file) : before_(detail::current) { detail::current = {nullptr, nullptr, {}, file}; }
+ResultScope::ResultScope(const char* file) : before_(detail::current) {
+  detail::current = {nullptr, nullptr, {}, file};
+}
 
-Reading::~Reading() { detail::current = before_; }
+ResultScope::~ResultScope() { detail::current = before_; }
 
 const Breadcrumb& breadcrumb() noexcept { return detail::current; }
 

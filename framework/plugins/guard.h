@@ -32,14 +32,14 @@ const Breadcrumb& breadcrumb() noexcept;  // of this thread
 
 // Marks a scope in which the host reads a plugin's result. Lists may be shorter than their count, and the report of a
 // crash must name the plugin.
-class Reading {
+class ResultScope {
  public:
   // `what`: a literal, "fields, reading its result".
-  Reading(const Component& component, const char* what);
-  explicit Reading(const char* file);  // the file of a plugin that is being opened; must outlive this
-  ~Reading();
-  Reading(const Reading&) = delete;
-  Reading& operator=(const Reading&) = delete;
+  ResultScope(const Component& component, const char* what);
+  explicit ResultScope(const char* file);  // the file of a plugin that is being opened; must outlive this
+  ~ResultScope();
+  ResultScope(const ResultScope&) = delete;
+  ResultScope& operator=(const ResultScope&) = delete;
 
  private:
   const Breadcrumb before_;

@@ -71,24 +71,24 @@ void require_no_other_writer(const fs::path& file) {
 
 }  // namespace
 
-LibraryFacts inspect_library(const fs::path& file, const std::string& symbol) {
+LibraryInfo inspect_library(const fs::path& file, const std::string& symbol) {
   const Opened opened(file);
   if (opened.failure() != 0) refuse_library(file, std::string("cannot be read: ") + std::strerror(opened.failure()));
   if (!S_ISREG(opened.status().st_mode))
     refuse_library(file, std::string("is ") + describe_kind(opened.status().st_mode));
-  LibraryFacts facts;
+  LibraryInfo info;
   bool has_symbol = false;
   try {
     require_no_other_writer(file);
     const ElfImage image(opened.descriptor(), static_cast<uint64_t>(opened.status().st_size));
     has_symbol = image.exports_function(symbol);
-    facts.needed = image.needed();
-    facts.note = read_note_section(image);
+    info.needed = image.needed();
+    info.note = read_note_section(image);
   } catch (const std::invalid_argument& found) {
     refuse_library(file, found.what());
   }
   if (!has_symbol) throw_without_symbol(file, symbol);
-  return facts;
+  return info;
 }
 
 std::vector<std::string> find_libtorch(const std::vector<std::string>& needed) {

@@ -54,7 +54,7 @@ class Instance {
     const tenon_port* const* ports = nullptr;
     uint64_t count = 0;
     call([&](const Table& table) { return table.ports(self_, &ports, &count); }, "ports");
-    const Reading reading(*component_, "ports, reading its result");
+    const ResultScope scope(*component_, "ports, reading its result");
     return plugins::read_ports(*component_, ports, count);
   }
 

@@ -76,7 +76,7 @@ void require_torch_build_said(const PluginFile& file, const PluginDescription& p
 }  // namespace
 
 LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const std::string& torch_build) {
-  const Reading reading(file.file.c_str());
+  const ResultScope scope(file.file.c_str());
   const tenon_reply reply = call_entry(file.file, host);
   const uint32_t abi = negotiate_abi(file.file, reply);
   LoadedPlugin plugin{std::make_unique<PluginInfo>(check_plugin(file.file, reply.plugin, torch_build)), {}};

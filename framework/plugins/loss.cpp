@@ -26,7 +26,7 @@ void Loss::read_part_names() {
   const tenon_string* names = nullptr;
   uint64_t count = 0;
   instance_.call([&](const tenon_loss& table) { return table.parts(instance_.self(), &names, &count); }, "parts");
-  const Reading reading(component(), "parts, reading its result");
+  const ResultScope scope(component(), "parts, reading its result");
   for (uint64_t i = 0; i < count; ++i) {
     std::string name = names ? to_string(names[i]) : "";
     if (name.empty() || std::find(part_names_.begin(), part_names_.end(), name) != part_names_.end())

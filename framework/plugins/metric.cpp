@@ -25,7 +25,7 @@ void Metric::read_states(const c10::Device& device) {
   const tenon_state* const* states = nullptr;
   uint64_t count = 0;
   instance_.call([&](const tenon_metric& table) { return table.states(instance_.self(), &states, &count); }, "states");
-  const Reading reading(component(), "states, reading its result");
+  const ResultScope scope(component(), "states, reading its result");
   for (uint64_t i = 0; i < count; ++i) {
     const auto refuse = [&](const std::string& what) {
       throw Error(ErrorKind::plugin, component().describe() + ", states: state " + std::to_string(i) + " " + what);
@@ -55,7 +55,7 @@ void Metric::read_values() {
   const tenon_metric_value* const* values = nullptr;
   uint64_t count = 0;
   instance_.call([&](const tenon_metric& table) { return table.values(instance_.self(), &values, &count); }, "values");
-  const Reading reading(component(), "values, reading its result");
+  const ResultScope scope(component(), "values, reading its result");
   for (uint64_t i = 0; i < count; ++i) {
     if (!values || !values[i] || values[i]->size < TENON_SIZE_TO(tenon_metric_value, doc) || values[i]->name.size == 0)
       throw Error(ErrorKind::plugin, component().describe() + ", values: value " + std::to_string(i) +

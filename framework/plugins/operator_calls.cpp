@@ -229,11 +229,11 @@ tenon_value to_value(Frame& frame, c10::IValue& value) {
   throw ArgumentError{"a result of type " + value.tagKind() + " cannot be passed to a plugin"};
 }
 
-// Moves the operator's results from the stack to `results`, up to `room`. Returns their number.
-uint64_t take_results(Frame& frame, std::vector<c10::IValue>& stack, tenon_value* results, uint64_t room) {
+// Moves the operator's results from the stack to `results`, up to `capacity`. Returns their number.
+uint64_t take_results(Frame& frame, std::vector<c10::IValue>& stack, tenon_value* results, uint64_t capacity) {
   uint64_t found = 0;
   const auto put = [&](const tenon_value& value) {
-    if (found < room) results[found] = value;
+    if (found < capacity) results[found] = value;
     ++found;
   };
   for (c10::IValue& value : stack) {

@@ -98,10 +98,10 @@ std::string describe_search(const std::vector<fs::path>& directories) {
 }
 
 PluginFile inspect_plugin_file(const fs::path& file, const std::vector<config::PluginPin>& pins, Notes notes) {
-  const LibraryFacts facts = inspect_library(file, TENON_ENTRY_SYMBOL);
-  PluginFile inspected{file, find_libtorch(facts.needed), std::nullopt};
+  const LibraryInfo info = inspect_library(file, TENON_ENTRY_SYMBOL);
+  PluginFile inspected{file, find_libtorch(info.needed), std::nullopt};
   require_pinned_digest(file, pins);
-  if (facts.note && notes == Notes::read) inspected.note = parse_note(file, *facts.note);
+  if (info.note && notes == Notes::read) inspected.note = parse_note(file, *info.note);
   return inspected;
 }
 

@@ -14,15 +14,15 @@ using support::ErrorKind;
 
 namespace {
 
-struct DtypeFacts {
+struct DtypeInfo {
   const char* name;
   size_t bytes;
 };
 
 // Indexed by TENON_UINT8 ...
-constexpr DtypeFacts kDtypes[] = {{"none", 0},  {"uint8", 1},     {"int8", 1},       {"int16", 2},   {"int32", 4},
-                                  {"int64", 8}, {"float16", 2},   {"bfloat16", 2},   {"float32", 4}, {"float64", 8},
-                                  {"bool", 1},  {"complex64", 8}, {"complex128", 16}};
+constexpr DtypeInfo kDtypes[] = {{"none", 0},  {"uint8", 1},     {"int8", 1},       {"int16", 2},   {"int32", 4},
+                                 {"int64", 8}, {"float16", 2},   {"bfloat16", 2},   {"float32", 4}, {"float64", 8},
+                                 {"bool", 1},  {"complex64", 8}, {"complex128", 16}};
 constexpr int32_t kDtypeCount = std::size(kDtypes);
 
 std::string_view trim(std::string_view text) {

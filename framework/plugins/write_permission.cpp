@@ -21,13 +21,13 @@ constexpr uid_t kRoot = 0;
 constexpr gid_t kRootsGroup = 0;
 constexpr size_t kLargestEntry = 1 << 24;  // for a group with many members
 
-// Calls getpwuid_r or getgrgid_r with a buffer that is large enough. The entry points into `room`.
+// Calls getpwuid_r or getgrgid_r with a buffer that is large enough. The entry points into `buffer`.
 template <class Entry, class Id>
-std::optional<Entry> find_entry(int (*look_up)(Id, Entry*, char*, size_t, Entry**), Id id, std::vector<char>& room) {
+std::optional<Entry> find_entry(int (*look_up)(Id, Entry*, char*, size_t, Entry**), Id id, std::vector<char>& buffer) {
   Entry entry{};
   Entry* found = nullptr;
-  for (room.resize(4096); room.size() <= kLargestEntry; room.resize(2 * room.size())) {
-    const int failure = look_up(id, &entry, room.data(), room.size(), &found);
+  for (buffer.resize(4096); buffer.size() <= kLargestEntry; buffer.resize(2 * buffer.size())) {
+    const int failure = look_up(id, &entry, buffer.data(), buffer.size(), &found);
     if (failure == 0 && found) return entry;
     if (failure != ERANGE) break;
   }
@@ -35,11 +35,11 @@ std::optional<Entry> find_entry(int (*look_up)(Id, Entry*, char*, size_t, Entry*
 }
 
 std::optional<gid_t> find_private_group(uid_t id) {
-  std::vector<char> user_room;
-  std::vector<char> group_room;
-  const auto user = find_entry<passwd, uid_t>(getpwuid_r, id, user_room);
+  std::vector<char> user_buffer;
+  std::vector<char> group_buffer;
+  const auto user = find_entry<passwd, uid_t>(getpwuid_r, id, user_buffer);
   if (!user) return std::nullopt;
-  const auto group = find_entry<struct group, gid_t>(getgrgid_r, user->pw_gid, group_room);
+  const auto group = find_entry<struct group, gid_t>(getgrgid_r, user->pw_gid, group_buffer);
   if (!group || std::string_view(group->gr_name) != user->pw_name) return std::nullopt;
   for (char** member = group->gr_mem; member && *member; ++member)
     if (std::string_view(*member) != user->pw_name) return std::nullopt;

@@ -55,7 +55,7 @@ config::ComponentPlan plan_of(const plugins::Component& component, const std::ve
   std::optional<config::Node> node;
   for (const GivenParams& one : given) {
     if (one.component != name) continue;
-    node = config::parse_toml_value(one.table, config::Place{option, 0, 0});
+    node = config::parse_toml_value(one.table, config::SourceLocation{option, 0, 0});
     table = node ? node->as_table() : nullptr;
     if (!table)
       throw Error(ErrorKind::configuration,
@@ -65,7 +65,7 @@ config::ComponentPlan plan_of(const plugins::Component& component, const std::ve
   config::ComponentPlan plan;
   plan.use = component.schema.id;
   plan.place = option;
-  const config::Place place{option, 0, 0};
+  const config::SourceLocation place{option, 0, 0};
   config::Diagnostics diagnostics;
   const config::ParamsRequest question{component.schema.id,
                                        component.schema.params,

@@ -11,7 +11,7 @@ namespace {
 
 RunConfig read(const std::string& text) { return read_run_config(write_run_file(text), {}); }
 
-std::string place_of(const Place& place) {
+std::string place_of(const SourceLocation& place) {
   const std::string text = to_string(place);
   return text.substr(text.rfind('/') + 1);
 }

@@ -19,9 +19,9 @@ includes() {
 # may_see MODULE ALLOWED...: checks that files in framework/MODULE include only that folder and the allowed folders of
 # framework.
 may_see() {
-  local room=$1 line path owner
+  local module=$1 line path owner
   shift
-  [ -d "framework/$room" ] || return 0
+  [ -d "framework/$module" ] || return 0
   while IFS= read -r line; do
     [ -n "$line" ] || continue
     path=${line##*:}
@@ -32,11 +32,11 @@ may_see() {
       continue
       ;;
     esac
-    case " $room $* " in
+    case " $module $* " in
     *" $owner "* | *" $path "*) ;;
-    *) breach "${line%:*}: $room includes \"$path\"; $room may include: ${*:-nothing else}" ;;
+    *) breach "${line%:*}: $module includes \"$path\"; $module may include: ${*:-nothing else}" ;;
     esac
-  done < <(includes "framework/$room")
+  done < <(includes "framework/$module")
 }
 
 may_see support
@@ -62,8 +62,8 @@ while IFS= read -r line; do
   [ -n "$line" ] && breach "${line%:*}: includes \"${line##*:}\"; only host includes host, only tests include tests"
 done < <(includes framework | grep -E ':(host|tests)/' || true)
 
-# door NAME PATTERN MOST PLACE: checks that at most MOST files include the library, and that all of them match PLACE.
-door() {
+# restrict_library NAME PATTERN MOST PLACE: checks that at most MOST files include the library, and that all of them match PLACE.
+restrict_library() {
   local name=$1 pattern=$2 most=$3 place=$4 files file
   mapfile -t files < <(grep -rlE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]$pattern" \
     --include='*.h' --include='*.hpp' --include='*.cpp' framework host plugins plugin_api 2>/dev/null || true)
@@ -75,15 +75,15 @@ door() {
   fi
 }
 
-door toml++ 'toml(\+\+|plusplus)/' 1 'framework/config/.*\.cpp'
-door Boost.DLL 'boost/dll' 1 'framework/plugins/.*\.cpp'
-door Boost.Program_options 'boost/program_options' 1 'host/command_options\.h'
-door OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
-door libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
-door libpng 'png\.h' 1 'framework/artifacts/.*\.cpp'
-door zlib 'zlib\.h' 1 'plugins/datasets/shared/.*\.cpp'
-door c10d 'torch/csrc/distributed/|c10d/' 1000 'framework/(distributed|cuda)/'
-door CUDA '(cuda|cuda_runtime(_api)?|nccl|c10/cuda/.*|ATen/cuda/.*|nvtx3/.*)\.h' 1000 'framework/cuda/'
+restrict_library toml++ 'toml(\+\+|plusplus)/' 1 'framework/config/.*\.cpp'
+restrict_library Boost.DLL 'boost/dll' 1 'framework/plugins/.*\.cpp'
+restrict_library Boost.Program_options 'boost/program_options' 1 'host/command_options\.h'
+restrict_library OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
+restrict_library libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
+restrict_library libpng 'png\.h' 1 'framework/artifacts/.*\.cpp'
+restrict_library zlib 'zlib\.h' 1 'plugins/datasets/shared/.*\.cpp'
+restrict_library c10d 'torch/csrc/distributed/|c10d/' 1000 'framework/(distributed|cuda)/'
+restrict_library CUDA '(cuda|cuda_runtime(_api)?|nccl|c10/cuda/.*|ATen/cuda/.*|nvtx3/.*)\.h' 1000 'framework/cuda/'
 
 if [ "$breaches" != 0 ]; then
   printf '%d violations of the module dependencies\n' "$breaches"

@@ -116,8 +116,8 @@ void resize(const cv::Mat& source, const ResizeArea& area, Interpolation interpo
 }
 
 cv::Rect needed_window(cv::Size source, const ResizeArea& area, Interpolation interpolation) {
-  const Stretch columns = needed_pixels(across(source, area), filter_of(interpolation));
-  const Stretch rows = needed_pixels(down(source, area), filter_of(interpolation));
+  const PixelRange columns = needed_pixels(across(source, area), filter_of(interpolation));
+  const PixelRange rows = needed_pixels(down(source, area), filter_of(interpolation));
   return {columns.begin, rows.begin, columns.end - columns.begin, rows.end - rows.begin};
 }
 

@@ -17,9 +17,9 @@ double cubic(double x) {
 }
 
 // The source pixels under the filter for each output.
-class Reach {
+class FilterSupport {
  public:
-  Reach(const Axis& axis, Filter filter)
+  FilterSupport(const Axis& axis, Filter filter)
       : axis_(axis),
         scale_((axis.end - axis.begin) / axis.scaled),
         stretch_(std::max(scale_, 1.0)),
@@ -73,7 +73,7 @@ int Weights::end() const {
 }
 
 void compute_weights(const Axis& axis, Filter filter, Weights& weights) {
-  const Reach reach(axis, filter);
+  const FilterSupport reach(axis, filter);
   const auto outputs = static_cast<size_t>(axis.part_end - axis.part_begin);
   weights.taps = (reach.max_taps() + 1) / 2 * 2;
   weights.first.resize(outputs);
@@ -105,8 +105,8 @@ void compute_weights(const Axis& axis, Filter filter, Weights& weights) {
   split_into_pairs(weights);
 }
 
-Stretch needed_pixels(const Axis& axis, Filter filter) {
-  const Reach reach(axis, filter);
+PixelRange needed_pixels(const Axis& axis, Filter filter) {
+  const FilterSupport reach(axis, filter);
   return {reach.begin(axis.part_begin), reach.end(axis.part_end - 1)};
 }
 

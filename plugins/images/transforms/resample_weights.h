@@ -48,10 +48,10 @@ struct Weights {
 void compute_weights(const Axis& axis, Filter filter, Weights& weights);
 
 // The source pixels that the part needs: the first, and one past the last. The requirements are the same.
-struct Stretch {
+struct PixelRange {
   int begin;
   int end;
 };
-Stretch needed_pixels(const Axis& axis, Filter filter);
+PixelRange needed_pixels(const Axis& axis, Filter filter);
 
 }  // namespace images

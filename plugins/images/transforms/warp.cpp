@@ -10,8 +10,8 @@ namespace {
 double radians(double degrees) { return degrees * (3.14159265358979323846 / 180.0); }
 
 // Positions in the source, in pixels, along one row of the target.
-struct RowPlaces {
-  RowPlaces(const Warp& warp, cv::Size source, int y) : step_x(warp.matrix[0]), step_y(warp.matrix[3]) {
+struct RowPositions {
+  RowPositions(const Warp& warp, cv::Size source, int y) : step_x(warp.matrix[0]), step_y(warp.matrix[3]) {
     const double new_x = -(warp.size.width - 1) * 0.5;
     const double new_y = y - (warp.size.height - 1) * 0.5;
     start_x = warp.matrix[0] * new_x + warp.matrix[1] * new_y + warp.matrix[2] + (source.width - 1) * 0.5;
@@ -44,7 +44,7 @@ template <size_t kBytes>
 void warp_nearest(const cv::Mat& source, const Warp& warp, const uint8_t* fill, cv::Mat& target) {
   target.create(warp.size, source.type());
   for (int y = 0; y < target.rows; ++y) {
-    const RowPlaces places(warp, source.size(), y);
+    const RowPositions places(warp, source.size(), y);
     uint8_t* written = target.ptr<uint8_t>(y);
     for (int x = 0; x < target.cols; ++x, written += kBytes) {
       const uint8_t* pixel = nearest_pixel(source, places.x(x), places.y(x));
@@ -106,7 +106,7 @@ void mix_pixels(const cv::Mat& source, double x, double y, const Colour& fill, u
 void warp_bilinear(const cv::Mat& source, const Warp& warp, const uint8_t* fill, cv::Mat& target) {
   target.create(warp.size, CV_8UC3);
   for (int y = 0; y < target.rows; ++y) {
-    const RowPlaces places(warp, source.size(), y);
+    const RowPositions places(warp, source.size(), y);
     uint8_t* written = target.ptr<uint8_t>(y);
     for (int x = 0; x < target.cols; ++x, written += 3) {
       const double place_x = places.x(x);

@@ -60,10 +60,10 @@ class GruLayer {
 };
 
 // The positions of the tokens in padded sequences, forwards and reversed.
-class Places {
+class TokenPositions {
  public:
   // tokens: [N, S] int64. A sequence of only padding counts as one token.
-  Places(const Tensor& tokens, int64_t pad_id)
+  TokenPositions(const Tensor& tokens, int64_t pad_id)
       : lengths_(clamp_min(sum(ne(tokens, pad_id), {1}, /*keep_dims=*/true), 1)), places_(count_places(tokens)) {
     reversed_ = where(is_token(), lengths_ - places_ - 1, places_);
   }
@@ -108,7 +108,7 @@ class BidirectionalGru {
     Tensor last;     // [N, width]: the last output of each direction
   };
 
-  Result operator()(const Frame& frame, const Tensor& input, const Places& places) const {
+  Result operator()(const Frame& frame, const Tensor& input, const TokenPositions& places) const {
     Result result = {input, {}};
     for (const auto& [forwards, backwards] : layers_) {
       if (result.last) result.outputs = dropout(result.outputs, dropout_);

@@ -12,7 +12,7 @@
 namespace {
 
 using seq2seq::GruLayer;
-using seq2seq::Places;
+using seq2seq::TokenPositions;
 using tenon::Builder;
 using tenon::Frame;
 using tenon::Tensor;
@@ -134,7 +134,7 @@ class Seq2SeqGru final {
 
   // Returns the memory, and an initial state for each decoder layer.
   std::pair<Memory, std::vector<Tensor>> encode(const Frame& frame, const Tensor& source) const {
-    const Places places(source, pad_id_);
+    const TokenPositions places(source, pad_id_);
     const auto [values, last] = (*encoder_)(frame, dropout(source_->read(frame, source), dropout_), places);
     std::vector<Tensor> states;
     const Tensor bridged = tanh(bridge_(last));

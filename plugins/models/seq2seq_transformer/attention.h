@@ -9,7 +9,7 @@
 namespace seq2seq {
 
 // Masks the keys of a query.
-struct Sight {
+struct AttentionMask {
   torch::Tensor keys = {};  // [N, 1, 1, K] bool, true: visible; undefined: all are visible
   bool is_causal = false;   // query i sees only the keys 0 to i
 };
@@ -25,7 +25,7 @@ class AttentionImpl final : public torch::nn::Module {
   }
 
   // queries: [N, Q, width]; keys, which are also the values: [N, K, width]. Returns [N, Q, width].
-  torch::Tensor forward(const torch::Tensor& queries, const torch::Tensor& keys, const Sight& sight) {
+  torch::Tensor forward(const torch::Tensor& queries, const torch::Tensor& keys, const AttentionMask& sight) {
     const std::optional<torch::Tensor> mask =
         sight.keys.defined() ? std::optional<torch::Tensor>(sight.keys) : std::nullopt;
     const torch::Tensor seen =

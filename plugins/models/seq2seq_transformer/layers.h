@@ -66,7 +66,7 @@ class EncoderLayerImpl final : public torch::nn::Module {
   }
 
   // input: [N, S, width]; `source` masks the padding in S.
-  torch::Tensor forward(const torch::Tensor& input, const Sight& source) {
+  torch::Tensor forward(const torch::Tensor& input, const AttentionMask& source) {
     const torch::Tensor attended =
         around_attention_->forward(input, [&](const torch::Tensor& x) { return attention_(x, x, source); });
     return around_feed_forward_->forward(attended, [&](const torch::Tensor& x) { return feed_forward_->forward(x); });
@@ -97,9 +97,9 @@ class DecoderLayerImpl final : public torch::nn::Module {
   }
 
   // input: [N, T, width]; encoded: [N, S, width]; `source` masks the padding of `encoded`.
-  torch::Tensor forward(const torch::Tensor& input, const torch::Tensor& encoded, const Sight& source) {
+  torch::Tensor forward(const torch::Tensor& input, const torch::Tensor& encoded, const AttentionMask& source) {
     // Padding needs no mask: it follows the tokens, and causal queries do not see later keys.
-    const Sight before{{}, true};
+    const AttentionMask before{{}, true};
     const torch::Tensor attended =
         around_self_attention_->forward(input, [&](const torch::Tensor& x) { return self_attention_(x, x, before); });
     const torch::Tensor informed = around_source_attention_->forward(

@@ -102,7 +102,7 @@ class Seq2SeqTransformer final : public nn::Module {
   std::vector<torch::Tensor> forward(torch::Tensor source, torch::Tensor target_in) {
     check_tokens(source, "source");
     check_tokens(target_in, "target_in");
-    const seq2seq::Sight sight = find_tokens(source);
+    const seq2seq::AttentionMask sight = find_tokens(source);
     const torch::Tensor encoded = encode(source, sight);
     std::vector<torch::Tensor> outputs = {score(decode(target_in, encoded, sight))};
     if (generate_ > 0) {
@@ -140,7 +140,7 @@ class Seq2SeqTransformer final : public nn::Module {
     }
   }
 
-  torch::Tensor encode(const torch::Tensor& source, const seq2seq::Sight& sight) {
+  torch::Tensor encode(const torch::Tensor& source, const seq2seq::AttentionMask& sight) {
     torch::Tensor encoded = embed(source, source_embedding_);
     for (const auto& layer : *encoder_) {
       const auto pass = [layer, sight](const torch::Tensor& given) {
@@ -151,7 +151,7 @@ class Seq2SeqTransformer final : public nn::Module {
     return encoder_norm_ ? encoder_norm_(encoded) : encoded;
   }
 
-  torch::Tensor decode(const torch::Tensor& tokens, const torch::Tensor& encoded, const seq2seq::Sight& sight) {
+  torch::Tensor decode(const torch::Tensor& tokens, const torch::Tensor& encoded, const seq2seq::AttentionMask& sight) {
     torch::Tensor decoded = embed(tokens, target_embedding_);
     for (const auto& layer : *decoder_) {
       const auto pass = [layer, sight](const std::vector<torch::Tensor>& given) {
@@ -167,7 +167,8 @@ class Seq2SeqTransformer final : public nn::Module {
   }
 
   // Greedy decoding: repeatedly appends the most likely next token. Each step reads all previous tokens again.
-  torch::Tensor generate(const torch::Tensor& encoded, const seq2seq::Sight& sight, const torch::Tensor& source) {
+  torch::Tensor generate(const torch::Tensor& encoded, const seq2seq::AttentionMask& sight,
+                         const torch::Tensor& source) {
     torch::Tensor written = torch::full({source.size(0), 1 + generate_}, pad_id_, source.options());
     written.select(1, 0).fill_(bos_id_);
     torch::Tensor has_ended = torch::zeros_like(written.select(1, 0), torch::kBool);
@@ -188,7 +189,7 @@ class Seq2SeqTransformer final : public nn::Module {
   }
 
   // A source of only padding is treated like tokens, because a softmax over nothing is NaN.
-  seq2seq::Sight find_tokens(const torch::Tensor& source) const {
+  seq2seq::AttentionMask find_tokens(const torch::Tensor& source) const {
     const torch::Tensor is_token = source.ne(pad_id_);
     return {is_token.logical_or(is_token.any(1, true).logical_not()).unsqueeze(1).unsqueeze(1), false};
   }

@@ -12,7 +12,7 @@
 
 namespace tenon::detail {
 
-struct PluginFacts {
+struct PluginDetails {
   std::string id;
   std::string version;
   std::string license;
@@ -36,20 +36,20 @@ struct Contents {
 // The descriptors of the plugin and all data that they point to.
 class Description {
  public:
-  Description(PluginFacts facts, Contents contents)
-      : facts_(std::move(facts)),
+  Description(PluginDetails details, Contents contents)
+      : details_(std::move(details)),
         components_(std::move(contents.components)),
         operators_(std::move(contents.operators)),
         descriptors_(describe_components()) {
     for (const std::string& name : operators_) borrowed_operators_.push_back(borrow(name));
     plugin_.size = sizeof plugin_;
-    plugin_.id = borrow(facts_.id);
-    plugin_.version = borrow(facts_.version);
-    plugin_.license = borrow(facts_.license);
-    plugin_.doc = borrow(facts_.doc);
+    plugin_.id = borrow(details_.id);
+    plugin_.version = borrow(details_.version);
+    plugin_.license = borrow(details_.license);
+    plugin_.doc = borrow(details_.doc);
     plugin_.components = descriptors_.data();
     plugin_.component_count = descriptors_.size();
-    plugin_.torch_build = borrow(facts_.torch_build);
+    plugin_.torch_build = borrow(details_.torch_build);
     plugin_.operators = borrowed_operators_.data();
     plugin_.operator_count = borrowed_operators_.size();
   }
@@ -81,7 +81,7 @@ class Description {
     return params;
   }
 
-  const PluginFacts facts_;
+  const PluginDetails details_;
   const std::vector<Component> components_;
   const std::vector<std::string> operators_;
   std::vector<tenon_string> borrowed_operators_;
