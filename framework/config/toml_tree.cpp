@@ -89,6 +89,32 @@ void set_place(Node& node, const SourceLocation& place) {
   }
 }
 
+// No function of the system reads a path or a name beyond a NUL character.
+void refuse_nul(const Node& node) {
+  const auto refuse = [](const SourceLocation& place, const std::string& what) {
+    throw support::Error(support::ErrorKind::configuration,
+                         to_string(place) + ": " + what + " contains a NUL character; remove it");
+  };
+  if (const auto* text = std::get_if<std::string>(&node.value); text && text->find('\0') != std::string::npos)
+    refuse(node.place, node.text);
+  if (const Node::Array* array = node.as_array())
+    for (const Node& element : *array) refuse_nul(element);
+  if (const Node::Table* table = node.as_table())
+    for (const auto& [key, value] : *table) {
+      if (key.find('\0') != std::string::npos) refuse(value.key_place, "a key");
+      refuse_nul(value);
+    }
+}
+
+Node parse_document(const std::string& text, const std::string& source) try {
+  return Copier(text, source).copy(toml::parse(text));
+} catch (const toml::parse_error& error) {
+  const toml::source_position at = error.source().begin;
+  const SourceLocation place{source, static_cast<int>(at.line), static_cast<int>(at.column)};
+  throw support::Error(support::ErrorKind::configuration,
+                       to_string(place) + ": invalid TOML: " + std::string(error.description()));
+}
+
 }  // namespace
 
 std::string describe(const Node& node) {
@@ -98,19 +124,16 @@ std::string describe(const Node& node) {
   return node.text;
 }
 
-Node parse_toml(const std::string& text, const std::string& source) try {
-  return Copier(text, source).copy(toml::parse(text));
-} catch (const toml::parse_error& error) {
-  const toml::source_position at = error.source().begin;
-  const SourceLocation place{source, static_cast<int>(at.line), static_cast<int>(at.column)};
-  throw support::Error(support::ErrorKind::configuration,
-                       to_string(place) + ": invalid TOML: " + std::string(error.description()));
+Node parse_toml(const std::string& text, const std::string& source) {
+  Node document = parse_document(text, source);
+  refuse_nul(document);
+  return document;
 }
 
 std::optional<Node> parse_toml_value(const std::string& text, const SourceLocation& place) {
   Node document;
   try {
-    document = parse_toml("value = " + text, "");
+    document = parse_document("value = " + text, "");
   } catch (const support::Error&) {
     return std::nullopt;
   }
@@ -118,6 +141,7 @@ std::optional<Node> parse_toml_value(const std::string& text, const SourceLocati
   if (table.size() != 1) return std::nullopt;  // a line break and further keys
   Node node = std::move(table.begin()->second);
   set_place(node, place);
+  refuse_nul(node);
   return node;
 }
 

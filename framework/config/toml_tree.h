@@ -20,9 +20,9 @@ struct Node {
   using Table = std::map<std::string, Node>;
 
   std::variant<bool, int64_t, double, std::string, Date, Array, Table> value;
-  SourceLocation place;       // location of the value, or of the header of a table
-  SourceLocation key_place;   // location of its key
-  std::string text;  // source text of a scalar or a list; empty for tables
+  SourceLocation place;      // location of the value, or of the header of a table
+  SourceLocation key_place;  // location of its key
+  std::string text;          // source text of a scalar or a list; empty for tables
 
   const Table* as_table() const { return std::get_if<Table>(&value); }
   Table* as_table() { return std::get_if<Table>(&value); }
@@ -35,10 +35,11 @@ struct Node {
 std::string describe(const Node& node);
 
 // Returns the root table of a document. `source` is its file as the user named it. Throws Error(configuration) with
-// file:line:column if the text is not TOML.
+// file:line:column if the text is not TOML or contains a NUL character.
 Node parse_toml(const std::string& text, const std::string& source);
 
-// Parses one value, such as `[1, 2]`. None if the text is anything else. All nodes get the location `place`.
+// Parses one value, such as `[1, 2]`. None if the text is anything else. All nodes get the location `place`. Throws
+// Error(configuration) if a string contains a NUL character.
 std::optional<Node> parse_toml_value(const std::string& text, const SourceLocation& place);
 
 }  // namespace tenon::config
