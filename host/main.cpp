@@ -6,8 +6,10 @@
 #include "host/describe_failure.h"
 #include "host/run_command.h"
 #include "host/signals.h"
+#include "host/standard_streams.h"
 
 int main(int argc, char** argv) {
+  tenon::host::open_standard_streams();
   int exit_code = static_cast<int>(tenon::support::ErrorKind::internal);
   try {
     tenon::host::report_crashes();

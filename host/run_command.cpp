@@ -8,6 +8,7 @@
 #include "framework/distributed/world.h"
 #include "framework/plugins/check_plugin.h"
 #include "framework/plugins/tensor_functions.h"
+#include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/command_line.h"
 #include "host/compare/compare_command.h"
@@ -31,6 +32,7 @@
 #include "host/show_data.h"
 #include "host/show_plugins.h"
 #include "host/signals.h"
+#include "host/standard_streams.h"
 #include "host/validate_command.h"
 #include "host/verify_checkpoint_command.h"
 #include "host/verify_resume/verify_resume.h"
@@ -78,9 +80,7 @@ int put(const std::string& text) {
   return 0;
 }
 
-}  // namespace
-
-int run_command(const CommandLine& line) {
+int dispatch(const CommandLine& line) {
   if (line.action == Action::help) {
     const Command* const command = find_command(line.helped);
     return put(command ? describe_command(*command) : describe_host());
@@ -116,6 +116,20 @@ int run_command(const CommandLine& line) {
   if (line.action == Action::report) return report(line);
   if (line.action == Action::diff_checkpoints) return diff_checkpoints(line);
   return run(line, {});  // --check
+}
+
+}  // namespace
+
+int run_command(const CommandLine& line) {
+  const int exit_code = dispatch(line);
+  try {
+    flush_standard_output();
+  } catch (const support::Error& error) {
+    // The results of a run are in its folder.
+    if (line.action != Action::train) throw;
+    support::log_warning(error.what());
+  }
+  return exit_code;
 }
 
 }  // namespace tenon::host

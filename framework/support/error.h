@@ -8,14 +8,15 @@ namespace tenon::support {
 
 // The values are the exit codes of the process (docs/exit_codes.md). 0 is success, and 128 + n means signal n.
 enum class ErrorKind : int {
-  internal = 1,       // a bug in Tenon
-  configuration = 2,  // the command line or the run file
-  plugin = 3,         // a plugin cannot be loaded, or one of its functions failed
-  data = 4,           // a sample or a data file
-  checkpoint = 5,     // a weights or checkpoint file
-  rank_lost = 6,      // another rank exited
-  non_finite = 7,     // the loss is NaN or infinite
-  out_of_memory = 10  // on the machine or the device; 8 and 9 are results of commands
+  internal = 1,        // a bug in Tenon
+  configuration = 2,   // the command line or the run file
+  plugin = 3,          // a plugin cannot be loaded, or one of its functions failed
+  data = 4,            // a sample or a data file
+  checkpoint = 5,      // a weights or checkpoint file
+  rank_lost = 6,       // another rank exited
+  non_finite = 7,      // the loss is NaN or infinite
+  out_of_memory = 10,  // on the machine or the device; 8 and 9 are results of commands
+  system = 11          // the machine failed: a full disk, a quota
 };
 
 // The message states the location, what was found, what was expected and what to do. It is complete. Code that catches

@@ -1,0 +1,49 @@
+// Tests the host with closed standard streams and with a standard output that cannot be written.
+#include <doctest/doctest.h>
+
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A shell that starts the host with these redirections.
+std::string redirect(const std::string& redirections) { return "sh -c 'exec \"$0\" \"$@\" " + redirections + "'"; }
+
+std::vector<std::string> train_into(const fs::path& output) {
+  return {"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--limit-batches", "2", "--set", "train={steps=2}",
+          "--set",    "run.output_dir=\"" + output.string() + "\""};
+}
+
+}  // namespace
+
+TEST_CASE("closed standard streams do not receive a file of the run") {
+  for (const char* const closed : {"<&- >&- 2>&-", ">&-", "<&- >&-"}) {
+    CAPTURE(closed);
+    const fs::path output = make_empty_folder("closed");
+    CHECK(run_host(train_into(output), redirect(closed)).exit_code == 0);
+    const std::string history = read_file(find_run_folder(output, "digits_mlp") / "history.jsonl");
+    CHECK(history.starts_with("{\"event\": "));
+    CHECK(history.find("\nmodel ") == std::string::npos);
+    CHECK(history.ends_with("}\n"));
+  }
+}
+
+TEST_CASE("a command fails if its output cannot be written") {
+  const std::vector<std::string> commands[] = {{"schema"}, {"plugins"}, {"--version"}, {"help"}, {"manual"}};
+  for (const std::vector<std::string>& command : commands) {
+    CAPTURE(command.front());
+    const Outcome outcome = run_host(command, redirect(">/dev/full"));
+    CHECK(outcome.exit_code == 11);
+    CHECK(outcome.errors.find("standard output: cannot be written completely") != std::string::npos);
+  }
+}
+
+TEST_CASE("a run finishes with a warning if its terminal output cannot be written") {
+  const fs::path output = make_empty_folder("full");
+  const Outcome outcome = run_host(train_into(output), redirect(">/dev/full"));
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.errors.find("warning: standard output: cannot be written completely") != std::string::npos);
+  CHECK(fs::exists(find_run_folder(output, "digits_mlp") / "checkpoints/latest/model.safetensors"));
+}
