@@ -1,4 +1,5 @@
 #include "framework/config/value.h"
+#include "framework/support/error.h"
 
 #include <doctest/doctest.h>
 
@@ -64,12 +65,27 @@ TEST_CASE("strings are escaped") {
   CHECK(to_toml(std::string("ü")) == "\"ü\"");
 }
 
-TEST_CASE("every string reads back") {
+TEST_CASE("every string without a NUL character reads back") {
   std::string text = "ü€𝄞";
-  for (int code = 0; code < 128; ++code) text += static_cast<char>(code);
+  for (int code = 1; code < 128; ++code) text += static_cast<char>(code);
   const auto node = parse_toml_value(to_toml(text), {"test"});
   REQUIRE(node);
   CHECK(*node->as_string() == text);
+}
+
+TEST_CASE("a NUL character in a string or a key is refused with its location") {
+  for (const char* const value :
+       {R"("a\u0000b")", R"([1, ["a\u0000b"]])", R"({ a = "a\u0000b" })", R"({ "\u0000" = 1 })"}) {
+    CAPTURE(value);
+    std::string message;
+    try {
+      parse_toml_value(value, {"--set run.name"});
+    } catch (const support::Error& error) {
+      message = error.what();
+    }
+    CHECK(message.starts_with("--set run.name: "));
+    CHECK(message.ends_with(" contains a NUL character; remove it"));
+  }
 }
 
 TEST_CASE("keys are quoted if necessary") {
