@@ -171,16 +171,16 @@ void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const c
                 print_field_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
   }
   if (timing.is_null()) return;
-  const auto metric = [&](const char* name) { return timing[name].get<double>(); };
+  const auto number = [&](const char* name) { return timing[name].get<double>(); };
   std::printf("loader only, %lld workers, %lld batches prefetched, %.1f s; the first batch took %.2f s before that\n",
-              static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), metric("seconds"),
-              metric("first_batch_s"));
-  std::printf("  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n", metric("samples_per_s"), metric("bytes_per_s") / 1e6,
-              1e3 * metric("seconds") / std::max(metric("batches"), 1.0));
-  std::printf("  %.3g ms to read and %.3g ms to pad per sample", metric("read_ms_per_sample"),
-              metric("complete_ms_per_sample"));
-  if (timing.contains("busy_share")) std::printf("; workers busy %.0f %% of the time", 100 * metric("busy_share"));
-  std::printf("\n  the consumer waits %.0f %% of the time\n", 100 * metric("wait_share"));
+              static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), number("seconds"),
+              number("first_batch_s"));
+  std::printf("  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n", number("samples_per_s"), number("bytes_per_s") / 1e6,
+              1e3 * number("seconds") / std::max(number("batches"), 1.0));
+  std::printf("  %.3g ms to read and %.3g ms to pad per sample", number("read_ms_per_sample"),
+              number("complete_ms_per_sample"));
+  if (timing.contains("busy_share")) std::printf("; workers busy %.0f %% of the time", 100 * number("busy_share"));
+  std::printf("\n  the consumer waits %.0f %% of the time\n", 100 * number("wait_share"));
 }
 
 void write_sheet(data::Feed& feed, const CommandLine& line) {
@@ -208,7 +208,7 @@ int show_data(const CommandLine& line) {
   if (line.seconds > 0) timing = time_loader(feed, line.seconds, line.step_ms / 1e3);
 
   const Json fields = describe_fields(feed.dataset());
-  const Json metrics = line.seconds > 0 ? describe_timing(timing, run.plan.data.workers) : Json();
+  const Json loader_timing = line.seconds > 0 ? describe_timing(timing, run.plan.data.workers) : Json();
   if (line.format == CommandLine::Format::json) {
     const Json all{{"dataset", feed.dataset().name()},
                    {"component", feed.dataset().component().schema.id},
@@ -218,10 +218,10 @@ int show_data(const CommandLine& line) {
                    {"workers", run.plan.data.workers},
                    {"fields", fields},
                    {"skipped_samples", feed.skipped()},
-                   {"loader", metrics}};
+                   {"loader", loader_timing}};
     std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   } else {
-    print_text(feed.dataset(), feed, run.plan.data, fields, metrics);
+    print_text(feed.dataset(), feed, run.plan.data, fields, loader_timing);
     if (!line.file.empty()) std::printf("samples rendered to %s\n", line.file.c_str());
   }
   return stop_signal() != 0 ? 128 + stop_signal() : 0;

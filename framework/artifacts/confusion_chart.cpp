@@ -46,12 +46,12 @@ std::vector<int64_t> Confusion::by_target() const { return sum_by(*this, &Cell::
 std::vector<int64_t> Confusion::by_predicted() const { return sum_by(*this, &Cell::predicted); }
 
 std::vector<Confusion::Cell> Confusion::find_misclassified(size_t most) const {
-  std::vector<Cell> diagnostics;
+  std::vector<Cell> misclassified;
   for (const Cell& cell : cells)
-    if (cell.target != cell.predicted) diagnostics.push_back(cell);
-  std::ranges::stable_sort(diagnostics, std::greater(), &Cell::count);
-  diagnostics.resize(std::min(diagnostics.size(), most));
-  return diagnostics;
+    if (cell.target != cell.predicted) misclassified.push_back(cell);
+  std::ranges::stable_sort(misclassified, std::greater(), &Cell::count);
+  misclassified.resize(std::min(misclassified.size(), most));
+  return misclassified;
 }
 
 std::vector<double> Confusion::intersections_over_unions() const {

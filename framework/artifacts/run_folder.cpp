@@ -28,11 +28,11 @@ void check_name(const std::string& name) {
   throw support::Error(kOfFolders, "run.name is \"" + name + "\"; expected a folder name without slashes");
 }
 
-std::filesystem::path make_unique_folder(const std::filesystem::path& expected) {
-  auto folder = expected;
+std::filesystem::path make_unique_folder(const std::filesystem::path& preferred) {
+  auto folder = preferred;
   for (int number = 2; ::mkdir(folder.c_str(), 0777) != 0; ++number) {
     if (errno != EEXIST) throw make_file_error(kOfFolders, folder, "cannot be created", errno);
-    folder = expected;
+    folder = preferred;
     folder += "-" + std::to_string(number);
   }
   sync_path(find_folder_of(folder), kOfFolders);

@@ -314,8 +314,8 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   if (plan.train.precision == config::Precision::fp16) training.scaler.emplace(training.device);
   training.average = make_average(plan, training.model);
   const Directions directions = find_directions(training);
-  if (const std::string* const recorded = training.schedule.monitored_metric())
-    require_metric(*recorded, directions, plan.schedule.place + ": schedule.monitor");
+  if (const std::string* const monitored = training.schedule.monitored_metric())
+    require_metric(*monitored, directions, plan.schedule.place + ": schedule.monitor");
   training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
 }

@@ -13,11 +13,11 @@ std::optional<artifacts::Histogram> make_histogram(const at::Tensor& tensor) {
   values = values.masked_select(values.isfinite());
   if (values.numel() == 0) return std::nullopt;
   // The sums are in double, which is precise enough for any number of elements.
-  const at::Tensor metrics = at::stack({values.min().to(at::kDouble), values.max().to(at::kDouble),
-                                        values.sum(at::kDouble), values.square().sum(at::kDouble)})
-                                 .cpu();
-  const double* const metric = metrics.const_data_ptr<double>();
-  artifacts::Histogram histogram{metric[0], metric[1], metric[2], metric[3], {}, {}};
+  const at::Tensor statistics = at::stack({values.min().to(at::kDouble), values.max().to(at::kDouble),
+                                           values.sum(at::kDouble), values.square().sum(at::kDouble)})
+                                    .cpu();
+  const double* const numbers = statistics.const_data_ptr<double>();
+  artifacts::Histogram histogram{numbers[0], numbers[1], numbers[2], numbers[3], {}, {}};
   if (histogram.smallest == histogram.largest) {
     histogram.limits = {histogram.largest};
     histogram.counts = {static_cast<double>(values.numel())};

@@ -353,9 +353,9 @@ class Loop {
 
   // Passes the metrics of a validation or an epoch to the schedule.
   void update_schedule(const NamedMetrics& metrics) {
-    const std::string* const recorded = training_.schedule.monitored_metric();
+    const std::string* const monitored = training_.schedule.monitored_metric();
     for (const auto& [name, value] : metrics)
-      if (recorded && name == *recorded) training_.schedule.observe(value);
+      if (monitored && name == *monitored) training_.schedule.observe(value);
   }
 
   void save_checkpoint() {
@@ -474,7 +474,7 @@ class Loop {
     for (const auto& [name, value] : requests_.scalars) saved.numbers[kScalar + name] = value;
     loop_.save(saved);
     step_.save(saved);
-    PluginStates states{{"reason", requests_.reason}, {"skipped", std::to_string(training_.train->feed.skipped())}};
+    RankState states{{"reason", requests_.reason}, {"skipped", std::to_string(training_.train->feed.skipped())}};
     visit_states([&](const std::string& name, Observer&, std::string bytes) { states[name] = std::move(bytes); });
     save_training(training_, states, saved);
     return saved;
@@ -482,7 +482,7 @@ class Loop {
 
   void load_state() {
     const SavedState& saved = resumed_->state;
-    const PluginStates states = load_training(training_, resumed_->model, saved);
+    const RankState states = load_training(training_, resumed_->model, saved);
     loop_.load(saved);
     step_.load(saved);
     start_ = std::chrono::steady_clock::now() - std::chrono::duration_cast<std::chrono::steady_clock::duration>(

@@ -53,9 +53,9 @@ void put_weights(const plugins::Model& model, const std::vector<optimization::Na
   copy_into(tensors_of(model), stored);
 }
 
-void save_training(const Training& training, const PluginStates& given, SavedState& saved) {
-  for (const optimization::NamedTensor& metric : training.optimizer->state())
-    saved.tensors["optimizer." + metric.name] = metric.tensor;
+void save_training(const Training& training, const RankState& given, SavedState& saved) {
+  for (const optimization::NamedTensor& entry : training.optimizer->state())
+    saved.tensors["optimizer." + entry.name] = entry.tensor;
   for (const auto& [name, value] : training.schedule.state()) saved.numbers["schedule." + name] = value;
   if (training.scaler)
     for (const auto& [name, tensor] : training.scaler->state()) saved.tensors["loss_scaler." + name] = tensor;
@@ -66,7 +66,7 @@ void save_training(const Training& training, const PluginStates& given, SavedSta
         saved.tensors["weights." + one.name] = one.tensor;
   }
   saved.numbers[kChannelsLast] = training.memory_format == config::MemoryFormat::channels_last;
-  PluginStates states = given;
+  RankState states = given;
   states[kRandom] = to_bytes(generator_of(c10::kCPU).get_state());
   if (!training.device.is_cpu()) states[kRandomOfDevice] = to_bytes(generator_of(training.device).get_state());
   saved.numbers["world_size"] = static_cast<double>(training.group ? training.group->size() : 1);
@@ -78,8 +78,8 @@ void save_training(const Training& training, const PluginStates& given, SavedSta
   }
 }
 
-PluginStates load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
-                           const SavedState& saved) {
+RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
+                        const SavedState& saved) {
   // For identical bits, use the format that the original run chose.
   const bool is_open = training.plan->train.memory_format == config::MemoryFormat::automatic;
   if (is_open && saved.numbers.contains(kChannelsLast) && saved.count(kChannelsLast) != 0)
@@ -100,7 +100,7 @@ PluginStates load_training(Training& training, const std::vector<optimization::N
     for (const auto& [name, tensor] : training.scaler->state())
       at::Tensor(tensor).copy_(saved.tensor("loss_scaler." + name));
   }
-  PluginStates states;
+  RankState states;
   const std::string prefix = name_of_rank(training.group ? training.group->rank() : 0);
   for (const optimization::NamedTensor& one : saved.tensors_under(prefix))
     states[one.name] = saved.bytes(prefix + one.name);

@@ -39,9 +39,9 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
   }
   std::vector<std::string> known;
   for (const auto& [known_name, value] : params->by_name) known.push_back(known_name);
-  const std::string expected = to_string(name);
+  const std::string requested = to_string(name);
   return fail(TENON_NOT_FOUND,
-              "the schema has no parameter \"" + expected + "\"" + support::suggest_name(expected, known));
+              "the schema has no parameter \"" + requested + "\"" + support::suggest_name(requested, known));
 }
 
 tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, "this host runs without LibTorch"); }

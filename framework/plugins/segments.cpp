@@ -162,13 +162,13 @@ class Recomputation final : public torch::autograd::Node {
       roots.push_back(outputs[i]);
       gradients.push_back(output_gradients[i]);
     }
-    variable_list expected;
+    variable_list differentiated;
     for (const at::Tensor& leaf : leaves)
-      if (leaf.defined() && leaf.requires_grad()) expected.push_back(leaf);
-    expected.insert(expected.end(), weights_.begin(), weights_.end());
-    variable_list found(expected.size());
-    if (!roots.empty() && !expected.empty())
-      found = torch::autograd::grad(roots, expected, gradients, /*retain_graph=*/false, /*create_graph=*/false,
+      if (leaf.defined() && leaf.requires_grad()) differentiated.push_back(leaf);
+    differentiated.insert(differentiated.end(), weights_.begin(), weights_.end());
+    variable_list found(differentiated.size());
+    if (!roots.empty() && !differentiated.empty())
+      found = torch::autograd::grad(roots, differentiated, gradients, /*retain_graph=*/false, /*create_graph=*/false,
                                     /*allow_unused=*/true);
     return spread(leaves, found);
   }

@@ -90,7 +90,8 @@ std::string print_heading(const ReadRun& run) {
 
 std::string print_findings(const ReadRun& run, const std::optional<SavedSamples>& samples) {
   std::vector<Finding> findings = find_findings(run);
-  if (const auto diagnostics = samples ? find_misclassified(*samples) : std::nullopt) findings.push_back(*diagnostics);
+  if (const auto misclassified = samples ? find_misclassified(*samples) : std::nullopt)
+    findings.push_back(*misclassified);
   std::string text;
   for (const Finding& finding : findings) {
     const char* const rating = finding.rating == Finding::Rating::good  ? "good"

@@ -1,5 +1,4 @@
 #include "framework/config/value.h"
-#include "framework/support/error.h"
 
 #include <doctest/doctest.h>
 
@@ -9,6 +8,7 @@
 #include <random>
 
 #include "framework/config/toml_tree.h"
+#include "framework/support/error.h"
 
 namespace tenon::config {
 namespace {
