@@ -1,8 +1,9 @@
 # Defines the target LibTorch::Cuda: libtorch_cuda and libc10_cuda of the LibTorch that FindLibTorch found, and the CUDA
 # headers that its headers include. No code is compiled for a device, so no CUDA compiler is needed.
 #
-# Searches the headers next to the wheel (its nvidia packages have them), in CUDA_HOME, and in /usr/local/cuda. Other
-# libraries that LibTorch needs, such as cuDNN, are only needed at run time.
+# Searches the headers in the nvidia packages next to the wheel (scripts/dependencies --cuda) if they have all of them.
+# Otherwise searches CUDA_HOME, these packages and /usr/local/cuda. Other libraries that LibTorch needs, such as cuDNN,
+# are only needed at run time.
 #
 # Sets LibTorchCuda_MISSING to the list of missing parts.
 set(LibTorchCuda_MISSING "")
@@ -12,10 +13,26 @@ foreach(library torch_cuda c10_cuda)
     list(APPEND LibTorchCuda_MISSING "lib${library}.so in ${LibTorch_ROOT_FOUND}/lib")
   endif()
 endforeach()
-file(GLOB wheels ${LibTorch_ROOT_FOUND}/../nvidia/*/include)
-foreach(header cuda_runtime_api.h cublas_v2.h cusparse.h cusolverDn.h nccl.h)
+# CUDA's headers include the last two, which are in separate packages.
+set(headers cuda_runtime_api.h cublas_v2.h cusparse.h cusolverDn.h nccl.h crt/host_defines.h nv/target)
+set(packages ${LibTorch_ROOT_FOUND}/../nvidia)
+file(GLOB includes ${packages}/*/include)
+set(folders ${includes} $ENV{CUDA_HOME}/include)
+foreach(header IN LISTS headers)
+  file(GLOB packaged ${packages}/*/include/${header})
+  if(NOT packaged)
+    set(folders $ENV{CUDA_HOME}/include ${includes})
+  endif()
+endforeach()
+if(EXISTS ${packages})
+  # Configures again when a package is added.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${packages})
+endif()
+set(variables "")
+foreach(header IN LISTS headers)
   string(MAKE_C_IDENTIFIER TENON_CUDA_${header} variable)
-  find_path(${variable} ${header} HINTS $ENV{CUDA_HOME}/include ${wheels} PATHS /usr/local/cuda/include)
+  list(APPEND variables ${variable})
+  find_path(${variable} ${header} HINTS ${folders} PATHS /usr/local/cuda/include)
   mark_as_advanced(${variable})
   if(${variable})
     list(APPEND LibTorchCuda_INCLUDE_DIRS ${${variable}})
@@ -34,6 +51,35 @@ endif()
 if(LibTorch_BUILD MATCHES "\\+cu([0-9]+)[0-9]," AND LibTorchCuda_VERSION AND NOT CMAKE_MATCH_1 EQUAL LibTorchCuda_VERSION)
   list(APPEND LibTorchCuda_MISSING
        "headers of CUDA ${CMAKE_MATCH_1} (found CUDA ${LibTorchCuda_VERSION} in ${TENON_CUDA_cuda_runtime_api_h})")
+endif()
+
+# ProcessGroupNCCL::Options contains an ncclConfig_t, which gets new fields in new minor versions. Tenon allocates
+# Options and LibTorch constructs it, so both must be compiled with the same ncclConfig_t. The wheel's metadata has the
+# version that LibTorch was compiled with.
+set(built_with "")
+file(GLOB metadata ${LibTorch_ROOT_FOUND}/../torch-${LibTorch_VERSION}*.dist-info/METADATA)
+if(metadata)
+  list(GET metadata 0 metadata)
+  file(STRINGS ${metadata} line REGEX "^Requires-Dist: nvidia-nccl-cu[0-9]+==")
+  if(line MATCHES "==([0-9]+\\.[0-9]+)")
+    set(built_with ${CMAKE_MATCH_1})
+  endif()
+endif()
+foreach(folder IN LISTS LibTorchCuda_INCLUDE_DIRS)
+  if(built_with AND EXISTS ${folder}/nccl.h)
+    file(STRINGS ${folder}/nccl.h lines REGEX "^#define NCCL_(MAJOR|MINOR) +[0-9]+")
+    string(REGEX REPLACE "[^;]*MAJOR +([0-9]+);[^;]*MINOR +([0-9]+).*" "\\1.\\2" found "${lines}")
+    if(NOT found STREQUAL built_with)
+      list(APPEND LibTorchCuda_MISSING "headers of NCCL ${built_with} (found ${found} in ${folder})")
+    endif()
+  endif()
+endforeach()
+
+# Headers of a wrong version are searched again at the next configuration, all of them from the same place.
+if(LibTorchCuda_MISSING)
+  foreach(variable IN LISTS variables)
+    unset(${variable} CACHE)
+  endforeach()
 endif()
 
 if(NOT LibTorchCuda_MISSING AND NOT TARGET LibTorch::Cuda)
