@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <tenon/capture.h>
+
 #include "framework/config/run_plan.h"
 #include "framework/plugins/component.h"
 #include "framework/plugins/guard.h"
@@ -49,13 +51,26 @@ class Instance {
     return table().size >= static_cast<uint64_t>(offset) + sizeof(Function) && table().*field;
   }
 
-  // For a table with ports. Throws Error(plugin) for invalid ports.
+  // For a table with ports. Throws Error(plugin) for invalid ports or an invalid list of TENON_INDEX_INPUTS.
   PortList read_ports() const {
     const tenon_port* const* ports = nullptr;
     uint64_t count = 0;
     call([&](const Table& table) { return table.ports(self_, &ports, &count); }, "ports");
-    const ResultScope scope(*component_, "ports, reading its result");
-    return plugins::read_ports(*component_, ports, count);
+    PortList list = [&] {
+      const ResultScope scope(*component_, "ports, reading its result");
+      return plugins::read_ports(*component_, ports, count);
+    }();
+    read_index_inputs(list.inputs);
+    return list;
+  }
+
+  // The result of a model's or loss's extension TENON_CAPTURE; false without it. Throws Error(plugin).
+  bool read_is_capturable() const {
+    const auto* const extension = this->extension<tenon_capture>(TENON_CAPTURE);
+    if (!extension || !extension->is_capturable) return false;
+    uint32_t is_capturable = 0;
+    call([&](const Table&) { return extension->is_capturable(self_, &is_capturable); }, "capture.is_capturable");
+    return is_capturable != 0;
   }
 
   // An extension table of the component by its id, or null. It is at least as large as `Extension`.
@@ -83,6 +98,16 @@ class Instance {
   }
 
  private:
+  void read_index_inputs(std::vector<Port>& inputs) const {
+    const auto* const extension = this->extension<tenon_index_inputs>(TENON_INDEX_INPUTS);
+    if (!extension || !extension->inputs) return;
+    const tenon_index_input* const* list = nullptr;
+    uint64_t count = 0;
+    call([&](const Table&) { return extension->inputs(self_, &list, &count); }, "index_inputs.inputs");
+    const ResultScope scope(*component_, "index_inputs.inputs, reading its result");
+    plugins::read_index_inputs(*component_, list, count, inputs);
+  }
+
   const Component* component_;
   void* self_ = nullptr;
 };

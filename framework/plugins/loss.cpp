@@ -14,7 +14,11 @@ using support::Error;
 using support::ErrorKind;
 
 Loss::Loss(const Component& component, const config::LossPlan& plan)
-    : name_(plan.name), factor_(plan.weight), instance_(component, plan), ports_(instance_.read_ports()) {
+    : name_(plan.name),
+      factor_(plan.weight),
+      instance_(component, plan),
+      ports_(instance_.read_ports()),
+      is_capturable_(instance_.read_is_capturable()) {
   if (!ports_.outputs.empty())
     throw Error(ErrorKind::plugin, component.describe() + ", ports: " + ports_.outputs[0].name +
                                        " is an output; a loss has only inputs, and returns its result separately");

@@ -33,6 +33,9 @@ class Loss {
   double factor() const { return factor_; }  // the weight in the sum of losses
   const std::vector<std::string>& part_names() const { return part_names_; }
 
+  // Whether a CUDA graph can replay forward and backward in training; false if the loss does not declare it.
+  bool is_capturable() const { return is_capturable_; }
+
   Result forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
 
  private:
@@ -42,6 +45,7 @@ class Loss {
   double factor_;
   Instance<tenon_loss> instance_;
   PortList ports_;
+  bool is_capturable_;
   std::vector<std::string> part_names_;
 };
 

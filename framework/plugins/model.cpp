@@ -96,7 +96,7 @@ struct Model::Builder {
 };
 
 Model::Model(const Component& component, const config::ComponentPlan& plan)
-    : instance_(component, plan), ports_(instance_.read_ports()) {
+    : instance_(component, plan), ports_(instance_.read_ports()), is_capturable_(instance_.read_is_capturable()) {
   if (ports_.inputs.empty() || ports_.outputs.empty())
     throw Error(ErrorKind::plugin, component.describe() + ", ports: returns " + std::to_string(ports_.inputs.size()) +
                                        " inputs and " + std::to_string(ports_.outputs.size()) +

@@ -34,6 +34,9 @@ class Model {
   const std::vector<Port>& outputs() const { return ports_.outputs; }
   const std::vector<NamedTensor>& tensors() const { return tensors_; }  // in order of declaration
 
+  // Whether a CUDA graph can replay forward and backward in training; false if the model does not declare it.
+  bool is_capturable() const { return is_capturable_; }
+
   // Takes inputs and returns outputs in the order of the ports. Throws Error(plugin) with the step.
   std::vector<at::Tensor> forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
 
@@ -44,6 +47,7 @@ class Model {
 
   Instance<tenon_model> instance_;
   PortList ports_;
+  bool is_capturable_;
   std::vector<NamedTensor> tensors_;
   std::vector<tenon_tensor*> handles_;  // handles of tensors_
   std::vector<at::Tensor> buffers_;     // the tensors of tensors_ that are not trained

@@ -179,4 +179,42 @@ PortList read_ports(const Component& component, const tenon_port* const* ports, 
   return list;
 }
 
+namespace {
+
+constexpr uint64_t kIndexDtypes = TENON_ANY_INTEGER;
+
+// The first dimension of this name before a rest `...S`.
+std::optional<IndexRange::Dimension> find_dimension(const std::vector<Port>& inputs, const std::string& name) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    for (size_t k = 0; k < inputs[i].shape.extents.size(); ++k)
+      if (inputs[i].shape.extents[k].name == name) return IndexRange::Dimension{name, i, k};
+  return std::nullopt;
+}
+
+}  // namespace
+
+void read_index_inputs(const Component& component, const tenon_index_input* const* list, uint64_t count,
+                       std::vector<Port>& inputs) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::plugin, component.describe() + ", index_inputs.inputs: " + what);
+  };
+  if (count > 0 && !list) refuse("returns a count of inputs but no list");
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!list[i] || list[i]->size < TENON_SIZE_TO(tenon_index_input, ignore_index))
+      refuse("element " + std::to_string(i) + " is null or cut short");
+    const std::string name = to_string(list[i]->input), dimension = to_string(list[i]->dimension);
+    const auto port = std::ranges::find(inputs, name, &Port::name);
+    if (port == inputs.end()) refuse("there is no input \"" + name + "\"");
+    if (port->dtypes == TENON_ANY_DTYPE || (port->dtypes & ~kIndexDtypes) != 0)
+      refuse("the input " + port->describe() + " holds no integers; expected a port with integer dtypes only");
+    IndexRange range{find_dimension(inputs, dimension), list[i]->limit, std::nullopt};
+    if (!dimension.empty() && !range.dimension)
+      refuse("no input has the dimension \"" + dimension + "\"; expected a named dimension of the inputs' shapes");
+    if (dimension.empty() && range.limit < 1)
+      refuse("the limit of " + name + " is " + std::to_string(range.limit) + "; expected 1 or more");
+    if (list[i]->flags & TENON_HAS_IGNORE_INDEX) range.ignore_index = list[i]->ignore_index;
+    port->indices = std::move(range);
+  }
+}
+
 }  // namespace tenon::plugins

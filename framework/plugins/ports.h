@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tenon/index_inputs.h>
 #include <tenon/port.h>
 
 #include "framework/plugins/component.h"
@@ -31,11 +32,25 @@ ShapePattern parse_shape(std::string_view text);
 std::string to_string(const ShapePattern& shape);  // as in the port's declaration: "[N, 3, H, W]"
 ShapePattern exact_shape(const std::vector<int64_t>& shape);
 
+// The elements of an input that holds indices are in [0, limit), or equal to ignore_index.
+struct IndexRange {
+  // A dimension of one of the component's inputs. Its extent is the limit.
+  struct Dimension {
+    std::string name;  // "C"
+    size_t input;
+    size_t dimension;
+  };
+  std::optional<Dimension> dimension;
+  int64_t limit;  // without a dimension
+  std::optional<int64_t> ignore_index;
+};
+
 struct Port {
   std::string name;
   ShapePattern shape;
   uint64_t dtypes;  // bits; 0: all
   std::string doc;
+  std::optional<IndexRange> indices = {};  // only for an input that holds indices
 
   std::string describe() const;  // `image: float32 [N, 3, H, W]`
 };
@@ -59,5 +74,10 @@ struct PortList {
   std::vector<Port> outputs;
 };
 PortList read_ports(const Component& component, const tenon_port* const* ports, uint64_t count);
+
+// Reads the result of a component's extension TENON_INDEX_INPUTS into its inputs. Throws Error(plugin) with component
+// and input.
+void read_index_inputs(const Component& component, const tenon_index_input* const* list, uint64_t count,
+                       std::vector<Port>& inputs);
 
 }  // namespace tenon::plugins

@@ -2,10 +2,13 @@
 
 #include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,6 +18,7 @@
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
+#include "framework/support/tensor_lists.h"
 
 namespace tenon::plugins {
 
@@ -104,25 +108,52 @@ class Restored {
   const bool nested_;
 };
 
-// Restores the values of all buffers at the end of the scope, because a running mean has already seen the batch in
-// forward. The segment's buffers are unknown: LibTorch's batch normalisation does not change their version.
+// The values of a model's buffers. Recomputing a segment changes them, for example running means that have already seen
+// the batch in forward. Which buffers a segment changes is unknown: LibTorch's batch normalisation does not change
+// their version.
 class SavedBuffers {
  public:
+  // Copies the buffers once for all segments of a backward, because restore() follows each of them.
+  static std::shared_ptr<const SavedBuffers> of_this_backward(const std::vector<at::Tensor>& buffers) {
+    thread_local std::weak_ptr<const SavedBuffers> latest;
+    const int task = torch::autograd::get_current_graph_task_id();
+    auto saved = latest.lock();
+    if (saved && saved->task_ == task && saved->is_of(buffers)) return saved;
+    saved = std::make_shared<const SavedBuffers>(task, buffers);
+    latest = saved;
+    // Keeps the copy until the backward ends. If the backward fails, the engine releases the callback with its task.
+    torch::autograd::Engine::get_default_engine().queue_callback([saved] {});
+    return saved;
+  }
+
   // variable_data has a separate version, so nodes of the graph that saved a buffer stay valid.
-  explicit SavedBuffers(const std::vector<at::Tensor>& buffers) {
-    for (const at::Tensor& buffer : buffers) {
-      buffers_.push_back(buffer.variable_data());
-      values_.push_back(buffers_.back().clone());
+  SavedBuffers(int task, const std::vector<at::Tensor>& buffers) : task_(task) {
+    const at::NoGradGuard no_grad;
+    for (const at::Tensor& buffer : buffers) buffers_.push_back(buffer.variable_data());
+    values_ = support::copy_tensors(buffers_);
+  }
+
+  void restore() const {
+    const at::NoGradGuard no_grad;
+    support::copy_values(buffers_, values_);
+  }
+
+  // A checkpoint of the failed run needs the values. If the device has failed, nothing can be restored.
+  void restore_after_failure() const noexcept {
+    try {
+      restore();
+    } catch (const std::exception&) {
     }
   }
-  ~SavedBuffers() {
-    const at::NoGradGuard no_grad;
-    if (!buffers_.empty()) at::_foreach_copy_(buffers_, values_);
-  }
-  SavedBuffers(const SavedBuffers&) = delete;
-  SavedBuffers& operator=(const SavedBuffers&) = delete;
 
  private:
+  bool is_of(const std::vector<at::Tensor>& buffers) const {
+    return std::ranges::equal(buffers, buffers_, [](const at::Tensor& a, const at::Tensor& b) {
+      return a.unsafeGetTensorImpl()->storage().is_alias_of(b.storage()) && a.storage_offset() == b.storage_offset();
+    });
+  }
+
+  int task_;  // the backward
   std::vector<at::Tensor> buffers_;
   std::vector<at::Tensor> values_;
 };
@@ -153,8 +184,15 @@ class Recomputation final : public torch::autograd::Node {
       const at::Tensor input = saved.unpack();
       leaves.push_back(input.defined() ? input.detach().requires_grad_(input.requires_grad()) : input);
     }
-    const SavedBuffers kept(buffers_);
-    variable_list outputs = recompute(leaves, output_gradients.size());
+    const auto saved_buffers = SavedBuffers::of_this_backward(buffers_);
+    variable_list outputs;
+    try {
+      outputs = recompute(leaves, output_gradients.size());
+    } catch (...) {
+      saved_buffers->restore_after_failure();
+      throw;
+    }
+    saved_buffers->restore();
 
     variable_list roots, gradients;
     for (size_t i = 0; i < outputs.size(); ++i) {

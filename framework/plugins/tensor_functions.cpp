@@ -4,6 +4,7 @@
 
 #include <tenon/native_torch.h>
 
+#include "framework/plugins/device_stream.h"
 #include "framework/plugins/dlpack.h"
 #include "framework/plugins/frame.h"
 #include "framework/plugins/gradients.h"
@@ -47,9 +48,7 @@ tenon_status tensor_info(const tenon_tensor* handle, tenon_tensor_info* out) {
     return fail(TENON_INVALID_ARGUMENT, "tensor_info: a null tensor or result, or a result without its size set");
   const auto* tensor = reinterpret_cast<const c10::TensorImpl*>(handle);
   out->dtype = to_dtype(c10::typeMetaToScalarType(tensor->dtype()));
-  out->device_type = tensor->device().is_cpu()    ? TENON_DEVICE_CPU
-                     : tensor->device().is_cuda() ? TENON_DEVICE_CUDA
-                                                  : TENON_DEVICE_OTHER;
+  out->device_type = to_device_type(tensor->device().type());
   out->device_index = tensor->device().has_index() ? tensor->device().index() : 0;
   out->ndim = static_cast<uint32_t>(tensor->dim());
   out->shape = tensor->sizes().data();
@@ -88,6 +87,7 @@ const void* get_extension(std::string_view id) {
   if (id == TENON_GRADIENT) return &gradient_extension();
   if (id == TENON_CHECKPOINTING) return &checkpointing_extension();
   if (id == TENON_DLPACK) return &dlpack_extension();
+  if (id == TENON_DEVICE_STREAM) return &device_stream_extension();
   if (id == TENON_RUN_TENSORS) return &run_tensors_extension();
   return nullptr;
 }
@@ -121,6 +121,11 @@ at::ScalarType to_scalar_type(int32_t dtype) {
   for (const auto& [known, scalar_type] : kScalarTypes)
     if (known == dtype) return scalar_type;
   throw std::invalid_argument("the dtype " + std::to_string(dtype) + " does not exist");
+}
+
+int32_t to_device_type(c10::DeviceType type) {
+  if (type == c10::kCPU) return TENON_DEVICE_CPU;
+  return type == c10::kCUDA ? TENON_DEVICE_CUDA : TENON_DEVICE_OTHER;
 }
 
 std::optional<std::string> find_mismatch(const at::Tensor& tensor, const Port& port, Extents& extents) {

@@ -36,6 +36,8 @@ inline at::Tensor to_tensor(const tenon_tensor* handle) {
 int32_t to_dtype(at::ScalarType type);         // TENON_DTYPE_NONE for a type that the ABI does not have
 at::ScalarType to_scalar_type(int32_t dtype);  // throws std::invalid_argument for an unknown dtype
 
+int32_t to_device_type(c10::DeviceType type);  // TENON_DEVICE_...
+
 // "float32 [64, 1, 8, 8]".
 std::string describe(const at::Tensor& tensor);
 

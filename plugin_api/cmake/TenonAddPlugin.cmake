@@ -1,8 +1,8 @@
 # tenon_add_plugin(NAME [TORCH] [NO_NOTE] SOURCES FILE... [LINKS TARGET...])
 #
-# Builds the plugin NAME.so from C11 or C++17 (or later) sources. It exports only tenon_plugin_open, and must link every
-# library that it uses. After linking, the host loads the plugin, checks its description, and writes it into the file as
-# a note. Hosts can then list the plugin without running its code.
+# Builds the plugin NAME.so from C11 or C++17 (or later) sources, and from CUDA C++ sources after enable_language(CUDA).
+# It exports only tenon_plugin_open, and must link every library that it uses. After linking, the host loads the plugin,
+# checks its description, and writes it into the file as a note. Hosts can then list the plugin without running its code.
 #   TORCH     a native plugin, which uses LibTorch: it loads only in hosts with the same LibTorch build
 #   NO_NOTE   adds no note: for a plugin that cannot be loaded on the build machine
 #   LINKS     additional libraries of the plugin
@@ -25,6 +25,7 @@ function(tenon_add_plugin name)
                DEFINE_SYMBOL ""
                C_VISIBILITY_PRESET hidden
                CXX_VISIBILITY_PRESET hidden
+               CUDA_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON
                LINK_DEPENDS ${TENON_ADD_PLUGIN_DIR}/plugin_symbols.map)
   # Plugins with the same inline variables would share unique symbols.

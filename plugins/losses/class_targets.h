@@ -1,10 +1,9 @@
-// Class indices as targets of a loss: class weights, ignored targets, and the error message for an invalid class.
+// Class indices as targets of a loss: class weights and ignored targets.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 
-#include "plugins/class_range.h"
 #include "plugins/losses/mean_loss.h"
 
 namespace tenon::losses {
@@ -26,6 +25,12 @@ class ClassTargets final {
       : ClassTargets(params.integer("ignore_index"), params.numbers("class_weights")) {}
 
   int64_t ignore_index() const { return ignore_index_; }
+  // Class weights are copied from host memory in each step.
+  bool is_capturable() const { return weights_.empty(); }
+  // The targets are classes below the extent of a dimension, such as "C" of the logits.
+  std::vector<IndexInput> index_inputs(const std::string& dimension) const {
+    return {index_below(dimension, "target").ignoring(ignore_index_)};
+  }
   Tensor are_ignored(const Tensor& target) const { return eq(target, ignore_index_); }
   // The target with class 0 in place of ignored targets, so that it can be used as an index.
   Tensor without_ignored(const Tensor& target) const { return masked_fill(target, are_ignored(target), 0); }
@@ -62,26 +67,7 @@ class ClassTargets final {
     return target.numel() - std::count(first, first + target.numel(), ignore_index_);
   }
 
-  // Calls `compute`. If an operator fails because of an invalid class, the error names that class. Checking in advance
-  // would synchronise with the device in every step.
-  template <class Compute>
-  LossResult explain_refusal(const Tensor& target, int64_t classes, Compute&& compute) const {
-    try {
-      return compute();
-    } catch (const HostError&) {
-      if (target.numel() > 0) refuse_outside(without_ignored(target), classes);
-      throw;
-    }
-  }
-
  private:
-  void refuse_outside(const Tensor& target, int64_t classes) const {
-    const auto least = static_cast<int64_t>(amin(flatten(target), {0}).number());
-    const auto greatest = static_cast<int64_t>(amax(flatten(target), {0}).number());
-    if (least < 0) throw plugins::outside_classes(least, classes, ignore_index_);
-    if (greatest >= classes) throw plugins::outside_classes(greatest, classes, ignore_index_);
-  }
-
   int64_t ignore_index_;
   std::vector<double> weights_;
 };

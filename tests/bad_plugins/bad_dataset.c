@@ -178,10 +178,6 @@ static tenon_status weights(void* self, double* numbers) {
   return TENON_OK;
 }
 
-static int is_id(tenon_string id, const char* known) {
-  return id.size == strlen(known) && memcmp(id.data, known, id.size) == 0;
-}
-
 static const void* get_extension(tenon_string id) {
   static const tenon_sample_lengths by_length = {sizeof by_length, FAULT == LENGTHS_TABLE_IS_EMPTY ? NULL : lengths};
   static const tenon_sample_weights by_weight = {sizeof by_weight, weights};

@@ -65,6 +65,17 @@ static tenon_status forward(void* untyped, const tenon_frame* frame, tenon_tenso
   return made.status;
 }
 
+static tenon_status is_capturable(void* self, uint32_t* result) {
+  (void)self;
+  *result = 0;
+  return TENON_OK;
+}
+
+static const void* get_extension(tenon_string id) {
+  static const tenon_capture capture = {sizeof capture, FAULT == CAPTURE_TABLE_IS_EMPTY ? NULL : is_capturable};
+  return is_id(id, TENON_CAPTURE) ? &capture : NULL;
+}
+
 tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   static tenon_loss table;
   table.size = sizeof table;
@@ -72,5 +83,5 @@ tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   table.destroy = destroy;
   table.ports = ports;
   table.forward = forward;
-  return describe(offer, reply, TENON_LOSS, &table, NULL, NULL, 0);
+  return describe(offer, reply, TENON_LOSS, &table, get_extension, NULL, 0);
 }

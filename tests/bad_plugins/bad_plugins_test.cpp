@@ -103,6 +103,7 @@ const Expectation kExpected[] = {
     {"loss/weight_is_negative", "loss.bad weight", "the weight is -2"},
     {"loss/loss_counts", "loss.bad repeats", "a different loss for the same inputs"},
     {"loss/loss_gradient_is_wrong", "loss.bad gradcheck", "the numerical gradient is"},
+    {"loss/capture_table_is_empty", "loss.bad extensions", "tenon.capture/1 lacks a function (null)"},
 
     {"metric/states_throws", "metric.bad states", "threw an exception"},
     {"metric/values_change", "metric.bad values", "expected the same each time"},

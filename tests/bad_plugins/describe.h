@@ -12,6 +12,10 @@ static const tenon_host* host;
 
 static inline tenon_string text(const char* terminated) { return tenon_make_string(terminated, strlen(terminated)); }
 
+static inline int is_id(tenon_string id, const char* known) {
+  return id.size == strlen(known) && memcmp(id.data, known, id.size) == 0;
+}
+
 static inline tenon_status fail(const char* reason) { return host->fail(TENON_FAILED, text(reason)); }
 
 /* Describes a plugin with one component, `kind.bad`, that has the parameter `items`. May write to `table`. */

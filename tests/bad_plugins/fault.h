@@ -93,6 +93,7 @@ enum fault {
   WEIGHT_IS_NEGATIVE,
   LOSS_COUNTS,
   LOSS_GRADIENT_IS_WRONG,
+  CAPTURE_TABLE_IS_EMPTY,
 
   /* bad_metric.c */
   STATES_THROWS,

@@ -86,3 +86,18 @@ TEST_CASE("mse is the mean over all elements of a batch") {
   check_same(
       ours, [&](const at::Tensor& input) { return F::mse_loss(input, target); }, prediction);
 }
+
+TEST_CASE("a loss can be captured unless it reads values or copies weights from host memory") {
+  for (const char* id : {"bce_with_logits", "binary_dice", "binary_focal", "cross_entropy", "dice", "focal", "huber",
+                         "kl_divergence", "l1", "mse", "sequence_cross_entropy", "smooth_l1", "soft_cross_entropy"}) {
+    CAPTURE(id);
+    CHECK(open_loss(id).is_capturable());
+  }
+  CHECK_FALSE(open_loss("ctc").is_capturable());
+  const std::vector<double> weights{1, 2};
+  for (const char* id : {"cross_entropy", "focal", "sequence_cross_entropy"}) {
+    CAPTURE(id);
+    CHECK_FALSE(open_loss(id, {{"class_weights", weights}}).is_capturable());
+  }
+  CHECK_FALSE(open_loss("bce_with_logits", {{"positive_weights", weights}}).is_capturable());
+}

@@ -131,3 +131,12 @@ TEST_CASE("small_cnn has a convolution for each stage, with twice the channels")
     CHECK(model.forward({}, {torch::rand({1, 1, 8, 9})}).at(0).sizes().vec() == std::vector<int64_t>{1, 10});
   }
 }
+
+TEST_CASE("the bundled models with fixed sequences of operators can be captured") {
+  for (const char* id :
+       {"efficientnet", "gpt", "resnet", "seq2seq_transformer", "siamese_cnn", "small_cnn", "unet", "vit"}) {
+    CAPTURE(id);
+    CHECK(open_model(id).is_capturable());
+  }
+  CHECK_FALSE(open_model("seq2seq_gru").is_capturable());  // cuDNN's recurrent operators
+}

@@ -15,6 +15,7 @@ class BySample final {
     if (inputs["output"].numel() == 0) throw tenon::Error(TENON_UNSUPPORTED, "an empty batch");
     return {sum(inputs[0]), 2.0};
   }
+  bool is_capturable() const { return false; }
 };
 
 class InParts final {
@@ -98,6 +99,17 @@ TEST_CASE_FIXTURE(MadeLoss, "an exception of a loss becomes a status and a messa
 }
 
 TEST_CASE_FIXTURE(MadeLoss, "a loss without parts has no such function") { CHECK((table.parts == nullptr)); }
+
+TEST_CASE_FIXTURE(MadeLoss, "a loss reports whether it can be captured") {
+  const tenon_string id = TENON_STRING(TENON_CAPTURE);
+  REQUIRE((component.get_extension != nullptr));
+  const auto* const capture = static_cast<const tenon_capture*>(component.get_extension(id));
+  REQUIRE(capture);
+  uint32_t is_capturable = 1;
+  REQUIRE(capture->is_capturable(self, &is_capturable) == TENON_OK);
+  CHECK(is_capturable == 0);
+  CHECK((tenon::loss<InParts>("id", "doc").get_extension == nullptr));
+}
 
 TEST_CASE_FIXTURE(MadeInParts, "a loss names its parts and returns them with the loss") {
   const tenon_string* names = nullptr;

@@ -38,6 +38,17 @@ class Split final {
   }
 };
 
+class Extended final {
+ public:
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("a", "N", TENON_DTYPE_BIT(TENON_INT64)), tenon::output("y", "N")};
+  }
+  void build(tenon::Builder&) {}
+  tenon::Tensor forward(const tenon::Frame&, const tenon::Inputs& inputs) const { return inputs[0]; }
+  std::vector<tenon::IndexInput> index_inputs() const { return {tenon::index_below(7, "a")}; }
+  bool is_capturable() const { return true; }
+};
+
 struct Declared {
   std::string name;
   std::vector<int64_t> shape;
@@ -150,4 +161,30 @@ TEST_CASE_FIXTURE(Made<Split>, "fewer outputs than ports are an error") {
   const tenon_frame within = frame(0);
   CHECK(table.forward(self, &within, &input, 1, outputs, 2) == TENON_INVALID_ARGUMENT);
   CHECK(host.failure == "forward returned 1 outputs; the number of output ports is 2");
+}
+
+TEST_CASE_FIXTURE(Made<Extended>, "a model has the extensions that its class defines, and no others") {
+  REQUIRE((component.get_extension != nullptr));
+  const auto* const capture = static_cast<const tenon_capture*>(component.get_extension(to_string(TENON_CAPTURE)));
+  REQUIRE(capture);
+  CHECK(capture->size == sizeof(tenon_capture));
+  uint32_t is_capturable = 0;
+  REQUIRE(capture->is_capturable(self, &is_capturable) == TENON_OK);
+  CHECK(is_capturable == 1);
+
+  const auto* const indices =
+      static_cast<const tenon_index_inputs*>(component.get_extension(to_string(TENON_INDEX_INPUTS)));
+  REQUIRE(indices);
+  const tenon_index_input* const* inputs = nullptr;
+  uint64_t count = 0;
+  REQUIRE(indices->inputs(self, &inputs, &count) == TENON_OK);
+  REQUIRE(count == 1);
+  CHECK(inputs[0]->limit == 7);
+
+  CHECK_FALSE(component.get_extension(to_string("tenon.capture/2")));
+  CHECK_FALSE(component.get_extension(to_string("")));
+}
+
+TEST_CASE_FIXTURE(Made<Scale>, "a model without extensions has no such function") {
+  CHECK((component.get_extension == nullptr));
 }

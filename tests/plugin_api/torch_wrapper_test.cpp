@@ -95,6 +95,7 @@ class Net final : public torch::nn::Module {
   std::tuple<torch::Tensor, torch::Tensor> forward(torch::Tensor x, const torch::Tensor& y) {
     return {first_(x) + y, torch::tensor(norm_->is_training())};
   }
+  bool is_capturable() const { return true; }
 
  private:
   torch::nn::Linear first_ = nullptr;
@@ -113,6 +114,7 @@ class SquaredError final {
  public:
   std::vector<tenon::Port> ports() const { return {tenon::input("output", "N,C"), tenon::input("target", "N,C")}; }
   torch::Tensor forward(torch::Tensor output, torch::Tensor target) { return torch::mse_loss(output, target); }
+  bool is_capturable() const { return true; }
 };
 
 class PerElement final {
@@ -123,11 +125,24 @@ class PerElement final {
 
 template <class Table>
 struct Made : TorchHost {
-  explicit Made(tenon::Component made) : table(*static_cast<const Table*>(made.table)) {
+  explicit Made(tenon::Component made)
+      : table(*static_cast<const Table*>(made.table)), get_extension(made.get_extension) {
     REQUIRE(table.create(&this->TorchHost::table, nullptr, &self) == TENON_OK);
   }
   ~Made() { table.destroy(self); }
+
+  // Whether the component declares that it can be captured. REQUIRES: it has the extension.
+  bool is_capturable() const {
+    uint32_t result = 0;
+    REQUIRE((get_extension != nullptr));
+    const auto* const capture = static_cast<const tenon_capture*>(get_extension(TENON_STRING(TENON_CAPTURE)));
+    REQUIRE(capture);
+    REQUIRE(capture->is_capturable(self, &result) == TENON_OK);
+    return result != 0;
+  }
+
   const Table& table;
+  const void* (*get_extension)(tenon_string id);
   void* self = nullptr;
 };
 
@@ -229,6 +244,14 @@ TEST_CASE_FIXTURE(MadeSquaredError, "a loss that returns a plain tensor is weigh
   CHECK(result.loss->tensor.item<double>() == 4);
   CHECK(result.weight == 5);
   CHECK(result.weight_tensor == nullptr);
+}
+
+TEST_CASE_FIXTURE(MadeNet, "a native model reports whether it can be captured") { CHECK(is_capturable()); }
+
+TEST_CASE_FIXTURE(MadeSquaredError, "a native loss reports whether it can be captured") { CHECK(is_capturable()); }
+
+TEST_CASE_FIXTURE(MadePerElement, "a native loss without extensions has no such function") {
+  CHECK((get_extension == nullptr));
 }
 
 TEST_CASE_FIXTURE(MadePerElement, "a loss may return its weight as a tensor") {

@@ -5,6 +5,8 @@
 //   std::vector<tenon::Port> ports() const;         // the inputs
 //   tenon::LossResult forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const;
 //   std::vector<std::string> parts() const;         // optional: names for LossResult::parts
+//   std::vector<tenon::IndexInput> index_inputs() const;  // optional: inputs that hold indices, see index_inputs.hpp
+//   bool is_capturable() const { return true; }     // optional: a CUDA graph can replay it, see capture.hpp
 //
 // Register the class with tenon::loss<T>("id", "one line") in TENON_PLUGIN.
 #pragma once
@@ -14,7 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "capture.hpp"
 #include "component.hpp"
+#include "detail/component_extensions.hpp"
+#include "index_inputs.hpp"
 #include "loss.h"
 #include "tensor.hpp"
 
@@ -45,17 +50,21 @@ inline constexpr bool has_parts<T, std::void_t<decltype(std::declval<const T&>()
 template <class T>
 struct TENON_HIDDEN LossTable {
   struct Instance {
-    explicit Instance(const tenon_params* params) : loss(construct<T>(params)), ports(loss.ports()) {
+    explicit Instance(const tenon_params* params)
+        : loss(construct<T>(params)), ports(loss.ports()), index_inputs(index_inputs_of(loss)) {
       if constexpr (has_parts<T>) part_names = loss.parts();
       for (const std::string& name : part_names) borrowed_names.push_back(borrow(name));
     }
     T loss;
     const Table<Port> ports;
+    const Table<IndexInput> index_inputs;
     std::vector<std::string> part_names;
     std::vector<tenon_string> borrowed_names;
   };
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+  static const T& component(void* self) { return instance(self).loss; }
+  static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs; }
 
   static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
     return guard([&] { *self = new Instance(params); });
@@ -113,7 +122,13 @@ const tenon_loss LossTable<T>::table = LossTable<T>::make();
 // Registers T as the loss `id`.
 template <class T>
 Component loss(std::string id, std::string doc) {
-  return {TENON_LOSS, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::LossTable<T>::table};
+  using Table = detail::LossTable<T>;
+  return {TENON_LOSS,
+          std::move(id),
+          std::move(doc),
+          detail::schema_of<T>(),
+          &Table::table,
+          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>>::function()};
 }
 
 }  // namespace tenon

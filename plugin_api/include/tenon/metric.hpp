@@ -7,6 +7,7 @@
 //   std::vector<tenon::MetricValue> values() const; // the values that it computes
 //   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const;   // frame.tensor(0) += ...
 //   double compute(const tenon::Frame& frame) const;                             // from the reduced states, on the CPU
+//   std::vector<tenon::IndexInput> index_inputs() const;  // optional: inputs that hold indices, see index_inputs.hpp
 //
 // Register the class with tenon::metric<T>("id", "one line") in TENON_PLUGIN. compute of a metric with several values
 // returns a std::vector<double>.
@@ -19,6 +20,8 @@
 #include <vector>
 
 #include "component.hpp"
+#include "detail/component_extensions.hpp"
+#include "index_inputs.hpp"
 #include "metric.h"
 #include "tensor.hpp"
 
@@ -87,14 +90,20 @@ template <class T>
 struct TENON_HIDDEN MetricTable {
   struct Instance {
     explicit Instance(const tenon_params* params)
-        : metric(construct<T>(params)), ports(metric.ports()), states(metric.states()), values(metric.values()) {}
+        : metric(construct<T>(params)),
+          ports(metric.ports()),
+          index_inputs(index_inputs_of(metric)),
+          states(metric.states()),
+          values(metric.values()) {}
     T metric;
     const Table<Port> ports;
+    const Table<IndexInput> index_inputs;
     const Table<State> states;
     const Table<MetricValue> values;
   };
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+  static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs; }
 
   static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
     return guard([&] { *self = new Instance(params); });
@@ -159,7 +168,12 @@ const tenon_metric MetricTable<T>::table = MetricTable<T>::make();
 // Registers T as the metric `id`.
 template <class T>
 Component metric(std::string id, std::string doc) {
-  return {TENON_METRIC, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::MetricTable<T>::table};
+  return {TENON_METRIC,
+          std::move(id),
+          std::move(doc),
+          detail::schema_of<T>(),
+          &detail::MetricTable<T>::table,
+          detail::Extensions<detail::IndexInputsExtension<T, detail::MetricTable<T>>>::function()};
 }
 
 }  // namespace tenon

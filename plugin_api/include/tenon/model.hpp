@@ -5,6 +5,8 @@
 //   std::vector<tenon::Port> ports() const;         // inputs and outputs, in forward's order
 //   void build(tenon::Builder& builder);            // declares weights: weight_ = builder.parameter(...)
 //   tenon::Tensor forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const;
+//   std::vector<tenon::IndexInput> index_inputs() const;  // optional: inputs that hold indices, see index_inputs.hpp
+//   bool is_capturable() const { return true; }     // optional: a CUDA graph can replay it, see capture.hpp
 //
 // Register the class with tenon::model<T>("id", "one line") in TENON_PLUGIN. forward of a model with several outputs
 // returns a std::vector<tenon::Tensor>. forward depends only on its arguments: the weights are frame.tensor(weight_).
@@ -17,7 +19,10 @@
 #include <utility>
 #include <vector>
 
+#include "capture.hpp"
 #include "component.hpp"
+#include "detail/component_extensions.hpp"
+#include "index_inputs.hpp"
 #include "model.h"
 #include "tensor.hpp"
 
@@ -105,12 +110,16 @@ inline void put_outputs(const std::vector<Tensor>& given, tenon_tensor** outputs
 template <class T>
 struct TENON_HIDDEN ModelTable {
   struct Instance {
-    explicit Instance(const tenon_params* params) : model(construct<T>(params)), ports(model.ports()) {}
+    explicit Instance(const tenon_params* params)
+        : model(construct<T>(params)), ports(model.ports()), index_inputs(index_inputs_of(model)) {}
     T model;
     const Table<Port> ports;
+    const Table<IndexInput> index_inputs;
   };
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+  static const T& component(void* self) { return instance(self).model; }
+  static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs; }
 
   static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
     return guard([&] { *self = new Instance(params); });
@@ -166,7 +175,13 @@ const tenon_model ModelTable<T>::table = ModelTable<T>::make();
 // Registers T as the model `id`.
 template <class T>
 Component model(std::string id, std::string doc) {
-  return {TENON_MODEL, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::ModelTable<T>::table};
+  using Table = detail::ModelTable<T>;
+  return {TENON_MODEL,
+          std::move(id),
+          std::move(doc),
+          detail::schema_of<T>(),
+          &Table::table,
+          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>>::function()};
 }
 
 }  // namespace tenon

@@ -33,6 +33,7 @@
 #include "callback.hpp"
 #include "dataset.hpp"
 #include "detail/open_plugin.hpp"
+#include "device_stream.hpp"
 #include "gradient.hpp"
 #include "layers.hpp"
 #include "log.hpp"

@@ -2,12 +2,15 @@
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
 
-#include "abi.h"      /* versions, statuses, strings, values */
-#include "callback.h" /* events and requests of callbacks */
-#include "dataset.h"  /* datasets, which write samples directly into the batch */
-#include "dlpack.h"   /* tensor exchange with other libraries */
-#include "gradient.h" /* custom autograd functions */
-#include "host.h"     /* host functions for plugins */
+#include "abi.h"           /* versions, statuses, strings, values */
+#include "callback.h"      /* events and requests of callbacks */
+#include "capture.h"       /* CUDA graphs */
+#include "dataset.h"       /* datasets, which write samples directly into the batch */
+#include "device_stream.h" /* current device and stream, for kernels */
+#include "dlpack.h"        /* tensor exchange with other libraries */
+#include "gradient.h"      /* custom autograd functions */
+#include "host.h"          /* host functions for plugins */
+#include "index_inputs.h"  /* inputs that hold indices */
 #include "loss.h"
 #include "metric.h"
 #include "model.h"

@@ -13,7 +13,8 @@
 // Include the modules that you use as well, such as <torch/nn/modules/conv.h>. <torch/torch.h> includes all of them,
 // but takes 10 s longer to compile.
 // Parameters and buffers are registered under their PyTorch names. A loss is a class with ports() and forward. forward
-// returns a scalar mean over the batch, or a tenon::TorchLossResult for a mean over something else.
+// returns a scalar mean over the batch, or a tenon::TorchLossResult for a mean over something else. index_inputs() and
+// is_capturable() are optional, see index_inputs.hpp and capture.hpp.
 #pragma once
 
 #ifndef TENON_TORCH_BUILD
@@ -141,9 +142,12 @@ std::vector<torch::Tensor> list_outputs(std::tuple<Tensors...> outputs) {
 template <class T>
 class TorchModule {
  public:
-  explicit TorchModule(const tenon_params* params) : module_(make(params)), ports_(ports_of(*module_)) {}
+  explicit TorchModule(const tenon_params* params)
+      : module_(make(params)), ports_(ports_of(*module_)), index_inputs_(index_inputs_of(*module_)) {}
 
+  const T& module() const { return *module_; }
   const Table<Port>& ports() const { return ports_; }
+  const Table<IndexInput>& index_inputs() const { return index_inputs_; }
 
   void build(const Builder& builder) {
     weights_.clear();
@@ -208,12 +212,15 @@ class TorchModule {
 
   const std::shared_ptr<T> module_;
   const Table<Port> ports_;
+  const Table<IndexInput> index_inputs_;
   std::vector<Weight> weights_;
 };
 
 template <class T>
 struct TENON_HIDDEN TorchModelTable {
   static TorchModule<T>& instance(void* self) { return *static_cast<TorchModule<T>*>(self); }
+  static const T& component(void* self) { return instance(self).module(); }
+  static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs(); }
 
   static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
     return guard_torch([&] { *self = new TorchModule<T>(params); });
@@ -260,12 +267,16 @@ const tenon_model TorchModelTable<T>::table = TorchModelTable<T>::make();
 template <class T>
 struct TENON_HIDDEN TorchLossTable {
   struct Instance {
-    explicit Instance(const tenon_params* params) : loss(construct<T>(params)), ports(ports_of(loss)) {}
+    explicit Instance(const tenon_params* params)
+        : loss(construct<T>(params)), ports(ports_of(loss)), index_inputs(index_inputs_of(loss)) {}
     T loss;
     const Table<Port> ports;
+    const Table<IndexInput> index_inputs;
   };
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+  static const T& component(void* self) { return instance(self).loss; }
+  static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs; }
 
   static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
     return guard_torch([&] { *self = new Instance(params); });
@@ -372,13 +383,25 @@ torch::Tensor checkpoint(Function function, const torch::Tensor& input) {
 template <class T>
 Component torch_model(std::string id, std::string doc) {
   static_assert(std::is_base_of_v<torch::nn::Module, T>, "a torch_model derives from torch::nn::Module");
-  return {TENON_MODEL, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::TorchModelTable<T>::table};
+  using Table = detail::TorchModelTable<T>;
+  return {TENON_MODEL,
+          std::move(id),
+          std::move(doc),
+          detail::schema_of<T>(),
+          &Table::table,
+          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>>::function()};
 }
 
 // Registers T, a class over LibTorch tensors, as the loss `id`.
 template <class T>
 Component torch_loss(std::string id, std::string doc) {
-  return {TENON_LOSS, std::move(id), std::move(doc), detail::schema_of<T>(), &detail::TorchLossTable<T>::table};
+  using Table = detail::TorchLossTable<T>;
+  return {TENON_LOSS,
+          std::move(id),
+          std::move(doc),
+          detail::schema_of<T>(),
+          &Table::table,
+          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>>::function()};
 }
 
 }  // namespace tenon

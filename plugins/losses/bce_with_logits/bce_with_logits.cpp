@@ -24,6 +24,9 @@ class BceWithLogits final {
             tenon::input("target", "N,...S", tenon::losses::kBinaryTargets, "0 or 1, or a probability")};
   }
 
+  // positive_weights are copied from host memory in each step.
+  bool is_capturable() const { return positive_weights_.empty(); }
+
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     const tenon::Tensor logits = tenon::losses::to_float(inputs[0]);
     tenon::losses::require_binary(inputs[1]);

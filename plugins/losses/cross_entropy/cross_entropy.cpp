@@ -20,6 +20,9 @@ class MeanCrossEntropy {
   explicit MeanCrossEntropy(const tenon::Params& params)
       : label_smoothing_(params.number("label_smoothing")), targets_(params) {}
 
+  // Targets are counted on the host only if they are in host memory.
+  bool is_capturable() const { return targets_.is_capturable(); }
+
  protected:
   // One operator computes the mean if it is known in advance that not all targets are ignored; with only ignored
   // targets it returns NaN. Otherwise the mean is computed from terms that are never NaN.
@@ -27,17 +30,17 @@ class MeanCrossEntropy {
     const tenon::Tensor logits = tenon::losses::to_float(given_logits);
     const tenon::Tensor weights = targets_.class_weights(logits);
     const std::optional<int64_t> count = weights ? std::nullopt : targets_.count(target);
-    return targets_.explain_refusal(target, logits.shape()[1], [&] {
-      if (count.value_or(0) > 0) {
-        return tenon::LossResult(
-            tenon::cross_entropy_loss(logits, target, TENON_REDUCTION_MEAN, targets_.ignore_index(), label_smoothing_),
-            logits.checked_frame().make<double>({static_cast<double>(*count)}, {}));
-      }
-      const tenon::Tensor total = tenon::cross_entropy_loss(logits, target, TENON_REDUCTION_SUM,
-                                                            targets_.ignore_index(), label_smoothing_, weights);
-      return tenon::losses::mean_over(total, targets_.total_weight(target, weights));
-    });
+    if (count.value_or(0) > 0) {
+      return tenon::LossResult(
+          tenon::cross_entropy_loss(logits, target, TENON_REDUCTION_MEAN, targets_.ignore_index(), label_smoothing_),
+          logits.checked_frame().make<double>({static_cast<double>(*count)}, {}));
+    }
+    const tenon::Tensor total = tenon::cross_entropy_loss(logits, target, TENON_REDUCTION_SUM, targets_.ignore_index(),
+                                                          label_smoothing_, weights);
+    return tenon::losses::mean_over(total, targets_.total_weight(target, weights));
   }
+
+  const ClassTargets& targets() const { return targets_; }
 
  private:
   double label_smoothing_;
@@ -53,6 +56,8 @@ class CrossEntropy final : public MeanCrossEntropy {
             tenon::input("target", "N,...S", kInt64, "class in [0, C), or ignore_index")};
   }
 
+  std::vector<tenon::IndexInput> index_inputs() const { return targets().index_inputs("C"); }
+
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     return compute(inputs[0], inputs[1]);
   }
@@ -66,6 +71,8 @@ class SequenceCrossEntropy final : public MeanCrossEntropy {
     return {tenon::input("logits", "N,T,V", TENON_ANY_FLOAT, "unnormalised log-probabilities of the vocabulary"),
             tenon::input("target", "N,T", kInt64, "token in [0, V), or ignore_index")};
   }
+
+  std::vector<tenon::IndexInput> index_inputs() const { return targets().index_inputs("V"); }
 
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     return compute(tenon::flatten(inputs[0], 0, 1), tenon::flatten(inputs[1], 0, 1));

@@ -57,6 +57,9 @@ class Dice final {
             tenon::input("target", "N,...S", TENON_DTYPE_BIT(TENON_INT64), "class in [0, C), or ignore_index")};
   }
 
+  std::vector<tenon::IndexInput> index_inputs() const { return targets_.index_inputs("C"); }
+  bool is_capturable() const { return true; }
+
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     const Tensor logits = tenon::losses::to_float(inputs[0]);
     const std::vector<int64_t> shape = logits.shape();
@@ -67,17 +70,15 @@ class Dice final {
                                                      " classes; expected 2 or more; use the loss binary_dice for one");
     }
     const int64_t places = product_from(shape, 2);
-    return targets_.explain_refusal(inputs[1], classes, [&] {
-      const Tensor target = tenon::reshape(inputs[1], {samples, places});
-      const Tensor ignored = targets_.are_ignored(target);
-      const Tensor all_ignored = tenon::unsqueeze(ignored, 1);
-      const Tensor hot = tenon::transpose(tenon::one_hot(targets_.without_ignored(target), classes), 1, 2);
-      const Tensor probabilities = tenon::softmax(tenon::reshape(logits, {samples, classes, places}), 1);
-      const Tensor distance =
-          dice_distance(tenon::masked_fill(probabilities, all_ignored, 0),
-                        tenon::masked_fill(tenon::to_dtype(hot, logits.dtype()), all_ignored, 0), smooth_);
-      return mean_over_samples(tenon::mean(tenon::slice(distance, 1, include_background_ ? 0 : 1), {1}), ignored);
-    });
+    const Tensor target = tenon::reshape(inputs[1], {samples, places});
+    const Tensor ignored = targets_.are_ignored(target);
+    const Tensor all_ignored = tenon::unsqueeze(ignored, 1);
+    const Tensor hot = tenon::transpose(tenon::one_hot(targets_.without_ignored(target), classes), 1, 2);
+    const Tensor probabilities = tenon::softmax(tenon::reshape(logits, {samples, classes, places}), 1);
+    const Tensor distance =
+        dice_distance(tenon::masked_fill(probabilities, all_ignored, 0),
+                      tenon::masked_fill(tenon::to_dtype(hot, logits.dtype()), all_ignored, 0), smooth_);
+    return mean_over_samples(tenon::mean(tenon::slice(distance, 1, include_background_ ? 0 : 1), {1}), ignored);
   }
 
  private:
@@ -97,6 +98,8 @@ class BinaryDice final {
     return {tenon::input("logits", "N,...S", TENON_ANY_FLOAT, "log-odds of the target being 1"),
             tenon::input("target", "N,...S", tenon::losses::kBinaryTargets, "0 or 1, a probability, or ignore_index")};
   }
+
+  bool is_capturable() const { return true; }
 
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     const Tensor logits = tenon::losses::to_float(inputs[0]);

@@ -33,19 +33,20 @@ class Focal final {
             tenon::input("target", "N,...S", TENON_DTYPE_BIT(TENON_INT64), "class in [0, C), or ignore_index")};
   }
 
+  std::vector<tenon::IndexInput> index_inputs() const { return targets_.index_inputs("C"); }
+  bool is_capturable() const { return targets_.is_capturable(); }
+
   tenon::LossResult forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
     const Tensor logits = tenon::losses::to_float(inputs[0]);
     const Tensor target = inputs[1];
     const Tensor weights = targets_.class_weights(logits);
-    return targets_.explain_refusal(target, logits.shape()[1], [&] {
-      const Tensor index = tenon::unsqueeze(targets_.without_ignored(target), 1);
-      const Tensor log_p = tenon::squeeze(tenon::gather(tenon::log_softmax(logits, 1), 1, index), 1);
-      static const tenon::Op kExpm1("aten::expm1");
-      const Tensor focal = log_p * modulate(-frame.call(kExpm1, {log_p}), gamma_);
-      const Tensor weighted = weights ? focal * targets_.target_weights(target, weights) : focal;
-      const Tensor total = -tenon::sum(tenon::masked_fill(weighted, targets_.are_ignored(target), 0));
-      return tenon::losses::mean_over(total, targets_.total_weight(target, weights));
-    });
+    const Tensor index = tenon::unsqueeze(targets_.without_ignored(target), 1);
+    const Tensor log_p = tenon::squeeze(tenon::gather(tenon::log_softmax(logits, 1), 1, index), 1);
+    static const tenon::Op kExpm1("aten::expm1");
+    const Tensor focal = log_p * modulate(-frame.call(kExpm1, {log_p}), gamma_);
+    const Tensor weighted = weights ? focal * targets_.target_weights(target, weights) : focal;
+    const Tensor total = -tenon::sum(tenon::masked_fill(weighted, targets_.are_ignored(target), 0));
+    return tenon::losses::mean_over(total, targets_.total_weight(target, weights));
   }
 
  private:
@@ -68,6 +69,8 @@ class BinaryFocal final {
     return {tenon::input("logits", "N,...S", TENON_ANY_FLOAT, "log-odds of the target being 1"),
             tenon::input("target", "N,...S", tenon::losses::kBinaryTargets, "0 or 1, or a probability")};
   }
+
+  bool is_capturable() const { return true; }
 
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     const Tensor logits = tenon::losses::to_float(inputs[0]);

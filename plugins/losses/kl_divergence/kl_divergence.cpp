@@ -42,6 +42,8 @@ class KlDivergence final {
                          "target for the classes, in the form of the parameter target")};
   }
 
+  bool is_capturable() const { return true; }
+
   tenon::LossResult forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
     const Tensor prediction = to_log_probabilities(inputs[0], prediction_is_logits_);
     const Tensor target = to_log_probabilities(inputs[1], target_is_logits_);

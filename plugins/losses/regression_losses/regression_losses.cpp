@@ -11,6 +11,7 @@ class Distance {
     return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT, "predicted values"),
             tenon::input("target", "N,...S", TENON_ANY_FLOAT, "target values")};
   }
+  bool is_capturable() const { return true; }
 
  protected:
   template <class Total>

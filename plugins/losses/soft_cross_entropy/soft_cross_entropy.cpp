@@ -11,6 +11,8 @@ class SoftCrossEntropy final {
             tenon::input("target", "N,C", TENON_ANY_FLOAT, "probability of each class; the sum is 1")};
   }
 
+  bool is_capturable() const { return true; }
+
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     const tenon::Tensor logits = tenon::losses::to_float(inputs[0]);
     const tenon::Tensor total = -tenon::sum(inputs[1] * tenon::log_softmax(logits, 1));

@@ -21,6 +21,10 @@ class Perplexity final {
             tenon::input("target", "N,T", TENON_DTYPE_BIT(TENON_INT64), "token in [0, V), or ignore_index")};
   }
 
+  std::vector<tenon::IndexInput> index_inputs() const {
+    return {tenon::index_below("V", "target").ignoring(ignore_index_)};
+  }
+
   std::vector<tenon::State> states() const { return {{"nats", TENON_FLOAT64}, {"tokens", TENON_INT64}}; }
 
   std::vector<tenon::MetricValue> values() const {

@@ -192,6 +192,8 @@ class EfficientNet final {
     bias_ = builder.parameter("classifier.1.bias", {classes_}, tenon::init::constant(0));
   }
 
+  bool is_capturable() const { return true; }
+
   Tensor forward(const Frame& frame, const tenon::Inputs& inputs) const {
     Tensor x = tenon::checkpoint(
         frame, [this](const Frame&, const Tensor& image) { return silu((*stem_)(image)); }, inputs["image"]);

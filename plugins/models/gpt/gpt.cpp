@@ -5,8 +5,6 @@
 #include <tenon/checkpointing.hpp>
 #include <tenon/plugin.hpp>
 
-#include "plugins/models/token_range.h"
-
 namespace {
 
 using tenon::Builder;
@@ -132,6 +130,9 @@ class Gpt final {
                           "for the token after each token of tokens")};
   }
 
+  std::vector<tenon::IndexInput> index_inputs() const { return {tenon::index_below(sizes_.vocabulary, "tokens")}; }
+  bool is_capturable() const { return true; }
+
   void build(const Builder& builder) {
     const auto table = [&](const std::string& name, int64_t rows) {
       return builder.parameter("transformer." + name + ".weight", {rows, sizes_.width},
@@ -162,7 +163,6 @@ class Gpt final {
                                                      " positions; expected at most " + std::to_string(sizes_.context) +
                                                      ", the parameter context; raise context, or use shorter texts");
     }
-    tenon::models::check_tokens(tokens, "tokens", sizes_.vocabulary);
     const Tensor places = slice(frame.tensor(places_), 0, 0, length);
     return dropout(embedding(frame.tensor(tokens_), tokens) + places, sizes_.dropout);
   }

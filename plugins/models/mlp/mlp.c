@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tenon/ops.h>
 #include <tenon/tenon.h>
 
@@ -134,6 +135,20 @@ static tenon_status forward(void* untyped, const tenon_frame* frame, tenon_tenso
   return calls.status;
 }
 
+/* ---- CUDA graphs ------------------------------------------------------------------------------------------------- */
+
+static tenon_status is_capturable(void* self, uint32_t* result) {
+  (void)self;
+  *result = 1;
+  return TENON_OK;
+}
+
+static const void* get_extension(tenon_string id) {
+  static const tenon_capture capture = {.size = sizeof capture, .is_capturable = is_capturable};
+  const tenon_string known = TENON_STRING(TENON_CAPTURE);
+  return id.size == known.size && memcmp(id.data, known.data, known.size) == 0 ? &capture : NULL;
+}
+
 /* ---- Plugin description ------------------------------------------------------------------------------------------ */
 
 static const tenon_param kInputs = {.size = sizeof kInputs,
@@ -165,7 +180,8 @@ static const tenon_component kComponent = {.size = sizeof kComponent,
                                            .doc = TENON_STRING("linear layers with ReLU between them"),
                                            .params = kParams,
                                            .param_count = sizeof kParams / sizeof kParams[0],
-                                           .table = &kTable};
+                                           .table = &kTable,
+                                           .get_extension = get_extension};
 static const tenon_component* const kComponents[] = {&kComponent};
 
 static const tenon_plugin kPlugin = {.size = sizeof kPlugin,

@@ -141,6 +141,8 @@ class ResNet final {
     classifier_ = tenon::Linear(builder, "fc", features, classes_);
   }
 
+  bool is_capturable() const { return true; }
+
   Tensor forward(const Frame& frame, const tenon::Inputs& inputs) const {
     Tensor x = tenon::checkpoint(
         frame, [this](const Frame&, const Tensor& image) { return pass_stem(image); }, inputs["image"]);

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "plugins/models/seq2seq_gru/gru.h"
-#include "plugins/models/token_range.h"
 
 namespace {
 
@@ -100,6 +99,10 @@ class Seq2SeqGru final {
     return ports;
   }
 
+  std::vector<tenon::IndexInput> index_inputs() const {
+    return {tenon::index_below(vocabulary_size_, "source"), tenon::index_below(vocabulary_size_, "target_in")};
+  }
+
   void build(const Builder& builder) {
     source_.emplace(builder, tied_ == "all" ? "embedding" : "source_embedding", vocabulary_size_, width_);
     if (tied_ != "all") target_.emplace(builder, "target_embedding", vocabulary_size_, width_);
@@ -116,8 +119,6 @@ class Seq2SeqGru final {
   std::vector<Tensor> forward(const Frame& frame, const tenon::Inputs& inputs) const {
     const Tensor source = inputs["source"];
     const Tensor target_in = inputs["target_in"];
-    tenon::models::check_tokens(source, "source", vocabulary_size_);
-    tenon::models::check_tokens(target_in, "target_in", vocabulary_size_);
     const auto [memory, first_states] = encode(frame, source);
     std::vector<Tensor> states = first_states;
     std::vector<Tensor> outputs = {decode(frame, target_in, memory, states)};

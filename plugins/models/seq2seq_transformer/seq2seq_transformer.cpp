@@ -99,9 +99,12 @@ class Seq2SeqTransformer final : public nn::Module {
     return ports;
   }
 
+  std::vector<tenon::IndexInput> index_inputs() const {
+    return {tenon::index_below(vocabulary_size_, "source"), tenon::index_below(vocabulary_size_, "target_in")};
+  }
+  bool is_capturable() const { return true; }
+
   std::vector<torch::Tensor> forward(torch::Tensor source, torch::Tensor target_in) {
-    check_tokens(source, "source");
-    check_tokens(target_in, "target_in");
     const seq2seq::AttentionMask sight = find_tokens(source);
     const torch::Tensor encoded = encode(source, sight);
     std::vector<torch::Tensor> outputs = {score(decode(target_in, encoded, sight))};
@@ -192,19 +195,6 @@ class Seq2SeqTransformer final : public nn::Module {
   seq2seq::AttentionMask find_tokens(const torch::Tensor& source) const {
     const torch::Tensor is_token = source.ne(pad_id_);
     return {is_token.logical_or(is_token.any(1, true).logical_not()).unsqueeze(1).unsqueeze(1), false};
-  }
-
-  // Checks only tensors in CPU memory, where the check does not synchronise with a device. Other devices report the
-  // error themselves.
-  void check_tokens(const torch::Tensor& tokens, const char* name) const {
-    if (!tokens.device().is_cpu() || tokens.numel() == 0) return;
-    const auto [least, most] = torch::aminmax(tokens);
-    for (const int64_t token : {least.item<int64_t>(), most.item<int64_t>()}) {
-      if (token >= 0 && token < vocabulary_size_) continue;
-      throw tenon::Error(TENON_INVALID_ARGUMENT, std::string(name) + " holds the token " + std::to_string(token) +
-                                                     "; expected tokens in [0, " + std::to_string(vocabulary_size_) +
-                                                     "); set params.vocabulary_size to that of the tokenizer");
-    }
   }
 
   int64_t vocabulary_size_;

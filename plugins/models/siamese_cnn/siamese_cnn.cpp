@@ -57,6 +57,8 @@ class SiameseCnn final : public nn::Module {
     return ports;
   }
 
+  bool is_capturable() const { return true; }
+
   std::vector<torch::Tensor> forward(torch::Tensor first, torch::Tensor second) {
     const torch::Tensor one = tower_->forward(first);
     const torch::Tensor other = tower_->forward(second);

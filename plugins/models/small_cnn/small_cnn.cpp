@@ -53,6 +53,8 @@ class SmallCnn final : public nn::Module {
     return ports;
   }
 
+  bool is_capturable() const { return true; }
+
   std::vector<torch::Tensor> forward(torch::Tensor image) {
     const torch::Tensor features = features_->forward(image);
     std::vector<torch::Tensor> outputs = {classifier_(features)};

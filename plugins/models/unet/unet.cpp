@@ -44,6 +44,8 @@ class UNet final : public nn::Module {
             tenon::output("logits", "N," + std::to_string(classes_) + ",H,W", TENON_ANY_FLOAT)};
   }
 
+  bool is_capturable() const { return true; }
+
   torch::Tensor forward(torch::Tensor image) {
     std::vector<torch::Tensor> skipped;
     torch::Tensor features = encode(0, image);

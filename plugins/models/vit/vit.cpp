@@ -201,6 +201,8 @@ class VisionTransformer final {
     head_.emplace(builder, "heads.head.", variant_.width, classes_, tenon::init::constant(0), tenon::init::constant(0));
   }
 
+  bool is_capturable() const { return true; }
+
   Tensor forward(const Frame& frame, const tenon::Inputs& inputs) const {
     Tensor x = tenon::checkpoint(
         frame, [this](const Frame& within, const Tensor& image) { return embed(within, image); }, inputs["image"]);
