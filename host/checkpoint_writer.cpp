@@ -11,23 +11,13 @@
 namespace tenon::host {
 
 CheckpointWriter::CheckpointWriter(std::filesystem::path folder, artifacts::Retention retention, bool asynchronous)
-    : store_(std::move(folder), std::move(retention)), asynchronous_(asynchronous) {}
+    : store_(std::move(folder), std::move(retention)),
+      asynchronous_(asynchronous),
+      model_(/*shares=*/!asynchronous),
+      training_(/*shares=*/!asynchronous) {}
 
 CheckpointWriter::~CheckpointWriter() {
   if (writing_.valid()) writing_.wait();
-}
-
-// A synchronous writer does not copy a contiguous tensor in host memory: no thread changes it during the write.
-artifacts::TensorView CheckpointWriter::copy(const std::string& name, const at::Tensor& tensor, Tensors& copies) {
-  const at::NoGradGuard no_grad;
-  at::Tensor& kept = copies[name];
-  if (!asynchronous_)
-    kept = tensor.detach().cpu().contiguous();
-  else if (kept.defined() && kept.sizes() == tensor.sizes() && kept.scalar_type() == tensor.scalar_type())
-    kept.copy_(tensor.detach());
-  else
-    kept = at::empty(tensor.sizes(), tensor.options().device(c10::kCPU).requires_grad(false)).copy_(tensor.detach());
-  return pipeline::view_of(name, kept);
 }
 
 void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<const plugins::NamedTensor> model,
@@ -35,17 +25,26 @@ void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<co
   finish();
   model_views_.clear();
   training_views_.clear();
-  for (const plugins::NamedTensor& named : model) model_views_.push_back(copy(named.name, named.tensor, model_));
-  for (const auto& [name, tensor] : saved.tensors) training_views_.push_back(copy(name, tensor, training_));
+  for (const plugins::NamedTensor& named : model)
+    model_views_.push_back(pipeline::view_of(named.name, model_.add(named.name, named.tensor)));
+  for (const auto& [name, tensor] : saved.tensors)
+    training_views_.push_back(pipeline::view_of(name, training_.add(name, tensor)));
+  training_.submit();
+  model_.submit();
   contents.model = model_views_;
   contents.training = training_views_;
+  const auto write = [this](const artifacts::CheckpointContents& with_tensors) {
+    training_.wait();
+    model_.wait();
+    return store_.write(with_tensors);
+  };
   if (asynchronous_)
-    writing_ = std::async(std::launch::async, [this, contents = std::move(contents)] {
+    writing_ = std::async(std::launch::async, [write, contents = std::move(contents)] {
       const support::TimelineScope scope("write checkpoint");
-      return store_.write(contents);
+      return write(contents);
     });
   else
-    last_ = store_.write(contents);
+    last_ = write(contents);
 }
 
 void CheckpointWriter::check() {

@@ -4,14 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <future>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
 #include "framework/artifacts/checkpoint.h"
+#include "framework/pipeline/host_copies.h"
 #include "framework/pipeline/recorder.h"
 
 namespace tenon::host {
@@ -37,13 +35,11 @@ class CheckpointWriter {
   const std::filesystem::path& last() const { return last_; }  // last complete checkpoint; empty: none yet
 
  private:
-  using Tensors = std::map<std::string, at::Tensor>;
-  artifacts::TensorView copy(const std::string& name, const at::Tensor& tensor, Tensors& copies);
-
   artifacts::CheckpointStore store_;
   bool asynchronous_;
-  // Copies of the tensors of the current or previous write. Their memory is reused.
-  Tensors model_, training_;
+  // The tensors of the current or previous write. A synchronous writer does not copy tensors in host memory: no thread
+  // changes them during the write.
+  pipeline::HostCopies model_, training_;
   std::vector<artifacts::TensorView> model_views_, training_views_;
   std::future<std::filesystem::path> writing_;  // invalid: no write is in progress
   std::filesystem::path last_;

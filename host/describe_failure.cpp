@@ -4,6 +4,7 @@
 #include <array>
 #include <new>
 
+#include "framework/pipeline/device_error.h"
 #include "framework/support/error.h"
 
 namespace tenon::host {
@@ -15,7 +16,8 @@ using support::ErrorKind;
 
 // Recognises errors of LibTorch's allocators. Plugins pass them on as text.
 bool is_of_allocator(const std::string& message) {
-  constexpr std::array kSigns{"can't allocate memory", "not enough memory", "out of memory", "std::bad_alloc"};
+  constexpr std::array kSigns{"can't allocate memory", "not enough memory", "out of memory", "std::bad_alloc",
+                              "_STATUS_ALLOC_FAILED"};
   return std::ranges::any_of(kSigns, [&](const char* sign) { return message.find(sign) != message.npos; });
 }
 
@@ -33,6 +35,10 @@ Failure describe_failure(const std::exception& exception) {
                 "train.activation_checkpointing = true, set train.precision = \"bf16\" on a device, or use a smaller "
                 "model",
             static_cast<int>(ErrorKind::out_of_memory)};
+  if (pipeline::is_device_error(exception)) {
+    const Error explained = pipeline::explain_device_error(exception, /*step=*/0);
+    return {explained.what(), explained.exit_code()};
+  }
   if (ours) return {text, ours->exit_code()};
   return {"internal error: " + text, static_cast<int>(ErrorKind::internal)};
 }

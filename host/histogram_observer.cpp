@@ -11,7 +11,7 @@ using pipeline::Event;
 void HistogramObserver::on_event(Event event, const pipeline::RunState& state, pipeline::CallbackRequests&) {
   const std::vector<plugins::NamedTensor>& tensors = model_.tensors();
   if (event == Event::optimizer_before) {
-    found_.clear();  // discard the histograms of a skipped step
+    found_.clear();
     if (!due_.is_due_next(state, state.time_s)) return;
     for (const plugins::NamedTensor& one : tensors)
       if (one.trainable && one.tensor.grad().defined()) add("gradients/", one.name, one.tensor.grad());

@@ -7,6 +7,8 @@
 #include "framework/config/read_run_config.h"
 #include "framework/config/resolve_run_plan.h"
 #include "framework/config/used_components.h"
+#include "framework/pipeline/count_waits.h"
+#include "framework/pipeline/stage_times.h"
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
@@ -22,6 +24,11 @@ OpenedRun open_run(const CommandLine& line, Computes computes, int local_rank) {
   if (computes == Computes::yes)
     device = cuda::open_device(config.run.device.value_or({}), local_rank, cuda::device_library_of(host),
                                to_string(config.run.device.place));
+  if (device.library) {
+    static const pipeline::CountWaits count_waits;  // until the process ends
+    device.library->warn_of_waits(true);
+    pipeline::StageTimes::mark_with(device.library->stage_marker());
+  }
   plugins::install_libtorch();
   const auto directories =
       plugins::find_plugin_directories(line.plugin_directories, config::resolve_plugin_paths(config), host);

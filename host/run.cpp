@@ -9,6 +9,7 @@
 
 #include "framework/callbacks/make_observers.h"
 #include "framework/config/print_run_plan.h"
+#include "framework/pipeline/advise_device.h"
 #include "framework/pipeline/model_tensors.h"
 #include "framework/pipeline/score_samples.h"
 #include "framework/pipeline/train.h"
@@ -158,6 +159,9 @@ int run_plan(const CommandLine& line, RunOutput& output, const OpenedRun& opened
     if (is_first) output.say(describe_no_work(*resumption));
     return 0;
   }
+  if (is_first)
+    for (const std::string& advice : pipeline::advise_device(training, opened.device.device))
+      support::log_info("advice: " + advice);
   if (is_first && plan.log.png_plots) require_png_converter("log.png_plots");
   catch_stop_signals();
   if (!is_first) return train_silently(training, resumption, line);

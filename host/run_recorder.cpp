@@ -189,6 +189,7 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
   record_.peak_bytes = artifacts::read_peak_memory();
   if (report) {
     record_.host_waits = report->state.host_waits;
+    record_.graph_replays = report->state.graph_replays;
     if (const auto& first = report->state.first_loss) {
       record_.first_loss = first->found;
       record_.zero_output_loss = first->zero_output;

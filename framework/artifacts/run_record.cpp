@@ -125,6 +125,7 @@ std::string print_run_record(const RunRecord& record) {
   json["reason"] = text_or_null(record.reason);
   json["exit_code"] = record.exit_code ? Json(*record.exit_code) : Json();
   json["host_waits"] = record.host_waits ? Json(*record.host_waits) : Json();
+  json["graph_replays"] = record.graph_replays ? Json(*record.graph_replays) : Json();
   json["first_loss"] = record.first_loss ? Json(*record.first_loss) : Json();
   json["zero_output_loss"] = record.zero_output_loss ? Json(*record.zero_output_loss) : Json();
   json["memory_format"] = text_or_null(record.memory_format);

@@ -48,6 +48,7 @@ struct RunRecord {
   std::optional<double> first_loss;        // loss of the first batch; none for a resumed run
   std::optional<double> zero_output_loss;  // loss of the first batch with zero outputs
   std::optional<int64_t> host_waits;       // number of synchronisations with the device
+  std::optional<int64_t> graph_replays;    // number of batches that ran as a CUDA graph
   std::string memory_format;               // memory format of the weights: "channels_last"; empty: unknown so far
   MetricValues stages;                     // seconds of the training thread, by stage
   std::optional<int64_t> peak_bytes;       // peak memory of this process

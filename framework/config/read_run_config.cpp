@@ -218,6 +218,7 @@ void read_train(TableReader table, TrainConfig& train) {
   table.read("max_skipped_steps", train.max_skipped_steps, "[1, 1e9]");
   table.read("memory_format", train.memory_format, {"auto", "contiguous", "channels_last"});
   table.read_flag_or("cudnn_benchmark", train.cudnn_benchmark, "auto");
+  table.read("cuda_graph", train.cuda_graph, {"auto", "on", "off"});
   table.read("activation_checkpointing", train.activation_checkpointing);
   if (table.has("average")) train.average = read_average(table.table("average"));
   table.reject_unknown_keys();

@@ -23,6 +23,11 @@ MemoryFormat to_memory_format(const std::string& text) {
   return text == "channels_last" ? MemoryFormat::channels_last : MemoryFormat::contiguous;
 }
 
+CudaGraph to_cuda_graph(const std::string& text) {
+  if (text == "auto") return CudaGraph::automatic;
+  return text == "on" ? CudaGraph::on : CudaGraph::off;
+}
+
 AveragePlan resolve_average(const AverageConfig& config, Diagnostics& diagnostics) {
   AveragePlan average{};
   if (!config.use.value) {
@@ -68,6 +73,14 @@ CudnnBenchmark resolve_cudnn_benchmark(const Setting<std::string>& setting, Dete
 
 }  // namespace
 
+std::string to_string(CudaGraph setting) {
+  switch (setting) {
+    case CudaGraph::automatic: return "auto";
+    case CudaGraph::off: return "off";
+    default: return "on";
+  }
+}
+
 std::string to_string(MemoryFormat format) {
   switch (format) {
     case MemoryFormat::automatic: return "auto";
@@ -107,6 +120,7 @@ TrainSection resolve_train(const TrainConfig& config, Determinism deterministic,
   train.non_finite = config.non_finite.value_or("stop") == "skip" ? NonFinite::skip : NonFinite::stop;
   train.max_skipped_steps = config.max_skipped_steps.value_or(10);
   train.memory_format = to_memory_format(config.memory_format.value_or("contiguous"));
+  train.cuda_graph = to_cuda_graph(config.cuda_graph.value_or("auto"));
   train.cudnn_benchmark = resolve_cudnn_benchmark(config.cudnn_benchmark, deterministic, diagnostics);
   train.activation_checkpointing = config.activation_checkpointing.value_or(false);
   if (config.average) train.average = resolve_average(*config.average, diagnostics);

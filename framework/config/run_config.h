@@ -113,6 +113,7 @@ struct TrainConfig {
   Setting<int64_t> max_skipped_steps;
   Setting<std::string> memory_format;
   Setting<std::string> cudnn_benchmark;  // "true", "false" or "auto"
+  Setting<std::string> cuda_graph;
   Setting<bool> activation_checkpointing;
   std::optional<AverageConfig> average;
 };

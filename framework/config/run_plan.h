@@ -163,6 +163,14 @@ enum class MemoryFormat {
 
 std::string to_string(MemoryFormat format);  // the run file syntax
 
+// Whether forward, losses and backward of a batch run as a CUDA graph.
+enum class CudaGraph {
+  automatic,  // if the components declare that they can be captured and the first replay has the same results
+  off,
+  on  // the run ends if it is not possible
+};
+std::string to_string(CudaGraph setting);  // the run file syntax
+
 // Whether cuDNN benchmarks its convolution algorithms on the first batch of each shape and then uses the fastest.
 enum class CudnnBenchmark {
   automatic,  // on if all batches have one shape and the run is not deterministic
@@ -207,6 +215,7 @@ struct TrainSection {
   int64_t max_skipped_steps = 10;  // number of skipped steps in a row before the run ends
   MemoryFormat memory_format = MemoryFormat::contiguous;
   CudnnBenchmark cudnn_benchmark = CudnnBenchmark::automatic;
+  CudaGraph cuda_graph = CudaGraph::automatic;
   bool activation_checkpointing = false;
   std::optional<AveragePlan> average = {};
 };

@@ -25,14 +25,6 @@ struct FoundDevices {
   std::string problem = {};  // "no CUDA-capable device is detected"; empty if there are devices
 };
 
-// Memory in bytes. The peaks are those of LibTorch's allocator since the process start or the last reset.
-struct MemoryUse {
-  int64_t free;   // free memory of the device, for all processes
-  int64_t total;  // total memory of the device
-  int64_t allocated_peak;
-  int64_t reserved_peak;  // includes memory that the allocator caches
-};
-
 // All functions except find_devices() throw c10::Error on CUDA errors. REQUIRES: 0 <= index < count for all functions.
 class DeviceLibrary {
  public:
@@ -42,14 +34,17 @@ class DeviceLibrary {
   // Makes the device current for this thread and initialises CUDA on it. The first call takes some seconds.
   virtual void use(int index) const = 0;
 
-  virtual MemoryUse memory_use(int index) const = 0;
-  virtual void reset_peaks(int index) const = 0;
+  // A function that starts an NVTX range of this name, which a profiler shows, and ends the one before on this thread.
+  // Null if the library was built without NVTX's header.
+  using MarkStage = void(const char* name);
+  virtual MarkStage* stage_marker() const = 0;
 
   // With true, LibTorch warns (c10::WarningHandler) each time this process synchronises with a device.
   virtual void warn_of_waits(bool warns) const = 0;
 
-  // Creates a NCCL process group of `size` ranks on the device of use(). This process is `rank`. `timeout`: limit of
-  // each collective. Communicators are created in the first collective.
+  // Creates a NCCL process group of `size` ranks on the device of use(). This process is `rank`. A collective that
+  // fails or takes longer than `timeout` and a margin sets the error of the group (c10d::Backend::getError), and does
+  // not end the process. Communicators are created in the first collective.
   virtual c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
                                                       std::chrono::milliseconds timeout) const = 0;
 
@@ -66,7 +61,7 @@ struct DeviceLibraryEntry {
 };
 
 // Incremented with each change to this file.
-inline constexpr uint32_t kDeviceLibraryVersion = 1;
+inline constexpr uint32_t kDeviceLibraryVersion = 2;
 // The releases of Tenon and LibTorch: "0.1.0 with LibTorch 2.11.0+cu130,cxx11abi=1".
 inline constexpr const char* kDeviceLibraryBuild = TENON_VERSION " with LibTorch " TENON_TORCH_BUILD;
 

@@ -1,14 +1,23 @@
-// The implementation of libtenon_cuda.so. Only this file calls CUDA.
+// The implementation of libtenon_cuda.so. The files of this library are the only ones that call CUDA.
 #include <ATen/Context.h>
-#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+#include <utility>
 
+#include "framework/cuda/capture_graph.h"
 #include "framework/cuda/device_library.h"
 #include "framework/cuda/make_nccl.h"
+
+// The CUDA Toolkit has this header; LibTorch's wheels do not need it.
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define TENON_HAS_NVTX 1
+#else
+#define TENON_HAS_NVTX 0
+#endif
 
 namespace tenon::cuda {
 
@@ -25,9 +34,13 @@ std::string print_cudnn_version(long version) {
          std::to_string(version % 100);
 }
 
-int64_t peak_of(const c10::CachingDeviceAllocator::StatArray& statistic) {
-  return statistic[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)].peak;
+#if TENON_HAS_NVTX
+void mark_stage(const char* name) {
+  static thread_local bool is_in_range = false;
+  if (std::exchange(is_in_range, true)) nvtxRangePop();
+  nvtxRangePushA(name);
 }
+#endif
 
 class Library final : public DeviceLibrary {
  public:
@@ -58,7 +71,8 @@ class Library final : public DeviceLibrary {
             print_cuda_version(driver),
             print_cuda_version(runtime),
             at::globalContext().hasCuDNN() ? print_cudnn_version(at::globalContext().versionRuntimeCuDNN()) : "",
-            nccl_version()};
+            nccl_version(),
+            make_graph};
   }
 
   void use(int index) const override {
@@ -66,16 +80,12 @@ class Library final : public DeviceLibrary {
     c10::cuda::set_device(static_cast<c10::DeviceIndex>(index), /*force=*/true);
   }
 
-  MemoryUse memory_use(int index) const override {
-    const auto device = static_cast<c10::DeviceIndex>(index);
-    const auto [free, total] = c10::cuda::CUDACachingAllocator::get()->getMemoryInfo(device);
-    const auto statistics = c10::cuda::CUDACachingAllocator::getDeviceStats(device);
-    return {static_cast<int64_t>(free), static_cast<int64_t>(total), peak_of(statistics.allocated_bytes),
-            peak_of(statistics.reserved_bytes)};
-  }
-
-  void reset_peaks(int index) const override {
-    c10::cuda::CUDACachingAllocator::resetPeakStats(static_cast<c10::DeviceIndex>(index));
+  MarkStage* stage_marker() const override {
+#if TENON_HAS_NVTX
+    return &mark_stage;
+#else
+    return nullptr;
+#endif
   }
 
   void warn_of_waits(bool warns) const override {

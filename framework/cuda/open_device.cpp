@@ -22,10 +22,10 @@ using Kind = config::DeviceChoice::Kind;
 [[noreturn]] void refuse_unloadable(const std::filesystem::path& file, const std::string& reason) {
   refuse(
       file.string() + ": cannot be loaded: " + reason +
-      "; expected LibTorch's CUDA libraries with their dependencies, which the LibTorch from scripts/dependencies does "
-      "not include: install the package torch " TENON_TORCH_RELEASE
+      "; expected LibTorch's CUDA libraries with their dependencies: run scripts/dependencies --cuda, which downloads "
+      "them; or install the package torch " TENON_TORCH_RELEASE
       " with its nvidia packages (pip install --target DIR torch==" TENON_TORCH_RELEASE
-      "), and build with TENON_LIBTORCH=DIR, or add the folder of the missing libraries to LD_LIBRARY_PATH");
+      "), and build with TENON_LIBTORCH=DIR; or add the folder of the missing libraries to LD_LIBRARY_PATH");
 }
 
 // A device that the run file names must be usable. "auto" falls back to the CPU.
@@ -47,7 +47,8 @@ const DeviceLibrary& open_device_library(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file))
     refuse(file.string() +
            ": is missing, so this Tenon was built without CUDA; expected a build with CUDA's headers and "
-           "LibTorch's CUDA libraries: configure with -DTENON_CUDA=ON, which reports missing parts");
+           "LibTorch's CUDA libraries: run scripts/dependencies --cuda, which downloads them, and build again; or "
+           "configure with -DTENON_CUDA=ON, which reports missing parts");
   // The library is never closed, because LibTorch does not support that.
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle) refuse_unloadable(file, dlerror());

@@ -121,6 +121,26 @@ const Batch* Feed::borrow() {
   return loader_.next();
 }
 
+std::vector<int64_t> list_samples(const Batch& batch, const std::vector<int64_t>& order, size_t first) {
+  std::vector<int64_t> samples;
+  auto skipped = batch.skipped.begin();
+  const auto places = static_cast<int64_t>(static_cast<size_t>(batch.size) + batch.skipped.size());
+  for (int64_t place = 0; place < places; ++place) {
+    if (skipped != batch.skipped.end() && skipped->place == place)
+      ++skipped;
+    else
+      samples.push_back(order[first + static_cast<size_t>(place)]);
+  }
+  return samples;
+}
+
+std::vector<int64_t> Feed::list_samples(const Batch& batch) const {
+  const std::vector<int64_t> order = sampler_.order(epoch_);
+  const auto first = static_cast<size_t>((batches_ - 1) * batch_size());
+  if (first + static_cast<size_t>(batch.size) + batch.skipped.size() > order.size()) return {};
+  return data::list_samples(batch, order, first);
+}
+
 uint64_t Feed::batch_seed() const {
   return support::derive_seed(options_.seed, support::StreamPurpose::batch, static_cast<uint32_t>(epoch_),
                               static_cast<uint64_t>(batches_ * share_.world + share_.rank));

@@ -1,7 +1,9 @@
 // A dataset of a run that is ready to read: the plugin's dataset, the sampler and the loader.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "framework/config/run_plan.h"
 #include "framework/data/loader.h"
@@ -18,6 +20,9 @@ struct Share {
   int64_t rank = 0;
   int64_t world = 1;
 };
+
+// The samples of a batch that starts at place `first` of the order, without skipped ones: their indices in the dataset.
+std::vector<int64_t> list_samples(const Batch& batch, const std::vector<int64_t>& order, size_t first);
 
 // Not movable, because its members point to each other.
 class Feed {
@@ -49,6 +54,10 @@ class Feed {
   // Random bits for the batch that next() returned last. They depend on the seed, the dataset, the epoch and the
   // batch's number among the batches of all processes.
   uint64_t batch_seed() const;
+
+  // The samples of the batch that next() returned last: their indices in the dataset. Empty for a batch of borrow().
+  // Computes the order of the pass again, so use it only for messages.
+  std::vector<int64_t> list_samples(const Batch& batch) const;
 
   // The number of samples that the pass has skipped so far.
   int64_t skipped() const { return skipped_.in_pass(); }

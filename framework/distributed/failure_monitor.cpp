@@ -38,6 +38,30 @@ FailureMonitor::~FailureMonitor() {
   thread_.join();
 }
 
+void FailureMonitor::monitor_errors(std::function<std::string()> find_error) {
+  const std::lock_guard lock(mutex_);
+  find_error_ = std::move(find_error);
+}
+
+std::optional<std::string> FailureMonitor::communication_error() {
+  const std::lock_guard lock(mutex_);
+  return communication_error_;
+}
+
+void FailureMonitor::find_communication_error() {
+  std::function<std::string()> find_error;
+  {
+    const std::lock_guard lock(mutex_);
+    if (communication_error_) return;
+    find_error = find_error_;
+  }
+  const std::string error = find_error ? find_error() : "";
+  if (error.empty()) return;
+  const std::lock_guard lock(mutex_);
+  communication_error_ = error;
+  if (!failed_at_) failed_at_ = Clock::now();
+}
+
 void FailureMonitor::set_waiting(bool waiting) {
   const std::lock_guard lock(mutex_);
   waiting_ = waiting;
@@ -109,6 +133,7 @@ void FailureMonitor::run() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kPeriod, [this] { return ending_; })) {
     lock.unlock();
+    find_communication_error();
     try {
       poll();
     } catch (const std::exception&) {
@@ -156,16 +181,25 @@ void FailureMonitor::poll() {
 
 // Calls _exit(), because the training thread may hold any lock.
 void FailureMonitor::exit_if_overdue() {
-  std::string message;
+  const std::string here = "rank " + std::to_string(world_.rank) + " is ended: ";
+  std::string message, error;
   {
     const std::lock_guard lock(mutex_);
     if (!failed_at_ || Clock::now() - *failed_at_ < kGrace) return;
     if (!reported_.empty())
       message = reported_;
     else if (failure_)
-      message = "rank " + std::to_string(world_.rank) + " is ended: " + *failure_;
+      message = here + *failure_;
+    else if (communication_error_)
+      error = *communication_error_;
     else
-      message = "rank " + std::to_string(world_.rank) + " is ended: rank 0 has ended";
+      message = here + "rank 0 has ended";
+  }
+  if (!error.empty()) {
+    // The training thread waits for the device, so that only this thread can find the cause.
+    const std::string missing = describe_missing(kCauseTimeout);
+    message = here + (missing.empty() ? error : missing + " (" + error + ")");
+    report(message);
   }
   support::log_error(message);
   support::flush_log();

@@ -27,11 +27,21 @@ class FailureMonitor {
  public:
   static constexpr std::chrono::seconds kGrace{7};
 
+  // Time limit for finding the cause of a failed collective.
+  static constexpr std::chrono::seconds kCauseTimeout{2};
+
   // `store`: a separate connection. `describe`: describes the training thread. It is called on the monitor thread.
   FailureMonitor(c10::intrusive_ptr<c10d::Store> store, const World& world, std::function<std::string()> describe);
   ~FailureMonitor();
   FailureMonitor(const FailureMonitor&) = delete;
   FailureMonitor& operator=(const FailureMonitor&) = delete;
+
+  // Also monitors the communication between devices. `find_error` returns a description of its error, or an empty text.
+  // It is called on the monitor thread, a few times per second.
+  void monitor_errors(std::function<std::string()> find_error);
+
+  // Returns the error that find_error returned, or nothing. The cause may be a lost rank.
+  std::optional<std::string> communication_error();
 
   // Called when the training thread starts or stops waiting for all ranks.
   void set_waiting(bool waiting);
@@ -53,6 +63,7 @@ class FailureMonitor {
  private:
   void run();
   void poll();
+  void find_communication_error();
   void exit_if_overdue();
   std::string describe_rank() const;
 
@@ -67,6 +78,8 @@ class FailureMonitor {
   std::string reported_;  // the failure reported by this rank
   bool answered_ = false;
   std::optional<std::string> failure_;  // "rank 2 has failed: ..."
+  std::function<std::string()> find_error_;
+  std::optional<std::string> communication_error_;
   std::optional<std::chrono::steady_clock::time_point> failed_at_;
   std::thread thread_;
 };

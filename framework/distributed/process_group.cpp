@@ -1,11 +1,16 @@
 #include "framework/distributed/process_group.h"
 
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/types.h>
 
 #include <algorithm>
 #include <chrono>
 #include <functional>
 #include <sstream>
+#include <stdexcept>
+#include <thread>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -26,8 +31,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Time limit for finding the cause of a failed collective.
-constexpr auto kCauseTimeout = 2s;
+constexpr auto kCauseTimeout = FailureMonitor::kCauseTimeout;
 
 // Interval at which a rank that waits for rank 0 checks for failures.
 constexpr auto kPollInterval = 250ms;
@@ -38,7 +42,7 @@ std::chrono::milliseconds to_milliseconds(double seconds) {
 
 c10::intrusive_ptr<c10d::ProcessGroup> make_group(const c10::intrusive_ptr<c10d::Store>& store, const World& world,
                                                   const std::string& interface, std::chrono::milliseconds timeout,
-                                                  const ProcessGroup::MakeBackend& make_nccl) {
+                                                  c10::intrusive_ptr<c10d::Backend> nccl) {
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   options->devices.push_back(world.is_one_machine() ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
                                                     : c10d::ProcessGroupGloo::createDeviceForInterface(interface));
@@ -48,12 +52,21 @@ c10::intrusive_ptr<c10d::ProcessGroup> make_group(const c10::intrusive_ptr<c10d:
   auto group = c10::make_intrusive<c10d::ProcessGroup>(store, rank, size);
   group->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
   group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
-  if (make_nccl)
-    group->setBackend(at::kCUDA, c10d::ProcessGroup::BackendType::NCCL,
-                      make_nccl(c10::make_intrusive<c10d::PrefixStore>("nccl", store), rank, size, timeout));
+  if (nccl)
+    group->setBackend(at::kCUDA, c10d::ProcessGroup::BackendType::NCCL, std::move(nccl));
   else
     group->setBackend(at::kCUDA, c10d::ProcessGroup::BackendType::GLOO, gloo);
   return group;
+}
+
+// Returns the error of a backend that communicates between devices, or an empty text.
+std::string describe_error(c10d::Backend& backend) {
+  switch (backend.getError()) {
+    case c10d::ErrorType::SUCCESS: return "";
+    case c10d::ErrorType::TIMEOUT: return "a collective of NCCL timed out";
+    case c10d::ErrorType::REMOTE_ERROR: return "NCCL lost the connection to another rank";
+    default: return "a collective of NCCL failed; NCCL_DEBUG=WARN prints its cause";
+  }
 }
 
 c10d::ReduceOp to_c10d(Reduction reduction) {
@@ -105,6 +118,7 @@ struct ProcessGroup::Parts {
   c10::intrusive_ptr<c10d::Store> store;
   std::unique_ptr<FailureMonitor> monitor;
   c10::intrusive_ptr<c10d::ProcessGroup> group;
+  c10::intrusive_ptr<c10d::Backend> nccl;  // or null
 };
 
 ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection& plan,
@@ -117,18 +131,31 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
   const auto timeout = to_milliseconds(plan.timeout_s);
   parts_->store = connect_store(world, plan.interface, timeout);
   parts_->monitor = std::make_unique<FailureMonitor>(reconnect(world, timeout), world, std::move(describe_activity));
-  wait_for_all([&] { parts_->group = make_group(parts_->store, world, plan.interface, timeout, make_nccl); });
+  wait_for_all([&] {
+    if (make_nccl)
+      parts_->nccl = make_nccl(c10::make_intrusive<c10d::PrefixStore>("nccl", parts_->store),
+                               static_cast<int>(world.rank), static_cast<int>(world.size), timeout);
+    parts_->group = make_group(parts_->store, world, plan.interface, timeout, parts_->nccl);
+  });
+  if (parts_->nccl) parts_->monitor->monitor_errors([nccl = parts_->nccl] { return describe_error(*nccl); });
 }
 
 ProcessGroup::~ProcessGroup() {
   // Gloo's destructor would wait for pending operations, which may never complete.
   if (has_failed_) {
+    static_cast<void>(parts_->nccl.release());
     static_cast<void>(parts_->group.release());
     static_cast<void>(parts_->store.release());
     static_cast<void>(parts_->monitor.release());
     return;
   }
   parts_->monitor.reset();
+  if (!parts_->nccl) return;
+  try {
+    parts_->nccl->shutdown();
+  } catch (const std::exception&) {
+    // All collectives have completed; only communicators remain, which end with the process.
+  }
 }
 
 c10::intrusive_ptr<c10d::ProcessGroup> ProcessGroup::c10d() const { return parts_->group; }
@@ -211,6 +238,7 @@ at::Tensor ProcessGroup::concatenate(const at::Tensor& rows) {
   const at::Tensor counts = at::zeros({size()}, at::TensorOptions(rows.device()).dtype(at::kLong));
   counts.select(0, rank()).fill_(rows.size(0));
   reduce(Reduction::sum, counts);
+  wait_for_device(counts.device());
   const at::Tensor counts_here = counts.cpu();
   const int64_t* count = counts_here.const_data_ptr<int64_t>();
   const int64_t most = counts_here.max().item<int64_t>();
@@ -222,6 +250,7 @@ at::Tensor ProcessGroup::concatenate(const at::Tensor& rows) {
   for (int64_t r = 0; r < size(); ++r) gathered[0].push_back(at::empty(shape, rows.options()));
   std::vector<at::Tensor> given{padded};
   wait_for_all([&] { parts_->group->allgather(gathered, given)->wait(); });
+  wait_for_device(rows.device());
   for (int64_t r = 0; r < size(); ++r) {
     at::Tensor& of_rank = gathered[0][static_cast<size_t>(r)];
     of_rank = of_rank.narrow(0, 0, count[r]);
@@ -288,12 +317,41 @@ std::optional<size_t> ProcessGroup::find_unequal(const std::vector<at::Tensor>& 
   // Maximum and negated minimum.
   const at::Tensor limits = at::stack({here, here.neg()});
   reduce(Reduction::maximum, limits);
+  wait_for_device(limits.device());
   const at::Tensor differing = limits.select(0, 0).ne(limits.select(0, 1).neg()).nonzero().cpu();
   if (differing.numel() == 0) return std::nullopt;
   return static_cast<size_t>(*differing.const_data_ptr<int64_t>());
 }
 
 void ProcessGroup::set_waiting(bool waiting) { parts_->monitor->set_waiting(waiting); }
+
+void ProcessGroup::wait_until(const std::function<bool()>& is_done) {
+  // Short waits need no system call.
+  constexpr int kSpins = 100;
+  constexpr auto kPause = 100us;
+  if (is_done()) return;
+  FailureMonitor& monitor = *parts_->monitor;
+  monitor.set_waiting(true);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s_);
+  for (int i = 0; !is_done(); ++i) {
+    if (i < kSpins) {
+      std::this_thread::yield();
+      continue;
+    }
+    std::this_thread::sleep_for(kPause);
+    if (const auto error = monitor.communication_error()) rethrow_as_lost(std::runtime_error(*error));
+    if (monitor.first_failure(0s) || std::chrono::steady_clock::now() > end)
+      rethrow_as_lost(std::runtime_error("the device has not finished"));
+  }
+  monitor.set_waiting(false);
+}
+
+void ProcessGroup::wait_for_device(const c10::Device& device) {
+  if (device.is_cpu()) return;
+  c10::Event event(device.type());
+  event.record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+  wait_until([&event] { return event.query(); });
+}
 
 void ProcessGroup::barrier() { reduce(Reduction::sum, at::zeros({1}, at::kLong)); }
 

@@ -34,9 +34,9 @@ class ProcessGroup {
   using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>(
       const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, std::chrono::milliseconds timeout)>;
 
-  // Connects to the other ranks. CPU tensors are sent by gloo, CUDA tensors by the backend of `make_nccl`, or by gloo
-  // if it is empty. `describe_activity`: describes the training thread for other ranks that wait for it. It is called
-  // on another thread. Throws Error(configuration) as connect_store() does.
+  // Connects to the other ranks, if there are any. CPU tensors are sent by gloo, CUDA tensors by the backend of
+  // `make_nccl`, or by gloo if it is empty. `describe_activity`: describes the training thread for other ranks that
+  // wait for it. It is called on another thread. Throws Error(configuration) as connect_store() does.
   ProcessGroup(const World& world, const config::DistributedSection& plan,
                std::function<std::string()> describe_activity, const MakeBackend& make_nccl = {});
   // After a failure the destructor does not wait, and c10d's objects live until the process ends.
@@ -81,6 +81,14 @@ class ProcessGroup {
 
   // A barrier: returns after all ranks have called it.
   void barrier();
+
+  // Polls until is_done() returns true. Use it to wait for a device: a collective of NCCL occupies the device until all
+  // ranks have called it, which never happens if one is lost. Throws Error(rank_lost) if a rank fails or timeout_s
+  // pass, and what is_done() throws.
+  void wait_until(const std::function<bool()>& is_done);
+  // As wait_until(), for all work that was submitted to the device before the call. Call it before values that depend
+  // on a collective are read. Returns immediately for a CPU.
+  void wait_for_device(const c10::Device& device);
 
   // Rank 0 runs `work` while the others wait for it without a time limit. Use it for work of the host that calls no
   // plugin functions, such as writing files. timeout_s limits only how long rank 0 may take to reach this call. Throws

@@ -16,7 +16,7 @@ class Snapshot {
   void restore_if_skipped(UpdateLists& lists) const;
 
  private:
-  at::Tensor skip_;  // [] bool, or undefined
+  at::Tensor skip_;  // [] float32, or undefined
   std::vector<at::Tensor> tensors_;
   std::vector<std::vector<at::Tensor>> state_;
 };

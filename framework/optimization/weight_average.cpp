@@ -1,9 +1,16 @@
 #include "framework/optimization/weight_average.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/_foreach_copy.h>
+#include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_lerp.h>
+#include <ATen/ops/_foreach_neg.h>
+#include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/empty_like.h>
+
+#include <exception>
+#include <utility>
+
+#include "framework/support/tensor_lists.h"
 
 namespace tenon::optimization {
 
@@ -19,13 +26,14 @@ WeightAverage::WeightAverage(const config::AveragePlan& plan, std::vector<NamedT
 void WeightAverage::update() {
   const at::NoGradGuard no_grad;
   if (count_ == 0) {
-    at::_foreach_copy_(averages_, weights_);
+    support::copy_values(averages_, weights_);
   } else {
     const bool is_ema = plan_.kind == config::AveragePlan::Kind::ema;
     const double share = is_ema ? 1 - plan_.decay : 1 / static_cast<double>(count_ + 1);
-    at::_foreach_lerp_(averages_, weights_, share);
+    for (const support::TensorPairs& group : support::group_by_dtype(averages_, weights_))
+      at::_foreach_lerp_(group.first, group.second, share);
   }
-  if (!followed_.empty()) at::_foreach_copy_(followed_, followed_weights_);
+  support::copy_values(followed_, followed_weights_);
   ++count_;
 }
 
@@ -42,18 +50,28 @@ WeightAverage::InPlace::InPlace(WeightAverage* average)
 }
 
 WeightAverage::InPlace::~InPlace() {
-  if (average_) average_->exchange();
+  try {
+    restore();
+  } catch (const std::exception&) {
+    // Only a failed device refuses. The exception that is being thrown reports it.
+  }
 }
 
-// Copies the values, because a plugin may hold views of its weights, which would still refer to the old storage.
+void WeightAverage::InPlace::restore() {
+  if (WeightAverage* const average = std::exchange(average_, nullptr)) average->exchange();
+}
+
+// Swaps the values, not the tensors, because a plugin may hold views of its weights, which would still refer to the old
+// storage. Sums and differences of the bits as integers need no other memory, so it also works if none is left.
 void WeightAverage::exchange() {
   const at::NoGradGuard no_grad;
-  const auto swap = [](std::vector<at::Tensor>& a, std::vector<at::Tensor>& b) {
-    if (a.empty()) return;
-    std::vector<at::Tensor> kept;
-    for (const at::Tensor& tensor : a) kept.push_back(tensor.clone());
-    at::_foreach_copy_(a, b);
-    at::_foreach_copy_(b, kept);
+  const auto swap = [](const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+    for (const auto& [first, second] : support::group_by_dtype(support::bits_of(a), support::bits_of(b))) {
+      at::_foreach_add_(first, second);  // a + b, b
+      at::_foreach_sub_(second, first);  // a + b, -a
+      at::_foreach_add_(first, second);  // b, -a
+      at::_foreach_neg_(second);         // b, a
+    }
   };
   swap(weights_, averages_);
   swap(followed_weights_, followed_);

@@ -29,11 +29,13 @@ class WeightAverage {
   // InPlace exists. Returns the tensors themselves.
   std::vector<NamedTensor> put_by() const;
 
-  // Swaps the average into the model for its lifetime. Does nothing before the first update or if `average` is null.
+  // Swaps the average into the model until restore(). Does nothing before the first update or if `average` is null.
   class InPlace {
    public:
     explicit InPlace(WeightAverage* average);
+    // Restores after an exception, unless the device has failed.
     ~InPlace();
+    void restore();
     InPlace(const InPlace&) = delete;
     InPlace& operator=(const InPlace&) = delete;
 

@@ -177,6 +177,13 @@ std::unique_ptr<BoundDataset> build_data(const Training& training, const plugins
   for (size_t i = 0; i < training.losses.size(); ++i)
     batch_tensors->losses.push_back(connect(training.losses[i].inputs(), training.losses[i].component().describe(),
                                             plan.losses[i], training.model, fields));
+  if (plan.data.batch_transforms.empty()) {
+    batch_tensors->is_read.resize(fields.size());
+    for (const auto* wirings : {&batch_tensors->model, &batch_tensors->losses})
+      for (const Wiring& wiring : *wirings)
+        for (const Source& source : wiring.sources())
+          if (source.kind == Source::Kind::field) batch_tensors->is_read[source.index] = true;
+  }
   return batch_tensors;
 }
 
@@ -231,6 +238,7 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
                     std::move(optimizer),
                     optimization::Schedule::make({}, 0, {1, 1})};
   training.device = device;
+  training.make_graph = compute_device.make_graph;
   training.precision = plan.train.precision;
   if (plan.train.memory_format == config::MemoryFormat::channels_last)
     training.memory_format = config::MemoryFormat::channels_last;
@@ -268,15 +276,6 @@ void check_synchronizable(const config::RunPlan& plan) {
         "accumulate = 1");
 }
 
-// Copies through pinned memory, which the device reads asynchronously. LibTorch reuses that memory only after the
-// device has read it; the loader can reuse its memory immediately.
-at::Tensor copy_to(const c10::Device& device, const at::Tensor& field) {
-  if (device.is_cpu()) return field;
-  const at::Tensor staging = at::empty(field.sizes(), field.options().pinned_memory(true));
-  staging.copy_(field);
-  return staging.to(device, field.scalar_type(), /*non_blocking=*/true);
-}
-
 }  // namespace
 
 void BoundDataset::add_skipped(NamedMetrics& metric_values, int64_t skipped) const {
@@ -285,12 +284,15 @@ void BoundDataset::add_skipped(NamedMetrics& metric_values, int64_t skipped) con
 
 BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool training) const {
   BatchTensors batch_tensors;
+  batch_tensors.data = this;
+  batch_tensors.batch = &batch;
   batch_tensors.fields.reserve(batch.fields.size());
   for (size_t i = 0; i < batch.fields.size(); ++i)
     batch_tensors.fields.push_back(at::from_blob(batch.fields[i].data, batch.fields[i].shape,
                                                  plugins::to_scalar_type(feed.dataset().fields()[i].dtype)));
   transforms.check(batch_tensors.fields);
-  for (at::Tensor& field : batch_tensors.fields) field = copy_to(device, field);
+  batch_tensors.host_fields = batch_tensors.fields;
+  copies.copy(batch_tensors.fields, training ? is_read : std::vector<bool>());
   transforms.apply(batch_tensors.fields, training, feed.batch_seed());
   return batch_tensors;
 }

@@ -16,7 +16,7 @@ namespace tenon::pipeline {
 [[noreturn]] void refuse_gradient(const Training& training, const std::string& parameter, int64_t step,
                                   const std::string& after);
 
-// The name of the first tensor that holds NaN or infinity; "" if all are finite. Synchronises with the device.
+// The name of the first tensor that holds NaN or infinity; "" if all are finite. Synchronises with the device once.
 std::string find_non_finite(std::span<const plugins::NamedTensor> tensors, bool only_trainable);
 
 }  // namespace tenon::pipeline

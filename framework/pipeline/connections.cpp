@@ -1,11 +1,14 @@
 #include "framework/pipeline/connections.h"
 
+#include <ATen/Dispatch.h>
 #include <torch/types.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 
+#include "framework/pipeline/training.h"
 #include "framework/plugins/dataset.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
@@ -160,6 +163,36 @@ class Connector {
   std::map<std::string, std::string> taken_;  // a source's name -> the first input connected to it
 };
 
+// Whether the source is a field as the dataset returned it: batch transforms keep the dtype of integer fields only if
+// they do not change them.
+bool is_host_field(const BatchTensors& batch_tensors, const Source& source) {
+  return source.kind == Source::Kind::field && source.index < batch_tensors.host_fields.size() &&
+         batch_tensors.host_fields[source.index].scalar_type() == source.take(batch_tensors).scalar_type();
+}
+
+template <class Integer>
+std::optional<int64_t> find_outside(std::span<const Integer> elements, int64_t limit, std::optional<int64_t> ignored) {
+  const auto is_outside = [&](Integer element) {
+    const auto index = static_cast<int64_t>(element);
+    return static_cast<uint64_t>(index) >= static_cast<uint64_t>(limit) && index != ignored;
+  };
+  // Without an early exit, the compiler vectorises the loop.
+  bool found = false;
+  for (const Integer element : elements) found |= is_outside(element);
+  if (!found) return std::nullopt;
+  return std::ranges::find_if(elements, is_outside) - elements.begin();
+}
+
+// The position of the first element that is neither in [0, limit) nor `ignored`.
+std::optional<int64_t> find_outside(const at::Tensor& field, int64_t limit, std::optional<int64_t> ignored) {
+  std::optional<int64_t> place;
+  AT_DISPATCH_INTEGRAL_TYPES(field.scalar_type(), "find_outside", [&] {
+    place =
+        find_outside(std::span(field.const_data_ptr<scalar_t>(), static_cast<size_t>(field.numel())), limit, ignored);
+  });
+  return place;
+}
+
 }  // namespace
 
 std::vector<at::Tensor> Wiring::gather(const BatchTensors& batch_tensors) {
@@ -168,7 +201,35 @@ std::vector<at::Tensor> Wiring::gather(const BatchTensors& batch_tensors) {
   for (const Source& source : sources_) inputs.push_back(source.take(batch_tensors));
   if (!checked_ || shapes_vary_) check(inputs);
   checked_ = true;
+  check_indices(batch_tensors, inputs);
   return inputs;
+}
+
+void Wiring::check_indices(const BatchTensors& batch_tensors, const std::vector<at::Tensor>& inputs) const {
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    const auto& indices = ports_[i].indices;
+    if (!indices || !is_host_field(batch_tensors, sources_[i])) continue;
+    const auto& dimension = indices->dimension;
+    const int64_t limit =
+        dimension ? inputs[dimension->input].size(static_cast<int64_t>(dimension->dimension)) : indices->limit;
+    const at::Tensor& field = batch_tensors.host_fields[sources_[i].index];
+    const std::optional<int64_t> place = find_outside(field, limit, indices->ignore_index);
+    if (!place) continue;
+    const BoundDataset& data = *batch_tensors.data;
+    const int64_t row = *place / (field.numel() / field.size(0));
+    const std::vector<int64_t> samples = data.feed.list_samples(*batch_tensors.batch);
+    const int64_t found = field.flatten()[*place].item<int64_t>();
+    throw Error(
+        ErrorKind::data,
+        data.feed.dataset().component().describe() + " (" + data.name() +
+            (samples.empty() ? "" : " sample " + std::to_string(samples[static_cast<size_t>(row)])) + "): " +
+            sources_[i].name + " holds " + std::to_string(found) + "; expected 0 to " + std::to_string(limit - 1) +
+            (indices->ignore_index ? " or ignore_index (" + std::to_string(*indices->ignore_index) + ")" : "") +
+            ", because it is the input " + ports_[i].name + " of " + owner_ +
+            (dimension ? ", an index below the extent " + dimension->name + " of " + ports_[dimension->input].name
+                       : "") +
+            "; fix the data, or the parameters that set this limit");
+  }
 }
 
 std::string Wiring::describe(const BatchTensors& batch_tensors) const {
@@ -176,9 +237,11 @@ std::string Wiring::describe(const BatchTensors& batch_tensors) const {
   for (size_t i = 0; i < sources_.size(); ++i) {
     const at::Tensor& tensor = sources_[i].take(batch_tensors);
     text += (i == 0 ? "" : ", ") + ports_[i].name + " = " + sources_[i].name + ": " + plugins::describe(tensor);
-    if (at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false) && tensor.numel() > 0)
-      text +=
-          ", " + std::to_string(tensor.min().item<int64_t>()) + " to " + std::to_string(tensor.max().item<int64_t>());
+    const at::Tensor& readable =
+        is_host_field(batch_tensors, sources_[i]) ? batch_tensors.host_fields[sources_[i].index] : tensor;
+    if (readable.is_cpu() && at::isIntegralType(readable.scalar_type(), /*includeBool=*/false) && readable.numel() > 0)
+      text += ", " + std::to_string(readable.min().item<int64_t>()) + " to " +
+              std::to_string(readable.max().item<int64_t>());
   }
   return text;
 }

@@ -6,15 +6,24 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "framework/data/batch.h"
+
 #include "framework/plugins/model.h"
 #include "framework/plugins/sample_slot.h"
 
 namespace tenon::pipeline {
 
+struct BoundDataset;
+
 // The tensors of one batch: the dataset's fields and, after forward, the model's outputs.
 struct BatchTensors {
   std::vector<at::Tensor> fields;
   std::vector<at::Tensor> outputs;
+  // The dataset's fields in host memory, before the batch transforms, while the batch is valid. Empty if the fields do
+  // not come from a dataset.
+  std::vector<at::Tensor> host_fields = {};
+  const BoundDataset* data = nullptr;  // null without host_fields
+  const data::Batch* batch = nullptr;
 };
 
 // The source of one input.
@@ -35,17 +44,19 @@ class Wiring {
       : sources_(std::move(sources)), ports_(std::move(ports)), owner_(std::move(owner)), shapes_vary_(shapes_vary) {}
 
   // Returns the inputs for this batch. Checks dtypes and shapes of the tensors against the ports in the first call, and
-  // in every call if shapes vary. Throws Error(plugin) naming owner, port, found and expected.
+  // in every call if shapes vary. Throws Error(plugin) naming owner, port, found and expected. Checks in every call
+  // that fields that are used as indices are in range. Throws Error(data) naming the sample.
   std::vector<at::Tensor> gather(const BatchTensors& batch_tensors);
 
   // Describes the inputs for a message: "logits = model.logits: float32 [64, 4], target = data.label: int64 [64], 0 to
-  // 5". Reads the elements of integer tensors.
+  // 5". Reads the elements of integer fields, but nothing from a device.
   std::string describe(const BatchTensors& batch_tensors) const;
 
   const std::vector<Source>& sources() const { return sources_; }
 
  private:
   void check(const std::vector<at::Tensor>& inputs) const;
+  void check_indices(const BatchTensors& batch_tensors, const std::vector<at::Tensor>& inputs) const;
 
   std::vector<Source> sources_;
   std::vector<plugins::Port> ports_;

@@ -4,12 +4,24 @@
 
 namespace tenon::pipeline {
 
-std::optional<double> peak_memory_mib(const c10::Device& device) {
-  if (device.is_cpu()) return std::nullopt;
+namespace {
+
+double peak_mib(const c10::CachingDeviceAllocator::StatArray& statistic) {
   constexpr double kMebibyte = 1024.0 * 1024.0;
+  return static_cast<double>(statistic[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)].peak) /
+         kMebibyte;
+}
+
+}  // namespace
+
+std::optional<PeakMemory> peak_memory(const c10::Device& device) {
+  if (device.is_cpu()) return std::nullopt;
   const auto statistics = c10::getDeviceAllocator(device.type())->getDeviceStats(device.index());
-  const auto& allocated = statistics.allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
-  return static_cast<double>(allocated.peak) / kMebibyte;
+  return PeakMemory{peak_mib(statistics.allocated_bytes), peak_mib(statistics.reserved_bytes)};
+}
+
+void reset_peak_memory(const c10::Device& device) {
+  if (!device.is_cpu()) c10::getDeviceAllocator(device.type())->resetPeakStats(device.index());
 }
 
 }  // namespace tenon::pipeline

@@ -1,4 +1,4 @@
-// Reports the device memory that the run has used.
+// The device memory that the run has used.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,15 @@
 
 namespace tenon::pipeline {
 
-// The peak memory of tensors since the process started, in MiB. Nothing on the CPU, where the system reports the
-// memory. Does not synchronise with the device, because the allocator runs on the host.
-std::optional<double> peak_memory_mib(const c10::Device& device);
+// Peaks in MiB since reset_peak_memory().
+struct PeakMemory {
+  double allocated;  // by tensors
+  double reserved;   // by LibTorch's allocator, with the memory that it caches
+};
+
+// Nothing on the CPU, where the system reports the memory. Neither function synchronises with the device, because the
+// allocator runs on the host.
+std::optional<PeakMemory> peak_memory(const c10::Device& device);
+void reset_peak_memory(const c10::Device& device);
 
 }  // namespace tenon::pipeline

@@ -43,6 +43,7 @@ bool combine(Training& training, bool is_whole, LossSums& sums, int64_t& skipped
   elements = {all.const_data_ptr<double>(), elements.size()};
   sums.set(elements);
   for (plugins::Metric& metric : training.metrics) combine_states(metric, *training.group);
+  training.group->wait_for_device(training.device);
   return true;
 }
 
@@ -55,7 +56,7 @@ std::optional<NamedMetrics> evaluate(Training& training, BoundDataset& data, plu
   const torch::NoGradGuard no_grad;
   context.training = false;
   LossMeter meter(training.losses);
-  Readback readback(training.device, training.readback_lag);
+  Readback readback = make_readback(training);
   for (plugins::Metric& metric : training.metrics) metric.reset();
 
   int64_t done = 0;

@@ -52,24 +52,45 @@ at::TensorOptions Gradients::float_options() const {
 void Gradients::gather() {
   gradients_.clear();
   indices_.clear();
+  magnitudes_.reset();
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const at::Tensor& gradient = parameters_[i].tensor.grad();
-    if (!gradient.defined()) continue;
+    if (!gradient.defined() || gradient.numel() == 0) continue;
     gradients_.push_back(gradient);
     indices_.push_back(i);
   }
 }
 
-// LibTorch's kernel for loss scales does both in one call for all gradients and leaves the result on the device. If the
-// gradients are on the CPU and the factor is 1, checking directly is much faster.
-void Gradients::scale_and_check(const at::Tensor& factor, at::Tensor& found) {
+// On the CPU, LibTorch's kernel for loss scales does both in one pass, and checking directly is much faster if there is
+// no factor. On CUDA that kernel does not support bfloat16, and the largest magnitudes are needed anyway, to name a bad
+// gradient: they are all finite if and only if all gradients are.
+void Gradients::scale_and_check(const at::Tensor& factor, NonFiniteFlag& flag) {
   const at::NoGradGuard no_grad;
   if (gradients_.empty()) return;
-  const bool is_one = factor.is_cpu() && *factor.const_data_ptr<float>() == 1;
+  if (!gradients_.front().is_cpu()) {
+    if (factor.defined()) scale(factor);
+    magnitudes_ = compute_magnitudes();
+    flag.note(magnitudes_);
+    return;
+  }
+  const bool is_one = !factor.defined() || *factor.const_data_ptr<float>() == 1;
   if (!is_one || !std::ranges::all_of(gradients_, is_plain))
-    at::_amp_foreach_non_finite_check_and_unscale_(gradients_, found, factor);
+    at::_amp_foreach_non_finite_check_and_unscale_(gradients_, flag.tensor(), factor.defined() ? factor : flag.one());
   else if (std::ranges::any_of(gradients_, has_non_finite))
-    found.fill_(1);
+    flag.tensor().fill_(1);
+}
+
+// LibTorch rounds the factor to the dtype of the gradients. A factor such as 1/3 would change all bfloat16 gradients by
+// the same rounding error, so gradients of other dtypes are multiplied as float32.
+void Gradients::scale(const at::Tensor& factor) {
+  std::vector<at::Tensor> floats;
+  for (at::Tensor& gradient : gradients_) {
+    if (gradient.scalar_type() == at::kFloat)
+      floats.push_back(gradient);
+    else
+      at::mul_out(gradient, gradient.to(at::promote_types(gradient.scalar_type(), at::kFloat)), factor);
+  }
+  if (!floats.empty()) at::_foreach_mul_(floats, factor);
 }
 
 at::Tensor Gradients::norm() const {
@@ -95,15 +116,17 @@ void Gradients::clip_norm(const at::Tensor& norm, double limit) {
 
 Gradients::Magnitudes Gradients::magnitudes() const {
   const at::NoGradGuard no_grad;
-  if (gradients_.empty()) return {at::zeros({0}, at::kDouble), {}};
-  std::vector<at::Tensor> all;
-  for (const at::Tensor& norm : at::_foreach_norm(gradients_, std::numeric_limits<double>::infinity()))
-    all.push_back(norm.to(at::kDouble));
-  return {at::stack(all), indices_};
+  if (gradients_.empty()) return {at::zeros({0}), {}};
+  return {magnitudes_.defined() ? magnitudes_ : compute_magnitudes(), indices_};
+}
+
+at::Tensor Gradients::compute_magnitudes() const {
+  const at::Tensor values = at::stack(at::_foreach_norm(gradients_, std::numeric_limits<double>::infinity()));
+  return values.to(at::promote_types(values.scalar_type(), at::kFloat));
 }
 
 std::string Gradients::name_first_bad(const Magnitudes& magnitudes) const {
-  const at::Tensor values = magnitudes.values.cpu();
+  const at::Tensor values = magnitudes.values.to(at::kCPU, at::kDouble);
   for (size_t i = 0; i < magnitudes.indices.size(); ++i)
     if (!std::isfinite(values.const_data_ptr<double>()[i])) return parameters_[magnitudes.indices[i]].name;
   return "";

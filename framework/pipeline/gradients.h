@@ -7,6 +7,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "framework/optimization/optimizer.h"
+#include "framework/pipeline/non_finite_flag.h"
 
 namespace tenon::pipeline {
 
@@ -22,9 +23,8 @@ class Gradients {
   // Releases them, so that the next step can reuse their memory.
   void release() { gradients_.clear(); }
 
-  // Multiplies all gradients by `factor`, [] float32. Sets `found`, [] float32, to 1 if an element is NaN or infinite;
-  // otherwise leaves it.
-  void scale_and_check(const at::Tensor& factor, at::Tensor& found);
+  // Multiplies all gradients by `factor`, [] float32; undefined: 1. Sets the flag if an element is NaN or infinite.
+  void scale_and_check(const at::Tensor& factor, NonFiniteFlag& flag);
 
   // The 2-norm of all gradients together, [] of the gradients' dtype.
   at::Tensor norm() const;
@@ -35,7 +35,7 @@ class Gradients {
 
   // The largest magnitude of each gradient. It does not overflow, unlike a norm of squares.
   struct Magnitudes {
-    at::Tensor values;            // [n] float64
+    at::Tensor values;            // [n], a floating-point dtype of at least 32 bits
     std::vector<size_t> indices;  // indices of the parameters
   };
   Magnitudes magnitudes() const;
@@ -49,9 +49,13 @@ class Gradients {
   void add(const std::vector<at::Tensor>& gradients) const;
 
  private:
+  void scale(const at::Tensor& factor);
+  at::Tensor compute_magnitudes() const;
+
   const std::vector<optimization::NamedTensor>& parameters_;
   std::vector<at::Tensor> gradients_;
   std::vector<size_t> indices_;  // indices of their parameters
+  at::Tensor magnitudes_;        // computed by scale_and_check(); undefined on the CPU
 };
 
 }  // namespace tenon::pipeline

@@ -1,5 +1,6 @@
 #include "framework/pipeline/loop_state.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "framework/pipeline/device_memory.h"
@@ -33,14 +34,21 @@ LoopState::LoopState(const Training& of)
   run.directions = find_directions(of);
 }
 
+namespace {
+
+bool is_finite(const std::vector<LossValue>& values) {
+  return std::ranges::all_of(values, [](const LossValue& one) { return one.weight == 0 || std::isfinite(one.mean); });
+}
+
+}  // namespace
+
 void LoopState::take(const StepMetrics& metrics) {
-  was_skipped = metrics.was_skipped;
   skipped_steps += metrics.was_skipped ? 1 : 0;
   loss_scale = metrics.loss_scale;
   gradient_norm = metrics.gradient_norm;
-  if (metrics.was_skipped) return;
   step_meter.reset();
   for (const std::vector<LossValue>& values : metrics.losses) {
+    if (!is_finite(values)) continue;
     log_meter.add(values);
     epoch_meter.add(values);
     step_meter.add(values);
@@ -55,7 +63,7 @@ NamedMetrics LoopState::metrics(const LossMeter& losses) const {
   if (!std::isnan(gradient_norm)) metrics.emplace_back("train/gradient_norm", gradient_norm);
   if (training.scaler) metrics.emplace_back("train/loss_scale", loss_scale);
   if (training.may_skip_steps()) metrics.emplace_back("train/skipped_steps", skipped_steps);
-  if (const auto peak = peak_memory_mib(training.device)) metrics.emplace_back("train/device_memory_mib", *peak);
+  if (const auto peak = peak_memory(training.device)) metrics.emplace_back("train/device_memory_mib", peak->allocated);
   return metrics;
 }
 

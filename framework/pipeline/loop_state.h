@@ -20,7 +20,7 @@ struct LoopState {
   // Starts at the beginning of a run. `training` must outlive this object.
   explicit LoopState(const Training& training);
 
-  // Adds the results of a step.
+  // Adds the results of a step. Losses that are not finite are left out.
   void take(const StepMetrics& metrics);
 
   // The training metrics, with the losses of one of the meters.
@@ -47,7 +47,6 @@ struct LoopState {
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // of the last step that computed the norm
   double loss_scale = 1;
   double skipped_steps = 0;
-  bool was_skipped = false;  // whether the last step was skipped
 
  private:
   template <class Self, class Visit>

@@ -66,9 +66,9 @@ void LossGroups::add(const std::vector<plugins::Loss::Result>& results, int64_t 
     backward(total, /*keep_graph=*/false);
     return;
   }
-  if (groups_.empty()) groups_ = make_groups(results, samples);
+  count_items(results, samples);
   for (Group& group : groups_) {
-    const at::Tensor total = add_up_sums(group, results, samples);
+    const at::Tensor total = add_up_sums(group.losses, results);
     if (!total.defined()) continue;
     has_gradient_ = true;
     if (groups_.size() == 1) {
@@ -134,17 +134,27 @@ at::Tensor LossGroups::add_up_shares(const std::vector<plugins::Loss::Result>& r
   return total;
 }
 
-at::Tensor LossGroups::add_up_sums(Group& group, const std::vector<plugins::Loss::Result>& results,
-                                   int64_t samples) const {
-  at::Tensor total;
+at::Tensor LossGroups::total(const std::vector<plugins::Loss::Result>& results) const {
+  return mode_ == Mode::means ? add_up_means(results) : add_up_sums({0}, results);
+}
+
+void LossGroups::count(const std::vector<plugins::Loss::Result>& results, int64_t samples) {
+  has_gradient_ = true;
+  if (mode_ == Mode::sums) count_items(results, samples);
+}
+
+void LossGroups::count_items(const std::vector<plugins::Loss::Result>& results, int64_t samples) {
+  if (groups_.empty()) groups_ = make_groups(results, samples);
+  for (Group& group : groups_) count_items(group, results, samples);
+}
+
+void LossGroups::count_items(Group& group, const std::vector<plugins::Loss::Result>& results, int64_t samples) const {
   for (const size_t i : group.losses) {
     const plugins::Loss::Result& result = results[i];
     const bool is_first = i == group.losses.front();
     if (result.weight_tensor.defined() && !reads_weights_) {
       const at::Tensor weight = as_double(result.weight_tensor);
       if (is_first) group.device_weight = group.device_weight.defined() ? group.device_weight + weight : weight;
-      const at::Tensor mean = zero_if_empty(result.loss, weight);
-      total = pipeline::add(total, mean * (weight * (losses_[i].factor() / step_size_)).to(at::kFloat));
       continue;
     }
     const double weight = read_weight(result);
@@ -155,7 +165,21 @@ at::Tensor LossGroups::add_up_sums(Group& group, const std::vector<plugins::Loss
                                " samples, but was the number of samples in the step's first batch; expected it to "
                                "count the same items in all batches of a step, or to be a tensor");
     if (is_first) group.weight += weight;
-    if (weight != 0) total = pipeline::add(total, times(result.loss, weight * (losses_[i].factor() / step_size_)));
+  }
+}
+
+at::Tensor LossGroups::add_up_sums(const std::vector<size_t>& losses,
+                                   const std::vector<plugins::Loss::Result>& results) const {
+  at::Tensor total;
+  for (const size_t i : losses) {
+    const plugins::Loss::Result& result = results[i];
+    const double factor = losses_[i].factor() / step_size_;
+    if (result.weight_tensor.defined() && !reads_weights_) {
+      const at::Tensor weight = as_double(result.weight_tensor);
+      total = pipeline::add(total, zero_if_empty(result.loss, weight) * (weight * factor).to(at::kFloat));
+    } else if (const double weight = read_weight(result); weight != 0) {
+      total = pipeline::add(total, times(result.loss, weight * factor));
+    }
   }
   return total;
 }

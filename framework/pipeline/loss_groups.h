@@ -33,6 +33,14 @@ class LossGroups {
   // Whether the gradients of the losses are kept separate until combine().
   bool keeps_separate() const { return mode_ == Mode::sums && is_shared_ && losses_.size() > 1; }
 
+  // Whether a batch has one backward pass. Then add() equals count() and a backward of total(), if that is defined.
+  bool has_one_backward() const { return mode_ != Mode::sums || losses_.size() == 1; }
+  // Adds the items of a batch that had a backward pass.
+  void count(const std::vector<plugins::Loss::Result>& results, int64_t samples);
+  // The tensor for the backward pass; undefined: no loss of the batch has items. Calls the same operators for every
+  // batch with the same weights. REQUIRES: has_one_backward(), and a single process.
+  at::Tensor total(const std::vector<plugins::Loss::Result>& results) const;
+
   // Sets the sums over all batches and ranks, see LossSums. With several ranks, call it before combine().
   void set_totals(const at::Tensor& sums, const LossSums& places);
 
@@ -68,7 +76,9 @@ class LossGroups {
   std::vector<Group> make_groups(const std::vector<plugins::Loss::Result>& results, int64_t samples) const;
   at::Tensor add_up_means(const std::vector<plugins::Loss::Result>& results) const;
   at::Tensor add_up_shares(const std::vector<plugins::Loss::Result>& results) const;
-  at::Tensor add_up_sums(Group& group, const std::vector<plugins::Loss::Result>& results, int64_t samples) const;
+  at::Tensor add_up_sums(const std::vector<size_t>& losses, const std::vector<plugins::Loss::Result>& results) const;
+  void count_items(const std::vector<plugins::Loss::Result>& results, int64_t samples);
+  void count_items(Group& group, const std::vector<plugins::Loss::Result>& results, int64_t samples) const;
   at::Tensor factor_of(const Group& group) const;
 
   const std::vector<plugins::Loss>& losses_;

@@ -7,24 +7,6 @@
 
 namespace tenon::pipeline {
 
-namespace {
-
-// The samples of a batch that starts at position `first` of the order, without skipped samples.
-std::vector<int64_t> list_samples(const data::Batch& batch, const std::vector<int64_t>& order, size_t first) {
-  std::vector<int64_t> samples;
-  auto skipped = batch.skipped.begin();
-  const auto places = static_cast<int64_t>(static_cast<size_t>(batch.size) + batch.skipped.size());
-  for (int64_t place = 0; place < places; ++place) {
-    if (skipped != batch.skipped.end() && skipped->place == place)
-      ++skipped;
-    else
-      samples.push_back(order[first + static_cast<size_t>(place)]);
-  }
-  return samples;
-}
-
-}  // namespace
-
 bool predict(Training& training, BoundDataset& data, plugins::StepContext context,
              const std::function<bool(const Prediction&)>& take) {
   const torch::NoGradGuard no_grad;
@@ -33,7 +15,7 @@ bool predict(Training& training, BoundDataset& data, plugins::StepContext contex
   size_t first = 0;
   data.feed.start(0);
   while (const data::Batch* batch = data.feed.next()) {
-    const std::vector<int64_t> samples = list_samples(*batch, order, first);
+    const std::vector<int64_t> samples = data::list_samples(*batch, order, first);
     first += samples.size() + batch->skipped.size();
     if (batch->size == 0) continue;
     BatchTensors batch_tensors = data.to_batch_tensors(*batch, /*training=*/false);

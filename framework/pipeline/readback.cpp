@@ -3,7 +3,11 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/types.h>
 
+#include <exception>
 #include <utility>
+
+#include "framework/distributed/process_group.h"
+#include "framework/pipeline/training.h"
 
 namespace tenon::pipeline {
 
@@ -34,6 +38,20 @@ void read_elements(const at::Tensor& tensor, std::vector<double>& values) {
 
 }  // namespace
 
+Readback make_readback(const Training& training) {
+  Readback::WaitUntil wait_until;
+  if (training.group)
+    wait_until = [group = training.group](const std::function<bool()>& is_done) { group->wait_until(is_done); };
+  return Readback(training.device, training.readback_lag, std::move(wait_until));
+}
+
+Readback::~Readback() {
+  static auto* const kept = new std::vector<at::Tensor>;
+  if (std::uncaught_exceptions() == 0) return;
+  for (Pending& pending : pending_)
+    if (pending.copy.defined()) kept->push_back(std::move(pending.copy));
+}
+
 void Readback::post(const std::vector<at::Tensor>& tensors, Reader reader) {
   Pending pending{{}, {}, nullptr, std::move(reader)};
   if (device_.is_cpu()) {
@@ -57,6 +75,13 @@ bool Readback::has_come(size_t index) const {
   return !pending_[index].arrival || pending_[index].arrival->query();
 }
 
+void Readback::wait_for(c10::Event& arrival) {
+  if (wait_until_)
+    wait_until_([&arrival] { return arrival.query(); });
+  else
+    arrival.synchronize();
+}
+
 void Readback::read_front() {
   Pending pending = std::move(pending_.front());
   pending_.pop_front();
@@ -75,7 +100,7 @@ void Readback::drain() {
   while (!pending_.empty()) {
     if (!has_come(0)) {
       ++waits_;
-      if (pending_.front().arrival) pending_.front().arrival->synchronize();
+      if (pending_.front().arrival) wait_for(*pending_.front().arrival);
     }
     read_front();
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -18,9 +19,19 @@ namespace tenon::pipeline {
 class Readback {
  public:
   using Reader = std::function<void(const std::vector<double>&)>;
+  using WaitUntil = std::function<void(const std::function<bool()>& is_done)>;
 
   // `lag`: for tests, simulates a slow device: values count as arrived after this number of later posts.
-  explicit Readback(c10::Device device = c10::Device(c10::kCPU), size_t lag = 0) : device_(device), lag_(lag) {}
+  // `wait_until`: waits until the function returns true; ProcessGroup::wait_until, which reports lost ranks. Without it
+  // drain() blocks.
+  explicit Readback(c10::Device device = c10::Device(c10::kCPU), size_t lag = 0, WaitUntil wait_until = {})
+      : device_(device), lag_(lag), wait_until_(std::move(wait_until)) {}
+
+  // If an exception is being thrown, values that have not arrived stay allocated until the process ends: on a device
+  // that has failed, LibTorch cannot release them and would end the process.
+  ~Readback();
+  Readback(const Readback&) = delete;
+  Readback& operator=(const Readback&) = delete;
 
   // Whether deliver_arrived() after post() always calls the reader.
   bool is_immediate() const { return device_.is_cpu() && lag_ == 0; }
@@ -45,13 +56,20 @@ class Readback {
     Reader reader;
   };
   bool has_come(size_t index) const;
+  void wait_for(c10::Event& arrival);
   void read_front();
 
   c10::Device device_;
   size_t lag_;
+  WaitUntil wait_until_;
   std::deque<Pending> pending_;
   int64_t waits_ = 0;
 };
+
+struct Training;
+
+// For the device of the training. With several ranks, waits end if a rank is lost.
+Readback make_readback(const Training& training);
 
 // The value of a tensor with one element. Synchronises if the tensor is on another device.
 double read_scalar(const at::Tensor& tensor);

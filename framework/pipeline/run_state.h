@@ -33,6 +33,7 @@ struct RunState {
   double step_loss = std::numeric_limits<double>::quiet_NaN();  // the sum of losses of the last step done
   std::optional<FirstLoss> first_loss = {};                     // once known; none in a resumed run
   int64_t host_waits = 0;                                       // number of times that training waited for the device
+  int64_t graph_replays = 0;                                    // number of batches that ran as a CUDA graph
   std::string folder;  // the run folder, absolute; empty if the run writes no files
   std::string error;   // the error that ended the run, from run_exception on
 

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "framework/artifacts/safetensors.h"
+#include "framework/pipeline/host_copies.h"
 #include "framework/pipeline/stored_tensors.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/error.h"
@@ -19,12 +21,11 @@ constexpr auto kKind = support::ErrorKind::configuration;
 
 using plugins::NamedTensor;
 
-at::Tensor convert(const NamedTensor& named, at::ScalarType dtype) {
-  const at::Tensor tensor = named.tensor.detach().cpu();
-  if (dtype == at::ScalarType::Undefined || !tensor.is_floating_point()) return tensor.contiguous();
-  at::Tensor converted = tensor.to(dtype).contiguous();
+at::Tensor convert(const std::string& name, const at::Tensor& tensor, at::ScalarType dtype) {
+  if (dtype == at::ScalarType::Undefined || !tensor.is_floating_point()) return tensor;
+  at::Tensor converted = tensor.to(dtype);
   if (!converted.isfinite().equal(tensor.isfinite()))
-    throw support::Error(kKind, named.name + " has numbers that are too large for " +
+    throw support::Error(kKind, name + " has numbers that are too large for " +
                                     plugins::dtype_name(plugins::to_dtype(dtype)) +
                                     " and would become infinite; expected a dtype with their range: bf16 or fp32");
   return converted;
@@ -51,11 +52,16 @@ std::map<std::string, std::string> find_tied(const std::vector<NamedTensor>& ten
 
 size_t save_weights(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors, at::ScalarType dtype) {
   const std::map<std::string, std::string> tied = find_tied(tensors);
-  std::vector<at::Tensor> converted;  // keeps the memory of the views alive
+  HostCopies copies(/*shares=*/true);
+  std::vector<std::pair<std::string, at::Tensor>> copied;
+  for (const NamedTensor& named : tensors)
+    if (!tied.contains(named.name)) copied.emplace_back(named.name, copies.add(named.name, named.tensor));
+  copies.submit();
+  copies.wait();
   std::vector<artifacts::TensorView> views;
-  for (const NamedTensor& named : tensors) {
-    if (tied.contains(named.name)) continue;
-    views.push_back(view_of(named.name, converted.emplace_back(convert(named, dtype))));
+  for (auto& [name, tensor] : copied) {
+    tensor = convert(name, tensor, dtype);
+    views.push_back(view_of(name, tensor));
   }
   artifacts::Metadata metadata{{"format", "pt"}};  // expected by Python libraries
   metadata.insert(tied.begin(), tied.end());

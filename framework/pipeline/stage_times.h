@@ -38,6 +38,10 @@ class StageTimes {
 
   StageTimes();
 
+  // Calls `mark` with the name of each stage that starts, for profilers. Null: none. For all objects of the process.
+  using Mark = void(const char* name);
+  static void mark_with(Mark* mark) { mark_ = mark; }
+
   // Adds another stage; several stages may have the same name.
   Stage add(const std::string& name);
 
@@ -48,6 +52,7 @@ class StageTimes {
     ended.time += now - since_;
     if (support::is_timeline_on()) support::add_to_timeline(ended.name, since_, now);
     since_ = now;
+    if (mark_) mark_(stages_[static_cast<size_t>(stage)].name.c_str());
     return std::exchange(current_, stage);
   }
 
@@ -61,6 +66,7 @@ class StageTimes {
     std::string name;
     Clock::duration time{};
   };
+  static inline Mark* mark_ = nullptr;
   std::vector<Entry> stages_;
   Stage current_ = Stage::other;
   Clock::time_point since_ = Clock::now();

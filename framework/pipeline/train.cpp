@@ -6,6 +6,9 @@
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_ranks.h"
 #include "framework/pipeline/choose_memory_format.h"
+#include "framework/pipeline/count_waits.h"
+#include "framework/pipeline/device_error.h"
+#include "framework/pipeline/device_memory.h"
 #include "framework/pipeline/evaluate.h"
 #include "framework/pipeline/loop_state.h"
 #include "framework/pipeline/request_sync.h"
@@ -23,17 +26,6 @@ const std::string kScalar = "scalar.";
 
 // The weights for evaluation and checkpoints.
 using AveragedWeights = optimization::WeightAverage::InPlace;
-
-// REQUIRES: an exception is being handled.
-std::string describe_current_exception() {
-  try {
-    throw;
-  } catch (const std::exception& exception) {
-    return exception.what();
-  } catch (...) {
-    return "an exception of unknown type";
-  }
-}
 
 // The training loop and its state. The order of events is documented at the top of tenon/callback.h.
 class Loop {
@@ -63,6 +55,7 @@ class Loop {
     try {
       dispatch(Event::run_setup);
       start_ = std::chrono::steady_clock::now();
+      reset_peak_memory(training_.device);
       dispatch(Event::run_start);
       if (resumed_) load_state();
       check_ranks(training_);
@@ -76,11 +69,15 @@ class Loop {
       if (training_.plan->checkpoint.load_best_at_end && report_.signal == 0) load_best();
       dispatch(Event::run_end);
       record_remaining_scalars();
-    } catch (...) {
-      state_.error = describe_current_exception();
+    } catch (const std::exception& error) {
+      if (is_device_error(error)) {
+        // Nothing can be read from the device any more, so nothing is saved.
+        const support::Error explained = explain_device_error(error, state_.step + 1);
+        end_after_failure(explained.what());
+        throw explained;
+      }
       save_after_failure();
-      dispatch_to_all(Event::run_exception);
-      dispatch_to_all(Event::run_teardown);
+      end_after_failure(error.what());
       throw;
     }
     dispatch_to_all(Event::run_teardown);
@@ -237,21 +234,26 @@ class Loop {
 
   void finish_step() {
     const bool with_norm = loop_.log_due.is_due_next(state_, now()) || state_.is_epoch_complete || requested().log;
-    loop_.was_skipped = false;
     step_.finish(rates_, with_norm);
     is_updating_ = false;
-    if (step_.first_loss() && !state_.first_loss) take_first_loss(*step_.first_loss());
-    if (!loop_.was_skipped) {
-      ++state_.step;
-      ++state_.step_in_epoch;
-      update_average();
-    }
+    take_first_loss();
+    ++state_.step;
+    ++state_.step_in_epoch;
+    update_average();
     dispatch(Event::step_end);
   }
 
-  void take_first_loss(const FirstLoss& loss) {
-    state_.first_loss = loss;
-    support::log_info(describe(loss));
+  // Waits for the results of all steps.
+  void drain() {
+    step_.drain();
+    take_first_loss();
+  }
+
+  // On a device it arrives after the step.
+  void take_first_loss() {
+    if (state_.first_loss || !step_.first_loss()) return;
+    state_.first_loss = step_.first_loss();
+    support::log_info(describe(*state_.first_loss));
   }
 
   void update_average() {
@@ -270,7 +272,7 @@ class Loop {
     const bool logs = loop_.log_due.now(state_, now());
     if (logs || requested().log) log();
     if (state_.is_epoch_complete) {
-      step_.drain();
+      drain();
       refuse_empty_epoch();
       const NamedMetrics metrics = epoch_metrics();
       remember(metrics);
@@ -300,7 +302,7 @@ class Loop {
 
   void log() {
     requests_.log = request_sync_.synced().log = false;
-    step_.drain();
+    drain();
     NamedMetrics metrics = loop_.metrics(loop_.log_meter);
     loop_.log_meter.reset();
     remember(metrics);
@@ -315,8 +317,8 @@ class Loop {
   void validate() {
     const InStage stage(training_.times, Stage::validation);
     requests_.evaluate = request_sync_.synced().evaluate = false;
-    step_.drain();
-    const AveragedWeights averaged(training_.average.get());
+    drain();
+    AveragedWeights averaged(training_.average.get());
     std::vector<NamedMetrics> lines;
     for (const auto& data : training_.validation) {
       state_.validation_name = data->name();
@@ -336,6 +338,7 @@ class Loop {
     state_.validation_name.clear();
     state_.validation_batch = state_.validation_batches = 0;
     if (lines.size() < training_.validation.size() || lines.empty()) {
+      averaged.restore();
       sync_now();  // share the signal that one of the ranks received
       return;
     }
@@ -347,6 +350,7 @@ class Loop {
       // All ranks have the same metrics and get the same result.
       if (loop_.best && loop_.best->observe(line, state_.step)) is_best_unsaved_ = true;
     }
+    averaged.restore();
     sync_now();
     loop_.validation_due.restart(now());
   }
@@ -362,7 +366,7 @@ class Loop {
     const InStage stage(training_.times, Stage::checkpoint);
     requests_.save = request_sync_.synced().save = is_best_unsaved_ = false;
     signals_.save.store(false, std::memory_order_relaxed);
-    step_.drain();
+    drain();
     const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
     if (!bad.empty())
       throw support::Error(support::ErrorKind::non_finite,
@@ -378,8 +382,9 @@ class Loop {
     sync_now();  // so that the checkpoint contains the latest requests
     {
       const SavedState saved = save_state();
-      const AveragedWeights averaged(training_.average.get());
+      AveragedWeights averaged(training_.average.get());
       first_then_others([&] { recorder_.save_checkpoint(state_, training_.model.tensors(), saved); });
+      averaged.restore();
     }
     loop_.last_saved_step = state_.step;
     record(LineKind::checkpoint, {});
@@ -416,7 +421,7 @@ class Loop {
   void save_after_failure() noexcept {
     if (is_updating_ || loop_.last_saved_step >= state_.step || state_.step == 0) return;
     try {
-      if (is_between_steps_) step_.drain();
+      if (is_between_steps_) drain();
       const SavedState saved = is_between_steps_ && !training_.group ? save_state() : SavedState();
       const AveragedWeights averaged(training_.average.get());
       if (!find_non_finite(training_.model.tensors(), /*only_trainable=*/false).empty()) return;
@@ -425,6 +430,12 @@ class Loop {
     } catch (const std::exception& error) {
       support::log_warning(std::string("cannot save a checkpoint of the failed run: ") + error.what());
     }
+  }
+
+  void end_after_failure(const std::string& error) {
+    state_.error = error;
+    dispatch_to_all(Event::run_exception);
+    dispatch_to_all(Event::run_teardown);
   }
 
   NamedMetrics epoch_metrics() {
@@ -437,7 +448,7 @@ class Loop {
 
   // An interrupted epoch gets no line in the history: it would look like a complete one.
   void end_epoch() {
-    step_.drain();
+    drain();
     NamedMetrics metrics = epoch_metrics();
     remember(metrics);
     dispatch(Event::epoch_end);
@@ -516,7 +527,8 @@ class Loop {
 
   void dispatch(Event event) {
     update_time();
-    state_.host_waits = step_.readback().waits();
+    state_.host_waits = step_.readback().waits() + CountWaits::total() - first_wait_;
+    state_.graph_replays = step_.graph_replays();
     dispatcher_.dispatch(event, state_, requests_);
   }
 
@@ -579,6 +591,7 @@ class Loop {
   RunState& state_ = loop_.run;
   RequestSync request_sync_;
   int64_t step_samples_ = 0;  // of this rank
+  int64_t first_wait_ = CountWaits::total();
   TrainStep step_;
   optimization::StepRates rates_;  // of the current step
   CallbackRequests requests_;

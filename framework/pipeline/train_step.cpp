@@ -16,6 +16,7 @@
 #include "framework/plugins/guard.h"
 #include "framework/plugins/host_table.h"
 #include "framework/support/error.h"
+#include "framework/support/log.h"
 
 namespace tenon::pipeline {
 
@@ -47,7 +48,18 @@ constexpr const char* kSkippedInARow = "skipped_in_a_row";
 constexpr const char* kReduced = "reducer.parameters";  // names, one per line
 constexpr const char* kReduction = "reducer.buckets";   // names, one per line, with an empty line after each bucket
 
-at::TensorOptions floats_on(const c10::Device& device) { return at::TensorOptions(device).dtype(at::kFloat); }
+// Returns null if the run does not use CUDA graphs.
+std::unique_ptr<BatchGraphs> make_graphs(Training& training, NonFiniteFlag& non_finite) {
+  const config::CudaGraph setting = training.plan->train.cuda_graph;
+  if (setting == config::CudaGraph::off) return nullptr;
+  const std::string obstacle = BatchGraphs::find_obstacle(training);
+  if (obstacle.empty()) return std::make_unique<BatchGraphs>(training, std::vector<at::Tensor>{non_finite.tensor()});
+  if (setting == config::CudaGraph::on)
+    throw Error(ErrorKind::configuration,
+                "train.cuda_graph: is \"on\", but " + obstacle + "; expected \"auto\" or \"off\"");
+  if (!training.device.is_cpu()) support::log_info("the run uses no CUDA graphs: " + obstacle);
+  return nullptr;
+}
 
 }  // namespace
 
@@ -56,14 +68,14 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
     : training_(training),
       dispatch_(std::move(dispatch)),
       deliver_(std::move(deliver)),
-      readback_(training.device, training.readback_lag),
+      readback_(make_readback(training)),
       gradients_(training.optimizer->parameters()),
       groups_(training.losses, gradients_, training.optimizer->parameters().size(), training.plan->train.accumulate,
               training.group ? training.group->size() : 1, training.train->feed.batch_size(), readback_.is_immediate()),
-      one_(at::ones({}, floats_on(training.device))),
-      found_inf_(at::zeros({}, floats_on(training.device))),
+      non_finite_(training.device),
       may_skip_(training.may_skip_steps()),
       sums_(training.losses) {
+  graphs_ = make_graphs(training, non_finite_);
   if (!training.group) return;
   if (training.plan->distributed.synchronize_batch_norm)
     batch_norm_ = std::make_unique<distributed::SynchronizedBatchNorm>(*training.group);
@@ -72,6 +84,7 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
 }
 
 void TrainStep::start_epoch() {
+  if (graphs_) graphs_->start_epoch();
   if (!training_.group) return;
   std::vector<std::string> names;
   std::vector<at::Tensor> tensors;
@@ -134,6 +147,7 @@ void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool
   InStage stage(training_.times, Stage::transfer);
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/true);
   stage.next(Stage::forward);
+  if (graphs_) return add_as_graph(batch_tensors, batch.size, context);
   run_model(training_, data, batch_tensors, context);
   dispatch_(Event::forward_end);
   stage.next(Stage::losses);
@@ -154,6 +168,22 @@ void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool
   groups_.add(results, batch.size, [this](const at::Tensor& total, bool keep_graph) { backward(total, keep_graph); });
   if (!ran_backward_) join_backward(batch_tensors.outputs);
   dispatch_(Event::backward_end);
+}
+
+// Callbacks get the events after the whole batch.
+void TrainStep::add_as_graph(BatchTensors& batch_tensors, int64_t samples, const plugins::StepContext& context) {
+  BoundDataset& data = *training_.train;
+  const auto compute = [&](BatchTensors& inputs) {
+    run_model(training_, data, inputs, context);
+    std::vector<plugins::Loss::Result> results = compute_losses(training_, data, inputs, context);
+    if (const at::Tensor total = groups_.total(results); total.defined()) backward(total, /*keep_graph=*/false);
+    return results;
+  };
+  const std::vector<plugins::Loss::Result> results = graphs_->run(batch_tensors, !has_batches(), compute);
+  groups_.count(results, samples);
+  readings_.emplace_back(results);
+  if (context_.step == 0 && context_.rank == 0 && !has_checked_first_) check_first_batch(data, batch_tensors, results);
+  for (const Event event : {Event::forward_end, Event::loss_end, Event::backward_end}) dispatch_(event);
 }
 
 void TrainStep::check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors,
@@ -249,7 +279,8 @@ void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
                     ", forward: the loss does not depend on any trainable parameter, so there is no gradient; "
                     "expected a value computed from the model's outputs");
   if (context_.step == 0) check_registered(training_, total);
-  if (!readback_.is_immediate()) note_non_finite(total);
+  // On a device the host gets the losses later.
+  if (!readback_.is_immediate()) non_finite_.note(total);
   run_backward(training_.scaler ? training_.scaler->scale(total) : total, keep_graph);
   ran_backward_ = true;
 }
@@ -268,19 +299,13 @@ void TrainStep::run_backward(const at::Tensor& total, bool keep_graph) {
   reducer_->finish_backward(nullptr);
 }
 
-// On the device, because the host gets the result later.
-void TrainStep::note_non_finite(const at::Tensor& numbers) {
-  const at::NoGradGuard no_grad;
-  found_inf_.copy_(at::maximum(found_inf_, at::isfinite(numbers).all().logical_not().to(at::kFloat)));
-}
-
 // Waits for everything that all ranks must share before the update.
 void TrainStep::synchronize() {
   if (!training_.group) return;
   const InStage stage(training_.times, Stage::processes);
   take_sums();
   // If one rank's loss is not finite, no rank may change its weights.
-  if (!readback_.is_immediate()) note_non_finite(all_sums_);
+  if (!readback_.is_immediate()) non_finite_.note(all_sums_);
   pending_buffers_.wait();
 }
 
@@ -313,12 +338,12 @@ void TrainStep::check_gradients() {
     const at::Tensor inverse = training_.scaler->inverse();
     factor = factor.defined() ? factor * inverse : inverse;
   }
-  gradients_.scale_and_check(factor.defined() ? factor : one_, found_inf_);
+  gradients_.scale_and_check(factor, non_finite_);
 }
 
 // Starts copying the step's results to the host.
 void TrainStep::post(const at::Tensor& norm) {
-  std::vector<at::Tensor> scalars{found_inf_};
+  std::vector<at::Tensor> scalars{non_finite_.tensor()};
   if (norm.defined()) scalars.push_back(norm);
   if (training_.scaler) scalars.push_back(training_.scaler->factor());
   if (training_.group)
@@ -345,6 +370,7 @@ void TrainStep::post(const at::Tensor& norm) {
     }
     metrics.was_skipped = !is_finite(metrics, magnitudes ? &*magnitudes : nullptr, context.step + 1);
     was_skipped_ = metrics.was_skipped;
+    skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
     deliver_(metrics);
   });
   readings_.clear();
@@ -376,16 +402,15 @@ void TrainStep::drain() {
 
 void TrainStep::update(const optimization::StepRates& rates) {
   dispatch_(Event::optimizer_before);
-  if (groups_.has_gradient() && !was_skipped_)
-    training_.optimizer->step(rates, readback_.is_immediate() ? at::Tensor() : found_inf_);
-  if (training_.scaler) training_.scaler->update(found_inf_);
+  // On a device the kernels read the flag.
+  const bool is_skipped = readback_.is_immediate() && was_skipped_;
+  if (groups_.has_gradient() && !is_skipped)
+    training_.optimizer->step(rates, readback_.is_immediate() ? at::Tensor() : non_finite_.tensor());
+  if (training_.scaler) training_.scaler->update(non_finite_.tensor());
   training_.optimizer->zero_grad();
   gradients_.release();
-  // Drain first: a skipped step must not advance the counters or the schedule.
-  if (may_skip_) drain();
-  if (was_skipped_) found_inf_.zero_();
-  skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
-  was_skipped_ = false;
+  // If the run is to end, the flag stays set, so that later steps change nothing either.
+  if (may_skip_) non_finite_.clear();
   groups_.reset();
   dispatch_(Event::optimizer_after);
 }

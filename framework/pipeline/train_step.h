@@ -7,6 +7,7 @@
 
 #include "framework/distributed/gradient_reducer.h"
 #include "framework/distributed/synchronized_batch_norm.h"
+#include "framework/pipeline/batch_graphs.h"
 #include "framework/pipeline/compute_losses.h"
 #include "framework/pipeline/events.h"
 #include "framework/pipeline/first_loss.h"
@@ -64,6 +65,7 @@ class TrainStep {
   const std::optional<FirstLoss>& first_loss() const { return first_loss_; }
 
   const Readback& readback() const { return readback_; }
+  int64_t graph_replays() const { return graphs_ ? graphs_->replays() : 0; }
   void drain();  // waits until the results of all steps are delivered
 
  private:
@@ -73,6 +75,7 @@ class TrainStep {
     distributed::GradientReducer::Buckets buckets;
   };
 
+  void add_as_graph(BatchTensors& batch_tensors, int64_t samples, const plugins::StepContext& context);
   void check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors,
                          const std::vector<plugins::Loss::Result>& results);
   void add_to_sums(const std::vector<plugins::Loss::Result>& results);
@@ -82,7 +85,6 @@ class TrainStep {
   void run_backward(const at::Tensor& total, bool keep_graph);
   void join_backward(const std::vector<at::Tensor>& outputs);
   void synchronize();
-  void note_non_finite(const at::Tensor& numbers);
   void check_gradients();
   void post(const at::Tensor& norm);
   bool is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes, int64_t step) const;
@@ -99,8 +101,8 @@ class TrainStep {
   std::optional<SavedReduction> saved_reduction_;                   // from a resumed run, for the first reducer
   std::vector<at::Tensor> buffers_;                                 // of the model, kept equal on all ranks
   std::unique_ptr<distributed::SynchronizedBatchNorm> batch_norm_;  // null: each rank normalises its batches separately
-  at::Tensor one_;                                                  // [] float32
-  at::Tensor found_inf_;                                            // [] float32: 1 if something is not finite
+  NonFiniteFlag non_finite_;
+  std::unique_ptr<BatchGraphs> graphs_;  // null: every operator is submitted separately
   const bool may_skip_;
   int64_t skipped_in_a_row_ = 0;
   bool has_checked_first_ = false;
@@ -116,7 +118,7 @@ class TrainStep {
   distributed::ProcessGroup::Pending pending_buffers_;
   bool reduces_ = false;       // the current backward also sums the gradients over the ranks
   bool ran_backward_ = false;  // the current batch ran a backward
-  bool was_skipped_ = false;   // as far as the host knows
+  bool was_skipped_ = false;   // the last step that the host knows of
 };
 
 }  // namespace tenon::pipeline

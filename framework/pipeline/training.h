@@ -15,6 +15,7 @@
 #include "framework/optimization/weight_average.h"
 #include "framework/pipeline/batch_transforms.h"
 #include "framework/pipeline/connections.h"
+#include "framework/pipeline/field_copies.h"
 #include "framework/pipeline/stage_times.h"
 #include "framework/plugins/callback.h"
 #include "framework/plugins/catalogue.h"
@@ -34,12 +35,13 @@ struct BoundDataset {
                const data::Share& share, const c10::Device& device)
       : feed(catalogue, plan, dataset, share),
         transforms(plan.data.batch_transforms, feed.dataset().fields(), device),
-        device(device) {}
+        copies(device) {}
 
   const std::string& name() const { return feed.dataset().name(); }
 
   // The fields of the batch that the feed returned last, after the batch transforms. On the CPU they refer to the
-  // loader's memory and are valid until its next batch. On another device they are copies made asynchronously.
+  // loader's memory and are valid until its next batch. On another device they are copies made asynchronously. In
+  // training, fields that nothing reads stay in the loader's memory.
   BatchTensors to_batch_tensors(const data::Batch& batch, bool training) const;
 
   // If samples may be skipped, adds `<name>/skipped_samples`: the number skipped so far in this pass.
@@ -47,7 +49,8 @@ struct BoundDataset {
 
   data::Feed feed;
   BatchTransforms transforms;
-  c10::Device device;
+  FieldCopies copies;
+  std::vector<bool> is_read;  // in training, by field; empty: all fields
   std::vector<Wiring> model;  // one element
   std::vector<Wiring> losses;
   std::vector<Wiring> metrics;  // empty for the training data
@@ -81,9 +84,10 @@ struct Training {
   std::unique_ptr<optimization::Optimizer> optimizer;
   optimization::Schedule schedule;
   c10::Device device = c10::Device(c10::kCPU);
-  config::Precision precision = config::Precision::fp32;                  // for computing batches: the plan's
-  config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // of the weights and therefore of the inputs
-  std::optional<precision::LossScaler> scaler = {};                       // only for fp16
+  std::function<std::unique_ptr<support::DeviceGraph>()> make_graph = {};  // empty: the device has no graphs
+  config::Precision precision = config::Precision::fp32;                   // for computing batches: the plan's
+  config::MemoryFormat memory_format = config::MemoryFormat::contiguous;   // of the weights and therefore of the inputs
+  std::optional<precision::LossScaler> scaler = {};                        // only for fp16
   std::unique_ptr<optimization::WeightAverage> average = {};  // null: the weights themselves are evaluated and saved
   std::optional<Monitor> monitor = {};                        // none: only the newest checkpoints are kept
   size_t readback_lag = 0;                                    // for tests, see Readback

@@ -86,10 +86,11 @@ RankState load_training(Training& training, const std::vector<optimization::Name
     set_memory_format(training, config::MemoryFormat::channels_last);
   {
     if (training.average) training.average->set_count(saved.count("average.count"));
-    const optimization::WeightAverage::InPlace averaged(training.average.get());
+    optimization::WeightAverage::InPlace averaged(training.average.get());
     put_weights(training.model, model);
     if (training.average && training.average->count() > 0)
       copy_into(training.average->put_by(), saved.tensors_under("weights."));
+    averaged.restore();
   }
   training.optimizer->load_state(saved.tensors_under("optimizer."));
   std::map<std::string, double> schedule;

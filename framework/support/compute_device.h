@@ -2,7 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+
+#include "framework/support/device_graph.h"
 
 namespace tenon::support {
 
@@ -19,6 +23,7 @@ struct ComputeDevice {
   std::string runtime = {};  // "13.0", the CUDA version that LibTorch was built with
   std::string cudnn = {};    // "9.19.0"
   std::string nccl = {};     // "2.28.9"
+  std::function<std::unique_ptr<DeviceGraph>()> make_graph = {};
 
   bool is_cuda() const { return kind == Kind::cuda; }
 };

@@ -16,7 +16,8 @@ enum class ErrorKind : int {
   rank_lost = 6,       // another rank exited
   non_finite = 7,      // the loss is NaN or infinite
   out_of_memory = 10,  // on the machine or the device; 8 and 9 are results of commands
-  system = 11          // the machine failed: a full disk, a quota
+  system = 11,         // the machine failed: a full disk, a quota
+  device = 12          // CUDA or one of its libraries failed
 };
 
 // The message states the location, what was found, what was expected and what to do. It is complete. Code that catches

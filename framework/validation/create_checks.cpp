@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include <tenon/capture.h>
+#include <tenon/index_inputs.h>
 #include <tenon/sample_order.h>
 #include <tenon/saved_state.h>
 
@@ -13,6 +15,7 @@ namespace tenon::validation {
 
 namespace {
 
+using config::ComponentKind;
 using config::ParamSchema;
 using config::ParamType;
 using config::Value;
@@ -153,11 +156,19 @@ void check_extensions(Session& session) {
     throw Failed("get_extension returns a table for an unknown id; expected null");
   check_table(one, TENON_SAVED_STATE, "tenon_saved_state", TENON_SIZE_TO(tenon_saved_state, load),
               &tenon_saved_state::save, &tenon_saved_state::load);
-  if (session.component.schema.kind != config::ComponentKind::dataset) return;
-  check_table(one, TENON_SAMPLE_LENGTHS, "tenon_sample_lengths", TENON_SIZE_TO(tenon_sample_lengths, lengths),
-              &tenon_sample_lengths::lengths);
-  check_table(one, TENON_SAMPLE_WEIGHTS, "tenon_sample_weights", TENON_SIZE_TO(tenon_sample_weights, weights),
-              &tenon_sample_weights::weights);
+  const ComponentKind kind = session.component.schema.kind;
+  if (kind == ComponentKind::model || kind == ComponentKind::loss)
+    check_table(one, TENON_CAPTURE, "tenon_capture", TENON_SIZE_TO(tenon_capture, is_capturable),
+                &tenon_capture::is_capturable);
+  if (kind == ComponentKind::model || kind == ComponentKind::loss || kind == ComponentKind::metric)
+    check_table(one, TENON_INDEX_INPUTS, "tenon_index_inputs", TENON_SIZE_TO(tenon_index_inputs, inputs),
+                &tenon_index_inputs::inputs);
+  if (kind == ComponentKind::dataset) {
+    check_table(one, TENON_SAMPLE_LENGTHS, "tenon_sample_lengths", TENON_SIZE_TO(tenon_sample_lengths, lengths),
+                &tenon_sample_lengths::lengths);
+    check_table(one, TENON_SAMPLE_WEIGHTS, "tenon_sample_weights", TENON_SIZE_TO(tenon_sample_weights, weights),
+                &tenon_sample_weights::weights);
+  }
 }
 
 Check make_create_check(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {

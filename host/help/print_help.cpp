@@ -56,6 +56,7 @@ const std::vector<ExitCode>& exit_codes() {
       {"9", "checkpoint diff or verify-resume found a difference"},
       {"10", "out of memory"},
       {"11", "the output cannot be written, such as to a full disk"},
+      {"12", "the device failed: an error of CUDA, cuBLAS, cuDNN or NCCL"},
       {"128+n", "signal n"},
   };
   return codes;

@@ -67,6 +67,7 @@ class JsonOutput final : public RunOutput {
            {"metrics", to_json(report.state.metrics)},
            {"stages", to_json(stages)},
            {"host_waits", report.state.host_waits},
+           {"graph_replays", report.state.graph_replays},
            {"peak_bytes", artifacts::read_peak_memory()},
            {"checkpoint", recorder.last_checkpoint().string()},
            {"best", describe_best(report, training, artifacts::RunFolder{recorder.folder()})}});

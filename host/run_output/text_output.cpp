@@ -65,9 +65,12 @@ void print_costs(const pipeline::RunReport& report, const pipeline::Training& tr
     if (const std::string advice = pipeline::advise(report.stages, training.plan->data.workers); !advice.empty())
       std::printf("%s\n", advice.c_str());
   std::printf("peak memory: %s", print_bytes(static_cast<uint64_t>(artifacts::read_peak_memory())).c_str());
-  if (const auto device = pipeline::peak_memory_mib(training.device))
-    std::printf(", %.1f MiB on the device; training synchronised with the device %lld times", *device,
-                static_cast<long long>(report.state.host_waits));
+  if (const auto device = pipeline::peak_memory(training.device))
+    std::printf(
+        ", %.1f MiB on the device (%.1f MiB reserved); training synchronised with the device %lld times and replayed "
+        "%lld batches as a CUDA graph",
+        device->allocated, device->reserved, static_cast<long long>(report.state.host_waits),
+        static_cast<long long>(report.state.graph_replays));
   std::printf("\n");
 }
 

@@ -80,6 +80,7 @@ TEST_CASE("at the end the record has the outcome of the run") {
   record.reason = "the loss is NaN";
   record.exit_code = 7;
   record.host_waits = 12;
+  record.graph_replays = 100;
   record.memory_format = "channels_last";
   record.peak_bytes = 1 << 20;
   record.stages = {{"forward", 1.5}, {"callback throughput", 0.25}};
@@ -90,6 +91,7 @@ TEST_CASE("at the end the record has the outcome of the run") {
   CHECK(json["reason"] == "the loss is NaN");
   CHECK(json["exit_code"] == 7);
   CHECK(json["host_waits"] == 12);
+  CHECK(json["graph_replays"] == 100);
   CHECK(json["memory_format"] == "channels_last");
   CHECK(json["peak_bytes"] == 1 << 20);
   CHECK(json["stages"] == nlohmann::json({{"forward", 1.5}, {"callback throughput", 0.25}}));

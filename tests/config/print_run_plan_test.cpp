@@ -100,6 +100,7 @@ non_finite = "stop"
 max_skipped_steps = 10
 memory_format = "contiguous"
 cudnn_benchmark = "auto"
+cuda_graph = "auto"
 activation_checkpointing = false
 
 [optimizer]
@@ -292,6 +293,8 @@ TEST_CASE("the printed plan has every key of a run file") {
        "run.flush_denormal=true",
        "train.cudnn_benchmark=true",
        "train.cudnn_benchmark=false",
+       "train.cuda_graph=on",
+       "train.cuda_graph=off",
        "train.activation_checkpointing=true",
        "train.average={use='ema'}",
        "optimizer.lr=1",

@@ -32,6 +32,7 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(plan.train.max_skipped_steps == 10);
   CHECK(plan.run.device == DeviceChoice{DeviceChoice::Kind::automatic});
   CHECK(plan.train.cudnn_benchmark == CudnnBenchmark::automatic);
+  CHECK(plan.train.cuda_graph == CudaGraph::automatic);
   CHECK(plan.train.memory_format == MemoryFormat::contiguous);
   CHECK_FALSE(plan.train.activation_checkpointing);
   CHECK_FALSE(plan.train.average.has_value());

@@ -38,13 +38,15 @@ TEST_CASE("a host without the library reports that it was built without CUDA") {
   const std::string text = refusal_of("/nowhere/libtenon_cuda.so");
   CAPTURE(text);
   CHECK(text.starts_with("run.toml:2:10: run.device is \"cuda\": /nowhere/libtenon_cuda.so: is missing"));
+  CHECK(has(text, "run scripts/dependencies --cuda"));
   CHECK(has(text, "configure with -DTENON_CUDA=ON"));
 }
 
-TEST_CASE("a library with a missing dependency is refused with its name and the package to install") {
+TEST_CASE("a library with a missing dependency is refused with its name and the command that installs it") {
   const std::string text = refusal_of(WITHOUT_DEPENDENCY);
   CAPTURE(text);
   CHECK(has(text, "libdevice_library_dependency.so"));
+  CHECK(has(text, "expected LibTorch's CUDA libraries with their dependencies: run scripts/dependencies --cuda"));
   CHECK(has(text, "install the package torch"));
   CHECK(has(text, "TENON_LIBTORCH=DIR"));
 }

@@ -1,12 +1,16 @@
 // Compares the whole pipeline on a CUDA device with the CPU: metrics and weights must agree.
 #include <torch/types.h>
+#include <unistd.h>
 
 #include <cmath>
 
+#include "framework/distributed/loopback_socket.h"
+#include "framework/distributed/process_group.h"
 #include "framework/pipeline/evaluate.h"
 #include "framework/pipeline/overfit.h"
 #include "framework/pipeline/predict.h"
-#include "tests/cuda/tested_device.h"
+#include "framework/support/error.h"
+#include "tests/cuda/find_device.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
@@ -17,13 +21,6 @@ namespace {
 // differently, above all convolutions. A sample between two classes may then be classified differently.
 constexpr double kTolerance = 1e-3;
 constexpr double kConvolutionTolerance = 2e-2;
-
-// Returns nothing if the machine has no device. Each test then prints one message.
-std::optional<support::ComputeDevice> find_device() {
-  const auto device = tests::tested_device();
-  if (!device) MESSAGE("skipped, no CUDA device: " << tests::no_device());
-  return device;
-}
 
 struct Trained {
   std::map<std::string, at::Tensor> weights;
@@ -63,7 +60,7 @@ void check_alike(const Trained& on_device, const Trained& on_cpu, double toleran
 }
 
 void check_alike(const Setup& setup, double tolerance = kTolerance) {
-  if (const auto device = find_device()) check_alike(train(setup, *device), train(setup, {}), tolerance);
+  if (const auto device = tests::find_device()) check_alike(train(setup, *device), train(setup, {}), tolerance);
 }
 
 const std::string kShort = "train={steps=20}";
@@ -108,7 +105,7 @@ TEST_CASE("autocast and the loss scale are those of the device") {
 }
 
 TEST_CASE("the memory of the device is a training metric") {
-  const auto device = find_device();
+  const auto device = tests::find_device();
   if (!device) return;
   const Trained on_device = train({{kShort}}, *device);
   for (const RecordedLine& line : on_device.lines) {
@@ -123,21 +120,32 @@ TEST_CASE("batches are transformed on the device") {
 }
 
 TEST_CASE("the host never synchronises with the device between two log lines") {
-  const auto device = find_device();
+  const auto device = tests::find_device();
   if (!device) return;
-  for (const char* train : {"train={steps=14}", "train={steps=14,clip_norm=0.1,average={use=\"ema\"}}",
-                            "train={steps=14,accumulate=2}", "train={steps=14,precision=\"bf16\"}"}) {
+  const std::string adamw = "\"adamw\"";
+  // Further keys of train, and the optimizer.
+  std::vector<std::pair<std::string, std::string>> runs{{"cuda_graph=\"on\"", adamw}};
+  for (const char* train : {"", ",clip_norm=0.1,average={use=\"ema\"}", ",accumulate=2", ",precision=\"bf16\"",
+                            ",precision=\"fp16\"", ",non_finite=\"skip\""})
+    runs.emplace_back(std::string("cuda_graph=\"off\"") + train, adamw);
+  for (const char* use : {"\"sgd\",momentum=0.9", "\"sgd\",momentum=0.9,dampening=0.5", "\"adam\"", "\"rmsprop\"",
+                          "\"adagrad\"", "\"lion\"", "\"muon\""})
+    runs.emplace_back("cuda_graph=\"off\"", use);
+  for (const auto& [train, use] : runs) {
     CAPTURE(train);
+    CAPTURE(use);
     // 14 steps are less than an epoch. At the end of an epoch the host also synchronises.
-    Setup setup{{train, "log.every=\"3 steps\"", "data.batch_size=50", "validation.every=\"never\"",
-                 "checkpoint.every=\"never\"", "optimizer={use=\"adamw\",lr=0.01}"}};
+    Setup setup{{"train={steps=14," + train + "}", "log.every=\"3 steps\"", "data.batch_size=50",
+                 "validation.every=\"never\"", "checkpoint.every=\"never\"", "optimizer={lr=0.01,use=" + use + "}"}};
     setup.device = *device;
     BuiltRun run(setup);
     Waits waits;
     run.train({&waits});
     REQUIRE(waits.at_steps.size() == 14);
-    // Steps end at 0, 1, 2 | 3, 4, 5 | ... There must be no synchronisation within a group.
-    for (size_t step = 0; step + 1 < waits.at_steps.size(); ++step) {
+    // Steps end at 0, 1, 2 | 3, 4, 5 | ... There must be no synchronisation within a group. A graph is recorded and
+    // verified in the first two groups.
+    const size_t first = train.find("\"on\"") == train.npos ? 0 : 6;
+    for (size_t step = first; step + 1 < waits.at_steps.size(); ++step) {
       CAPTURE(step);
       if (step % 3 != 2) CHECK(waits.at_steps[step + 1] == waits.at_steps[step]);
     }
@@ -145,7 +153,7 @@ TEST_CASE("the host never synchronises with the device between two log lines") {
 }
 
 TEST_CASE("the fields of a batch, the model and its outputs are on the device; metric values are on the CPU") {
-  const auto cuda = find_device();
+  const auto cuda = tests::find_device();
   if (!cuda) return;
   Setup setup{{"model={use=\"small_cnn\"}"}};
   std::vector<std::vector<std::pair<std::string, double>>> metrics;
@@ -176,7 +184,7 @@ TEST_CASE("the fields of a batch, the model and its outputs are on the device; m
 }
 
 TEST_CASE("in fp16 a step that overflows is skipped, the loss scale is halved, and training continues") {
-  const auto device = find_device();
+  const auto device = tests::find_device();
   if (!device) return;
   Setup setup{{"train={steps=10,precision=\"fp16\"}", "data.batch_size=100", "log.every=\"1 step\""},
               "[[loss]]\nuse = \"poisoned\"\nparams = { nan_gradients = [4] }\n"};
@@ -193,7 +201,7 @@ TEST_CASE("in fp16 a step that overflows is skipped, the loss scale is halved, a
 }
 
 TEST_CASE("checkpointed segments give the same gradients on a device") {
-  const auto device = find_device();
+  const auto device = tests::find_device();
   if (!device) return;
   Setup setup{{"run.deterministic=true", "model={use=\"segmented\"}", "train={steps=3}", "validation.every=\"never\""}};
   const Trained plain = train(setup, *device);
@@ -205,8 +213,56 @@ TEST_CASE("checkpointed segments give the same gradients on a device") {
   }
 }
 
+TEST_CASE("a label that is not a class ends the run before the device uses it") {
+  const auto device = tests::find_device();
+  if (!device) return;
+  Setup setup{{"train={steps=2}", "model={use=\"mlp\",params={classes=4}}", "metric=[]"}};
+  setup.device = *device;
+  BuiltRun run(setup);
+  try {
+    run.train();
+    FAIL("no error");
+  } catch (const support::Error& error) {
+    const std::string message = error.what();
+    CHECK(error.kind() == support::ErrorKind::data);
+    CHECK_MESSAGE(message.find("dataset \"digits\"") == 0, message);
+    CHECK_MESSAGE(message.find("(train sample ") != message.npos, message);
+    CHECK_MESSAGE(message.find("data.label holds ") != message.npos, message);
+    CHECK_MESSAGE(message.find("; expected 0 to 3 or ignore_index (-100), because it is the input target of loss "
+                               "\"cross_entropy\"") != message.npos,
+                  message);
+    CHECK_MESSAGE(message.find("below the extent C of logits; fix the data") != message.npos, message);
+  }
+  CHECK(at::ones({}, at::kCUDA).item<float>() == 1);  // the device still works
+}
+
+TEST_CASE("a run of one rank with NCCL learns the same as a run without") {
+  const auto device = tests::find_device();
+  if (!device) return;
+  distributed::LoopbackSocket listener = distributed::listen_on_loopback();
+  distributed::World world;
+  world.master_address = "127.0.0.1";
+  world.master_port = listener.port;
+  world.listen_fd = dup(listener.descriptor.number());  // the store closes it
+  distributed::ProcessGroup group(world, {}, nullptr, tests::tested_nccl());
+  const Setup setup{{"train={steps=40}", "validation.every=\"20 steps\"", "checkpoint.every=\"20 steps\""}};
+  Setup on_device = setup;
+  on_device.device = *device;
+  BuiltRun run(on_device, &group);
+  const RunReport report = run.train();
+  CHECK(report.state.step == 40);
+  const Trained alone = train(setup, *device);
+  REQUIRE(run.recorder.lines.size() == alone.lines.size());
+  for (size_t i = 0; i < alone.lines.size(); ++i)
+    for (const auto& [name, value] : alone.lines[i].metrics) {
+      CAPTURE(name);
+      if (name.find("loss") != name.npos)
+        CHECK(run.recorder.lines[i].at(name) == doctest::Approx(value).epsilon(kTolerance));
+    }
+}
+
 TEST_CASE("a model overfits a few samples on a device") {
-  const auto device = find_device();
+  const auto device = tests::find_device();
   if (!device) return;
   Setup setup{{"data.train.subset=\"1%\"", "optimizer={use=\"adamw\",lr=0.01}"}};
   setup.device = *device;

@@ -1,43 +1,25 @@
 // The first CUDA device of the machine, through libtenon_cuda.so.
-#include <c10/util/Exception.h>
-
-#include <atomic>
-
+#include "framework/cuda/nccl_maker.h"
 #include "framework/cuda/open_device.h"
+#include "framework/pipeline/count_waits.h"
 #include "framework/support/error.h"
 #include "tests/cuda/tested_device.h"
+#include "tests/test_folder.h"
 
 namespace tenon::tests {
 
 namespace {
 
-std::atomic<int64_t> waits{0};
-
-// Counts LibTorch's warnings about synchronisations.
-class CountWaits final : public c10::WarningHandler {
- public:
-  void process(const c10::Warning& warning) override {
-    if (warning.msg().find("synchronizing CUDA operation") != std::string::npos)
-      ++waits;
-    else
-      before_.process(warning);
-  }
-
- private:
-  c10::WarningHandler before_;
-};
-
 struct Opened {
   cuda::OpenedDevice device;
   std::string problem;
-  CountWaits count_waits;
+  pipeline::CountWaits count_waits;
 
   Opened() {
     try {
-      device = cuda::open_device({config::DeviceChoice::Kind::cuda}, 0, TENON_BINARY_DIR "/lib/tenon/libtenon_cuda.so",
-                                 "this test");
+      device = cuda::open_device({config::DeviceChoice::Kind::cuda}, 0,
+                                 tenon::build_folder() / "lib/tenon/libtenon_cuda.so", "this test");
       device.library->warn_of_waits(true);
-      c10::WarningUtils::set_warning_handler(&count_waits);
     } catch (const support::Error& error) {
       problem = error.what();
     }
@@ -55,6 +37,8 @@ std::optional<support::ComputeDevice> tested_device() {
 
 std::string no_device() { return opened.problem; }
 
-int64_t device_waits() { return waits; }
+distributed::ProcessGroup::MakeBackend tested_nccl() { return cuda::nccl_maker(*opened.device.library); }
+
+int64_t device_waits() { return pipeline::CountWaits::total(); }
 
 }  // namespace tenon::tests

@@ -34,6 +34,37 @@ TEST_CASE("a gradient is computed on the device") {
   CHECK(torch::equal(weight.grad().cpu(), torch::full({3}, 2.0f)));
 }
 
+TEST_CASE("convolutions and recurrent cells have the outputs and gradients of the CPU") {
+  std::vector<at::Tensor> tensors;
+  for (const std::vector<int64_t>& shape : std::vector<std::vector<int64_t>>{
+           {2, 4, 6, 6}, {4, 1, 3, 3}, {4, 3, 2, 2}, {2, 4}, {2, 3}, {9, 4}, {9, 3}, {9}, {9}})
+    tensors.push_back(torch::randn(shape));
+  const auto results_on = [&](const c10::Device& device) {
+    std::vector<at::Tensor> leaves;
+    for (const at::Tensor& tensor : tensors) leaves.push_back(tensor.clone().to(device).requires_grad_(true));
+    const at::Tensor depthwise = at::conv2d(leaves[0], leaves[1], {}, 1, 1, 1, /*groups=*/4);
+    const at::Tensor transposed = at::conv_transpose2d(depthwise, leaves[2], {}, 2);
+    const at::Tensor state = at::gru_cell(leaves[3], leaves[4], leaves[5], leaves[6], leaves[7], leaves[8]);
+    (transposed.square().sum() + state.square().sum()).backward();
+    std::vector<at::Tensor> results{transposed.detach().cpu(), state.detach().cpu()};
+    for (const at::Tensor& leaf : leaves) results.push_back(leaf.grad().cpu());
+    return results;
+  };
+  const std::vector<at::Tensor> expected = results_on(c10::kCPU), found = results_on(kCuda);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    CAPTURE(i);
+    CHECK(at::allclose(found[i], expected[i], 1e-4, 1e-5));
+  }
+}
+
+TEST_CASE("softmax converts half precision to single precision, and its gradient back") {
+  const at::Tensor expected = torch::randn({2, 3}).to(at::kHalf).requires_grad_(true);
+  const at::Tensor found = expected.detach().to(kCuda).requires_grad_(true);
+  at::softmax(expected.to(at::kFloat), 1).square().sum().backward();
+  at::softmax(found, 1, at::kFloat).square().sum().backward();
+  CHECK(torch::equal(found.grad().cpu(), expected.grad()));
+}
+
 TEST_CASE("CPU tensors are refused together with device tensors, but scalars are accepted") {
   const at::Tensor on_device = torch::ones({3}, kCuda);
   CHECK_THROWS_AS(on_device + torch::ones({3}), c10::Error);
@@ -54,6 +85,28 @@ TEST_CASE("reading a number synchronises, and so does copying from and to memory
   (void)take_wait_names();
   CHECK(waits_of([&] { (void)torch::ones({3}, kCuda).nonzero(); }) == 1);
   CHECK(take_wait_names() == std::vector<std::string>{"aten::nonzero"});
+}
+
+TEST_CASE("dtypes that CUDA's kernels lack are refused") {
+  const std::vector<at::Tensor> gradients{torch::ones({2}, at::TensorOptions(kCuda).dtype(at::kBFloat16))};
+  at::Tensor found = torch::zeros({}, kCuda);
+  CHECK_THROWS_AS(at::_amp_foreach_non_finite_check_and_unscale_(gradients, found, torch::ones({}, kCuda)), c10::Error);
+  const at::Tensor integers = torch::ones({2, 2}, at::TensorOptions(kCuda).dtype(at::kLong));
+  CHECK_THROWS_AS(at::mm(integers, integers), c10::Error);
+}
+
+TEST_CASE("an operator on a list of one dtype counts as one launch") {
+  const auto launches_of = [](const std::function<void()>& body) {
+    const int64_t before = launches();
+    body();
+    return launches() - before;
+  };
+  std::vector<at::Tensor> tensors(5);
+  for (at::Tensor& tensor : tensors) tensor = torch::ones({3}, kCuda);
+  CHECK(launches_of([&] { at::_foreach_add_(tensors, 1); }) == 1);
+  for (const at::Tensor& tensor : tensors) CHECK(tensor.eq(2).all().item<bool>());
+  tensors[4] = tensors[4].to(at::kDouble);
+  CHECK(launches_of([&] { at::_foreach_add_(tensors, 1); }) == 5);
 }
 
 }  // namespace tenon::simulated

@@ -3,6 +3,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "framework/cuda/device_library.h"
+#include "tests/cuda/simulated_device.h"
 #include "tests/cuda/tested_device.h"
 
 namespace tenon::cuda {
@@ -14,9 +15,8 @@ class Library final : public DeviceLibrary {
   FoundDevices find_devices() const override { return {1}; }
   support::ComputeDevice describe(int) const override { return tests::tested_device().value(); }
   void use(int) const override {}
-  MemoryUse memory_use(int) const override { return {}; }
-  void reset_peaks(int) const override {}
-  void warn_of_waits(bool) const override {}
+  MarkStage* stage_marker() const override { return nullptr; }
+  void warn_of_waits(bool warns) const override { simulated::warn_of_waits(warns); }
   c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>&, int, int,
                                               std::chrono::milliseconds) const override {
     TORCH_CHECK(false, "a simulated device has no NCCL");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "framework/distributed/process_group.h"
 #include "framework/support/compute_device.h"
 
 namespace tenon::tests {
@@ -13,6 +14,9 @@ namespace tenon::tests {
 // Returns nothing if the machine has no device. Then there is nothing to test.
 std::optional<support::ComputeDevice> tested_device();
 std::string no_device();
+
+// NCCL on the device. The simulated one has one rank only.
+distributed::ProcessGroup::MakeBackend tested_nccl();
 
 // Returns the number of synchronisations with the device so far.
 int64_t device_waits();

@@ -89,12 +89,23 @@ TEST_CASE("an unregistered weight of a model ends the first step") {
 }
 
 TEST_CASE("a failing loss is reported with its inputs and their sources") {
+  const Outcome outcome =
+      train_with("counting", {"--set", "loss=[{use=\"cross_entropy\", params={class_weights=[1, 2]}}]"});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.errors.find("class_weights has 2 ") != std::string::npos);
+  CHECK(outcome.errors.find("logits = model.logits: float32 [64, 10]") != std::string::npos);
+  CHECK(outcome.errors.find("target = data.label: int64 [64], 0 to 9") != std::string::npos);
+}
+
+TEST_CASE("a label that is not a class is reported with its dataset and sample") {
   const Outcome outcome = train_with("counting", {"--set", "model={use=\"mlp\", params={classes=4}}"});
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 4);
-  CHECK(outcome.errors.find("a target is 9; expected a class from 0 to 3") != std::string::npos);
-  CHECK(outcome.errors.find("logits = model.logits: float32 [64, 4]") != std::string::npos);
-  CHECK(outcome.errors.find("target = data.label: int64 [64], 0 to 9") != std::string::npos);
+  CHECK(outcome.errors.find("dataset \"digits\" of plugin digits") != std::string::npos);
+  CHECK(outcome.errors.find("data.label holds ") != std::string::npos);
+  CHECK(outcome.errors.find("; expected 0 to 3 or ignore_index (-100), because it is the input target of loss "
+                            "\"cross_entropy\"") != std::string::npos);
 }
 
 TEST_CASE("a model that cannot be saved is refused before training, with its plugin and location") {

@@ -131,7 +131,7 @@ TEST_CASE("non-finite steps are skipped if the run file sets non_finite to skip"
     const RunReport report = run.train();
     CHECK(report.state.step == 9);
     const auto steps = run.recorder.of_kind(LineKind::step);
-    REQUIRE(steps.size() == 9);  // a skipped step does not count
+    REQUIRE(steps.size() == 9);
     CHECK(steps[0].at("train/skipped_steps") == 0);
     CHECK(steps[1].at("train/skipped_steps") == 1);
     CHECK(steps[8].at("train/skipped_steps") == 3);
@@ -139,9 +139,13 @@ TEST_CASE("non-finite steps are skipped if the run file sets non_finite to skip"
 }
 
 TEST_CASE("too many skipped steps in a row end the run") {
-  BuiltRun run({{"train={steps=9,non_finite=\"skip\",max_skipped_steps=2}", "data.batch_size=100"},
-                "[[loss]]\nuse = \"poisoned\"\nparams = { nan_gradients = [2, 4, 5, 6, 7] }\n"});
-  CHECK_THROWS_WITH_AS(run.train(), doctest::Contains("after 2 steps in a row were skipped"), tenon::support::Error);
+  for (const size_t lag : {size_t{0}, size_t{3}}) {
+    BuiltRun run({{"train={steps=12,non_finite=\"skip\",max_skipped_steps=2}", "data.batch_size=100"},
+                  "[[loss]]\nuse = \"poisoned\"\nparams = { nan_gradients = [2, 4, 5, 6, 7] }\n"});
+    run.training->readback_lag = lag;
+    CHECK_THROWS_WITH_AS(run.train(), doctest::Contains("in step 6, after 2 steps in a row were skipped"),
+                         tenon::support::Error);
+  }
 }
 
 TEST_CASE("an overflow in fp16 halves the scale and skips the step") {
@@ -151,7 +155,8 @@ TEST_CASE("an overflow in fp16 halves the scale and skips the step") {
   const auto steps = run.recorder.of_kind(LineKind::step);
   REQUIRE(steps.size() == 6);
   CHECK(steps[1].at("train/loss_scale") == 65536);
-  CHECK(steps[2].at("train/loss_scale") == 32768);
+  CHECK(steps[2].at("train/loss_scale") == 65536);  // used in the skipped step
+  CHECK(steps[3].at("train/loss_scale") == 32768);
   CHECK(steps[5].at("train/skipped_steps") == 1);
   CHECK(torch::equal(*&run.training->scaler->factor(), at::scalar_tensor(32768.0f)));
 }

@@ -44,10 +44,10 @@ lr = 0.1
 
 plugins::Catalogue open_plugins() {
   plugins::install_libtorch();
-  const fs::path built = TENON_BINARY_DIR;
+  const fs::path built = tenon::build_folder();
   std::vector<fs::path> directories{built / "plugins"};
-  for (const char* fixture : {"counting", "event_recorder", "noise", "poisoned", "reporting", "segmented", "sentences",
-                              "stopping", "torn", "two_parts"})
+  for (const char* fixture : {"counting", "event_recorder", "miscaptured", "noise", "poisoned", "reporting",
+                              "segmented", "sentences", "stopping", "torn", "two_parts"})
     directories.push_back(built / "tests/fixtures/plugins" / fixture);
   return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build());
 }

@@ -1,0 +1,41 @@
+// Copies many tensors to host memory with one wait for the device.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Event.h>
+
+namespace tenon::pipeline {
+
+// The memory of the copies is kept for the next call. Copies of tensors on a device are in pinned memory, so that they
+// run without the host.
+class HostCopies final {
+ public:
+  // `shares`: contiguous tensors in host memory are not copied.
+  explicit HostCopies(bool shares) : shares_(shares) {}
+  // If the device has failed, pinned memory stays allocated until the process ends.
+  ~HostCopies();
+  HostCopies(const HostCopies&) = delete;
+  HostCopies& operator=(const HostCopies&) = delete;
+
+  // Submits the copy of a tensor and returns it: contiguous, in host memory, complete after wait(). `name` selects the
+  // memory: a tensor of the same shape and dtype under the same name overwrites the last copy.
+  const at::Tensor& add(const std::string& name, const at::Tensor& tensor);
+
+  // Submits the end of the copies. The tensors may be changed afterwards by operators on the current stream.
+  void submit();
+
+  // Returns when the copies are complete. May be called on another thread than add() and submit().
+  void wait();
+
+ private:
+  bool shares_;
+  std::map<std::string, at::Tensor> copies_;
+  c10::Device device_ = c10::Device(c10::kCPU);
+  std::unique_ptr<c10::Event> arrival_;
+};
+
+}  // namespace tenon::pipeline
