@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds plugins in a separate project with only the package that install_package.sh installed, and trains with them:
+# Builds plugins in separate projects with only the package that install_package.sh installed, and trains with them:
 # check_package.sh CMAKE BUILD_FOLDER LIBTORCH
 set -euo pipefail
 cmake=$1
@@ -64,6 +64,18 @@ train portable spiral.toml accuracy '>=' 0.95
 train two_towers two_towers.toml accuracy '>=' 0.95
 train native spiral.toml accuracy '>=' 0.5 --set 'model={use="linear"}' --set train.epochs=5
 train line line.toml median_error '<=' 0.02
+
+# The example with CUDA kernels, as a separate project. Without nvcc its build is empty.
+cp -r "$here/../../examples/cuda_loss" "$work/kernels"
+"$cmake" -S "$work/kernels" -B "$work/kernels/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_COMPILE_WARNING_AS_ERROR=ON >"$work/kernels.log"
+"$cmake" --build "$work/kernels/build"
+if ! grep -q 'examples/cuda_loss is not built: nvcc is missing' "$work/kernels.log"; then
+  "$here/../plugin_api/check_exports.sh" portable "$work/kernels/build/cuda_loss.so"
+  cp "$work/kernels/build/cuda_loss.so" "$work/build"
+  cp "$work/kernels/digits.toml" "$work/source"
+  train cuda_loss digits.toml accuracy '>=' 0.9 --set train.epochs=3
+fi
 
 # Plugins that were built with the C++ headers before their names changed train to the same bits. The callback's
 # parameter had another name then.
