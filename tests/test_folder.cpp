@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -11,6 +12,11 @@
 namespace tenon {
 
 namespace fs = std::filesystem;
+
+fs::path build_folder() {
+  const char* const moved = std::getenv("TENON_TEST_BUILD");
+  return moved && *moved ? moved : TENON_BINARY_DIR;
+}
 
 namespace {
 
@@ -39,8 +45,7 @@ struct FolderOfEachCase final : doctest::IReporter {
   explicit FolderOfEachCase(const doctest::ContextOptions&) {}
 
   void test_case_start(const doctest::TestCaseData& started) override {
-    folder = fs::path(TENON_BINARY_DIR) / "tests/written" / program_name() /
-             folder_name(started.m_file.c_str(), started.m_name);
+    folder = build_folder() / "tests/written" / program_name() / folder_name(started.m_file.c_str(), started.m_name);
     fs::remove_all(folder);
     fs::create_directories(folder);
     fs::current_path(folder);
