@@ -3,9 +3,10 @@
 #
 # Searches these locations in order. The first match is used:
 #   1. TENON_LIBTORCH (cache or environment): an unpacked archive of LibTorch, or the folder of the Python package torch
-#   2. the cache of scripts/dependencies: ${TENON_CACHE}, else ${XDG_CACHE_HOME}/tenon, else ~/.cache/tenon
-#   3. the package torch of the Python that CMake finds
-# Locations 2 and 3 must have the version TENON_LIBTORCH_VERSION (major.minor). TENON_LIBTORCH may name any version from
+#   2. Tenon_LIBTORCH, which find_package(Tenon) sets: the package torch next to Tenon's wheel
+#   3. the cache of scripts/dependencies: ${TENON_CACHE}, else ${XDG_CACHE_HOME}/tenon, else ~/.cache/tenon
+#   4. the package torch of the Python that CMake finds
+# Locations 2 to 4 must have the version TENON_LIBTORCH_VERSION (major.minor). TENON_LIBTORCH may name any version from
 # 2.11.
 #
 # Sets LibTorch_ROOT_FOUND, LibTorch_VERSION ("2.11.0") and LibTorch_BUILD ("2.11.0+cu130,cxx11abi=1"). Targets that
@@ -118,7 +119,7 @@ function(tenon_find_libtorch)
   file(GLOB folders ${cache}/libtorch-${TENON_LIBTORCH_VERSION} ${cache}/libtorch-${TENON_LIBTORCH_VERSION}.*)
   tenon_libtorch_of_python(python)
   set(seen "none")
-  foreach(folder IN LISTS folders python)
+  foreach(folder IN LISTS Tenon_LIBTORCH folders python)
     tenon_libtorch_root("${folder}" root)
     if(NOT root STREQUAL "")
       tenon_libtorch_versions(${root} version full)

@@ -447,13 +447,15 @@ CommandLine help_of(std::vector<std::string> words) {
   return line;
 }
 
-// Parses `host` without a command: training, --check or --version.
+// Parses `host` without a command: training, --check, --prefix or --version.
 CommandLine parse_run(int argc, const char* const* argv) {
   const po::variables_map given = parse(argc, argv, make_options());
   CommandLine line;
   line.arguments.assign(argv, argv + argc);
   if (given.count("version")) {
     line.action = CommandLine::Action::version;
+  } else if (given.count("prefix")) {
+    line.action = CommandLine::Action::prefix;
   } else {
     line.action = given.count("check") ? CommandLine::Action::check : CommandLine::Action::train;
     put_run_file(given, line);

@@ -36,6 +36,7 @@ struct CommandLine {
     completion,
     manual,
     help,
+    prefix,
     version
   } action = Action::train;
   enum class Format { text, markdown, json };

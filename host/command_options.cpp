@@ -57,6 +57,7 @@ po::options_description make_options() {
       "test the run: one step, one batch of each validation and one checkpoint, in a folder that is then removed");
   add("help,h", "print this help and exit");
   add("version", "print the versions of the host, LibTorch and the plugin ABI, and exit");
+  add("prefix", "print the folder that Tenon is installed in, for CMAKE_PREFIX_PATH, and exit");
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <tenon/abi.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include "framework/distributed/world.h"
@@ -92,6 +93,8 @@ int dispatch(const CommandLine& line) {
                 plugins::describe_abi(TENON_ABI_OLDEST).c_str(), plugins::describe_abi(TENON_ABI_CURRENT).c_str());
     return 0;
   }
+  if (line.action == Action::prefix)
+    return put(std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path().string() + "\n");
   if (const char* const command = name_for_one_process(line.action))
     require_one_process(command, distributed::read_world());
   if (line.action == Action::train) return train(line);

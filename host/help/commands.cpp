@@ -1,6 +1,9 @@
 #include "host/help/commands.h"
 
+#include <errno.h>
+
 #include <algorithm>
+#include <string_view>
 
 namespace tenon::host {
 
@@ -113,8 +116,10 @@ std::vector<std::string> command_words() {
 
 std::vector<Option> options_of(const Command& command) { return command.make_options().options(); }
 
+std::string program_name() { return std::string_view(program_invocation_short_name) == "tenon" ? "tenon" : "host"; }
+
 std::string usage_of(const Command& command) {
-  std::string usage = "host";
+  std::string usage = program_name();
   for (const std::string& part : {command.name, command.arguments, command.needed})
     if (!part.empty()) usage += " " + part;
   return options_of(command).empty() ? usage : usage + " [options]";

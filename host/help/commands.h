@@ -33,6 +33,9 @@ std::vector<std::string> command_words();
 using Option = boost::shared_ptr<po::option_description>;
 std::vector<Option> options_of(const Command& command);
 
+// The name that this program was started with: "host" or "tenon".
+std::string program_name();
+
 // Returns "host pack --config FILE --data NAME --out DIR [options]".
 std::string usage_of(const Command& command);
 

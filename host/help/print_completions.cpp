@@ -109,7 +109,7 @@ std::string print_bash() {
           "  local offered=$(eval \"compgen$values -- \\\"\\$word\\\"\") IFS=$'\\n'\n"
           "  COMPREPLY=($offered)\n"
           "}\n"
-          "complete -o filenames -F _tenon_host host\n";
+          "complete -o filenames -F _tenon_host host tenon\n";
   return text.str();
 }
 
@@ -138,7 +138,7 @@ std::string zsh_values(const Values& values) {
 
 std::string print_zsh() {
   std::ostringstream text;
-  text << "#compdef host\n# zsh completions for Tenon's host: save as _host in $fpath.\n"
+  text << "#compdef host tenon\n# zsh completions for Tenon's host: save as _host in $fpath.\n"
           "_tenon_host() {\n"
           "  local -a commands=(\n";
   for (const std::string& word : command_words())
@@ -186,6 +186,7 @@ std::string print_fish() {
   std::ostringstream text;
   text
       << "# fish completions for Tenon's host: host completion fish | source\n"
+         "complete -c tenon -w host\n"
          "function __tenon_host_is\n"
          "  set -l words (commandline -opc)\n"
          "  set -e words[1]\n"

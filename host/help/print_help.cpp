@@ -65,8 +65,8 @@ const std::vector<ExitCode>& exit_codes() {
 std::string describe_host() {
   const Command& training = commands().front();
   std::ostringstream text;
-  text << "Usage: " << usage_of(training) << "\n       host COMMAND ...\n\n"
-       << wrap(training.details + " For other tasks use a command; host COMMAND --help describes it.")
+  text << "Usage: " << usage_of(training) << "\n       " << program_name() << " COMMAND ...\n\n"
+       << wrap(training.details + " For other tasks use a command; " + program_name() + " COMMAND --help describes it.")
        << list_commands() << "\n"
        << training.make_options() << "\n"
        << wrap(describe_plugin_search()) << "\n";

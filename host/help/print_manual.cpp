@@ -38,7 +38,8 @@ std::string print_manual(const std::string& version) {
        << ".SH NAME\ntenon \\- train neural networks from plugins and a run file\n"
        << ".SH SYNOPSIS\n.B " << escape(usage_of(training)) << "\n.br\n.B host \\fICOMMAND\\fR ...\n"
        << ".SH DESCRIPTION\n"
-       << escape(training.details) << "\n.PP\n"
+       << escape(training.details)
+       << "\n.PP\nAn installed Tenon has this program under two names, tenon and host.\n.PP\n"
        << escape(describe_plugin_search()) << "\n.SH OPTIONS\n";
   print_options(text, training);
   text << ".SH COMMANDS\n";

@@ -39,7 +39,7 @@ done
 
 # Plugins can be built without a host in the package. The prefix is shared, so the host is removed from a copy.
 cp -al "$prefix" "$work/prefix_without_host"
-rm "$work/prefix_without_host/bin/host"
+rm "$work/prefix_without_host/bin/host" "$work/prefix_without_host/bin/tenon"
 "$cmake" -S "$work/source" -B "$work/without_host" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix_without_host" \
   -DTENON_LIBTORCH="$libtorch" >"$work/without_host.log"
 "$cmake" --build "$work/without_host" --target ramp

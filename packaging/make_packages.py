@@ -1,0 +1,412 @@
+#!/usr/bin/env python3
+"""Makes the packages of a build: make_packages.py BUILD OUT [--format wheel|archive|deb ...] [--leave-out-opencv]
+
+BUILD: a build folder of Tenon. OUT: gets tenon-VERSION-...whl, tenon-VERSION-linux-x86_64.tar.gz, tenon_VERSION_amd64.deb
+and contents.json with their files, libraries, licences and sizes.
+
+Installs BUILD into a temporary folder and adds the libraries that the programs need: those of BUNDLED. A library that is
+neither in BUNDLED nor in PROVIDED is an error, so that none gets into a package unseen. Each format has its own path to
+LibTorch, relative to the program:
+
+    wheel    site-packages/tenon/bin/tenon, with torch/lib in site-packages
+    archive  bin/host, bin/tenon, lib/tenon/torch/lib
+    deb      /usr/bin/tenon, /usr/lib/tenon/torch/lib; no program `host`, because Debian's bind9-host has one
+
+Needs patchelf, strip, cc, and for deb dpkg-deb. Exit codes: 0 success, 1 a package cannot be made.
+"""
+import argparse
+import base64
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+# Libraries of every Linux system, and of LibTorch.
+PROVIDED = re.compile(
+    r"(ld-linux-.*|lib(c|m|dl|rt|pthread|util|resolv|stdc\+\+|gcc_s)|linux-vdso"
+    r"|lib(torch|torch_cpu|torch_cuda|c10|c10_cuda))\.so(\.\d+)*")
+
+# Libraries that are copied into the packages: component, licence (SPDX).
+BUNDLED = {
+    r"libboost_(filesystem|program_options)": ("Boost", "BSL-1.0"),
+    r"libcrypto": ("OpenSSL", "Apache-2.0"),
+    r"libfmt": ("fmt", "MIT"),
+    r"libjpeg": ("libjpeg-turbo", "IJG AND BSD-3-Clause AND Zlib"),
+    r"libopencv_(core|imgproc|imgcodecs)": ("OpenCV", "Apache-2.0"),
+    r"libpng16": ("libpng", "libpng-2.0"),
+    r"libspdlog": ("spdlog", "MIT"),
+    r"libtomlplusplus": ("toml++", "MIT"),
+    r"libz": ("zlib", "Zlib"),
+}
+
+# Parts of other projects that are compiled into Tenon's own files: component, licence, a header or file that exists.
+COMPILED_IN = [
+    ("nlohmann-json", "MIT", "/usr/include/nlohmann/json.hpp"),
+    ("xxHash", "BSD-2-Clause", "/usr/include/xxhash.h"),
+    ("Gloo's headers", "BSD-3-Clause", "/usr/include/gloo/context.h"),
+]
+SENTENCEPIECE = ("SentencePiece with protobuf-lite, Abseil, darts-clone and esaxx", "Apache-2.0 AND BSD-3-Clause AND MIT")
+OPENCV_PARTS = "with libjpeg-turbo, libpng, libtiff, libwebp and zlib"
+
+
+class Failure(Exception):
+    pass
+
+
+def run(*command, **options):
+    try:
+        return subprocess.run(list(map(str, command)), check=True, text=True, stdout=subprocess.PIPE, **options).stdout
+    except FileNotFoundError:
+        raise Failure(f"{command[0]} is not installed; run scripts/dependencies --for-tests") from None
+    except subprocess.CalledProcessError as error:
+        raise Failure(f"{' '.join(map(str, command))} failed with exit code {error.returncode}") from None
+
+
+def is_elf(path):
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def elf_files(folder):
+    return [path for path in sorted(folder.rglob("*")) if is_elf(path)]
+
+
+def needed_by(path):
+    """The names of the libraries that a file needs."""
+    return re.findall(r"\(NEEDED\).*\[(.+)\]", run("readelf", "-d", path))
+
+
+def locate(path, extra):
+    """The libraries that a file needs, directly or not: name -> path."""
+    environment = dict(os.environ, LD_LIBRARY_PATH=os.pathsep.join(extra))
+    found = run("ldd", path, env=environment)
+    return dict(re.findall(r"^\s*(\S+) => (/\S+)", found, re.M))
+
+
+def licence_of_debian_package(file):
+    """The copyright file of the Debian package with this file."""
+    for name in (pathlib.Path(file), pathlib.Path(file).resolve()):
+        for spelled in (str(name), str(name).replace("/lib/", "/usr/lib/", 1), str(name).replace("/usr/", "/", 1)):
+            found = subprocess.run(["dpkg", "-S", spelled], text=True, capture_output=True)
+            if found.returncode == 0:
+                package = found.stdout.split(":")[0]
+                return pathlib.Path("/usr/share/doc", package, "copyright")
+    raise Failure(f"{file}: no Debian package has this file, so its licence is not known; package on Debian")
+
+
+def cache_value(build, name):
+    found = re.search(rf"^{name}:[A-Z]+=(.*)$", (build / "CMakeCache.txt").read_text(), re.M)
+    return found.group(1) if found else ""
+
+
+class Contents:
+    """What all formats have: the installed files with stripped programs, the libraries they need, the licences."""
+
+    def __init__(self, build, folder, leave_out_opencv):
+        self.folder = folder
+        self.version = cache_value(build, "CMAKE_PROJECT_VERSION")
+        self.libraries = []  # component, licence, files
+        self.left_out = []
+        run(cache_value(build, "CMAKE_COMMAND"), "--install", build, "--prefix", folder, "--strip",
+            stderr=subprocess.STDOUT)
+        config = (folder / "lib/cmake/Tenon/TenonConfig.cmake").read_text()
+        self.torch_build = re.search(r'Tenon_TORCH_BUILD "([^"]+)"', config).group(1)
+        self.torch_version = self.torch_build.split("+")[0].split(",")[0]
+        self.torch = self._find_torch(folder / "bin/host")
+        self.opencv = cache_value(build, "OpenCV_DIR")
+        plugins = folder / "lib/tenon/plugins"
+        if leave_out_opencv:
+            for plugin in sorted(plugins.glob("*.so")):
+                if any(name.startswith("libopencv_") for name in needed_by(plugin)):
+                    plugin.unlink()
+                    self.left_out.append(plugin.name)
+        self._bundle()
+        self._add_licences(build)
+
+    def _find_torch(self, host):
+        found = locate(host, []).get("libtorch_cpu.so")
+        if not found:
+            raise Failure("the loader does not find libtorch_cpu.so, which bin/host needs; build again")
+        return pathlib.Path(found).resolve().parent
+
+    def _bundle(self):
+        target = self.folder / "lib/tenon"
+        extra = [str(self.torch)]
+        if self.opencv:
+            extra.append(str(pathlib.Path(self.opencv, "../..").resolve()))
+        sources, pending = {}, []
+        for file in elf_files(self.folder):
+            places = locate(file, extra)
+            pending += [(name, places.get(name)) for name in needed_by(file)]
+            if any(name.startswith("libopencv_core") for name in needed_by(file)):
+                # The image plugins open the decoders themselves.
+                core = next(name for name in needed_by(file) if name.startswith("libopencv_core"))
+                name = core.replace("_core", "_imgcodecs")
+                pending.append((name, str(pathlib.Path(places[core]).parent / name)))
+        while pending:
+            name, place = pending.pop()
+            if name in sources or PROVIDED.fullmatch(name):
+                continue
+            if not any(re.match(pattern + r"\.so", name) for pattern in BUNDLED):
+                raise Failure(f"{name} is needed, but neither in PROVIDED nor in BUNDLED of {pathlib.Path(__file__).name}; "
+                              "add it with its licence")
+            if not place or not os.path.exists(place):
+                raise Failure(f"{name} is needed, but the loader does not find it")
+            sources[name] = place
+            shutil.copyfile(os.path.realpath(place), target / name)
+            (target / name).chmod(0o644)
+            run("strip", "--strip-unneeded", target / name)
+            places = locate(place, extra)
+            pending += [(other, places.get(other)) for other in needed_by(place)]
+        self.sources = sources
+
+    def _add_licences(self, build):
+        target = self.folder / "share/doc/tenon"
+        target.mkdir(parents=True)
+        shutil.copy(ROOT / "LICENSE", target / "LICENSE")
+        texts = target / "licenses"
+        texts.mkdir()
+        by_component = {}
+        for name, place in sorted(self.sources.items()):
+            component, licence = next(entry for pattern, entry in BUNDLED.items() if re.match(pattern + r"\.so", name))
+            by_component.setdefault((component, licence), []).append((name, place))
+        for (component, licence), files in by_component.items():
+            label = component
+            if component == "OpenCV":
+                label = f"{component} {OPENCV_PARTS}"
+                folder = pathlib.Path(self.opencv, "../../../share/licenses/opencv4").resolve()
+                for text in sorted(folder.iterdir()):
+                    shutil.copy(text, texts / text.name)
+            else:
+                shutil.copy(licence_of_debian_package(files[0][1]), texts / component)
+            self.libraries.append((label, licence, [name for name, _ in files]))
+        for component, licence, header in COMPILED_IN:
+            shutil.copy(licence_of_debian_package(header), texts / component.replace(" ", "_"))
+            self.libraries.append((component, licence, []))
+        sentencepiece = cache_value(build, "SentencePiece_SOURCES") or self._sentencepiece()
+        for text in sorted(pathlib.Path(sentencepiece).glob("third_party/*/LICENSE*")):
+            shutil.copy(text, texts / f"SentencePiece-{text.parent.name}")
+        shutil.copy(pathlib.Path(sentencepiece, "LICENSE"), texts / "SentencePiece")
+        self.libraries.append((*SENTENCEPIECE, []))
+        lines = ["Tenon is under the Apache License 2.0, see LICENSE. It contains or links these libraries; their licences "
+                 "are in the folder licenses.", ""]
+        lines += [f"{component}: {licence}" + (f" ({', '.join(files)})" if files else "")
+                  for component, licence, files in self.libraries]
+        (target / "THIRD_PARTY").write_text("\n".join(lines) + "\n")
+
+    @staticmethod
+    def _sentencepiece():
+        given = os.environ.get("TENON_SENTENCEPIECE")
+        if given:
+            return given
+        home = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+        cache = os.environ.get("TENON_CACHE") or pathlib.Path(home, "tenon")
+        version = re.search(r"^sentencepiece==([0-9.]+)", (ROOT / "scripts/sentencepiece.txt").read_text(), re.M).group(1)
+        return pathlib.Path(cache, f"sentencepiece-{version}")
+
+    def newest_symbols(self, prefix):
+        """The newest version of GLIBC or GLIBCXX symbols that a file needs, such as (2, 34)."""
+        versions = set()
+        for file in elf_files(self.folder):
+            versions.update(re.findall(rf"\b{prefix}_(\d+(?:\.\d+)+)\b", run("readelf", "-V", file)))
+        return max(tuple(map(int, version.split("."))) for version in versions)
+
+
+def copy_tree(source, target):
+    shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+
+
+def set_library_paths(folder, program, torch):
+    """Sets the paths where the loader searches. program: path of the host in folder. torch: the folder of LibTorch's
+    libraries, relative to folder."""
+    def between(start, end):
+        return "$ORIGIN/" + os.path.relpath(end, start)
+
+    for file in elf_files(folder):
+        place = file.relative_to(folder)
+        if str(place).startswith("lib/tenon/torch") or str(place).startswith("lib/tenon/nvidia"):
+            continue
+        paths = [between(place.parent, "lib/tenon") if place.parent != pathlib.Path("lib/tenon") else "$ORIGIN"]
+        if str(place) == program or any(name.startswith(("libtorch", "libc10")) for name in needed_by(file)):
+            paths.append(between(place.parent, torch))
+        run("patchelf", "--set-rpath", ":".join(paths), file)
+
+
+def add_torch(contents, prefix):
+    """Copies LibTorch's CPU libraries, and those that its loader path names, in the layout of the wheels."""
+    target = prefix / "lib/tenon/torch/lib"
+    target.mkdir(parents=True)
+    for name in ("libtorch_cpu.so", "libc10.so"):
+        shutil.copy(contents.torch / name, target)
+    for name, place in locate(contents.torch / "libtorch_cpu.so", []).items():
+        place = pathlib.Path(place)
+        if place.resolve().parent == contents.torch.resolve():
+            shutil.copy(place, target / name)
+        elif "nvidia" in place.parts:
+            there = prefix / "lib/tenon" / pathlib.Path(*place.resolve().parts[place.resolve().parts.index("nvidia"):-1])
+            there.mkdir(parents=True, exist_ok=True)
+            shutil.copy(place, there / name)
+    texts = prefix / "share/doc/tenon/licenses"
+    found = sorted((contents.torch.parent.parent).glob("*.dist-info"))
+    for info in found:
+        if re.match(r"(torch|nvidia_cuda_runtime|nvidia_cuda_cupti)-", info.name):
+            for text in sorted([*info.rglob("LICENSE*"), *info.rglob("License*"), *info.rglob("NOTICE*")]):
+                if text.is_file():
+                    shutil.copy(text, texts / f"{info.name.split('-')[0]}-{text.name}")
+
+
+def remove_cuda(prefix):
+    # LibTorch's CUDA libraries are not in these packages.
+    (prefix / "lib/tenon/libtenon_cuda.so").unlink(missing_ok=True)
+
+
+def make_wheel(contents, scratch, out):
+    package = scratch / "wheel"
+    copy_tree(contents.folder, package / "tenon")
+    (package / "tenon/bin/tenon").unlink()
+    (package / "tenon/bin/host").rename(package / "tenon/bin/tenon")
+    set_library_paths(package / "tenon", "bin/tenon", "../torch/lib")
+    scripts = package / f"tenon-{contents.version}.data/scripts"
+    data = package / f"tenon-{contents.version}.data/data"
+    scripts.mkdir(parents=True)
+    for name in ("tenon", "host"):
+        run("cc", "-O2", "-s", "-Wall", "-Wextra", "-o", scripts / name, HERE / "launcher.c")
+    # man searches share/man next to the folder of a command. The shells do not, so their files stay in the package.
+    (data / "share").mkdir(parents=True)
+    shutil.move(package / "tenon/share/man", data / "share/man")
+
+    glibc = contents.newest_symbols("GLIBC")
+    tag = f"py3-none-manylinux_{glibc[0]}_{glibc[1]}_{os.uname().machine}"
+    info = package / f"tenon-{contents.version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: tenon\n"
+        f"Version: {contents.version}\nSummary: A training host for plugins, in C++\nLicense: Apache-2.0\n"
+        f"Requires-Python: >=3.10\nRequires-Dist: torch=={contents.torch_version}\n"
+        "Description-Content-Type: text/markdown\n\n" + (HERE / "wheel.md").read_text())
+    (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tenon\nRoot-Is-Purelib: false\nTag: {tag}\n")
+    copy_tree(package / "tenon/share/doc/tenon", info / "licenses")
+    shutil.rmtree(package / "tenon/share/doc")
+    # pip removes a folder with all of its sub-folders only if it has a file of its own.
+    shutil.copy(ROOT / "LICENSE", package / "tenon/LICENSE")
+    write_wheel(package, info, out / f"tenon-{contents.version}-{tag}.whl")
+    return out / f"tenon-{contents.version}-{tag}.whl"
+
+
+def write_wheel(package, info, target):
+    """Writes the wheel with its RECORD: https://packaging.python.org/en/latest/specifications/binary-distribution-format"""
+    record = info / "RECORD"
+    lines = []
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        def add(file):
+            name = file.relative_to(package).as_posix()
+            content = file.read_bytes()
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            executable = ".data/scripts/" in name or name == "tenon/bin/tenon"
+            entry.external_attr = (0o100755 if executable else 0o100644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+            return name, content
+
+        # The wheel's metadata is last, as the format asks.
+        files = sorted((file for file in package.rglob("*") if file.is_file()), key=lambda file: (info in file.parents, file))
+        for file in files:
+            name, content = add(file)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            lines.append(f"{name},sha256={digest},{len(content)}")
+        lines.append(f"{record.relative_to(package).as_posix()},,")
+        record.write_text("\n".join(lines) + "\n")
+        add(record)
+
+
+def make_archive(contents, scratch, out):
+    name = f"tenon-{contents.version}-linux-{os.uname().machine}"
+    prefix = scratch / "archive" / name
+    copy_tree(contents.folder, prefix)
+    remove_cuda(prefix)
+    set_library_paths(prefix, "bin/host", "lib/tenon/torch/lib")
+    add_torch(contents, prefix)
+    target = out / f"{name}.tar.gz"
+    run("tar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=1980-01-01", "-C", prefix.parent,
+        "-czf", target, name)
+    return target
+
+
+def make_deb(contents, scratch, out):
+    machine = MACHINES[os.uname().machine]
+    root = scratch / "deb"
+    prefix = root / "usr"
+    copy_tree(contents.folder, prefix)
+    remove_cuda(prefix)
+    (prefix / "bin/tenon").unlink()
+    (prefix / "bin/host").rename(prefix / "bin/tenon")
+    set_library_paths(prefix, "bin/tenon", "lib/tenon/torch/lib")
+    add_torch(contents, prefix)
+    # The packages bash-completion and bind9-host have files for their program `host`.
+    (prefix / "share/bash-completion/completions/host").unlink()
+    (prefix / "share/fish/vendor_completions.d/host.fish").unlink()
+    (prefix / "share/zsh/vendor-completions").mkdir()
+    (prefix / "share/zsh/site-functions/_host").rename(prefix / "share/zsh/vendor-completions/_tenon")
+    (prefix / "share/zsh/site-functions").rmdir()
+    run("gzip", "-9n", prefix / "share/man/man1/tenon.1")
+    (prefix / "share/doc/tenon/LICENSE").rename(prefix / "share/doc/tenon/copyright")
+    kib = sum(file.lstat().st_size for file in prefix.rglob("*") if file.is_file()) // 1024
+    glibc = ".".join(map(str, contents.newest_symbols("GLIBC")))
+    (root / "DEBIAN").mkdir()
+    (root / "DEBIAN/control").write_text(
+        f"Package: tenon\nVersion: {contents.version}\nArchitecture: {machine}\nSection: science\nPriority: optional\n"
+        f"Maintainer: The developers of Tenon\nInstalled-Size: {kib}\n"
+        f"Depends: libc6 (>= {glibc}), libstdc++6 (>= 12), libgcc-s1\n"
+        "Description: training host for plugins, in C++\n"
+        " Trains neural networks from plugins and a TOML run file. Contains LibTorch for\n"
+        " CPUs, the bundled plugins, and the headers for writing plugins.\n")
+    target = out / f"tenon_{contents.version}_{machine}.deb"
+    run("dpkg-deb", "--root-owner-group", "-Zxz", "-z3", "--build", root, target, stderr=subprocess.DEVNULL)
+    return target
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    makers = {"wheel": make_wheel, "archive": make_archive, "deb": make_deb}
+    parser.add_argument("--format", action="append", choices=makers, help="default: all")
+    parser.add_argument("--leave-out-opencv", action="store_true",
+                        help="leave out the image plugins, for a build with the OpenCV of the system")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            scratch = pathlib.Path(name)
+            contents = Contents(given.build.resolve(), scratch / "contents", given.leave_out_opencv)
+            made = {kind: makers[kind](contents, scratch, given.out) for kind in given.format or makers}
+            report = {
+                "files": {kind: {"name": path.name, "bytes": path.stat().st_size} for kind, path in made.items()},
+                "libtorch": contents.torch_build,
+                "glibc": ".".join(map(str, contents.newest_symbols("GLIBC"))),
+                "libstdcxx": ".".join(map(str, contents.newest_symbols("GLIBCXX"))),
+                "libraries": [{"component": component, "licence": licence, "files": files}
+                              for component, licence, files in contents.libraries],
+                "left_out": contents.left_out,
+            }
+            (given.out / "contents.json").write_text(json.dumps(report, indent=1) + "\n")
+            for kind, path in made.items():
+                print(f"{kind}: {path} ({path.stat().st_size / 1e6:.1f} MB)")
+    except Failure as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        sys.exit(1)
+
+
+main()

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Installs the packages of scripts/package in fresh Debian roots, trains as an ordinary user, and builds plugins:
+# check_fresh_roots.sh PACKAGES WORK [wheel|archive|deb ...]
+#
+# PACKAGES: the folder with the packages. WORK: an empty folder for the roots, which needs 12 GB. The roots have no compiler
+# until the plugins are built. Prints how long each step takes. Needs root, debootstrap, and the Debian and Python package
+# registries. Exits with 77 if it cannot run here.
+set -euo pipefail
+packages=$(cd "$1" && pwd)
+mkdir -p "$2"
+work=$(cd "$2" && pwd)
+shift 2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+formats=("$@")
+if [ $# = 0 ]; then formats=(wheel archive deb); fi
+if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null || ! unshare -m true 2>/dev/null; then
+  printf 'needs root, debootstrap and the right to mount\n'
+  exit 77
+fi
+
+fail() {
+  printf '%s\n' "$1"
+  exit 1
+}
+
+mirror=${TENON_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+if [ ! -e "$work/base/etc/debian_version" ]; then
+  debootstrap --variant=minbase --include=ca-certificates bookworm "$work/base" "$mirror" >"$work/debootstrap.log" ||
+    fail "debootstrap failed; see $work/debootstrap.log"
+fi
+
+# inside USER COMMAND: runs a shell command in the root $tree.
+inside() {
+  unshare -m -f bash -c '
+    mount -t proc proc "$1/proc" && mount -t devtmpfs dev "$1/dev" 2>/dev/null || mount --bind /dev "$1/dev"
+    mkdir -p "$1/packages" "$1/sources" /dev/shm
+    mount --bind "$3" "$1/packages" && mount --bind "$4" "$1/sources"
+    exec env -i "$(command -v chroot)" "$1" /bin/su "$2" -s /bin/bash -c "$5"' - "$tree" "$1" "$packages" "$here/plugin" \
+    "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin ${passed[*]}; set -e; cd; $2"
+}
+
+# How this machine reaches the registries.
+passed=(DEBIAN_FRONTEND=noninteractive)
+for name in PIP_INDEX_URL PIP_CERT PIP_DEFAULT_TIMEOUT http_proxy https_proxy; do
+  if [ -n "${!name:-}" ]; then passed+=("$name=${!name}"); fi
+done
+
+# timed LABEL COMMAND...
+timed() {
+  local label=$1 start=$EPOCHREALTIME
+  shift
+  "$@"
+  printf '%-9s%-34s%7.1f s\n' "$format" "$label" "$(awk "BEGIN { print $EPOCHREALTIME - $start }")"
+}
+
+# train TENON ARGUMENTS: digits, or what the arguments say, in the home of the user.
+train() {
+  timed "train" inside tester "$1 --config \$($1 --prefix)/share/tenon/configs/digits.toml --quiet ${*:2}"
+  local found
+  found=$(sed -n 's|.*"validation/accuracy": \([0-9.]*\).*|\1|p' "$tree"/home/tester/runs/digits*/*/history.jsonl | tail -n 1)
+  awk -v found="$found" 'BEGIN { exit !(found >= 0.97) }' || fail "$format: accuracy $found; expected 0.97 or more"
+  rm -r "$tree/home/tester/runs"
+}
+
+# build_plugins TENON: the plugin of the README. For the wheel also a native one, with the headers in the package torch.
+build_plugins() {
+  inside root "apt-get -qq update && apt-get -qq install -y --no-install-recommends g++ cmake ninja-build" >"$work/apt.log" 2>&1
+  inside tester "mkdir plugins && cp /sources/{spiral.cpp,spiral.toml,linear.cpp} plugins && cd plugins &&
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(MyPlugins LANGUAGES C CXX)' 'find_package(Tenon REQUIRED)' \
+      'tenon_add_plugin(spiral SOURCES spiral.cpp)' >CMakeLists.txt &&
+    if [ $format = wheel ]; then echo 'tenon_add_plugin(linear TORCH SOURCES linear.cpp)' >>CMakeLists.txt; fi &&
+    cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=\$(cd && $1 --prefix) && cmake --build build" \
+    >"$work/plugins.log" 2>&1 || {
+    cat "$work/plugins.log"
+    fail "$format: the plugins cannot be built"
+  }
+  inside tester "$1 --config plugins/spiral.toml --plugin-dir plugins/build --set train.epochs=5 --quiet"
+  if [ "$format" = wheel ]; then
+    inside tester "$1 --config plugins/spiral.toml --plugin-dir plugins/build --set train.epochs=5 --quiet \
+      --set 'model={use=\"linear\"}'"
+  fi
+  rm -r "$tree/home/tester/runs" "$tree/home/tester/plugins"
+}
+
+# check_libraries FOLDER: every library of the installed files is found, and none in a home folder of this machine.
+check_libraries() {
+  inside root "find $1 -type f \( -name '*.so*' -o -path '*/bin/tenon' -o -path '*/bin/host' \) -exec ldd {} +" >"$work/ldd.log" 2>&1 || true
+  if grep -q 'not found' "$work/ldd.log" && [ "$format" != wheel ]; then
+    grep 'not found' "$work/ldd.log"
+    fail "$format: these libraries are missing"
+  fi
+  if grep -q '\.cache' "$work/ldd.log"; then
+    grep '\.cache' "$work/ldd.log"
+    fail "$format: libraries of a home folder are used"
+  fi
+}
+
+for format in "${formats[@]}"; do
+  tree=$work/$format
+  rm -rf "$tree"
+  cp -a "$work/base" "$tree"
+  cp /etc/resolv.conf "$tree/etc/resolv.conf"
+  if [ -n "${PIP_CERT:-}" ]; then cp "$PIP_CERT" "$tree/$PIP_CERT"; fi
+  inside root "useradd --create-home tester"
+  case $format in
+  wheel)
+    inside root "apt-get -qq update && apt-get -qq install -y --no-install-recommends python3-venv" >"$work/apt.log" 2>&1
+    timed 'pip install (with download)' inside tester "python3 -m venv env && env/bin/pip -q --no-cache-dir install /packages/*.whl"
+    train env/bin/tenon
+    check_libraries /home/tester/env/lib/python3.11/site-packages/tenon
+    build_plugins env/bin/tenon
+    inside tester "env/bin/pip -q uninstall --yes tenon"
+    left=$(find "$tree/home/tester/env" -name '*tenon*' -o -path '*/bin/host')
+    [ -z "$left" ] || fail "wheel: pip left $left"
+    ;;
+  archive)
+    timed 'tar -xzf' inside tester "tar -xzf /packages/*.tar.gz"
+    train tenon-*/bin/tenon
+    inside tester "mkdir 'another folder' && mv tenon-* 'another folder/moved'"
+    inside tester "'another folder/moved/bin/host' --version" >/dev/null
+    inside tester "mv 'another folder/moved' moved"
+    train moved/bin/host
+    check_libraries /home/tester/moved
+    build_plugins moved/bin/tenon
+    ;;
+  deb)
+    before=$(cd "$tree" && find usr etc opt var/lib/dpkg/info | sort)
+    timed 'apt install' inside root "apt-get -qq update && apt-get -qq install -y --no-install-recommends /packages/*.deb" >"$work/apt.log" 2>&1
+    grep '^deb' "$work/apt.log" || true
+    train tenon
+    check_libraries "/usr/bin/tenon /usr/lib/tenon"
+    inside root "apt-get -qq purge -y tenon" >"$work/apt.log" 2>&1
+    left=$(comm -13 <(printf '%s\n' "$before") <(cd "$tree" && find usr etc opt var/lib/dpkg/info | sort) | grep tenon || true)
+    [ -z "$left" ] || fail "deb: purge left $left"
+    inside root "apt-get -qq install -y --no-install-recommends /packages/*.deb" >"$work/apt.log" 2>&1
+    build_plugins tenon
+    ;;
+  *) fail "$format: expected wheel, archive or deb" ;;
+  esac
+  rm -rf "$tree"
+done

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Makes the wheel of this build, installs it and uses it: check_wheel.sh BUILD_FOLDER LIBTORCH
+#
+# The wheel has no image plugins, because this build may use the OpenCV of the system. check_fresh_roots.sh tests the
+# packages of scripts/package.
+set -euo pipefail
+build=$1
+libtorch=$2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=$build/tests/written/wheel
+rm -rf "$work"
+mkdir -p "$work/home"
+
+fail() {
+  printf '%s\n' "$1"
+  exit 1
+}
+
+python=''
+for candidate in python3 /usr/bin/python3; do
+  if "$candidate" -m pip --version >/dev/null 2>&1; then python=$candidate; fi
+  [ -z "$python" ] || break
+done
+
+# with_pip ARGUMENT...: runs pip without a network.
+with_pip() { "$python" -m pip --quiet --disable-pip-version-check "$@" 2>"$work/pip.log" || { cat "$work/pip.log"; exit 1; }; }
+
+# run COMMAND...: runs it in an almost empty environment.
+run() { (cd "$work/home" && env -i PATH="$PATH" HOME="$work/home" PIP_ROOT_USER_ACTION=ignore "$@"); }
+
+python3 "$root/packaging/make_packages.py" "$build" "$work/made" --format wheel --leave-out-opencv
+wheel=$(echo "$work"/made/*.whl)
+case $(basename "$wheel") in
+tenon-*-py3-none-manylinux_2_*_*.whl) ;;
+*) fail "$wheel: unexpected name" ;;
+esac
+
+# The package torch is represented by links to LibTorch.
+with_pip install --no-deps --no-index --target "$work/first" "$wheel"
+ln -s "$libtorch" "$work/first/torch"
+ln -s "$libtorch/../nvidia" "$work/first/nvidia"
+mv "$work/first" "$work/moved"
+bin=$work/moved/bin
+prefix=$work/moved/tenon
+[ "$(run "$bin/tenon" --prefix)" = "$prefix" ] || fail "--prefix: found $(run "$bin/tenon" --prefix); expected $prefix"
+[ "$(run "$bin/host" --version)" = "$(run "$bin/tenon" --version)" ] || fail 'host and tenon have different versions'
+run "$bin/tenon" --help | grep -q '^Usage: tenon --config FILE' || fail 'the help of tenon names another program'
+
+# Every library is in the package, or every Linux system or LibTorch has it.
+find "$prefix" -type f \( -name '*.so*' -o -path '*/bin/*' \) | while IFS= read -r file; do
+  paths=$(readelf -d "$file" | sed -nE 's/.*\(R(UN)?PATH\).*\[(.*)\]/\2/p')
+  case :$paths in
+  *:[!\$]*) fail "$file: the loader searches $paths; expected only paths that begin with \$ORIGIN" ;;
+  esac
+  # The last library is the driver's.
+  env -i ldd "$file" | sed -nE 's/^\s*(\S+) => (.*) \(.*/\1 \2/p; s/^\s*(\S+) => (not found)$/\1 \2/p' |
+    while read -r name place; do
+      case $name in
+      linux-vdso.so* | ld-linux*.so* | libc.so.6 | libm.so.6 | libdl.so.2 | librt.so.1 | libpthread.so.0) ;;
+      libutil.so.1 | libstdc++.so.6 | libgcc_s.so.1) ;;
+      *)
+        case $place in
+        "$work/moved"/*) ;;
+        *) case $file in
+          # Only machines with a GPU have LibTorch's CUDA libraries. torch is found here.
+          */libtenon_cuda.so) ;;
+          *) fail "$file: $name is $place; expected it in the package" ;;
+          esac ;;
+        esac
+        ;;
+      esac
+    done
+done
+
+run "$bin/tenon" --config "$prefix/share/tenon/configs/digits.toml" --quiet
+accuracy=$(sed -n 's|.*"validation/accuracy": \([0-9.]*\).*|\1|p' "$work"/home/runs/digits*/*/history.jsonl | tail -n 1)
+awk -v found="$accuracy" 'BEGIN { exit !(found >= 0.97) }' || fail "digits: accuracy $accuracy; expected 0.97 or more"
+
+# A plugin outside of the tree.
+cp -r "$here/plugin" "$work/plugin"
+TENON_CACHE="$work/none" cmake -S "$work/plugin" -B "$work/plugin/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_PREFIX_PATH="$(run "$bin/tenon" --prefix)" >"$work/configure.log"
+grep -q "Found LibTorch: $work/moved/torch" "$work/configure.log" || grep -q "Found LibTorch: $libtorch" "$work/configure.log" || {
+  cat "$work/configure.log"
+  fail 'the plugin is not built with the LibTorch next to the package'
+}
+cmake --build "$work/plugin/build" >"$work/build.log" || {
+  cat "$work/build.log"
+  fail 'the plugins cannot be built with the package'
+}
+run "$bin/tenon" --config "$work/plugin/spiral.toml" --plugin-dir "$work/plugin/build" --set train.epochs=5 --quiet
+
+# In a prefix, the commands are found in the folders of Python, and pip removes every file. Debian's pip chooses another
+# folder than Python's own.
+with_pip install --no-deps --no-index --ignore-installed --prefix "$work/prefix" "$wheel"
+place=$(dirname "$(find "$work/prefix" -type d -name tenon -path '*-packages/tenon')")
+status=0
+run "$(find "$work/prefix" -type f -name tenon -path '*/bin/tenon' -not -path '*-packages/*')" --version >"$work/log" 2>&1 || status=$?
+[ "$status" = 127 ] || fail "without torch: exit code $status; expected 127"
+grep -q "^error: $place/torch/lib/libtorch_cpu.so: No such file" "$work/log" || {
+  cat "$work/log"
+  fail 'without torch: expected the missing file'
+}
+PYTHONPATH=$place with_pip uninstall --yes tenon
+left=$(find "$work/prefix" -type f)
+[ -z "$left" ] || fail "pip left files: $left"
