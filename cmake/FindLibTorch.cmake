@@ -132,8 +132,8 @@ function(tenon_find_libtorch)
     endif()
   endforeach()
   string(CONCAT reason "LibTorch found: ${seen}; expected ${TENON_LIBTORCH_VERSION} in ${cache} or in Python; run "
-                "scripts/dependencies, or pass -DTENON_LIBTORCH=DIR for another LibTorch from ${TENON_LIBTORCH_OLDEST} "
-                "to ${TENON_LIBTORCH_NEWEST_TRIED}")
+                "scripts/dependencies or pip install torch, or pass -DTENON_LIBTORCH=DIR for another LibTorch from "
+                "${TENON_LIBTORCH_OLDEST} to ${TENON_LIBTORCH_NEWEST_TRIED}")
   set(LibTorch_REASON "${reason}" PARENT_SCOPE)
 endfunction()
 

@@ -53,7 +53,7 @@ BUNDLED = {
 COMPILED_IN = [
     ("nlohmann-json", "MIT", "/usr/include/nlohmann/json.hpp"),
     ("xxHash", "BSD-2-Clause", "/usr/include/xxhash.h"),
-    ("Gloo's headers", "BSD-3-Clause", "/usr/include/gloo/context.h"),
+    ("Gloo headers", "BSD-3-Clause", "/usr/include/gloo/context.h"),
 ]
 SENTENCEPIECE = ("SentencePiece with protobuf-lite, Abseil, darts-clone and esaxx", "Apache-2.0 AND BSD-3-Clause AND MIT")
 OPENCV_PARTS = "with libjpeg-turbo, libpng, libtiff, libwebp and zlib"

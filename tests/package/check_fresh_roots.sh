@@ -6,6 +6,10 @@
 # until the plugins are built. Prints how long each step takes. Needs root, debootstrap, and the Debian and Python package
 # registries. Exits with 77 if it cannot run here.
 set -euo pipefail
+if [ ! -e "$1/contents.json" ]; then
+  printf '%s has no packages; run scripts/package\n' "$1"
+  exit 77
+fi
 packages=$(cd "$1" && pwd)
 mkdir -p "$2"
 work=$(cd "$2" && pwd)

@@ -22,6 +22,10 @@ for candidate in python3 /usr/bin/python3; do
   if "$candidate" -m pip --version >/dev/null 2>&1; then python=$candidate; fi
   [ -z "$python" ] || break
 done
+if [ -z "$python" ]; then
+  printf 'no Python with pip was found\n'
+  exit 77
+fi
 
 # with_pip ARGUMENT...: runs pip without a network.
 with_pip() { "$python" -m pip --quiet --disable-pip-version-check "$@" 2>"$work/pip.log" || { cat "$work/pip.log"; exit 1; }; }
