@@ -21,6 +21,8 @@ add_compile_options(
   -Wall
   -Wextra
   -fPIC
+  # Processors with and without fused multiplication and addition compute the same numbers.
+  -ffp-contract=off
   # Messages contain file names relative to the repository's root.
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
   # Unique symbols would keep a plugin in memory and merge its statics with those of other plugins.

@@ -5,7 +5,7 @@ BUILD: a build folder of Tenon. OUT: gets tenon-VERSION-...whl, tenon-VERSION-li
 and contents.json with their files, libraries, licences and sizes.
 
 Installs BUILD into a temporary folder and adds the libraries that the programs need: those of BUNDLED. A library that is
-neither in BUNDLED nor in PROVIDED is an error, so that none gets into a package unseen. Each format has its own path to
+neither in BUNDLED nor in PROVIDED is an error, so that none gets into a package unseen. Each format has another path to
 LibTorch, relative to the program:
 
     wheel    site-packages/tenon/bin/tenon, with torch/lib in site-packages
@@ -299,7 +299,7 @@ def make_wheel(contents, scratch, out):
     (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tenon\nRoot-Is-Purelib: false\nTag: {tag}\n")
     copy_tree(package / "tenon/share/doc/tenon", info / "licenses")
     shutil.rmtree(package / "tenon/share/doc")
-    # pip removes a folder with all of its sub-folders only if it has a file of its own.
+    # pip removes a folder with all of its sub-folders only if it also has a file.
     shutil.copy(ROOT / "LICENSE", package / "tenon/LICENSE")
     write_wheel(package, info, out / f"tenon-{contents.version}-{tag}.whl")
     return out / f"tenon-{contents.version}-{tag}.whl"
@@ -320,7 +320,7 @@ def write_wheel(package, info, target):
             archive.writestr(entry, content)
             return name, content
 
-        # The wheel's metadata is last, as the format asks.
+        # The wheel's metadata is last, as the format recommends.
         files = sorted((file for file in package.rglob("*") if file.is_file()), key=lambda file: (info in file.parents, file))
         for file in files:
             name, content = add(file)

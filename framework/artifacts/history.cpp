@@ -166,9 +166,16 @@ History History::resume(const std::filesystem::path& from, int64_t lines, const 
     } catch (const std::invalid_argument& error) {
       throw support::Error(support::ErrorKind::checkpoint,
                            from.string() + ", line " + std::to_string(history.lines() + 1) + ": " + error.what() +
-                               "; expected a history line: fix or remove the file");
+                               "; expected a history line: restore the file from a copy, or start a new run with the "
+                               "checkpoint's model.safetensors as model.weights");
     }
   }
+  if (history.lines() < lines)
+    throw support::Error(support::ErrorKind::checkpoint,
+                         from.string() + ": has " + std::to_string(history.lines()) +
+                             " lines; the checkpoint expects " + std::to_string(lines) +
+                             " or more: restore the file from a copy, or start a new run with the checkpoint's "
+                             "model.safetensors as model.weights");
   std::filesystem::rename(new_csv, csv);
   std::filesystem::rename(new_jsonl, jsonl);
   history.csv_path_ = csv;

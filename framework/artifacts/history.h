@@ -55,7 +55,7 @@ class History {
   History(const std::filesystem::path& jsonl, const std::filesystem::path& csv);
 
   // Resumes after the first `lines` lines of another or the same history.jsonl. Existing files are replaced. Throws
-  // Error(checkpoint) for an invalid line.
+  // Error(checkpoint) if one of these lines is invalid or missing.
   static History resume(const std::filesystem::path& from, int64_t lines, const std::filesystem::path& jsonl,
                         const std::filesystem::path& csv);
 

@@ -217,6 +217,24 @@ TEST_CASE("a metric that would duplicate a key is refused and nothing is written
   CHECK(read_all(scratch / "h.jsonl").empty());
 }
 
+TEST_CASE("a history that lost lines is not resumed") {
+  const Scratch scratch;
+  const auto resume = [&](int64_t lines) {
+    History::resume(scratch / "h.jsonl", lines, scratch / "resumed.jsonl", scratch / "resumed.csv");
+  };
+  CHECK(contains(find_error(ErrorKind::checkpoint, [&] { resume(1); }),
+                 "h.jsonl: has 0 lines; the checkpoint expects 1 or more"));
+  {
+    History history(scratch / "h.jsonl", scratch / "h.csv");
+    for (int64_t step : {1, 2}) history.append({HistoryEvent::step, 1, step, 0.5, {}});
+  }
+  CHECK(contains(find_error(ErrorKind::checkpoint, [&] { resume(3); }),
+                 "h.jsonl: has 2 lines; the checkpoint expects 3 or more"));
+  CHECK_FALSE(std::filesystem::exists(scratch / "resumed.jsonl"));
+  resume(1);
+  CHECK(read_all(scratch / "resumed.jsonl").find("\"step\": 2") == std::string::npos);
+}
+
 TEST_CASE("a history never writes to existing files") {
   const Scratch scratch;
   write_all(scratch / "h.jsonl", "{}\n");

@@ -73,12 +73,27 @@ TEST_CASE("a missing file and a missing column are named") {
         "t.csv:1: there is no column \"labels\", which the parameter \"labels\" names; available: \"path\", \"label\"");
 }
 
+TEST_CASE("a table may have many columns") {
+  constexpr size_t kColumns = 100'000;
+  std::string header, row;
+  for (size_t i = 0; i < kColumns; ++i) {
+    header += (i == 0 ? "c" : ",c") + std::to_string(i);
+    row += i == 0 ? "7" : ",7";
+  }
+  const Csv csv(header + '\n' + row + '\n', "t.csv", ',');
+  for (size_t i = 0; i < kColumns; ++i) REQUIRE(csv.column("c" + std::to_string(i), "features") == i);
+  CHECK(error_of<tenon::DataError>([&] {
+          Csv(header + ",c0\n" + row + ",7\n", "t.csv", ',');
+        }).find("t.csv:1: column 100001 is named \"c0\"") == 0);
+}
+
 TEST_CASE("the whole cell must be a finite number") {
-  const Csv csv("x\n-1.5e2\n12\n1e-60\n1x\ninf\n1e39\n\n", "t.csv", ',');
+  const Csv csv("x\n-1.5e2\n12\n1e-60\n+5\n1x\ninf\n1e39\n\n++5\n+-5\n+\n", "t.csv", ',');
   CHECK(csv.number(0, 0) == -150);
   CHECK(csv.number(1, 0) == 12);
   CHECK(csv.number(2, 0) == 0);
-  for (size_t row = 3; row < csv.rows(); ++row) {
+  CHECK(csv.number(3, 0) == 5);
+  for (size_t row = 4; row < csv.rows(); ++row) {
     const std::string text = error_of<tenon::DataError>([&] { csv.number(row, 0); });
     CHECK(text.find("t.csv:" + std::to_string(row + 2) + ": column \"x\": \"") == 0);
   }

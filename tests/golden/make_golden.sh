@@ -10,11 +10,16 @@ version=$(cd "$1" && pwd)
 include=$(cd "$2" && pwd)
 output=$3
 cc=${4:-gcc}
+# The instructions of every processor of that architecture.
+case $("$cc" -dumpmachine) in
+aarch64*) architecture=armv8-a ;;
+*) architecture=x86-64 ;;
+esac
 
 mkdir -p "$output"
 for source in "$version"/sources/golden_*.c; do
   name=$(basename "$source" .c)
-  "$cc" -std=c11 -O2 -march=x86-64 -ffp-contract=off -fPIC -fvisibility=hidden -shared -s -Wall -Wextra -pedantic \
+  "$cc" -std=c11 -O2 -march="$architecture" -ffp-contract=off -fPIC -fvisibility=hidden -shared -s -Wall -Wextra -pedantic \
     -Werror -ffile-prefix-map="$version"=. -ffile-prefix-map="$include"=include -Wl,--build-id=none -Wl,-z,defs \
     -Wl,-z,noseparate-code -I "$include" "$source" -o "$output/$name.so"
 done

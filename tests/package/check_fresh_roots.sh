@@ -2,9 +2,9 @@
 # Installs the packages of scripts/package in fresh Debian roots, trains as an ordinary user, and builds plugins:
 # check_fresh_roots.sh PACKAGES WORK [wheel|archive|deb ...]
 #
-# PACKAGES: the folder with the packages. WORK: an empty folder for the roots, which needs 12 GB. The roots have no compiler
-# until the plugins are built. Prints how long each step takes. Needs root, debootstrap, and the Debian and Python package
-# registries. Exits with 77 if it cannot run here.
+# PACKAGES: the folder with the packages. WORK: an empty folder for the roots, which needs 12 GB. The roots have no
+# compiler until the plugins are built. Prints how long each step takes. Needs root, debootstrap, and the Debian and
+# Python package registries. Exits with 77 if it cannot run here.
 set -euo pipefail
 if [ ! -e "$1/contents.json" ]; then
   printf '%s has no packages; run scripts/package\n' "$1"
@@ -22,6 +22,8 @@ if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null || ! unshare -m tr
   exit 77
 fi
 
+home=/srv/tester
+
 fail() {
   printf '%s\n' "$1"
   exit 1
@@ -32,6 +34,19 @@ if [ ! -e "$work/base/etc/debian_version" ]; then
   debootstrap --variant=minbase --include=ca-certificates bookworm "$work/base" "$mirror" >"$work/debootstrap.log" ||
     fail "debootstrap failed; see $work/debootstrap.log"
 fi
+
+# The newest accuracy in the history of the user's run.
+accuracy() {
+  sed -n 's|.*"validation/accuracy": \([0-9.]*\).*|\1|p' "$tree$home"/runs/digits*/*/history.jsonl | tail -n 1
+}
+
+# install PACKAGE...: installs Debian packages in the root.
+install() {
+  inside root "apt-get -qq update && apt-get -qq install -y --no-install-recommends $*" >"$work/apt.log" 2>&1 || {
+    cat "$work/apt.log"
+    fail "$format: apt-get failed"
+  }
+}
 
 # inside USER COMMAND: runs a shell command in the root $tree.
 inside() {
@@ -61,19 +76,20 @@ timed() {
 train() {
   timed "train" inside tester "$1 --config \$($1 --prefix)/share/tenon/configs/digits.toml --quiet ${*:2}"
   local found
-  found=$(sed -n 's|.*"validation/accuracy": \([0-9.]*\).*|\1|p' "$tree"/home/tester/runs/digits*/*/history.jsonl | tail -n 1)
+  found=$(accuracy)
   awk -v found="$found" 'BEGIN { exit !(found >= 0.97) }' || fail "$format: accuracy $found; expected 0.97 or more"
-  rm -r "$tree/home/tester/runs"
+  rm -r "$tree$home/runs"
 }
 
 # build_plugins TENON: the plugin of the README. For the wheel also a native one, with the headers in the package torch.
 build_plugins() {
-  inside root "apt-get -qq update && apt-get -qq install -y --no-install-recommends g++ cmake ninja-build" >"$work/apt.log" 2>&1
+  install g++ cmake ninja-build
   inside tester "mkdir plugins && cp /sources/{spiral.cpp,spiral.toml,linear.cpp} plugins && cd plugins &&
-    printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(MyPlugins LANGUAGES C CXX)' 'find_package(Tenon REQUIRED)' \
-      'tenon_add_plugin(spiral SOURCES spiral.cpp)' >CMakeLists.txt &&
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(MyPlugins LANGUAGES C CXX)' \
+      'find_package(Tenon REQUIRED)' 'tenon_add_plugin(spiral SOURCES spiral.cpp)' >CMakeLists.txt &&
     if [ $format = wheel ]; then echo 'tenon_add_plugin(linear TORCH SOURCES linear.cpp)' >>CMakeLists.txt; fi &&
-    cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=\$(cd && $1 --prefix) && cmake --build build" \
+    cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=\$(cd && $1 --prefix) &&
+    cmake --build build" \
     >"$work/plugins.log" 2>&1 || {
     cat "$work/plugins.log"
     fail "$format: the plugins cannot be built"
@@ -83,12 +99,13 @@ build_plugins() {
     inside tester "$1 --config plugins/spiral.toml --plugin-dir plugins/build --set train.epochs=5 --quiet \
       --set 'model={use=\"linear\"}'"
   fi
-  rm -r "$tree/home/tester/runs" "$tree/home/tester/plugins"
+  rm -r "$tree$home/runs" "$tree$home/plugins"
 }
 
 # check_libraries FOLDER: every library of the installed files is found, and none in a home folder of this machine.
 check_libraries() {
-  inside root "find $1 -type f \( -name '*.so*' -o -path '*/bin/tenon' -o -path '*/bin/host' \) -exec ldd {} +" >"$work/ldd.log" 2>&1 || true
+  inside root "find $1 -type f \( -name '*.so*' -o -path '*/bin/tenon' -o -path '*/bin/host' \) -exec ldd {} +" \
+    >"$work/ldd.log" 2>&1 || true
   if grep -q 'not found' "$work/ldd.log" && [ "$format" != wheel ]; then
     grep 'not found' "$work/ldd.log"
     fail "$format: these libraries are missing"
@@ -105,16 +122,17 @@ for format in "${formats[@]}"; do
   cp -a "$work/base" "$tree"
   cp /etc/resolv.conf "$tree/etc/resolv.conf"
   if [ -n "${PIP_CERT:-}" ]; then cp "$PIP_CERT" "$tree/$PIP_CERT"; fi
-  inside root "useradd --create-home tester"
+  inside root "useradd --create-home --home-dir $home tester"
   case $format in
   wheel)
-    inside root "apt-get -qq update && apt-get -qq install -y --no-install-recommends python3-venv" >"$work/apt.log" 2>&1
-    timed 'pip install (with download)' inside tester "python3 -m venv env && env/bin/pip -q --no-cache-dir install /packages/*.whl"
+    install python3-venv
+    timed 'pip install (with download)' inside tester \
+      "python3 -m venv env && env/bin/pip -q --no-cache-dir install /packages/*.whl"
     train env/bin/tenon
-    check_libraries /home/tester/env/lib/python3.11/site-packages/tenon
+    check_libraries $home/env/lib/python3.11/site-packages/tenon
     build_plugins env/bin/tenon
     inside tester "env/bin/pip -q uninstall --yes tenon"
-    left=$(find "$tree/home/tester/env" -name '*tenon*' -o -path '*/bin/host')
+    left=$(find "$tree$home/env" -name '*tenon*' -o -path '*/bin/host')
     [ -z "$left" ] || fail "wheel: pip left $left"
     ;;
   archive)
@@ -124,19 +142,19 @@ for format in "${formats[@]}"; do
     inside tester "'another folder/moved/bin/host' --version" >/dev/null
     inside tester "mv 'another folder/moved' moved"
     train moved/bin/host
-    check_libraries /home/tester/moved
+    check_libraries $home/moved
     build_plugins moved/bin/tenon
     ;;
   deb)
-    before=$(cd "$tree" && find usr etc opt var/lib/dpkg/info | sort)
-    timed 'apt install' inside root "apt-get -qq update && apt-get -qq install -y --no-install-recommends /packages/*.deb" >"$work/apt.log" 2>&1
-    grep '^deb' "$work/apt.log" || true
+    list_files() { (cd "$tree" && find usr etc opt var/lib/dpkg/info | sort); }
+    before=$(list_files)
+    timed 'apt install' install '/packages/*.deb'
     train tenon
     check_libraries "/usr/bin/tenon /usr/lib/tenon"
     inside root "apt-get -qq purge -y tenon" >"$work/apt.log" 2>&1
-    left=$(comm -13 <(printf '%s\n' "$before") <(cd "$tree" && find usr etc opt var/lib/dpkg/info | sort) | grep tenon || true)
+    left=$(comm -13 <(printf '%s\n' "$before") <(list_files) | grep tenon || true)
     [ -z "$left" ] || fail "deb: purge left $left"
-    inside root "apt-get -qq install -y --no-install-recommends /packages/*.deb" >"$work/apt.log" 2>&1
+    install '/packages/*.deb'
     build_plugins tenon
     ;;
   *) fail "$format: expected wheel, archive or deb" ;;

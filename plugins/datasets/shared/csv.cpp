@@ -1,6 +1,5 @@
 #include "plugins/datasets/shared/csv.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -97,19 +96,6 @@ class Reader {
   size_t line_ = 1;
 };
 
-void check_header(const std::vector<std::string>& names, const std::string& place) {
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty()) {
-      throw tenon::DataError(place + ": column " + std::to_string(i + 1) + " has no name; expected a header");
-    }
-    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
-        names.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw tenon::DataError(place + ": column " + std::to_string(i + 1) + " is named \"" + names[i] +
-                             "\", like an earlier column; expected a header without duplicates");
-    }
-  }
-}
-
 }  // namespace
 
 Csv::Csv(const std::string& path, char separator) : Csv(read_text(path), path, separator) {}
@@ -117,7 +103,7 @@ Csv::Csv(const std::string& path, char separator) : Csv(read_text(path), path, s
 Csv::Csv(std::string_view text, const std::string& path, char separator) : path_(path) {
   Reader reader(text, path_, separator);
   reader.read_row(columns_);
-  check_header(columns_, path_ + ":1");
+  index_columns();
   std::vector<std::string> cells;
   while (!reader.at_end()) {
     const size_t line = reader.line();
@@ -126,6 +112,17 @@ Csv::Csv(std::string_view text, const std::string& path, char separator) : path_
     if (!is_blank || columns_.size() == 1) append_row(cells, line);
   }
   if (lines_.empty()) throw tenon::DataError(path_ + ": has no row below its header; expected a row for each sample");
+}
+
+void Csv::index_columns() {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const std::string place = path_ + ":1: column " + std::to_string(i + 1);
+    if (columns_[i].empty()) throw tenon::DataError(place + " has no name; expected a header");
+    if (!places_.emplace(columns_[i], i).second) {
+      throw tenon::DataError(place + " is named \"" + columns_[i] +
+                             "\", like an earlier column; expected a header without duplicates");
+    }
+  }
 }
 
 void Csv::append_row(const std::vector<std::string>& cells, size_t line) {
@@ -140,9 +137,13 @@ void Csv::append_row(const std::vector<std::string>& cells, size_t line) {
   lines_.push_back(line);
 }
 
-size_t Csv::column(std::string_view name, std::string_view parameter) const {
-  const auto found = std::find(columns_.begin(), columns_.end(), name);
-  if (found != columns_.end()) return static_cast<size_t>(found - columns_.begin());
+std::optional<size_t> Csv::find_column(const std::string& name) const {
+  const auto found = places_.find(name);
+  return found == places_.end() ? std::nullopt : std::optional(found->second);
+}
+
+size_t Csv::column(const std::string& name, std::string_view parameter) const {
+  if (const std::optional<size_t> found = find_column(name)) return *found;
   std::string known;
   for (const std::string& column : columns_) known += (known.empty() ? "\"" : ", \"") + column + '"';
   throw tenon::DataError(path_ + ":1: there is no column \"" + std::string(name) + "\", which the parameter \"" +
@@ -157,18 +158,26 @@ std::string_view Csv::cell(size_t row, size_t column) const {
 
 float Csv::number(size_t row, size_t column) const {
   const std::string_view text = cell(row, column);
-  double parsed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
-  const auto number = static_cast<float>(parsed);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
+  const std::optional<double> number = parse_number(text);
+  if (!number)
     throw tenon::DataError(place(row, column) + ": \"" + std::string(text) + "\" is not a finite 32-bit number");
-  }
-  return number;
+  return static_cast<float>(*number);
 }
 
 std::string Csv::place(size_t row) const { return path_ + ':' + std::to_string(lines_[row]); }
 
 std::string Csv::place(size_t row, size_t column) const { return place(row) + ": column \"" + columns_[column] + '"'; }
+
+std::optional<double> parse_number(std::string_view cell) {
+  // std::from_chars accepts no plus sign.
+  const bool has_plus = cell.size() > 1 && cell[0] == '+' && cell[1] != '-';
+  const std::string_view text = cell.substr(has_plus ? 1 : 0);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_finite = std::isfinite(static_cast<float>(number));
+  if (error != std::errc() || end != text.data() + text.size() || !is_finite) return std::nullopt;
+  return number;
+}
 
 char separator_named(std::string_view name) {
   if (name == "tab") return '\t';

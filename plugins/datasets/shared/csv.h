@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace tables {
@@ -21,9 +23,11 @@ class Csv {
   size_t rows() const { return lines_.size(); }
   const std::vector<std::string>& columns() const { return columns_; }
 
+  // Returns the index of the column with that name, or no value.
+  std::optional<size_t> find_column(const std::string& name) const;
   // Returns the index of the column with that name. Throws tenon::DataError listing the available columns. `parameter`
   // is the parameter that names the column.
-  size_t column(std::string_view name, std::string_view parameter) const;
+  size_t column(const std::string& name, std::string_view parameter) const;
 
   std::string_view cell(size_t row, size_t column) const;
   // Returns a finite number, or throws tenon::DataError.
@@ -37,14 +41,19 @@ class Csv {
   std::string place(size_t row, size_t column) const;
 
  private:
+  void index_columns();
   void append_row(const std::vector<std::string>& cells, size_t line);
 
   std::string path_;
   std::vector<std::string> columns_;
-  std::string text_;           // concatenated text of all cells
-  std::vector<size_t> ends_;   // [rows, columns], offsets into text_
-  std::vector<size_t> lines_;  // line where each row begins, from 1
+  std::unordered_map<std::string, size_t> places_;  // index of each name in columns_
+  std::string text_;                                // concatenated text of all cells
+  std::vector<size_t> ends_;                        // [rows, columns], offsets into text_
+  std::vector<size_t> lines_;                       // line where each row begins, from 1
 };
+
+// Returns the number in a cell, such as 3.5, -1e-3 or +5, or no value if it is not a finite 32-bit number.
+std::optional<double> parse_number(std::string_view cell);
 
 // Converts a parameter's value to the character: comma, semicolon or tab.
 char separator_named(std::string_view name);

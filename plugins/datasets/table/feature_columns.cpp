@@ -39,15 +39,6 @@ bool begins_as_number(std::string_view cell) {
   return begin != std::string_view::npos && text[begin] >= '0' && text[begin] <= '9';
 }
 
-std::optional<double> parse_number(std::string_view cell) {
-  const std::string_view text = trim(cell);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_finite = std::isfinite(static_cast<float>(number));
-  if (error != std::errc() || end != text.data() + text.size() || !is_finite) return std::nullopt;
-  return number;
-}
-
 std::optional<int64_t> parse_integer(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -59,7 +50,7 @@ std::optional<int64_t> parse_integer(std::string_view text) {
 std::optional<double> number_in(const Csv& csv, size_t row, size_t column) {
   const std::string_view cell = csv.cell(row, column);
   if (is_missing(cell)) return std::nullopt;
-  if (const std::optional<double> number = parse_number(cell)) return number;
+  if (const std::optional<double> number = tables::parse_number(trim(cell))) return number;
   throw tenon::DataError(csv.place(row, column) + ": \"" + std::string(cell) +
                          "\" is not a finite 32-bit number; fix the cell, or list the column in the parameter "
                          "\"categorical\" or \"ignore\"");
@@ -217,15 +208,14 @@ FeatureColumns::Features FeatureColumns::encode(const Part& part) const {
 }
 
 std::vector<size_t> FeatureColumns::find_columns(const Part& part) const {
-  const std::vector<std::string>& names = part.csv->columns();
   std::vector<size_t> places;
   for (const Column& column : columns_) {
-    const auto found = std::find(names.begin(), names.end(), column.name);
-    if (found == names.end()) {
+    const std::optional<size_t> found = part.csv->find_column(column.name);
+    if (!found) {
       throw tenon::DataError(part.path + ":1: there is no column \"" + column.name + "\", which is a feature of " +
                              learned_from_ + "; expected all of its features");
     }
-    places.push_back(static_cast<size_t>(found - names.begin()));
+    places.push_back(*found);
   }
   return places;
 }
