@@ -16,6 +16,7 @@ Needs patchelf, strip, cc, and for deb dpkg-deb. Exit codes: 0 success, 1 a pack
 """
 import argparse
 import base64
+import functools
 import hashlib
 import json
 import os
@@ -216,6 +217,7 @@ class Contents:
         version = re.search(r"^sentencepiece==([0-9.]+)", (ROOT / "scripts/sentencepiece.txt").read_text(), re.M).group(1)
         return pathlib.Path(cache, f"sentencepiece-{version}")
 
+    @functools.cache
     def newest_symbols(self, prefix):
         """The newest version of GLIBC or GLIBCXX symbols that a file needs, such as (2, 34)."""
         versions = set()

@@ -62,7 +62,6 @@ find "$prefix" -type f \( -name '*.so*' -o -path '*/bin/*' \) | while IFS= read 
   case :$paths in
   *:[!\$]*) fail "$file: the loader searches $paths; expected only paths that begin with \$ORIGIN" ;;
   esac
-  # The last library is the driver's.
   env -i ldd "$file" | sed -nE 's/^\s*(\S+) => (.*) \(.*/\1 \2/p; s/^\s*(\S+) => (not found)$/\1 \2/p' |
     while read -r name place; do
       case $name in
