@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "framework/support/printable.h"
+
 namespace tenon::callbacks {
 
 using pipeline::Event;
@@ -156,7 +158,7 @@ void Progress::draw(const std::string& label, int64_t done, int64_t total, const
   const std::string bar =
       repeat(has_unicode_ ? "█" : "#", filled) + repeat(has_unicode_ ? "░" : ".", bar_width - filled);
   const std::string line = bar.empty() ? (label + tail).substr(0, width - 1) : label + " " + bar + tail;
-  std::fprintf(stream_, "\r\033[K%s", line.c_str());
+  std::fprintf(stream_, "\r\033[K%s", support::escape_control_characters(line).c_str());
   std::fflush(stream_);
   is_shown_ = true;
 }
@@ -196,7 +198,7 @@ void Progress::add_earlier(const pipeline::MetricValues& metrics, const std::map
 
 void Progress::print(const std::string& lines) {
   erase();
-  std::fputs(lines.c_str(), stream_);
+  std::fputs(support::escape_control_characters(lines).c_str(), stream_);
   std::fflush(stream_);
 }
 

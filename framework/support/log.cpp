@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "framework/support/error.h"
+#include "framework/support/printable.h"
 
 namespace tenon::support {
 namespace {
@@ -96,10 +97,10 @@ RunLog& run_log() {
 
 }  // namespace
 
-void log_debug(std::string_view message) { run_log().logger.debug(message); }
-void log_info(std::string_view message) { run_log().logger.info(message); }
-void log_warning(std::string_view message) { run_log().logger.warn(message); }
-void log_error(std::string_view message) { run_log().logger.error(message); }
+void log_debug(std::string_view message) { run_log().logger.debug(printable(message)); }
+void log_info(std::string_view message) { run_log().logger.info(printable(message)); }
+void log_warning(std::string_view message) { run_log().logger.warn(printable(message)); }
+void log_error(std::string_view message) { run_log().logger.error(printable(message)); }
 
 void set_terminal_log(TerminalLog log, TerminalFormat format) {
   spdlog::sink_ptr& terminal = run_log().logger.sinks().front();
@@ -117,10 +118,18 @@ void log_errors_only(std::string_view name) {
     terminal->set_pattern("%^%l%$: " + std::string(name) + ": %v");
 }
 
+// A sink applies its level only if it is called through the logger.
+void log_warning_of_any_rank(std::string_view message) {
+  const std::string text = printable(message);
+  const spdlog::details::log_msg line(run_log().logger.name(), spdlog::level::warn, text);
+  for (const spdlog::sink_ptr& sink : run_log().logger.sinks()) sink->log(line);
+  flush_log();
+}
+
 void open_log_file(const std::filesystem::path& file) try {
   run_log().file->open(file);
 } catch (const spdlog::spdlog_ex& error) {
-  throw Error(ErrorKind::internal, file.string() + ": the log cannot be opened: " + error.what());
+  throw Error(ErrorKind::system, file.string() + ": the log cannot be opened: " + error.what());
 }
 
 void flush_log() noexcept try { run_log().logger.flush(); } catch (...) {

@@ -7,7 +7,8 @@
 
 namespace tenon::support {
 
-// [any thread] Lines before open_log_file() are buffered and written to the file first.
+// [any thread] Messages may contain text from plugins and files: printable() makes it safe. Lines before
+// open_log_file() are buffered and written to the file first.
 void log_debug(std::string_view message);
 void log_info(std::string_view message);
 void log_warning(std::string_view message);
@@ -21,7 +22,10 @@ void set_terminal_log(TerminalLog log, TerminalFormat format);
 // From now on, the terminal shows only errors, prefixed with `name`, because another process logs for all ranks.
 void log_errors_only(std::string_view name);
 
-// From now on, every line is also written to this file. Throws Error(internal) with the path if it cannot be opened.
+// As log_warning, but the terminal shows it also after log_errors_only().
+void log_warning_of_any_rank(std::string_view message);
+
+// From now on, every line is also written to this file. Throws Error(system) with the path if it cannot be opened.
 void open_log_file(const std::filesystem::path& file);
 
 // Writes buffered lines. It must be called before the process exits in any way.

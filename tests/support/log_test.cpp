@@ -124,7 +124,7 @@ TEST_CASE("a log file that cannot be opened is an error with its path") {
     open_log_file(file);
     FAIL("no error");
   } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::internal);
+    CHECK(error.kind() == ErrorKind::system);
     CHECK(std::string(error.what()).find(file.string()) == 0);
   }
 }
