@@ -18,6 +18,7 @@
 #include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/support/check.h"
+#include "framework/support/print_bytes.h"
 #include "framework/support/xxh128.h"
 
 namespace tenon::artifacts {
@@ -37,16 +38,15 @@ void require_space(const fs::path& folder, const CheckpointContents& contents) {
   if (::statvfs(folder.c_str(), &disk) != 0) return;  // the write reports the error
   const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
   if (free >= needed) return;
-  constexpr uint64_t kMiB = 1 << 20;
   throw make_file_error(kOfCheckpoints, folder,
-                        "a checkpoint of " + std::to_string(needed / kMiB + 1) + " MiB does not fit into " +
-                            std::to_string(free / kMiB) + " MiB of free space",
+                        "a checkpoint of " + support::print_bytes(needed) + " does not fit into " +
+                            support::print_bytes(free) + " of free space",
                         ENOSPC);
 }
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(fs::path folder, Retention retention)
+CheckpointStore::CheckpointStore(fs::path folder, Retention retention, const fs::path& resumed_from)
     : folder_(std::move(folder)), retention_(std::move(retention)) {
   TENON_CHECK(retention_.keep >= 1 && retention_.keep_best >= 1,
               "keep is " << retention_.keep << ", keep_best " << retention_.keep_best);
@@ -54,7 +54,11 @@ CheckpointStore::CheckpointStore(fs::path folder, Retention retention)
   const auto checkpoints = list_checkpoint_folders(folder_);
   if (checkpoints.empty()) return;
   point_at(kLatest, checkpoints.front());
-  if (const auto best = find_best(); !best.empty()) point_at(kBest, best.front());
+  std::vector<fs::path> kept = find_best();
+  if (!kept.empty()) point_at(kBest, kept.front());
+  if (resumed_from.empty()) return;
+  kept.push_back(resumed_from);  // a newer checkpoint may be damaged
+  remove_surplus(kept);
 }
 
 // Returns the best checkpoints, best first. Among equals the earlier comes first. Skips unreadable manifests.
@@ -124,12 +128,12 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   return folder_ / name;
 }
 
-void CheckpointStore::remove_surplus(const std::vector<fs::path>& best) const {
+void CheckpointStore::remove_surplus(const std::vector<fs::path>& kept) const {
   const auto latest = find_linked_checkpoint(folder_, kLatest);
   const std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
   for (size_t i = checkpoints.size(); i-- > static_cast<size_t>(retention_.keep);) {
     const fs::path& path = checkpoints[i];
-    if (path != latest && std::ranges::find(best, path) == best.end()) remove_folder_durably(path, kOfCheckpoints);
+    if (path != latest && std::ranges::find(kept, path) == kept.end()) remove_folder_durably(path, kOfCheckpoints);
   }
 }
 

@@ -47,8 +47,9 @@ struct Retention {
 class CheckpointStore {
  public:
   // Opens an existing folder. Removes incomplete files of an earlier crash, and points `latest` to the newest and
-  // `best` to the best checkpoint. REQUIRES: keep >= 1, keep_best >= 1.
-  CheckpointStore(std::filesystem::path folder, Retention retention);
+  // `best` to the best checkpoint. If the run resumes in its folder, `resumed_from` is the checkpoint; then also
+  // removes surplus checkpoints, which a run that was killed may leave. REQUIRES: keep >= 1, keep_best >= 1.
+  CheckpointStore(std::filesystem::path folder, Retention retention, const std::filesystem::path& resumed_from = {});
 
   // Writes a checkpoint, updates the links `latest` and `best`, and then removes surplus checkpoints. Replaces a
   // checkpoint of the same step. Equal contents give equal bytes. Returns the checkpoint folder. If it throws, the
@@ -58,7 +59,8 @@ class CheckpointStore {
  private:
   std::vector<std::filesystem::path> find_best() const;
   void point_at(const char* link, const std::filesystem::path& checkpoint) const;
-  void remove_surplus(const std::vector<std::filesystem::path>& best) const;
+  // Removes the checkpoints that are neither among the newest nor in `kept`.
+  void remove_surplus(const std::vector<std::filesystem::path>& kept) const;
 
   std::filesystem::path folder_;
   Retention retention_;

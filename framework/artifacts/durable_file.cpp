@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "framework/artifacts/file_error.h"
+#include "framework/support/retry_interrupted.h"
 
 namespace tenon::artifacts {
 
@@ -42,7 +43,8 @@ int write_fully(int descriptor, std::span<const std::byte> bytes) {
 }
 
 void sync_path(const std::filesystem::path& path, support::ErrorKind kind) {
-  support::FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  support::FileDescriptor descriptor(
+      support::retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
   if (!descriptor.is_open()) throw make_file_error(kind, path, "cannot be opened to sync it", errno);
   const int error = sync_descriptor(descriptor.number());
   // EINVAL: the file system cannot sync a folder and does not need to.
@@ -111,7 +113,7 @@ void DurableFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
 }
 
 void DurableFile::resize(uint64_t bytes) {
-  if (::ftruncate(descriptor_.number(), static_cast<off_t>(bytes)) != 0) {
+  if (support::retry_interrupted([&] { return ::ftruncate(descriptor_.number(), static_cast<off_t>(bytes)); }) != 0) {
     throw make_file_error(kind_, path_, "cannot be resized", errno);
   }
 }
@@ -126,7 +128,7 @@ void DurableFile::commit() {
     temporary_.clear();
     return;
   }
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (support::retry_interrupted([&] { return ::rename(temporary_.c_str(), path_.c_str()); }) != 0) {
     throw make_file_error(kind_, path_, "cannot be renamed to its final name", errno);
   }
   temporary_.clear();

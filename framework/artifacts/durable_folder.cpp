@@ -13,6 +13,7 @@
 
 #include "framework/artifacts/durable_file.h"
 #include "framework/artifacts/file_error.h"
+#include "framework/support/retry_interrupted.h"
 
 namespace tenon::artifacts {
 
@@ -44,7 +45,7 @@ DurableFolder::DurableFolder(fs::path path, support::ErrorKind kind) : path_(std
   int result;
   do {
     temporary_ = make_temporary_path(path_);
-    result = ::mkdir(temporary_.c_str(), 0777);
+    result = support::retry_interrupted([&] { return ::mkdir(temporary_.c_str(), 0777); });
   } while (result != 0 && errno == EEXIST);
   if (result != 0) throw make_file_error(kind_, path_, "cannot be created", errno);
 }
@@ -56,14 +57,17 @@ DurableFolder::~DurableFolder() {
 
 void DurableFolder::commit() {
   sync_tree(temporary_, kind_);
-  if (::rename(temporary_.c_str(), path_.c_str()) == 0) {
+  if (support::retry_interrupted([&] { return ::rename(temporary_.c_str(), path_.c_str()); }) == 0) {
     temporary_.clear();
     sync_path(find_folder_of(path_), kind_);
     return;
   }
   if (errno != ENOTEMPTY && errno != EEXIST)
     throw make_file_error(kind_, path_, "cannot be renamed to its final name", errno);
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) != 0) {
+  const auto exchange = [&] {
+    return ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE);
+  };
+  if (support::retry_interrupted(exchange) != 0) {
     throw make_file_error(kind_, path_, "already exists and cannot be exchanged for the new one on this file system",
                           errno);
   }
@@ -81,7 +85,7 @@ void make_folders_durably(const fs::path& path, support::ErrorKind kind) {
     missing.push_back(folder);
   }
   for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
-    if (::mkdir(folder->c_str(), 0777) != 0 && errno != EEXIST) {
+    if (support::retry_interrupted([&] { return ::mkdir(folder->c_str(), 0777); }) != 0 && errno != EEXIST) {
       throw make_file_error(kind, *folder, "cannot be created", errno);
     }
     sync_path(find_folder_of(*folder), kind);
@@ -94,10 +98,10 @@ void replace_link_durably(const fs::path& link, const fs::path& target, support:
   int result;
   do {
     temporary = make_temporary_path(link);
-    result = ::symlink(target.c_str(), temporary.c_str());
+    result = support::retry_interrupted([&] { return ::symlink(target.c_str(), temporary.c_str()); });
   } while (result != 0 && errno == EEXIST);
   if (result != 0) throw make_file_error(kind, link, "cannot be created", errno);
-  if (::rename(temporary.c_str(), link.c_str()) != 0) {
+  if (support::retry_interrupted([&] { return ::rename(temporary.c_str(), link.c_str()); }) != 0) {
     const int error = errno;
     ::unlink(temporary.c_str());
     throw make_file_error(kind, link, "cannot be renamed to its final name", error);
@@ -107,7 +111,8 @@ void replace_link_durably(const fs::path& link, const fs::path& target, support:
 
 void remove_folder_durably(const fs::path& path, support::ErrorKind kind) {
   const fs::path temporary = make_temporary_path(path);
-  if (::rename(path.c_str(), temporary.c_str()) != 0) throw make_file_error(kind, path, "cannot be removed", errno);
+  if (support::retry_interrupted([&] { return ::rename(path.c_str(), temporary.c_str()); }) != 0)
+    throw make_file_error(kind, path, "cannot be removed", errno);
   // The sync precedes the removal of the files, so that a power cut cannot restore the name with half of them.
   sync_path(find_folder_of(path), kind);
   remove_tree(temporary, kind);

@@ -8,6 +8,12 @@ namespace tenon::artifacts {
 
 namespace {
 
+// Errors that another file, or the same file at another time, would meet too.
+bool is_fault_of_machine(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO || error == EMFILE || error == ENFILE ||
+         error == ENOMEM || error == ENOLCK;
+}
+
 const char* find_hint(int error) {
   switch (error) {
     case ENOSPC:
@@ -34,7 +40,7 @@ support::Error make_file_error(support::ErrorKind kind, const std::filesystem::p
   message += ": ";
   message += std::generic_category().message(error);
   message += find_hint(error);
-  return support::Error(kind, message);
+  return support::Error(is_fault_of_machine(error) ? support::ErrorKind::system : kind, message);
 }
 
 }  // namespace tenon::artifacts

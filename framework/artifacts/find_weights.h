@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace tenon::artifacts {
 
@@ -15,10 +14,6 @@ struct FoundWeights {
   int64_t epoch = 0;                 // of the checkpoint
   int64_t step = 0;
 };
-
-// Returns the run folders in `output_dir`/`name`, newest first. Their names are times, see make_run_folder(). Empty if
-// the folder does not exist.
-std::vector<std::filesystem::path> list_runs(const std::filesystem::path& output_dir, const std::string& name);
 
 // Returns the target of the link `latest` or `best` of the newest run that has this link.
 std::optional<std::filesystem::path> find_linked_in_runs(const std::string& link,

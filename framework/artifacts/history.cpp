@@ -15,12 +15,14 @@
 #include "framework/artifacts/durable_file.h"
 #include "framework/artifacts/file_error.h"
 #include "framework/support/check.h"
+#include "framework/support/log.h"
+#include "framework/support/retry_interrupted.h"
 
 namespace tenon::artifacts {
 
 namespace {
 
-constexpr auto kOfHistory = support::ErrorKind::internal;
+constexpr auto kOfHistory = support::ErrorKind::system;
 const std::vector<std::string> kFixedColumns = {"event", "epoch", "step", "time_s"};
 
 std::string print_time(double time_s) { return print_json_number(std::round(time_s * 1e6) / 1e6); }
@@ -56,6 +58,11 @@ void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std:
   }
   if (!rows.eof()) throw make_file_error(kOfHistory, csv, "cannot be read to add a column", errno);
   to.write(piece);
+}
+
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (support::retry_interrupted([&] { return ::rename(from.c_str(), to.c_str()); }) != 0)
+    throw make_file_error(kOfHistory, to, "cannot be replaced", errno);
 }
 
 void check_names(const MetricValues& metrics) {
@@ -125,7 +132,8 @@ bool is_mean_over_epoch(HistoryEvent event, std::string_view metric, const std::
 
 AppendedFile::AppendedFile(std::filesystem::path path, Opening opening) : path_(std::move(path)) {
   const int creation = opening == Opening::is_new ? O_CREAT | O_EXCL : 0;
-  descriptor_ = support::FileDescriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | creation, 0666));
+  descriptor_ = support::FileDescriptor(support::retry_interrupted(
+      [&] { return ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | creation, 0666); }));
   if (!descriptor_.is_open()) throw make_file_error(kOfHistory, path_, "cannot be opened", errno);
 }
 
@@ -143,9 +151,9 @@ void AppendedFile::append(std::string_view text) {
 History::History(const std::filesystem::path& jsonl, const std::filesystem::path& csv)
     : csv_path_(csv),
       jsonl_(jsonl, AppendedFile::Opening::is_new),
-      csv_(csv, AppendedFile::Opening::is_new),
+      csv_(std::in_place, csv, AppendedFile::Opening::is_new),
       columns_(kFixedColumns) {
-  csv_.append(print_csv_header(columns_));
+  csv_->append(print_csv_header(columns_));
 }
 
 // Writes to other names first, so that a crash leaves the earlier files intact.
@@ -176,8 +184,8 @@ History History::resume(const std::filesystem::path& from, int64_t lines, const 
                              " lines; the checkpoint expects " + std::to_string(lines) +
                              " or more: restore the file from a copy, or start a new run with the checkpoint's "
                              "model.safetensors as model.weights");
-  std::filesystem::rename(new_csv, csv);
-  std::filesystem::rename(new_jsonl, jsonl);
+  rename_file(new_csv, csv);
+  rename_file(new_jsonl, jsonl);
   history.csv_path_ = csv;
   return history;
 }
@@ -186,12 +194,23 @@ void History::append(const HistoryLine& line) {
   check_names(line.metrics);
   jsonl_.append(print_history_line(line));
   ++lines_;
+  if (!csv_) return;
+  try {
+    append_to_csv(line);
+  } catch (const support::Error& error) {
+    csv_.reset();
+    support::log_warning(std::string(error.what()) +
+                         ". The run continues without this file; history.jsonl has all lines");
+  }
+}
+
+void History::append_to_csv(const HistoryLine& line) {
   const size_t first_new = columns_.size();
   for (const auto& [name, value] : line.metrics) {
     if (places_.emplace(name, columns_.size()).second) columns_.push_back(name);
   }
   if (columns_.size() > first_new) add_columns(first_new);
-  csv_.append(print_row(line) + '\n');
+  csv_->append(print_row(line) + '\n');
 }
 
 // New rows have all columns. Earlier rows are read from the file and get empty values in the new columns.
@@ -202,7 +221,7 @@ void History::add_columns(size_t first_new) {
   replacement.write(print_csv_header(columns_));
   copy_rows(csv_path_, print_csv_header(old_columns).size(), empty, replacement);
   replacement.commit();
-  csv_ = AppendedFile(csv_path_, AppendedFile::Opening::is_there);
+  csv_.emplace(csv_path_, AppendedFile::Opening::is_there);
 }
 
 std::string History::print_row(const HistoryLine& line) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +39,8 @@ bool is_mean_over_epoch(HistoryEvent event, std::string_view metric, const std::
 class AppendedFile {
  public:
   enum class Opening { is_new, is_there };
-  AppendedFile(std::filesystem::path path, Opening opening);  // Error(internal)
-  void append(std::string_view text);                         // Error(internal)
+  AppendedFile(std::filesystem::path path, Opening opening);  // Error(system)
+  void append(std::string_view text);                         // Error(system)
 
  private:
   std::filesystem::path path_;
@@ -48,10 +49,11 @@ class AppendedFile {
 
 // Writes both files line by line, so that a killed run has complete lines. A new metric adds a column at the right end
 // of the CSV file. The file is then replaced in one step, with empty values in the earlier rows. The bytes depend only
-// on the lines. Lines are not kept in memory, because a run may write millions.
+// on the lines. Lines are not kept in memory, because a run may write millions. If the CSV file cannot be written, a
+// warning is logged, and only history.jsonl gets the later lines.
 class History {
  public:
-  // Throws Error(internal) with the path and the reason, also if one of the files already exists.
+  // Throws Error(system) with the path and the reason, also if one of the files already exists.
   History(const std::filesystem::path& jsonl, const std::filesystem::path& csv);
 
   // Resumes after the first `lines` lines of another or the same history.jsonl. Existing files are replaced. Throws
@@ -63,13 +65,14 @@ class History {
   int64_t lines() const { return lines_; }
 
  private:
+  void append_to_csv(const HistoryLine& line);
   void add_columns(size_t first_new);
   std::string print_row(const HistoryLine& line) const;
 
   int64_t lines_ = 0;
   std::filesystem::path csv_path_;
   AppendedFile jsonl_;
-  AppendedFile csv_;
+  std::optional<AppendedFile> csv_;  // empty once it could not be written
   std::vector<std::string> columns_;
   std::map<std::string, size_t> places_;  // index of each metric in columns_
 };

@@ -116,10 +116,11 @@ std::optional<fs::path> find_fallback(const fs::path& checkpoint) {
 
 std::optional<std::string> find_damage(const fs::path& checkpoint, const CheckpointFile& expected) {
   try {
-    const CheckpointFile found = describe_checkpoint_file(checkpoint / expected.name);
-    if (found.bytes != expected.bytes)
-      return "has " + std::to_string(found.bytes) + " bytes; expected " + std::to_string(expected.bytes);
-    if (found.xxh128 != expected.xxh128) return "its XXH128 is " + found.xxh128 + "; expected " + expected.xxh128;
+    const fs::path file = checkpoint / expected.name;
+    if (const uint64_t bytes = read_checkpoint_file_size(file); bytes != expected.bytes)
+      return "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes);
+    if (const std::string digest = read_checkpoint_digest(file); digest != expected.xxh128)
+      return "its XXH128 is " + digest + "; expected " + expected.xxh128;
     return std::nullopt;
   } catch (const support::Error& error) {
     const std::string place = (checkpoint / expected.name).string() + ": ", message = error.what();

@@ -162,7 +162,7 @@ std::optional<RunStatus> read_run_status(const std::filesystem::path& file) {
 }
 
 void write_run_record(const std::filesystem::path& file, const RunRecord& record) {
-  write_file_durably(file, print_run_record(record), support::ErrorKind::internal);
+  write_file_durably(file, print_run_record(record), support::ErrorKind::system);
 }
 
 }  // namespace tenon::artifacts

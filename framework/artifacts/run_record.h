@@ -71,7 +71,7 @@ std::map<std::string, std::string> read_plugin_digests(const std::filesystem::pa
 // Prints JSON with a fixed order of keys. Unknown values are null.
 std::string print_run_record(const RunRecord& record);
 
-// Writes the file durably and replaces an earlier one. Throws Error(internal) with the path and the reason.
+// Writes the file durably and replaces an earlier one. Throws Error(system) with the path and the reason.
 void write_run_record(const std::filesystem::path& file, const RunRecord& record);
 
 }  // namespace tenon::artifacts

@@ -40,7 +40,7 @@ ProtobufMessage make_picture_event(TimePoint at, int64_t step, std::string_view 
 ProtobufMessage make_scalars_event(TimePoint at, int64_t step, const MetricValues& metrics);
 
 // Writes complete records, each with one write(2), so that the file of a killed run has all records. All members that
-// write throw Error(internal) with the path and the reason.
+// write throw Error(system) with the path and the reason.
 class TensorboardEvents {
  public:
   // Creates a file in the run folder and replaces an existing one.

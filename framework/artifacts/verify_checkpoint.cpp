@@ -74,10 +74,7 @@ std::string read_checkpoint_digest(const fs::path& file) {
   }
 }
 
-CheckpointFile describe_checkpoint_file(const fs::path& file) {
-  const uintmax_t bytes = check_is_file(file);
-  return {file.filename().string(), bytes, read_checkpoint_digest(file)};
-}
+uint64_t read_checkpoint_file_size(const fs::path& file) { return check_is_file(file); }
 
 std::string print_manifest_digest(std::string_view manifest_text) {
   return support::xxh128(manifest_text) + "  " + kManifestFile + "\n";
@@ -88,10 +85,10 @@ CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheck
   if (!fs::is_directory(checkpoint, error)) refuse(checkpoint, "is not a folder; expected a checkpoint");
   CheckpointManifest manifest = read_verified_manifest(checkpoint);
   bool has_model = false;
+  for (const auto& expected : manifest.files) check_size(checkpoint / expected.name, expected);
   std::vector<std::future<std::string>> digests;  // computed in parallel, because they are most of the work
   for (const auto& expected : manifest.files) {
     const fs::path file = checkpoint / expected.name;
-    check_size(file, expected);
     const bool is_one_of_few = digests.size() < 8;
     digests.push_back(std::async(is_one_of_few ? std::launch::async : std::launch::deferred, read, file));
     has_model |= expected.name == kModelFile;

@@ -26,7 +26,7 @@ class ScratchFile {
  public:
   ScratchFile() : path_((std::filesystem::temp_directory_path() / "tenon-trace-XXXXXX").string()) {
     if (!mkdtemp(path_.data()))
-      throw support::Error(support::ErrorKind::internal, path_ + ": cannot be created: " + std::strerror(errno));
+      throw support::Error(support::ErrorKind::system, path_ + ": cannot be created: " + std::strerror(errno));
   }
   ~ScratchFile() {
     std::error_code ignored;
@@ -65,7 +65,7 @@ std::string OperatorTrace::stop() {
   std::ifstream stream(file.path(), std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(stream), {});
   if (text.empty())
-    throw support::Error(support::ErrorKind::internal,
+    throw support::Error(support::ErrorKind::system,
                          file.path() + ": LibTorch's profiler wrote an empty file; check the free space on that disk");
   return text;
 }

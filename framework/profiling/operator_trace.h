@@ -17,7 +17,7 @@ class OperatorTrace {
   OperatorTrace& operator=(const OperatorTrace&) = delete;
 
   // Returns the trace as JSON in Chrome's trace event format. Call it once, on the thread that started the trace.
-  // Throws Error(internal).
+  // Throws Error(system).
   std::string stop();
 
  private:

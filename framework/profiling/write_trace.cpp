@@ -57,7 +57,7 @@ void write_trace(const std::string& operators, const support::Timeline& timeline
     events.push_back(name("thread_name", thread.thread, thread.name));
   events.push_back(name("process_name", ::getpid(), "rank " + std::to_string(rank)));
   artifacts::write_file_durably(file, trace.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
-                                support::ErrorKind::internal);
+                                support::ErrorKind::system);
 }
 
 }  // namespace tenon::profiling

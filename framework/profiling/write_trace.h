@@ -10,7 +10,7 @@
 namespace tenon::profiling {
 
 // `operators` is the result of OperatorTrace::stop(). The spans of the timeline are added on the same clock. Those of
-// the training thread are a separate track "stages" above its operators. Throws Error(internal) with the path and the
+// the training thread are a separate track "stages" above its operators. Throws Error(system) with the path and the
 // reason.
 void write_trace(const std::string& operators, const support::Timeline& timeline, uint32_t rank,
                  const std::filesystem::path& file);

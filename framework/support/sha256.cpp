@@ -41,7 +41,7 @@ class Sha256 {
 };
 
 [[noreturn]] void throw_unreadable(const std::filesystem::path& file) {
-  throw Error(ErrorKind::internal, file.string() + ": cannot be read: " + std::strerror(errno));
+  throw Error(ErrorKind::system, file.string() + ": cannot be read: " + std::strerror(errno));
 }
 
 }  // namespace

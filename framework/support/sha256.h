@@ -7,7 +7,7 @@
 
 namespace tenon::support {
 
-// Throws Error(internal) that names the file if it cannot be read.
+// Throws Error(system) that names the file if it cannot be read.
 std::string read_sha256(const std::filesystem::path& file);
 std::string sha256(std::string_view bytes);
 

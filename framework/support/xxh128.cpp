@@ -43,7 +43,7 @@ std::string xxh128(std::string_view bytes) {
 
 std::string read_xxh128(const std::filesystem::path& file) {
   const auto fail = [&file]() {
-    throw Error(ErrorKind::internal, file.string() + ": cannot be read: " + std::strerror(errno));
+    throw Error(ErrorKind::system, file.string() + ": cannot be read: " + std::strerror(errno));
   };
   const FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!descriptor.is_open()) fail();

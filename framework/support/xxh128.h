@@ -28,7 +28,7 @@ class Xxh128 {
 };
 
 std::string xxh128(std::string_view bytes);
-// Throws Error(internal) that names the file if it cannot be read.
+// Throws Error(system) that names the file if it cannot be read.
 std::string read_xxh128(const std::filesystem::path& file);
 
 }  // namespace tenon::support

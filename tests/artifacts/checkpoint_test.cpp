@@ -95,6 +95,16 @@ TEST_CASE("only the newest checkpoints are kept") {
   CHECK(list_names(scratch.path()) == Names{"latest", "step-100000000", "step-99999999"});
 }
 
+TEST_CASE("a run that resumes removes what a killed run left, but not the checkpoint that it resumes from") {
+  const Scratch scratch;
+  {
+    CheckpointStore store(scratch.path(), {4});
+    for (const int64_t step : {1, 2, 3, 4}) write_example(store, step);
+  }
+  const CheckpointStore store(scratch.path(), {1}, scratch / "step-00000003");
+  CHECK(list_names(scratch.path()) == Names{"latest", "step-00000003", "step-00000004"});
+}
+
 TEST_CASE("the best checkpoints are kept in addition to the newest, and best is a link to the first of them") {
   const Scratch scratch;
   const auto write = [](CheckpointStore& store, int64_t step, double loss) {
@@ -215,7 +225,7 @@ TEST_CASE("a failed write leaves the earlier checkpoints, and the store remains 
     std::string message;
     {
       const FileSizeLimit limit(5000);
-      message = find_error(ErrorKind::checkpoint, [&] { write_example(store, step, 100'000); });
+      message = find_error(ErrorKind::system, [&] { write_example(store, step, 100'000); });
     }
     CHECK(contains(message, "model.safetensors: cannot be written: File too large"));
     CHECK(list_names(scratch.path()) == Names{"latest", "step-00000001"});

@@ -41,7 +41,7 @@ TEST_CASE("a partial write leaves the earlier file and no temporary file, and re
   std::string message;
   {
     const FileSizeLimit limit(1000);
-    message = find_error(ErrorKind::checkpoint,
+    message = find_error(ErrorKind::system,
                          [&] { write_file_durably(scratch / "a", std::string(5000, 'x'), ErrorKind::checkpoint); });
   }
   CHECK(contains(message, (scratch / "a").string() + ": cannot be written: File too large"));

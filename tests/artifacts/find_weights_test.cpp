@@ -7,6 +7,7 @@
 #include <string>
 
 #include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/run_folder.h"
 #include "framework/support/error.h"
 #include "tests/test_folder.h"
 

@@ -81,6 +81,21 @@ TEST_CASE("runs of the same second are numbered") {
         std::set<std::string>{"2026-11-21T10-30-05", "2026-11-21T10-30-05-2", "2026-11-21T10-30-05-3"});
 }
 
+TEST_CASE("the newest run has the last name, also after the clock was ahead or the hour occurs twice") {
+  const Scratch scratch;
+  const auto plan = make_plan(scratch.path(), "digits");
+  const TimeZone zone("CET-1CEST,M3.5.0,M10.5.0/3");
+  const std::chrono::sys_days day = std::chrono::year(2026) / 10 / 25;
+  for (const auto since_midnight : {std::chrono::minutes(50), std::chrono::minutes(70)})  // 02:50 CEST, 02:10 CET
+    make_run_folder(plan, day + since_midnight);
+  std::filesystem::create_directories(scratch / "digits/2026-12-01T00-00-00-7");  // -2 to -6 were removed
+  make_run_folder(plan, day + std::chrono::hours(5));
+  std::vector<std::string> names;
+  for (const auto& run : list_runs(scratch.path(), "digits")) names.push_back(run.filename());
+  CHECK(names == std::vector<std::string>{"2026-12-01T00-00-00-8", "2026-12-01T00-00-00-7", "2026-10-25T02-50-00-2",
+                                          "2026-10-25T02-50-00"});
+}
+
 TEST_CASE("a folder is locked by one process at a time, and others can detect it") {
   const Scratch scratch;
   CHECK_FALSE(is_run_folder_held(scratch.path()));

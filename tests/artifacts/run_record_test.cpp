@@ -125,7 +125,7 @@ TEST_CASE("a record that cannot be updated is unchanged") {
   std::string message;
   {
     const FileSizeLimit limit(20);
-    message = find_error(ErrorKind::internal, [&] { write_run_record(scratch / "run.json", record); });
+    message = find_error(ErrorKind::system, [&] { write_run_record(scratch / "run.json", record); });
   }
   CHECK(contains(message, "run.json: cannot be written: File too large"));
   CHECK(read_all(scratch / "run.json") == before);

@@ -195,7 +195,7 @@ void check_failing_disk(const std::string& name, size_t stride) {
       if (failed.exit_code != 0) ++reported;
       if (failed.exit_code != 0 && !was_muted) {
         // With a saving thread, the call may belong to another thread and another file of the run.
-        if (!is_asynchronous(name)) CHECK(failed.exit_code == 5);
+        if (!is_asynchronous(name)) CHECK(failed.exit_code == 11);
         CHECK(failed.errors.find(is_asynchronous(name) ? "/saves" : "/checkpoints/") != std::string::npos);
         CHECK(failed.errors.find(reason == "EIO" ? "Input/output error" : "No space left on device") !=
               std::string::npos);
