@@ -10,8 +10,9 @@
 
 namespace tenon::host {
 
-CheckpointWriter::CheckpointWriter(std::filesystem::path folder, artifacts::Retention retention, bool asynchronous)
-    : store_(std::move(folder), std::move(retention)),
+CheckpointWriter::CheckpointWriter(std::filesystem::path folder, artifacts::Retention retention, bool asynchronous,
+                                   const std::filesystem::path& resumed_from)
+    : store_(std::move(folder), std::move(retention), resumed_from),
       asynchronous_(asynchronous),
       model_(/*shares=*/!asynchronous),
       training_(/*shares=*/!asynchronous) {}

@@ -16,9 +16,10 @@ namespace tenon::host {
 
 class CheckpointWriter {
  public:
-  // `folder` and `retention`: see CheckpointStore. `asynchronous`: save() copies the tensors and returns, and a
-  // separate thread writes them.
-  CheckpointWriter(std::filesystem::path folder, artifacts::Retention retention, bool asynchronous);
+  // `folder`, `retention` and `resumed_from`: see CheckpointStore. `asynchronous`: save() copies the tensors and
+  // returns, and a separate thread writes them.
+  CheckpointWriter(std::filesystem::path folder, artifacts::Retention retention, bool asynchronous,
+                   const std::filesystem::path& resumed_from);
   // Waits for the current write; see finish().
   ~CheckpointWriter();
 

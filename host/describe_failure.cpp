@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <new>
+#include <system_error>
 
 #include "framework/pipeline/device_error.h"
 #include "framework/support/error.h"
@@ -19,6 +21,17 @@ bool is_of_allocator(const std::string& message) {
   constexpr std::array kSigns{"can't allocate memory", "not enough memory", "out of memory", "std::bad_alloc",
                               "_STATUS_ALLOC_FAILED"};
   return std::ranges::any_of(kSigns, [&](const char* sign) { return message.find(sign) != message.npos; });
+}
+
+// The standard library reports a system call that failed, such as one that starts a thread.
+std::string describe_system_error(const std::system_error& error) {
+  const int code = error.code().value();
+  const char* const hint =
+      code == EAGAIN ? "; raise the limits of processes (ulimit -u) and of memory (ulimit -v), or lower data.workers "
+                       "and run.threads"
+      : code == EMFILE || code == ENFILE ? "; raise the limit of open files (ulimit -n)"
+                                         : "";
+  return std::string("the system refused a request: ") + error.what() + hint;
 }
 
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -40,6 +53,8 @@ Failure describe_failure(const std::exception& exception) {
     return {explained.what(), explained.exit_code()};
   }
   if (ours) return {text, ours->exit_code()};
+  if (const auto* const refused = dynamic_cast<const std::system_error*>(&exception))
+    return {describe_system_error(*refused), static_cast<int>(ErrorKind::system)};
   return {"internal error: " + text, static_cast<int>(ErrorKind::internal)};
 }
 

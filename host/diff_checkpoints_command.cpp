@@ -15,6 +15,7 @@
 #include "framework/artifacts/safetensors.h"
 #include "framework/plugins/ports.h"
 #include "host/checkpoint_files.h"
+#include "host/standard_streams.h"
 #include "host/text_table.h"
 
 namespace tenon::host {
@@ -129,14 +130,14 @@ void print_text(const ComparedFile& file) {
     only_a += !tensor.b ? 1 : 0;
     only_b += !tensor.a ? 1 : 0;
   }
-  std::printf("%s: %zu tensors are equal, %zu differ, %zu only in A, %zu only in B\n", file.name.c_str(), file.equal,
-              file.different.size() - only_a - only_b, only_a, only_b);
+  write_output("%s: %zu tensors are equal, %zu differ, %zu only in A, %zu only in B\n", file.name.c_str(), file.equal,
+               file.different.size() - only_a - only_b, only_a, only_b);
   if (file.different.empty()) return;
   using Align = TextTable::Align;
   TextTable table({Align::left, Align::left, Align::right, Align::right, Align::right, Align::right});
   table.add({"tensor", "", "values", "max abs", "max rel", "max ulps"});
   for (const DifferentTensor& tensor : file.different) add_row(table, tensor);
-  std::fputs(table.print("  ").c_str(), stdout);
+  write_output_text(table.print("  "));
 }
 
 Json to_json(const TensorView* tensor) {
@@ -172,9 +173,9 @@ int diff_checkpoints(const CommandLine& line) {
   if (line.format == CommandLine::Format::json) {
     Json all{{"a", a.path.string()}, {"b", b.path.string()}, {"same", is_same}, {"files", Json::array()}};
     for (const ComparedFile& file : files) all["files"].push_back(to_json(file));
-    std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    write_output_json(all);
   } else {
-    std::printf("A %s\nB %s\n", describe(a).c_str(), describe(b).c_str());
+    write_output("A %s\nB %s\n", describe(a).c_str(), describe(b).c_str());
     for (const ComparedFile& file : files) print_text(file);
   }
   return is_same ? 0 : kTensorsDiffer;

@@ -11,6 +11,7 @@
 #include "framework/pipeline/evaluate.h"
 #include "host/open_evaluation.h"
 #include "host/signals.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
@@ -42,20 +43,20 @@ void print_json(const Evaluation& evaluation, const std::vector<EvaluatedSet>& s
                            {"component", set.data->feed.dataset().component().schema.id},
                            {"samples", set.data->feed.sampler().size()},
                            {"metrics", to_json(set.metrics)}});
-  std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  write_output_json(all);
 }
 
 void print_text(const Evaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
-  std::printf("weights %s\n", evaluation.describe_weights().c_str());
+  write_output("weights %s\n", evaluation.describe_weights().c_str());
   for (const EvaluatedSet& set : sets) {
     const data::Feed& feed = set.data->feed;
-    std::printf("%s: %s, %lld samples, %lld batches of %lld\n", set.data->name().c_str(),
-                feed.dataset().component().schema.id.c_str(), static_cast<long long>(feed.sampler().size()),
-                static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
+    write_output("%s: %s, %lld samples, %lld batches of %lld\n", set.data->name().c_str(),
+                 feed.dataset().component().schema.id.c_str(), static_cast<long long>(feed.sampler().size()),
+                 static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
     size_t width = 0;
     for (const auto& [name, value] : set.metrics) width = std::max(width, name.size());
     for (const auto& [name, value] : set.metrics)
-      std::printf("  %-*s  %s\n", static_cast<int>(width), name.c_str(), artifacts::print_number(value).c_str());
+      write_output("  %-*s  %s\n", static_cast<int>(width), name.c_str(), artifacts::print_number(value).c_str());
   }
 }
 

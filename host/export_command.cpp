@@ -11,8 +11,10 @@
 #include "framework/pipeline/save_weights.h"
 #include "framework/pipeline/trace_model.h"
 #include "framework/support/error.h"
+#include "framework/support/print_bytes.h"
 #include "host/open_evaluation.h"
 #include "host/open_run.h"
+#include "host/standard_streams.h"
 #include "host/text_table.h"
 
 namespace tenon::host {
@@ -40,8 +42,8 @@ int export_safetensors(const CommandLine& line) {
   model.build();
   pipeline::load_weights(weights.file, model.tensors());
   const size_t count = pipeline::save_weights(line.output, model.tensors(), choose_dtype(line, plan));
-  std::printf("weights %s\n%s: %zu tensors, %s\n", weights.file.c_str(), line.output.c_str(), count,
-              print_bytes(std::filesystem::file_size(line.output)).c_str());
+  write_output("weights %s\n%s: %zu tensors, %s\n", weights.file.c_str(), line.output.c_str(), count,
+               support::print_bytes(std::filesystem::file_size(line.output)).c_str());
   return 0;
 }
 
@@ -70,10 +72,10 @@ int export_torchscript(CommandLine line) {
   const std::vector<pipeline::ModelInputs> batches = read_inputs(evaluation, kBatches);
   const std::string file = pipeline::trace_model(evaluation.training().model, batches);
   artifacts::write_file_durably(line.output, file, kKind);
-  std::printf("weights %s\n%s: TorchScript, traced on %lld samples of %s; outputs verified against the model\n",
-              evaluation.describe_weights().c_str(), line.output.c_str(),
-              static_cast<long long>(batches.front().front().size(0)),
-              evaluation.training().validation.front()->name().c_str());
+  write_output("weights %s\n%s: TorchScript, traced on %lld samples of %s; outputs verified against the model\n",
+               evaluation.describe_weights().c_str(), line.output.c_str(),
+               static_cast<long long>(batches.front().front().size(0)),
+               evaluation.training().validation.front()->name().c_str());
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "framework/pipeline/learning_rate_search.h"
 #include "host/open_run.h"
 #include "host/signals.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
@@ -23,28 +24,28 @@ void print_json(const pipeline::LearningRateSearch& search) {
                               {"trials", nlohmann::ordered_json::array()}};
   for (const pipeline::LearningRateTrial& trial : search.trials)
     json["trials"].push_back({{"lr", trial.learning_rate}, {"loss", trial.loss}, {"smoothed", trial.smoothed}});
-  std::printf("%s\n", json.dump(2).c_str());
+  write_output_json(json);
 }
 
 void print_text(const pipeline::LearningRateSearch& search) {
   if (search.trials.empty()) {
-    std::printf("no step had a finite loss\n");
+    write_output("no step had a finite loss\n");
     return;
   }
   double highest = search.trials.front().smoothed;
   for (const pipeline::LearningRateTrial& trial : search.trials) highest = std::max(highest, trial.smoothed);
-  std::printf("%12s  %12s\n", "lr", "loss");
+  write_output("%12s  %12s\n", "lr", "loss");
   const size_t stride = std::max<size_t>(1, search.trials.size() / kRows);
   for (size_t i = 0; i < search.trials.size(); i += stride) {
     const pipeline::LearningRateTrial& trial = search.trials[i];
     const int length = static_cast<int>(kBarWidth * std::clamp(trial.smoothed / highest, 0.0, 1.0));
-    std::printf("%12.3g  %12.4g  %s\n", trial.learning_rate, trial.smoothed, std::string(length, '#').c_str());
+    write_output("%12.3g  %12.4g  %s\n", trial.learning_rate, trial.smoothed, std::string(length, '#').c_str());
   }
-  if (search.diverged) std::printf("the loss diverged here\n");
+  if (search.diverged) write_output("the loss diverged here\n");
   if (search.suggestion)
-    std::printf("the loss falls fastest at optimizer.lr = %.2g\n", *search.suggestion);
+    write_output("the loss falls fastest at optimizer.lr = %.2g\n", *search.suggestion);
   else
-    std::printf("the loss fell at no learning rate; run host overfit to find out why\n");
+    write_output("the loss fell at no learning rate; run host overfit to find out why\n");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/call_reports.h"
 #include "host/describe_failure.h"
 #include "host/run_command.h"
 #include "host/signals.h"
@@ -20,5 +21,6 @@ int main(int argc, char** argv) {
     exit_code = failure.exit_code;
   }
   tenon::support::flush_log();
+  tenon::host::report_hanging_exit();
   return exit_code;
 }

@@ -13,10 +13,12 @@
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
+#include "host/call_reports.h"
 
 namespace tenon::host {
 
 OpenedRun open_run(const CommandLine& line, Computes computes, int local_rank) {
+  start_call_reports();
   const config::RunConfig config = config::read_run_config(line.config, line.overrides, line.plugin_directories);
   const std::filesystem::path host = std::filesystem::read_symlink("/proc/self/exe");
   // The device is opened before the plugins: a plugin may query LibTorch for CUDA.

@@ -7,6 +7,7 @@
 #include "framework/artifacts/metric_values.h"
 #include "framework/pipeline/overfit.h"
 #include "host/open_run.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
@@ -30,9 +31,9 @@ void prepare(config::RunPlan& plan, int64_t samples) {
 
 void print_names(const char* title, const std::vector<std::string>& names) {
   if (names.empty()) return;
-  std::printf("%s\n", title);
-  for (size_t i = 0; i < names.size() && i < kMaxNames; ++i) std::printf("  %s\n", names[i].c_str());
-  if (names.size() > kMaxNames) std::printf("  and %zu more\n", names.size() - kMaxNames);
+  write_output("%s\n", title);
+  for (size_t i = 0; i < names.size() && i < kMaxNames; ++i) write_output("  %s\n", names[i].c_str());
+  if (names.size() > kMaxNames) write_output("  and %zu more\n", names.size() - kMaxNames);
 }
 
 void explain(const pipeline::OverfitReport& report, double learning_rate) {
@@ -42,17 +43,17 @@ void explain(const pipeline::OverfitReport& report, double learning_rate) {
   if (!report.without_gradient.empty() || !report.constant_outputs.empty()) return;
   const std::string rate = artifacts::print_number(learning_rate);
   if (report.last_loss > report.first_loss)
-    std::printf("the loss increased: lower optimizer.lr (%s)\n", rate.c_str());
+    write_output("the loss increased: lower optimizer.lr (%s)\n", rate.c_str());
   else if (report.last_loss > 2 * report.lowest_loss)
-    std::printf("the loss oscillates: lower optimizer.lr (%s)\n", rate.c_str());
+    write_output("the loss oscillates: lower optimizer.lr (%s)\n", rate.c_str());
   else if (report.last_loss > 0.9 * report.first_loss)
-    std::printf(
+    write_output(
         "the loss hardly falls: raise optimizer.lr (%s), or check with host data whether similar samples have "
         "different targets\n",
         rate.c_str());
   else
-    std::printf("the loss falls: try more --steps, less weight decay and dropout, or a larger optimizer.lr (%s)\n",
-                rate.c_str());
+    write_output("the loss falls: try more --steps, less weight decay and dropout, or a larger optimizer.lr (%s)\n",
+                 rate.c_str());
 }
 
 }  // namespace
@@ -62,9 +63,9 @@ int overfit(const CommandLine& line) {
   prepare(opened.plan, line.samples);
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   const pipeline::OverfitReport report = pipeline::overfit(training, line.steps, line.threshold);
-  std::printf("%lld samples: loss %.4g, after %lld steps %.4g; %s the threshold of %.4g\n",
-              static_cast<long long>(report.samples), report.first_loss, static_cast<long long>(report.steps),
-              report.last_loss, report.is_reached ? "below" : "NOT below", line.threshold);
+  write_output("%lld samples: loss %.4g, after %lld steps %.4g; %s the threshold of %.4g\n",
+               static_cast<long long>(report.samples), report.first_loss, static_cast<long long>(report.steps),
+               report.last_loss, report.is_reached ? "below" : "NOT below", line.threshold);
   if (report.is_reached) return 0;
   explain(report, opened.plan.optimizer.lr);
   return kNotReached;

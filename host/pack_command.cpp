@@ -10,14 +10,15 @@
 #include "framework/packing/pack_shards.h"
 #include "host/open_run.h"
 #include "host/signals.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
 namespace {
 
 void print_shard(const packing::PackedShard& shard) {
-  std::printf("  %s  %lld samples  %.1f MiB\n", shard.name.c_str(), static_cast<long long>(shard.samples),
-              static_cast<double>(shard.bytes) / (1 << 20));
+  write_output("  %s  %lld samples  %.1f MiB\n", shard.name.c_str(), static_cast<long long>(shard.samples),
+               static_cast<double>(shard.bytes) / (1 << 20));
   std::fflush(stdout);
 }
 
@@ -42,11 +43,11 @@ int pack(const CommandLine& line) {
                                         .shard_samples = line.shard_samples};
   const std::vector<packing::PackedShard> shards = packing::pack_shards(samples, options, print_shard, stop_signal());
   if (shards.empty() && stop_signal() != 0) {
-    std::printf("stopped; nothing was written\n");
+    write_output("stopped; nothing was written\n");
     return 128 + stop_signal();
   }
-  std::printf("%s: %zu samples in %zu %s, in %s\n", named.name.c_str(), options.order.size(), shards.size(),
-              shards.size() == 1 ? "shard" : "shards", line.output.c_str());
+  write_output("%s: %zu samples in %zu %s, in %s\n", named.name.c_str(), options.order.size(), shards.size(),
+               shards.size() == 1 ? "shard" : "shards", line.output.c_str());
   return 0;
 }
 

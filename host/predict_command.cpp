@@ -12,6 +12,7 @@
 #include "host/prediction_columns.h"
 #include "host/prediction_file.h"
 #include "host/signals.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
@@ -46,12 +47,12 @@ int predict(const CommandLine& line) {
     return stop_signal() == 0;
   };
   if (!pipeline::predict(evaluation.training(), data, evaluation.context(), take)) {
-    std::printf("stopped; nothing was written\n");
+    write_output("stopped; nothing was written\n");
     return 128 + stop_signal();
   }
   file->commit();
-  std::printf("weights %s\n%s: %zu samples in %s\n", evaluation.describe_weights().c_str(), data.name().c_str(),
-              samples, line.output.c_str());
+  write_output("weights %s\n%s: %zu samples in %s\n", evaluation.describe_weights().c_str(), data.name().c_str(),
+               samples, line.output.c_str());
   return 0;
 }
 

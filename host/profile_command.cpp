@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "framework/profiling/profile_model.h"
+#include "framework/support/print_bytes.h"
 #include "host/open_run.h"
+#include "host/standard_streams.h"
 #include "host/text_table.h"
 
 namespace tenon::host {
@@ -64,14 +66,14 @@ void print_modules(const ModelProfile& profile, int64_t depth) {
   table.add({"module", "parameters", "size", "MACs", "", "time"});
   const auto add = [&](const std::string& name, const ModuleProfile& row) {
     table.add({name, row.bytes > 0 ? print_count(static_cast<uint64_t>(row.parameters)) : "",
-               row.bytes > 0 ? print_bytes(static_cast<uint64_t>(row.bytes)) : "",
+               row.bytes > 0 ? support::print_bytes(static_cast<uint64_t>(row.bytes)) : "",
                print_scaled(static_cast<double>(row.macs)),
                print_share(static_cast<double>(row.macs), static_cast<double>(profile.total.macs)),
                print_share(row.seconds, profile.total.seconds)});
   };
   for (const ModuleProfile& row : choose_rows(profile, depth)) add(row.name.empty() ? "(model)" : row.name, row);
   add("total", profile.total);
-  std::printf("%s\n", table.print("  ").c_str());
+  write_output("%s\n", table.print("  ").c_str());
 }
 
 void print_counts(const ModelProfile& profile) {
@@ -85,22 +87,22 @@ void print_counts(const ModelProfile& profile) {
   add("MACs forward", forward);
   add("FLOPs forward", 2 * forward);
   add("FLOPs of a training step", 2 * static_cast<double>(profile.step_macs));
-  std::printf("%s\n", table.print("  ").c_str());
+  write_output("%s\n", table.print("  ").c_str());
   for (const std::string& name : profile.uncounted)
-    std::printf("  the cost of %s is unknown and not included\n", name.c_str());
+    write_output("  the cost of %s is unknown and not included\n", name.c_str());
 }
 
 void print_memory(const ModelProfile& profile) {
   TextTable table({TextTable::Align::left, TextTable::Align::right});
   const auto add = [&](const char* what, int64_t bytes) {
-    table.add({what, print_bytes(static_cast<uint64_t>(std::max<int64_t>(bytes, 0)))});
+    table.add({what, support::print_bytes(static_cast<uint64_t>(std::max<int64_t>(bytes, 0)))});
   };
   add("weights", profile.total.bytes);
   add("optimizer state and gradients between steps", profile.state_bytes);
   add("saved for backward", profile.saved_for_backward);
   add("peak in training, total", profile.total.bytes + profile.state_bytes + profile.step_peak_bytes);
   add("peak in evaluation, with the weights", profile.total.bytes + profile.evaluation_peak_bytes);
-  std::printf("%s\n", table.print("  ").c_str());
+  write_output("%s\n", table.print("  ").c_str());
 }
 
 void print_latency(const ModelProfile& profile) {
@@ -113,7 +115,7 @@ void print_latency(const ModelProfile& profile) {
   };
   add("forward in evaluation", profile.evaluation);
   add("training step", profile.step);
-  std::printf("%s", table.print("  ").c_str());
+  write_output("%s", table.print("  ").c_str());
 }
 
 std::string describe_device(const support::ComputeDevice& device) {
@@ -127,8 +129,8 @@ void print_text(const ModelProfile& profile, const OpenedRun& opened, int64_t de
     for (size_t i = 0; i < shape.size(); ++i) inputs += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
     inputs += "]";
   }
-  std::printf("%s on %s: %s in %s\n", opened.plan.model.use.c_str(), describe_device(opened.device.device).c_str(),
-              inputs.c_str(), to_string(opened.plan.train.precision).c_str());
+  write_output("%s on %s: %s in %s\n", opened.plan.model.use.c_str(), describe_device(opened.device.device).c_str(),
+               inputs.c_str(), to_string(opened.plan.train.precision).c_str());
   print_modules(profile, depth);
   print_counts(profile);
   print_memory(profile);
@@ -172,7 +174,7 @@ void print_json(const ModelProfile& profile, const OpenedRun& opened) {
             {"modules", Json::array()}};
   for (const auto& [name, shape] : profile.inputs) json["inputs"][name] = shape;
   for (const ModuleProfile& module : profile.modules) json["modules"].push_back(to_json(module));
-  std::printf("%s\n", json.dump(2).c_str());
+  write_output_json(json);
 }
 
 // Prepares the plan for one batch per step and only training data.

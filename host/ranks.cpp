@@ -9,9 +9,9 @@
 #include "framework/cuda/nccl_maker.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/call_reports.h"
 #include "host/describe_failure.h"
 #include "host/read_checkpoint.h"
-#include "host/signals.h"
 
 namespace tenon::host {
 
@@ -51,8 +51,9 @@ distributed::ProcessGroup::MakeBackend choose_backend(const OpenedRun& opened) {
 std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRun& opened) {
   if (world.size == 1) return nullptr;
   if (!world.is_first()) support::log_errors_only("rank " + std::to_string(world.rank));
-  auto group = std::make_unique<distributed::ProcessGroup>(world, opened.plan.distributed, describe_main_thread,
-                                                           choose_backend(opened));
+  report_calls_of_rank(world.rank);
+  auto group = std::make_unique<distributed::ProcessGroup>(world, opened.plan.distributed, describe_running_call,
+                                                           choose_backend(opened), find_overdue_call);
   try {
     group->require_equal("the configuration", describe_plan(opened.plan));
     group->require_equal("the list of plugins", describe_plugins(opened.catalogue));

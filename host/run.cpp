@@ -24,6 +24,7 @@
 #include "host/run_output/run_output.h"
 #include "host/run_recorder.h"
 #include "host/signals.h"
+#include "host/standard_streams.h"
 #include "host/temporary_folder.h"
 #include "host/trace_observer.h"
 #include "host/verify_resume/kill_at.h"
@@ -149,9 +150,9 @@ int run_plan(const CommandLine& line, RunOutput& output, const OpenedRun& opened
   if (resumption) plan.model.weights.clear();  // the checkpoint has the weights, and the file may be missing
   pipeline::Training training = pipeline::build_training(plan, opened.catalogue, opened.device.device, group);
   if (line.action == CommandLine::Action::check) {
-    std::fputs(config::print_run_plan(opened.plan).c_str(), stdout);
+    write_output_text(config::print_run_plan(opened.plan));
     if (std::fflush(stdout) != 0)
-      throw support::Error(support::ErrorKind::internal, std::string("the plan cannot be printed: ") + strerror(errno));
+      throw support::Error(support::ErrorKind::system, std::string("the plan cannot be printed: ") + strerror(errno));
     return 0;
   }
   const bool is_first = !group || group->world().is_first();

@@ -77,7 +77,7 @@ const char* name_for_one_process(Action action) {
 }
 
 int put(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
+  write_output_text(text);
   return 0;
 }
 
@@ -89,8 +89,8 @@ int dispatch(const CommandLine& line) {
   if (line.action == Action::completion) return put(print_completions(line.shell));
   if (line.action == Action::manual) return put(print_manual(TENON_VERSION));
   if (line.action == Action::version) {
-    std::printf("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION, plugins::torch_build().c_str(),
-                plugins::describe_abi(TENON_ABI_OLDEST).c_str(), plugins::describe_abi(TENON_ABI_CURRENT).c_str());
+    write_output("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION, plugins::torch_build().c_str(),
+                 plugins::describe_abi(TENON_ABI_OLDEST).c_str(), plugins::describe_abi(TENON_ABI_CURRENT).c_str());
     return 0;
   }
   if (line.action == Action::prefix)

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "framework/artifacts/durable_folder.h"
 #include "framework/artifacts/hyperparameters.h"
 #include "framework/config/print_run_plan.h"
 #include "framework/pipeline/metric_directions.h"
@@ -102,8 +103,10 @@ artifacts::TensorboardEvents resume_events(const artifacts::RunFolder& folder, c
                                            const std::vector<std::string>& losses, artifacts::TimePoint now) {
   const auto& state = resumed_from.manifest.state;
   const auto records = state.find(kEventRecords);
-  auto events = artifacts::TensorboardEvents::resume(
-      resumed_from.run, records == state.end() ? 0 : static_cast<int64_t>(records->second), folder.root, now);
+  std::optional<artifacts::TensorboardEvents> events;
+  if (records != state.end())
+    events =
+        artifacts::TensorboardEvents::resume(resumed_from.run, static_cast<int64_t>(records->second), folder.root, now);
   if (!events) {
     events.emplace(begin_events(folder, plan_text, now));
     if (lines > 0) add_history(*events, read_history(folder.history_jsonl()), losses, now);
@@ -126,7 +129,9 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
       history_(open_history(folder_, resumed_from)),
       losses_(name_losses(plan)),
       checkpoints_(folder_.checkpoints(), make_retention(plan.checkpoint.keep, training.monitor),
-                   plan.checkpoint.asynchronous) {
+                   plan.checkpoint.asynchronous,
+                   resumed_from && resumed_from->is_newest ? resumed_from->folder : std::filesystem::path()) {
+  artifacts::remove_leftovers(folder_.root, support::ErrorKind::system);
   if (plan.log.tensorboard)
     events_.emplace(resumed_from
                         ? resume_events(folder_, plan_text_, *resumed_from, history_.lines(), losses_, record_.start)
@@ -140,13 +145,24 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
   artifacts::write_run_record(folder_.record_file(), record_);
 }
 
+template <class Write>
+void RunRecorder::write_events(const Write& write) {
+  if (!events_) return;
+  try {
+    write();
+  } catch (const support::Error& error) {
+    events_.reset();
+    support::log_warning(std::string(error.what()) + ". The run continues without TensorBoard events");
+  }
+}
+
 void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& state,
                          const std::vector<std::pair<std::string, double>>& metrics) {
   checkpoints_.check();
   const artifacts::HistoryLine line{to_history_event(kind), state.epoch, state.step, state.time_s, metrics};
   history_.append(line);
   if (on_line) on_line(line);
-  if (events_) events_->append(line, losses_, std::chrono::system_clock::now());
+  write_events([&] { events_->append(line, losses_, std::chrono::system_clock::now()); });
 }
 
 void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
@@ -169,16 +185,18 @@ pipeline::BestCheckpoint RunRecorder::read_best_checkpoint() {
 }
 
 void RunRecorder::add_histograms(int64_t step, const std::vector<artifacts::NamedHistogram>& histograms) {
-  if (events_ && !histograms.empty())
-    events_->append(artifacts::make_histograms_event(std::chrono::system_clock::now(), step, histograms));
+  if (histograms.empty()) return;
+  write_events(
+      [&] { events_->append(artifacts::make_histograms_event(std::chrono::system_clock::now(), step, histograms)); });
 }
 
 void RunRecorder::add_samples(const pipeline::SampleScores& scores, int64_t step) {
   const SavedSamples samples = draw_scores(scores, step);
   write_samples(samples, folder_.samples());
-  if (!events_) return;
-  add_pictures(*events_, samples.data + "/worst/", samples.worst, step);
-  add_pictures(*events_, samples.data + "/best/", samples.best, step);
+  write_events([&] {
+    add_pictures(*events_, samples.data + "/worst/", samples.worst, step);
+    add_pictures(*events_, samples.data + "/best/", samples.best, step);
+  });
 }
 
 void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
@@ -199,7 +217,7 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
   }
   record_.end = std::chrono::system_clock::now();
   artifacts::write_run_record(folder_.record_file(), record_);
-  if (events_) events_->append(artifacts::make_outcome_event(*record_.end, status));
+  write_events([&] { events_->append(artifacts::make_outcome_event(*record_.end, status)); });
   // Errors are only logged: `host report` can write the report again.
   try {
     write_report(folder_.root, has_png_plots_);

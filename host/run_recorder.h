@@ -58,6 +58,10 @@ class RunRecorder final : public pipeline::Recorder {
   }
 
  private:
+  // If the events file cannot be written, logs a warning and writes no more events.
+  template <class Write>
+  void write_events(const Write& write);
+
   artifacts::RunRecord record_;
   std::string plan_text_;
   artifacts::RunFolder folder_;

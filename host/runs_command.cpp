@@ -20,6 +20,7 @@
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
 #include "host/read_run.h"
+#include "host/standard_streams.h"
 #include "host/text_table.h"
 
 namespace tenon::host {
@@ -187,15 +188,15 @@ int list_runs(const CommandLine& line) {
   if (line.format == CommandLine::Format::json) {
     Json all = Json::array();
     for (const ReadRun& run : runs) all.push_back(to_json(run));
-    std::printf("%s\n", Json{{"runs", all}}.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    write_output_json(Json{{"runs", all}});
     return 0;
   }
   if (runs.empty()) {
-    std::printf("no runs in %s\n", line.file.c_str());
+    write_output("no runs in %s\n", line.file.c_str());
     return 0;
   }
   const std::string table = print_table(runs, line.sort);
-  std::fputs((fits(table, find_width()) ? table : print_blocks(runs, line.sort)).c_str(), stdout);
+  write_output_text(fits(table, find_width()) ? table : print_blocks(runs, line.sort));
   return 0;
 }
 

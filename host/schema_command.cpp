@@ -9,6 +9,7 @@
 #include "framework/plugins/survey_notes.h"
 #include "framework/plugins/tensor_functions.h"
 #include "host/run_file_schema.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
@@ -21,7 +22,7 @@ int print_schema(const CommandLine& line) {
        plugins::survey_notes(directories, plugins::host_table(), plugins::torch_build()).plugins)
     components.insert(components.end(), plugin.components.begin(), plugin.components.end());
   const nlohmann::ordered_json schema = make_run_file_schema(components);
-  std::printf("%s\n", schema.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+  write_output_json(schema, 1);
   return 0;
 }
 

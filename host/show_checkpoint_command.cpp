@@ -8,7 +8,9 @@
 #include "framework/artifacts/metric_values.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/plugins/ports.h"
+#include "framework/support/print_bytes.h"
 #include "host/checkpoint_files.h"
+#include "host/standard_streams.h"
 #include "host/text_table.h"
 
 namespace tenon::host {
@@ -34,8 +36,8 @@ void print_manifest(const InspectedFiles& files) {
                                    : std::to_string(numbers) + " numbers; a run can resume from it"});
   for (const auto& [name, value] : files.manifest->metrics) table.add({name, artifacts::print_number(value)});
   for (const artifacts::CheckpointFile& file : files.manifest->files)
-    table.add({file.name, print_bytes(file.bytes) + ", xxh128 " + file.xxh128});
-  std::fputs(table.print("  ").c_str(), stdout);
+    table.add({file.name, support::print_bytes(file.bytes) + ", xxh128 " + file.xxh128});
+  write_output_text(table.print("  "));
 }
 
 void print_tensors(const std::filesystem::path& path, const SafetensorsFile& file) {
@@ -47,10 +49,10 @@ void print_tensors(const std::filesystem::path& path, const SafetensorsFile& fil
     bytes += tensor.bytes;
     elements += tensor.bytes / artifacts::find_stored_type(tensor.dtype)->bytes;
   }
-  std::printf("%s: %zu tensors, %s values, %s\n", path.filename().c_str(), file.tensors().size(),
-              print_count(elements).c_str(), print_bytes(bytes).c_str());
-  for (const auto& [key, value] : file.metadata()) std::printf("  %s = %s\n", key.c_str(), value.c_str());
-  std::fputs(table.print("  ").c_str(), stdout);
+  write_output("%s: %zu tensors, %s values, %s\n", path.filename().c_str(), file.tensors().size(),
+               print_count(elements).c_str(), support::print_bytes(bytes).c_str());
+  for (const auto& [key, value] : file.metadata()) write_output("  %s = %s\n", key.c_str(), value.c_str());
+  write_output_text(table.print("  "));
 }
 
 Json to_json(const std::filesystem::path& path, const SafetensorsFile& file) {
@@ -71,7 +73,7 @@ int show_checkpoint(const CommandLine& line) {
            {"manifest", files.manifest ? read_whole_manifest(files) : Json()},
            {"files", Json::array()}};
   const bool as_json = line.format == CommandLine::Format::json;
-  if (!as_json) std::printf("%s\n", describe(files).c_str());
+  if (!as_json) write_output("%s\n", describe(files).c_str());
   if (!as_json && files.manifest) print_manifest(files);
   for (const std::filesystem::path& path : files.tensor_files) {
     const SafetensorsFile file(path);
@@ -80,7 +82,7 @@ int show_checkpoint(const CommandLine& line) {
     else
       print_tensors(path, file);
   }
-  if (as_json) std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  if (as_json) write_output_json(all);
   return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "framework/support/error.h"
 #include "host/open_run.h"
 #include "host/signals.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
@@ -160,27 +161,27 @@ Json describe_timing(const Timing& timing, int64_t workers) {
 
 void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const config::DataSection& data,
                 const Json& fields, const Json& timing) {
-  std::printf("%s: %s (%s %s), %lld samples, %lld batches of %lld\n", dataset.name().c_str(),
-              dataset.component().schema.id.c_str(), dataset.component().plugin->id.c_str(),
-              dataset.component().plugin->version.c_str(), static_cast<long long>(feed.sampler().size()),
-              static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
+  write_output("%s: %s (%s %s), %lld samples, %lld batches of %lld\n", dataset.name().c_str(),
+               dataset.component().schema.id.c_str(), dataset.component().plugin->id.c_str(),
+               dataset.component().plugin->version.c_str(), static_cast<long long>(feed.sampler().size()),
+               static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
   for (const Json& field : fields) {
     const std::string bytes = field["bytes"].is_null() ? "" : std::to_string(field["bytes"].get<int64_t>()) + " bytes";
-    std::printf("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
-                field["dtype"].get<std::string>().c_str(),
-                print_field_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
+    write_output("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
+                 field["dtype"].get<std::string>().c_str(),
+                 print_field_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
   }
   if (timing.is_null()) return;
   const auto number = [&](const char* name) { return timing[name].get<double>(); };
-  std::printf("loader only, %lld workers, %lld batches prefetched, %.1f s; the first batch took %.2f s before that\n",
-              static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), number("seconds"),
-              number("first_batch_s"));
-  std::printf("  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n", number("samples_per_s"), number("bytes_per_s") / 1e6,
-              1e3 * number("seconds") / std::max(number("batches"), 1.0));
-  std::printf("  %.3g ms to read and %.3g ms to pad per sample", number("read_ms_per_sample"),
-              number("complete_ms_per_sample"));
-  if (timing.contains("busy_share")) std::printf("; workers busy %.0f %% of the time", 100 * number("busy_share"));
-  std::printf("\n  the consumer waits %.0f %% of the time\n", 100 * number("wait_share"));
+  write_output("loader only, %lld workers, %lld batches prefetched, %.1f s; the first batch took %.2f s before that\n",
+               static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), number("seconds"),
+               number("first_batch_s"));
+  write_output("  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n", number("samples_per_s"), number("bytes_per_s") / 1e6,
+               1e3 * number("seconds") / std::max(number("batches"), 1.0));
+  write_output("  %.3g ms to read and %.3g ms to pad per sample", number("read_ms_per_sample"),
+               number("complete_ms_per_sample"));
+  if (timing.contains("busy_share")) write_output("; workers busy %.0f %% of the time", 100 * number("busy_share"));
+  write_output("\n  the consumer waits %.0f %% of the time\n", 100 * number("wait_share"));
 }
 
 void write_sheet(data::Feed& feed, const CommandLine& line) {
@@ -219,10 +220,10 @@ int show_data(const CommandLine& line) {
                    {"fields", fields},
                    {"skipped_samples", feed.skipped()},
                    {"loader", loader_timing}};
-    std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    write_output_json(all);
   } else {
     print_text(feed.dataset(), feed, run.plan.data, fields, loader_timing);
-    if (!line.file.empty()) std::printf("samples rendered to %s\n", line.file.c_str());
+    if (!line.file.empty()) write_output("samples rendered to %s\n", line.file.c_str());
   }
   return stop_signal() != 0 ? 128 + stop_signal() : 0;
 }

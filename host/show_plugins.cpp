@@ -12,6 +12,7 @@
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
 #include "host/component_description.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
@@ -40,18 +41,18 @@ PluginsFound survey(const CommandLine& line, const std::vector<fs::path>& direct
 
 void print_as_text(const PluginsFound& found, const std::vector<fs::path>& directories) {
   for (const plugins::PluginInfo& plugin : found.plugins) {
-    std::printf("%s %s  %s  %s\n", plugin.id.c_str(), plugin.version.c_str(),
-                plugin.torch_build.empty() ? "portable" : "native", plugin.file.c_str());
+    write_output("%s %s  %s  %s\n", plugin.id.c_str(), plugin.version.c_str(),
+                 plugin.torch_build.empty() ? "portable" : "native", plugin.file.c_str());
     for (const config::ComponentSchema& component : plugin.components)
-      std::printf("  %-8s %-16s %s\n", config::to_string(component.kind), component.id.c_str(), component.doc.c_str());
+      write_output("  %-8s %-16s %s\n", config::to_string(component.kind), component.id.c_str(), component.doc.c_str());
   }
   for (const fs::path& file : found.without_note)
-    std::printf("no note: %s: run `host note %s` or `host plugins --load`; both run its code\n", file.c_str(),
-                file.c_str());
-  for (const plugins::Refusal& refusal : found.refusals) std::printf("refused: %s\n", refusal.reason.c_str());
-  std::printf("%zu plugins, ", found.plugins.size());
-  if (!found.without_note.empty()) std::printf("%zu without a note, ", found.without_note.size());
-  std::printf("%zu refused (%s)\n", found.refusals.size(), plugins::describe_search(directories).c_str());
+    write_output("no note: %s: run `host note %s` or `host plugins --load`; both run its code\n", file.c_str(),
+                 file.c_str());
+  for (const plugins::Refusal& refusal : found.refusals) write_output("refused: %s\n", refusal.reason.c_str());
+  write_output("%zu plugins, ", found.plugins.size());
+  if (!found.without_note.empty()) write_output("%zu without a note, ", found.without_note.size());
+  write_output("%zu refused (%s)\n", found.refusals.size(), plugins::describe_search(directories).c_str());
 }
 
 void print_as_json(const PluginsFound& found) {
@@ -74,7 +75,7 @@ void print_as_json(const PluginsFound& found) {
   for (const plugins::Refusal& refusal : found.refusals)
     refused.push_back({{"file", refusal.file.string()}, {"reason", refusal.reason}});
   const Json all{{"plugins", listed}, {"without_note", without_note}, {"refused", refused}};
-  std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  write_output_json(all);
 }
 
 // Returns the components with that id, by kind. They point into `found`. Throws Error(configuration) if there is none.
@@ -129,13 +130,13 @@ int describe(const CommandLine& line) {
   std::vector<ComponentDescription> descriptions = find_components(found, line.component, directories);
   if (line.ports) query_all(descriptions, loaded);
   if (line.format == CommandLine::Format::json) {
-    std::fputs(print_json(descriptions).c_str(), stdout);
+    write_output_text(print_json(descriptions));
     return 0;
   }
   for (const ComponentDescription& description : descriptions) {
-    if (&description != &descriptions.front()) std::fputs("\n", stdout);
+    if (&description != &descriptions.front()) write_output_text("\n");
     const bool markdown = line.format == CommandLine::Format::markdown;
-    std::fputs((markdown ? print_markdown(description) : print_text(description)).c_str(), stdout);
+    write_output_text(markdown ? print_markdown(description) : print_text(description));
   }
   return 0;
 }

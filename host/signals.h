@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <string>
 
 namespace tenon::host {
 
@@ -14,10 +13,6 @@ const std::atomic<int>& stop_signal();  // 0: no signal arrived
 // After this call SIGUSR1 sets the flag below. Without it the signal would end the process.
 void catch_save_signal();
 std::atomic<bool>& save_signal();
-
-// Describes what the main thread is doing: "in plugins/x.so, model x, function forward, step 3". Used in messages about
-// a rank that does not reach a collective. [any thread except the main thread]
-std::string describe_main_thread();
 
 // After this call SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT print the plugin, component and function of this thread.
 // Then the signal ends the process.

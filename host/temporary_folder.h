@@ -16,11 +16,11 @@ namespace tenon::host {
 // called.
 class TemporaryFolder {
  public:
-  // Throws Error(internal) with the path and the reason.
+  // Throws Error(system) with the path and the reason.
   explicit TemporaryFolder(const std::string& prefix) {
     std::string path = (std::filesystem::temp_directory_path() / (prefix + "XXXXXX")).string();
     if (!mkdtemp(path.data()))
-      throw support::Error(support::ErrorKind::internal, path + ": cannot be created: " + std::strerror(errno));
+      throw support::Error(support::ErrorKind::system, path + ": cannot be created: " + std::strerror(errno));
     path_ = path;
   }
   ~TemporaryFolder() {

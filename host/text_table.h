@@ -28,7 +28,4 @@ class TextTable {
 // Prints 1234567 as "1,234,567".
 std::string print_count(uint64_t number);
 
-// Prints a size as "176.1 KiB".
-std::string print_bytes(uint64_t bytes);
-
 }  // namespace tenon::host

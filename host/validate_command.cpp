@@ -8,6 +8,7 @@
 
 #include "framework/support/error.h"
 #include "framework/validation/validate.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
@@ -56,26 +57,26 @@ size_t count(const std::vector<CheckResult>& results, CheckStatus status) {
 
 void print_indented(const std::string& text, const char* margin) {
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) std::printf("%s%s\n", margin, line.c_str());
+  for (std::string line; std::getline(lines, line);) write_output("%s%s\n", margin, line.c_str());
 }
 
 // Prints one row of a table, then the reasons, which are longer than a line.
 void print_result(const CheckResult& result, const CommandLine& line) {
-  std::printf("  %-24s %-9s %-22s %s\n", result.component.c_str(), to_string(result.check->level),
-              result.check->name.c_str(), to_string(result.status));
+  write_output("  %-24s %-9s %-22s %s\n", result.component.c_str(), to_string(result.check->level),
+               result.check->name.c_str(), to_string(result.status));
   if (!result.reason.empty()) print_indented(result.reason, "      ");
   if (!result.output.empty()) {
-    std::printf("      output:\n");
+    write_output("      output:\n");
     print_indented(result.output, "        ");
   }
-  if (result.status == CheckStatus::fail) std::printf("      repeat: %s\n", describe_repeat(result, line).c_str());
+  if (result.status == CheckStatus::fail) write_output("      repeat: %s\n", describe_repeat(result, line).c_str());
   std::fflush(stdout);
 }
 
 void print_summary(const std::vector<CheckResult>& results) {
-  std::printf("%zu checks: %zu passed, %zu with a warning, %zu failed, %zu skipped\n", results.size(),
-              count(results, CheckStatus::pass), count(results, CheckStatus::warning),
-              count(results, CheckStatus::fail), count(results, CheckStatus::skipped));
+  write_output("%zu checks: %zu passed, %zu with a warning, %zu failed, %zu skipped\n", results.size(),
+               count(results, CheckStatus::pass), count(results, CheckStatus::warning),
+               count(results, CheckStatus::fail), count(results, CheckStatus::skipped));
 }
 
 // Returns the components without any check. They could not be created without parameters.
@@ -107,7 +108,7 @@ void print_as_json(const std::vector<CheckResult>& results, const CommandLine& l
                  {"skipped", count(results, CheckStatus::skipped)},
                  {"not_tried", find_untested(results)},
                  {"checks", checks}};
-  std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  write_output_json(all);
 }
 
 }  // namespace
@@ -115,7 +116,7 @@ void print_as_json(const std::vector<CheckResult>& results, const CommandLine& l
 int validate(const CommandLine& line) {
   const validation::ValidationRequest request = make_request(line);
   const bool as_json = line.format == CommandLine::Format::json;
-  if (!as_json) std::printf("%s, seed %llu\n", line.file.c_str(), static_cast<unsigned long long>(line.seed));
+  if (!as_json) write_output("%s, seed %llu\n", line.file.c_str(), static_cast<unsigned long long>(line.seed));
   const std::vector<CheckResult> results = validation::validate(request, [&](const CheckResult& result) {
     if (!as_json) print_result(result, line);
   });

@@ -11,6 +11,8 @@
 #include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/support/error.h"
+#include "framework/support/print_bytes.h"
+#include "host/standard_streams.h"
 #include "host/text_table.h"
 
 namespace tenon::host {
@@ -99,19 +101,19 @@ std::string describe_hint(const Verified& verified) {
 }
 
 void print_text(const Verified& verified) {
-  std::printf("%s", verified.path.c_str());
+  write_output("%s", verified.path.c_str());
   if (verified.manifest)
-    std::printf(" (epoch %lld, step %lld)", static_cast<long long>(verified.manifest->epoch),
-                static_cast<long long>(verified.manifest->step));
-  std::printf("  %s\n", verified.damage ? "DAMAGED" : "intact");
+    write_output(" (epoch %lld, step %lld)", static_cast<long long>(verified.manifest->epoch),
+                 static_cast<long long>(verified.manifest->step));
+  write_output("  %s\n", verified.damage ? "DAMAGED" : "intact");
   using Align = TextTable::Align;
   TextTable table({Align::left, Align::right, Align::left});
   for (const VerifiedFile& file : verified.files)
-    table.add({file.name, print_bytes(file.bytes),
+    table.add({file.name, support::print_bytes(file.bytes),
                file.damage           ? "DAMAGED: " + *file.damage
                : file.xxh128.empty() ? "readable; a single file has no digest to compare with"
                                      : "xxh128 " + file.xxh128});
-  std::fputs(table.print("  ").c_str(), stdout);
+  write_output_text(table.print("  "));
 }
 
 Json to_json(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
@@ -140,7 +142,7 @@ int verify_checkpoints(const CommandLine& line) {
   if (line.format == CommandLine::Format::json) {
     Json checkpoints = Json::array();
     for (const Verified& verified : all) checkpoints.push_back(to_json(verified));
-    std::printf("%s\n", Json{{"verified", checkpoints}}.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    write_output_json(Json{{"verified", checkpoints}});
   } else {
     for (const Verified& verified : all) print_text(verified);
   }

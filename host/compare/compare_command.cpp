@@ -21,6 +21,7 @@
 #include "host/compare/variants.h"
 #include "host/open_run.h"
 #include "host/report/report_page.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
@@ -86,9 +87,9 @@ class Comparison {
   int report() const {
     if (fs::is_directory(output_)) write_files();
     if (line_.format == CommandLine::Format::json)
-      std::printf("%s", print_json(compared_).c_str());
+      write_output_text(print_json(compared_));
     else
-      std::printf("\n%s\nruns and table in %s\n", print_table(compared_).c_str(), output_.c_str());
+      write_output("\n%s\nruns and table in %s\n", print_table(compared_).c_str(), output_.c_str());
     if (signal_ != 0) return 128 + signal_;
     for (const ComparedVariant& compared : compared_)
       for (const MeasuredRun& run : compared.runs)
@@ -99,7 +100,7 @@ class Comparison {
  private:
   void write_files() const {
     const auto write = [&](const char* name, const std::string& text) {
-      artifacts::write_file_durably(output_ / name, text, support::ErrorKind::internal);
+      artifacts::write_file_durably(output_ / name, text, support::ErrorKind::system);
     };
     write("comparison.md", print_markdown(compared_));
     write("comparison.json", print_json(compared_));
@@ -112,7 +113,7 @@ class Comparison {
 
   void say(const std::string& text) const {
     if (line_.format == CommandLine::Format::json) return;
-    std::fputs(text.c_str(), stdout);
+    write_output_text(text);
     std::fflush(stdout);
   }
 

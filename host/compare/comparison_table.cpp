@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "framework/callbacks/progress.h"
+#include "framework/support/print_bytes.h"
 #include "host/text_table.h"
 
 namespace tenon::host {
@@ -44,7 +45,7 @@ double deviation_of(const std::vector<double>& values) {
 }
 
 std::string print_max_bytes(const std::vector<double>& values) {
-  return print_bytes(static_cast<uint64_t>(*std::ranges::max_element(values)));
+  return support::print_bytes(static_cast<uint64_t>(*std::ranges::max_element(values)));
 }
 
 std::string print_seconds(const std::vector<double>& values) { return callbacks::format_duration(mean_of(values)); }

@@ -33,7 +33,7 @@ void write_png_plots(const fs::path& folder) {
   for (const fs::path& plot : plots) {
     const fs::path png = fs::path(plot).replace_extension(".png");
     if (!artifacts::read_program_output({kProgram, "--zoom=2", "--output=" + png.string(), plot.string()}, {}, 60s))
-      throw support::Error(support::ErrorKind::internal, png.string() + ": rsvg-convert could not render it");
+      throw support::Error(support::ErrorKind::system, png.string() + ": rsvg-convert could not render it");
   }
 }
 

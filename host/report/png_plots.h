@@ -9,7 +9,7 @@ namespace tenon::host {
 // Throws Error(configuration) if the program is not in PATH. The message names `requested_by` ("log.png_plots").
 void require_png_converter(const std::string& requested_by);
 
-// Writes a PNG at twice the size next to each .svg of the folder. Throws Error(internal) with the file.
+// Writes a PNG at twice the size next to each .svg of the folder. Throws Error(system) with the file.
 void write_png_plots(const std::filesystem::path& folder);
 
 }  // namespace tenon::host

@@ -306,7 +306,7 @@ std::string make_report_page(const std::vector<ReadRun>& runs) {
 }
 
 void write_report(const std::filesystem::path& folder, bool has_png_plots) {
-  constexpr auto kKind = support::ErrorKind::internal;
+  constexpr auto kKind = support::ErrorKind::system;
   const ReadRun run(folder);
   const std::filesystem::path plots = run.folder().plots();
   std::filesystem::remove_all(plots);

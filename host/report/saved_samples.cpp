@@ -65,7 +65,7 @@ void write_pictures(const char* group, const std::vector<SavedSample>& samples, 
   for (size_t i = 0; i < samples.size(); ++i)
     for (const artifacts::RenderedPicture& picture : samples[i].drawn.pictures) {
       const std::string_view bytes(reinterpret_cast<const char*>(picture.png.data()), picture.png.size());
-      artifacts::write_file_durably(folder / name_picture(group, i, picture.name), bytes, support::ErrorKind::internal,
+      artifacts::write_file_durably(folder / name_picture(group, i, picture.name), bytes, support::ErrorKind::system,
                                     artifacts::SyncedBy::containing_folder);
     }
 }
@@ -144,7 +144,7 @@ void write_samples(const SavedSamples& samples, const fs::path& folder) {
                   {"ranges", ranges},
                   {"classes", classes}};
   artifacts::write_file_durably(folder / kFile, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
-                                support::ErrorKind::internal);
+                                support::ErrorKind::system);
 }
 
 std::optional<SavedSamples> read_samples(const fs::path& folder) {

@@ -42,7 +42,7 @@ struct SavedSamples {
 
 SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step);
 
-// Writes the folder and replaces an existing one. Throws Error(internal) on failure.
+// Writes the folder and replaces an existing one. Throws Error(system) on failure.
 void write_samples(const SavedSamples& samples, const std::filesystem::path& folder);
 
 // Returns nothing if there is no folder. Throws Error(checkpoint) with the name of a damaged file.

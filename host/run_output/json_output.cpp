@@ -4,6 +4,7 @@
 #include "framework/artifacts/machine.h"
 #include "framework/plugins/model.h"
 #include "host/run_output/run_output.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
@@ -50,7 +51,7 @@ class JsonOutput final : public RunOutput {
   void say(const std::string& sentence) override { print({{"event", "message"}, {"message", sentence}}); }
 
   void add(const artifacts::HistoryLine& line) override {
-    std::fputs(artifacts::print_history_line(line).c_str(), stdout);
+    write_output_text(artifacts::print_history_line(line));
     std::fflush(stdout);
   }
 
@@ -75,7 +76,7 @@ class JsonOutput final : public RunOutput {
 
  private:
   static void print(const Json& line) {
-    std::printf("%s\n", line.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    write_output_json(line, -1);
     std::fflush(stdout);
   }
 };

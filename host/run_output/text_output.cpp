@@ -8,7 +8,9 @@
 #include "framework/pipeline/device_memory.h"
 #include "framework/pipeline/metric_directions.h"
 #include "framework/pipeline/model_summary.h"
+#include "framework/support/print_bytes.h"
 #include "host/read_history.h"
+#include "host/standard_streams.h"
 #include "host/text_table.h"
 
 namespace tenon::host {
@@ -16,30 +18,31 @@ namespace tenon::host {
 namespace {
 
 void print_data(const std::string& label, const pipeline::BoundDataset& data) {
-  std::printf("  %-12s %s: %lld samples, %lld batches of %lld\n", label.c_str(),
-              data.feed.dataset().component().schema.id.c_str(), static_cast<long long>(data.feed.sampler().size()),
-              static_cast<long long>(data.feed.batches()), static_cast<long long>(data.feed.batch_size()));
+  write_output("  %-12s %s: %lld samples, %lld batches of %lld\n", label.c_str(),
+               data.feed.dataset().component().schema.id.c_str(), static_cast<long long>(data.feed.sampler().size()),
+               static_cast<long long>(data.feed.batches()), static_cast<long long>(data.feed.batch_size()));
 }
 
 void print_change(const config::ScheduledDataset& later) {
-  std::printf("  from epoch %lld:", static_cast<long long>(later.at_epoch));
-  for (const auto& [name, value] : later.changed) std::printf(" %s = %s", name.c_str(), config::to_toml(value).c_str());
-  std::printf("\n");
+  write_output("  from epoch %lld:", static_cast<long long>(later.at_epoch));
+  for (const auto& [name, value] : later.changed)
+    write_output(" %s = %s", name.c_str(), config::to_toml(value).c_str());
+  write_output("\n");
 }
 
 void print_opening(const pipeline::Training& training, const RunRecorder& recorder, const Resumption* resumption) {
   const plugins::Component& model = training.model.component();
-  std::printf("model %s (%s %s)\n%s", model.schema.id.c_str(), model.plugin->id.c_str(), model.plugin->version.c_str(),
-              pipeline::summarize_model(training.model).c_str());
-  std::printf("data\n");
+  write_output("model %s (%s %s)\n%s", model.schema.id.c_str(), model.plugin->id.c_str(), model.plugin->version.c_str(),
+               pipeline::summarize_model(training.model).c_str());
+  write_output("data\n");
   print_data("train", *training.train);
   for (const config::ScheduledDataset& later : training.plan->data.scheduled_train) print_change(later);
   for (const auto& data : training.validation) print_data(data->name(), *data);
-  std::printf("run folder %s\n", recorder.folder().c_str());
+  write_output("run folder %s\n", recorder.folder().c_str());
   if (resumption)
-    std::printf("resumed from %s (epoch %lld, step %lld)\n", resumption->from.folder.c_str(),
-                static_cast<long long>(resumption->from.manifest.epoch),
-                static_cast<long long>(resumption->from.manifest.step));
+    write_output("resumed from %s (epoch %lld, step %lld)\n", resumption->from.folder.c_str(),
+                 static_cast<long long>(resumption->from.manifest.epoch),
+                 static_cast<long long>(resumption->from.manifest.step));
   std::fflush(stdout);
 }
 
@@ -60,33 +63,33 @@ std::string describe_stages(std::vector<pipeline::StageSeconds> stages) {
 // Prints the time and memory of the run, with advice if it was slow.
 void print_costs(const pipeline::RunReport& report, const pipeline::Training& training) {
   constexpr double kTooShortForAdvice = 5;  // seconds
-  std::printf("time: %s\n", describe_stages(report.stages).c_str());
+  write_output("time: %s\n", describe_stages(report.stages).c_str());
   if (report.state.time_s >= kTooShortForAdvice)
     if (const std::string advice = pipeline::advise(report.stages, training.plan->data.workers); !advice.empty())
-      std::printf("%s\n", advice.c_str());
-  std::printf("peak memory: %s", print_bytes(static_cast<uint64_t>(artifacts::read_peak_memory())).c_str());
+      write_output("%s\n", advice.c_str());
+  write_output("peak memory: %s", support::print_bytes(static_cast<uint64_t>(artifacts::read_peak_memory())).c_str());
   if (const auto device = pipeline::peak_memory(training.device))
-    std::printf(
+    write_output(
         ", %.1f MiB on the device (%.1f MiB reserved); training synchronised with the device %lld times and replayed "
         "%lld batches as a CUDA graph",
         device->allocated, device->reserved, static_cast<long long>(report.state.host_waits),
         static_cast<long long>(report.state.graph_replays));
-  std::printf("\n");
+  write_output("\n");
 }
 
 void print_closing(const pipeline::RunReport& report, const pipeline::Training& training, const RunRecorder& recorder) {
   const bool finished = report.end == pipeline::RunReport::End::finished;
-  std::printf("%s after %lld steps in %s", finished ? "finished" : "stopped", static_cast<long long>(report.state.step),
-              callbacks::format_duration(report.state.time_s).c_str());
-  if (!finished) std::printf(" (%s)", report.reason.c_str());
+  write_output("%s after %lld steps in %s", finished ? "finished" : "stopped",
+               static_cast<long long>(report.state.step), callbacks::format_duration(report.state.time_s).c_str());
+  if (!finished) write_output(" (%s)", report.reason.c_str());
   for (const auto& [name, value] : report.state.metrics)
     if (report.state.validated_step == report.state.step && name.starts_with("validation/"))
-      std::printf("  %s %s", name.c_str(), callbacks::format_metric(value).c_str());
-  std::printf("\n");
+      write_output("  %s %s", name.c_str(), callbacks::format_metric(value).c_str());
+  write_output("\n");
   print_costs(report, training);
-  std::printf("weights in %s\n", (recorder.last_checkpoint() / artifacts::kModelFile).c_str());
+  write_output("weights in %s\n", (recorder.last_checkpoint() / artifacts::kModelFile).c_str());
   if (report.best)
-    std::printf(
+    write_output(
         "best %s %s, after step %lld, in %s\n", training.monitor->metric.c_str(),
         callbacks::format_metric(report.best->value).c_str(), static_cast<long long>(report.best->step),
         (artifacts::RunFolder{recorder.folder()}.checkpoints() / artifacts::kBest / artifacts::kModelFile).c_str());
@@ -98,7 +101,7 @@ class TextOutput final : public RunOutput {
     print_opening(training, recorder, resumption);
     if (resumption) add_earlier(training, recorder);
   }
-  void say(const std::string& sentence) override { std::printf("%s\n", sentence.c_str()); }
+  void say(const std::string& sentence) override { write_output("%s\n", sentence.c_str()); }
   pipeline::Observer* observer() override { return &progress_; }
   void close(const pipeline::RunReport& report, const pipeline::Training& training,
              const RunRecorder& recorder) override {

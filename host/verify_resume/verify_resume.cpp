@@ -17,6 +17,7 @@
 #include "host/child_run.h"
 #include "host/open_run.h"
 #include "host/read_history.h"
+#include "host/standard_streams.h"
 #include "host/temporary_folder.h"
 #include "host/verify_resume/choose_kills.h"
 #include "host/verify_resume/resume_reasons.h"
@@ -78,7 +79,7 @@ class Verification {
  private:
   void say(const std::string& text) const {
     if (line_.format == CommandLine::Format::json) return;
-    std::fputs(text.c_str(), stdout);
+    write_output_text(text);
     std::fflush(stdout);
   }
 
@@ -167,7 +168,7 @@ int verify_resume(const CommandLine& line) {
   const std::vector<std::string> reasons = find_reasons(report, opened);
   const std::string text =
       line.format == CommandLine::Format::json ? print_json(report, reasons, line) : describe_report(report, reasons);
-  std::fputs(text.c_str(), stdout);
+  write_output_text(text);
   return is_same(report) ? 0 : kRunsDiffer;
 }
 

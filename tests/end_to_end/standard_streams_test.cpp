@@ -47,3 +47,20 @@ TEST_CASE("a run finishes with a warning if its terminal output cannot be writte
   CHECK(outcome.errors.find("warning: standard output: cannot be written completely") != std::string::npos);
   CHECK(fs::exists(find_run_folder(output, "digits_mlp") / "checkpoints/latest/model.safetensors"));
 }
+
+TEST_CASE("a terminal does not obey text of a run file, a file name or a plugin") {
+  const fs::path output = make_empty_folder("escapes");
+  const Outcome run = run_host(train_into(output / "\\u001b[31mred"));
+  CHECK(run.exit_code == 0);
+  CHECK(run.output.find("\\u001b[31mred") != std::string::npos);
+  CHECK(run.output.find('\x1b') == std::string::npos);
+
+  const Outcome json = run_host({"runs", output / "\x1b[31mred", "--json"});
+  CHECK(json.output.find("\\u001b[31mred") != std::string::npos);
+  CHECK(json.output.find('\x1b') == std::string::npos);
+
+  const Outcome error = run_host({"--config", output / "\x1b]0;title\x07.toml"});
+  CHECK(error.exit_code == 2);
+  CHECK(error.errors.find("\\u001b]0;title\\u0007.toml") != std::string::npos);
+  CHECK(error.errors.find('\x1b') == std::string::npos);
+}
