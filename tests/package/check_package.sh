@@ -53,7 +53,7 @@ train() {
   shift 5
   mkdir "$work/$name"
   (cd "$work/$name" && "$prefix/bin/host" --config "$work/source/$run_file" --plugin-dir "$work/build" "$@" >log)
-  found=$(sed -n "s|^finished .*validation/$metric \\([0-9.e-]*\\).*|\\1|p" "$work/$name/log")
+  found=$(sed -En "s#^(finished|stopped) .*validation/$metric ([0-9.e-]*).*#\\2#p" "$work/$name/log")
   if ! awk -v found="$found" -v limit="$limit" "BEGIN { exit !(found != \"\" && found $sign limit) }"; then
     cat "$work/$name/log"
     printf '%s: %s is "%s"; expected %s %s\n' "$name" "$metric" "$found" "$sign" "$limit"
@@ -65,7 +65,35 @@ train two_towers two_towers.toml accuracy '>=' 0.95
 train native spiral.toml accuracy '>=' 0.5 --set 'model={use="linear"}' --set train.epochs=5
 train line line.toml median_error '<=' 0.02
 
-# The example with CUDA kernels, as a separate project. Without nvcc its build is empty.
+# The installed examples, as separate projects.
+example() {
+  cp -r "$prefix/share/tenon/examples/$1" "$work/$1.source"
+  "$cmake" -S "$work/$1.source" -B "$work/$1.build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DCMAKE_C_FLAGS='-Wall -Wextra -Wpedantic -Wcast-qual' \
+    -DCMAKE_CXX_FLAGS='-Wall -Wextra -Wpedantic'
+  "$cmake" --build "$work/$1.build"
+  "$here/../plugin_api/check_exports.sh" portable "$work/$1.build/$1.so"
+  cp "$work/$1.build/$1.so" "$work/build"
+  cp "$work/$1.source/$1.toml" "$work/source/example_$1.toml"
+}
+example line
+train example_line example_line.toml absolute_error '<=' 0.09
+grep -q 'stop_below: the loss is below the threshold' "$work/example_line/log"
+
+# Images that are bright at the top.
+example rotations
+mkdir "$work/source/photos"
+awk -v folder="$work/source/photos" 'BEGIN {
+  for (image = 0; image < 100; image++) {
+    file = folder "/" image ".ppm"
+    print "P3 16 16 255" >file
+    for (pixel = 0; pixel < 256; pixel++) { value = (pixel < 128 ? 200 : 50) + int(50 * rand()); print value, value, value >file }
+    close(file)
+  }
+}'
+train rotations example_rotations.toml accuracy '>=' 0.95
+
+# The example with CUDA kernels. Without nvcc its build is empty.
 cp -r "$here/../../examples/cuda_loss" "$work/kernels"
 "$cmake" -S "$work/kernels" -B "$work/kernels/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_COMPILE_WARNING_AS_ERROR=ON >"$work/kernels.log"

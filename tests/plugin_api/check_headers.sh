@@ -13,7 +13,7 @@ compiled=0
 compile() { # LANGUAGE STANDARD COMPILER HEADER
   compiled=$((compiled + 1))
   if ! printf '#include <tenon/%s>\nint main(void) { return 0; }\n' "$4" |
-    "$3" -x "$1" "-std=$2" -pedantic -Wall -Wextra -Werror -fsyntax-only "-I$include" -; then
+    "$3" -x "$1" "-std=$2" -pedantic -Wall -Wextra -Wcast-qual -Werror -fsyntax-only "-I$include" -; then
     printf 'above: tenon/%s as %s with %s\n' "$4" "$2" "$3"
     failed=1
   fi

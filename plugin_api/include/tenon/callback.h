@@ -122,7 +122,7 @@ enum {
  * OR-ed. */
 typedef struct tenon_requests {
   uint64_t size;
-  uint32_t flags; /* TENON_REQUEST_... */
+  uint32_t flags; /* TENON_REQUEST_...; any other bit ends the run */
   uint32_t reserved;
   tenon_string reason; /* reason for the log; must stay valid until on_event is called again or self is destroyed */
 } tenon_requests;
@@ -135,8 +135,9 @@ typedef struct tenon_callback {
   tenon_status (*create)(const tenon_host* host, const tenon_params* params, void** self);
   void (*destroy)(void* self);
 
-  /* [train] Returns the events that the callback subscribes to, as TENON_EVENT_BIT(...), and its priority. Callbacks
-   * with a smaller priority are called first. Callbacks of equal priority are called in the order of the run file. */
+  /* [train] Returns the events that the callback subscribes to, as TENON_EVENT_BIT(...), and its priority. Any other
+   * bit is an error. Callbacks with a smaller priority are called first. Callbacks of equal priority are called in the
+   * order of the run file. */
   tenon_status (*subscribe)(void* self, uint64_t* events, int32_t* priority);
 
   /* [train] */

@@ -15,7 +15,7 @@ typedef struct tenon_field {
   uint64_t size;
   tenon_string name;
   int32_t dtype;        /* TENON_FLOAT32 ... */
-  uint32_t ndim;        /* number of dimensions of one sample, without the batch dimension */
+  uint32_t ndim;        /* number of dimensions of one sample, without the batch dimension; at most 64 */
   const int64_t* shape; /* shape of one sample; -1 for an extent that differs between samples */
   tenon_string doc;
   /* Fills the end of a sample that is smaller than the largest sample of its batch. Used only with an extent of -1. */

@@ -130,7 +130,9 @@ enum { TENON_FOR_EACH_OPERATOR(TENON_OPERATOR_NUMBER) TENON_OPERATOR_COUNT };
 #undef TENON_OPERATOR_NUMBER
 
 /* The operators that have been looked up. Each is looked up on first use, so that a plugin depends only on the
- * operators that it calls. Zero-initialise it, set `host`, and use one per component or per plugin. */
+ * operators that it calls. Initialise it with tenon_ops_open(), in create() or in the entry function. Use it only on
+ * the training thread, which fills it in; one for the whole plugin is enough. It owns nothing and has no function to
+ * close it: the operators that it points to are valid until the process ends. */
 typedef struct tenon_ops {
   const tenon_host* host;
   const tenon_op* found[TENON_OPERATOR_COUNT];
@@ -174,9 +176,10 @@ static inline void tenon_call_op_for(tenon_calls* calls, const tenon_op** op, co
     calls->status = host->call(calls->frame, *op, args, arg_count, NULL, 0, values, result_count);
   }
   if (calls->status != TENON_OK) return;
-  /* The host created the handles as mutable; tenon_value stores them as const, as for arguments. */
+  /* The host created the handles as mutable; tenon_value stores them as const, as for arguments. A cast would be
+   * reported by -Wcast-qual. */
   for (i = 0; i < result_count; ++i) {
-    if (values[i].kind == TENON_VALUE_TENSOR) results[i] = (tenon_tensor*)values[i].as.p;
+    if (values[i].kind == TENON_VALUE_TENSOR) memcpy(&results[i], &values[i].as.p, sizeof results[i]);
   }
 }
 
