@@ -28,6 +28,10 @@ add_compile_options(
   # Unique symbols would keep a plugin in memory and merge its statics with those of other plugins.
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fno-gnu-unique>)
 
+# The loader searches an RPATH before LD_LIBRARY_PATH, and a RUNPATH after it. Another LibTorch in LD_LIBRARY_PATH must
+# not replace the one that the host was built with.
+add_link_options(-Wl,--disable-new-dtags)
+
 # GCC 12 reports false positives in std::string: overlapping copies and overflows (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)

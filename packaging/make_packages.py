@@ -231,7 +231,7 @@ def copy_tree(source, target):
 
 
 def set_library_paths(folder, program, torch):
-    """Sets the paths where the loader searches. program: path of the host in folder. torch: the folder of LibTorch's
+    """Sets the paths where the loader searches, before those in LD_LIBRARY_PATH. program: path of the host in folder. torch: the folder of LibTorch's
     libraries, relative to folder."""
     def between(start, end):
         return "$ORIGIN/" + os.path.relpath(end, start)
@@ -243,7 +243,7 @@ def set_library_paths(folder, program, torch):
         paths = [between(place.parent, "lib/tenon") if place.parent != pathlib.Path("lib/tenon") else "$ORIGIN"]
         if str(place) == program or any(name.startswith(("libtorch", "libc10")) for name in needed_by(file)):
             paths.append(between(place.parent, torch))
-        run("patchelf", "--set-rpath", ":".join(paths), file)
+        run("patchelf", "--force-rpath", "--set-rpath", ":".join(paths), file)
 
 
 def add_torch(contents, prefix):
