@@ -99,7 +99,7 @@ TEST_CASE("ranges are for numbers and choices are for strings") {
 
 TEST_CASE("parameters have lower_snake_case names") {
   for (const char* name : {"", "Width", "2d", "a-b", "a.b"}) {
-    CAPTURE(name);
+    CAPTURE(std::string(name));
     CHECK(refusal(ParamType::integer, "", "", {}, name).find("lower_snake_case") != std::string::npos);
   }
 }

@@ -149,7 +149,7 @@ TEST_CASE("muon leaves non-matrices and parameters that match its patterns to ad
   CHECK_FALSE(rates.at("blocks.0.attn.weight").is_left_to_adamw);
   CHECK(rates.at("blocks.0.attn.weight").weight_decay == 0.01);
   for (const char* name : {"embed.weight", "head.weight", "cls_token"}) {
-    CAPTURE(name);
+    CAPTURE(std::string(name));
     CHECK(rates.at(name).is_left_to_adamw);
     CHECK(rates.at(name).lr_scale == 0.125);
     CHECK(rates.at(name).weight_decay == 0.5);
