@@ -71,10 +71,11 @@ class CallReports {
     if (calls.empty() && reporting_rank != 0) return;
     const char* const name = sigabbrev_np(signal);
     const std::string what = calls.empty() ? "" : "; " + calls.front().describe();
-    support::log_warning_of_any_rank("received SIG" + std::string(name ? name : "?") +
-                                     ": the run ends after the current step" + what +
-                                     (signal == SIGINT ? "; to end at once without saving, press Ctrl-C again"
-                                                       : "; to end at once without saving, send the signal again"));
+    support::log_warning_of_any_rank(
+        "received SIG" + std::string(name ? name : "?") +
+        (is_exiting ? ": the process is ending" : ": the run ends after the current step") + what +
+        (signal == SIGINT ? "; to end at once without saving, press Ctrl-C again"
+                          : "; to end at once without saving, send the signal again"));
   }
 
   void report_exit(CallDuration passed) {

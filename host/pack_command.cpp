@@ -8,6 +8,7 @@
 #include "framework/data/plugin_samples.h"
 #include "framework/data/sampler.h"
 #include "framework/packing/pack_shards.h"
+#include "framework/plugins/prepare_dataset.h"
 #include "host/open_run.h"
 #include "host/signals.h"
 #include "host/standard_streams.h"
@@ -28,6 +29,7 @@ int pack(const CommandLine& line) {
   const OpenedRun opened = open_run(line, Computes::no);
   const config::RunPlan& plan = opened.plan;
   const config::NamedDataset& named = find_dataset(plan, line.dataset);
+  plugins::prepare_dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
   const plugins::Dataset dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
   data::PluginSamples samples(dataset);
   const data::Sampler sampler(

@@ -14,6 +14,7 @@
 #include "framework/artifacts/durable_file.h"
 #include "framework/data/feed.h"
 #include "framework/plugins/ports.h"
+#include "framework/plugins/prepare_dataset.h"
 #include "framework/support/error.h"
 #include "host/open_run.h"
 #include "host/signals.h"
@@ -203,7 +204,9 @@ void write_sheet(data::Feed& feed, const CommandLine& line) {
 int show_data(const CommandLine& line) {
   const OpenedRun run = open_run(line, Computes::no);
   catch_stop_signals();
-  data::Feed feed(run.catalogue, run.plan, find_dataset(run.plan, line.dataset));
+  const config::NamedDataset& named = find_dataset(run.plan, line.dataset);
+  plugins::prepare_dataset(run.catalogue.find(config::ComponentKind::dataset, named.use), named);
+  data::Feed feed(run.catalogue, run.plan, named);
   if (!line.file.empty()) write_sheet(feed, line);
   Timing timing;
   if (line.seconds > 0) timing = time_loader(feed, line.seconds, line.step_ms / 1e3);

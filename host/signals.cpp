@@ -1,6 +1,5 @@
 #include "host/signals.h"
 
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -128,34 +127,7 @@ void report_crash(int signal) {
   raise(signal);
 }
 
-// Only the main thread can read its breadcrumb. A signal interrupts it for a moment.
-std::atomic<const plugins::Breadcrumb*> last_breadcrumb{nullptr};
-
-void check_breadcrumb(int) {
-  static plugins::Breadcrumb copy;
-  copy = plugins::breadcrumb();
-  last_breadcrumb.store(&copy, std::memory_order_release);
-}
-
 }  // namespace
-
-std::string describe_main_thread() {
-  const int signal = SIGRTMIN + 1;
-  handle(signal, check_breadcrumb);
-  last_breadcrumb = nullptr;
-  // The thread id of the main thread is the process id.
-  syscall(SYS_tgkill, getpid(), getpid(), signal);
-  const plugins::Breadcrumb* place = nullptr;
-  for (int tries = 0; tries < 100 && !place; ++tries) {
-    usleep(10'000);
-    place = last_breadcrumb.load(std::memory_order_acquire);
-  }
-  if (!place) return "stopped, or in a system call that does not return";
-  if (!place->component) return place->file ? std::string("opening ") + place->file : "busy outside of any plugin";
-  std::string text = "in " + place->component->describe() + ", function " + place->function;
-  if (place->at.unit) text += ", " + place->at();
-  return text;
-}
 
 void catch_stop_signals() {
   for (const int signal : {SIGINT, SIGTERM}) handle(signal, note_stop);

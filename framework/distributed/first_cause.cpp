@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "framework/distributed/process_state.h"
 #include "framework/support/error.h"
 
 namespace tenon::distributed {
@@ -13,6 +14,8 @@ constexpr int kRankLost = static_cast<int>(support::ErrorKind::rank_lost);
 constexpr int kSignalled = 128;
 
 bool lost_other_rank(const RankEnd& end) { return end.signal == 0 && end.exit_code == kRankLost; }
+
+bool was_stopped(const RankEnd& end) { return end.was_ended_by_launcher && is_stopped(end.state); }
 
 // Recognises 130, 143 and so on: the exit codes of a host that was stopped by a signal.
 bool stopped_in_order(const RankEnd& end) {
@@ -27,22 +30,25 @@ std::string name_signal(int signal) {
 
 std::string describe(const RankEnd& end) {
   const std::string rank = "rank " + std::to_string(end.rank);
+  if (was_stopped(end)) return rank + " does not answer; " + describe_process_state(end.state) + ", and was ended";
   if (end.signal == SIGKILL)
     return rank + " was ended by " + name_signal(end.signal) +
            ", which the kernel also sends when it runs out of memory";
   if (end.signal != 0) return rank + " was ended by " + name_signal(end.signal);
-  if (lost_other_rank(end)) return rank + " lost another rank (exit code 6), and no rank failed for another reason";
+  if (lost_other_rank(end))
+    return rank + " ended because a rank did not answer or was lost (exit code 6), see its message";
   return rank + " ended with exit code " + std::to_string(end.exit_code);
 }
 
 // Describes which of the other ranks ended by themselves and which ones the launcher killed.
-std::string describe_others(const std::vector<RankEnd>& ends) {
-  if (ends.size() < 2) return "";
+std::string describe_others(const std::vector<RankEnd>& ends, const RankEnd& cause) {
+  const size_t others = ends.size() - 1;
+  if (others == 0) return "";
   std::vector<int64_t> ended;
   for (const RankEnd& end : ends)
-    if (end.was_ended_by_launcher) ended.push_back(end.rank);
-  if (ended.empty()) return ends.size() == 2 ? "; the other ended by itself" : "; the others ended by themselves";
-  if (ended.size() + 1 == ends.size()) return ended.size() == 1 ? "; the other was ended" : "; the others were ended";
+    if (end.was_ended_by_launcher && end.rank != cause.rank) ended.push_back(end.rank);
+  if (ended.empty()) return others == 1 ? "; the other ended by itself" : "; the others ended by themselves";
+  if (ended.size() == others) return others == 1 ? "; the other was ended" : "; the others were ended";
   std::sort(ended.begin(), ended.end());
   std::string names;
   for (size_t i = 0; i < ended.size(); ++i)
@@ -67,14 +73,18 @@ LaunchReport find_first_cause(const std::vector<RankEnd>& ends, int requested) {
     const bool was_requested = end.signal != 0 && end.signal == requested;
     return !ended_in_order(end) && !lost_other_rank(end) && !end.was_ended_by_launcher && !was_requested;
   });
-  if (failed) return {failed->signal != 0 ? kRankLost : failed->exit_code, describe(*failed) + describe_others(ends)};
+  const auto explain = [&](const RankEnd& cause) { return describe(cause) + describe_others(ends, cause); };
+  if (failed) return {failed->signal != 0 ? kRankLost : failed->exit_code, explain(*failed)};
   const bool all_finished =
       std::all_of(ends.begin(), ends.end(), [](const RankEnd& end) { return end.signal == 0 && end.exit_code == 0; });
-  if (requested != 0) return {all_finished ? 0 : kSignalled + requested, ""};
+  const RankEnd* const stopped_process = find_first(ends, was_stopped);
+  if (requested != 0)
+    return {all_finished ? 0 : kSignalled + requested, stopped_process ? explain(*stopped_process) : ""};
+  if (stopped_process) return {kRankLost, explain(*stopped_process)};
   const RankEnd* const stopped = find_first(ends, stopped_in_order);
   const RankEnd* const lost = find_first(ends, lost_other_rank);
-  if (stopped) return {stopped->exit_code, lost ? describe(*stopped) + describe_others(ends) : ""};
-  if (lost) return {kRankLost, describe(*lost) + describe_others(ends)};
+  if (stopped) return {stopped->exit_code, lost ? explain(*stopped) : ""};
+  if (lost) return {kRankLost, explain(*lost)};
   return {};
 }
 

@@ -17,6 +17,7 @@
 #include "framework/distributed/loopback_socket.h"
 #include "framework/distributed/output_backlog.h"
 #include "framework/distributed/prefixed_lines.h"
+#include "framework/distributed/process_state.h"
 #include "framework/distributed/rank_process.h"
 #include "framework/distributed/signal_inbox.h"
 #include "framework/distributed/world.h"
@@ -74,7 +75,7 @@ class Ranks {
       }
   }
 
-  void add(int64_t rank, pid_t pid) { running_.push_back({rank, pid, false}); }
+  void add(int64_t rank, pid_t pid) { running_.push_back({rank, pid}); }
   bool is_empty() const { return running_.empty(); }
 
   void pass_on(int signal) const {
@@ -87,10 +88,13 @@ class Ranks {
   }
 
   void end_all() {
-    for (Running& one : running_) {
-      kill(one.pid, SIGKILL);
-      one.was_ended = true;
-    }
+    for (Running& one : running_) end(one, read_process_state(one.pid));
+  }
+
+  // Ends the stopped ranks. SIGKILL ends them too, other signals only arrive when they continue.
+  void end_stopped() {
+    for (Running& one : running_)
+      if (const char state = read_process_state(one.pid); is_stopped(state)) end(one, state);
   }
 
   // Returns the ranks that have ended since the last call.
@@ -104,7 +108,8 @@ class Ranks {
       end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
       end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
       // The rank may have ended by itself just before the kill.
-      end.was_ended_by_launcher = one.was_ended && end.signal == SIGKILL;
+      end.was_ended_by_launcher = one.state != 0 && end.signal == SIGKILL;
+      end.state = one.state;
       ended.push_back(end);
       return true;
     });
@@ -115,8 +120,14 @@ class Ranks {
   struct Running {
     int64_t rank;
     pid_t pid;
-    bool was_ended;
+    char state = 0;  // when this process ended it; 0: not ended
   };
+
+  static void end(Running& one, char state) {
+    if (one.state == 0) one.state = state;
+    kill(one.pid, SIGKILL);
+  }
+
   std::vector<Running> running_;
 };
 
@@ -141,6 +152,8 @@ class Launch {
       for (Stream& stream : streams_) read_stream(stream);
       while (const auto signal = signals_.take()) obey(*signal);
       note_ended();
+      // A stopped rank can neither notice the failure nor save anything.
+      if (has_failed_) ranks_.end_stopped();
       if (deadline_ && Clock::now() >= *deadline_) {
         ranks_.end_all();
         deadline_.reset();
@@ -201,6 +214,7 @@ class Launch {
     requested_ = signal.number;
     requested_at_ = now;
     if (!signal.is_from_terminal) ranks_.pass_on(signal.number);
+    ranks_.pass_on(SIGCONT);  // a stopped rank receives the request when it continues, and the others wait for it
   }
 
   void note_ended() {

@@ -19,9 +19,10 @@ struct LaunchRequest {
 
 // Starts this program once for each rank, with the environment for read_world(), and returns after all ranks have
 // ended. Rank 0 inherits standard input, output and error of this process. Output of the other ranks is written with a
-// prefix on each line, such as `[rank 2] ...`. SIGINT, SIGTERM and SIGHUP are forwarded. A second signal at least one
-// second later kills all ranks. The ranks end if this process ends for any reason. Throws Error(internal) if a rank
-// cannot be started. REQUIRES: the caller is the main thread, which must live as long as the ranks.
+// prefix on each line, such as `[rank 2] ...`. SIGINT, SIGTERM and SIGHUP are forwarded, and stopped ranks continue. A
+// second signal at least one second later kills all ranks. After a failure, stopped ranks are killed at once, and the
+// others after patience_s. The ranks end if this process ends for any reason. Throws Error(system) if a rank cannot
+// be started. REQUIRES: the caller is the main thread, which must live as long as the ranks.
 LaunchReport launch_ranks(const LaunchRequest& request);
 
 }  // namespace tenon::distributed

@@ -12,7 +12,7 @@ struct LoopbackSocket {
   uint16_t port = 0;
 };
 
-// Listens on a free port of 127.0.0.1. Throws Error(internal).
+// Listens on a free port of 127.0.0.1. Throws Error(system).
 LoopbackSocket listen_on_loopback();
 
 }  // namespace tenon::distributed

@@ -122,7 +122,8 @@ struct ProcessGroup::Parts {
 };
 
 ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection& plan,
-                           std::function<std::string()> describe_activity, const MakeBackend& make_nccl)
+                           std::function<std::string()> describe_activity, const MakeBackend& make_nccl,
+                           FindOverdueCall find_overdue_call)
     : world_(world), timeout_s_(plan.timeout_s), parts_(std::make_unique<Parts>()) {
   if (!world.is_one_machine() && plan.interface.empty())
     throw Error(ErrorKind::configuration,
@@ -130,8 +131,11 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
                 "network interface between them, as listed by `ip address`: interface = \"eth0\"");
   const auto timeout = to_milliseconds(plan.timeout_s);
   parts_->store = connect_store(world, plan.interface, timeout);
-  parts_->monitor = std::make_unique<FailureMonitor>(reconnect(world, timeout), world, std::move(describe_activity));
+  parts_->monitor = std::make_unique<FailureMonitor>(
+      reconnect(world, timeout), world, timeout,
+      FailureMonitor::Activity{std::move(describe_activity), std::move(find_overdue_call)});
   wait_for_all([&] {
+    if (!parts_->monitor->wait_for_rank0(timeout)) throw Error(ErrorKind::rank_lost, "rank 0 has not joined the run");
     if (make_nccl)
       parts_->nccl = make_nccl(c10::make_intrusive<c10d::PrefixStore>("nccl", parts_->store),
                                static_cast<int>(world.rank), static_cast<int>(world.size), timeout);
@@ -368,6 +372,23 @@ void ProcessGroup::rank0_first(const std::function<void()>& work) {
   wait_for_all([&] {
     store.wait({begins});
     // A broken connection throws. Otherwise the store reports failures of other ranks.
+    while (!has_come(store, ends, kPollInterval))
+      if (const auto failure = parts_->monitor->first_failure(0s)) throw Error(ErrorKind::rank_lost, *failure);
+  });
+}
+
+void ProcessGroup::first_on_machine(const std::function<void()>& work) {
+  const std::string turn = "turn " + std::to_string(turns_++);
+  const std::string ends = turn + " ends";
+  if (world_.local_rank == 0) {
+    // A rank that waits is not lost, however long it takes.
+    set_waiting(true);
+    work();
+    set_waiting(false);
+  }
+  wait_for_all([&] {
+    c10d::Store& store = *parts_->store;
+    if (store.add(turn, 1) == size()) store.set(ends, std::string("1"));
     while (!has_come(store, ends, kPollInterval))
       if (const auto failure = parts_->monitor->first_failure(0s)) throw Error(ErrorKind::rank_lost, *failure);
   });

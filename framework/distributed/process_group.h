@@ -34,11 +34,18 @@ class ProcessGroup {
   using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>(
       const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, std::chrono::milliseconds timeout)>;
 
+  // Describes a call of a plugin that has lasted longer than the time, which is a failure of this rank, or returns an
+  // empty text. The training thread is left out if it has waited for other ranks meanwhile.
+  using FindOverdueCall =
+      std::function<std::string(std::chrono::milliseconds longer_than, bool includes_training_thread)>;
+
   // Connects to the other ranks, if there are any. CPU tensors are sent by gloo, CUDA tensors by the backend of
   // `make_nccl`, or by gloo if it is empty. `describe_activity`: describes the training thread for other ranks that
-  // wait for it. It is called on another thread. Throws Error(configuration) as connect_store() does.
+  // wait for it. It is called on another thread, like `find_overdue_call`. Throws Error(configuration) as
+  // connect_store() does.
   ProcessGroup(const World& world, const config::DistributedSection& plan,
-               std::function<std::string()> describe_activity, const MakeBackend& make_nccl = {});
+               std::function<std::string()> describe_activity, const MakeBackend& make_nccl = {},
+               FindOverdueCall find_overdue_call = {});
   // After a failure the destructor does not wait, and c10d's objects live until the process ends.
   ~ProcessGroup();
   ProcessGroup(const ProcessGroup&) = delete;
@@ -94,6 +101,10 @@ class ProcessGroup {
   // plugin functions, such as writing files. timeout_s limits only how long rank 0 may take to reach this call. Throws
   // what `work` throws.
   void rank0_first(const std::function<void()>& work);
+
+  // One rank of each machine runs `work` while all others wait without a time limit. `work` may call plugin functions
+  // that take long. Throws what `work` throws.
+  void first_on_machine(const std::function<void()>& work);
 
   // Reports to the other ranks that this rank has failed. No collective may follow.
   void report_failure(const std::string& message) noexcept;

@@ -18,7 +18,7 @@ namespace tenon::distributed {
 namespace {
 
 [[noreturn]] void refuse(const std::string& what, int error) {
-  throw support::Error(support::ErrorKind::internal,
+  throw support::Error(support::ErrorKind::system,
                        "cannot start a process of the run: " + what + ": " + std::strerror(error));
 }
 

@@ -27,7 +27,7 @@ struct RankStart {
 };
 
 // The process ends when the calling thread ends for any reason. With piped output its standard input is empty. Throws
-// Error(internal) if the process cannot be started.
+// Error(system) if the process cannot be started.
 RankProcess start_rank(const RankStart& start, const SignalInbox& signals);
 
 }  // namespace tenon::distributed

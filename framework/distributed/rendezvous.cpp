@@ -112,26 +112,6 @@ void silence_c10d() {
   if (!std::getenv("TORCH_CPP_LOG_LEVEL")) FLAGS_caffe2_log_level = kFatal;
 }
 
-c10::intrusive_ptr<c10d::Store> connect(const World& world, c10d::TCPStoreOptions options,
-                                        std::chrono::milliseconds timeout) {
-  silence_c10d();
-  options.port = world.master_port;
-  options.waitWorkers = false;
-  options.timeout = timeout;
-  try {
-    // A restarted run with the same store needs different keys.
-    return c10::make_intrusive<c10d::PrefixStore>("tenon/" + std::to_string(world.attempt),
-                                                  c10::make_intrusive<c10d::TCPStore>(world.master_address, options));
-  } catch (const c10::Error& error) {
-    throw Error(ErrorKind::configuration,
-                "distributed: rank " + std::to_string(world.rank) + " cannot reach the store of rank 0 at " +
-                    name_of(world) + " within " + std::to_string(timeout.count() / 1000) + " s (" +
-                    error.what_without_backtrace() +
-                    "); expected rank 0 to listen there: check that it is running, that address and port are those of "
-                    "its machine, and that no firewall blocks them");
-  }
-}
-
 // A store that listens but does not respond accepts a connection and never answers. c10d's time limits do not cover
 // this case.
 class TimeLimit {
@@ -165,12 +145,31 @@ class TimeLimit {
   std::thread thread_;
 };
 
+c10::intrusive_ptr<c10d::Store> connect(const World& world, c10d::TCPStoreOptions options,
+                                        std::chrono::milliseconds timeout) {
+  silence_c10d();
+  const TimeLimit limit(timeout + std::chrono::seconds(5), world);  // needed only if c10d's has no effect
+  options.port = world.master_port;
+  options.waitWorkers = false;
+  options.timeout = timeout;
+  try {
+    // A restarted run with the same store needs different keys.
+    return c10::make_intrusive<c10d::PrefixStore>("tenon/" + std::to_string(world.attempt),
+                                                  c10::make_intrusive<c10d::TCPStore>(world.master_address, options));
+  } catch (const c10::Error& error) {
+    throw Error(ErrorKind::configuration,
+                "distributed: rank " + std::to_string(world.rank) + " cannot reach the store of rank 0 at " +
+                    name_of(world) + " within " + std::to_string(timeout.count() / 1000) + " s (" +
+                    error.what_without_backtrace() +
+                    "); expected rank 0 to listen there: check that it is running, that address and port are those of "
+                    "its machine, and that no firewall blocks them");
+  }
+}
+
 }  // namespace
 
 c10::intrusive_ptr<c10d::Store> connect_store(const World& world, const std::string& interface,
                                               std::chrono::milliseconds timeout) {
-  // Needed only if c10d's time limit has no effect.
-  const TimeLimit limit(timeout + std::chrono::seconds(5), world);
   c10d::TCPStoreOptions options;
   if (world.rank == 0 && !world.store_is_launchers) {
     options.isServer = true;

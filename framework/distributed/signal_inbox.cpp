@@ -35,7 +35,7 @@ SignalInbox::SignalInbox()
   TENON_CHECK(inbox == -1, "a second inbox for signals");
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-    throw support::Error(support::ErrorKind::internal,
+    throw support::Error(support::ErrorKind::system,
                          std::string("cannot create a pipe for signals: ") + std::strerror(errno));
   from_ = support::FileDescriptor(ends[0]);
   to_ = support::FileDescriptor(ends[1]);

@@ -9,7 +9,7 @@ using support::ErrorKind;
 
 namespace detail {
 
-thread_local Breadcrumb current{nullptr, nullptr, {}, nullptr};
+constinit thread_local CallRecord current;
 thread_local std::string failure;
 
 namespace {
@@ -44,16 +44,16 @@ void throw_escaped(const Component& component, const char* function, std::except
 
 }  // namespace detail
 
-ResultScope::ResultScope(const Component& component, const char* what) : before_(detail::current) {
-  detail::current = {&component, what, {}, nullptr};
+ResultScope::ResultScope(const Component& component, const char* what) : before_(detail::current.get()) {
+  detail::current.set({&component, what, {}, nullptr});
 }
 
-ResultScope::ResultScope(const char* file) : before_(detail::current) {
-  detail::current = {nullptr, nullptr, {}, file};
+ResultScope::ResultScope(const char* file) : before_(detail::current.get()) {
+  detail::current.set({nullptr, nullptr, {}, file});
 }
 
-ResultScope::~ResultScope() { detail::current = before_; }
+ResultScope::~ResultScope() { detail::current.set(before_); }
 
-const Breadcrumb& breadcrumb() noexcept { return detail::current; }
+Breadcrumb breadcrumb() noexcept { return detail::current.get(); }
 
 }  // namespace tenon::plugins

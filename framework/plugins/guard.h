@@ -10,25 +10,13 @@
 
 #include <tenon/abi.h>
 
+#include "framework/plugins/call_record.h"
 #include "framework/plugins/component.h"
 
 namespace tenon::plugins {
 
-// The position of a call in a run: {"step", 3}, {"train sample", 17}.
-struct At {
-  const char* unit = nullptr;  // a text that outlives the call; null: no position
-  int64_t number = 0;
-  std::string operator()() const { return unit ? std::string(unit) + " " + std::to_string(number) : std::string(); }
-};
-
-// The plugin function that this thread is in; null outside. Plain pointers, so that a signal handler may read it.
-struct Breadcrumb {
-  const Component* component;
-  const char* function;
-  At at;
-  const char* file;  // of a plugin that is being opened, before there is a component to name
-};
-const Breadcrumb& breadcrumb() noexcept;  // of this thread
+// The plugin function that this thread is in.
+Breadcrumb breadcrumb() noexcept;
 
 // Marks a scope in which the host reads a plugin's result. Lists may be shorter than their count, and the report of a
 // crash must name the plugin.
@@ -46,7 +34,7 @@ class ResultScope {
 };
 
 namespace detail {
-extern thread_local Breadcrumb current;
+extern constinit thread_local CallRecord current;
 extern thread_local std::string failure;  // the text of the last host->fail on this thread
 
 // `what`: the caller's context, such as "sample 17"; may be empty.
@@ -60,9 +48,10 @@ extern thread_local std::string failure;  // the text of the last host->fail on 
 // TENON_BAD_DATA. `what()` returns the position and is called only if the call failed. A crash report also shows an At.
 template <class Body, class What>
 void call_plugin(const Component& component, const char* function, Body&& body, What&& what) {
-  const Breadcrumb before = detail::current;
-  detail::current = {&component, function, {}, nullptr};
-  if constexpr (std::is_convertible_v<What, At>) detail::current.at = what;
+  const Breadcrumb before = detail::current.get();
+  At at;
+  if constexpr (std::is_convertible_v<What, At>) at = what;
+  detail::current.set({&component, function, at, nullptr});
   detail::failure.clear();  // the text of an earlier, handled failure is not the reason of this one
   tenon_status status = TENON_OK;
   std::exception_ptr escaped;
@@ -71,7 +60,7 @@ void call_plugin(const Component& component, const char* function, Body&& body, 
   } catch (...) {
     escaped = std::current_exception();
   }
-  detail::current = before;
+  detail::current.set(before);
   if (escaped) detail::throw_escaped(component, function, escaped, what());
   if (status != TENON_OK) detail::throw_failed(component, function, status, what());
 }

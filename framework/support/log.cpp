@@ -118,12 +118,14 @@ void log_errors_only(std::string_view name) {
     terminal->set_pattern("%^%l%$: " + std::string(name) + ": %v");
 }
 
-// A sink applies its level only if it is called through the logger.
-void log_warning_of_any_rank(std::string_view message) {
+// The logger applies the level of a sink, and catches its errors.
+void log_warning_of_any_rank(std::string_view message) try {
   const std::string text = printable(message);
   const spdlog::details::log_msg line(run_log().logger.name(), spdlog::level::warn, text);
   for (const spdlog::sink_ptr& sink : run_log().logger.sinks()) sink->log(line);
   flush_log();
+} catch (const spdlog::spdlog_ex&) {
+  // The log cannot be written, such as to a full disk. The run does not depend on it.
 }
 
 void open_log_file(const std::filesystem::path& file) try {

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "framework/distributed/process_state.h"
 #include "tests/distributed/launched_run.h"
 
 namespace tenon::distributed {
@@ -92,8 +93,8 @@ TEST_CASE("if all processes lost another one, the message states this") {
   const LaunchedOutcome outcome = launch(2, {"0=exit:6", "1=await_end:0,exit:6"});
   CHECK(outcome.exit_code == 6);
   CHECK(outcome.errors ==
-        "error: rank 0 lost another rank (exit code 6), and no rank failed for another reason; the other ended by "
-        "itself\n");
+        "error: rank 0 ended because a rank did not answer or was lost (exit code 6), see its message; the other ended "
+        "by itself\n");
 }
 
 TEST_CASE("processes that do not notice a failure are killed") {
@@ -102,7 +103,41 @@ TEST_CASE("processes that do not notice a failure are killed") {
   CHECK(outcome.errors ==
         "error: rank 2 ended with exit code 7; ranks 0 and 1, which did not end by themselves, were ended\n");
   CHECK(launch(2, {"0=exit:6", "1=hang"}, 0.1).errors ==
-        "error: rank 0 lost another rank (exit code 6), and no rank failed for another reason; the other was ended\n");
+        "error: rank 0 ended because a rank did not answer or was lost (exit code 6), see its message; the other was "
+        "ended\n");
+}
+
+// A debugger stops a process in the same way. No signal but SIGKILL ends it.
+TEST_CASE("a stopped process is named and killed as soon as another one has lost it") {
+  for (const int stopped : {0, 1}) {
+    const std::string rank = std::to_string(stopped), other = std::to_string(1 - stopped);
+    LaunchedRun run(2, {rank + "=stop", other + "=await_stop:" + rank + ",exit:6"}, /*patience_s=*/3600);
+    const LaunchedOutcome outcome = run.finish();
+    CHECK(outcome.exit_code == 6);
+    CHECK(outcome.errors == "error: rank " + rank +
+                                " does not answer; it is stopped (state T), as by SIGSTOP, and was ended; the other "
+                                "ended by itself\n");
+    CHECK(run.are_all_ranks_gone());
+  }
+}
+
+TEST_CASE("a stopped process is not the cause if another one failed") {
+  const LaunchedOutcome outcome = launch(3, {"0=stop", "1=await_stop:0,exit:3", "2=await_end:1,exit:6"}, 3600);
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.errors == "error: rank 1 ended with exit code 3; rank 0, which did not end by itself, was ended\n");
+}
+
+TEST_CASE("a stopped process continues after a stop request, so that the run ends in order") {
+  LaunchedRun run(2, {"0=stop_when_requested", "1=stop_when_requested"});
+  run.await_ready();
+  const pid_t process = std::stoi(read_text(run.folder() / "pid.0"));
+  kill(process, SIGSTOP);
+  while (!is_stopped(read_process_state(process))) usleep(2000);
+  kill(run.pid(), SIGTERM);
+  const LaunchedOutcome outcome = run.finish();
+  CHECK(outcome.exit_code == 128 + SIGTERM);
+  CHECK(lines_of(outcome.output) == Lines{"[rank 1] signal 15, 1 times", "signal 15, 1 times"});
+  CHECK(outcome.errors.empty());
 }
 
 TEST_CASE("a stop request is forwarded to every process and is not a failure") {

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "framework/distributed/launch_ranks.h"
+#include "framework/distributed/process_state.h"
 #include "framework/distributed/world.h"
 #include "framework/support/error.h"
 
@@ -42,6 +43,14 @@ void write_file(const std::string& name, const std::string& text) {
 
 void await_file(const std::string& name) {
   while (!std::filesystem::exists(name)) sleep_ms(2);
+}
+
+// Waits until the process of the rank is stopped.
+void await_stop(const std::string& rank) {
+  await_file("pid." + rank);
+  pid_t pid = 0;
+  std::ifstream("pid." + rank) >> pid;
+  while (!is_stopped(read_process_state(pid))) sleep_ms(2);
 }
 
 // Waits until the launcher has noticed the end of this rank.
@@ -130,6 +139,8 @@ void act(const World& world, const std::string& action, const std::string& value
       {"kill", [&] { be_killed(std::stoi(value)); }},
       {"wait", [&] { sleep_ms(std::stoi(value)); }},
       {"await_end", [&] { await_end(value); }},
+      {"stop", [] { raise(SIGSTOP); }},
+      {"await_stop", [&] { await_stop(value); }},
       {"touch", [&] { write_file(value, ""); }},
       {"print", [&] { std::printf("%s\n", value.c_str()); }},
       {"print_error", [&] { std::fprintf(stderr, "%s\n", value.c_str()); }},

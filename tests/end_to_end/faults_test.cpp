@@ -73,7 +73,35 @@ std::string expected_message(const Fault& fault) {
   if (fault.how == "abort" || is_escaping(fault)) return rank + " was ended by SIGABRT";
   if (fault.how == "exit") return "exit() was called in plugin";
   if (fault.how == "throw") return "the requested fault";
+  if (fault.how == "stop") return rank + " does not answer; it is stopped (state T)";
   return rank + " is in ";  // and then the plugin and its function
+}
+
+// Runs with these parameters of the callback.
+Outcome run_with_fault(const std::string& params, std::vector<std::string> arguments,
+                       const std::string& prefix = "timeout -s KILL 60") {
+  fs::remove(tenon::test_folder() / "hanging");
+  const fs::path file = write_file(tenon::test_folder() / "faulty.toml", kRunFile);
+  arguments.insert(arguments.begin(),
+                   {"--config", file.string(), "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty",
+                    "--set", "callback.0.params=" + params});
+  return run_host(arguments, prefix);
+}
+
+// Trains with the dataset `hanging` and two data workers.
+Outcome run_hanging_dataset(const std::string& where, const std::string& rank, const std::string& processes,
+                            const std::string& prefix) {
+  fs::remove(tenon::test_folder() / "hanging");
+  const fs::path file =
+      write_file(tenon::test_folder() / "hanging.toml",
+                 "[model]\nuse = \"mlp\"\n[data]\nbatch_size = 4\nworkers = 2\n[data.train]\nuse = \"hanging\"\n"
+                 "params = { where = \"" +
+                     where + "\", rank = " + rank +
+                     " }\n[[loss]]\nuse = \"cross_entropy\"\n[train]\nepochs = 1\n[optimizer]\nuse = \"sgd\"\n"
+                     "lr = 0.1\n[distributed]\ntimeout_s = 4\nprocesses = " +
+                     processes + "\n");
+  return run_host({"--config", file.string(), "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/hanging"},
+                  prefix);
 }
 
 void check_fault(const Fault& fault, int processes, int number) {
@@ -124,6 +152,56 @@ TEST_CASE("a process that hangs ends the run and is named") {
   check_fault({0, "hang", "open"}, 2, 10);
 }
 
+// As by a debugger. Rank 0 also serves the store of all ranks.
+TEST_CASE("a stopped process ends the run and is named") {
+  check_fault({0, "stop", "step"}, 2, 13);
+  check_fault({1, "stop", "step"}, 2, 14);
+  check_fault({0, "stop", "save"}, 3, 15);
+}
+
+TEST_CASE("a run ends if all processes hang in a callback") {
+  const Outcome outcome = run_with_fault("{rank=-1,how=\"hang\",where=\"step\"}", {"--processes", "2"});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 6);
+  CHECK(outcome.errors.find(
+            "is in callback \"faulty\" of plugin faulty 0.1.0, function on_event, backward_end, step 5") !=
+        std::string::npos);
+}
+
+TEST_CASE("a run ends if a function of a dataset does not return, also on a worker thread") {
+  for (const char* const rank : {"-1", "1"})
+    for (const std::string where : {"create", "get"}) {
+      CAPTURE(where);
+      CAPTURE(rank);
+      const Outcome outcome = run_hanging_dataset(where, rank, "2", "timeout -s KILL 60");
+      CAPTURE(outcome.errors);
+      CHECK(outcome.exit_code == 6);
+      CHECK(outcome.errors.find("rank 1 is in dataset \"hanging\" of plugin hanging 0.1.0, function " + where) !=
+            std::string::npos);
+      CHECK((outcome.errors.find("on thread tenon-data-") != std::string::npos) == (where == "get"));
+    }
+}
+
+TEST_CASE("after a first Ctrl-C a run reports the call that it waits for, and a second one ends it") {
+  // Each signal follows the event that the previous one waits for.
+  const std::string interrupt_twice =
+      "timeout -s KILL 60 sh -c '\"$@\" & while [ ! -e hanging ]; do sleep 0.1; done; kill -INT $!; "
+      "while ! grep -q received errors.txt; do sleep 0.1; done; kill -INT $!; wait $!' sh";
+  const std::string end = "to end at once without saving, press Ctrl-C again\n";
+  Outcome outcome = run_with_fault("{rank=0,how=\"hang\",where=\"step\"}", {}, interrupt_twice);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 130);
+  CHECK(outcome.errors.find(
+            "warning: received SIGINT: the run ends after the current step; callback \"faulty\" of plugin "
+            "faulty 0.1.0, function on_event, backward_end, step 5, has not returned for ") == 0);
+  CHECK(outcome.errors.ends_with("s (on the main thread); " + end));
+  outcome = run_hanging_dataset("get", "-1", "1", interrupt_twice);
+  CHECK(outcome.exit_code == 130);
+  CHECK(outcome.errors.find("dataset \"hanging\" of plugin hanging 0.1.0, function get, train sample 7, has not "
+                            "returned for ") != std::string::npos);
+  CHECK(outcome.errors.find("(on thread tenon-data-") != std::string::npos);
+}
+
 // TENON_FAULTS=N sets the number of faults.
 TEST_CASE("any process may fail in any way at any place" * doctest::test_suite("soak") * doctest::skip()) {
   const char* const given = std::getenv("TENON_FAULTS");
@@ -134,8 +212,8 @@ TEST_CASE("any process may fail in any way at any place" * doctest::test_suite("
   for (int i = 0; i < (given ? std::atoi(given) : 40); ++i) {
     const int processes = 2 + static_cast<int>(random() % 3);
     const int rank = static_cast<int>(random() % static_cast<unsigned>(processes));
-    check_fault(
-        {rank, pick({"kill", "abort", "exit", "throw", "hang"}), pick({"open", "start", "step", "evaluate", "save"})},
-        processes, 100 + i);
+    check_fault({rank, pick({"kill", "abort", "exit", "throw", "hang", "stop"}),
+                 pick({"open", "start", "step", "evaluate", "save"})},
+                processes, 100 + i);
   }
 }

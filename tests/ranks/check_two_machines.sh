@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Trains on two simulated machines. These are network namespaces with a virtual cable between them. Each has a separate
 # loopback. They share only the interface that the run file names. Needs root. Exits with 77 if namespaces cannot be
-# created.
+# created. The data need a file, which one process of each machine prepares.
 #
-#   check_two_machines.sh HOST RUN_FILE FOLDER
+#   check_two_machines.sh HOST RUN_FILE FOLDER PLUGINS
 set -euo pipefail
-host=$1 run_file=$2 folder=$3
+host=$1 run_file=$2 folder=$3 plugins=$4
+rm -rf "$folder"
 mkdir -p "$folder"
 left=tenon-left-$$ right=tenon-right-$$
 command -v ip >/dev/null || { echo "no ip"; exit 77; }
@@ -25,7 +26,8 @@ train() { # machine rank extra...
   shift 2
   ip netns exec "$machine" env RANK="$rank" WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=10.77.0.1 \
     MASTER_PORT=29517 OMP_NUM_THREADS=1 "$host" --config "$run_file" --set "run.output_dir=\"$folder/runs\"" \
-    --set train.epochs=2 "$@" >"$folder/rank$rank.txt" 2>&1
+    --set train.epochs=2 --plugin-dir "$plugins" \
+    --set "data.train={use=\"prepared\", params={path=\"$folder/data\"}}" "$@" >"$folder/rank$rank.txt" 2>&1
 }
 
 train "$left" 0 --set 'distributed.interface="cable"' &
@@ -41,4 +43,8 @@ for address in $listening; do
   esac
 done
 [ -n "$listening" ] || { echo "rank 0 was not seen to listen"; exit 1; }
+if [ "$(wc -l <"$folder/data/calls")" != 2 ]; then
+  echo "the data were prepared $(wc -l <"$folder/data/calls") times; expected 2, once on each machine"
+  exit 1
+fi
 echo "trained over 10.77.0.1; listened on: $listening"

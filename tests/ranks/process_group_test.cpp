@@ -1,9 +1,12 @@
 #include "framework/distributed/process_group.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <sstream>
 #include <thread>
 
+#include "framework/distributed/process_state.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 
@@ -152,6 +155,71 @@ TEST_CASE("the others report the activity of a missing rank, and it is killed") 
   CAPTURE(texts[0]);
   CAPTURE(texts[2]);
   for (const size_t rank : {0, 2}) CHECK(texts[rank].find("rank 1 is in the test") != std::string::npos);
+}
+
+// SIGSTOP has the effect of a debugger. Rank 0 serves the store, which then no longer answers.
+TEST_CASE("the others report a stopped rank") {
+  for (const int64_t stopped : {0, 1}) {
+    CAPTURE(stopped);
+    const auto texts = in_group(
+        3,
+        [stopped](ProcessGroup& group) {
+          group.barrier();  // from now on no rank waits for the store
+          if (group.rank() == stopped) raise(SIGSTOP);
+          group.barrier();
+          return std::string("completed");
+        },
+        /*timeout_s=*/1);
+    CHECK(texts[static_cast<size_t>(stopped)] == "ended: signal 9");
+    const std::string expected = "rank " + std::to_string(stopped) + " does not answer; it is stopped (state T)";
+    CAPTURE(texts[2]);
+    CHECK(texts[2].find("threw: ") == 0);
+    CHECK(texts[2].find(expected) != std::string::npos);
+    CAPTURE(texts[1]);
+    if (stopped == 0) CHECK(texts[1].find(expected) != std::string::npos);
+    CAPTURE(texts[0]);
+    if (stopped == 1) CHECK(texts[0].find(expected) != std::string::npos);
+  }
+}
+
+TEST_CASE("a rank ends although it waits for the store of a stopped rank 0, or computes") {
+  const auto texts = in_group(
+      3,
+      [](ProcessGroup& group) {
+        if (group.rank() == 0) raise(SIGSTOP);
+        if (group.rank() == 1) group.rank0_first([] {});
+        if (group.rank() == 2) std::this_thread::sleep_for(std::chrono::hours(1));
+        return std::string("completed");
+      },
+      /*timeout_s=*/1);
+  CHECK(texts[1] == "ended: exit code 6");
+  CHECK(texts[2] == "ended: exit code 6");
+}
+
+TEST_CASE("a rank that is stopped for less than the time limit does not end the run") {
+  const auto texts = in_group(2, [](ProcessGroup& group) {
+    const int64_t process = std::stoll(group.broadcast_string("process", std::to_string(getpid())));
+    group.barrier();  // from now on rank 1 does not wait for the store
+    if (group.rank() == 0) raise(SIGSTOP);
+    if (group.rank() == 1) {
+      while (!is_stopped(read_process_state(static_cast<pid_t>(process)))) std::this_thread::yield();
+      kill(static_cast<pid_t>(process), SIGCONT);
+    }
+    group.barrier();
+    return std::string("completed");
+  });
+  CHECK(texts == all(2, "completed"));
+}
+
+TEST_CASE("a call of a plugin that takes longer than the time limit ends the run, even if all ranks are in one") {
+  const auto texts = run_ranks(2, [](const World& world) {
+    ProcessGroup group(world, plan_with(1), nullptr, {}, [](std::chrono::milliseconds longer_than, bool) {
+      return "in a call for more than " + std::to_string(longer_than.count()) + " ms";
+    });
+    std::this_thread::sleep_for(std::chrono::hours(1));
+    return std::string("completed");
+  });
+  CHECK(texts == all(2, "ended: exit code 6"));
 }
 
 TEST_CASE("the work of rank 0 for all may take longer than the time limit") {

@@ -1,13 +1,17 @@
 #include "tests/ranks/run_ranks.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <stdexcept>
 
 #include "framework/distributed/loopback_socket.h"
+#include "framework/distributed/process_state.h"
 
 namespace tenon::distributed {
 
@@ -36,12 +40,44 @@ std::string describe_end(int status) {
   _exit(0);
 }
 
+struct ForkedRank {
+  pid_t process;
+  int output;  // -1: closed
+  std::string text;
+};
+
+// Reads what the rank has written. Closes the output at its end.
+void read_output(ForkedRank& rank) {
+  char buffer[4096];
+  const ssize_t length = read(rank.output, buffer, sizeof buffer);
+  if (length > 0) return void(rank.text.append(buffer, static_cast<size_t>(length)));
+  close(rank.output);
+  rank.output = -1;
+}
+
+void read_outputs(std::vector<ForkedRank>& ranks) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  for (;;) {
+    std::vector<pollfd> files;
+    bool are_all_stopped = true;
+    for (const ForkedRank& rank : ranks) {
+      files.push_back({rank.output, POLLIN, 0});  // -1 is ignored
+      are_all_stopped &= rank.output < 0 || is_stopped(read_process_state(rank.process));
+    }
+    if (std::ranges::all_of(ranks, [](const ForkedRank& rank) { return rank.output < 0; })) return;
+    if (are_all_stopped || std::chrono::steady_clock::now() > limit)
+      for (const ForkedRank& rank : ranks) kill(rank.process, SIGKILL);
+    if (poll(files.data(), files.size(), /*ms=*/100) <= 0) continue;
+    for (size_t i = 0; i < ranks.size(); ++i)
+      if (files[i].revents != 0) read_output(ranks[i]);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> run_ranks(int64_t size, const std::function<std::string(const World&)>& body) {
   LoopbackSocket listener = listen_on_loopback();
-  std::vector<pid_t> children;
-  std::vector<int> outputs;
+  std::vector<ForkedRank> ranks;
   for (int64_t rank = 0; rank < size; ++rank) {
     int ends[2];
     if (pipe(ends) != 0) throw std::runtime_error("no pipe");
@@ -56,23 +92,18 @@ std::vector<std::string> run_ranks(int64_t size, const std::function<std::string
     if (child < 0) throw std::runtime_error("no process");
     if (child == 0) be_rank(world, body, ends[1]);
     close(ends[1]);
-    children.push_back(child);
-    outputs.push_back(ends[0]);
+    ranks.push_back({child, ends[0], ""});
   }
   listener.descriptor.close();
 
+  read_outputs(ranks);
   std::vector<std::string> texts;
-  for (size_t i = 0; i < children.size(); ++i) {
-    std::string text;
-    char buffer[4096];
-    for (ssize_t got; (got = read(outputs[i], buffer, sizeof buffer)) > 0;)
-      text.append(buffer, static_cast<size_t>(got));
-    close(outputs[i]);
+  for (ForkedRank& rank : ranks) {
     int status = 0;
-    waitpid(children[i], &status, 0);
-    const bool is_whole = !text.empty() && text.back() == '\0';
-    if (is_whole) text.pop_back();
-    texts.push_back(is_whole ? text : describe_end(status));
+    waitpid(rank.process, &status, 0);
+    const bool is_whole = !rank.text.empty() && rank.text.back() == '\0';
+    if (is_whole) rank.text.pop_back();
+    texts.push_back(is_whole ? rank.text : describe_end(status));
   }
   return texts;
 }

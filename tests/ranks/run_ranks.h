@@ -10,8 +10,9 @@
 namespace tenon::distributed {
 
 // Runs `body` in `size` processes with their worlds and returns the results by rank. If a process throws, its result is
-// "threw: " with the message. If it is killed or exits, the result is "ended: " with the reason. REQUIRES: this process
-// has not used LibTorch's threads yet, because a fork does not copy them.
+// "threw: " with the message. If it is killed or exits, the result is "ended: " with the reason. If only stopped
+// processes remain, or if a process has not ended after two minutes, they are killed. REQUIRES: this process has not
+// used LibTorch's threads yet, because a fork does not copy them.
 std::vector<std::string> run_ranks(int64_t size, const std::function<std::string(const World&)>& body);
 
 }  // namespace tenon::distributed
