@@ -12,6 +12,7 @@
 #include "framework/pipeline/metric_directions.h"
 #include "framework/pipeline/total_steps.h"
 #include "framework/pipeline/training.h"
+#include "framework/plugins/prepare_dataset.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/precision/supported.h"
 #include "framework/support/error.h"
@@ -213,6 +214,24 @@ void connect_metrics(const Training& training, BoundDataset& batch_tensors) {
                                             batch_tensors.transforms.fields()));
 }
 
+// Downloads, unpacks and indexes files where a dataset needs it. One process of each machine does it.
+void prepare_data(const config::DataSection& data, const plugins::Catalogue& catalogue,
+                  distributed::ProcessGroup* group, bool trains) {
+  std::vector<const config::ComponentPlan*> prepared;
+  const auto add = [&](const config::ComponentPlan& dataset) {
+    if (plugins::has_preparation(catalogue.find(ComponentKind::dataset, dataset.use))) prepared.push_back(&dataset);
+  };
+  if (trains) add(data.train);
+  if (trains) std::ranges::for_each(data.scheduled_train, add);
+  std::ranges::for_each(data.validation, add);
+  if (prepared.empty()) return;
+  const auto prepare = [&] {
+    for (const config::ComponentPlan* dataset : prepared)
+      plugins::prepare_dataset(catalogue.find(ComponentKind::dataset, dataset->use), *dataset);
+  };
+  group ? group->first_on_machine(prepare) : prepare();
+}
+
 // Builds model, losses, metrics and validation data; for training also the optimizer, the callbacks and the training
 // data.
 Training build_components(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
@@ -221,6 +240,7 @@ Training build_components(const config::RunPlan& plan, const plugins::Catalogue&
   precision::require_supported(plan.train.precision, compute_device, plan.train.precision_place);
   if (compute_device.is_cuda()) prepare_cuda(plan);
   const c10::Device device = to_device(compute_device);
+  prepare_data(plan.data, catalogue, group, trains);
   plugins::Model model = build_model(plan, catalogue, device, group ? group->rank() : 0);
   auto optimizer = trains ? optimization::Optimizer::make(plan.optimizer, trainable_tensors(plan, model)) : nullptr;
 

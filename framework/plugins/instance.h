@@ -15,6 +15,20 @@
 
 namespace tenon::plugins {
 
+// Returns an extension table of the component by its id, or null. It is at least as large as `Extension`. Throws Error
+// as call_plugin does.
+template <class Extension>
+const Extension* extension_of(const Component& component, const char* id) {
+  const void* found = nullptr;
+  if (component.get_extension)
+    call_plugin(component, "get_extension", [&] {
+      found = component.get_extension(to_tenon(id));
+      return TENON_OK;
+    });
+  const auto* extension = static_cast<const Extension*>(found);
+  return extension && extension->size >= sizeof(Extension) ? extension : nullptr;
+}
+
 // Table is tenon_model, tenon_dataset, ...; each begins with create and destroy.
 template <class Table>
 class Instance {
@@ -73,17 +87,9 @@ class Instance {
     return is_capturable != 0;
   }
 
-  // An extension table of the component by its id, or null. It is at least as large as `Extension`.
   template <class Extension>
   const Extension* extension(const char* id) const {
-    const void* found = nullptr;
-    if (component_->get_extension)
-      call_plugin(*component_, "get_extension", [&] {
-        found = component_->get_extension(to_tenon(id));
-        return TENON_OK;
-      });
-    const auto* extension = static_cast<const Extension*>(found);
-    return extension && extension->size >= sizeof(Extension) ? extension : nullptr;
+    return extension_of<Extension>(*component_, id);
   }
 
   // body(table) returns a status.

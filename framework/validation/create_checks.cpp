@@ -164,6 +164,7 @@ void check_extensions(Session& session) {
     check_table(one, TENON_INDEX_INPUTS, "tenon_index_inputs", TENON_SIZE_TO(tenon_index_inputs, inputs),
                 &tenon_index_inputs::inputs);
   if (kind == ComponentKind::dataset) {
+    check_table(one, TENON_PREPARE, "tenon_prepare", TENON_SIZE_TO(tenon_prepare, prepare), &tenon_prepare::prepare);
     check_table(one, TENON_SAMPLE_LENGTHS, "tenon_sample_lengths", TENON_SIZE_TO(tenon_sample_lengths, lengths),
                 &tenon_sample_lengths::lengths);
     check_table(one, TENON_SAMPLE_WEIGHTS, "tenon_sample_weights", TENON_SIZE_TO(tenon_sample_weights, weights),

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/prepare.h>
+
 #include "framework/config/run_plan.h"
 #include "framework/plugins/component.h"
 #include "framework/plugins/guard.h"
@@ -72,6 +74,10 @@ class Subject {
  public:
   explicit Subject(Session& session) : session_(session) {
     const tenon_params params(session.plan.params);
+    // The check `extensions` reports an incomplete table.
+    const auto* const preparation = extension<tenon_prepare>(TENON_PREPARE);
+    if (preparation && TENON_HAS(preparation, tenon_prepare, prepare) && preparation->prepare)
+      call("prepare.prepare", [&] { return preparation->prepare(&recording_host(), &params); });
     call("create", [&] { return table().create(&recording_host(), &params, &self_); });
     exists_ = true;
   }

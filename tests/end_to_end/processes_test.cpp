@@ -53,6 +53,24 @@ TEST_CASE("commands other than training run as one process") {
   }
 }
 
+TEST_CASE("one process of a machine prepares the data before any process creates the dataset") {
+  const std::filesystem::path folder = make_empty_folder("prepared");
+  const std::string dataset = "{use=\"prepared\", params={path=\"" + (folder / "data").string() + "\", seconds=3.0}}";
+  const Outcome outcome = run_host(
+      {"--config", kRunFile, "--processes", "3", "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/prepared",
+       "--set", "data.train=" + dataset, "--set", "distributed.timeout_s=2", "--set", "train={steps=2}", "--set",
+       "run.output_dir=\"" + (folder / "runs").string() + "\""});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(read_file(folder / "data/calls") == "call\n");
+
+  const Outcome shown =
+      run_host({"data", "--config", kRunFile, "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/prepared",
+                "--set", "data.train={use=\"prepared\", params={path=\"" + (folder / "new").string() + "\"}}"});
+  CHECK(shown.exit_code == 0);
+  CHECK(read_file(folder / "new/calls") == "call\n");
+}
+
 TEST_CASE("--check uses one process for any number of processes of the run") {
   const Outcome outcome = run_host({"--config", kRunFile, "--processes", "3", "--check"});
   CHECK(outcome.exit_code == 0);

@@ -8,6 +8,7 @@
 //   uint64_t fingerprint() const;                   // optional: equal data give equal numbers
 //   std::vector<int64_t> lengths() const;           // optional: one per sample, for batches of similar lengths
 //   std::vector<double> weights() const;            // optional: one per sample, for weighted sampling
+//   static void prepare(const tenon::Params& params);   // optional: downloads or unpacks files, see prepare.h
 //
 // A dataset that keeps data per worker thread (a decoder, a file handle, a buffer) defines this instead of get:
 //
@@ -32,6 +33,7 @@
 #include "detail/convert_number.hpp"
 #include "detail/table.hpp"
 #include "dtype.hpp"
+#include "prepare.h"
 #include "sample_order.h"
 
 namespace tenon {
@@ -191,6 +193,11 @@ inline constexpr bool has_weights = false;
 template <class T>
 inline constexpr bool has_weights<T, std::void_t<decltype(std::declval<const T&>().weights())>> = true;
 
+template <class T, class = void>
+inline constexpr bool has_prepare = false;
+template <class T>
+inline constexpr bool has_prepare<T, std::void_t<decltype(T::prepare(std::declval<const Params&>()))>> = true;
+
 // Copies one number per sample to the host. The host's memory has room for `samples` numbers.
 template <class Number>
 void put_each(const std::vector<Number>& given, int64_t samples, const char* what, Number* out) {
@@ -267,7 +274,15 @@ struct TENON_HIDDEN DatasetTable {
     });
   }
 
+  static tenon_status prepare(const tenon_host*, const tenon_params* params) {
+    return guard([&] { T::prepare(Params(params)); });
+  }
+
   static const void* get_extension(tenon_string id) {
+    if constexpr (has_prepare<T>) {
+      static constexpr tenon_prepare kPrepare = {sizeof(tenon_prepare), &prepare};
+      if (copy(id) == TENON_PREPARE) return &kPrepare;
+    }
     if constexpr (has_lengths<T>) {
       static constexpr tenon_sample_lengths kLengths = {sizeof(tenon_sample_lengths), &lengths};
       if (copy(id) == TENON_SAMPLE_LENGTHS) return &kLengths;
@@ -312,7 +327,9 @@ Component dataset(std::string id, std::string doc) {
           std::move(doc),
           detail::schema_of<T>(),
           &detail::DatasetTable<T>::table,
-          detail::has_lengths<T> || detail::has_weights<T> ? &detail::DatasetTable<T>::get_extension : nullptr};
+          detail::has_lengths<T> || detail::has_weights<T> || detail::has_prepare<T>
+              ? &detail::DatasetTable<T>::get_extension
+              : nullptr};
 }
 
 }  // namespace tenon

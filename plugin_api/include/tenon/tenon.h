@@ -18,6 +18,7 @@
 #include "parameters.h"   /* parameter schemas */
 #include "plugin.h"       /* plugin entry point */
 #include "port.h"         /* named inputs and outputs */
+#include "prepare.h"      /* files that a dataset needs */
 #include "random.h"       /* random numbers per sample */
 #include "run_metrics.h"  /* metric directions */
 #include "run_progress.h" /* progress within the epoch */
