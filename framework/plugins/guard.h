@@ -12,6 +12,7 @@
 
 #include "framework/plugins/call_record.h"
 #include "framework/plugins/component.h"
+#include "framework/plugins/forked_process.h"
 
 namespace tenon::plugins {
 
@@ -61,6 +62,8 @@ void call_plugin(const Component& component, const char* function, Body&& body, 
     escaped = std::current_exception();
   }
   detail::current.set(before);
+  if (detail::has_forked.load(std::memory_order_relaxed)) [[unlikely]]
+    detail::check_forks(component, function);
   if (escaped) detail::throw_escaped(component, function, escaped, what());
   if (status != TENON_OK) detail::throw_failed(component, function, status, what());
 }

@@ -68,6 +68,21 @@ TEST_CASE("a crash or an exit in a plugin ends the run with plugin, function and
   }
 }
 
+TEST_CASE("a plugin that returns in a process that it forked ends the run and fails its checks") {
+  for (const char* workers : {"0", "2"}) {
+    const Outcome outcome = train_with(
+        "forking", {"--set", "data.train={use=\"forking\"}", "--set", std::string("data.workers=") + workers});
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 3);
+    CHECK(outcome.errors.find(
+              "error: dataset \"forking\" of plugin forking 0.1.0, get: returned in a process that it had "
+              "created with fork()") != std::string::npos);
+  }
+  const Outcome validated = run_host({"validate", fixture_directory("forking") + "/forking.so"});
+  CHECK(validated.exit_code == 3);
+  CHECK(validated.output.find("returned in a process that it had created with fork()") != std::string::npos);
+}
+
 TEST_CASE("a list that is shorter than its count ends with the plugin's file in the message") {
   const Outcome field = train_with("stray_field", {"--set", "data.train={use=\"fixture\"}"});
   CAPTURE(field.errors);
