@@ -139,6 +139,7 @@ CommandLine parse_validate(int argc, const char* const* argv) {
   line.file = argv[2];
   const po::variables_map given = parse(argc - 2, argv + 2, make_validate_options());
   if (given.count("json")) line.format = CommandLine::Format::json;
+  line.is_brief = given.count("brief") > 0;
   if (given.count("params")) line.params = given["params"].as<std::vector<std::string>>();
   if (given.count("component")) line.component = given["component"].as<std::string>();
   if (given.count("check")) line.check = given["check"].as<std::string>();

@@ -46,6 +46,7 @@ struct CommandLine {
   std::string component;  // describe: the component; validate: check only this component, "model.mlp"
   bool load = false;      // list_plugins and describe: load the plugins instead of reading their notes
   bool ports = false;     // describe
+  bool is_brief = false;  // validate
   // note and validate: the plugin file. data: the page for the samples, or empty. checkpoint commands: the inspected
   // path. list_runs: the folder with the runs.
   std::filesystem::path file;

@@ -92,6 +92,7 @@ po::options_description make_validate_options() {
   po::options_description options = empty_options();
   auto add = options.add_options();
   add("json", "print JSON");
+  add("brief", "print only warnings, failures and the summary");
   add("params", po::value<std::vector<std::string>>()->value_name("KIND.ID=TABLE")->composing(),
       "create a component with these parameters, e.g. --params 'model.mlp={ hidden = [64] }'; may be repeated");
   add("component", po::value<std::string>()->value_name("KIND.ID"), "run only the checks of this component");

@@ -90,12 +90,17 @@ std::vector<ComponentDescription> find_components(const PluginsFound& found, con
     }
   if (descriptions.empty()) {
     std::string hidden;
-    if (!found.without_note.empty())
-      hidden = "; files without a note, which --load reads: " + std::to_string(found.without_note.size());
+    if (!found.without_note.empty()) {
+      const std::string file = found.without_note.front().string();
+      hidden =
+          file + " has no note" +
+          (found.without_note.size() > 1 ? " (and " + std::to_string(found.without_note.size() - 1) + " more)" : "") +
+          ": run `host note " + file + "`, or add --load; both run its code. In the files with a note ";
+    }
     throw support::Error(support::ErrorKind::configuration,
-                         "command line: there is no component \"" + id + "\"" + support::suggest_name(id, known) +
-                             " (" + plugins::describe_search(directories) +
-                             "); host plugins lists all components and refused files" + hidden);
+                         "command line: " + hidden + "there is no component \"" + id + "\"" +
+                             support::suggest_name(id, known) + " (" + plugins::describe_search(directories) +
+                             "); host plugins lists all components and refused files");
   }
   std::stable_sort(descriptions.begin(), descriptions.end(),
                    [](const auto& left, const auto& right) { return left.schema->kind < right.schema->kind; });

@@ -118,7 +118,8 @@ int validate(const CommandLine& line) {
   const bool as_json = line.format == CommandLine::Format::json;
   if (!as_json) write_output("%s, seed %llu\n", line.file.c_str(), static_cast<unsigned long long>(line.seed));
   const std::vector<CheckResult> results = validation::validate(request, [&](const CheckResult& result) {
-    if (!as_json) print_result(result, line);
+    const bool is_fine = result.status == CheckStatus::pass || result.status == CheckStatus::skipped;
+    if (!as_json && !(line.is_brief && is_fine)) print_result(result, line);
   });
   if (results.empty())
     throw Error(ErrorKind::configuration, "command line: " + line.component + " has no check " + line.check +

@@ -27,6 +27,15 @@ TEST_CASE("the table shows what failed, why, and how to repeat only that check")
   CHECK(outcome.output.find("needs forward") != std::string::npos);
 }
 
+TEST_CASE("--brief prints only failures, warnings and the summary") {
+  const Outcome bad_model = run_host({"validate", bad("model/forward_crashes"), "--brief"});
+  CHECK(bad_model.exit_code == 3);
+  CHECK(bad_model.output.find("FAIL\n      crashed with SIGSEGV") != std::string::npos);
+  CHECK(bad_model.output.find(" pass\n") == std::string::npos);
+  CHECK(bad_model.output.find(" skipped\n") == std::string::npos);
+  CHECK(bad_model.output.find(" checks: ") != std::string::npos);
+}
+
 TEST_CASE("one check of one component runs without the checks that it needs") {
   const Answer answer =
       validate_by_host(bad("dataset/get_counts"), {"--check", "repeats", "--component", "dataset.bad", "--seed", "7"});
