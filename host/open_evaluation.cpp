@@ -35,6 +35,7 @@ artifacts::FoundWeights find_weights_for(const CommandLine& line, config::RunPla
   plan.model.weights = weights.file;
   // model.weights_match applies only to the initial weights of a run. Here all tensors of the model must match.
   plan.model.weights_match = config::WeightsMatch::strict;
+  plan.model.weights_exclude.clear();
   return weights;
 }
 

@@ -8,7 +8,7 @@ namespace tenon::artifacts {
 
 namespace {
 
-// Errors that another file, or the same file at another time, would meet too.
+// Errors that another file, or the same file at another time, would get too.
 bool is_fault_of_machine(int error) {
   return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO || error == EMFILE || error == ENFILE ||
          error == ENOMEM || error == ENOLCK;

@@ -22,7 +22,8 @@ constexpr std::array kIgnored{"run.name",
                               "distributed.interface",
                               "distributed.timeout_s",
                               "metric[",
-                              "model.weights_match"};
+                              "model.weights_match",
+                              "model.weights_exclude"};
 
 Hyperparameter to_hyperparameter(const config::Node& node) {
   if (const bool* const truth = std::get_if<bool>(&node.value)) return *truth;

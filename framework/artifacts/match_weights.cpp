@@ -13,12 +13,9 @@ using Places = std::map<std::string_view, size_t>;
 
 // Finds the tensor for a name and removes as few prefixes as possible. None if the model has no such tensor.
 std::optional<size_t> find_place(std::string_view name, const Places& places) {
-  constexpr std::string_view kPrefixes[] = {"module.", "_orig_mod."};
   for (;;) {
     if (const auto place = places.find(name); place != places.end()) return place->second;
-    const auto* prefix = std::ranges::find_if(kPrefixes, [&](std::string_view one) { return name.starts_with(one); });
-    if (prefix == std::end(kPrefixes)) return std::nullopt;
-    name.remove_prefix(prefix->size());
+    if (!remove_wrapper_prefix(name)) return std::nullopt;
   }
 }
 
@@ -38,6 +35,15 @@ bool is_older_batch_norm(const ExpectedTensor& expected, const Places& places, s
 }
 
 }  // namespace
+
+bool remove_wrapper_prefix(std::string_view& name) {
+  for (const std::string_view prefix : {"module.", "_orig_mod."}) {
+    if (!name.starts_with(prefix)) continue;
+    name.remove_prefix(prefix.size());
+    return true;
+  }
+  return false;
+}
 
 bool MatchedWeights::is_complete() const {
   return unexpected.empty() && std::ranges::all_of(matches, [](const WeightMatch& match) {

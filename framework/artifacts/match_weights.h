@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/artifacts/tensor_view.h"
@@ -43,8 +44,12 @@ struct MatchedWeights {
   size_t count(WeightStatus status) const;
 };
 
-// A name in the file matches the tensor with that name. If there is none, the prefixes `module.`
-// (DistributedDataParallel, AveragedModel) and `_orig_mod.` (torch.compile) are removed, in any order and number. Like
+// Removes a prefix `module.` (DistributedDataParallel, AveragedModel) or `_orig_mod.` (torch.compile). Returns whether
+// there was one.
+bool remove_wrapper_prefix(std::string_view& name);
+
+// A name in the file matches the tensor with that name. If there is none, the prefixes of wrappers are
+// removed, in any order and number. Like
 // torch.nn.Module.load_state_dict, it converts between floating-point dtypes. Integer and boolean dtypes must be equal.
 MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const ExpectedTensor> expected);
 

@@ -26,9 +26,9 @@ struct RunFolder {
 };
 
 // Creates a new run folder with checkpoints/ and plan.toml. Its name is the local time (2026-11-21T11-30-05). Further
-// runs of the same second get the suffix -2, -3, and so on. So do runs whose clock is behind the name of an earlier
-// run, because names give the order of the runs. Throws Error(configuration) if run.name is not a valid folder name or
-// the folder cannot be written.
+// runs of the same second get the suffix -2, -3, and so on. If the clock was ahead and an earlier run has a later time in
+// its name, the new run gets that time with a suffix: names give the order of the runs. Throws Error(configuration) if
+// run.name is not a valid folder name or the folder cannot be written.
 RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock::time_point start);
 
 // Returns the run folders in `output_dir`/`name`, newest first. Empty if there are none.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "framework/config/check_value.h"
+#include "framework/support/error.h"
 
 namespace tenon::config {
 namespace {
@@ -35,6 +36,12 @@ double parse_end(const std::string& text, std::string_view end) {
     throw_bad_interval(text, "has the bound `" + std::string(end) + "`, which is not a number");
   }
   return number;
+}
+
+std::optional<Node> parse_default(const std::string& toml, const std::string& name) try {
+  return parse_toml_value(toml, {"the default of " + name});
+} catch (const support::Error& error) {
+  throw std::invalid_argument(error.what());
 }
 
 void require_lower_snake_case(const std::string& name) {
@@ -113,7 +120,7 @@ ParamSchema parse_param_schema(const std::string& name, ParamType type, const st
     throw std::invalid_argument(label + error.what());
   }
   if (default_toml.empty()) return schema;
-  const auto node = parse_toml_value(default_toml, {"default of " + name});
+  const auto node = parse_default(default_toml, name);
   if (!node) throw std::invalid_argument(label + "the default `" + default_toml + "` is not a TOML value");
   schema.default_value = check_value(*node, schema);
   if (!schema.default_value) throw std::invalid_argument(label + "the default is " + describe_mismatch(*node, schema));

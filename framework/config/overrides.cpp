@@ -3,6 +3,7 @@
 #include <charconv>
 #include <optional>
 
+#include "framework/config/toml_limits.h"
 #include "framework/config/value.h"
 
 namespace tenon::config {
@@ -86,6 +87,7 @@ void apply_override(const std::string& text, Node& document, Diagnostics& diagno
   if (!parts) return diagnostics.add({"--set " + text}, std::string("not a key and a value; ") + kHowToWrite);
   const std::string key = text.substr(0, equals);
   const SourceLocation place{"--set " + key};
+  if (parts->size() > kMostKeyParts) return diagnostics.add(place, describe_key_excess());
   auto value = parse_value(text.substr(equals + 1), place);
   if (!value) {
     return diagnostics.add(place,

@@ -35,6 +35,7 @@ void write_model(PlanWriter& writer, const ModelSection& model) {
   if (model.weights.empty()) return;
   writer.key("weights", model.weights.string());
   writer.key("weights_match", model.weights_match == WeightsMatch::partial ? "partial" : "strict");
+  if (!model.weights_exclude.empty()) writer.key("weights_exclude", model.weights_exclude);
 }
 
 // The table of "validation/<name>" is [data.validation.<name>].

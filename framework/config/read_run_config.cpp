@@ -9,6 +9,7 @@
 #include "framework/config/diagnostics.h"
 #include "framework/config/overrides.h"
 #include "framework/config/table_reader.h"
+#include "framework/config/toml_limits.h"
 #include "framework/config/usable_cores.h"
 #include "framework/support/error.h"
 
@@ -27,11 +28,30 @@ std::string read_text(const std::filesystem::path& file) {
                        file.string() + ": cannot be read: " + std::strerror(errno) + "; expected a run file (TOML)");
 }
 
+// The cost of parsing grows with the size, and a file of the wrong kind is mostly much larger than a run file.
+void check_size(const std::filesystem::path& file, uintmax_t bytes) {
+  if (bytes <= kMostTomlBytes) return;
+  throw support::Error(support::ErrorKind::configuration,
+                       file.string() + ": the file has " + std::to_string(bytes) +
+                           " bytes; expected a run file (TOML) of at most " + std::to_string(kMostTomlBytes) +
+                           " bytes; check the path, and move data out of the run file");
+}
+
+// A regular file is checked before it is read.
+std::string read_run_file(const std::filesystem::path& file) {
+  std::error_code unknown;
+  const uintmax_t bytes = std::filesystem::file_size(file, unknown);
+  if (!unknown) check_size(file, bytes);
+  std::string text = read_text(file);
+  check_size(file, text.size());
+  return text;
+}
+
 // The upper bounds are far beyond practical values. They keep later conversions, products and system calls from
 // overflowing, which would fail far away from the location of the error.
 constexpr const char* kBatchSizes = "[1, 1e9]";
 constexpr const char* kBatchLimits = "[0, 1e9]";
-constexpr const char* kThreads = "[0, 4096]";
+constexpr const char* kThreads = "[0, 4096]";       // resolve_run_plan() also compares with the machine
 constexpr const char* kBatchesAhead = "[1, 1e6]";   // also for batches of one step
 constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of the random streams
 constexpr const char* kScheduledEpochs = "[2, 4294967295]";
@@ -39,7 +59,9 @@ constexpr const char* kProcesses = "[1, 4096]";
 constexpr const char* kTimeouts = "[0.001, 1e6]";  // whole milliseconds
 constexpr const char* kBucketSizes = "(0, 1e6]";
 constexpr const char* kPriorities = "[-1e9, 1e9]";  // 32 bits
-constexpr const char* kSteps = "[1, 1e15]";         // counted exactly by a double
+constexpr const char* kKept = "[1, 1e9]";           // files
+constexpr const char* kSamples = "[0, 1e9]";
+constexpr const char* kSteps = "[1, 1e15]";  // counted exactly by a double
 
 // Reads the keys that all components share.
 void read_component(TableReader& table, ComponentConfig& config) {
@@ -77,6 +99,7 @@ void read_model(TableReader table, ModelConfig& model) {
   read_inputs(table, model);
   table.read("weights", model.weights);
   table.read("weights_match", model.weights_match, {"strict", "partial"});
+  table.read("weights_exclude", model.weights_exclude);
   table.reject_unknown_keys();
 }
 
@@ -232,11 +255,11 @@ void read_validation(TableReader table, ValidationConfig& validation) {
 
 void read_checkpoint(TableReader table, CheckpointConfig& checkpoint) {
   table.read("every", checkpoint.every);
-  table.read("keep", checkpoint.keep, "[1, inf)");
+  table.read("keep", checkpoint.keep, kKept);
   table.read("asynchronous", checkpoint.asynchronous);
   table.read("monitor", checkpoint.monitor);
   table.read("mode", checkpoint.mode, {"auto", "min", "max"});
-  table.read("keep_best", checkpoint.keep_best, "[1, inf)");
+  table.read("keep_best", checkpoint.keep_best, kKept);
   table.read("load_best_at_end", checkpoint.load_best_at_end);
   table.reject_unknown_keys();
 }
@@ -245,7 +268,7 @@ void read_log(TableReader table, LogConfig& log) {
   table.read("every", log.every);
   table.read("tensorboard", log.tensorboard);
   table.read("histograms", log.histograms);
-  table.read("samples", log.samples, "[0, inf)");
+  table.read("samples", log.samples, kSamples);
   table.read("png_plots", log.png_plots);
   table.reject_unknown_keys();
 }
@@ -286,7 +309,7 @@ void read_document(TableReader table, RunConfig& config) {
 
 RunConfig read_run_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                           const std::vector<std::filesystem::path>& plugin_directories) {
-  Node document = parse_toml(read_text(file), file.string());
+  Node document = parse_toml(read_run_file(file), file.string());
   Diagnostics diagnostics;
   for (const std::string& text : overrides) apply_override(text, document, diagnostics);
   RunConfig config;

@@ -12,6 +12,7 @@
 #include "framework/config/resolve_params.h"
 #include "framework/config/resolve_schedule.h"
 #include "framework/config/resolve_train.h"
+#include "framework/config/usable_cores.h"
 
 namespace tenon::config {
 namespace {
@@ -28,6 +29,18 @@ std::string resolve_name(const Setting<std::string>& name, const std::string& ot
   return text;
 }
 
+// More threads than cores only wait for each other: an operator with hundreds on two cores seems to hang. The margin
+// allows run files that were written for a larger machine.
+void check_threads(const Setting<int64_t>& threads, Diagnostics& diagnostics) {
+  const int64_t cores = count_usable_cores();
+  const int64_t most = std::max<int64_t>(4 * cores, 32);
+  if (threads.value_or(0) <= most) return;
+  diagnostics.add(threads.place, "run.threads is " + std::to_string(*threads.value) + ", but this process can use " +
+                                     std::to_string(cores) + (cores == 1 ? " core" : " cores") +
+                                     "; expected an integer in [0, " + std::to_string(most) +
+                                     "]; set it to 0 for one thread per core");
+}
+
 RunSection resolve_run(const RunConfig& config, Diagnostics& diagnostics) {
   RunSection run;
   run.name = resolve_name(config.run.name, config.file.stem().string(), "run.name", diagnostics);
@@ -37,6 +50,7 @@ RunSection resolve_run(const RunConfig& config, Diagnostics& diagnostics) {
   run.deterministic = deterministic == "warn"   ? Determinism::warn
                       : deterministic == "true" ? Determinism::on
                                                 : Determinism::off;
+  check_threads(config.run.threads, diagnostics);
   run.threads = config.run.threads.value_or(0);
   run.flush_denormal = config.run.flush_denormal.value_or(false);
   run.device = config.run.device.value_or({});
@@ -50,6 +64,12 @@ ModelSection resolve_model(const Resolving& resolving) {
   ModelSection model{resolve_component(config, ComponentKind::model, resolving), {}};
   model.weights = resolve_path(config.weights.value_or(""), resolving.config.folder);
   if (config.weights_match.value_or("strict") == "partial") model.weights_match = WeightsMatch::partial;
+  model.weights_exclude = config.weights_exclude.value_or({});
+  if (config.weights_exclude.value && model.weights.empty())
+    resolving.diagnostics.add(
+        config.weights_exclude.place,
+        "model.weights_exclude is set, but model.weights is missing; set model.weights to a safetensors file, or "
+        "remove model.weights_exclude");
   if (config.weights_match.value && model.weights.empty())
     resolving.diagnostics.add(
         config.weights_match.place,

@@ -47,6 +47,7 @@ struct RunSettings {
 struct ModelConfig : ComponentConfig {
   Setting<std::string> weights;
   Setting<std::string> weights_match;  // "strict" or "partial"
+  Setting<std::vector<std::string>> weights_exclude;
 };
 
 struct NamedDatasetConfig : ComponentConfig {

@@ -2,8 +2,10 @@
 
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <string_view>
 
+#include "framework/config/toml_limits.h"
 #include "framework/support/error.h"
 
 namespace tenon::config {
@@ -12,11 +14,13 @@ namespace {
 // Copies a document of toml++ and keeps the source text of each value.
 class Copier {
  public:
-  Copier(std::string_view text, const std::string& source) : source_(source) {
-    while (!text.empty()) {
-      const size_t end = text.find('\n');
-      lines_.push_back(text.substr(0, end));
-      text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  // Indexes the text once, so that text_of() does not search: a line may hold any number of values.
+  Copier(std::string_view text, const std::string& source) : text_(text), source_(source) {
+    lines_.push_back(0);
+    for (size_t at = 0; at < text.size(); ++at) {
+      if ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) continue;
+      characters_.push_back(static_cast<uint32_t>(at));
+      if (text[at] == '\n') lines_.push_back(characters_.size());
     }
   }
 
@@ -56,27 +60,26 @@ class Copier {
     return {source_, static_cast<int>(position.line), static_cast<int>(position.column)};
   }
 
-  // Columns count characters, not bytes.
-  static size_t byte_offset(std::string_view line, toml::source_index column) {
-    size_t offset = 0;
-    for (toml::source_index at = 1; at < column && offset < line.size(); ++at) {
-      do ++offset;
-      while (offset < line.size() && (static_cast<unsigned char>(line[offset]) & 0xC0) == 0x80);
-    }
-    return offset;
+  // Returns the offset of a byte. Columns count characters. The end of a line is its last column.
+  size_t offset_of(const toml::source_position& at) const {
+    const size_t next_line = at.line < lines_.size() ? lines_[at.line] - 1 : characters_.size();
+    const size_t character = std::min(lines_[at.line - 1] + std::max<size_t>(at.column, 1) - 1, next_line);
+    return character < characters_.size() ? characters_[character] : text_.size();
   }
 
   // A value of several lines is cut after the first line.
   std::string text_of(const toml::source_region& region) const {
     if (region.begin.line < 1 || region.begin.line > lines_.size()) return "";
-    const std::string_view line = lines_[region.begin.line - 1];
-    const size_t begin = byte_offset(line, region.begin.column);
-    if (region.end.line != region.begin.line) return std::string(line.substr(begin)) + " ...";
-    return std::string(line.substr(begin, byte_offset(line, region.end.column) - begin));
+    const size_t begin = offset_of(region.begin);
+    const bool is_one_line = region.end.line == region.begin.line;
+    const size_t end = is_one_line ? offset_of(region.end) : std::min(text_.find('\n', begin), text_.size());
+    return std::string(text_.substr(begin, end - begin)) + (is_one_line ? "" : " ...");
   }
 
+  std::string_view text_;
   std::string source_;
-  std::vector<std::string_view> lines_;
+  std::vector<uint32_t> characters_;  // offset of each character
+  std::vector<size_t> lines_;         // index of the first character of each line
 };
 
 void set_place(Node& node, const SourceLocation& place) {
@@ -106,6 +109,12 @@ void refuse_nul(const Node& node) {
     }
 }
 
+void check_limits(const std::string& text, const std::string& source) {
+  if (const auto excess = find_toml_excess(text))
+    throw support::Error(support::ErrorKind::configuration,
+                         to_string({source, excess->line, excess->column}) + ": " + excess->what);
+}
+
 Node parse_document(const std::string& text, const std::string& source) try {
   return Copier(text, source).copy(toml::parse(text));
 } catch (const toml::parse_error& error) {
@@ -125,12 +134,15 @@ std::string describe(const Node& node) {
 }
 
 Node parse_toml(const std::string& text, const std::string& source) {
+  check_limits(text, source);
   Node document = parse_document(text, source);
   refuse_nul(document);
   return document;
 }
 
 std::optional<Node> parse_toml_value(const std::string& text, const SourceLocation& place) {
+  if (const auto excess = find_toml_excess(text))
+    throw support::Error(support::ErrorKind::configuration, to_string(place) + ": " + excess->what);
   Node document;
   try {
     document = parse_document("value = " + text, "");

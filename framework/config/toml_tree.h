@@ -35,11 +35,11 @@ struct Node {
 std::string describe(const Node& node);
 
 // Returns the root table of a document. `source` is its file as the user named it. Throws Error(configuration) with
-// file:line:column if the text is not TOML or contains a NUL character.
+// file:line:column if the text is not TOML, contains a NUL character, or is above the limits of toml_limits.h.
 Node parse_toml(const std::string& text, const std::string& source);
 
 // Parses one value, such as `[1, 2]`. None if the text is anything else. All nodes get the location `place`. Throws
-// Error(configuration) if a string contains a NUL character.
+// Error(configuration) if a string contains a NUL character or the text is above the limits of toml_limits.h.
 std::optional<Node> parse_toml_value(const std::string& text, const SourceLocation& place);
 
 }  // namespace tenon::config

@@ -102,7 +102,11 @@ plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue
   plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
   model.build();
   check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
-  if (!plan.model.weights.empty()) load_weights(plan.model.weights, model.tensors(), plan.model.weights_match);
+  if (!plan.model.weights.empty()) {
+    std::vector<plugins::NamedTensor> tensors = model.tensors();
+    tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
+    load_weights(plan.model.weights, std::move(tensors), {plan.model.weights_match, plan.model.weights_exclude});
+  }
   convert(model.tensors(), plan.train, device);
   // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
   // ranks; so far all ranks used the same seed.

@@ -1,5 +1,6 @@
 #include "framework/pipeline/load_weights.h"
 
+#include <fnmatch.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -90,11 +91,59 @@ std::string describe_matches(const MatchedWeights& matched, const std::vector<Na
 }
 
 std::string describe_counts(const MatchedWeights& matched) {
+  const auto loaded = matched.count(WeightStatus::loaded) + matched.count(WeightStatus::other_name);
   const auto different = matched.count(WeightStatus::other_shape) + matched.count(WeightStatus::other_dtype);
-  return std::to_string(matched.count(WeightStatus::loaded)) + " of " + std::to_string(matched.matches.size()) +
-         " tensors of the model loaded, " + std::to_string(matched.count(WeightStatus::missing)) + " missing, " +
-         std::to_string(different) + " of another shape or dtype, " + std::to_string(matched.unexpected.size()) +
-         " unexpected";
+  return std::to_string(loaded) + " of " + std::to_string(matched.matches.size()) + " tensors of the model loaded, " +
+         std::to_string(matched.count(WeightStatus::missing)) + " missing, " + std::to_string(different) +
+         " of another shape or dtype, " + std::to_string(matched.unexpected.size()) + " unexpected";
+}
+
+bool is_transposed(const WeightMatch& match, const NamedTensor& named) {
+  return match.status == WeightStatus::other_shape && named.tensor.dim() == 2 && match.stored->shape.size() == 2 &&
+         match.stored->shape[0] == named.tensor.size(1) && match.stored->shape[1] == named.tensor.size(0);
+}
+
+// A partial match must not leave most of the model at random values, or load matrices of another layout.
+void check_partial(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, const std::string& file) {
+  int64_t largest = 0;
+  for (const NamedTensor& named : tensors) largest = std::max(largest, named.tensor.numel());
+  for (const WeightMatch& match : matched.matches) {
+    const NamedTensor& named = tensors[match.expected];
+    if (is_transposed(match, named))
+      throw support::Error(support::ErrorKind::checkpoint,
+                           file + ": " + match.stored->name + " is transposed: " + describe_stored(*match.stored) +
+                               ", expected " + plugins::describe(named.tensor) +
+                               ". Square matrices of this file may be transposed too, as in Hugging Face's GPT-2: "
+                               "transpose them in a converted file");
+    const bool is_loaded = match.status == WeightStatus::loaded || match.status == WeightStatus::other_name;
+    if (!is_loaded && named.tensor.numel() == largest)
+      throw support::Error(support::ErrorKind::checkpoint,
+                           file + ": " + named.name +
+                               " is not loaded, which is the largest tensor of the model; if it is "
+                               "meant to keep its initial values, name it in model.weights_exclude = [\"" +
+                               named.name + "\"]:" + describe_mismatches(matched, tensors));
+  }
+}
+
+// Tied tensors may be in the file several times, with equal values.
+void check_ties(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, const std::string& file) {
+  for (const WeightMatch& one : matched.matches)
+    for (const WeightMatch& other : matched.matches) {
+      if (one.expected >= other.expected || one.status != WeightStatus::loaded ||
+          other.status != WeightStatus::loaded || !tensors[one.expected].tensor.is_same(tensors[other.expected].tensor))
+        continue;
+      if (!copy_stored(*one.stored).equal(copy_stored(*other.stored)))
+        throw support::Error(support::ErrorKind::checkpoint,
+                             file + ": " + one.stored->name + " and " + other.stored->name +
+                                 " differ; expected equal values, because the model has one tensor for both");
+    }
+}
+
+bool is_excluded(std::string_view name, const std::string& pattern) {
+  do {
+    if (::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0) return true;
+  } while (artifacts::remove_wrapper_prefix(name));
+  return false;
 }
 
 // Throws if the match does not allow loading.
@@ -111,17 +160,27 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
            " tensors fit; load only these with model.weights_match = \"partial\":");
   }
   if (loaded == 0 && !tensors.empty()) refuse(": none of its tensors fits the model; expected at least one:");
+  check_partial(matched, tensors, file);
 }
 
 }  // namespace
 
-void load_weights(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
-                  config::WeightsMatch match) {
+void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> tensors, const WeightsRequest& request) {
   artifacts::verify_checkpoint_file(path);
   const artifacts::SafetensorsFile file(path);
+  std::vector<TensorView> stored(file.tensors().begin(), file.tensors().end());
+  for (const std::string& pattern : request.exclude) {
+    const auto matches = [&](const auto& tensor) { return is_excluded(tensor.name, pattern); };
+    const size_t removed = std::erase_if(tensors, matches) + std::erase_if(stored, matches);
+    if (removed == 0)
+      throw support::Error(support::ErrorKind::configuration,
+                           "model.weights_exclude: \"" + pattern + "\" matches no tensor of the model or of " +
+                               path.string() + "; remove it, or correct it: * matches anything");
+  }
   const std::vector<artifacts::ExpectedTensor> expected = list_expected(tensors);
-  const MatchedWeights matched = artifacts::match_weights(file.tensors(), expected);
-  check(matched, tensors, match, path.string());
+  const MatchedWeights matched = artifacts::match_weights(stored, expected);
+  check(matched, tensors, request.match, path.string());
+  check_ties(matched, tensors, path.string());
 
   const at::NoGradGuard no_grad;
   for (const WeightMatch& one : matched.matches)

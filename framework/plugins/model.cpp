@@ -1,5 +1,6 @@
 #include "framework/plugins/model.h"
 
+#include <tenon/tied_weights.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -73,9 +74,8 @@ struct Model::Builder {
     if (!declaration || declaration->size < TENON_SIZE_TO(tenon_declaration, b))
       return fail(TENON_INVALID_ARGUMENT, "declare: the declaration is null or cut short");
     const std::string name = to_string(declaration->name);
-    if (declaration->ndim > 0 && !declaration->shape)
-      return fail(TENON_INVALID_ARGUMENT,
-                  "declare " + name + ": ndim is " + std::to_string(declaration->ndim) + " and there is no shape");
+    if (const auto fault = find_shape_fault(declaration->ndim, declaration->shape))
+      return fail(TENON_INVALID_ARGUMENT, "declare " + name + ": the tensor " + *fault);
     try {
       const at::IntArrayRef shape(declaration->shape, declaration->ndim);
       at::Tensor tensor = at::empty(shape, to_scalar_type(declaration->dtype));
@@ -110,6 +110,34 @@ void Model::build() {
   for (const NamedTensor& named : tensors_) {
     handles_.push_back(to_handle(named.tensor));
     if (!named.trainable) buffers_.push_back(named.tensor);
+  }
+  read_tied_tensors();
+}
+
+void Model::read_tied_tensors() {
+  const auto* const extension = instance_.extension<tenon_tied_weights>(TENON_TIED_WEIGHTS);
+  if (!extension || !extension->names) return;
+  const tenon_tied_weight* list = nullptr;
+  uint64_t count = 0;
+  instance_.call([&](const tenon_model&) { return extension->names(instance_.self(), &list, &count); },
+                 "tied_weights.names");
+  const ResultScope scope(component(), "tied_weights.names, reading its result");
+  const auto refuse = [this](const std::string& message) {
+    throw Error(ErrorKind::plugin, component().describe() + ", tied_weights.names: " + message);
+  };
+  if (count > tensors_.size() || (count > 0 && !list))
+    refuse("returns a list of " + std::to_string(count) + " names" + (list ? "" : ", which is null") +
+           "; expected at most one for each of the " + std::to_string(tensors_.size()) + " tensors");
+  std::set<std::string> names;
+  for (const NamedTensor& named : tensors_) names.insert(named.name);
+  for (uint64_t i = 0; i < count; ++i) {
+    std::string name = to_string(list[i].name);
+    const auto tensor = std::ranges::find(tensors_, to_string(list[i].tensor), &NamedTensor::name);
+    if (tensor == tensors_.end())
+      refuse("\"" + name + "\" is another name of \"" + to_string(list[i].tensor) +
+             "\", which build() did not declare");
+    if (name.empty() || !names.insert(name).second) refuse("the name \"" + name + "\" is empty or used twice");
+    tied_tensors_.push_back({std::move(name), tensor->tensor, tensor->trainable});
   }
 }
 

@@ -33,6 +33,8 @@ class Model {
   const std::vector<Port>& inputs() const { return ports_.inputs; }
   const std::vector<Port>& outputs() const { return ports_.outputs; }
   const std::vector<NamedTensor>& tensors() const { return tensors_; }  // in order of declaration
+  // The tensors under the further names of the extension TENON_TIED_WEIGHTS.
+  const std::vector<NamedTensor>& tied_tensors() const { return tied_tensors_; }
 
   // Whether a CUDA graph can replay forward and backward in training; false if the model does not declare it.
   bool is_capturable() const { return is_capturable_; }
@@ -42,13 +44,14 @@ class Model {
 
  private:
   struct Builder;
+  void read_tied_tensors();
   void check_outputs(const StepContext& context, const std::vector<at::Tensor>& inputs,
                      const std::vector<at::Tensor>& outputs) const;
 
   Instance<tenon_model> instance_;
   PortList ports_;
   bool is_capturable_;
-  std::vector<NamedTensor> tensors_;
+  std::vector<NamedTensor> tensors_, tied_tensors_;
   std::vector<tenon_tensor*> handles_;  // handles of tensors_
   std::vector<at::Tensor> buffers_;     // the tensors of tensors_ that are not trained
 };

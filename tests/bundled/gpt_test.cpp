@@ -162,7 +162,7 @@ TEST_CASE("no logit of gpt depends on a later token") {
   CHECK(difference.slice(1, 4).min().item<double>() > 1e-4);
 }
 
-TEST_CASE("gpt loads the state of nanoGPT, which contains the tied matrix twice") {
+TEST_CASE("gpt loads the state of nanoGPT, which contains the tied matrix under two names or one of them") {
   const Model from = make_model();
   fill(from, torch::kFloat);
   std::vector<tenon::artifacts::TensorView> views;
@@ -170,14 +170,31 @@ TEST_CASE("gpt loads the state of nanoGPT, which contains the tied matrix twice"
     views.push_back({name, TENON_FLOAT32, tensor.sizes().vec(), static_cast<const std::byte*>(tensor.const_data_ptr()),
                      tensor.nbytes()});
   };
-  for (const NamedTensor& named : from.tensors()) add("_orig_mod." + named.name, named.tensor);
-  add("_orig_mod.lm_head.weight", from.tensors()[0].tensor);
+  const at::Tensor other = at::ones_like(from.tensors()[0].tensor);
+  const char* refused = nullptr;
+  SUBCASE("both, as state_dict() has them") {
+    for (const NamedTensor& named : from.tensors()) add("_orig_mod." + named.name, named.tensor);
+    add("_orig_mod.lm_head.weight", from.tensors()[0].tensor);
+  }
+  SUBCASE("one, as safetensors.torch.save_model writes it") {
+    for (const NamedTensor& named : from.tensors())
+      add(named.name == "transformer.wte.weight" ? "lm_head.weight" : named.name, named.tensor);
+  }
+  SUBCASE("two different matrices are refused") {
+    for (const NamedTensor& named : from.tensors()) add(named.name, named.tensor);
+    add("lm_head.weight", other);
+    refused = "transformer.wte.weight and lm_head.weight differ";
+  }
   const std::filesystem::path file = tenon::test_folder() / "nanogpt.safetensors";
   tenon::artifacts::write_safetensors(file, views, {}, tenon::support::ErrorKind::checkpoint);
   const Model to = make_model();
-  CHECK_THROWS_WITH_AS(tenon::pipeline::load_weights(file, to.tensors()), doctest::Contains("lm_head.weight"),
-                       tenon::support::Error);
-  tenon::pipeline::load_weights(file, to.tensors(), tenon::config::WeightsMatch::partial);
+  std::vector<NamedTensor> named = to.tensors();
+  named.insert(named.end(), to.tied_tensors().begin(), to.tied_tensors().end());
+  if (refused) {
+    CHECK_THROWS_WITH_AS(tenon::pipeline::load_weights(file, named), doctest::Contains(refused), tenon::support::Error);
+    return;
+  }
+  tenon::pipeline::load_weights(file, named);
   for (size_t i = 0; i < to.tensors().size(); ++i) {
     CAPTURE(to.tensors()[i].name);
     CHECK(torch::equal(to.tensors()[i].tensor, from.tensors()[i].tensor));

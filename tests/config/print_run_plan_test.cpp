@@ -157,7 +157,7 @@ TEST_CASE("a printed plan that is read in another folder is the same plan") {
       {},
       {"run={name='a \"b\" ü', output_dir='../out', seed=9223372036854775807, deterministic=true, threads=3}"},
       {"plugins.paths=['plugins', '../more']", "model.weights=start.safetensors"},
-      {"model.weights=start.safetensors", "model.weights_match=partial"},
+      {"model.weights=start.safetensors", "model.weights_match=partial", "model.weights_exclude=[\"fc.*\"]"},
       {"plugins.sha256={'b.so'='e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', "
        "'a b.so'='E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855'}"},
       {"model={use='mlp', params={hidden=[]}, inputs={features='data.image'}}"},
@@ -365,7 +365,7 @@ TEST_CASE("the printed plan has every key of a run file") {
        "schedule.eps=0.5"},
       {"train.average.use=swa", "train.average.decay=0.5", "train.average.start='1 step'",
        "train.average.every='1 epoch'"},
-      {"model.weights_match=partial"},
+      {"model.weights_match=partial", "model.weights_exclude=[\"head.*\"]"},
   };
   REQUIRE(changes.size() == bases.size());
   for (size_t i = 0; i < bases.size(); ++i) {

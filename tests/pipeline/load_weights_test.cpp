@@ -35,7 +35,7 @@ std::string refuse(const std::filesystem::path& file, const std::vector<NamedTen
   for (const NamedTensor& named : model) before.push_back(named.tensor.clone());
   std::string message = "none";
   try {
-    load_weights(file, model, match);
+    load_weights(file, model, {match});
   } catch (const tenon::support::Error& error) {
     CHECK(error.kind() == tenon::support::ErrorKind::checkpoint);
     message = error.what();
@@ -71,17 +71,45 @@ TEST_CASE("missing, unexpected and misshapen tensors are listed, and nothing cha
 }
 
 TEST_CASE("a partial match loads the tensors that fit and keeps the rest") {
-  const auto file = write_file({{"module.a", torch::ones({2}), true},
+  const auto file = write_file({{"module.large", torch::ones({9}), true},
+                                {"module.a", torch::ones({2}), true},
                                 {"module.b", torch::ones({3}), true},
                                 {"module.n", torch::ones({}), true},
                                 {"extra", torch::ones({1}), true}});
   const std::vector<NamedTensor> model{{"a", torch::zeros({2}), true},
                                        {"b", torch::zeros({4}), true},
                                        {"c", torch::zeros({1}), true},
-                                       {"n", torch::zeros({}, torch::kLong), false}};
-  load_weights(file, model, WeightsMatch::partial);
+                                       {"n", torch::zeros({}, torch::kLong), false},
+                                       {"large", torch::zeros({9}), true}};
+  load_weights(file, model, {WeightsMatch::partial});
   CHECK(torch::equal(model[0].tensor, torch::ones({2})));
   for (size_t i = 1; i < 4; ++i) CHECK(torch::equal(model[i].tensor, torch::zeros_like(model[i].tensor)));
+}
+
+TEST_CASE("a partial match without the largest tensor, or with transposed matrices, is refused") {
+  const auto small = write_file({{"a", torch::ones({2}), true}});
+  const std::vector<NamedTensor> model{{"a", torch::zeros({2}), true}, {"embedding", torch::zeros({9}), true}};
+  CHECK(refuse(small, model, WeightsMatch::partial).find("embedding is not loaded, which is the largest tensor") !=
+        std::string::npos);
+  load_weights(small, model, {WeightsMatch::partial, {"embed*"}});
+  CHECK(torch::equal(model[0].tensor, torch::ones({2})));
+
+  const auto transposed =
+      write_file({{"a.weight", torch::ones({2, 6}), true}, {"b.weight", torch::ones({9, 9}), true}});
+  CHECK(refuse(transposed, {{"a.weight", torch::zeros({6, 2}), true}, {"b.weight", torch::zeros({9, 9}), true}},
+               WeightsMatch::partial)
+            .find("a.weight is transposed: float32 [2, 6], expected float32 [6, 2]") != std::string::npos);
+}
+
+TEST_CASE("excluded tensors are neither expected nor loaded") {
+  const auto file = write_file({{"module.a", torch::ones({2}), true}, {"module.fc.weight", torch::ones({3}), true}});
+  const std::vector<NamedTensor> model{{"a", torch::zeros({2}), true}, {"fc.weight", torch::zeros({4}), true}};
+  CHECK(refuse(file, model, WeightsMatch::strict).find("fc.weight") != std::string::npos);
+  load_weights(file, model, {WeightsMatch::strict, {"fc.*"}});
+  CHECK(torch::equal(model[0].tensor, torch::ones({2})));
+  CHECK(torch::equal(model[1].tensor, torch::zeros({4})));
+  CHECK_THROWS_WITH_AS(load_weights(file, model, {WeightsMatch::strict, {"fc.*", "head.*"}}),
+                       doctest::Contains("model.weights_exclude: \"head.*\" matches no tensor"), tenon::support::Error);
 }
 
 TEST_CASE("a partial match without any tensor is refused") {

@@ -5,6 +5,7 @@
 //   std::vector<tenon::Port> ports() const;         // inputs and outputs, in forward's order
 //   void build(tenon::Builder& builder);            // declares weights: weight_ = builder.parameter(...)
 //   tenon::Tensor forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const;
+//   static std::vector<tenon::TiedWeight> tied_weights();  // optional: further names, see tied_weights.hpp
 //   std::vector<tenon::IndexInput> index_inputs() const;  // optional: inputs that hold indices, see index_inputs.hpp
 //   bool is_capturable() const { return true; }     // optional: a CUDA graph can replay it, see capture.hpp
 //
@@ -25,6 +26,7 @@
 #include "index_inputs.hpp"
 #include "model.h"
 #include "tensor.hpp"
+#include "tied_weights.hpp"
 
 namespace tenon {
 
@@ -181,7 +183,8 @@ Component model(std::string id, std::string doc) {
           std::move(doc),
           detail::schema_of<T>(),
           &Table::table,
-          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>>::function()};
+          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>,
+                             detail::TiedWeightsExtension<T>>::function()};
 }
 
 }  // namespace tenon

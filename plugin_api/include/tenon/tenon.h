@@ -26,5 +26,6 @@
 #include "sample_order.h" /* lengths and weights of samples */
 #include "saved_state.h"  /* state of components for checkpoints */
 #include "tensor.h"
+#include "tied_weights.h" /* further names of weights */
 
 #endif

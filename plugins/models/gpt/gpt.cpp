@@ -111,11 +111,11 @@ class Gpt final {
  public:
   static std::vector<tenon::Param> schema() {
     return {
-        tenon::param("vocabulary_size", 256).range("[2, inf)").doc("size of the vocabulary; tokens must be smaller"),
-        tenon::param("context", 128).range("[1, inf)").doc("number of positions, which is the maximum input length"),
+        tenon::param("vocabulary_size", 256).range("[2, 1e9]").doc("size of the vocabulary; tokens must be smaller"),
+        tenon::param("context", 128).range("[1, 1e9]").doc("number of positions, which is the maximum input length"),
         tenon::param("layers", 4).range("[1, 256]").doc("number of layers, each with attention and feed-forward"),
-        tenon::param("heads", 4).range("[1, inf)").doc("number of attention heads"),
-        tenon::param("width", 128).range("[1, inf)").doc("values per token, a multiple of heads"),
+        tenon::param("heads", 4).range("[1, 1e9]").doc("number of attention heads"),
+        tenon::param("width", 128).range("[1, 1e9]").doc("values per token, a multiple of heads"),
         tenon::param("dropout", 0.0)
             .range("[0, 1)")
             .doc("dropout probability of embeddings, attention and residual branches"),
@@ -132,6 +132,8 @@ class Gpt final {
 
   std::vector<tenon::IndexInput> index_inputs() const { return {tenon::index_below(sizes_.vocabulary, "tokens")}; }
   bool is_capturable() const { return true; }
+  // nanoGPT's state_dict has the matrix that embeds tokens also as the output layer.
+  static std::vector<tenon::TiedWeight> tied_weights() { return {{"lm_head.weight", "transformer.wte.weight"}}; }
 
   void build(const Builder& builder) {
     const auto table = [&](const std::string& name, int64_t rows) {
