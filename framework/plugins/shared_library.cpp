@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <boost/dll/shared_library.hpp>
+#include <exception>
 
 #include "framework/support/error.h"
 
@@ -18,7 +19,13 @@ void* open_symbol(const std::filesystem::path& file, const char* symbol) {
   boost::dll::fs::error_code failure;
   boost::dll::shared_library library;
   dlerror();
-  library.load(boost::dll::fs::path(file.string()), mode, failure);
+  try {
+    library.load(boost::dll::fs::path(file.string()), mode, failure);
+  } catch (const std::exception& error) {
+    // The initialisers of the file threw. The loader keeps its lock, so the process must end.
+    throw Error(ErrorKind::plugin, file.string() + ": threw an exception while it was opened: " + error.what() +
+                                       "; initialisers of statics must not throw");
+  }
   if (failure) {
     const char* words = dlerror();
     throw Error(ErrorKind::plugin, file.string() +

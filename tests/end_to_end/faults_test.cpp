@@ -58,11 +58,7 @@ int count_processes(const std::string& word) {
   return count;
 }
 
-// An exception that escapes while a library is opened ends its process.
-bool is_escaping(const Fault& fault) { return fault.how == "throw" && fault.where == "open"; }
-
 int expected_code(const Fault& fault) {
-  if (is_escaping(fault)) return 6;
   if (fault.how == "throw" || fault.how == "exit") return 3;  // a plugin failure
   return 6;                                                   // a process was lost
 }
@@ -70,7 +66,7 @@ int expected_code(const Fault& fault) {
 std::string expected_message(const Fault& fault) {
   const std::string rank = "rank " + std::to_string(fault.rank);
   if (fault.how == "kill") return rank + " was ended by SIGKILL";
-  if (fault.how == "abort" || is_escaping(fault)) return rank + " was ended by SIGABRT";
+  if (fault.how == "abort") return rank + " was ended by SIGABRT";
   if (fault.how == "exit") return "exit() was called in plugin";
   if (fault.how == "throw") return "the requested fault";
   if (fault.how == "stop") return rank + " does not answer; it is stopped (state T)";

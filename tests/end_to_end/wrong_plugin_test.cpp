@@ -170,7 +170,7 @@ TEST_CASE("a missing --plugin-dir ends with code 3") {
 TEST_CASE("out of memory ends with exit code 10 and suggestions to save memory") {
   const std::filesystem::path output = make_empty_folder("too_large");
   const Outcome outcome =
-      run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--set", "model.params.hidden=[10000000000]",
+      run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--set", "model.params.hidden=[1000000000]",
                 "--set", "run.output_dir=\"" + output.string() + "\""});
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 10);

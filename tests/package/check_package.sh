@@ -69,7 +69,8 @@ train line line.toml median_error '<=' 0.02
 example() {
   cp -r "$prefix/share/tenon/examples/$1" "$work/$1.source"
   "$cmake" -S "$work/$1.source" -B "$work/$1.build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
-    -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DCMAKE_C_FLAGS='-Wall -Wextra -Wpedantic -Wcast-qual' \
+    -DOpenCV_DIR="$work/opencv" -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
+    -DCMAKE_C_FLAGS='-Wall -Wextra -Wpedantic -Wcast-qual' \
     -DCMAKE_CXX_FLAGS='-Wall -Wextra -Wpedantic'
   "$cmake" --build "$work/$1.build"
   "$here/../plugin_api/check_exports.sh" portable "$work/$1.build/$1.so"
@@ -80,6 +81,15 @@ example line
 train example_line example_line.toml absolute_error '<=' 0.09
 grep -q 'stop_below: the loss is below the threshold' "$work/example_line/log"
 
+# Debian has OpenCV's CMake package only in libopencv-dev, which needs all of OpenCV.
+mkdir "$work/opencv"
+cat >"$work/opencv/OpenCVConfig.cmake" <<'END'
+foreach(part core imgproc imgcodecs)
+  add_library(opencv_${part} INTERFACE IMPORTED)
+  target_include_directories(opencv_${part} INTERFACE /usr/include/opencv4)
+  target_link_libraries(opencv_${part} INTERFACE -lopencv_${part})
+endforeach()
+END
 # Images that are bright at the top.
 example rotations
 mkdir "$work/source/photos"

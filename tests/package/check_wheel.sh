@@ -54,7 +54,8 @@ bin=$work/moved/bin
 prefix=$work/moved/tenon
 [ "$(run "$bin/tenon" --prefix)" = "$prefix" ] || fail "--prefix: found $(run "$bin/tenon" --prefix); expected $prefix"
 [ "$(run "$bin/host" --version)" = "$(run "$bin/tenon" --version)" ] || fail 'host and tenon have different versions'
-run "$bin/tenon" --help | grep -q '^Usage: tenon --config FILE' || fail 'the help of tenon names another program'
+help=$(run "$bin/tenon" --help)
+grep -q '^Usage: tenon --config FILE' <<<"$help" || fail 'the help of tenon names another program'
 
 # Every library is in the package, or every Linux system or LibTorch has it.
 find "$prefix" -type f \( -name '*.so*' -o -path '*/bin/*' \) | while IFS= read -r file; do
