@@ -148,7 +148,8 @@ config::ParamSchema check_param(const std::filesystem::path& file, const tenon_p
   const std::string name = read_id(file, param->name, "a parameter's name in " + owner);
   const std::string what = "parameter " + name + " of " + owner;
   std::vector<std::string> choices;
-  if (param->choice_count > 0 && !param->choices) refuse(file, what + " has a count of choices but no list");
+  if (param->choice_count > 0 && !param->choices)
+    refuse(file, what + " has a count of " + std::to_string(param->choice_count) + " choices, but the list is NULL");
   for (uint64_t i = 0; i < param->choice_count; ++i)
     choices.push_back(read_text(file, param->choices[i], "a choice of " + what));
   try {
@@ -197,9 +198,13 @@ PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* p
   info.doc = read_text(file, plugin->doc, "the plugin's doc");
   info.torch_build = read_text(file, plugin->torch_build, "the plugin's torch_build");
   require_torch_build(file, info.torch_build, torch_build);
-  if (plugin->component_count == 0 || !plugin->components) refuse(file, "has no component");
+  if (plugin->component_count == 0) refuse(file, "has no component");
+  if (!plugin->components)
+    refuse(file, "has a count of " + std::to_string(plugin->component_count) +
+                     " components, but the list is NULL; expected a list of components");
   if (TENON_HAS(plugin, tenon_plugin, operator_count)) {
-    if (plugin->operator_count > 0 && !plugin->operators) refuse(file, "has a count of operators but no list");
+    if (plugin->operator_count > 0 && !plugin->operators)
+      refuse(file, "has a count of " + std::to_string(plugin->operator_count) + " operators, but the list is NULL");
     for (uint64_t i = 0; i < plugin->operator_count; ++i)
       info.operators.push_back(read_text(file, plugin->operators[i], "operator " + std::to_string(i)));
   }
@@ -215,7 +220,8 @@ Component check_component(const PluginInfo& plugin, const tenon_component* compo
   const std::string what = std::string(config::to_string(checked.schema.kind)) + " \"" + checked.schema.id + "\"";
   checked.schema.doc = read_text(plugin.file, component->doc, "the doc of " + what);
   if (component->param_count > 0 && !component->params)
-    refuse(plugin.file, what + " has a count of parameters but no list");
+    refuse(plugin.file,
+           what + " has a count of " + std::to_string(component->param_count) + " parameters, but the list is NULL");
   std::set<std::string> names;
   for (uint64_t i = 0; i < component->param_count; ++i) {
     checked.schema.params.push_back(check_param(plugin.file, component->params[i], what));

@@ -66,6 +66,8 @@ tenon_status open_slot(const tenon_sink* sink, uint64_t index, const int64_t* sh
     return fail(TENON_INVALID_ARGUMENT, "requested the slot of field " + std::to_string(index) + "; the dataset has " +
                                             std::to_string(fields.size()) + " fields");
   const SampleField& field = fields[index];
+  if (const auto fault = find_shape_fault(ndim, shape))
+    return fail(TENON_INVALID_ARGUMENT, "the sample's " + field.name + " " + *fault);
   const std::span<const int64_t> found(shape, ndim);
   if (!fits(found, field.shape))
     return fail(TENON_INVALID_ARGUMENT,
@@ -94,9 +96,7 @@ SampleField read_field(const tenon_field& declared) {
   SampleField field{to_string(declared.name), declared.dtype, {}, dtype_bytes(declared.dtype), 0};
   if (field.element_bytes == 0)
     throw std::invalid_argument("has the dtype " + std::to_string(field.dtype) + ", which does not exist");
-  if (declared.ndim > 0 && !declared.shape)
-    throw std::invalid_argument("has ndim " + std::to_string(declared.ndim) +
-                                " and no shape; expected as many extents, or ndim 0 for a scalar");
+  if (const auto fault = find_shape_fault(declared.ndim, declared.shape)) throw std::invalid_argument(*fault);
   if (declared.ndim > 0) field.shape.assign(declared.shape, declared.shape + declared.ndim);
   for (const int64_t extent : field.shape)
     if (extent < 1 && extent != -1)
@@ -145,7 +145,10 @@ void Dataset::read_fields() {
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::plugin, component().describe() + ", fields: " + what);
   };
-  if (count == 0 || count > 64 || !fields) refuse("returns " + std::to_string(count) + " fields; expected 1 to 64");
+  if (count > 0 && !fields)
+    refuse("returns a count of " + std::to_string(count) +
+           " fields, but the list is NULL; expected a list of 1 to 64 fields");
+  if (count == 0 || count > 64) refuse("returns " + std::to_string(count) + " fields; expected 1 to 64");
   std::set<std::string> names;
   for (uint64_t i = 0; i < count; ++i) {
     if (!fields[i] || fields[i]->size < TENON_SIZE_TO(tenon_field, doc))

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "framework/plugins/host_table.h"
+#include "framework/plugins/ports.h"
 #include "framework/plugins/tensor_handles.h"
 #include "framework/support/philox.h"
 
@@ -35,6 +36,8 @@ tenon_tensor* Frame::keep(at::Tensor tensor) {
 
 tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t ndim,
                          const void* elements, tenon_tensor** out) {
+  if (const auto fault = find_shape_fault(ndim, shape))
+    return fail(TENON_INVALID_ARGUMENT, "make_tensor: the tensor " + *fault);
   try {
     const at::IntArrayRef extents(shape, ndim);
     at::Tensor tensor = at::empty(extents, to_scalar_type(dtype));

@@ -31,8 +31,11 @@ void Loss::read_part_names() {
   uint64_t count = 0;
   instance_.call([&](const tenon_loss& table) { return table.parts(instance_.self(), &names, &count); }, "parts");
   const ResultScope scope(component(), "parts, reading its result");
+  if (count > 0 && !names)
+    throw Error(ErrorKind::plugin, component().describe() + ", parts: returns a count of " + std::to_string(count) +
+                                       " parts, but the list is NULL; expected a list, or 0 parts");
   for (uint64_t i = 0; i < count; ++i) {
-    std::string name = names ? to_string(names[i]) : "";
+    std::string name = to_string(names[i]);
     if (name.empty() || std::find(part_names_.begin(), part_names_.end(), name) != part_names_.end())
       throw Error(ErrorKind::plugin, component().describe() + ", parts: part " + std::to_string(i) + " is called \"" +
                                          name + "\"; expected a unique name");

@@ -26,17 +26,19 @@ void Metric::read_states(const c10::Device& device) {
   uint64_t count = 0;
   instance_.call([&](const tenon_metric& table) { return table.states(instance_.self(), &states, &count); }, "states");
   const ResultScope scope(component(), "states, reading its result");
+  if (count > 0 && !states)
+    throw Error(ErrorKind::plugin, component().describe() + ", states: returns a count of " + std::to_string(count) +
+                                       " states, but the list is NULL; expected a list, or 0 states");
   for (uint64_t i = 0; i < count; ++i) {
     const auto refuse = [&](const std::string& what) {
       throw Error(ErrorKind::plugin, component().describe() + ", states: state " + std::to_string(i) + " " + what);
     };
-    if (!states || !states[i] || states[i]->size < TENON_SIZE_TO(tenon_state, initial)) refuse("is null or cut short");
+    if (!states[i] || states[i]->size < TENON_SIZE_TO(tenon_state, initial)) refuse("is null or cut short");
     if (states[i]->reduction < TENON_REDUCE_SUM || states[i]->reduction > TENON_REDUCE_CONCATENATE)
       refuse("has the reduction " + std::to_string(states[i]->reduction) + ", which this host does not know");
     if (dtype_bytes(states[i]->dtype) == 0)
       refuse("has the dtype " + std::to_string(states[i]->dtype) + ", which does not exist");
-    if (states[i]->ndim > 0 && !states[i]->shape)
-      refuse("has ndim " + std::to_string(states[i]->ndim) + " and no shape");
+    if (const auto fault = find_shape_fault(states[i]->ndim, states[i]->shape)) refuse(*fault);
     const at::IntArrayRef shape(states[i]->shape, states[i]->ndim);
     const bool concatenates = states[i]->reduction == TENON_REDUCE_CONCATENATE;
     if (concatenates && (shape.empty() || shape[0] != 0))
@@ -56,8 +58,11 @@ void Metric::read_values() {
   uint64_t count = 0;
   instance_.call([&](const tenon_metric& table) { return table.values(instance_.self(), &values, &count); }, "values");
   const ResultScope scope(component(), "values, reading its result");
+  if (count > 0 && !values)
+    throw Error(ErrorKind::plugin, component().describe() + ", values: returns a count of " + std::to_string(count) +
+                                       " values, but the list is NULL; expected a list of 1 or more");
   for (uint64_t i = 0; i < count; ++i) {
-    if (!values || !values[i] || values[i]->size < TENON_SIZE_TO(tenon_metric_value, doc) || values[i]->name.size == 0)
+    if (!values[i] || values[i]->size < TENON_SIZE_TO(tenon_metric_value, doc) || values[i]->name.size == 0)
       throw Error(ErrorKind::plugin, component().describe() + ", values: value " + std::to_string(i) +
                                          " is null, cut short or has no name");
     MetricValue value{to_string(values[i]->name), values[i]->direction};

@@ -53,6 +53,13 @@ ShapePattern::Extent parse_extent(std::string_view text) {
 const char* dtype_name(int32_t dtype) { return kDtypes[dtype > 0 && dtype < kDtypeCount ? dtype : 0].name; }
 size_t dtype_bytes(int32_t dtype) { return kDtypes[dtype > 0 && dtype < kDtypeCount ? dtype : 0].bytes; }
 
+std::optional<std::string> find_shape_fault(uint32_t ndim, const int64_t* shape) {
+  if (ndim > kMaxNdim) return "has ndim " + std::to_string(ndim) + "; expected 0 to " + std::to_string(kMaxNdim);
+  if (ndim == 0 || shape) return std::nullopt;
+  return "has ndim " + std::to_string(ndim) +
+         ", but its shape is NULL; expected a list of as many extents, or ndim 0 for a scalar";
+}
+
 std::string describe_dtypes(uint64_t dtypes) {
   if (dtypes == TENON_ANY_DTYPE) return "any dtype";
   std::string text;
@@ -157,7 +164,8 @@ PortList read_ports(const Component& component, const tenon_port* const* ports, 
   };
   PortList list;
   std::set<std::pair<bool, std::string>> names;
-  if (count > 0 && !ports) refuse("returns a count of ports but no list");
+  if (count > 0 && !ports)
+    refuse("returns a count of " + std::to_string(count) + " ports, but the list is NULL; expected a list, or 0 ports");
   for (uint64_t i = 0; i < count; ++i) {
     if (!ports[i] || ports[i]->size < TENON_SIZE_TO(tenon_port, doc))
       refuse("port " + std::to_string(i) + " is null or cut short");
@@ -198,7 +206,9 @@ void read_index_inputs(const Component& component, const tenon_index_input* cons
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::plugin, component.describe() + ", index_inputs.inputs: " + what);
   };
-  if (count > 0 && !list) refuse("returns a count of inputs but no list");
+  if (count > 0 && !list)
+    refuse("returns a count of " + std::to_string(count) +
+           " inputs, but the list is NULL; expected a list, or 0 inputs");
   for (uint64_t i = 0; i < count; ++i) {
     if (!list[i] || list[i]->size < TENON_SIZE_TO(tenon_index_input, ignore_index))
       refuse("element " + std::to_string(i) + " is null or cut short");

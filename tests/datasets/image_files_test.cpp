@@ -1,6 +1,7 @@
 #include "plugins/datasets/image_folder/image_files.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <tenon/error.hpp>
 
@@ -39,7 +40,10 @@ TEST_CASE("hidden files and files that are not images are left out") {
     write_file(root / file, {1});
   }
   fs::create_directory(root / "cat" / "folder.jpg");
-  CHECK(paths_of(list_image_files(root)) == std::vector<std::string>{"0 cat/a.jpg"});
+  const ImageFiles files = list_image_files(root);
+  CHECK(paths_of(files) == std::vector<std::string>{"0 cat/a.jpg"});
+  CHECK(files.skipped.count == 1);
+  CHECK(files.skipped.first == "cat/notes.txt");
 }
 
 TEST_CASE("links to classes and images are followed, links in a cycle are not") {
@@ -50,6 +54,43 @@ TEST_CASE("links to classes and images are followed, links in a cycle are not") 
   fs::create_symlink(root / "store" / "a.jpg", root / "data" / "cat" / "b.jpg");
   fs::create_directory_symlink(root / "data" / "cat", root / "data" / "cat" / "circle");
   CHECK(paths_of(list_image_files(root / "data")) == std::vector<std::string>{"0 cat/b.jpg", "1 dog/a.jpg"});
+}
+
+TEST_CASE("files without an image's extension are counted, and the first is named") {
+  const fs::path root = make_empty_folder("skipped");
+  for (const char* file : {"b/z.gif", "b/y.heic", "b/a.jpg", "a/a.jpg", "c/a.gif", "c/b.jpg", "note.txt"})
+    write_file(root / file, {1});
+  fs::create_symlink("missing", root / "b" / "x");
+  const ImageFiles files = list_image_files(root);
+  CHECK(files.images.size() == 3);
+  CHECK(files.skipped.count == 4);
+  CHECK(files.skipped.first == "b/x");
+}
+
+TEST_CASE("an image or a class that is no file and no folder is named as what it is") {
+  const fs::path root = make_empty_folder("not_files");
+  write_file(root / "cat" / "a.jpg", {1});
+  const auto refusal = [&] { return error_of<tenon::DataError>([&] { list_image_files(root); }); };
+  CHECK(refusal() == "");
+  const fs::path image = root / "cat" / "b.jpg";
+  fs::create_symlink("missing.jpg", image);
+  CHECK(refusal() ==
+        image.string() +
+            ": is a symbolic link to missing.jpg, which does not exist; expected an image; fix or remove it");
+  fs::remove(image);
+  fs::create_symlink("b.jpg", image);
+  CHECK(refusal() ==
+        image.string() + ": is a symbolic link to b.jpg, which leads back to it; expected an image; fix or remove it");
+  fs::remove(image);
+  REQUIRE(mkfifo(image.c_str(), 0600) == 0);
+  CHECK(refusal() == image.string() +
+                         ": is neither a file nor a folder, but a FIFO, a socket or a device; expected an "
+                         "image; fix or remove it");
+  fs::remove(image);
+  fs::create_symlink("gone", root / "dog");
+  CHECK(refusal() == (root / "dog").string() +
+                         ": is a symbolic link to gone, which does not exist; expected a folder of images; fix or "
+                         "remove it");
 }
 
 TEST_CASE("an unusable folder is refused by name") {

@@ -134,6 +134,18 @@ TEST_CASE("a single folder can be split for training and validation") {
   CHECK(numbers.size() == 40);
 }
 
+TEST_CASE("files that are skipped are counted in the log") {
+  const std::filesystem::path root = make_two_classes();
+  CHECK(OpenedDataset(kPlugin, make_params(root)).size() == 2);
+  CHECK(OpenedDataset::log().empty());
+  write_file(root / "green" / "b.gif", {1});
+  write_file(root / "green" / "a.gif", {1});
+  CHECK(OpenedDataset(kPlugin, make_params(root)).size() == 2);
+  CHECK(OpenedDataset::log() ==
+        Texts{root.string() + ": 2 files were skipped, the first is green/a.gif; expected the extension of an image, "
+                              "such as .jpg or .png; convert images of other formats, or remove the files"});
+}
+
 TEST_CASE("a split without images is refused") {
   const std::string text =
       refusal(make_params(make_two_classes(), {{"split", "validation"}, {"validation_fraction", 1e-9}}));

@@ -26,41 +26,43 @@ enum class Output { terminal, pipe };
 
 constexpr const char* kWrittenFile = "TENON_TEST_LOG_FILE";  // environment variable of the writer
 
-// Replaces this process with the skipped test case below.
-[[noreturn]] void become_writer(const char* no_color) {
+// Replaces this process with one of the skipped test cases below.
+[[noreturn]] void become_writer(const char* no_color, const std::string& test_case) {
   setenv("TERM", "xterm-256color", 1);
   unsetenv("COLORTERM");
   if (no_color != nullptr) setenv("NO_COLOR", no_color, 1);
   if (no_color == nullptr) unsetenv("NO_COLOR");
   setenv(kWrittenFile, log_file().c_str(), 1);
-  execl("/proc/self/exe", "writer", "--no-skip", "--test-case=writer of lines", "--minimal", "--no-colors", nullptr);
+  execl("/proc/self/exe", "writer", "--no-skip", ("--test-case=" + test_case).c_str(), "--minimal", "--no-colors",
+        nullptr);
   _exit(127);
 }
 
-int start_in_pipe(int& output, const char* no_color) {
+int start_in_pipe(int& output, const char* no_color, const std::string& test_case) {
   std::array<int, 2> ends;
   REQUIRE(pipe(ends.data()) == 0);
   const int child = fork();
   if (child == 0) {
     dup2(ends[1], STDERR_FILENO);
-    become_writer(no_color);
+    become_writer(no_color, test_case);
   }
   close(ends[1]);
   output = ends[0];
   return child;
 }
 
-int start_in_terminal(int& output, const char* no_color) {
+int start_in_terminal(int& output, const char* no_color, const std::string& test_case) {
   const int child = forkpty(&output, nullptr, nullptr, nullptr);
-  if (child == 0) become_writer(no_color);
+  if (child == 0) become_writer(no_color, test_case);
   return child;
 }
 
 // Returns the stderr of a process that logs.
-std::string run_writer(Output kind, const char* no_color) {
+std::string run_writer(Output kind, const char* no_color, const std::string& test_case = "writer of lines") {
   std::filesystem::remove(log_file());
   int output = -1;
-  const int child = kind == Output::pipe ? start_in_pipe(output, no_color) : start_in_terminal(output, no_color);
+  const int child = kind == Output::pipe ? start_in_pipe(output, no_color, test_case)
+                                         : start_in_terminal(output, no_color, test_case);
   REQUIRE(child > 0);
   std::string text;
   std::array<char, 4096> chunk;
@@ -90,6 +92,19 @@ TEST_CASE("writer of lines" * doctest::skip()) {
   log_info("after the file");
   log_error("broken");
   flush_log();
+}
+
+TEST_CASE("writer of a rank" * doctest::skip()) {
+  log_errors_only("rank 1");
+  log_warning("rank 0 also prints this");
+  log_warning_of_any_rank("only rank 1 is slow");
+  log_error("broken");
+  flush_log();
+}
+
+TEST_CASE("a rank other than 0 prints errors, and warnings about itself") {
+  CHECK(run_writer(Output::pipe, nullptr, "writer of a rank") ==
+        "warning: rank 1: only rank 1 is slow\nerror: rank 1: broken\n");
 }
 
 TEST_CASE("stderr gets warnings and errors as plain lines") {

@@ -7,6 +7,8 @@
 
 #include <tenon/error.hpp>
 
+#include "plugins/datasets/shared/listed_file.h"
+
 namespace image_folder {
 namespace {
 
@@ -28,7 +30,8 @@ bool is_image_name(const fs::path& path) {
 std::vector<std::string> list_classes(const fs::path& root) {
   std::vector<std::string> classes;
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
-    if (entry.is_directory() && !is_hidden(entry.path())) classes.push_back(entry.path().filename().native());
+    if (is_hidden(entry.path()) || datasets::is_listed_file(entry, "a folder of images")) continue;
+    classes.push_back(entry.path().filename().native());
   }
   std::sort(classes.begin(), classes.end());
   if (classes.empty()) {
@@ -37,16 +40,22 @@ std::vector<std::string> list_classes(const fs::path& root) {
   return classes;
 }
 
-std::vector<std::string> list_class_images(const fs::path& root, const std::string& name) {
-  std::vector<std::string> paths;
+std::vector<std::string> list_class_images(const fs::path& root, const std::string& name, SkippedFiles& skipped) {
+  std::vector<std::string> paths, others;
   for (auto entry = fs::recursive_directory_iterator(root / name); entry != fs::recursive_directory_iterator();
        ++entry) {
     if (is_hidden(entry->path())) {
       entry.disable_recursion_pending();
-    } else if (is_image_name(entry->path()) && entry->is_regular_file()) {
+    } else if (!is_image_name(entry->path())) {
+      std::error_code is_link_without_target;
+      if (!entry->is_directory(is_link_without_target))
+        others.push_back(entry->path().lexically_relative(root).native());
+    } else if (datasets::is_listed_file(*entry, "an image")) {
       paths.push_back(entry->path().lexically_relative(root).native());
     }
   }
+  if (skipped.count == 0 && !others.empty()) skipped.first = *std::min_element(others.begin(), others.end());
+  skipped.count += others.size();
   std::sort(paths.begin(), paths.end());
   if (paths.empty()) {
     throw tenon::DataError((root / name).native() +
@@ -63,7 +72,7 @@ ImageFiles list_image_files(const fs::path& root) {
     ImageFiles files;
     files.classes = list_classes(root);
     for (size_t label = 0; label < files.classes.size(); ++label) {
-      for (std::string& path : list_class_images(root, files.classes[label])) {
+      for (std::string& path : list_class_images(root, files.classes[label], files.skipped)) {
         files.images.push_back({std::move(path), static_cast<int64_t>(label)});
       }
     }

@@ -27,6 +27,15 @@ std::vector<ImageFile> select_images(std::vector<ImageFile> images, const tenon:
   return images;
 }
 
+void warn_about(const SkippedFiles& skipped, const std::string& root) {
+  if (skipped.count == 0) return;
+  tenon::log_warning(root + ": " + std::to_string(skipped.count) +
+                     (skipped.count == 1 ? " file was skipped, " : " files were skipped, the first is ") +
+                     skipped.first +
+                     "; expected the extension of an image, such as .jpg or .png; convert images of other formats, or "
+                     "remove the files");
+}
+
 class ImageFolder final {
  public:
   using Worker = datasets::ImageReader::Worker;
@@ -47,7 +56,9 @@ class ImageFolder final {
   }
 
   explicit ImageFolder(const tenon::Params& params) : root_(params.path("path")), reader_(params) {
-    images_ = select_images(list_image_files(root_).images, params);
+    ImageFiles files = list_image_files(root_);
+    warn_about(files.skipped, root_);
+    images_ = select_images(std::move(files.images), params);
     reader_.expect_images(images_.size());
   }
 

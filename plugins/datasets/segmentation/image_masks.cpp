@@ -6,6 +6,7 @@
 #include <tenon/error.hpp>
 
 #include "plugins/datasets/shared/csv.h"
+#include "plugins/datasets/shared/listed_file.h"
 
 namespace segmentation {
 namespace {
@@ -21,7 +22,7 @@ Files list_files(const fs::path& folder) {
     for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
       if (entry->path().filename().native().front() == '.') {
         entry.disable_recursion_pending();
-      } else if (entry->is_regular_file()) {
+      } else if (datasets::is_listed_file(*entry, "an image or a mask")) {
         const fs::path path = entry->path().lexically_relative(folder);
         const auto [place, is_new] = files.emplace(fs::path(path).replace_extension().native(), path.native());
         if (!is_new) {

@@ -17,11 +17,11 @@ class Synthetic final {
  public:
   static std::vector<tenon::Param> schema() {
     return {
-        tenon::param("samples", 1024).range("[1, inf)").doc("number of images"),
+        tenon::param("samples", 1024).range("[1, 1e9]").doc("number of images"),
         tenon::param("channels", 3).range("[1, 4096]").doc("channels of an image"),
         tenon::param("height", 224).range("[1, 65536]").doc("height of an image, in pixels"),
         tenon::param("width", 224).range("[1, 65536]").doc("width of an image, in pixels"),
-        tenon::param("classes", 10).range("[1, inf)").doc("number of classes; sample i has class i % classes"),
+        tenon::param("classes", 10).range("[1, 1e9]").doc("number of classes; sample i has class i % classes"),
         tenon::param("dtype", "float32")
             .choices({"float32", "uint8"})
             .doc("float32: [channels, height, width] in [0, 1); uint8: [height, width, channels]"),

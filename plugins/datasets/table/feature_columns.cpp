@@ -134,7 +134,7 @@ std::vector<tenon::Param> FeatureColumns::schema() {
           .doc("columns with category names that look like numbers; a column is also categorical if none of its cells "
                "begins like a number. Each category becomes a feature that is 0 or 1"),
       tenon::param("max_categories", 100)
-          .range("[1, inf)")
+          .range("[1, 1e9]")
           .doc(
               "maximum number of categories per column; a column with more, such as a name for each row, ends the run"),
       tenon::param("missing", "error")

@@ -53,9 +53,9 @@ class TextPairs final {
             .doc("table with the same columns for training a tokenizer, from the rows of all splits; empty: path"),
     };
     const std::vector<tenon::Param> special = {
-        tenon::param("pad_id", -1).range("[-1, inf)").doc("id for padding; -1: the tokenizer's padding id"),
-        tenon::param("bos_id", -1).range("[-1, inf)").doc("first id of target_in; -1: the tokenizer's BOS"),
-        tenon::param("eos_id", -1).range("[-1, inf)").doc("last id of source and target; -1: the tokenizer's EOS")};
+        tenon::param("pad_id", -1).range("[-1, 1e9]").doc("id for padding; -1: the tokenizer's padding id"),
+        tenon::param("bos_id", -1).range("[-1, 1e9]").doc("first id of target_in; -1: the tokenizer's BOS"),
+        tenon::param("eos_id", -1).range("[-1, 1e9]").doc("last id of source and target; -1: the tokenizer's EOS")};
     for (const std::vector<tenon::Param>& more :
          {text::TableFormat::schema(), text::TokenizerTraining::schema(), LengthLimits::schema(), special}) {
       params.insert(params.end(), more.begin(), more.end());

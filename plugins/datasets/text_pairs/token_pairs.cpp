@@ -18,8 +18,8 @@ LengthLimits::Longer longer_named(const std::string& name) {
 
 std::vector<tenon::Param> LengthLimits::schema() {
   return {
-      tenon::param("max_source_tokens", 256).range("[2, inf)").doc("maximum source length in tokens, including EOS"),
-      tenon::param("max_target_tokens", 256).range("[2, inf)").doc("maximum target length in tokens, including EOS"),
+      tenon::param("max_source_tokens", 256).range("[2, 1e9]").doc("maximum source length in tokens, including EOS"),
+      tenon::param("max_target_tokens", 256).range("[2, 1e9]").doc("maximum target length in tokens, including EOS"),
       tenon::param("too_long", "truncate")
           .choices({"truncate", "leave_out", "refuse"})
           .doc("how to handle a longer pair: truncate it and end it with EOS, leave it out (the log counts both), or "

@@ -31,9 +31,9 @@ class TextWindows final {
     std::vector<tenon::Param> params = {
         tenon::required<tenon::Path>("path").doc(
             "text file, or a pattern such as texts/*.txt; matching files are concatenated in the order of their names"),
-        tenon::param("context", 128).range("[1, inf)").doc("number of tokens in a window"),
+        tenon::param("context", 128).range("[1, 1e9]").doc("number of tokens in a window"),
         tenon::param("stride", 0)
-            .range("[0, inf)")
+            .range("[0, 1e9]")
             .doc("number of tokens between the beginnings of consecutive windows, at most context; 0: context, so each "
                  "token is a target once"),
         tenon::param("split", "all")

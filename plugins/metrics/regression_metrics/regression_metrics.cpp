@@ -69,7 +69,7 @@ class R2 final {
  public:
   static std::vector<tenon::Param> schema() {
     return {tenon::param("outputs", 1)
-                .range("[1, inf)")
+                .range("[1, 1e9]")
                 .doc("number of separate outputs per sample; r2 is the mean over them; 1: all values are one output")};
   }
 

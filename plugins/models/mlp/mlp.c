@@ -155,19 +155,19 @@ static const tenon_param kInputs = {.size = sizeof kInputs,
                                     .name = TENON_STRING("inputs"),
                                     .type = TENON_PARAM_INT,
                                     .default_value = TENON_STRING("64"),
-                                    .range = TENON_STRING("[1, inf)"),
+                                    .range = TENON_STRING("[1, 1e9]"),
                                     .doc = TENON_STRING("values in a sample, flattened")};
 static const tenon_param kHidden = {.size = sizeof kHidden,
                                     .name = TENON_STRING("hidden"),
                                     .type = TENON_PARAM_INTS,
                                     .default_value = TENON_STRING("[128]"),
-                                    .range = TENON_STRING("[1, inf)"),
+                                    .range = TENON_STRING("[1, 1e9]"),
                                     .doc = TENON_STRING("width of each hidden layer; empty for a linear model")};
 static const tenon_param kClasses = {.size = sizeof kClasses,
                                      .name = TENON_STRING("classes"),
                                      .type = TENON_PARAM_INT,
                                      .default_value = TENON_STRING("10"),
-                                     .range = TENON_STRING("[1, inf)"),
+                                     .range = TENON_STRING("[1, 1e9]"),
                                      .doc = TENON_STRING("number of classes")};
 static const tenon_param* const kParams[] = {&kInputs, &kHidden, &kClasses};
 

@@ -99,8 +99,8 @@ class ResNet final {
  public:
   static std::vector<tenon::Param> schema() {
     return {tenon::param("depth", 18).range("[18, 152]").doc("layers with weights: 18, 34, 50, 101 or 152"),
-            tenon::param("channels", 3).range("[1, inf)").doc("channels of the image"),
-            tenon::param("classes", 1000).range("[1, inf)").doc("number of classes"),
+            tenon::param("channels", 3).range("[1, 1e9]").doc("channels of the image"),
+            tenon::param("classes", 1000).range("[1, 1e9]").doc("number of classes"),
             tenon::param("stem", "imagenet")
                 .choices({"imagenet", "cifar"})
                 .doc("imagenet: 7 x 7 convolution and pooling, which reduce height and width to a quarter; cifar: 3 x "

@@ -45,10 +45,10 @@ class Seq2SeqGru final {
  public:
   static std::vector<tenon::Param> schema() {
     return {tenon::param("vocabulary_size", 8000)
-                .range("[2, inf)")
+                .range("[2, 1e9]")
                 .doc("size of the vocabulary; tokens of source and target must be smaller"),
-            tenon::param("pad_id", 0).range("[0, inf)").doc("padding token of the source, which is masked"),
-            tenon::param("width", 256).range("[2, inf)").doc("values per token and state, an even number"),
+            tenon::param("pad_id", 0).range("[0, 1e9]").doc("padding token of the source, which is masked"),
+            tenon::param("width", 256).range("[2, 1e9]").doc("values per token and state, an even number"),
             tenon::param("encoder_layers", 1)
                 .range("[1, 8]")
                 .doc("encoder layers, which read the source in both directions"),
@@ -64,8 +64,8 @@ class Seq2SeqGru final {
                 .range("[0, 4096]")
                 .doc("number of tokens to generate per source outside of training, by greedy decoding, in the output "
                      "generated; 0: no such output"),
-            tenon::param("bos_id", 2).range("[0, inf)").doc("token that starts generation"),
-            tenon::param("eos_id", 3).range("[0, inf)").doc("token that ends generation")};
+            tenon::param("bos_id", 2).range("[0, 1e9]").doc("token that starts generation"),
+            tenon::param("eos_id", 3).range("[0, 1e9]").doc("token that ends generation")};
   }
 
   explicit Seq2SeqGru(const tenon::Params& params)

@@ -38,15 +38,15 @@ class Seq2SeqTransformer final : public nn::Module {
   static std::vector<tenon::Param> schema() {
     return {
         tenon::param("vocabulary_size", 8000)
-            .range("[2, inf)")
+            .range("[2, 1e9]")
             .doc("size of the vocabulary; tokens of source and target must be smaller"),
-        tenon::param("pad_id", 0).range("[0, inf)").doc("padding token of the source, which is masked"),
-        tenon::param("width", 256).range("[1, inf)").doc("values per token, a multiple of heads"),
-        tenon::param("heads", 4).range("[1, inf)").doc("number of attention heads"),
+        tenon::param("pad_id", 0).range("[0, 1e9]").doc("padding token of the source, which is masked"),
+        tenon::param("width", 256).range("[1, 1e9]").doc("values per token, a multiple of heads"),
+        tenon::param("heads", 4).range("[1, 1e9]").doc("number of attention heads"),
         tenon::param("encoder_layers", 3).range("[1, 32]").doc("encoder layers"),
         tenon::param("decoder_layers", 3).range("[1, 32]").doc("decoder layers"),
         tenon::param("feed_forward", 1024)
-            .range("[1, inf)")
+            .range("[1, 1e9]")
             .doc("values between the two linear layers of the feed-forward network"),
         tenon::param("dropout", 0.1).range("[0, 1)").doc("dropout probability of embeddings, attention and sublayers"),
         tenon::param("norm", "pre")
@@ -61,8 +61,8 @@ class Seq2SeqTransformer final : public nn::Module {
             .range("[0, 4096]")
             .doc("number of tokens to generate per source outside of training, by greedy decoding, in the output "
                  "generated; 0: no such output"),
-        tenon::param("bos_id", 2).range("[0, inf)").doc("token that starts generation"),
-        tenon::param("eos_id", 3).range("[0, inf)").doc("token that ends generation")};
+        tenon::param("bos_id", 2).range("[0, 1e9]").doc("token that starts generation"),
+        tenon::param("eos_id", 3).range("[0, 1e9]").doc("token that ends generation")};
   }
 
   explicit Seq2SeqTransformer(const tenon::Params& params)

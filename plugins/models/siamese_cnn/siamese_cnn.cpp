@@ -16,12 +16,12 @@ namespace nn = torch::nn;
 class SiameseCnn final : public nn::Module {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("channels", 3).range("[1, inf)").doc("channels of both images"),
+    return {tenon::param("channels", 3).range("[1, 1e9]").doc("channels of both images"),
             tenon::param("width", 32)
-                .range("[1, inf)")
+                .range("[1, 1e9]")
                 .doc("channels of the first convolution; the others have 2, 4 and 4 times as many"),
             tenon::param("values", 0)
-                .range("[0, inf)")
+                .range("[0, 1e9]")
                 .doc("number of values to predict from the ordered pair of images, in the output values; 0: no such "
                      "output")};
   }

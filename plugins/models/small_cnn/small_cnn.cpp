@@ -15,14 +15,14 @@ class SmallCnn final : public nn::Module {
  public:
   static std::vector<tenon::Param> schema() {
     return {
-        tenon::param("channels", 1).range("[1, inf)").doc("channels of the image"),
-        tenon::param("classes", 10).range("[1, inf)").doc("number of classes"),
-        tenon::param("width", 32).range("[1, inf)").doc("channels of the first two convolutions"),
+        tenon::param("channels", 1).range("[1, 1e9]").doc("channels of the image"),
+        tenon::param("classes", 10).range("[1, 1e9]").doc("number of classes"),
+        tenon::param("width", 32).range("[1, 1e9]").doc("channels of the first two convolutions"),
         tenon::param("stages", 1)
             .range("[1, 6]")
             .doc("how often the image is halved, each time followed by a convolution that doubles the channels"),
         tenon::param("values", 0)
-            .range("[0, inf)")
+            .range("[0, 1e9]")
             .doc("number of values to predict in addition to the classes, in the output values; 0: no such output")};
   }
 

@@ -148,19 +148,21 @@ class VisionTransformer final {
     for (const Variant& variant : kVariants) names.emplace_back(variant.name);
     return {
         tenon::param("variant", "b_16").choices(names).doc("model size and patch size"),
-        tenon::param("image_size", 224).range("[1, inf)").doc("height and width of an image, a multiple of patch_size"),
-        tenon::param("channels", 3).range("[1, inf)").doc("channels of the image"),
-        tenon::param("classes", 1000).range("[1, inf)").doc("number of classes"),
+        tenon::param("image_size", 224)
+            .range("[1, 65536]")
+            .doc("height and width of an image, a multiple of patch_size"),
+        tenon::param("channels", 3).range("[1, 1e9]").doc("channels of the image"),
+        tenon::param("classes", 1000).range("[1, 1e9]").doc("number of classes"),
         tenon::param("patch_size", 0)
-            .range("[0, inf)")
+            .range("[0, 65536]")
             .doc("height and width of a patch; 0: the default of the variant"),
         tenon::param("width", 0)
-            .range("[0, inf)")
+            .range("[0, 1e9]")
             .doc("values per patch, a multiple of heads; 0: the default of the variant"),
         tenon::param("depth", 0).range("[0, 1024]").doc("encoder blocks; 0: the default of the variant"),
-        tenon::param("heads", 0).range("[0, inf)").doc("number of attention heads; 0: the default of the variant"),
+        tenon::param("heads", 0).range("[0, 1e9]").doc("number of attention heads; 0: the default of the variant"),
         tenon::param("mlp_width", 0)
-            .range("[0, inf)")
+            .range("[0, 1e9]")
             .doc("values between the two linear layers of a block; 0: the default of the variant"),
         tenon::param("dropout", 0.0)
             .range("[0, 1)")
