@@ -64,7 +64,7 @@ enum class WeightsMatch {
 struct ModelSection : ComponentPlan {
   std::filesystem::path weights;                      // safetensors file; empty: initialise from the seed
   WeightsMatch weights_match = WeightsMatch::strict;  // how to match `weights`
-  std::vector<std::string> weights_exclude;           // patterns of tensors that are not loaded
+  std::vector<std::string> weights_exclude = {};      // patterns of tensors that are not loaded
 };
 
 struct NamedDataset : ComponentPlan {

@@ -106,6 +106,13 @@ class Connector {
     return plugins::find_mismatch(candidate.shape, candidate.dtypes, port, extents);
   }
 
+  bool is_free(const Candidate& candidate) const { return !taken_.contains(candidate.name); }
+
+  bool fits(const Candidate& candidate, const Port& port) const {
+    plugins::Extents extents = extents_;
+    return !mismatch(candidate, port, extents);
+  }
+
   const Candidate& accept(const Candidate& candidate, const Port& port) {
     plugins::Extents extents = extents_;
     if (const auto reason = mismatch(candidate, port, extents))
@@ -125,6 +132,11 @@ class Connector {
     for (const auto& group : groups_)
       for (const Candidate& candidate : group)
         if (bare_name(candidate) == port.name) return accept(candidate, port);
+    for (const std::string& usual : port.usual_sources)
+      for (const auto& group : groups_)
+        for (const Candidate& candidate : group)
+          if (bare_name(candidate) == usual && is_free(candidate) && fits(candidate, port))
+            return accept(candidate, port);
     return find_only_fitting(port);
   }
 

@@ -75,6 +75,7 @@ class Instance {
       return plugins::read_ports(*component_, ports, count);
     }();
     read_index_inputs(list.inputs);
+    read_usual_sources(list.inputs);
     return list;
   }
 
@@ -112,6 +113,16 @@ class Instance {
     call([&](const Table&) { return extension->inputs(self_, &list, &count); }, "index_inputs.inputs");
     const ResultScope scope(*component_, "index_inputs.inputs, reading its result");
     plugins::read_index_inputs(*component_, list, count, inputs);
+  }
+
+  void read_usual_sources(std::vector<Port>& inputs) const {
+    const auto* const extension = this->extension<tenon_usual_sources>(TENON_USUAL_SOURCES);
+    if (!extension || !extension->sources) return;
+    const tenon_usual_source* list = nullptr;
+    uint64_t count = 0;
+    call([&](const Table&) { return extension->sources(self_, &list, &count); }, "usual_sources.sources");
+    const ResultScope scope(*component_, "usual_sources.sources, reading its result");
+    plugins::read_usual_sources(*component_, list, count, inputs);
   }
 
   const Component* component_;

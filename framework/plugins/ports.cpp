@@ -227,4 +227,20 @@ void read_index_inputs(const Component& component, const tenon_index_input* cons
   }
 }
 
+void read_usual_sources(const Component& component, const tenon_usual_source* list, uint64_t count,
+                        std::vector<Port>& inputs) {
+  constexpr uint64_t kMost = 1000;
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::plugin, component.describe() + ", usual_sources.sources: " + what);
+  };
+  if (count > kMost || (count > 0 && !list))
+    refuse("returns a count of " + std::to_string(count) + (list ? "" : ", but the list is NULL") +
+           "; expected a list of at most " + std::to_string(kMost) + " pairs");
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto port = std::ranges::find(inputs, to_string(list[i].input), &Port::name);
+    if (port == inputs.end()) refuse("there is no input \"" + to_string(list[i].input) + "\"");
+    port->usual_sources.push_back(to_string(list[i].source));
+  }
+}
+
 }  // namespace tenon::plugins

@@ -10,6 +10,7 @@
 
 #include <tenon/index_inputs.h>
 #include <tenon/port.h>
+#include <tenon/usual_sources.h>
 
 #include "framework/plugins/component.h"
 
@@ -51,6 +52,8 @@ struct Port {
   uint64_t dtypes;  // bits; 0: all
   std::string doc;
   std::optional<IndexRange> indices = {};  // only for an input that holds indices
+  // fields or outputs that an input is connected to if none has its name
+  std::vector<std::string> usual_sources = {};
 
   std::string describe() const;  // `image: float32 [N, 3, H, W]`
 };
@@ -86,5 +89,10 @@ PortList read_ports(const Component& component, const tenon_port* const* ports, 
 // and input.
 void read_index_inputs(const Component& component, const tenon_index_input* const* list, uint64_t count,
                        std::vector<Port>& inputs);
+
+// Reads the result of a component's extension TENON_USUAL_SOURCES into its inputs. Throws Error(plugin) with component
+// and input.
+void read_usual_sources(const Component& component, const tenon_usual_source* list, uint64_t count,
+                        std::vector<Port>& inputs);
 
 }  // namespace tenon::plugins

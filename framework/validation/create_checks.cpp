@@ -7,6 +7,8 @@
 #include <tenon/index_inputs.h>
 #include <tenon/sample_order.h>
 #include <tenon/saved_state.h>
+#include <tenon/tied_weights.h>
+#include <tenon/usual_sources.h>
 
 #include "framework/support/error.h"
 #include "framework/validation/session.h"
@@ -163,6 +165,12 @@ void check_extensions(Session& session) {
   if (kind == ComponentKind::model || kind == ComponentKind::loss || kind == ComponentKind::metric)
     check_table(one, TENON_INDEX_INPUTS, "tenon_index_inputs", TENON_SIZE_TO(tenon_index_inputs, inputs),
                 &tenon_index_inputs::inputs);
+  if (kind == ComponentKind::model)
+    check_table(one, TENON_TIED_WEIGHTS, "tenon_tied_weights", TENON_SIZE_TO(tenon_tied_weights, names),
+                &tenon_tied_weights::names);
+  if (kind == ComponentKind::model || kind == ComponentKind::loss || kind == ComponentKind::metric)
+    check_table(one, TENON_USUAL_SOURCES, "tenon_usual_sources", TENON_SIZE_TO(tenon_usual_sources, sources),
+                &tenon_usual_sources::sources);
   if (kind == ComponentKind::dataset) {
     check_table(one, TENON_PREPARE, "tenon_prepare", TENON_SIZE_TO(tenon_prepare, prepare), &tenon_prepare::prepare);
     check_table(one, TENON_SAMPLE_LENGTHS, "tenon_sample_lengths", TENON_SIZE_TO(tenon_sample_lengths, lengths),

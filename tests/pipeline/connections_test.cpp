@@ -14,14 +14,21 @@ Port any_dtype(const char* name, const std::string& shape) {
   return {name, tenon::plugins::parse_shape(shape), TENON_ANY_DTYPE, ""};
 }
 
-// The error message for inputs that are connected to the fields of numbered samples and to mlp's logits.
-std::string refusal_of_inputs(const std::vector<Port>& ports) {
+// Connects inputs to the fields of numbered samples and to mlp's logits. Returns the name of each source.
+std::vector<std::string> connect_inputs(const std::vector<Port>& ports) {
   const BuiltRun run({});
   const tenon::config::NamedDataset plan{{"counting", {{"samples", int64_t{4}}}, {}, ""}, "train"};
   const tenon::plugins::Dataset data(run.catalogue->find(tenon::config::ComponentKind::dataset, "counting"), plan);
   const tenon::config::ComponentPlan owner{"odd_loss", {}, {}, "run.toml:3:1"};
+  std::vector<std::string> names;
+  for (const Source& source : connect(ports, "the loss", owner, run.training->model, data.fields()).sources())
+    names.push_back(source.name);
+  return names;
+}
+
+std::string refusal_of_inputs(const std::vector<Port>& ports) {
   try {
-    connect(ports, "the loss", owner, run.training->model, data.fields());
+    connect_inputs(ports);
   } catch (const tenon::support::Error& error) {
     CHECK(error.kind() == tenon::support::ErrorKind::configuration);
     return error.what();
@@ -73,6 +80,14 @@ TEST_CASE("an input that fits several sources is refused with all of them and ho
   CHECK(message.find("data.number: int64 [N] fits") != std::string::npos);
   CHECK(message.find("data.value: float32 [N] fits") != std::string::npos);
   CHECK(message.ends_with("choose one with inputs = { odd = \"...\" }"));
+}
+
+TEST_CASE("an input that fits several sources is connected to the first of its usual ones that fits") {
+  Port odd = any_dtype("odd", "N"), other = any_dtype("other", "N");
+  odd.usual_sources = {"missing", "logits", "value", "number"};
+  other.usual_sources = {"value", "number"};
+  CHECK(connect_inputs({odd, other}) == std::vector<std::string>{"data.value", "data.number"});
+  CHECK(connect_inputs({odd, any_dtype("value", "N")})[1] == "data.value");
 }
 
 TEST_CASE("an input that fits no source is refused with the reason for each") {

@@ -6,6 +6,7 @@
 //   tenon::LossResult forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const;
 //   std::vector<std::string> parts() const;         // optional: names for LossResult::parts
 //   std::vector<tenon::IndexInput> index_inputs() const;  // optional: inputs that hold indices, see index_inputs.hpp
+//   static std::vector<std::pair<std::string, std::string>> usual_sources();  // optional, see usual_sources.hpp
 //   bool is_capturable() const { return true; }     // optional: a CUDA graph can replay it, see capture.hpp
 //
 // Register the class with tenon::loss<T>("id", "one line") in TENON_PLUGIN.
@@ -22,6 +23,7 @@
 #include "index_inputs.hpp"
 #include "loss.h"
 #include "tensor.hpp"
+#include "usual_sources.hpp"
 
 namespace tenon {
 
@@ -128,7 +130,8 @@ Component loss(std::string id, std::string doc) {
           std::move(doc),
           detail::schema_of<T>(),
           &Table::table,
-          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>>::function()};
+          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>,
+                             detail::UsualSourcesExtension<T>>::function()};
 }
 
 }  // namespace tenon

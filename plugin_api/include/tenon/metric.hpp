@@ -8,6 +8,7 @@
 //   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const;   // frame.tensor(0) += ...
 //   double compute(const tenon::Frame& frame) const;                             // from the reduced states, on the CPU
 //   std::vector<tenon::IndexInput> index_inputs() const;  // optional: inputs that hold indices, see index_inputs.hpp
+//   static std::vector<std::pair<std::string, std::string>> usual_sources();  // optional, see usual_sources.hpp
 //
 // Register the class with tenon::metric<T>("id", "one line") in TENON_PLUGIN. compute of a metric with several values
 // returns a std::vector<double>.
@@ -24,6 +25,7 @@
 #include "index_inputs.hpp"
 #include "metric.h"
 #include "tensor.hpp"
+#include "usual_sources.hpp"
 
 namespace tenon {
 
@@ -173,7 +175,8 @@ Component metric(std::string id, std::string doc) {
           std::move(doc),
           detail::schema_of<T>(),
           &detail::MetricTable<T>::table,
-          detail::Extensions<detail::IndexInputsExtension<T, detail::MetricTable<T>>>::function()};
+          detail::Extensions<detail::IndexInputsExtension<T, detail::MetricTable<T>>,
+                             detail::UsualSourcesExtension<T>>::function()};
 }
 
 }  // namespace tenon

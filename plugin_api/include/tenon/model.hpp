@@ -5,7 +5,8 @@
 //   std::vector<tenon::Port> ports() const;         // inputs and outputs, in forward's order
 //   void build(tenon::Builder& builder);            // declares weights: weight_ = builder.parameter(...)
 //   tenon::Tensor forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const;
-//   static std::vector<tenon::TiedWeight> tied_weights();  // optional: further names, see tied_weights.hpp
+//   static std::vector<std::pair<std::string, std::string>> tied_weights();   // optional, see tied_weights.hpp
+//   static std::vector<std::pair<std::string, std::string>> usual_sources();  // optional, see usual_sources.hpp
 //   std::vector<tenon::IndexInput> index_inputs() const;  // optional: inputs that hold indices, see index_inputs.hpp
 //   bool is_capturable() const { return true; }     // optional: a CUDA graph can replay it, see capture.hpp
 //
@@ -27,6 +28,7 @@
 #include "model.h"
 #include "tensor.hpp"
 #include "tied_weights.hpp"
+#include "usual_sources.hpp"
 
 namespace tenon {
 
@@ -184,7 +186,7 @@ Component model(std::string id, std::string doc) {
           detail::schema_of<T>(),
           &Table::table,
           detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>,
-                             detail::TiedWeightsExtension<T>>::function()};
+                             detail::TiedWeightsExtension<T>, detail::UsualSourcesExtension<T>>::function()};
 }
 
 }  // namespace tenon

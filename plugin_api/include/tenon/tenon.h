@@ -26,6 +26,7 @@
 #include "sample_order.h" /* lengths and weights of samples */
 #include "saved_state.h"  /* state of components for checkpoints */
 #include "tensor.h"
-#include "tied_weights.h" /* further names of weights */
+#include "tied_weights.h"  /* further names of weights */
+#include "usual_sources.h" /* what inputs are connected to */
 
 #endif

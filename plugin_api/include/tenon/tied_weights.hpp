@@ -1,25 +1,18 @@
-// Further names of tensors, in C++. A model defines:
+// Further names of tensors, in C++. A model defines a function that returns pairs of a further name and the name in
+// build():
 //
-//   static std::vector<tenon::TiedWeight> tied_weights() { return {{"lm_head.weight", "transformer.wte.weight"}}; }
+//   static std::vector<std::pair<std::string, std::string>> tied_weights() {
+//     return {{"lm_head.weight", "transformer.wte.weight"}};
+//   }
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
-#include "detail/guard.hpp"
-#include "detail/table.hpp"
+#include "detail/name_pairs.hpp"
 #include "tied_weights.h"
 
-namespace tenon {
-
-struct TiedWeight {
-  std::string name;    // the further name
-  std::string tensor;  // the name in build()
-};
-
-namespace detail {
+namespace tenon::detail {
 
 template <class T, class = void>
 inline constexpr bool has_tied_weights = false;
@@ -34,19 +27,12 @@ struct TENON_HIDDEN TiedWeightsExtension {
 
   static tenon_status names(void*, const tenon_tied_weight** names, uint64_t* count) {
     return guard([&] {
-      static const std::vector<TiedWeight> texts = T::tied_weights();
-      static const std::vector<tenon_tied_weight> list = [] {
-        std::vector<tenon_tied_weight> made;
-        for (const TiedWeight& one : texts) made.push_back({borrow(one.name), borrow(one.tensor)});
-        return made;
-      }();
-      *names = list.data();
-      *count = list.size();
+      static const NamePairs<tenon_tied_weight> pairs(T::tied_weights());
+      pairs.hand_out(names, count);
     });
   }
 
   static constexpr tenon_tied_weights table = {sizeof(tenon_tied_weights), &names};
 };
 
-}  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::detail

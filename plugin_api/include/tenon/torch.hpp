@@ -35,6 +35,7 @@
 #include "checkpointing.hpp"
 #include "native_torch.h"
 #include "plugin.hpp"
+#include "usual_sources.hpp"
 
 namespace tenon {
 
@@ -389,7 +390,8 @@ Component torch_model(std::string id, std::string doc) {
           std::move(doc),
           detail::schema_of<T>(),
           &Table::table,
-          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>>::function()};
+          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>,
+                             detail::UsualSourcesExtension<T>>::function()};
 }
 
 // Registers T, a class over LibTorch tensors, as the loss `id`.
@@ -401,7 +403,8 @@ Component torch_loss(std::string id, std::string doc) {
           std::move(doc),
           detail::schema_of<T>(),
           &Table::table,
-          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>>::function()};
+          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>,
+                             detail::UsualSourcesExtension<T>>::function()};
 }
 
 }  // namespace tenon

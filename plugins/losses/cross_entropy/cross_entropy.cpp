@@ -55,6 +55,7 @@ class CrossEntropy final : public MeanCrossEntropy {
     return {tenon::input("logits", "N,C,...S", TENON_ANY_FLOAT, "unnormalised log-probabilities of the classes"),
             tenon::input("target", "N,...S", kInt64, "class in [0, C), or ignore_index")};
   }
+  static std::vector<std::pair<std::string, std::string>> usual_sources() { return {{"target", "label"}}; }
 
   std::vector<tenon::IndexInput> index_inputs() const { return targets().index_inputs("C"); }
 

@@ -21,6 +21,7 @@ class Accuracy final {
     return {tenon::input("logits", "N,C,...S", TENON_ANY_FLOAT, "scores of the classes"),
             tenon::input("target", "N,...S", tenon::metrics::kInt64, "class in [0, C), or ignore_index")};
   }
+  static std::vector<std::pair<std::string, std::string>> usual_sources() { return {{"target", "label"}}; }
 
   std::vector<tenon::State> states() const {
     return {{"correct", TENON_INT64}, {"total", TENON_INT64}, {"undefined", TENON_INT64}, {"outside", TENON_INT64}};

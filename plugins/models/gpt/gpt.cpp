@@ -133,7 +133,9 @@ class Gpt final {
   std::vector<tenon::IndexInput> index_inputs() const { return {tenon::index_below(sizes_.vocabulary, "tokens")}; }
   bool is_capturable() const { return true; }
   // nanoGPT's state_dict has the matrix that embeds tokens also as the output layer.
-  static std::vector<tenon::TiedWeight> tied_weights() { return {{"lm_head.weight", "transformer.wte.weight"}}; }
+  static std::vector<std::pair<std::string, std::string>> tied_weights() {
+    return {{"lm_head.weight", "transformer.wte.weight"}};
+  }
 
   void build(const Builder& builder) {
     const auto table = [&](const std::string& name, int64_t rows) {

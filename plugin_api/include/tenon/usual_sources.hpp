@@ -1,0 +1,36 @@
+// The usual sources of inputs, in C++. A model, loss or metric defines a function that returns pairs of an input and
+// the name of a field or output:
+//
+//   static std::vector<std::pair<std::string, std::string>> usual_sources() { return {{"target", "label"}}; }
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+
+#include "detail/name_pairs.hpp"
+#include "usual_sources.h"
+
+namespace tenon::detail {
+
+template <class T, class = void>
+inline constexpr bool has_usual_sources = false;
+template <class T>
+inline constexpr bool has_usual_sources<T, std::void_t<decltype(T::usual_sources())>> = true;
+
+// The extension of a component.
+template <class T>
+struct TENON_HIDDEN UsualSourcesExtension {
+  static constexpr bool is_provided = has_usual_sources<T>;
+  static constexpr std::string_view id = TENON_USUAL_SOURCES;
+
+  static tenon_status sources(void*, const tenon_usual_source** sources, uint64_t* count) {
+    return guard([&] {
+      static const NamePairs<tenon_usual_source> pairs(T::usual_sources());
+      pairs.hand_out(sources, count);
+    });
+  }
+
+  static constexpr tenon_usual_sources table = {sizeof(tenon_usual_sources), &sources};
+};
+
+}  // namespace tenon::detail
