@@ -4,9 +4,9 @@
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/call_reports.h"
+#include "host/crash_report.h"
 #include "host/describe_failure.h"
 #include "host/run_command.h"
-#include "host/signals.h"
 #include "host/standard_streams.h"
 
 int main(int argc, char** argv) {

@@ -43,7 +43,7 @@ std::vector<artifacts::HistoryLine> read_lines(const fs::path& file) {
 
 std::string find_state(const std::string& status, const fs::path& folder) {
   const bool is_running = status == artifacts::to_string(artifacts::RunStatus::running);
-  return is_running && !artifacts::is_run_folder_held(folder) ? "interrupted" : status;
+  return is_running && !artifacts::is_run_folder_held(folder) ? "crashed" : status;
 }
 
 }  // namespace

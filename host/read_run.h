@@ -32,7 +32,7 @@ class ReadRun {
   const std::string& plan() const { return plan_; }                 // plan.toml
   const std::vector<artifacts::HistoryLine>& history() const { return history_; }
 
-  // "finished", "stopped", "failed" or "running". "interrupted" if run.json has the status running but no process
+  // "finished", "stopped", "failed" or "running". "crashed" if run.json has the status running but no process
   // trains in the folder.
   const std::string& state() const { return state_; }
   std::string name() const;                        // run.name and the folder name: digits/2026-11-21T11-30-05

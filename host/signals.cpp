@@ -1,23 +1,17 @@
 #include "host/signals.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
-
-#include "framework/plugins/guard.h"
-#include "framework/support/error.h"
 
 namespace tenon::host {
 
 namespace {
 
-void handle(int signal, void (*handler)(int), int flags = SA_RESTART) {
+void handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = flags;
+  action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   sigaction(signal, &action, nullptr);
 }
@@ -56,77 +50,6 @@ void note_stop(int signal) {
   raise(signal);
 }
 
-// Uses only what a signal handler may call: write(2), and strings that do not change after the catalogue was opened.
-void print(const char* text) {
-  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // no output left
-}
-
-void print(int64_t number) {
-  char digits[24];
-  char* first = digits + sizeof digits - 1;
-  *first = '\0';
-  for (uint64_t rest = number < 0 ? 0 : static_cast<uint64_t>(number); first == digits + sizeof digits - 1 || rest > 0;
-       rest /= 10)
-    *--first = static_cast<char>('0' + rest % 10);
-  print(first);
-}
-
-// Prints "plugins/digits.so, dataset digits, function get, train sample 17".
-void print(const plugins::Breadcrumb& place) {
-  print(place.component->plugin->file.c_str());
-  print(", ");
-  print(config::to_string(place.component->schema.kind));
-  print(" ");
-  print(place.component->schema.id.c_str());
-  print(", function ");
-  print(place.function);
-  if (place.at.unit) {
-    print(", ");
-    print(place.at.unit);
-    print(" ");
-    print(place.at.number);
-  }
-}
-
-// Reports exit() in a plugin. Without this handler the run would appear to have succeeded.
-void report_exit() {
-  const plugins::Breadcrumb& place = plugins::breadcrumb();
-  if (!place.component && !place.file) return;
-  print("\nerror: exit() was called in plugin ");
-  if (place.component)
-    print(place);
-  else
-    print(place.file);
-  print("; a plugin must return a status and never end the process\n");
-  _exit(static_cast<int>(support::ErrorKind::plugin));
-}
-
-void report_crash(int signal) {
-  const plugins::Breadcrumb& place = plugins::breadcrumb();
-  print("\nerror: the process crashed with ");
-  print(signal == SIGSEGV  ? "SIGSEGV (invalid memory access)"
-        : signal == SIGBUS ? "SIGBUS (invalid memory access)"
-        : signal == SIGILL ? "SIGILL (illegal instruction)"
-        : signal == SIGFPE ? "SIGFPE (arithmetic error)"
-                           : "SIGABRT (abort)");
-  if (place.component) {
-    print(" in plugin ");
-    print(place);
-    print("\n");
-  } else if (place.file) {
-    print(" in plugin ");
-    print(place.file);
-    print(
-        " while it was opened: check its entry function and the tables that it returns, such as a list that is shorter "
-        "than its count"
-        "\n");
-  } else {
-    print(" outside of any plugin's function\n");
-  }
-  std::signal(signal, SIG_DFL);
-  raise(signal);
-}
-
 }  // namespace
 
 void catch_stop_signals() {
@@ -144,17 +67,5 @@ const std::atomic<int>& stop_signal() { return stop_signal_number; }
 void catch_save_signal() { handle(SIGUSR1, note_save); }
 
 std::atomic<bool>& save_signal() { return save_is_requested; }
-
-void report_crashes() {
-  std::atexit(report_exit);
-  // The handler has a separate stack, for a stack overflow on the main thread.
-  static char stack[64 * 1024];
-  stack_t alternative{};
-  alternative.ss_sp = stack;
-  alternative.ss_size = sizeof stack;
-  sigaltstack(&alternative, nullptr);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT})
-    handle(signal, report_crash, SA_ONSTACK | SA_NODEFER | SA_RESETHAND);
-}
 
 }  // namespace tenon::host

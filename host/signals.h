@@ -1,4 +1,4 @@
-// Signals: stop and save requests set flags that the training loop reads; crashes report which plugin code was running.
+// Signals for stop and save requests set flags that the training loop reads.
 #pragma once
 
 #include <atomic>
@@ -13,9 +13,5 @@ const std::atomic<int>& stop_signal();  // 0: no signal arrived
 // After this call SIGUSR1 sets the flag below. Without it the signal would end the process.
 void catch_save_signal();
 std::atomic<bool>& save_signal();
-
-// After this call SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT print the plugin, component and function of this thread.
-// Then the signal ends the process.
-void report_crashes();
 
 }  // namespace tenon::host

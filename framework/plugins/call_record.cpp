@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/plugins/component.h"
+#include "framework/support/signal_stack.h"
 
 namespace tenon::plugins {
 
@@ -43,6 +44,7 @@ void CallRecord::register_thread() noexcept {
       std::erase(all.records, record);
     }
   };
+  thread_local const support::SignalStack stack;  // a plugin may overflow the thread's stack
   thread_local Registration registration;
   CallRecords& all = call_records();
   const std::lock_guard lock(all.mutex);

@@ -5,6 +5,7 @@
 #include <boost/dll/shared_library.hpp>
 #include <exception>
 
+#include "framework/plugins/plugin_code.h"
 #include "framework/support/error.h"
 
 namespace tenon::plugins {
@@ -33,7 +34,9 @@ void* open_symbol(const std::filesystem::path& file, const char* symbol) {
                                        "; expected a shared library for this machine with all its dependencies");
   }
   if (!library.has(symbol)) throw_without_symbol(file, symbol);
-  return reinterpret_cast<void*>(library.get<void()>(symbol));
+  void* const address = reinterpret_cast<void*>(library.get<void()>(symbol));
+  record_plugin_code(file, address);
+  return address;
 }
 
 void throw_without_symbol(const std::filesystem::path& file, const std::string& symbol) {

@@ -55,7 +55,7 @@ const std::vector<ExitCode>& exit_codes() {
       {"8", "overfit did not reach its threshold"},
       {"9", "checkpoint diff or verify-resume found a difference"},
       {"10", "out of memory"},
-      {"11", "the output cannot be written, such as to a full disk"},
+      {"11", "the machine failed, such as a full disk"},
       {"12", "the device failed: an error of CUDA, cuBLAS, cuDNN or NCCL"},
       {"128+n", "signal n"},
   };

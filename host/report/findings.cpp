@@ -193,7 +193,7 @@ Finding describe_end(const ReadRun& run) {
   if (run.state() == "running")
     return {Rating::neutral, question, "Not yet: it is running and has reached " + place + "."};
   return {Rating::bad, question,
-          "It was interrupted, after " + place + ": it did not record an end, and no process trains in its folder."};
+          "It crashed or was killed, after " + place + ": it did not record an end, and no process trains in its folder."};
 }
 
 }  // namespace

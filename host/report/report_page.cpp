@@ -64,7 +64,7 @@ std::string describe_last(const ReadRun& run, const std::string& metric) {
 
 const char* rating_of(const ReadRun& run) {
   if (run.state() == "finished") return "good";
-  return run.state() == "failed" || run.state() == "interrupted" ? "bad" : "neutral";
+  return run.state() == "failed" || run.state() == "crashed" ? "bad" : "neutral";
 }
 
 std::string print_state(const ReadRun& run) {

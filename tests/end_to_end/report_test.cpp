@@ -329,7 +329,7 @@ TEST_CASE("host runs lists runs, newest first or sorted by a metric") {
   const std::string table = render({"runs", folder.string()});
   const std::regex rows(R"(run +state +model +done +time +best +train/loss +validation/loss
 digits/2026-11-21T11-30-07 +stopped +mlp +epoch 1/2 +1:01 +validation/accuracy 0.25 \(step 9\) +0.5
-digits/2026-11-21T11-30-06 +interrupted .*
+digits/2026-11-21T11-30-06 +crashed .*
 digits/2026-11-21T11-30-05 +finished .*
 )");
   CAPTURE(table);
@@ -338,7 +338,7 @@ digits/2026-11-21T11-30-05 +finished .*
       nlohmann::json::parse(render({"runs", folder.string(), "--sort", "validation/accuracy", "--json"}))["runs"];
   REQUIRE(sorted.size() == 3);
   CHECK(sorted[0]["metrics"]["validation/accuracy"]["best"] == nlohmann::json({{"value", 0.75}, {"step", 9}}));
-  CHECK(sorted[1]["state"] == "interrupted");
+  CHECK(sorted[1]["state"] == "crashed");
   CHECK(sorted[2]["epochs"] == 2);
   CHECK(render({"runs", (folder / "digits").string()}) == table);
   const std::string narrow = run_host({"runs", folder.string()}, "env COLUMNS=40").output;

@@ -2,12 +2,15 @@
 
 #include <csignal>
 #include <filesystem>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "framework/support/sha256.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -52,18 +55,43 @@ TEST_CASE("a component that cannot be created ends the run with its plugin and l
   }
 }
 
-TEST_CASE("a crash or an exit in a plugin ends the run with plugin, function and sample") {
-  for (const auto& [how, exit_code, message] :
-       {std::tuple("crash", 128 + SIGSEGV,
-                   "error: the process crashed with SIGSEGV (invalid memory access) in plugin "),
-        std::tuple("exit", 3, "error: exit() was called in plugin ")}) {
+TEST_CASE("a crash or an exit in a plugin ends the run with plugin, function, sample and cause") {
+  // The plugin overwrites its own file.
+  const fs::path plugins = make_empty_folder("ending_plugins");
+  fs::copy(fixture_directory("ending"), plugins);
+  const std::string in_get = "/ending.so, dataset ending, function get, train sample 3";
+  struct Case {
+    const char* how;
+    int exit_code;
+    std::vector<std::string> expected;
+  };
+  const Case cases[] = {
+      {"crash", 128 + SIGSEGV, {"error: the process crashed with SIGSEGV (invalid memory access) in plugin ", in_get}},
+      {"crash_in_thread",
+       128 + SIGSEGV,
+       {"SIGSEGV (invalid memory access) in the code of plugin ", "/ending.so, in a thread that the plugin started"}},
+      {"overflow_stack",
+       128 + SIGSEGV,
+       {"error: the process crashed with SIGSEGV (stack overflow) in plugin ", in_get}},
+      {"read_shortened_file",
+       128 + SIGBUS,
+       {"crashed with SIGBUS (invalid memory access) in plugin ", in_get, "\nByte 5000 of /", "/shortened-",
+        "could not be read: the file was shortened while the process used it"}},
+      {"overwrite_plugin",
+       128 + SIGSEGV,
+       {in_get, "\nThe file " + (plugins / "ending.so").string() + " was overwritten while the process used it"}},
+      {"exit", 3, {"error: exit() was called in plugin ", in_get}}};
+  for (const auto& [how, exit_code, expected] : cases) {
     for (const char* workers : {"0", "2"}) {
-      const std::string data = "data.train={use=\"ending\", params={how=\"" + std::string(how) + "\"}}";
-      const Outcome outcome = train_with("ending", {"--set", data, "--set", std::string("data.workers=") + workers});
+      const Outcome outcome =
+          run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", plugins.string(), "--set",
+                    "run.output_dir=\"" + make_empty_folder("runs").string() + "\"", "--set",
+                    std::string("data.train={use=\"ending\", params={how=\"") + how + "\"}}", "--set",
+                    std::string("data.workers=") + workers});
+      CAPTURE(how);
       CAPTURE(outcome.errors);
       CHECK(outcome.exit_code == exit_code);
-      CHECK(outcome.errors.find(message) != std::string::npos);
-      CHECK(outcome.errors.find("/ending.so, dataset ending, function get, train sample 3") != std::string::npos);
+      for (const std::string& text : expected) CHECK(outcome.errors.find(text) != std::string::npos);
     }
   }
 }
