@@ -107,7 +107,7 @@ void print_place(uintptr_t instruction) {
     print(" outside of any plugin's function");
     if (plugins::begin_plugin_codes() != plugins::end_plugin_codes())
       print(
-          ". A plugin may have written outside of its memory before, or crashed in a thread of its own: check the "
+          ". A plugin may have written outside of its memory before, or crashed in a thread that it started: check the "
           "plugins of this run with host validate");
   }
   print("\n");

@@ -192,8 +192,9 @@ Finding describe_end(const ReadRun& run) {
   if (run.state() == "stopped") return {Rating::neutral, question, "It was stopped, after " + place + reason + "."};
   if (run.state() == "running")
     return {Rating::neutral, question, "Not yet: it is running and has reached " + place + "."};
-  return {Rating::bad, question,
-          "It crashed or was killed, after " + place + ": it did not record an end, and no process trains in its folder."};
+  return {
+      Rating::bad, question,
+      "It crashed or was killed, after " + place + ": it did not record an end, and no process trains in its folder."};
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST_CASE("a component that cannot be created ends the run with its plugin and l
 }
 
 TEST_CASE("a crash or an exit in a plugin ends the run with plugin, function, sample and cause") {
-  // The plugin overwrites its own file.
+  // The plugin overwrites this copy.
   const fs::path plugins = make_empty_folder("ending_plugins");
   fs::copy(fixture_directory("ending"), plugins);
   const std::string in_get = "/ending.so, dataset ending, function get, train sample 3";
