@@ -21,8 +21,8 @@ std::vector<std::string> connect_inputs(const std::vector<Port>& ports) {
   const tenon::plugins::Dataset data(run.catalogue->find(tenon::config::ComponentKind::dataset, "counting"), plan);
   const tenon::config::ComponentPlan owner{"odd_loss", {}, {}, "run.toml:3:1"};
   std::vector<std::string> names;
-  for (const Source& source : connect(ports, "the loss", owner, run.training->model, data.fields()).sources())
-    names.push_back(source.name);
+  const auto wiring = connect(ports, "the loss", owner, run.training->model, data.fields());
+  for (const Source& source : wiring.sources()) names.push_back(source.name);
   return names;
 }
 
