@@ -132,7 +132,10 @@ std::string FailureMonitor::describe_missing(std::chrono::milliseconds within) {
   const auto has_replied = [this](const Rank& rank) {
     return rank.reply || &rank == &ranks_[static_cast<size_t>(world_.rank)];
   };
-  changed_.wait_for(lock, within, [&] { return has_store_ended_ || std::ranges::all_of(ranks_, has_replied); });
+  const auto is_complete = [&] { return has_store_ended_ || std::ranges::all_of(ranks_, has_replied); };
+  changed_.wait_for(lock, within, is_complete);
+  // On a busy machine the store may be slow. Without a single answer, the wrong rank would be named.
+  if (answers_ == answers_before) changed_.wait_for(lock, within, is_complete);
   if (has_store_ended_) return describe_store() + " has exited without an error message";
   // Then the replies of the other ranks cannot be read.
   if (answers_ == answers_before) return describe_silent_store();

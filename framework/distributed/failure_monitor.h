@@ -79,7 +79,7 @@ class FailureMonitor {
   std::optional<std::string> first_failure(std::chrono::milliseconds within);
 
   // Describes the activity of the ranks that do not wait, for a message about missing ranks. A rank that does not
-  // reply has ended or is stopped.
+  // reply has ended or is stopped. Waits twice as long if the store does not answer at all.
   std::string describe_missing(std::chrono::milliseconds within);
 
  private:
