@@ -10,7 +10,12 @@ rm -rf "$folder"
 mkdir -p "$folder"
 left=tenon-left-$$ right=tenon-right-$$
 command -v ip >/dev/null || { echo "no ip"; exit 77; }
-cleanup() { ip netns del "$left" 2>/dev/null || true; ip netns del "$right" 2>/dev/null || true; }
+recorder=
+cleanup() {
+  [ -z "$recorder" ] || kill "$recorder" 2>/dev/null || true
+  ip netns del "$left" 2>/dev/null || true
+  ip netns del "$right" 2>/dev/null || true
+}
 trap cleanup EXIT
 ip netns add "$left" 2>/dev/null && ip netns add "$right" || { echo "no network namespaces here"; exit 77; }
 ip -n "$left" link add cable type veth peer name cable netns "$right" || { echo "no veth here"; exit 77; }
@@ -32,19 +37,34 @@ train() { # machine rank extra...
 
 train "$left" 0 --set 'distributed.interface="cable"' &
 first=$!
-listening=$(sleep 1.5; ip netns exec "$left" ss -Hltn 2>/dev/null | awk '{print $4}' || true)
-train "$right" 1 --set 'distributed.interface="cable"' || { cat "$folder"/rank1.txt; exit 1; }
-wait "$first" || { cat "$folder"/rank0.txt; exit 1; }
+
+# Rank 0 waits for rank 1, so it listens before rank 1 starts. Both open further ports when they connect.
+record_ports() { ip netns exec "$left" ss -Hltn | awk '{print $4}' >>"$folder/ports"; }
+: >"$folder/ports"
+until [ -s "$folder/ports" ]; do
+  kill -0 "$first" 2>/dev/null || { cat "$folder/rank0.txt"; echo "rank 0 ended without listening"; exit 1; }
+  record_ports
+  sleep 0.1
+done
+while kill -0 "$first" 2>/dev/null; do
+  record_ports
+  sleep 0.1
+done &
+recorder=$!
+
+train "$right" 1 --set 'distributed.interface="cable"' || { cat "$folder"/rank?.txt; exit 1; }
+wait "$first" || { cat "$folder"/rank?.txt; exit 1; }
+wait "$recorder"
 grep -q '^finished after' "$folder/rank0.txt" || { cat "$folder/rank0.txt"; exit 1; }
+listening=$(sort -u "$folder/ports")
 for address in $listening; do
   case $address in
     10.77.0.1:*) ;;
     *) echo "listens on $address; expected nothing but 10.77.0.1"; exit 1 ;;
   esac
 done
-[ -n "$listening" ] || { echo "rank 0 was not seen to listen"; exit 1; }
 if [ "$(wc -l <"$folder/data/calls")" != 2 ]; then
   echo "the data were prepared $(wc -l <"$folder/data/calls") times; expected 2, once on each machine"
   exit 1
 fi
-echo "trained over 10.77.0.1; listened on: $listening"
+echo "trained over 10.77.0.1; listened on:" $listening
