@@ -18,11 +18,11 @@ ParamSchema choice(const std::string& name, const std::string& default_toml, con
 }  // namespace
 
 StubSchemas::StubSchemas() {
-  const auto hidden = parse_param_schema("hidden", ParamType::integers, "[128]", "[1, inf)", {}, "");
+  const auto hidden = parse_param_schema("hidden", ParamType::integers, "[128]", "[1, 1e9]", {}, "");
   const auto path = parse_param_schema("path", ParamType::path, "", "", {}, "");
   add(ComponentKind::model, "small_cnn",
-      {integer("channels", "1", "[1, inf)"), integer("classes", "10", "[1, inf)"), integer("width", "32", "[1, inf)")});
-  add(ComponentKind::model, "mlp", {hidden, integer("classes", "10", "[1, inf)"), integer("inputs", "64", "[1, inf)")});
+      {integer("channels", "1", "[1, 1e9]"), integer("classes", "10", "[1, 1e9]"), integer("width", "32", "[1, 1e9]")});
+  add(ComponentKind::model, "mlp", {hidden, integer("classes", "10", "[1, 1e9]"), integer("inputs", "64", "[1, 1e9]")});
   add(ComponentKind::dataset, "digits", {choice("split", "\"train\"", {"train", "test"})});
   add(ComponentKind::dataset, "image_folder", {path, integer("image_size", "224", "[1, 16384]")});
   add(ComponentKind::loss, "cross_entropy", {number("label_smoothing", "0.0", "[0, 1)")});
