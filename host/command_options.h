@@ -1,33 +1,21 @@
-// The options of each command with their help texts. Only this header includes Boost.Program_options.
+// Options that several commands share. Only this header includes Boost.Program_options.
 #pragma once
 
 #include <boost/program_options.hpp>
+#include <string>
 
 namespace tenon::host {
 
 namespace po = boost::program_options;
 
-// The options of `host` without a command.
-po::options_description make_options();
+po::options_description no_options();
 
-// All options of the command in the function's name.
-po::options_description make_data_options();
-po::options_description make_overfit_options();
-po::options_description make_lr_find_options();
-po::options_description make_profile_options();
-po::options_description make_pack_options();
-po::options_description make_evaluate_options();
-po::options_description make_predict_options();
-po::options_description make_export_options();
-po::options_description make_checkpoint_options();
-po::options_description make_runs_options();
-po::options_description make_report_options();
-po::options_description make_compare_options();
-po::options_description make_verify_resume_options();
-po::options_description make_show_options();  // for plugins and describe
-po::options_description make_validate_options();
-po::options_description make_note_options();
-po::options_description make_schema_options();
-po::options_description make_no_options();
+// --config, --set and --plugin-dir.
+po::options_description run_file_options();
+
+// Each adds one option.
+void add_plugin_directory_option(po::options_description& options);
+void add_checkpoint_option(po::options_description& options);
+void add_json_option(po::options_description& options);
 
 }  // namespace tenon::host

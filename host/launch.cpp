@@ -29,11 +29,11 @@ const char* name_of(World::Launcher launcher) {
   return "no launcher";
 }
 
-void refuse_second_launcher(const CommandLine& line, const World& world) {
+void refuse_second_launcher(const TrainOptions& options, const World& world) {
   const bool was_started_by_another =
       world.launcher != World::Launcher::none && world.launcher != World::Launcher::tenon;
-  if (line.processes == 0 || !was_started_by_another) return;
-  throw Error(ErrorKind::configuration, "command line: --processes is " + std::to_string(line.processes) + ", and " +
+  if (options.processes == 0 || !was_started_by_another) return;
+  throw Error(ErrorKind::configuration, "command line: --processes is " + std::to_string(options.processes) + ", and " +
                                             name_of(world.launcher) + " has started " + std::to_string(world.size) +
                                             " already (its variables are in the environment); "
                                             "expected one launcher: omit --processes");
@@ -48,27 +48,28 @@ int64_t share_threads(const config::RunConfig& config, int64_t processes) {
 
 }  // namespace
 
-std::optional<int> launch(const CommandLine& line, const World& world) {
-  refuse_second_launcher(line, world);
+std::optional<int> launch(const TrainOptions& options, const World& world) {
+  refuse_second_launcher(options, world);
   if (world.launcher != World::Launcher::none) {
     // Plugin output to the launcher's pipe is line-buffered, as on a terminal.
     if (world.launcher == World::Launcher::tenon && !world.is_first()) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     return std::nullopt;
   }
-  const config::RunConfig config = config::read_run_config(line.config, line.overrides, line.plugin_directories);
+  const config::RunConfig config =
+      config::read_run_config(options.file.config, options.file.overrides, options.file.plugin_directories);
   const int64_t processes = config.distributed.processes.value_or(1);
-  if (processes == 1 && line.restarts == 0) return std::nullopt;
+  if (processes == 1 && options.restarts == 0) return std::nullopt;
   distributed::LaunchRequest request;
   request.processes = processes;
-  request.arguments = line.arguments;
+  request.arguments = options.command_line;
   if (processes > 1) request.omp_threads = share_threads(config, processes);
   for (;; ++request.attempt) {
     const distributed::LaunchReport report = distributed::launch_ranks(request);
     if (!report.message.empty()) support::log_error(report.message);
     // Only a lost process is restarted. Errors in a plugin or run file would recur.
     const bool was_lost = report.exit_code == static_cast<int>(ErrorKind::rank_lost);
-    if (!was_lost || request.attempt == line.restarts) return report.exit_code;
-    support::log_warning("restart " + std::to_string(request.attempt + 1) + " of " + std::to_string(line.restarts) +
+    if (!was_lost || request.attempt == options.restarts) return report.exit_code;
+    support::log_warning("restart " + std::to_string(request.attempt + 1) + " of " + std::to_string(options.restarts) +
                          ": the run resumes from its newest checkpoint");
   }
 }

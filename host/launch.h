@@ -4,14 +4,14 @@
 #include <optional>
 
 #include "framework/distributed/world.h"
-#include "host/command_line.h"
+#include "host/train_options.h"
 
 namespace tenon::host {
 
 // Launches the ranks if distributed.processes requests several processes and no other launcher has started them.
 // Returns the exit code of the run after all have ended. Returns nothing if this process trains, alone or as a rank.
 // Throws Error(configuration) for an invalid environment, or if --processes is given under another launcher.
-std::optional<int> launch(const CommandLine& line, const distributed::World& world);
+std::optional<int> launch(const TrainOptions& options, const distributed::World& world);
 
 // Throws Error(configuration) if this is one of several processes: a command other than training would do the same work
 // in each process and write the same files.

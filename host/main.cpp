@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   int exit_code = static_cast<int>(tenon::support::ErrorKind::internal);
   try {
     tenon::host::report_crashes();
-    exit_code = tenon::host::run_command(tenon::host::parse_command_line(argc, argv));
+    exit_code = tenon::host::run_command(argc, argv);
   } catch (const std::exception& error) {
     const tenon::host::Failure failure = tenon::host::describe_failure(error);
     tenon::support::log_error(failure.message);

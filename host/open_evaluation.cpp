@@ -19,9 +19,9 @@ void choose_data(config::RunPlan& plan, const std::string& name) {
   }
 }
 
-OpenedRun open_for(const CommandLine& line, Evaluation::Of of) {
-  OpenedRun run = open_run(line, Computes::yes);
-  choose_data(run.plan, line.dataset);
+OpenedRun open_for(const RunFile& file, const std::string& dataset, Evaluation::Of of) {
+  OpenedRun run = open_run(file, Computes::yes);
+  choose_data(run.plan, dataset);
   if (of == Evaluation::Of::outputs) {
     run.plan.losses.clear();
     run.plan.metrics.clear();
@@ -30,8 +30,8 @@ OpenedRun open_for(const CommandLine& line, Evaluation::Of of) {
   return run;
 }
 
-artifacts::FoundWeights find_weights_for(const CommandLine& line, config::RunPlan& plan) {
-  artifacts::FoundWeights weights = artifacts::find_weights(line.checkpoint, plan.run.output_dir, plan.run.name);
+artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::RunPlan& plan) {
+  artifacts::FoundWeights weights = artifacts::find_weights(checkpoint, plan.run.output_dir, plan.run.name);
   plan.model.weights = weights.file;
   // model.weights_match applies only to the initial weights of a run. Here all tensors of the model must match.
   plan.model.weights_match = config::WeightsMatch::strict;
@@ -41,9 +41,9 @@ artifacts::FoundWeights find_weights_for(const CommandLine& line, config::RunPla
 
 }  // namespace
 
-Evaluation::Evaluation(const CommandLine& line, Of of)
-    : run_(open_for(line, of)),
-      weights_(find_weights_for(line, run_.plan)),
+Evaluation::Evaluation(const RunFile& file, const Choice& choice, Of of)
+    : run_(open_for(file, choice.dataset, of)),
+      weights_(find_weights_for(choice.checkpoint, run_.plan)),
       training_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device)) {}
 
 plugins::StepContext Evaluation::context() const {

@@ -5,7 +5,7 @@
 
 #include "framework/artifacts/find_weights.h"
 #include "framework/pipeline/training.h"
-#include "host/command_line.h"
+#include "host/arguments.h"
 #include "host/open_run.h"
 
 namespace tenon::host {
@@ -18,9 +18,13 @@ class Evaluation {
     outputs   // model outputs for all samples
   };
 
-  // Uses the data of --data, by default all validation data. Throws Error as open_run, find_weights and
-  // build_evaluation do.
-  Evaluation(const CommandLine& line, Of of);
+  struct Choice {
+    std::string checkpoint = "latest";  // "latest", "best", a folder or a weights file
+    std::string dataset = {};           // "train", "validation", "validation/<name>"; empty: all validation data
+  };
+
+  // Throws Error as open_run, find_weights and build_evaluation do.
+  Evaluation(const RunFile& file, const Choice& choice, Of of);
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 

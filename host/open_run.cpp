@@ -17,9 +17,9 @@
 
 namespace tenon::host {
 
-OpenedRun open_run(const CommandLine& line, Computes computes, int local_rank) {
+OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
   start_call_reports();
-  const config::RunConfig config = config::read_run_config(line.config, line.overrides, line.plugin_directories);
+  const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
   const std::filesystem::path host = std::filesystem::read_symlink("/proc/self/exe");
   // The device is opened before the plugins: a plugin may query LibTorch for CUDA.
   cuda::OpenedDevice device;
@@ -33,7 +33,7 @@ OpenedRun open_run(const CommandLine& line, Computes computes, int local_rank) {
   }
   plugins::install_libtorch();
   const auto directories =
-      plugins::find_plugin_directories(line.plugin_directories, config::resolve_plugin_paths(config), host);
+      plugins::find_plugin_directories(file.plugin_directories, config::resolve_plugin_paths(config), host);
   plugins::Catalogue catalogue = plugins::Catalogue::look(directories, plugins::host_table(), plugins::torch_build(),
                                                           config::resolve_plugin_pins(config));
   config::RunPlan plan = config::resolve_run_plan(config, catalogue);

@@ -6,7 +6,7 @@
 #include "framework/config/run_plan.h"
 #include "framework/cuda/open_device.h"
 #include "framework/plugins/catalogue.h"
-#include "host/command_line.h"
+#include "host/arguments.h"
 
 namespace tenon::host {
 
@@ -19,10 +19,10 @@ struct OpenedRun {
 // Whether the command computes on the run's device.
 enum class Computes { no, yes };
 
-// Reads the run file of the command line with its overrides, opens the device, resolves the plan and opens the
+// Reads the run file with its overrides, opens the device, resolves the plan and opens the
 // plugins that it uses. Throws Error as read_run_config, open_device, Catalogue and resolve_run_plan do.
 // `local_rank`: rank of this process on this machine.
-OpenedRun open_run(const CommandLine& line, Computes computes, int local_rank = 0);
+OpenedRun open_run(const RunFile& file, Computes computes, int local_rank = 0);
 
 // Finds the dataset for --data: "train", "validation" or "validation/<name>". Throws Error(configuration).
 const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name);

@@ -61,12 +61,12 @@ Application parse_application(const std::string& text, const std::vector<std::st
   return {0, function};
 }
 
-std::vector<PredictionColumn> choose_outputs(const CommandLine& line, const plugins::Model& model) {
+std::vector<PredictionColumn> choose_outputs(const ColumnChoice& choice, const plugins::Model& model) {
   std::vector<std::string> known;
   for (const plugins::Port& port : model.outputs()) known.push_back(port.name);
-  const std::vector<std::string> chosen = line.outputs.value_or(known);
+  const std::vector<std::string> chosen = choice.outputs.value_or(known);
   std::vector<std::vector<Apply>> functions(chosen.size());
-  for (const std::string& text : line.apply) {
+  for (const std::string& text : choice.apply) {
     const Application application = parse_application(text, chosen);
     functions[application.output].push_back(application.function);
   }
@@ -97,12 +97,12 @@ at::Tensor PredictionColumn::read(const pipeline::BatchTensors& batch_tensors) c
   return tensor.cpu().contiguous();
 }
 
-std::vector<PredictionColumn> choose_columns(const CommandLine& line, const plugins::Model& model,
+std::vector<PredictionColumn> choose_columns(const ColumnChoice& choice, const plugins::Model& model,
                                              const std::vector<plugins::SampleField>& fields) {
-  std::vector<PredictionColumn> columns = choose_outputs(line, model);
+  std::vector<PredictionColumn> columns = choose_outputs(choice, model);
   std::vector<std::string> known;
   for (const plugins::SampleField& field : fields) known.push_back(field.name);
-  for (const std::string& name : line.fields)
+  for (const std::string& name : choice.fields)
     columns.push_back(
         {name, Source::Kind::field, find(name, known, "--fields", "a field of the dataset"), Apply::nothing});
   std::vector<std::string> names{"index"};

@@ -1,13 +1,13 @@
 // The columns that `host predict` writes: model outputs, optionally with a function applied, and dataset fields.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "framework/pipeline/training.h"
-#include "host/command_line.h"
 
 namespace tenon::host {
 
@@ -24,9 +24,15 @@ struct PredictionColumn {
   at::Tensor read(const pipeline::BatchTensors& batch_tensors) const;
 };
 
-// Returns the columns for --outputs, --fields and --apply. The default is all outputs. Throws Error(configuration) for
+struct ColumnChoice {
+  std::optional<std::vector<std::string>> outputs;  // unset: all
+  std::vector<std::string> fields;
+  std::vector<std::string> apply;  // "argmax", "logits=argmax"
+};
+
+// Returns the columns for --outputs, --fields and --apply. Throws Error(configuration) for
 // an unknown or repeated name, and for a function without an output.
-std::vector<PredictionColumn> choose_columns(const CommandLine& line, const plugins::Model& model,
+std::vector<PredictionColumn> choose_columns(const ColumnChoice& choice, const plugins::Model& model,
                                              const std::vector<plugins::SampleField>& fields);
 
 }  // namespace tenon::host

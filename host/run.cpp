@@ -36,13 +36,13 @@ namespace {
 // `observers`: the observers of this process. They are called before the callbacks of the plan.
 pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline::Recorder& recorder,
                                          std::vector<pipeline::Observer*> observers,
-                                         const std::optional<Resumption>& resumption, const CommandLine& line) {
+                                         const std::optional<Resumption>& resumption, const TrainOptions& options) {
   const pipeline::ModelTensors tensors(training.model);
   const auto callbacks = callbacks::make_observers(training.callbacks, training.plan->callbacks, &tensors);
   for (const auto& callback : callbacks) observers.push_back(callback.get());
   std::optional<TraceObserver> trace;
-  if (line.first_traced_step > 0)
-    observers.push_back(&trace.emplace(line.first_traced_step, line.last_traced_step, training.device));
+  if (options.first_traced_step > 0)
+    observers.push_back(&trace.emplace(options.first_traced_step, options.last_traced_step, training.device));
   // A restarted run is not killed again.
   std::optional<KillObserver> kill;
   if (const auto at = read_kill_at(); at && distributed::read_world().attempt == 0)
@@ -95,7 +95,7 @@ void finish_work(pipeline::Training& training, const pipeline::RunReport& report
 }
 
 int train_and_record(pipeline::Training& training, RunRecorder& recorder, RunOutput& output,
-                     const std::optional<Resumption>& resumption, const CommandLine& line) {
+                     const std::optional<Resumption>& resumption, const TrainOptions& options) {
   output.open(training, recorder, resumption ? &*resumption : nullptr);
   try {
     HistogramObserver histograms(
@@ -104,7 +104,8 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, RunOut
     std::vector<pipeline::Observer*> observers;
     if (output.observer()) observers.push_back(output.observer());
     if (training.plan->log.histograms.unit != config::Period::Unit::never) observers.push_back(&histograms);
-    const pipeline::RunReport report = train_with_observers(training, recorder, std::move(observers), resumption, line);
+    const pipeline::RunReport report =
+        train_with_observers(training, recorder, std::move(observers), resumption, options);
     finish_work(training, report, recorder);
     const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
     const bool finished = report.end == pipeline::RunReport::End::finished;
@@ -131,9 +132,10 @@ void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
 }
 
 // Trains on a rank other than 0, without output.
-int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption, const CommandLine& line) {
+int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption,
+                   const TrainOptions& options) {
   SilentRecorder recorder(training.group->broadcast_string("run folder", ""));
-  const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, line);
+  const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, options);
   training.group->rank0_first([] {});  // rank 0 writes its last checkpoint and evaluates samples
   return report.signal != 0 ? 128 + report.signal : 0;
 }
@@ -143,13 +145,13 @@ std::string describe_no_work(const Resumption& resumption) {
          " was its last step. To continue training, raise train.epochs or train.steps";
 }
 
-int run_plan(const CommandLine& line, RunOutput& output, const OpenedRun& opened, int64_t attempt,
+int run_plan(const TrainOptions& options, RunOutput& output, const OpenedRun& opened, int64_t attempt,
              distributed::ProcessGroup* group) {
-  const std::optional<Resumption> resumption = find_resumption(line.resume, attempt, opened, group);
+  const std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, group);
   config::RunPlan plan = opened.plan;
   if (resumption) plan.model.weights.clear();  // the checkpoint has the weights, and the file may be missing
   pipeline::Training training = pipeline::build_training(plan, opened.catalogue, opened.device.device, group);
-  if (line.action == CommandLine::Action::check) {
+  if (options.is_check) {
     write_output_text(config::print_run_plan(opened.plan));
     if (std::fflush(stdout) != 0)
       throw support::Error(support::ErrorKind::system, std::string("the plan cannot be printed: ") + strerror(errno));
@@ -165,19 +167,19 @@ int run_plan(const CommandLine& line, RunOutput& output, const OpenedRun& opened
       support::log_info("advice: " + advice);
   if (is_first && plan.log.png_plots) require_png_converter("log.png_plots");
   catch_stop_signals();
-  if (!is_first) return train_silently(training, resumption, line);
-  RunRecorder recorder(opened.plan, training, opened.catalogue, opened.device.device, line.arguments,
+  if (!is_first) return train_silently(training, resumption, options);
+  RunRecorder recorder(opened.plan, training, opened.catalogue, opened.device.device, options.command_line,
                        resumption ? &resumption->from : nullptr);
   recorder.on_line = [&output](const artifacts::HistoryLine& written) { output.add(written); };
   if (group) group->broadcast_string("run folder", recorder.folder().string());
-  return train_and_record(training, recorder, output, resumption, line);
+  return train_and_record(training, recorder, output, resumption, options);
 }
 
-int run_dry(const CommandLine& line, RunOutput& output, OpenedRun& opened, int64_t attempt,
+int run_dry(const TrainOptions& options, RunOutput& output, OpenedRun& opened, int64_t attempt,
             distributed::ProcessGroup* group) {
   const TemporaryFolder folder("tenon-dry-run-");
   shorten(opened.plan, folder.path());
-  const int exit_code = run_plan(line, output, opened, attempt, group);
+  const int exit_code = run_plan(options, output, opened, attempt, group);
   if (exit_code == 0 && (!group || group->world().is_first()))
     output.say("dry run: one step, its validation and a checkpoint succeeded; no files were kept");
   return exit_code;
@@ -185,16 +187,16 @@ int run_dry(const CommandLine& line, RunOutput& output, OpenedRun& opened, int64
 
 }  // namespace
 
-int run(const CommandLine& line, const distributed::World& world) {
+int run(const TrainOptions& options, const distributed::World& world) {
   read_kill_at();  // report an invalid value before any work
-  OpenedRun opened = open_run(line, Computes::yes, static_cast<int>(world.local_rank));
+  OpenedRun opened = open_run(options.file, Computes::yes, static_cast<int>(world.local_rank));
   if (world.rank == 0)
     for (const std::string& hint : opened.plan.hints) support::log_warning(hint);
   const auto group = join_ranks(world, opened);
-  const std::unique_ptr<RunOutput> output = make_run_output(line);
+  const std::unique_ptr<RunOutput> output = make_run_output(options);
   try {
-    const int exit_code = line.is_dry_run ? run_dry(line, *output, opened, world.attempt, group.get())
-                                          : run_plan(line, *output, opened, world.attempt, group.get());
+    const int exit_code = options.is_dry_run ? run_dry(options, *output, opened, world.attempt, group.get())
+                                             : run_plan(options, *output, opened, world.attempt, group.get());
     if (group) group->barrier();
     return exit_code;
   } catch (const std::exception& error) {

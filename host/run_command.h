@@ -1,11 +1,10 @@
-// Runs the command of a command line.
+// Finds and runs the command of a command line.
 #pragma once
-
-#include "host/command_line.h"
 
 namespace tenon::host {
 
-// Returns the exit code of the command (docs/exit_codes.md). Throws what the command throws.
-int run_command(const CommandLine& line);
+// Returns the exit code of the command (docs/exit_codes.md). Throws Error(configuration) for a wrong command line, and
+// what the command throws.
+int run_command(int argc, const char* const* argv);
 
 }  // namespace tenon::host

@@ -17,10 +17,10 @@ bool is_fault_of_machine(int error) {
 const char* find_hint(int error) {
   switch (error) {
     case ENOSPC:
-    case EDQUOT: return "; free some space, or choose another run.output_dir (for host pack: another --out)";
+    case EDQUOT: return "; free some space, or choose another run.output_dir (for host pack: another --output)";
     case EACCES:
     case EPERM:
-    case EROFS: return "; choose a writable run.output_dir (for host pack: a writable --out)";
+    case EROFS: return "; choose a writable run.output_dir (for host pack: a writable --output)";
     case EFBIG: return "; the file would exceed the file size limit of the process (ulimit -f) or of the file system";
     case EIO: return "; the disk or its driver reports a fault: check the kernel log";
     case EMFILE:

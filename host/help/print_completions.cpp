@@ -6,7 +6,7 @@
 
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
-#include "host/help/commands.h"
+#include "host/registry.h"
 
 namespace tenon::host {
 namespace {
@@ -53,15 +53,15 @@ std::string join(const std::vector<std::string>& words) {
 // The second words of the commands that share the first word: show, verify and diff of checkpoint.
 std::string second_words(const std::string& first) {
   std::vector<std::string> words;
-  for (const Command& command : commands())
-    if (command.name.starts_with(first + " ")) words.push_back(command.name.substr(first.size() + 1));
+  for (const Command* command : commands_of(first))
+    words.push_back(std::string(command->name).substr(first.size() + 1));
   return join(words);
 }
 
 // The purpose of a first word. Several commands may share it.
 std::string purpose_of(const std::string& word) {
   const Command* const command = find_command({word});
-  return command && command->name == word ? command->purpose : "inspect checkpoints";
+  return command ? command->purpose : "inspect checkpoints";
 }
 
 // A pattern of `case` for a command. Two words are separated by a blank.
@@ -84,19 +84,19 @@ std::string print_bash() {
           "  if [[ $command == -* || $COMP_CWORD -eq 1 ]]; then command=; fi\n"
           "  if [[ $command == checkpoint ]]; then command=\"checkpoint ${COMP_WORDS[2]}\"; fi\n"
           "  case $command in\n";
-  for (const Command& command : commands()) {
+  for (const Command* command : commands()) {
     std::vector<std::string> names;
     std::ostringstream cases;
-    for (const Option& option : options_of(command)) {
+    for (const Option& option : options_of(*command)) {
       names.push_back("--" + option->long_name());
       if (takes_value(option))
         cases << "        --" << option->long_name() << ") values=\""
               << bash_values(values_of(option->long_name(), placeholder_of(option))) << " \" ;;\n";
     }
-    text << "    " << quoted(command.name) << ")\n      options=" << quoted(join(names)) << "\n"
+    text << "    " << quoted(command->name) << ")\n      options=" << quoted(join(names)) << "\n"
          << "      case $previous in\n"
          << cases.str();
-    const std::string arguments = bash_values(values_of("", command.arguments));
+    const std::string arguments = bash_values(values_of("", command->arguments));
     if (!arguments.empty()) text << "        *) [[ $word == -* ]] || values=\"" << arguments << "\" ;;\n";
     text << "      esac ;;\n";
   }
@@ -155,9 +155,9 @@ std::string print_zsh() {
           "  fi\n"
           "  shift skipped words; (( CURRENT -= skipped ))\n"
           "  case $command in\n";
-  for (const Command& command : commands()) {
-    text << "    " << quoted(command.name) << ")\n      _arguments";
-    for (const Option& option : options_of(command)) {
+  for (const Command* command : commands()) {
+    text << "    " << quoted(command->name) << ")\n      _arguments";
+    for (const Option& option : options_of(*command)) {
       text << " \\\n        '*--" << option->long_name() << (takes_value(option) ? "=[" : "[")
            << escape_for_zsh(option->description()) << "]";
       if (takes_value(option))
@@ -165,8 +165,8 @@ std::string print_zsh() {
              << zsh_values(values_of(option->long_name(), placeholder_of(option)));
       text << "'";
     }
-    if (const Values arguments = values_of("", command.arguments); !command.arguments.empty())
-      text << " \\\n        '*:" << escape_for_zsh(command.arguments) << ":" << zsh_values(arguments) << "'";
+    if (const Values arguments = values_of("", command->arguments); *command->arguments)
+      text << " \\\n        '*:" << escape_for_zsh(command->arguments) << ":" << zsh_values(arguments) << "'";
     text << " ;;\n";
   }
   text << "  esac\n}\n_tenon_host \"$@\"\n";
@@ -198,18 +198,18 @@ std::string print_fish() {
     text << "complete -c host -n __fish_use_subcommand -f -a " << word << " -d '" << escape_for_fish(purpose_of(word))
          << "'\n";
   text << "complete -c host -n '__tenon_host_is checkpoint' -f -a '" << second_words("checkpoint") << "'\n";
-  for (const Command& command : commands())
-    for (const Option& option : options_of(command)) {
+  for (const Command* command : commands())
+    for (const Option& option : options_of(*command)) {
       const Values values = values_of(option->long_name(), placeholder_of(option));
-      text << "complete -c host -n '__tenon_host_is" << (command.name.empty() ? "" : " " + command.name) << "' -l "
+      text << "complete -c host -n '__tenon_host_is" << (*command->name ? " " : "") << command->name << "' -l "
            << option->long_name() << " -d '" << escape_for_fish(option->description()) << "'";
       if (takes_value(option)) text << (values.files || values.folders ? " -r -F" : " -x");
       if (!values.words.empty()) text << " -a '" << values.words << "'";
       text << "\n";
     }
-  for (const Command& command : commands())
-    if (const Values values = values_of("", command.arguments); !values.words.empty())
-      text << "complete -c host -n '__tenon_host_is " << command.name << "' -f -a '" << values.words << "'\n";
+  for (const Command* command : commands())
+    if (const Values values = values_of("", command->arguments); !values.words.empty())
+      text << "complete -c host -n '__tenon_host_is " << command->name << "' -f -a '" << values.words << "'\n";
   return text.str();
 }
 

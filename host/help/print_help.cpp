@@ -1,7 +1,10 @@
 #include "host/help/print_help.h"
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
+
+#include "host/registry.h"
 
 namespace tenon::host {
 namespace {
@@ -24,13 +27,15 @@ std::string wrap(const std::string& text) {
 
 std::string list_commands() {
   size_t widest = 0;
-  for (const Command& command : commands()) widest = std::max(widest, command.name.size());
-  std::string text, group = commands().front().group;
-  for (const Command& command : commands()) {
-    if (command.group != group) text += "\n" + command.group + ":\n";
-    group = command.group;
-    if (!command.name.empty())
-      text += "  " + command.name + std::string(widest - command.name.size() + 2, ' ') + command.purpose + "\n";
+  for (const Command* command : commands()) widest = std::max(widest, std::strlen(command->name));
+  std::string text;
+  for (const CommandGroup& group : command_groups()) {
+    if (group.commands.front() == &default_command()) continue;
+    text += "\n" + std::string(group.heading) + ":\n";
+    for (const Command* command : group.commands) {
+      const std::string name = command->name;
+      text += "  " + name + std::string(widest - name.size() + 2, ' ') + command->purpose + "\n";
+    }
   }
   return text;
 }
@@ -62,11 +67,12 @@ const std::vector<ExitCode>& exit_codes() {
   return codes;
 }
 
-std::string describe_host() {
-  const Command& training = commands().front();
+std::string help_text() {
+  const Command& training = default_command();
   std::ostringstream text;
   text << "Usage: " << usage_of(training) << "\n       " << program_name() << " COMMAND ...\n\n"
-       << wrap(training.details + " For other tasks use a command; " + program_name() + " COMMAND --help describes it.")
+       << wrap(std::string(training.details) + " For other tasks use a command; " + program_name() +
+               " COMMAND --help describes it.")
        << list_commands() << "\n"
        << training.make_options() << "\n"
        << wrap(describe_plugin_search()) << "\n";
@@ -77,7 +83,7 @@ std::string describe_host() {
   return text.str();
 }
 
-std::string describe_command(const Command& command) {
+std::string help_text(const Command& command) {
   std::ostringstream text;
   text << "Usage: " << usage_of(command) << "\n\n" << wrap(command.details);
   const po::options_description options = command.make_options();

@@ -3,15 +3,15 @@
 
 #include <string>
 
-#include "host/help/commands.h"
+#include "host/command.h"
 
 namespace tenon::host {
 
 // Describes `host` itself: one line for each command, and the options of training.
-std::string describe_host();
+std::string help_text();
 
 // Describes one command: usage, details, options and documentation page.
-std::string describe_command(const Command& command);
+std::string help_text(const Command& command);
 
 // The plugin search path and the exit codes, for --help and the manual page.
 std::string describe_plugin_search();

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "host/help/print_help.h"
+#include "host/registry.h"
 
 namespace tenon::host {
 namespace {
@@ -32,7 +33,7 @@ void print_options(std::ostream& text, const Command& command) {
 }  // namespace
 
 std::string print_manual(const std::string& version) {
-  const Command& training = commands().front();
+  const Command& training = default_command();
   std::ostringstream text;
   text << ".TH TENON 1 \"\" \"Tenon " << version << "\" \"User Commands\"\n"
        << ".SH NAME\ntenon \\- train neural networks from plugins and a run file\n"
@@ -43,10 +44,10 @@ std::string print_manual(const std::string& version) {
        << escape(describe_plugin_search()) << "\n.SH OPTIONS\n";
   print_options(text, training);
   text << ".SH COMMANDS\n";
-  for (const Command& command : commands()) {
-    if (command.name.empty()) continue;
-    text << ".SS " << escape(usage_of(command)) << "\n" << escape(command.details) << "\n";
-    print_options(text, command);
+  for (const Command* command : commands()) {
+    if (command == &default_command()) continue;
+    text << ".SS " << escape(usage_of(*command)) << "\n" << escape(command->details) << "\n";
+    print_options(text, *command);
   }
   text << ".SH EXIT STATUS\n";
   for (const ExitCode& each : exit_codes()) text << ".TP\n.B " << escape(each.code) << "\n" << each.meaning << "\n";

@@ -13,9 +13,9 @@ class NoOutput final : public RunOutput {
 
 }  // namespace
 
-std::unique_ptr<RunOutput> make_run_output(const CommandLine& line) {
-  if (line.is_quiet) return std::make_unique<NoOutput>();
-  return line.log_format == CommandLine::Format::json ? make_json_output() : make_text_output();
+std::unique_ptr<RunOutput> make_run_output(const TrainOptions& options) {
+  if (options.is_quiet) return std::make_unique<NoOutput>();
+  return options.logs_json ? make_json_output() : make_text_output();
 }
 
 }  // namespace tenon::host

@@ -8,9 +8,9 @@
 #include "framework/pipeline/events.h"
 #include "framework/pipeline/train.h"
 #include "framework/pipeline/training.h"
-#include "host/command_line.h"
 #include "host/resume.h"
 #include "host/run_recorder.h"
+#include "host/train_options.h"
 
 namespace tenon::host {
 
@@ -30,7 +30,7 @@ class RunOutput {
 };
 
 // Creates the output for --quiet and --log-format.
-std::unique_ptr<RunOutput> make_run_output(const CommandLine& line);
+std::unique_ptr<RunOutput> make_run_output(const TrainOptions& options);
 
 std::unique_ptr<RunOutput> make_text_output();
 std::unique_ptr<RunOutput> make_json_output();

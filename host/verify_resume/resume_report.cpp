@@ -173,12 +173,13 @@ std::string describe_report(const ResumeReport& report, const std::vector<std::s
   return text + "to inspect: host checkpoint diff " + report.whole.string() + " " + report.resumed.string() + "\n";
 }
 
-std::string print_json(const ResumeReport& report, const std::vector<std::string>& reasons, const CommandLine& line) {
+std::string print_json(const ResumeReport& report, const std::vector<std::string>& reasons,
+                       const std::filesystem::path& config, uint64_t seed) {
   const RunComparison& all = report.comparison;
-  Json json{{"config", line.config.string()},
+  Json json{{"config", config.string()},
             {"result", name_result(report)},
             {"same", is_same(report)},
-            {"seed", line.seed},
+            {"seed", seed},
             {"processes", report.processes},
             {"epochs", report.run.epochs > 0 ? Json(report.run.epochs) : Json()},
             {"steps", report.run.steps},

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "host/command_line.h"
 #include "host/verify_resume/compare_runs.h"
 #include "host/verify_resume/kill_at.h"
 #include "host/verify_resume/shortened_run.h"
@@ -55,6 +54,7 @@ std::string describe_plan(const ResumeReport& report, const std::string& run_fil
 std::string describe_run(const VerifiedRun& run, int64_t processes);
 std::string describe_report(const ResumeReport& report, const std::vector<std::string>& reasons);
 
-std::string print_json(const ResumeReport& report, const std::vector<std::string>& reasons, const CommandLine& line);
+std::string print_json(const ResumeReport& report, const std::vector<std::string>& reasons,
+                       const std::filesystem::path& config, uint64_t seed);
 
 }  // namespace tenon::host

@@ -115,7 +115,7 @@ TEST_CASE("an error in any variant is reported before the first run") {
     CHECK(outcome.exit_code == 2);
     return outcome.errors;
   };
-  CHECK(contains(refusal_of({"compare"}), "compare has no run file; expected host compare FILE..."));
+  CHECK(contains(refusal_of({"compare"}), "compare has no file; expected host compare FILE [FILE ...]"));
   CHECK(contains(refusal_of({"compare", kDigits, "--seeds", "0"}), "--seeds is 0; expected at least 1"));
   CHECK(contains(refusal_of({"compare", kDigits, "--vary", "lr"}), "--vary is \"lr\"; expected --vary KEY=VALUE"));
   CHECK(contains(refusal_of({"compare", kDigits, "--vary", "run.seed=1,,2"}), "with an empty value"));

@@ -5,8 +5,7 @@
 
 #include <cstdio>
 
-#include "host/command_line.h"
-#include "host/show_plugins.h"
+#include "host/run_command.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
@@ -22,7 +21,7 @@ std::string describe(const char* component) {
   const int written = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   dup2(written, STDOUT_FILENO);
   close(written);
-  const int exit_code = tenon::host::describe(tenon::host::parse_command_line(std::size(words), words));
+  const int exit_code = tenon::host::run_command(std::size(words), words);
   std::fflush(stdout);
   dup2(before, STDOUT_FILENO);
   close(before);

@@ -11,7 +11,7 @@ namespace {
 const std::string kDigits = TENON_SOURCE_DIR "/configs/digits.toml";
 
 Outcome pack(const std::string& data, const fs::path& out, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{"pack", "--config", kDigits, "--data", data, "--out", out.string()};
+  std::vector<std::string> arguments{"pack", "--config", kDigits, "--data", data, "--output", out.string()};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_host(arguments);
 }
@@ -71,10 +71,10 @@ TEST_CASE("packing uses the subset and the seed of the run file") {
 
 TEST_CASE("wrong arguments of pack end with code 2 and a suggestion") {
   const fs::path folder = make_empty_folder("refused_pack");
-  check_refused({"pack"}, "pack has no --config; expected host pack --config FILE --data NAME --out DIR");
-  check_refused({"pack", "--config", kDigits, "--data", "train"}, "pack has no --out");
+  check_refused({"pack"}, "pack has no --config; expected host pack --config FILE --data NAME --output DIR");
+  check_refused({"pack", "--config", kDigits, "--data", "train"}, "pack has no --output");
   const std::vector<std::string> whole{
-      "pack", "--config", kDigits, "--data", "train", "--out", (folder / "out").string()};
+      "pack", "--config", kDigits, "--data", "train", "--output", (folder / "out").string()};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), whole.begin(), whole.end());
     return more;
@@ -82,7 +82,7 @@ TEST_CASE("wrong arguments of pack end with code 2 and a suggestion") {
   check_refused(with({"--shard-bytes", "1.5GB"}), "--shard-bytes is 1.5GB; expected a size such as 256MiB");
   check_refused(with({"--shard-bytes", "99999999999999GiB"}), "expected a size such as 256MiB");
   check_refused(with({"--shard-samples", "0"}), "--shard-samples is 0; expected at least 1");
-  check_refused({"pack", "--config", kDigits, "--data", "validaton", "--out", (folder / "out").string()},
+  check_refused({"pack", "--config", kDigits, "--data", "validaton", "--output", (folder / "out").string()},
                 "--data is \"validaton\"; did you mean \"validation\"?");
   write_file(folder / "out/a", "a");
   check_refused(whole, "out: already exists and is not an empty folder");

@@ -45,7 +45,7 @@ TEST_CASE("commands other than training run as one process") {
   const std::vector<std::vector<std::string>> commands = {
       {"evaluate"},      {"predict", "--data", "train", "--output", "out.csv"},
       {"overfit"},       {"lr-find"},
-      {"verify-resume"}, {"pack", "--data", "train", "--out", "out"}};
+      {"verify-resume"}, {"pack", "--data", "train", "--output", "out"}};
   for (std::vector<std::string> command : commands) {
     const std::string name = command[0];
     command.insert(command.end(), {"--config", kRunFile});

@@ -294,7 +294,7 @@ TEST_CASE("a run that failed has a report with the reason") {
 }
 
 TEST_CASE("host report refuses folders without a run") {
-  check_refused({"report"}, 2, "report has no run; expected host report RUN [RUN ...] [--output FILE]");
+  check_refused({"report"}, 2, "report has no run; expected host report RUN [RUN ...] [options]");
   check_refused({"report", "a", "b"}, 2, "report of several runs has no --output");
   check_refused({"report", "nowhere"}, 5, "nowhere: is not a folder; expected the folder of a run");
   check_refused({"report", tenon::test_folder().string()}, 5,

@@ -176,8 +176,8 @@ TEST_CASE("wrong arguments of plugins and describe end with code 2 and a suggest
   refused({"describe", "--json"}, "describe has no id");
   refused({"describe", "accurcy"}, "there is no component \"accurcy\"; did you mean \"accuracy\"?");
   refused({"describe", "accuracy", "--json", "--markdown"}, "choose one");
-  refused({"plugins", "--markdown"}, "host plugins has --json");
-  refused({"plugins", "--ports"}, "--ports is an option of host describe");
+  refused({"plugins", "--markdown"}, "unknown option --markdown");
+  refused({"plugins", "--ports"}, "unknown option --ports");
   refused({"note"}, "note has no file; expected host note FILE");
   refused({"note", "--objcopy", "objcopy"}, "note has no file");
   refused({"note", "a.so", "b.so"}, "unexpected argument \"b.so\"");

@@ -1,0 +1,197 @@
+// `host compare`: trains several run files or values and compares them.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/find_weights.h"
+#include "framework/artifacts/local_time.h"
+#include "framework/callbacks/progress.h"
+#include "framework/config/value.h"
+#include "framework/data/feed.h"
+#include "framework/distributed/signal_inbox.h"
+#include "framework/support/error.h"
+#include "host/child_run.h"
+#include "host/command.h"
+#include "host/compare/comparison_table.h"
+#include "host/compare/variants.h"
+#include "host/open_run.h"
+#include "host/report/report_page.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CompareOptions {
+  std::vector<fs::path> configs;
+  std::vector<std::string> varied;  // "train.precision=fp32,bf16"
+  int64_t seeds;                    // runs of each variant
+  fs::path output;                  // empty: a new folder in run.output_dir
+  bool as_json;
+  RunFile shared;  // the overrides and plugin directories of all variants
+  std::string program;
+};
+
+// A valid variant with the parts of its plan that are needed later.
+struct PlannedVariant {
+  Variant variant;
+  std::string monitor;
+  fs::path output_dir;
+  int64_t first_seed;
+  EpochSize epoch;
+};
+
+RunFile run_file_of(const CompareOptions& options, const Variant& variant) {
+  RunFile file = options.shared;
+  file.config = variant.config;
+  file.overrides.insert(file.overrides.end(), variant.overrides.begin(), variant.overrides.end());
+  return file;
+}
+
+EpochSize measure_epoch(const OpenedRun& opened) {
+  const config::RunPlan& plan = opened.plan;
+  const data::Feed feed(opened.catalogue, plan, plan.data.train, {0, plan.distributed.processes});
+  const int64_t accumulate = plan.train.accumulate;
+  return {feed.sampler().size(), (feed.batches() + accumulate - 1) / accumulate};
+}
+
+PlannedVariant plan_variant(const CompareOptions& options, const Variant& variant) {
+  const OpenedRun opened = open_run(run_file_of(options, variant), Computes::no);
+  return {variant, opened.plan.checkpoint.monitor, opened.plan.run.output_dir,
+          static_cast<int64_t>(opened.plan.run.seed), measure_epoch(opened)};
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const CompareOptions& options) : options_(options) {
+    // All variants are checked before the first one runs, so that an error in the last one shows immediately.
+    for (const Variant& variant : list_variants(options.configs, options.varied))
+      planned_.push_back(plan_variant(options, variant));
+    output_ = !options.output.empty() ? fs::absolute(options.output)
+                                      : planned_.front().output_dir / "compare" /
+                                            artifacts::print_time_for_names(std::chrono::system_clock::now());
+    for (const PlannedVariant& planned : planned_) compared_.push_back({planned.variant, planned.monitor, {}});
+  }
+
+  // The outer loop is over seeds, so that other load on the machine affects all variants.
+  void run() {
+    const auto total = static_cast<int64_t>(planned_.size()) * options_.seeds;
+    int64_t number = 0;
+    for (int64_t seed = 0; seed < options_.seeds; ++seed)
+      for (size_t i = 0; i < planned_.size() && signal_ == 0; ++i) {
+        say("[" + std::to_string(++number) + "/" + std::to_string(total) + "] " + planned_[i].variant.name + ", seed " +
+            std::to_string(planned_[i].first_seed + seed) + ": ");
+        compared_[i].runs.push_back(run_one(planned_[i], planned_[i].first_seed + seed));
+        const MeasuredRun& run = compared_[i].runs.back();
+        say(run.failure.empty() ? callbacks::format_duration(run.seconds) + "\n" : run.failure + "\n");
+      }
+  }
+
+  int report() const {
+    if (fs::is_directory(output_)) write_files();
+    if (options_.as_json)
+      write_output_text(print_json(compared_));
+    else
+      write_output("\n%s\nruns and table in %s\n", print_table(compared_).c_str(), output_.c_str());
+    if (signal_ != 0) return 128 + signal_;
+    for (const ComparedVariant& compared : compared_)
+      for (const MeasuredRun& run : compared.runs)
+        if (run.exit_code != 0) return run.exit_code;
+    return 0;
+  }
+
+ private:
+  void write_files() const {
+    const auto write = [&](const char* name, const std::string& text) {
+      artifacts::write_file_durably(output_ / name, text, support::ErrorKind::system);
+    };
+    write("comparison.md", print_markdown(compared_));
+    write("comparison.json", print_json(compared_));
+    std::vector<ReadRun> runs;
+    for (const ComparedVariant& compared : compared_)
+      for (const MeasuredRun& run : compared.runs)
+        if (!run.folder.empty()) runs.emplace_back(run.folder);
+    if (!runs.empty()) write("comparison.html", make_report_page(runs));
+  }
+
+  void say(const std::string& text) const {
+    if (options_.as_json) return;
+    write_output_text(text);
+    std::fflush(stdout);
+  }
+
+  MeasuredRun run_one(const PlannedVariant& planned, int64_t seed) {
+    const std::string name = name_folder(planned.variant.name);
+    std::vector<std::string> overrides = run_file_of(options_, planned.variant).overrides;
+    overrides.push_back("run.output_dir=" + config::to_toml(output_.string()));
+    overrides.push_back("run.name=" + config::to_toml(name));
+    overrides.push_back("run.seed=" + std::to_string(seed));
+    std::vector<std::string> arguments{options_.program, "--config", planned.variant.config.string()};
+    for (const fs::path& directory : options_.shared.plugin_directories)
+      arguments.insert(arguments.end(), {"--plugin-dir", directory.string()});
+    for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
+    const std::vector<fs::path> before = artifacts::list_runs(output_, name);
+    const ChildEnd end = run_child(arguments, {}, signals_);
+    if (end.requested != 0) signal_ = end.requested;
+    const std::vector<fs::path> after = artifacts::list_runs(output_, name);
+    MeasuredRun run = measure_run(end, after.size() > before.size() ? after.front() : fs::path(), planned.epoch);
+    run.seed = seed;
+    return run;
+  }
+
+  const CompareOptions& options_;
+  std::vector<PlannedVariant> planned_;
+  std::vector<ComparedVariant> compared_;
+  fs::path output_;
+  distributed::SignalInbox signals_;
+  int signal_ = 0;
+};
+
+po::options_description make_compare_options() {
+  po::options_description options = no_options();
+  auto add = options.add_options();
+  add("vary", po::value<std::vector<std::string>>()->value_name("KEY=VALUE,...")->composing(),
+      "run each file with each of these values; may be repeated to run all combinations");
+  add("seeds", po::value<int64_t>()->value_name("N")->default_value(1),
+      "run each variant with N seeds, counting up from run.seed");
+  add("output", po::value<std::string>()->value_name("DIR"),
+      "folder for the runs and the table; default: compare/<time> in run.output_dir");
+  add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
+      "override a key of all run files; may be repeated");
+  add_plugin_directory_option(options);
+  add_json_option(options);
+  return options;
+}
+
+int compare(const Arguments& arguments) {
+  const std::vector<std::string>& configs = arguments.positional();
+  const CompareOptions options{{configs.begin(), configs.end()}, arguments.texts("vary"), arguments.count("seeds", 1),
+                               arguments.text("output"),         arguments.wants_json(),  arguments.run_file(),
+                               arguments.command_line().front()};
+  Comparison comparison(options);
+  comparison.run();
+  return comparison.report();
+}
+
+}  // namespace
+
+extern const Command compare_command{.name = "compare",
+                                     .arguments = "FILE [FILE ...]",
+                                     .needed = "",
+                                     .purpose = "train several run files or values and compare them",
+                                     .details =
+                                         "Trains each run file with each value of --vary and each seed, one after "
+                                         "another. Writes one table and one page for all of them.",
+                                     .page = "compare.md",
+                                     .make_options = make_compare_options,
+                                     .run = compare,
+                                     .is_for_one_process = true};
+
+}  // namespace tenon::host

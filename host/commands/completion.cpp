@@ -1,0 +1,27 @@
+// `host completion SHELL`: prints the script that a shell sources to complete commands, options and values.
+#include "host/command.h"
+#include "host/help/print_completions.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace {
+
+int print_completion(const Arguments& arguments) {
+  write_output_text(print_completions(arguments.positional().front()));
+  return 0;
+}
+
+}  // namespace
+
+extern const Command completion_command{
+    .name = "completion",
+    .arguments = "bash|zsh|fish",
+    .needed = "",
+    .purpose = "print shell completions",
+    .details = "Prints the script that a shell sources to complete commands, options and values.",
+    .page = "editors.md",
+    .make_options = no_options,
+    .run = print_completion};
+
+}  // namespace tenon::host

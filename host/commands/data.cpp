@@ -1,0 +1,269 @@
+// `host data`: shows the samples of a dataset and times its loader without a model.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "framework/artifacts/contact_sheet.h"
+#include "framework/artifacts/durable_file.h"
+#include "framework/data/feed.h"
+#include "framework/plugins/ports.h"
+#include "framework/plugins/prepare_dataset.h"
+#include "framework/support/error.h"
+#include "host/command.h"
+#include "host/open_run.h"
+#include "host/signals.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+std::string print_field_shape(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + (extent == -1 ? "?" : std::to_string(extent));
+  return "[" + text + "]";
+}
+
+Json describe_fields(const plugins::Dataset& dataset) {
+  Json fields = Json::array();
+  for (const plugins::SampleField& field : dataset.fields())
+    fields.push_back({{"name", field.name},
+                      {"dtype", plugins::dtype_name(field.dtype)},
+                      {"shape", field.shape},
+                      {"bytes", field.is_varying() ? Json() : Json(field.sample_bytes)}});
+  return fields;
+}
+
+// Returns views of sample i of a batch.
+std::vector<artifacts::TensorView> view_sample(const plugins::Dataset& dataset, const data::Batch& batch, int64_t i) {
+  std::vector<artifacts::TensorView> views;
+  for (size_t k = 0; k < batch.fields.size(); ++k) {
+    const plugins::SampleField& field = dataset.fields()[k];
+    const std::vector<int64_t> shape(batch.fields[k].shape.begin() + 1, batch.fields[k].shape.end());
+    uint64_t bytes = field.element_bytes;
+    for (const int64_t extent : shape) bytes *= static_cast<uint64_t>(extent);
+    views.push_back({field.name, field.dtype, shape, batch.fields[k].data + static_cast<uint64_t>(i) * bytes, bytes});
+  }
+  return views;
+}
+
+// Renders the first samples of an epoch as a page.
+class Sheet {
+ public:
+  explicit Sheet(int64_t most) : limit_(static_cast<size_t>(most)) {}
+
+  bool is_full() const { return samples_.size() >= limit_; }
+
+  // `order`: the sample order of the epoch; `first`: the position of the batch in it.
+  void add(const plugins::Dataset& dataset, const data::Batch& batch, const std::vector<int64_t>& order, size_t first) {
+    size_t place = first;
+    auto skipped = batch.skipped.begin();
+    for (int64_t i = 0; i < batch.size && !is_full(); ++i, ++place) {
+      for (; skipped != batch.skipped.end() && first + static_cast<size_t>(skipped->place) == place; ++skipped) ++place;
+      samples_.push_back({"sample " + std::to_string(order[place]), view_sample(dataset, batch, i)});
+      keep(samples_.back());
+    }
+  }
+
+  std::string make(const std::string& title) const { return artifacts::make_contact_sheet(title, samples_); }
+  size_t size() const { return samples_.size(); }
+
+ private:
+  // Copies the sample, because the loader reuses the memory of the batch.
+  void keep(artifacts::SheetSample& sample) {
+    for (artifacts::TensorView& field : sample.fields) {
+      copies_.emplace_back(field.data, field.data + field.bytes);
+      field.data = copies_.back().data();
+    }
+  }
+
+  size_t limit_;
+  std::vector<artifacts::SheetSample> samples_;
+  std::vector<std::vector<std::byte>> copies_;
+};
+
+struct Timing {
+  double first_batch_s = 0;  // includes the start of the threads
+  double seconds = 0;
+  int64_t samples = 0;
+  int64_t batches = 0;
+  int64_t bytes = 0;
+  data::LoaderTimes times = {};
+};
+
+int64_t count_bytes(const plugins::Dataset& dataset, const data::Batch& batch) {
+  int64_t bytes = 0;
+  for (size_t k = 0; k < batch.fields.size(); ++k) {
+    int64_t field = static_cast<int64_t>(dataset.fields()[k].element_bytes);
+    for (const int64_t extent : batch.fields[k].shape) field *= extent;
+    bytes += field;
+  }
+  return bytes;
+}
+
+// Reads epochs until the time is over. Timing begins with the second batch: the first one waits for the threads.
+Timing time_loader(data::Feed& feed, double seconds, double step_s) {
+  Timing timing;
+  auto begin = Clock::now();
+  data::LoaderTimes before{};
+  bool is_first = true;
+  for (int64_t epoch = 1; is_first || timing.seconds < seconds; ++epoch) {
+    feed.start(epoch);
+    while (const data::Batch* batch = feed.next()) {
+      const auto taken = Clock::now();
+      if (is_first) {
+        timing.first_batch_s = seconds_since(begin);
+        before = feed.loader().times();
+        begin = taken;
+        is_first = false;
+      } else {
+        ++timing.batches;
+        timing.samples += batch->size;
+        timing.bytes += count_bytes(feed.dataset(), *batch);
+      }
+      if (step_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(step_s));
+      timing.seconds = seconds_since(begin);
+      if (timing.seconds >= seconds || stop_signal() != 0) break;
+    }
+    if (stop_signal() != 0) break;
+  }
+  timing.times = feed.loader().times() - before;
+  return timing;
+}
+
+Json describe_timing(const Timing& timing, int64_t workers) {
+  const data::LoaderTimes& times = timing.times;
+  const double samples = static_cast<double>(std::max<int64_t>(timing.samples, 1));
+  const double thread_s = times.reading_s + times.completing_s + times.idle_s;
+  Json json{{"seconds", timing.seconds},
+            {"first_batch_s", timing.first_batch_s},
+            {"samples", timing.samples},
+            {"batches", timing.batches},
+            {"bytes", timing.bytes},
+            {"samples_per_s", static_cast<double>(timing.samples) / timing.seconds},
+            {"bytes_per_s", static_cast<double>(timing.bytes) / timing.seconds},
+            {"read_ms_per_sample", 1e3 * times.reading_s / samples},
+            {"complete_ms_per_sample", 1e3 * times.completing_s / samples},
+            {"wait_share", times.waiting_s / timing.seconds}};
+  if (workers > 0) json["busy_share"] = thread_s > 0 ? 1 - times.idle_s / thread_s : 0;
+  return json;
+}
+
+void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const config::DataSection& data,
+                const Json& fields, const Json& timing) {
+  write_output("%s: %s (%s %s), %lld samples, %lld batches of %lld\n", dataset.name().c_str(),
+               dataset.component().schema.id.c_str(), dataset.component().plugin->id.c_str(),
+               dataset.component().plugin->version.c_str(), static_cast<long long>(feed.sampler().size()),
+               static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
+  for (const Json& field : fields) {
+    const std::string bytes = field["bytes"].is_null() ? "" : std::to_string(field["bytes"].get<int64_t>()) + " bytes";
+    write_output("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
+                 field["dtype"].get<std::string>().c_str(),
+                 print_field_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
+  }
+  if (timing.is_null()) return;
+  const auto number = [&](const char* name) { return timing[name].get<double>(); };
+  write_output("loader only, %lld workers, %lld batches prefetched, %.1f s; the first batch took %.2f s before that\n",
+               static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), number("seconds"),
+               number("first_batch_s"));
+  write_output("  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n", number("samples_per_s"), number("bytes_per_s") / 1e6,
+               1e3 * number("seconds") / std::max(number("batches"), 1.0));
+  write_output("  %.3g ms to read and %.3g ms to pad per sample", number("read_ms_per_sample"),
+               number("complete_ms_per_sample"));
+  if (timing.contains("busy_share")) write_output("; workers busy %.0f %% of the time", 100 * number("busy_share"));
+  write_output("\n  the consumer waits %.0f %% of the time\n", 100 * number("wait_share"));
+}
+
+void write_sheet(data::Feed& feed, int64_t samples, const std::string& page) {
+  Sheet sheet(samples);
+  const std::vector<int64_t> order = feed.sampler().order(1);
+  feed.start(1);
+  size_t first = 0;
+  while (const data::Batch* batch = sheet.is_full() ? nullptr : feed.next()) {
+    sheet.add(feed.dataset(), *batch, order, first);
+    first += static_cast<size_t>(batch->size) + batch->skipped.size();
+  }
+  const std::string title = feed.dataset().name() + ": " + std::to_string(sheet.size()) + " samples of " +
+                            feed.dataset().component().schema.id;
+  artifacts::write_file_durably(page, sheet.make(title), support::ErrorKind::configuration);
+}
+
+po::options_description make_data_options() {
+  po::options_description options = run_file_options();
+  auto add = options.add_options();
+  add("data", po::value<std::string>()->value_name("NAME")->default_value("train"),
+      "dataset: train, validation or validation/NAME");
+  add("seconds", po::value<double>()->value_name("N")->default_value(5, "5"),
+      "how long to time the loader; 0 skips the timing");
+  add("step-ms", po::value<double>()->value_name("N")->default_value(0, "0"),
+      "simulated duration of a training step: the consumer sleeps this long per batch");
+  add("sheet", po::value<std::string>()->value_name("FILE.html"), "render the first samples of an epoch to this page");
+  add("samples", po::value<int64_t>()->value_name("N")->default_value(32), "number of samples on the page");
+  add_json_option(options);
+  return options;
+}
+
+double read_duration(const Arguments& arguments, const std::string& option) {
+  const auto duration = arguments.get<double>(option);
+  if (!(duration >= 0)) arguments.refuse("--" + option + " is " + std::to_string(duration), "0 or more");
+  return duration;
+}
+
+int show_data(const Arguments& arguments) {
+  const double seconds = read_duration(arguments, "seconds"), step_ms = read_duration(arguments, "step-ms");
+  const int64_t samples = arguments.count("samples", 1);
+  const std::string page = arguments.text("sheet");
+  const OpenedRun run = open_run(arguments.run_file(), Computes::no);
+  catch_stop_signals();
+  const config::NamedDataset& named = find_dataset(run.plan, arguments.text("data"));
+  plugins::prepare_dataset(run.catalogue.find(config::ComponentKind::dataset, named.use), named);
+  data::Feed feed(run.catalogue, run.plan, named);
+  if (!page.empty()) write_sheet(feed, samples, page);
+  Timing timing;
+  if (seconds > 0) timing = time_loader(feed, seconds, step_ms / 1e3);
+
+  const Json fields = describe_fields(feed.dataset());
+  const Json loader_timing = seconds > 0 ? describe_timing(timing, run.plan.data.workers) : Json();
+  if (arguments.wants_json()) {
+    const Json all{{"dataset", feed.dataset().name()},
+                   {"component", feed.dataset().component().schema.id},
+                   {"samples", feed.sampler().size()},
+                   {"batches", feed.batches()},
+                   {"batch_size", feed.batch_size()},
+                   {"workers", run.plan.data.workers},
+                   {"fields", fields},
+                   {"skipped_samples", feed.skipped()},
+                   {"loader", loader_timing}};
+    write_output_json(all);
+  } else {
+    print_text(feed.dataset(), feed, run.plan.data, fields, loader_timing);
+    if (!page.empty()) write_output("samples rendered to %s\n", page.c_str());
+  }
+  return stop_signal() != 0 ? 128 + stop_signal() : 0;
+}
+
+}  // namespace
+
+extern const Command data_command{.name = "data",
+                                  .arguments = "",
+                                  .needed = "--config FILE",
+                                  .purpose = "show the samples of a dataset and time its loader",
+                                  .details =
+                                      "Shows the first samples of a dataset with their dtypes, shapes and ranges. "
+                                      "Times the loader without a model. --sheet renders the samples to a page.",
+                                  .page = "data.md",
+                                  .make_options = make_data_options,
+                                  .run = show_data};
+
+}  // namespace tenon::host

@@ -1,0 +1,104 @@
+// `host describe ID`: describes a component and its parameters.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/tensor_functions.h"
+#include "framework/support/error.h"
+#include "framework/support/nearest_name.h"
+#include "host/command.h"
+#include "host/component_description.h"
+#include "host/find_plugins.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using plugins::Catalogue;
+using plugins::PluginsFound;
+
+// Returns the components with that id, by kind. They point into `found`. Throws Error(configuration) if there is none.
+std::vector<ComponentDescription> find_components(const PluginsFound& found, const std::string& id,
+                                                  const std::vector<fs::path>& directories) {
+  std::vector<ComponentDescription> descriptions;
+  std::vector<std::string> known;
+  for (const plugins::PluginInfo& plugin : found.plugins)
+    for (const config::ComponentSchema& component : plugin.components) {
+      known.push_back(component.id);
+      if (component.id == id) descriptions.push_back({&plugin, &component, std::nullopt});
+    }
+  if (descriptions.empty()) {
+    std::string hidden;
+    if (!found.without_note.empty()) {
+      const std::string file = found.without_note.front().string();
+      hidden =
+          file + " has no note" +
+          (found.without_note.size() > 1 ? " (and " + std::to_string(found.without_note.size() - 1) + " more)" : "") +
+          ": run `host note " + file + "`, or add --load; both run its code. In the files with a note ";
+    }
+    throw support::Error(support::ErrorKind::configuration,
+                         "command line: " + hidden + "there is no component \"" + id + "\"" +
+                             support::suggest_name(id, known) + " (" + plugins::describe_search(directories) +
+                             "); host plugins lists all components and refused files");
+  }
+  std::stable_sort(descriptions.begin(), descriptions.end(),
+                   [](const auto& left, const auto& right) { return left.schema->kind < right.schema->kind; });
+  return descriptions;
+}
+
+// Loads only the plugins of these components, unless `loaded` already has them.
+void query_all(std::vector<ComponentDescription>& descriptions, std::optional<Catalogue>& loaded) {
+  if (!loaded) {
+    std::vector<fs::path> files;
+    for (const ComponentDescription& description : descriptions) files.push_back(description.plugin->file);
+    loaded = Catalogue::open(files, plugins::host_table(), plugins::torch_build());
+  }
+  for (ComponentDescription& description : descriptions)
+    description.ports = query_ports(loaded->find(description.schema->kind, description.schema->id));
+}
+
+po::options_description make_describe_options() {
+  po::options_description options = make_survey_options();
+  auto add = options.add_options();
+  add("markdown", "print Markdown");
+  add("ports", "also show inputs, outputs, fields and metric values; loads the plugin and creates the component");
+  return options;
+}
+
+int describe(const Arguments& arguments) {
+  if (arguments.wants_json() && arguments.has("markdown"))
+    arguments.refuse("--json and --markdown are both given; choose one");
+  SurveyedPlugins surveyed = survey_plugins(arguments);
+  std::vector<ComponentDescription> descriptions =
+      find_components(surveyed.found, arguments.positional().front(), surveyed.directories);
+  if (arguments.has("ports")) query_all(descriptions, surveyed.loaded);
+  if (arguments.wants_json()) {
+    write_output_text(print_json(descriptions));
+    return 0;
+  }
+  for (const ComponentDescription& description : descriptions) {
+    if (&description != &descriptions.front()) write_output_text("\n");
+    write_output_text(arguments.has("markdown") ? print_markdown(description) : print_text(description));
+  }
+  return 0;
+}
+
+}  // namespace
+
+extern const Command describe_command{
+    .name = "describe",
+    .arguments = "ID",
+    .needed = "",
+    .purpose = "describe a component and its parameters",
+    .details =
+        "Shows the parameters of a component with types, ranges and defaults. --ports adds its inputs and outputs.",
+    .page = "components.md",
+    .make_options = make_describe_options,
+    .run = describe};
+
+}  // namespace tenon::host

@@ -1,0 +1,203 @@
+// `host checkpoint diff A B`: compares the tensors of two checkpoints or files.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/compare_tensors.h"
+#include "framework/artifacts/metric_values.h"
+#include "framework/artifacts/safetensors.h"
+#include "framework/plugins/ports.h"
+#include "host/checkpoint_files.h"
+#include "host/command.h"
+#include "host/standard_streams.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+constexpr int kTensorsDiffer = 9;  // exit code
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using artifacts::SafetensorsFile;
+using artifacts::TensorDifference;
+using artifacts::TensorView;
+
+// A tensor that differs between the two sides.
+struct DifferentTensor {
+  std::string name;
+  const TensorView* a;                         // null: only in b
+  const TensorView* b;                         // null: only in a
+  std::optional<TensorDifference> difference;  // only if dtype and shape are the same
+};
+
+struct ComparedFile {
+  std::string name;
+  std::optional<SafetensorsFile> a, b;  // none: the checkpoint has no such file
+  size_t equal = 0;
+  std::vector<DifferentTensor> different;
+};
+
+const std::vector<TensorView>& tensors_of(const std::optional<SafetensorsFile>& file) {
+  static const std::vector<TensorView> kNone;
+  return file ? file->tensors() : kNone;
+}
+
+void compare(ComparedFile& file) {
+  for (const TensorView& a : tensors_of(file.a)) {
+    const TensorView* const b = file.b ? file.b->find(a.name) : nullptr;
+    std::optional<TensorDifference> difference;
+    if (b && a.shape == b->shape) difference = artifacts::compare_tensors(a, *b);
+    if (difference && a.dtype == b->dtype && difference->differing == 0)
+      ++file.equal;
+    else
+      file.different.push_back({a.name, &a, b, difference});
+  }
+  for (const TensorView& b : tensors_of(file.b))
+    if (!file.a || !file.a->find(b.name)) file.different.push_back({b.name, nullptr, &b, {}});
+}
+
+fs::path weights_of(const InspectedFiles& files) {
+  return files.manifest ? files.path / artifacts::kModelFile : files.path;
+}
+
+// Returns name, file of a and file of b. The path is empty if one side has no such file.
+std::vector<std::pair<std::string, std::pair<fs::path, fs::path>>> pair_files(const InspectedFiles& a,
+                                                                              const InspectedFiles& b) {
+  if (!a.manifest || !b.manifest) return {{weights_of(a).filename().string(), {weights_of(a), weights_of(b)}}};
+  std::vector<std::pair<std::string, std::pair<fs::path, fs::path>>> pairs;
+  for (const fs::path& file : a.tensor_files) pairs.push_back({file.filename().string(), {file, {}}});
+  for (const fs::path& file : b.tensor_files) {
+    const std::string name = file.filename().string();
+    const auto same = std::ranges::find(pairs, name, [](const auto& pair) { return pair.first; });
+    if (same != pairs.end())
+      same->second.second = file;
+    else
+      pairs.push_back({name, {{}, file}});
+  }
+  return pairs;
+}
+
+// Verifies the digests first: values of a damaged checkpoint are not compared.
+const fs::path& verified(const fs::path& file) {
+  artifacts::verify_checkpoint_file(file);
+  return file;
+}
+
+std::vector<ComparedFile> compare_all(const InspectedFiles& a, const InspectedFiles& b) {
+  std::vector<ComparedFile> files;
+  for (const auto& [name, paths] : pair_files(a, b)) {
+    ComparedFile& file = files.emplace_back();
+    file.name = name;
+    if (!paths.first.empty()) file.a.emplace(verified(paths.first));
+    if (!paths.second.empty()) file.b.emplace(verified(paths.second));
+  }
+  for (ComparedFile& file : files) compare(file);
+  return files;
+}
+
+std::string describe_type(const TensorView& tensor) {
+  return std::string(plugins::dtype_name(tensor.dtype)) + " " + print_shape(tensor);
+}
+
+std::string print(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", number);
+  return text;
+}
+
+void add_row(TextTable& table, const DifferentTensor& tensor) {
+  const auto add_words = [&](const std::string& words) { table.add({tensor.name, words, "", "", "", ""}); };
+  if (!tensor.b) return add_words("only in A: " + describe_type(*tensor.a));
+  if (!tensor.a) return add_words("only in B: " + describe_type(*tensor.b));
+  const bool is_same_type = describe_type(*tensor.a) == describe_type(*tensor.b);
+  const std::string types = describe_type(*tensor.a) + (is_same_type ? "" : " and " + describe_type(*tensor.b));
+  if (!tensor.difference) return add_words(types);
+  const TensorDifference& difference = *tensor.difference;
+  table.add({tensor.name, types, print_count(difference.differing) + " of " + print_count(difference.elements),
+             print(difference.max_absolute), print(difference.max_relative),
+             difference.max_ulps ? print_count(*difference.max_ulps) : "-"});
+}
+
+void print_text(const ComparedFile& file) {
+  size_t only_a = 0, only_b = 0;
+  for (const DifferentTensor& tensor : file.different) {
+    only_a += !tensor.b ? 1 : 0;
+    only_b += !tensor.a ? 1 : 0;
+  }
+  write_output("%s: %zu tensors are equal, %zu differ, %zu only in A, %zu only in B\n", file.name.c_str(), file.equal,
+               file.different.size() - only_a - only_b, only_a, only_b);
+  if (file.different.empty()) return;
+  using Align = TextTable::Align;
+  TextTable table({Align::left, Align::left, Align::right, Align::right, Align::right, Align::right});
+  table.add({"tensor", "", "values", "max abs", "max rel", "max ulps"});
+  for (const DifferentTensor& tensor : file.different) add_row(table, tensor);
+  write_output_text(table.print("  "));
+}
+
+Json to_json(const TensorView* tensor) {
+  if (!tensor) return {};
+  return {{"dtype", plugins::dtype_name(tensor->dtype)}, {"shape", tensor->shape}};
+}
+
+Json to_json(const std::optional<TensorDifference>& difference) {
+  if (!difference) return {};
+  return {{"elements", difference->elements},
+          {"differing", difference->differing},
+          {"max_absolute", Json::parse(artifacts::print_json_number(difference->max_absolute))},
+          {"max_relative", Json::parse(artifacts::print_json_number(difference->max_relative))},
+          {"max_ulps", difference->max_ulps ? Json(*difference->max_ulps) : Json()}};
+}
+
+Json to_json(const ComparedFile& file) {
+  Json different = Json::array();
+  for (const DifferentTensor& tensor : file.different)
+    different.push_back({{"name", tensor.name},
+                         {"a", to_json(tensor.a)},
+                         {"b", to_json(tensor.b)},
+                         {"difference", to_json(tensor.difference)}});
+  return {{"name", file.name}, {"equal", file.equal}, {"different", different}};
+}
+
+po::options_description make_diff_checkpoints_options() {
+  po::options_description options = no_options();
+  add_json_option(options);
+  return options;
+}
+
+// For two checkpoints it compares all safetensors files, for a checkpoint and a file the weights.
+int diff_checkpoints(const Arguments& arguments) {
+  const InspectedFiles a = find_files(arguments.positional()[0]), b = find_files(arguments.positional()[1]);
+  const std::vector<ComparedFile> files = compare_all(a, b);
+  const bool is_same = std::ranges::all_of(files, [](const ComparedFile& file) { return file.different.empty(); });
+  if (arguments.wants_json()) {
+    Json all{{"a", a.path.string()}, {"b", b.path.string()}, {"same", is_same}, {"files", Json::array()}};
+    for (const ComparedFile& file : files) all["files"].push_back(to_json(file));
+    write_output_json(all);
+  } else {
+    write_output("A %s\nB %s\n", describe(a).c_str(), describe(b).c_str());
+    for (const ComparedFile& file : files) print_text(file);
+  }
+  return is_same ? 0 : kTensorsDiffer;
+}
+
+}  // namespace
+
+extern const Command diff_checkpoints_command{
+    .name = "checkpoint diff",
+    .arguments = "A B",
+    .needed = "",
+    .purpose = "compare two checkpoints",
+    .details = "Compares two checkpoints tensor by tensor. The exit code is 9 if they differ.",
+    .page = "checkpoint_tools.md",
+    .make_options = make_diff_checkpoints_options,
+    .run = diff_checkpoints};
+
+}  // namespace tenon::host

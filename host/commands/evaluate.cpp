@@ -1,0 +1,104 @@
+// `host evaluate`: computes the losses and metrics of trained weights in the same way as the run.
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/artifacts/metric_values.h"
+#include "framework/pipeline/evaluate.h"
+#include "host/command.h"
+#include "host/open_evaluation.h"
+#include "host/signals.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct EvaluatedSet {
+  const pipeline::BoundDataset* data;
+  pipeline::NamedMetrics metrics;
+};
+
+// Uses the number format of history.jsonl, so that equal values are equal texts.
+Json to_json(const pipeline::NamedMetrics& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics) json[name] = Json::parse(artifacts::print_json_number(value));
+  return json;
+}
+
+void print_json(const Evaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
+  const artifacts::FoundWeights& weights = evaluation.weights();
+  Json all{{"weights", weights.file.string()},
+           {"checkpoint", weights.checkpoint.empty() ? Json() : Json(weights.checkpoint.string())},
+           {"epoch", weights.checkpoint.empty() ? Json() : Json(weights.epoch)},
+           {"step", weights.checkpoint.empty() ? Json() : Json(weights.step)},
+           {"sets", Json::array()}};
+  for (const EvaluatedSet& set : sets)
+    all["sets"].push_back({{"name", set.data->name()},
+                           {"component", set.data->feed.dataset().component().schema.id},
+                           {"samples", set.data->feed.sampler().size()},
+                           {"metrics", to_json(set.metrics)}});
+  write_output_json(all);
+}
+
+void print_text(const Evaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
+  write_output("weights %s\n", evaluation.describe_weights().c_str());
+  for (const EvaluatedSet& set : sets) {
+    const data::Feed& feed = set.data->feed;
+    write_output("%s: %s, %lld samples, %lld batches of %lld\n", set.data->name().c_str(),
+                 feed.dataset().component().schema.id.c_str(), static_cast<long long>(feed.sampler().size()),
+                 static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
+    size_t width = 0;
+    for (const auto& [name, value] : set.metrics) width = std::max(width, name.size());
+    for (const auto& [name, value] : set.metrics)
+      write_output("  %-*s  %s\n", static_cast<int>(width), name.c_str(), artifacts::print_number(value).c_str());
+  }
+}
+
+po::options_description make_evaluate_options() {
+  po::options_description options = run_file_options();
+  add_checkpoint_option(options);
+  options.add_options()("data", po::value<std::string>()->value_name("NAME"),
+                        "dataset: train, validation or validation/NAME; default: all validation data");
+  add_json_option(options);
+  return options;
+}
+
+int evaluate(const Arguments& arguments) {
+  Evaluation evaluation(arguments.run_file(), {arguments.text("checkpoint"), arguments.text("data")},
+                        Evaluation::Of::metrics);
+  catch_stop_signals();
+  std::vector<EvaluatedSet> sets;
+  for (const auto& data : evaluation.training().validation) {
+    auto metrics = pipeline::evaluate(evaluation.training(), *data, evaluation.context(),
+                                      [](int64_t) { return stop_signal() == 0; });
+    if (!metrics) return 128 + stop_signal();
+    sets.push_back({data.get(), std::move(*metrics)});
+  }
+  if (arguments.wants_json())
+    print_json(evaluation, sets);
+  else
+    print_text(evaluation, sets);
+  return 0;
+}
+
+}  // namespace
+
+extern const Command evaluate_command{.name = "evaluate",
+                                      .arguments = "",
+                                      .needed = "--config FILE",
+                                      .purpose = "compute the losses and metrics of trained weights",
+                                      .details =
+                                          "Computes the losses and metrics of a checkpoint on the validation data, or "
+                                          "on another dataset of the run file.",
+                                      .page = "evaluate_and_predict.md",
+                                      .make_options = make_evaluate_options,
+                                      .run = evaluate,
+                                      .is_for_one_process = true};
+
+}  // namespace tenon::host

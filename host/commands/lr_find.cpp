@@ -1,0 +1,98 @@
+// `host lr-find`: finds the learning rates at which the loss falls.
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "framework/artifacts/metric_values.h"
+#include "framework/pipeline/learning_rate_search.h"
+#include "host/command.h"
+#include "host/open_run.h"
+#include "host/signals.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace {
+
+constexpr size_t kRows = 25;  // rows of the printed table
+constexpr int kBarWidth = 40;
+
+void print_json(const pipeline::LearningRateSearch& search) {
+  nlohmann::ordered_json json{{"suggestion", search.suggestion ? nlohmann::ordered_json(*search.suggestion) : nullptr},
+                              {"diverged", search.diverged},
+                              {"trials", nlohmann::ordered_json::array()}};
+  for (const pipeline::LearningRateTrial& trial : search.trials)
+    json["trials"].push_back({{"lr", trial.learning_rate}, {"loss", trial.loss}, {"smoothed", trial.smoothed}});
+  write_output_json(json);
+}
+
+void print_text(const pipeline::LearningRateSearch& search) {
+  if (search.trials.empty()) {
+    write_output("no step had a finite loss\n");
+    return;
+  }
+  double highest = search.trials.front().smoothed;
+  for (const pipeline::LearningRateTrial& trial : search.trials) highest = std::max(highest, trial.smoothed);
+  write_output("%12s  %12s\n", "lr", "loss");
+  const size_t stride = std::max<size_t>(1, search.trials.size() / kRows);
+  for (size_t i = 0; i < search.trials.size(); i += stride) {
+    const pipeline::LearningRateTrial& trial = search.trials[i];
+    const int length = static_cast<int>(kBarWidth * std::clamp(trial.smoothed / highest, 0.0, 1.0));
+    write_output("%12.3g  %12.4g  %s\n", trial.learning_rate, trial.smoothed, std::string(length, '#').c_str());
+  }
+  if (search.diverged) write_output("the loss diverged here\n");
+  if (search.suggestion)
+    write_output("the loss falls fastest at optimizer.lr = %.2g\n", *search.suggestion);
+  else
+    write_output("the loss fell at no learning rate; run host overfit to find out why\n");
+}
+
+po::options_description make_lr_find_options() {
+  po::options_description options = run_file_options();
+  auto add = options.add_options();
+  add("from", po::value<double>()->value_name("LR")->default_value(1e-7, "1e-7"), "first learning rate");
+  add("to", po::value<double>()->value_name("LR")->default_value(10, "10"), "last learning rate");
+  add("steps", po::value<int64_t>()->value_name("N")->default_value(100),
+      "number of steps from the first to the last learning rate");
+  add_json_option(options);
+  return options;
+}
+
+// Runs steps with increasing learning rates. Writes no files.
+int find_learning_rate(const Arguments& arguments) {
+  const auto first_rate = arguments.get<double>("from"), last_rate = arguments.get<double>("to");
+  const int64_t steps = arguments.count("steps", 2);
+  if (!(first_rate > 0 && last_rate > first_rate && last_rate <= 1e6))
+    arguments.refuse("--from and --to are " + std::to_string(first_rate) + " and " + std::to_string(last_rate),
+                     "0 < from < to <= 1e6");
+  OpenedRun opened = open_run(arguments.run_file(), Computes::yes);
+  opened.plan.data.validation.clear();
+  opened.plan.checkpoint.monitor.clear();
+  opened.plan.schedule = {};
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
+  catch_stop_signals();
+  const pipeline::LearningRateSearch search =
+      pipeline::search_learning_rate(training, first_rate, last_rate, steps, [] { return stop_signal() == 0; });
+  if (stop_signal() != 0) return 128 + stop_signal();
+  if (arguments.wants_json())
+    print_json(search);
+  else
+    print_text(search);
+  return 0;
+}
+
+}  // namespace
+
+extern const Command lr_find_command{
+    .name = "lr-find",
+    .arguments = "",
+    .needed = "--config FILE",
+    .purpose = "find the learning rates at which the loss falls",
+    .details = "Raises the learning rate step by step and shows the loss at each step, until the loss diverges.",
+    .page = "run_file.md",
+    .make_options = make_lr_find_options,
+    .run = find_learning_rate,
+    .is_for_one_process = true};
+
+}  // namespace tenon::host

@@ -1,0 +1,99 @@
+// `host overfit`: tests whether the model can overfit a few samples.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/metric_values.h"
+#include "framework/pipeline/overfit.h"
+#include "host/command.h"
+#include "host/open_run.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace {
+
+constexpr int kNotReached = 8;
+constexpr size_t kMaxNames = 20;
+
+// Trains on one batch of the first samples, with identical steps.
+void plan_overfit(config::RunPlan& plan, int64_t samples) {
+  plan.data.batch_size = samples;
+  plan.data.limit_batches = 1;
+  plan.data.shuffle = false;
+  plan.data.sampler = config::SamplerKind::uniform;
+  plan.data.validation.clear();
+  plan.checkpoint.monitor.clear();
+  plan.train.accumulate = 1;
+  plan.train.average.reset();
+  plan.schedule = {};
+}
+
+void print_names(const char* title, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  write_output("%s\n", title);
+  for (size_t i = 0; i < names.size() && i < kMaxNames; ++i) write_output("  %s\n", names[i].c_str());
+  if (names.size() > kMaxNames) write_output("  and %zu more\n", names.size() - kMaxNames);
+}
+
+void explain(const pipeline::OverfitReport& report, double learning_rate) {
+  print_names("the gradient of these parameters is zero in every step: they do not affect the loss",
+              report.without_gradient);
+  print_names("these outputs are the same for all samples: they do not depend on the inputs", report.constant_outputs);
+  if (!report.without_gradient.empty() || !report.constant_outputs.empty()) return;
+  const std::string rate = artifacts::print_number(learning_rate);
+  if (report.last_loss > report.first_loss)
+    write_output("the loss increased: lower optimizer.lr (%s)\n", rate.c_str());
+  else if (report.last_loss > 2 * report.lowest_loss)
+    write_output("the loss oscillates: lower optimizer.lr (%s)\n", rate.c_str());
+  else if (report.last_loss > 0.9 * report.first_loss)
+    write_output(
+        "the loss hardly falls: raise optimizer.lr (%s), or check with host data whether similar samples have "
+        "different targets\n",
+        rate.c_str());
+  else
+    write_output("the loss falls: try more --steps, less weight decay and dropout, or a larger optimizer.lr (%s)\n",
+                 rate.c_str());
+}
+
+po::options_description make_overfit_options() {
+  po::options_description options = run_file_options();
+  auto add = options.add_options();
+  add("samples", po::value<int64_t>()->value_name("N")->default_value(10), "number of samples to overfit");
+  add("steps", po::value<int64_t>()->value_name("N")->default_value(500), "maximum number of steps");
+  add("threshold", po::value<double>()->value_name("LOSS")->default_value(0.01, "0.01"),
+      "stop when the loss falls below this");
+  return options;
+}
+
+// Trains on the first samples of the training data until the loss falls below the threshold. Writes no files.
+int overfit(const Arguments& arguments) {
+  const int64_t samples = arguments.count("samples", 1), steps = arguments.count("steps", 1);
+  const auto threshold = arguments.get<double>("threshold");
+  OpenedRun opened = open_run(arguments.run_file(), Computes::yes);
+  plan_overfit(opened.plan, samples);
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
+  const pipeline::OverfitReport report = pipeline::overfit(training, steps, threshold);
+  write_output("%lld samples: loss %.4g, after %lld steps %.4g; %s the threshold of %.4g\n",
+               static_cast<long long>(report.samples), report.first_loss, static_cast<long long>(report.steps),
+               report.last_loss, report.is_reached ? "below" : "NOT below", threshold);
+  if (report.is_reached) return 0;
+  explain(report, opened.plan.optimizer.lr);
+  return kNotReached;
+}
+
+}  // namespace
+
+extern const Command overfit_command{.name = "overfit",
+                                     .arguments = "",
+                                     .needed = "--config FILE",
+                                     .purpose = "overfit a few samples, or report why it fails",
+                                     .details =
+                                         "Trains on a few samples until the loss falls below a threshold. If it does "
+                                         "not, lists the tensors without gradients and the outputs that never change.",
+                                     .page = "run_file.md",
+                                     .make_options = make_overfit_options,
+                                     .run = overfit,
+                                     .is_for_one_process = true};
+
+}  // namespace tenon::host

@@ -1,0 +1,100 @@
+// `host pack`: writes a dataset of the run file as tar files.
+#include <charconv>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "framework/data/dataset_seed.h"
+#include "framework/data/plugin_samples.h"
+#include "framework/data/sampler.h"
+#include "framework/packing/pack_shards.h"
+#include "framework/plugins/prepare_dataset.h"
+#include "host/command.h"
+#include "host/open_run.h"
+#include "host/signals.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace {
+
+void print_shard(const packing::PackedShard& shard) {
+  write_output("  %s  %lld samples  %.1f MiB\n", shard.name.c_str(), static_cast<long long>(shard.samples),
+               static_cast<double>(shard.bytes) / (1 << 20));
+  std::fflush(stdout);
+}
+
+po::options_description make_pack_options() {
+  po::options_description options = run_file_options();
+  auto add = options.add_options();
+  add("data", po::value<std::string>()->value_name("NAME"),
+      "dataset of the run file: train, validation or validation/NAME");
+  add("output", po::value<std::string>()->value_name("DIR"), "folder for the shards; must be new or empty");
+  add("shard-bytes", po::value<std::string>()->value_name("SIZE")->default_value("256MiB"),
+      "maximum size of a shard (KiB, MiB, GiB); a shard has at least one sample");
+  add("shard-samples", po::value<int64_t>()->value_name("N"), "maximum number of samples in a shard");
+  add("shuffle", "write the samples in random order, seeded with run.seed");
+  return options;
+}
+
+// Parses a size in bytes, such as `256MiB`.
+uint64_t parse_size(const Arguments& arguments, const std::string& option) {
+  const std::string text = arguments.text(option);
+  const std::pair<const char*, uint64_t> units[] = {{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"", 1}};
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string unit(end, text.data() + text.size());
+  for (const auto& [name, bytes] : units) {
+    const bool is_in_range = error == std::errc() && number > 0 && number <= UINT64_MAX / bytes;
+    if (unit == name && is_in_range) return number * bytes;
+  }
+  arguments.refuse("--" + option + " is " + text, "a size such as 256MiB");
+}
+
+int pack(const Arguments& arguments) {
+  const uint64_t shard_bytes = parse_size(arguments, "shard-bytes");
+  const int64_t shard_samples = arguments.count("shard-samples", 1);
+  const std::string folder = arguments.text("output");
+  const OpenedRun opened = open_run(arguments.run_file(), Computes::no);
+  const config::RunPlan& plan = opened.plan;
+  const config::NamedDataset& named = find_dataset(plan, arguments.text("data"));
+  plugins::prepare_dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
+  const plugins::Dataset dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
+  data::PluginSamples samples(dataset);
+  const data::Sampler sampler(dataset.size(), {.shuffle = arguments.has("shuffle"),
+                                               .seed = plan.run.seed,
+                                               .subset = named.subset,
+                                               .subset_seed = plan.data.subset_seed});
+  catch_stop_signals();
+  const packing::PackOptions options = {.folder = folder,
+                                        .name = named.name,
+                                        .order = sampler.order(0),
+                                        .seed = data::derive_dataset_seed(plan.run.seed, named.name),
+                                        .workers = plan.data.workers,
+                                        .shard_bytes = shard_bytes,
+                                        .shard_samples = shard_samples};
+  const std::vector<packing::PackedShard> shards = packing::pack_shards(samples, options, print_shard, stop_signal());
+  if (shards.empty() && stop_signal() != 0) {
+    write_output("stopped; nothing was written\n");
+    return 128 + stop_signal();
+  }
+  write_output("%s: %zu samples in %zu %s, in %s\n", named.name.c_str(), options.order.size(), shards.size(),
+               shards.size() == 1 ? "shard" : "shards", folder.c_str());
+  return 0;
+}
+
+}  // namespace
+
+extern const Command pack_command{
+    .name = "pack",
+    .arguments = "",
+    .needed = "--config FILE --data NAME --output DIR",
+    .purpose = "write a dataset as shards",
+    .details =
+        "Writes a dataset of the run file as tar files. The dataset tar_shards reads them faster than single files.",
+    .page = "shards.md",
+    .make_options = make_pack_options,
+    .run = pack,
+    .is_for_one_process = true};
+
+}  // namespace tenon::host

@@ -1,0 +1,78 @@
+// `host plugins`: lists every plugin file that a run would open, with its components or the reason for its refusal.
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "framework/support/error.h"
+#include "host/command.h"
+#include "host/find_plugins.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using plugins::PluginsFound;
+using Json = nlohmann::ordered_json;
+
+void print_as_text(const PluginsFound& found, const std::vector<fs::path>& directories) {
+  for (const plugins::PluginInfo& plugin : found.plugins) {
+    write_output("%s %s  %s  %s\n", plugin.id.c_str(), plugin.version.c_str(),
+                 plugin.torch_build.empty() ? "portable" : "native", plugin.file.c_str());
+    for (const config::ComponentSchema& component : plugin.components)
+      write_output("  %-8s %-16s %s\n", config::to_string(component.kind), component.id.c_str(), component.doc.c_str());
+  }
+  for (const fs::path& file : found.without_note)
+    write_output("no note: %s: run `host note %s` or `host plugins --load`; both run its code\n", file.c_str(),
+                 file.c_str());
+  for (const plugins::Refusal& refusal : found.refusals) write_output("refused: %s\n", refusal.reason.c_str());
+  write_output("%zu plugins, ", found.plugins.size());
+  if (!found.without_note.empty()) write_output("%zu without a note, ", found.without_note.size());
+  write_output("%zu refused (%s)\n", found.refusals.size(), plugins::describe_search(directories).c_str());
+}
+
+void print_as_json(const PluginsFound& found) {
+  Json listed = Json::array();
+  for (const plugins::PluginInfo& plugin : found.plugins) {
+    Json components = Json::array();
+    for (const config::ComponentSchema& component : plugin.components)
+      components.push_back({{"kind", config::to_string(component.kind)}, {"id", component.id}, {"doc", component.doc}});
+    listed.push_back({{"id", plugin.id},
+                      {"version", plugin.version},
+                      {"license", plugin.license},
+                      {"torch_build", plugin.torch_build},
+                      {"file", plugin.file.string()},
+                      {"sha256", plugin.sha256},
+                      {"components", components}});
+  }
+  Json without_note = Json::array();
+  for (const fs::path& file : found.without_note) without_note.push_back(file.string());
+  Json refused = Json::array();
+  for (const plugins::Refusal& refusal : found.refusals)
+    refused.push_back({{"file", refusal.file.string()}, {"reason", refusal.reason}});
+  const Json all{{"plugins", listed}, {"without_note", without_note}, {"refused", refused}};
+  write_output_json(all);
+}
+
+// Returns the exit code of a plugin error if a file is refused.
+int list_plugins(const Arguments& arguments) {
+  const SurveyedPlugins surveyed = survey_plugins(arguments);
+  arguments.wants_json() ? print_as_json(surveyed.found) : print_as_text(surveyed.found, surveyed.directories);
+  return surveyed.found.refusals.empty() ? 0 : static_cast<int>(support::ErrorKind::plugin);
+}
+
+}  // namespace
+
+extern const Command plugins_command{
+    .name = "plugins",
+    .arguments = "",
+    .needed = "",
+    .purpose = "list the plugins found and why others are refused",
+    .details = "Lists the plugins in the search folders and their components. Runs no plugin code without --load.",
+    .page = "components.md",
+    .make_options = make_survey_options,
+    .run = list_plugins};
+
+}  // namespace tenon::host

@@ -1,0 +1,229 @@
+// `host profile`: measures the parameters, operations, memory and time of a model.
+#include <ATen/Parallel.h>
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/profiling/profile_model.h"
+#include "framework/support/print_bytes.h"
+#include "host/command.h"
+#include "host/open_run.h"
+#include "host/standard_streams.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using profiling::ModelProfile;
+using profiling::ModuleProfile;
+
+constexpr size_t kMaxRows = 24;
+constexpr size_t kDeepestModule = 16;
+
+// Prints 1814073344 as "1.814 G".
+std::string print_scaled(double number) {
+  constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
+  size_t unit = 0;
+  for (; number >= 1000 && unit + 1 < kUnits.size(); ++unit) number /= 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f%s" : "%.4g%s", number, kUnits[unit]);
+  return text;
+}
+
+std::string print_time(double seconds) {
+  char text[32];
+  if (seconds >= 1)
+    std::snprintf(text, sizeof text, "%.2f s", seconds);
+  else
+    std::snprintf(text, sizeof text, seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
+  return text;
+}
+
+std::string print_share(double part, double whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", whole > 0 ? 100 * part / whole : 0);
+  return text;
+}
+
+// Groups modules by `depth`, or by as many parts of their names as the maximum number of rows allows.
+std::vector<ModuleProfile> choose_rows(const ModelProfile& profile, int64_t depth) {
+  if (depth > 0) return profiling::group_modules(profile.modules, static_cast<size_t>(depth));
+  size_t parts = kDeepestModule;
+  std::vector<ModuleProfile> rows = profiling::group_modules(profile.modules, parts);
+  while (rows.size() > kMaxRows && parts > 1) rows = profiling::group_modules(profile.modules, --parts);
+  return rows;
+}
+
+void print_modules(const ModelProfile& profile, int64_t depth) {
+  using Align = TextTable::Align;
+  TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+  table.add({"module", "parameters", "size", "MACs", "", "time"});
+  const auto add = [&](const std::string& name, const ModuleProfile& row) {
+    table.add({name, row.bytes > 0 ? print_count(static_cast<uint64_t>(row.parameters)) : "",
+               row.bytes > 0 ? support::print_bytes(static_cast<uint64_t>(row.bytes)) : "",
+               print_scaled(static_cast<double>(row.macs)),
+               print_share(static_cast<double>(row.macs), static_cast<double>(profile.total.macs)),
+               print_share(row.seconds, profile.total.seconds)});
+  };
+  for (const ModuleProfile& row : choose_rows(profile, depth)) add(row.name.empty() ? "(model)" : row.name, row);
+  add("total", profile.total);
+  write_output("%s\n", table.print("  ").c_str());
+}
+
+void print_counts(const ModelProfile& profile) {
+  using Align = TextTable::Align;
+  TextTable table({Align::left, Align::right, Align::right});
+  const auto add = [&](const char* what, double of_batch) {
+    table.add({what, print_scaled(of_batch / static_cast<double>(profile.batch_size)), print_scaled(of_batch)});
+  };
+  const auto forward = static_cast<double>(profile.total.macs);
+  table.add({"", "per sample", "per batch"});
+  add("MACs forward", forward);
+  add("FLOPs forward", 2 * forward);
+  add("FLOPs of a training step", 2 * static_cast<double>(profile.step_macs));
+  write_output("%s\n", table.print("  ").c_str());
+  for (const std::string& name : profile.uncounted)
+    write_output("  the cost of %s is unknown and not included\n", name.c_str());
+}
+
+void print_memory(const ModelProfile& profile) {
+  TextTable table({TextTable::Align::left, TextTable::Align::right});
+  const auto add = [&](const char* what, int64_t bytes) {
+    table.add({what, support::print_bytes(static_cast<uint64_t>(std::max<int64_t>(bytes, 0)))});
+  };
+  add("weights", profile.total.bytes);
+  add("optimizer state and gradients between steps", profile.state_bytes);
+  add("saved for backward", profile.saved_for_backward);
+  add("peak in training, total", profile.total.bytes + profile.state_bytes + profile.step_peak_bytes);
+  add("peak in evaluation, with the weights", profile.total.bytes + profile.evaluation_peak_bytes);
+  write_output("%s\n", table.print("  ").c_str());
+}
+
+void print_latency(const ModelProfile& profile) {
+  using Align = TextTable::Align;
+  TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+  table.add({"", "median", "10 %", "90 %", "best", "samples/s"});
+  const auto add = [&](const char* what, const profiling::Latency& latency) {
+    table.add({what, print_time(latency.median), print_time(latency.tenth), print_time(latency.ninetieth),
+               print_time(latency.least), print_scaled(static_cast<double>(profile.batch_size) / latency.median)});
+  };
+  add("forward in evaluation", profile.evaluation);
+  add("training step", profile.step);
+  write_output("%s", table.print("  ").c_str());
+}
+
+std::string describe_device(const support::ComputeDevice& device) {
+  return device.is_cuda() ? device.name : "the CPU, " + std::to_string(at::get_num_threads()) + " threads";
+}
+
+void print_text(const ModelProfile& profile, const OpenedRun& opened, int64_t depth) {
+  std::string inputs;
+  for (const auto& [name, shape] : profile.inputs) {
+    inputs += (inputs.empty() ? "" : ", ") + name + " [";
+    for (size_t i = 0; i < shape.size(); ++i) inputs += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+    inputs += "]";
+  }
+  write_output("%s on %s: %s in %s\n", opened.plan.model.use.c_str(), describe_device(opened.device.device).c_str(),
+               inputs.c_str(), to_string(opened.plan.train.precision).c_str());
+  print_modules(profile, depth);
+  print_counts(profile);
+  print_memory(profile);
+  print_latency(profile);
+}
+
+Json to_json(const ModuleProfile& module) {
+  return {{"name", module.name},
+          {"parameters", module.parameters},
+          {"bytes", module.bytes},
+          {"macs", module.macs},
+          {"seconds", module.seconds}};
+}
+
+Json to_json(const profiling::Latency& latency) {
+  return {{"median", latency.median},
+          {"percentile_10", latency.tenth},
+          {"percentile_90", latency.ninetieth},
+          {"least", latency.least}};
+}
+
+void print_json(const ModelProfile& profile, const OpenedRun& opened) {
+  Json json{{"model", opened.plan.model.use},
+            {"device", describe_device(opened.device.device)},
+            {"precision", to_string(opened.plan.train.precision)},
+            {"batch_size", profile.batch_size},
+            {"inputs", Json::object()},
+            {"parameters", profile.total.parameters},
+            {"bytes", profile.total.bytes},
+            {"forward_macs", profile.total.macs},
+            {"forward_flops", 2 * profile.total.macs},
+            {"step_flops", 2 * profile.step_macs},
+            {"uncounted", profile.uncounted},
+            {"memory",
+             {{"between_steps", profile.state_bytes},
+              {"kept_for_backward", profile.saved_for_backward},
+              {"step_peak", profile.step_peak_bytes},
+              {"evaluation_peak", profile.evaluation_peak_bytes}}},
+            {"evaluation_seconds", to_json(profile.evaluation)},
+            {"step_seconds", to_json(profile.step)},
+            {"modules", Json::array()}};
+  for (const auto& [name, shape] : profile.inputs) json["inputs"][name] = shape;
+  for (const ModuleProfile& module : profile.modules) json["modules"].push_back(to_json(module));
+  write_output_json(json);
+}
+
+// Prepares the plan for one batch per step and only training data.
+void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
+  if (batch_size > 0) plan.data.batch_size = batch_size;
+  plan.data.validation.clear();
+  plan.data.scheduled_train.clear();
+  plan.metrics.clear();
+  plan.checkpoint.monitor.clear();
+  plan.train.accumulate = 1;
+  plan.train.average.reset();
+  plan.schedule = {};
+}
+
+po::options_description make_profile_options() {
+  po::options_description options = run_file_options();
+  auto add = options.add_options();
+  add("batch-size", po::value<int64_t>()->value_name("N"), "samples in the batch; default: data.batch_size");
+  add("repeats", po::value<int64_t>()->value_name("N")->default_value(20), "number of timed steps and evaluations");
+  add("depth", po::value<int64_t>()->value_name("N"),
+      "depth of the module tree to show: the number of parts of a module's name");
+  add_json_option(options);
+  return options;
+}
+
+int profile(const Arguments& arguments) {
+  OpenedRun opened = open_run(arguments.run_file(), Computes::yes);
+  prepare_profile(opened.plan, arguments.count("batch-size", 1));
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
+  const ModelProfile profile = profiling::profile_model(training, arguments.count("repeats", 1));
+  if (arguments.wants_json())
+    print_json(profile, opened);
+  else
+    print_text(profile, opened, arguments.count("depth", 1));
+  return 0;
+}
+
+}  // namespace
+
+extern const Command profile_command{.name = "profile",
+                                     .arguments = "",
+                                     .needed = "--config FILE",
+                                     .purpose = "measure the model's operations, memory and time",
+                                     .details =
+                                         "Counts parameters, multiplications and memory of each module from the "
+                                         "operators that run. Times training steps and evaluation.",
+                                     .page = "profile.md",
+                                     .make_options = make_profile_options,
+                                     .run = profile,
+                                     .is_for_one_process = true};
+
+}  // namespace tenon::host

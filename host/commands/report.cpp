@@ -1,0 +1,59 @@
+// `host report RUN [RUN ...]`: plots the curves of runs on an HTML page.
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/durable_file.h"
+#include "host/command.h"
+#include "host/report/png_plots.h"
+#include "host/report/report_page.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace {
+
+po::options_description make_report_options() {
+  po::options_description options = no_options();
+  auto add = options.add_options();
+  add("output", po::value<std::string>()->value_name("FILE"),
+      "page to write; default for a single run: report.html in its folder");
+  add("png", "also write the curves in plots/ as PNG, rendered by rsvg-convert");
+  return options;
+}
+
+int report(const Arguments& arguments) {
+  const std::vector<std::string>& folders = arguments.positional();
+  const std::string output = arguments.text("output");
+  const bool png = arguments.has("png");
+  if (png && !output.empty())
+    arguments.refuse("report has --png and --output; PNG files are written to plots/ in the folder of a single run",
+                     "host report RUN --png");
+  if (folders.size() > 1 && output.empty()) arguments.refuse("report of several runs has no --output");
+  if (png) require_png_converter("command line: --png");
+  if (output.empty()) {
+    write_report(folders.front(), png);
+    write_output("%s\n", artifacts::RunFolder{folders.front()}.report_file().c_str());
+    return 0;
+  }
+  std::vector<ReadRun> runs;
+  for (const std::filesystem::path folder : folders) runs.emplace_back(folder);
+  artifacts::write_file_durably(output, make_report_page(runs), support::ErrorKind::configuration);
+  write_output("%s\n", output.c_str());
+  return 0;
+}
+
+}  // namespace
+
+extern const Command report_command{
+    .name = "report",
+    .arguments = "RUN [RUN ...]",
+    .needed = "",
+    .purpose = "plot the curves of runs on an HTML page",
+    .details = "Plots the curves of a run, or of several runs side by side, on an HTML page that needs no network.",
+    .page = "report.md",
+    .make_options = make_report_options,
+    .run = report};
+
+}  // namespace tenon::host

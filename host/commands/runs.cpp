@@ -1,0 +1,224 @@
+// `host runs`: lists the runs in a folder.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/metric_values.h"
+#include "framework/callbacks/progress.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+#include "framework/support/nearest_name.h"
+#include "host/command.h"
+#include "host/read_run.h"
+#include "host/standard_streams.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+using callbacks::format_metric;
+
+constexpr int kDeepestRun = 3;  // levels of folders: output_dir, run.name, run
+constexpr const char* kLosses[] = {"train/loss", "validation/loss"};
+
+void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
+  if (has_run(folder)) return found.push_back(folder);
+  if (depth == kDeepestRun) return;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied, error))
+    if (entry.is_directory(error) && !entry.path().filename().string().starts_with(".") && !entry.is_symlink())
+      find_runs(entry.path(), depth + 1, found);
+}
+
+// Reads the runs, newest first.
+std::vector<ReadRun> read_runs(const fs::path& folder) {
+  if (!fs::is_directory(folder))
+    throw support::Error(support::ErrorKind::configuration,
+                         "command line: " + folder.string() +
+                             ": is not a folder; expected a folder with runs, such as run.output_dir of a run file");
+  std::vector<fs::path> found;
+  find_runs(folder, 1, found);
+  std::vector<ReadRun> runs;
+  for (const fs::path& one : found) {
+    try {
+      runs.emplace_back(one);
+    } catch (const support::Error& error) {
+      support::log_warning(std::string(error.what()) + "; skipped");
+    }
+  }
+  std::ranges::stable_sort(
+      runs, [](const ReadRun& a, const ReadRun& b) { return a.folder().root.filename() > b.folder().root.filename(); });
+  return runs;
+}
+
+std::optional<MetricAt> best_or_last(const ReadRun& run, const std::string& metric) {
+  const auto best = run.best(metric);
+  return best ? best : run.last(metric);
+}
+
+// Sorts the best run first and runs without the metric last. Throws Error(configuration) if no run has the metric.
+void sort_runs(std::vector<ReadRun>& runs, const std::string& metric) {
+  std::set<std::string> known;
+  for (const ReadRun& run : runs)
+    for (const std::string& name : run.metrics()) known.insert(name);
+  if (!known.contains(metric))
+    throw support::Error(support::ErrorKind::configuration,
+                         "command line: --sort is \"" + metric + "\", but no run has this metric" +
+                             support::suggest_name(metric, {known.begin(), known.end()}) +
+                             "; expected a metric of their histories, such as validation/loss");
+  const auto rank = [&](const ReadRun& run) {
+    const auto value = best_or_last(run, metric);
+    if (!value || std::isnan(value->value)) return std::numeric_limits<double>::infinity();
+    return run.direction(metric) > 0 ? -value->value : value->value;
+  };
+  std::ranges::stable_sort(runs, {}, rank);
+}
+
+std::string print_progress(const ReadRun& run) {
+  const int64_t epochs = run.planned("train.epochs"), steps = run.planned("train.steps");
+  if (epochs > 0) return "epoch " + std::to_string(run.epoch()) + "/" + std::to_string(epochs);
+  return "step " + std::to_string(run.step()) + (steps > 0 ? "/" + std::to_string(steps) : "");
+}
+
+std::string print_best(const ReadRun& run, const std::string& metric) {
+  if (metric.empty()) return "";
+  const auto best = best_or_last(run, metric);
+  return best ? metric + " " + format_metric(best->value) + " (step " + std::to_string(best->step) + ")" : "";
+}
+
+std::string print_last(const ReadRun& run, const std::string& metric) {
+  const auto last = run.last(metric);
+  return last ? format_metric(last->value) : "";
+}
+
+// `sort`: the metric to show; empty: the monitored metric.
+std::string print_table(const std::vector<ReadRun>& runs, const std::string& sort) {
+  TextTable table(
+      {Align::left, Align::left, Align::left, Align::left, Align::right, Align::left, Align::right, Align::right});
+  table.add({"run", "state", "model", "done", "time", "best", kLosses[0], kLosses[1]});
+  for (const ReadRun& run : runs)
+    table.add({run.name(), run.state(), run.model(), print_progress(run), callbacks::format_duration(run.seconds()),
+               print_best(run, sort.empty() ? run.monitor() : sort), print_last(run, kLosses[0]),
+               print_last(run, kLosses[1])});
+  return table.print("");
+}
+
+// Prints one block per run for a terminal that is too narrow for the table.
+std::string print_blocks(const std::vector<ReadRun>& runs, const std::string& sort) {
+  std::string text;
+  for (const ReadRun& run : runs) {
+    text += run.name() + "\n";
+    TextTable table({Align::left, Align::left});
+    table.add({"state", run.state()});
+    table.add({"model", run.model()});
+    table.add({"done", print_progress(run) + " in " + callbacks::format_duration(run.seconds())});
+    table.add({"best", print_best(run, sort.empty() ? run.monitor() : sort)});
+    for (const char* const loss : kLosses) table.add({loss, print_last(run, loss)});
+    text += table.print("  ");
+  }
+  return text;
+}
+
+// Returns the number of columns from COLUMNS or the terminal. Without both there is no limit.
+size_t find_width() {
+  if (const char* const columns = std::getenv("COLUMNS"); columns && std::atoi(columns) > 0)
+    return static_cast<size_t>(std::atoi(columns));
+  winsize size{};
+  const bool is_known = ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return is_known && size.ws_col > 0 ? size.ws_col : std::numeric_limits<size_t>::max();
+}
+
+bool fits(const std::string& text, size_t width) {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (end - begin > width) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+Json to_json(double value) { return std::isfinite(value) ? Json(value) : Json(artifacts::print_number(value)); }
+
+Json to_json(const std::optional<MetricAt>& metric) {
+  return metric ? Json{{"value", to_json(metric->value)}, {"step", metric->step}} : Json();
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json to_json(const ReadRun& run) {
+  Json metrics = Json::object();
+  for (const std::string& name : run.metrics())
+    metrics[name] = {{"last", to_json(run.last(name))}, {"best", to_json(run.best(name))}};
+  const int64_t epochs = run.planned("train.epochs"), steps = run.planned("train.steps");
+  return {{"run", run.name()},
+          {"folder", fs::weakly_canonical(run.folder().root).string()},
+          {"state", run.state()},
+          {"reason", text_or_null(run.text("reason"))},
+          {"start", text_or_null(run.text("start"))},
+          {"end", text_or_null(run.text("end"))},
+          {"model", run.model()},
+          {"epoch", run.epoch()},
+          {"epochs", epochs > 0 ? Json(epochs) : Json()},
+          {"step", run.step()},
+          {"steps", steps > 0 ? Json(steps) : Json()},
+          {"time_s", run.seconds()},
+          {"monitor", text_or_null(run.monitor())},
+          {"metrics", metrics}};
+}
+
+po::options_description make_runs_options() {
+  po::options_description options = no_options();
+  options.add_options()("sort", po::value<std::string>()->value_name("METRIC"),
+                        "sort by the best value of a metric, such as validation/loss; default: newest first");
+  add_json_option(options);
+  return options;
+}
+
+// Runs that cannot be read are logged and skipped.
+int list_runs(const Arguments& arguments) {
+  const std::string folder = arguments.positional().empty() ? "runs" : arguments.positional().front();
+  const std::string sort = arguments.text("sort");
+  std::vector<ReadRun> runs = read_runs(folder);
+  if (!sort.empty()) sort_runs(runs, sort);
+  if (arguments.wants_json()) {
+    Json all = Json::array();
+    for (const ReadRun& run : runs) all.push_back(to_json(run));
+    write_output_json(Json{{"runs", all}});
+    return 0;
+  }
+  if (runs.empty()) {
+    write_output("no runs in %s\n", folder.c_str());
+    return 0;
+  }
+  const std::string table = print_table(runs, sort);
+  write_output_text(fits(table, find_width()) ? table : print_blocks(runs, sort));
+  return 0;
+}
+
+}  // namespace
+
+extern const Command runs_command{
+    .name = "runs",
+    .arguments = "[DIR]",
+    .needed = "",
+    .purpose = "list the runs in a folder",
+    .details = "Lists the runs in a folder (default: runs) with state, length and best metric values.",
+    .page = "report.md",
+    .make_options = make_runs_options,
+    .run = list_runs};
+
+}  // namespace tenon::host

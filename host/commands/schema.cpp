@@ -1,0 +1,50 @@
+// `host schema`: prints a JSON schema of run files.
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/plugin_files.h"
+#include "framework/plugins/survey_notes.h"
+#include "framework/plugins/tensor_functions.h"
+#include "host/command.h"
+#include "host/run_file_schema.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace {
+
+po::options_description make_schema_options() {
+  po::options_description options = no_options();
+  add_plugin_directory_option(options);
+  return options;
+}
+
+int print_schema(const Arguments& arguments) {
+  plugins::install_libtorch();
+  const auto directories = plugins::find_plugin_directories(arguments.plugin_directories(), {},
+                                                            std::filesystem::read_symlink("/proc/self/exe"));
+  std::vector<config::ComponentSchema> components;
+  for (const plugins::PluginInfo& plugin :
+       plugins::survey_notes(directories, plugins::host_table(), plugins::torch_build()).plugins)
+    components.insert(components.end(), plugin.components.begin(), plugin.components.end());
+  const nlohmann::ordered_json schema = make_run_file_schema(components);
+  write_output_json(schema, 1);
+  return 0;
+}
+
+}  // namespace
+
+extern const Command schema_command{.name = "schema",
+                                    .arguments = "",
+                                    .needed = "",
+                                    .purpose = "print a JSON schema of run files for editors",
+                                    .details =
+                                        "Prints a JSON schema of run files with the parameters of all plugins found. "
+                                        "Editors use it to complete and check run files.",
+                                    .page = "editors.md",
+                                    .make_options = make_schema_options,
+                                    .run = print_schema};
+
+}  // namespace tenon::host

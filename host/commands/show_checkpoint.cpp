@@ -1,0 +1,108 @@
+// `host checkpoint show PATH`: prints the manifest and the tensors of a checkpoint, or the tensors of a safetensors
+// file.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "framework/artifacts/inspect_checkpoint.h"
+#include "framework/artifacts/metric_values.h"
+#include "framework/artifacts/safetensors.h"
+#include "framework/plugins/ports.h"
+#include "framework/support/print_bytes.h"
+#include "host/checkpoint_files.h"
+#include "host/command.h"
+#include "host/standard_streams.h"
+#include "host/text_table.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+using artifacts::SafetensorsFile;
+using artifacts::TensorView;
+
+// Returns the complete manifest, including keys unknown to this command.
+Json read_whole_manifest(const InspectedFiles& files) { return Json::parse(artifacts::read_manifest_text(files.path)); }
+
+void print_manifest(const InspectedFiles& files) {
+  TextTable table({Align::left, Align::left});
+  const Json manifest = read_whole_manifest(files);
+  for (const auto& [key, value] : manifest.items())
+    if (key != "files" && key != "metrics" && key != "figures" && key != "state")
+      table.add({key, value.is_string() ? value.get<std::string>() : value.dump()});
+  const size_t numbers = files.manifest->state.size();
+  table.add({"state", numbers == 0 ? "none: a run cannot resume from it"
+                                   : std::to_string(numbers) + " numbers; a run can resume from it"});
+  for (const auto& [name, value] : files.manifest->metrics) table.add({name, artifacts::print_number(value)});
+  for (const artifacts::CheckpointFile& file : files.manifest->files)
+    table.add({file.name, support::print_bytes(file.bytes) + ", xxh128 " + file.xxh128});
+  write_output_text(table.print("  "));
+}
+
+void print_tensors(const std::filesystem::path& path, const SafetensorsFile& file) {
+  TextTable table({Align::left, Align::left, Align::left, Align::right});
+  table.add({"tensor", "dtype", "shape", "bytes"});
+  uint64_t bytes = 0, elements = 0;
+  for (const TensorView& tensor : file.tensors()) {
+    table.add({tensor.name, plugins::dtype_name(tensor.dtype), print_shape(tensor), print_count(tensor.bytes)});
+    bytes += tensor.bytes;
+    elements += tensor.bytes / artifacts::find_stored_type(tensor.dtype)->bytes;
+  }
+  write_output("%s: %zu tensors, %s values, %s\n", path.filename().c_str(), file.tensors().size(),
+               print_count(elements).c_str(), support::print_bytes(bytes).c_str());
+  for (const auto& [key, value] : file.metadata()) write_output("  %s = %s\n", key.c_str(), value.c_str());
+  write_output_text(table.print("  "));
+}
+
+Json to_json(const std::filesystem::path& path, const SafetensorsFile& file) {
+  Json tensors = Json::array();
+  for (const TensorView& tensor : file.tensors())
+    tensors.push_back({{"name", tensor.name},
+                       {"dtype", plugins::dtype_name(tensor.dtype)},
+                       {"shape", tensor.shape},
+                       {"bytes", tensor.bytes}});
+  return {{"name", path.filename().string()}, {"metadata", file.metadata()}, {"tensors", tensors}};
+}
+
+po::options_description make_show_checkpoint_options() {
+  po::options_description options = no_options();
+  add_json_option(options);
+  return options;
+}
+
+// Does not verify the digests, so that the readable parts of a damaged checkpoint are shown.
+int show_checkpoint(const Arguments& arguments) {
+  const InspectedFiles files = find_files(arguments.positional().front());
+  Json all{{"path", files.path.string()},
+           {"manifest", files.manifest ? read_whole_manifest(files) : Json()},
+           {"files", Json::array()}};
+  const bool as_json = arguments.wants_json();
+  if (!as_json) write_output("%s\n", describe(files).c_str());
+  if (!as_json && files.manifest) print_manifest(files);
+  for (const std::filesystem::path& path : files.tensor_files) {
+    const SafetensorsFile file(path);
+    if (as_json)
+      all["files"].push_back(to_json(path, file));
+    else
+      print_tensors(path, file);
+  }
+  if (as_json) write_output_json(all);
+  return 0;
+}
+
+}  // namespace
+
+extern const Command show_checkpoint_command{
+    .name = "checkpoint show",
+    .arguments = "PATH",
+    .needed = "",
+    .purpose = "show the contents of a checkpoint",
+    .details =
+        "Shows the tensors and settings of a checkpoint, of the newest checkpoint of a run, or of a safetensors file.",
+    .page = "checkpoint_tools.md",
+    .make_options = make_show_checkpoint_options,
+    .run = show_checkpoint};
+
+}  // namespace tenon::host

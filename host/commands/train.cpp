@@ -1,0 +1,130 @@
+// `host --config run.toml`: trains the model of a run file.
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "framework/distributed/world.h"
+#include "framework/support/log.h"
+#include "host/command.h"
+#include "host/launch.h"
+#include "host/run.h"
+#include "host/signals.h"
+#include "host/standard_streams.h"
+#include "host/wait_policy.h"
+
+namespace tenon::host {
+
+namespace {
+
+po::options_description make_train_options() {
+  po::options_description options = run_file_options();
+  auto add = options.add_options();
+  add("check", "check the run file, its components and their connections, print the complete plan, and exit");
+  add("limit-batches", po::value<int64_t>()->value_name("N"),
+      "end each epoch and each validation after N batches; short for --set data.limit_batches=N and "
+      "--set data.validation_limit_batches=N");
+  add("processes", po::value<int64_t>()->value_name("N"),
+      "train with N processes on this machine; short for --set distributed.processes=N");
+  add("resume", po::value<std::string>()->value_name("WHERE"),
+      "resume from a checkpoint: auto (the newest run of this name; a new run starts if it has finished or there is "
+      "none), latest (the newest checkpoint of the newest run of this name), best (its best checkpoint), or the folder "
+      "of a checkpoint or of a run");
+  add("restarts", po::value<int64_t>()->value_name("N"),
+      "if a process is killed, crashes or hangs, restart all processes from the newest checkpoint, at most N times");
+  add("trace", po::value<std::string>()->value_name("steps=FROM..TO"),
+      "write a timeline of these steps to trace.json in the run folder; the first step is 1");
+  add("quiet", "print only warnings and errors");
+  add("verbose", "print the lines of log.txt to standard error too");
+  add("log-format", po::value<std::string>()->value_name("FORMAT")->default_value("text"),
+      "output format: text, or json with one object per line");
+  add("dry-run",
+      "test the run: one step, one batch of each validation and one checkpoint, in a folder that is then removed");
+  // run_command() handles these.
+  add("help,h", "print this help and exit");
+  add("version", "print the versions of the host, LibTorch and the plugin ABI, and exit");
+  add("prefix", "print the folder that Tenon is installed in, for CMAKE_PREFIX_PATH, and exit");
+  return options;
+}
+
+// --limit-batches and --processes are short for overrides.
+void add_short_overrides(const Arguments& arguments, TrainOptions& options) {
+  const auto add = [&](const char* key, int64_t value) {
+    options.file.overrides.push_back(std::string(key) + "=" + std::to_string(value));
+  };
+  if (const int64_t limit = arguments.count("limit-batches", 1); limit > 0) {
+    add("data.limit_batches", limit);
+    add("data.validation_limit_batches", limit);
+  }
+  options.processes = arguments.count("processes", 1);
+  if (options.processes > 0) add("distributed.processes", options.processes);
+}
+
+// Parses "steps=10..20".
+void read_trace(const Arguments& arguments, TrainOptions& options) {
+  if (!arguments.has("trace")) return;
+  const std::string text = arguments.text("trace");
+  const char* const end = text.data() + text.size();
+  const std::string_view prefix = "steps=", dots = "..";
+  const char* at = text.starts_with(prefix) ? text.data() + prefix.size() : end;
+  auto read = std::from_chars(at, end, options.first_traced_step);
+  const bool has_dots = read.ec == std::errc() && std::string_view(read.ptr, end).starts_with(dots);
+  if (has_dots) read = std::from_chars(read.ptr + dots.size(), end, options.last_traced_step);
+  const bool is_range = has_dots && read.ec == std::errc() && read.ptr == end && options.first_traced_step >= 1 &&
+                        options.last_traced_step >= options.first_traced_step;
+  if (!is_range)
+    arguments.refuse("--trace is \"" + text + "\"", "steps=FROM..TO such as steps=10..20, with 1 <= FROM <= TO");
+}
+
+void refuse_both(const Arguments& arguments, const std::string& a, const std::string& b, const char* reason = "") {
+  if (arguments.has(a) && arguments.has(b))
+    arguments.refuse("--" + a + " and --" + b + " are both given" + reason + "; choose one");
+}
+
+TrainOptions read_train_options(const Arguments& arguments) {
+  refuse_both(arguments, "dry-run", "check");
+  refuse_both(arguments, "resume", "dry-run", ", and a dry run keeps no files");
+  refuse_both(arguments, "quiet", "verbose");
+  TrainOptions options;
+  options.file = arguments.run_file();
+  options.is_check = arguments.has("check");
+  options.is_dry_run = arguments.has("dry-run");
+  options.is_quiet = arguments.has("quiet");
+  options.is_verbose = arguments.has("verbose");
+  options.logs_json = arguments.choice("log-format", {"text", "json"}) == "json";
+  options.restarts = arguments.count("restarts", 0);
+  options.resume = arguments.text("resume");
+  options.command_line = arguments.command_line();
+  if (arguments.has("resume") && options.resume.empty())
+    arguments.refuse("--resume is empty", "auto, latest, best, or a folder");
+  add_short_overrides(arguments, options);
+  read_trace(arguments, options);
+  return options;
+}
+
+// Trains as a single process or as a rank, or launches the ranks.
+int train(const Arguments& arguments) {
+  const TrainOptions options = read_train_options(arguments);
+  if (options.is_check) return run(options, {});
+  support::set_terminal_log(options.is_verbose ? support::TerminalLog::everything : support::TerminalLog::warnings,
+                            options.logs_json ? support::TerminalFormat::json : support::TerminalFormat::text);
+  catch_save_signal();
+  const distributed::World world = distributed::read_world();
+  if (const auto exit_code = launch(options, world)) return *exit_code;
+  support::log_info(describe_wait_policy());
+  return run(options, world);
+}
+
+}  // namespace
+
+extern const Command train_command{.name = "",
+                                   .arguments = "",
+                                   .needed = "--config FILE",
+                                   .purpose = "train the model of a run file",
+                                   .details =
+                                       "Trains the model of the run file with components from plugins. Writes "
+                                       "checkpoints, a history and a report to a new run folder.",
+                                   .page = "run_file.md",
+                                   .make_options = make_train_options,
+                                   .run = train};
+
+}  // namespace tenon::host

@@ -1,0 +1,188 @@
+// `host validate FILE`: checks a plugin before a run uses it.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "framework/support/error.h"
+#include "framework/validation/validate.h"
+#include "host/command.h"
+#include "host/standard_streams.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using support::Error;
+using support::ErrorKind;
+using validation::CheckResult;
+using validation::CheckStatus;
+
+struct ValidateOptions {
+  std::filesystem::path file;
+  std::string component;            // check only this one: "model.mlp"
+  std::string check;                // only this check
+  std::vector<std::string> params;  // "model.mlp={ hidden = [64] }"
+  uint64_t seed;
+  double timeout_s;
+};
+
+validation::ValidationRequest make_request(const ValidateOptions& options) {
+  validation::ValidationRequest request{options.file,      options.seed,  {},
+                                        options.component, options.check, options.timeout_s};
+  if (!std::filesystem::exists(options.file))
+    throw Error(ErrorKind::plugin, options.file.string() + ": does not exist; expected a plugin file");
+  request.file = std::filesystem::canonical(options.file);
+  for (const std::string& given : options.params) {
+    const size_t equals = given.find('=');
+    if (equals == std::string::npos)
+      throw Error(ErrorKind::configuration, "command options: --params " + given +
+                                                " has no table; expected, for example, 'model.mlp={ hidden = [64] }'");
+    request.params.push_back({given.substr(0, equals), given.substr(equals + 1)});
+  }
+  return request;
+}
+
+std::string quote(const std::string& text) {
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
+}
+
+// Returns the command that repeats only this check.
+std::string describe_repeat(const CheckResult& result, const ValidateOptions& options) {
+  std::string command = "host validate " + options.file.string() + " --check " + result.check->name + " --component " +
+                        result.component + " --seed " + std::to_string(options.seed);
+  for (const std::string& given : options.params)
+    if (given.starts_with(result.component + "=")) command += " --params " + quote(given);
+  return command;
+}
+
+size_t count(const std::vector<CheckResult>& results, CheckStatus status) {
+  return static_cast<size_t>(
+      std::count_if(results.begin(), results.end(), [&](const CheckResult& one) { return one.status == status; }));
+}
+
+void print_indented(const std::string& text, const char* margin) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) write_output("%s%s\n", margin, line.c_str());
+}
+
+// Prints one row of a table, then the reasons, which are longer than a line.
+void print_result(const CheckResult& result, const ValidateOptions& options) {
+  write_output("  %-24s %-9s %-22s %s\n", result.component.c_str(), to_string(result.check->level),
+               result.check->name.c_str(), to_string(result.status));
+  if (!result.reason.empty()) print_indented(result.reason, "      ");
+  if (!result.output.empty()) {
+    write_output("      output:\n");
+    print_indented(result.output, "        ");
+  }
+  if (result.status == CheckStatus::fail) write_output("      repeat: %s\n", describe_repeat(result, options).c_str());
+  std::fflush(stdout);
+}
+
+void print_summary(const std::vector<CheckResult>& results) {
+  write_output("%zu checks: %zu passed, %zu with a warning, %zu failed, %zu skipped\n", results.size(),
+               count(results, CheckStatus::pass), count(results, CheckStatus::warning),
+               count(results, CheckStatus::fail), count(results, CheckStatus::skipped));
+}
+
+// Returns the components without any check. They could not be created without parameters.
+std::vector<std::string> find_untested(const std::vector<CheckResult>& results) {
+  std::vector<std::string> untested;
+  for (const CheckResult& result : results)
+    if (result.check->name == "create" && result.status == CheckStatus::skipped) untested.push_back(result.component);
+  return untested;
+}
+
+void print_as_json(const std::vector<CheckResult>& results, const ValidateOptions& options) {
+  Json checks = Json::array();
+  for (const CheckResult& result : results) {
+    std::string status = to_string(result.status);
+    std::transform(status.begin(), status.end(), status.begin(), [](unsigned char c) { return std::tolower(c); });
+    checks.push_back({{"component", result.component},
+                      {"level", to_string(result.check->level)},
+                      {"check", result.check->name},
+                      {"result", status},
+                      {"reason", result.reason},
+                      {"output", result.output},
+                      {"repeat", describe_repeat(result, options)}});
+  }
+  const Json all{{"file", options.file.string()},
+                 {"seed", options.seed},
+                 {"passed", count(results, CheckStatus::pass)},
+                 {"warned", count(results, CheckStatus::warning)},
+                 {"failed", count(results, CheckStatus::fail)},
+                 {"skipped", count(results, CheckStatus::skipped)},
+                 {"not_tried", find_untested(results)},
+                 {"checks", checks}};
+  write_output_json(all);
+}
+
+po::options_description make_validate_options() {
+  po::options_description options = no_options();
+  auto add = options.add_options();
+  add("brief", "print only warnings, failures and the summary");
+  add("params", po::value<std::vector<std::string>>()->value_name("KIND.ID=TABLE")->composing(),
+      "create a component with these parameters, e.g. --params 'model.mlp={ hidden = [64] }'; may be repeated");
+  add("component", po::value<std::string>()->value_name("KIND.ID"), "run only the checks of this component");
+  add("check", po::value<std::string>()->value_name("NAME"), "run only this check; docs/validate.md lists them");
+  add("seed", po::value<uint64_t>()->value_name("N")->default_value(0), "seed of the generated inputs");
+  add("timeout", po::value<double>()->value_name("SECONDS")->default_value(30, "30"),
+      "time limit for each call of the plugin");
+  add_json_option(options);
+  return options;
+}
+
+ValidateOptions read_validate_options(const Arguments& arguments) {
+  const ValidateOptions options{arguments.positional().front(),  arguments.text("component"),
+                                arguments.text("check"),         arguments.texts("params"),
+                                arguments.get<uint64_t>("seed"), arguments.get<double>("timeout")};
+  if (!(options.timeout_s > 0))
+    arguments.refuse("--timeout is " + std::to_string(options.timeout_s), "more than 0 seconds");
+  return options;
+}
+
+int validate(const Arguments& arguments) {
+  const ValidateOptions options = read_validate_options(arguments);
+  const validation::ValidationRequest request = make_request(options);
+  const bool is_brief = arguments.has("brief");
+  const bool as_json = arguments.wants_json();
+  if (!as_json) write_output("%s, seed %llu\n", options.file.c_str(), static_cast<unsigned long long>(options.seed));
+  const std::vector<CheckResult> results = validation::validate(request, [&](const CheckResult& result) {
+    const bool is_fine = result.status == CheckStatus::pass || result.status == CheckStatus::skipped;
+    if (!as_json && !(is_brief && is_fine)) print_result(result, options);
+  });
+  if (results.empty())
+    throw Error(ErrorKind::configuration, "command options: " + options.component + " has no check " + options.check +
+                                              "; run host validate FILE without --check to list its checks");
+  if (as_json)
+    print_as_json(results, options);
+  else
+    print_summary(results);
+  if (count(results, CheckStatus::fail) > 0) return static_cast<int>(ErrorKind::plugin);
+  const std::vector<std::string> untested = find_untested(results);
+  if (untested.empty()) return 0;
+  std::string names;
+  for (const std::string& name : untested) names += (names.empty() ? "" : ", ") + name;
+  throw Error(ErrorKind::configuration, "command options: no check of " + names +
+                                            " was run: a parameter without a default is missing; expected --params '" +
+                                            untested.front() + "={ ... }'");
+}
+
+}  // namespace
+
+extern const Command validate_command{.name = "validate",
+                                      .arguments = "FILE",
+                                      .needed = "",
+                                      .purpose = "check a plugin before you train with it",
+                                      .details =
+                                          "Runs every check that applies to the plugin's components, each in a "
+                                          "separate process. The exit code is 3 if one fails.",
+                                      .page = "validate.md",
+                                      .make_options = make_validate_options,
+                                      .run = validate};
+
+}  // namespace tenon::host

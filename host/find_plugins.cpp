@@ -1,0 +1,31 @@
+#include "host/find_plugins.h"
+
+#include "framework/plugins/host_table.h"
+#include "framework/plugins/tensor_functions.h"
+
+namespace tenon::host {
+
+SurveyedPlugins survey_plugins(const Arguments& arguments) {
+  plugins::install_libtorch();
+  SurveyedPlugins surveyed;
+  surveyed.directories = plugins::find_plugin_directories(arguments.plugin_directories(), {},
+                                                          std::filesystem::read_symlink("/proc/self/exe"));
+  if (!arguments.has("load")) {
+    surveyed.found = plugins::survey_notes(surveyed.directories, plugins::host_table(), plugins::torch_build());
+    return surveyed;
+  }
+  surveyed.loaded = plugins::Catalogue::survey(surveyed.directories, plugins::host_table(), plugins::torch_build(),
+                                               surveyed.found.refusals);
+  for (const auto& plugin : surveyed.loaded->plugins()) surveyed.found.plugins.push_back(*plugin);
+  return surveyed;
+}
+
+po::options_description make_survey_options() {
+  po::options_description options = no_options();
+  options.add_options()("load", "load the plugins, which runs their code, instead of reading the notes in their files");
+  add_plugin_directory_option(options);
+  add_json_option(options);
+  return options;
+}
+
+}  // namespace tenon::host
