@@ -24,6 +24,7 @@
 
 #include "plugins/images/decode/decode_image.h"
 #include "plugins/images/decode/read_file.h"
+#include "plugins/images/decode/tiff_tags.h"
 #include "tests/images/damage.h"
 #include "tests/images/written_jpeg.h"
 
@@ -152,6 +153,12 @@ std::vector<uint8_t> encode_photo(const char* extension) {
   return bytes;
 }
 
+std::vector<uint8_t> read_reference(const std::string& name) {
+  std::vector<uint8_t> bytes;
+  images::read_file(TENON_SOURCE_DIR "/tests/images/reference/decode/" + name, bytes);
+  return bytes;
+}
+
 std::string refusal_of(const std::vector<uint8_t>& file) {
   images::Decoder decoder;
   try {
@@ -255,4 +262,64 @@ TEST_CASE("a BMP that was cut, or has an unknown compression, is refused") {
   std::vector<uint8_t> compressed = encode_photo(".bmp");
   compressed[30] = 77;
   CHECK(refusal_of(compressed).find("photo: is damaged") == 0);
+}
+
+TEST_CASE("a TIFF whose data contradict its width is refused") {
+  for (const char* name : {"colour", "lzw", "deflate", "packbits", "strips", "grey", "bits", "palette", "alpha"}) {
+    CAPTURE(std::string(name));
+    const std::vector<uint8_t> file = read_reference(std::string(name) + ".tiff");
+    CHECK(refusal_of(file).empty());
+    const size_t width = *images::TiffTags(file).position(images::tiff_tag::kWidth);
+    REQUIRE(file[width] == 29);
+    // Flips in the upper bits give more pixels than the limit. A row of single bits is stored in whole bytes.
+    for (int bit = std::string(name) == "bits" ? 3 : 0; bit < 8; ++bit) {
+      std::vector<uint8_t> damaged = file;
+      damaged[width] ^= static_cast<uint8_t>(1 << bit);
+      CAPTURE(bit);
+      CHECK(refusal_of(damaged).find(" bytes after decompression; its header gives ") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a flipped bit in the Deflate data of a TIFF is refused, or is not used") {
+  const std::vector<uint8_t> file = read_reference("deflate.tiff");
+  const images::TiffTags tags(file);
+  const size_t begin = tags.get(images::tiff_tag::kStripOffsets, 0);
+  const size_t size = tags.get(images::tiff_tag::kStripByteCounts, 0);
+  REQUIRE(size > 500);
+  size_t accepted = 0;
+  for (size_t bit = 0; bit < size * 8; ++bit) {
+    std::vector<uint8_t> damaged = file;
+    damaged[begin + bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+    accepted += refusal_of(damaged).empty();
+  }
+  // The bits between the last code and the checksum have no meaning.
+  CHECK(accepted <= 7);
+}
+
+// LZW and PackBits have no checksum: a flipped bit may give another image of the same size.
+TEST_CASE("a TIFF whose LZW or PackBits data end early is refused") {
+  for (const char* name : {"lzw.tiff", "packbits.tiff", "strips.tiff"}) {
+    const std::vector<uint8_t> file = read_reference(name);
+    const images::TiffTags tags(file);
+    const size_t size_at = *tags.position(images::tiff_tag::kStripByteCounts);
+    const size_t size = file[size_at] | size_t{file[size_at + 1]} << 8;
+    for (size_t cut = 3; cut < size; ++cut) {  // the end mark of LZW takes up to 12 bits
+      std::vector<uint8_t> damaged = file;
+      damaged[size_at] = static_cast<uint8_t>(size - cut);
+      damaged[size_at + 1] = static_cast<uint8_t>((size - cut) >> 8);
+      CAPTURE(std::string(name));
+      CAPTURE(cut);
+      CHECK_FALSE(refusal_of(damaged).empty());
+    }
+  }
+}
+
+TEST_CASE("an LZW code that is not in the table is refused") {
+  std::vector<uint8_t> file = read_reference("lzw.tiff");
+  const size_t begin = images::TiffTags(file).get(images::tiff_tag::kStripOffsets, 0);
+  // The first code clears the table. The next has 9 bits: 511 is free.
+  file[begin + 1] |= 0x7F;
+  file[begin + 2] |= 0xC0;
+  CHECK(refusal_of(file) == "photo: is damaged: its strip 1 cannot be decompressed; fetch the file again or remove it");
 }

@@ -4,8 +4,7 @@
     venv/bin/python make_decode_reference.py
 
 NAME.EXTENSION is the file. NAME.EXTENSION.ppm has its pixels, after ImageOps.exif_transpose and convert("RGB").
-The results of two kinds are computed here instead: the upper 8 bits of 16-bit grey, and a TIFF's colours times its
-alpha.
+One kind is computed here instead: the upper 8 bits of 16-bit grey.
 The test needs no Python.
 """
 
@@ -100,7 +99,11 @@ def make_files():
     yield "grey.tiff", encoded(grey, "TIFF")
     yield "bits.tiff", encoded(bits, "TIFF")
     yield "palette.tiff", encoded(palette, "TIFF")
+    yield "packbits.tiff", encoded(colour, "TIFF", compression="packbits")
+    yield "strips.tiff", encoded(colour, "TIFF", compression="tiff_lzw", strip_size=5 * 3 * WIDTH)
     yield "alpha.tiff", encoded(image("RGBA"), "TIFF")
+    yield "alpha_deflate.tiff", encoded(image("RGBA"), "TIFF", compression="tiff_adobe_deflate")
+    yield "grey_alpha.tiff", encoded(image("LA"), "TIFF")
     yield "cmyk.tiff", encoded(image("CMYK"), "TIFF")
     yield "deep_grey.tiff", encoded(deep, "TIFF")
     yield "colour.bmp", encoded(colour, "BMP")
@@ -115,9 +118,6 @@ def make_files():
 def upright(file):
     picture = PIL.Image.open(io.BytesIO(file))
     PIL.ImageOps.exif_transpose(picture, in_place=True)
-    if picture.format == "TIFF" and picture.mode == "RGBA":
-        pixels = numpy.asarray(picture).astype(int)
-        picture = PIL.Image.fromarray(((pixels[:, :, :3] * pixels[:, :, 3:] + 127) // 255).astype(numpy.uint8))
     if picture.mode.startswith("I"):
         picture = PIL.Image.fromarray((numpy.asarray(picture) >> 8).astype(numpy.uint8))
     return picture.convert("RGB")

@@ -81,7 +81,7 @@ restrict_library Boost.Program_options 'boost/program_options' 1 'host/command_o
 restrict_library OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
 restrict_library libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
 restrict_library libpng 'png\.h' 1 'framework/artifacts/.*\.cpp'
-restrict_library zlib 'zlib\.h' 1 'plugins/datasets/shared/.*\.cpp'
+restrict_library zlib 'zlib\.h' 2 'plugins/(datasets/shared|images/decode)/.*\.cpp'
 restrict_library c10d 'torch/csrc/distributed/|c10d/' 1000 'framework/(distributed|cuda)/'
 restrict_library CUDA '(cuda|cuda_runtime(_api)?|nccl|c10/cuda/.*|ATen/cuda/.*|nvtx3/.*)\.h' 1000 'framework/cuda/'
 

@@ -3,12 +3,15 @@
 #include <dlfcn.h>
 
 #include <type_traits>
+#include <vector>
 
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <tenon/error.hpp>
 
+#include "plugins/images/decode/byte_reader.h"
 #include "plugins/images/decode/decode_image.h"
+#include "plugins/images/decode/tiff_data.h"
 
 namespace images {
 namespace {
@@ -64,6 +67,15 @@ cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string&
   // By default OpenCV rounds 16 bits in some formats, and turns some formats upright.
   const int depth = info.bits == 16 ? CV_16U : CV_8U;
   const int flags = cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION | (info.bits == 16 ? cv::IMREAD_ANYDEPTH : 0);
+  std::vector<uint8_t> copy;
+  if (info.format == Format::tiff) {
+    try {
+      check_tiff_data(file);
+      file = without_alpha(file, copy);
+    } catch (const DamagedHeader& error) {
+      throw tenon::DataError(path + ": " + error.what());
+    }
+  }
   const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1, const_cast<uint8_t*>(file.data()));
   cv::Mat bgr;
   try {

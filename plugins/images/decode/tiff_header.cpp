@@ -4,23 +4,6 @@
 namespace images {
 namespace {
 
-namespace tag {
-constexpr uint16_t kWidth = 256;
-constexpr uint16_t kHeight = 257;
-constexpr uint16_t kBits = 258;
-constexpr uint16_t kPhotometric = 262;
-constexpr uint16_t kStripOffsets = 273;
-constexpr uint16_t kOrientation = 274;
-constexpr uint16_t kSamples = 277;
-constexpr uint16_t kStripByteCounts = 279;
-constexpr uint16_t kPlanes = 284;
-constexpr uint16_t kTileWidth = 322;
-constexpr uint16_t kTileHeight = 323;
-constexpr uint16_t kTileOffsets = 324;
-constexpr uint16_t kTileByteCounts = 325;
-constexpr uint16_t kSampleFormat = 339;
-}  // namespace tag
-
 // libtiff fills missing parts with black, and OpenCV reports success.
 void check_parts(const TiffTags& tags, const ByteReader& bytes, uint16_t offsets_tag, uint16_t counts_tag) {
   const std::vector<uint32_t> offsets = tags.all(offsets_tag);
@@ -35,7 +18,7 @@ void check_parts(const TiffTags& tags, const ByteReader& bytes, uint16_t offsets
 
 // A decoder allocates memory for a whole tile, even for a small image.
 void check_tile(const TiffTags& tags, const Limits& limits) {
-  const uint64_t pixels = uint64_t{tags.get(tag::kTileWidth, 0)} * tags.get(tag::kTileHeight, 0);
+  const uint64_t pixels = uint64_t{tags.get(tiff_tag::kTileWidth, 0)} * tags.get(tiff_tag::kTileHeight, 0);
   if (pixels > static_cast<uint64_t>(limits.max_pixels)) {
     throw DamagedHeader("its tiles have " + std::to_string(pixels) + " pixels; expected at most " +
                         std::to_string(limits.max_pixels) + "; convert it");
@@ -44,9 +27,9 @@ void check_tile(const TiffTags& tags, const Limits& limits) {
 
 // OpenCV reads 16 bits directly, without libtiff's conversion, as grey or interleaved RGB.
 void check_deep(const TiffTags& tags, int channels) {
-  const uint32_t colours = tags.get(tag::kPhotometric, 1);
+  const uint32_t colours = tags.get(tiff_tag::kPhotometric, 1);
   const bool is_grey_or_rgb = colours == 1 || colours == 2;
-  const bool is_interleaved = channels == 1 || tags.get(tag::kPlanes, 1) == 1;
+  const bool is_interleaved = channels == 1 || tags.get(tiff_tag::kPlanes, 1) == 1;
   if (is_grey_or_rgb && is_interleaved) return;
   throw DamagedHeader("is a TIFF of 16 bits in the photometric interpretation " + std::to_string(colours) +
                       (is_interleaved ? "" : ", in planes") +
@@ -58,12 +41,12 @@ void check_deep(const TiffTags& tags, int channels) {
 ImageInfo read_tiff_header(Bytes file, const Limits& limits) {
   const ByteReader bytes(file, std::endian::little);
   const TiffTags tags(file);
-  const cv::Size size = make_size(tags.get(tag::kWidth, 0), tags.get(tag::kHeight, 0));
-  const auto bits = static_cast<int>(tags.get(tag::kBits, 1));
-  const auto channels = static_cast<int>(tags.get(tag::kSamples, 1));
-  if ((bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16) || tags.get(tag::kSampleFormat, 1) != 1) {
+  const cv::Size size = make_size(tags.get(tiff_tag::kWidth, 0), tags.get(tiff_tag::kHeight, 0));
+  const auto bits = static_cast<int>(tags.get(tiff_tag::kBits, 1));
+  const auto channels = static_cast<int>(tags.get(tiff_tag::kSamples, 1));
+  if ((bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16) || tags.get(tiff_tag::kSampleFormat, 1) != 1) {
     throw DamagedHeader("is a TIFF of " + std::to_string(bits) + " bits in the sample format " +
-                        std::to_string(tags.get(tag::kSampleFormat, 1)) +
+                        std::to_string(tags.get(tiff_tag::kSampleFormat, 1)) +
                         "; expected unsigned integers of up to 16 bits; convert it");
   }
   if (channels < 1 || channels > 4) {
@@ -71,9 +54,9 @@ ImageInfo read_tiff_header(Bytes file, const Limits& limits) {
   }
   if (bits == 16) check_deep(tags, channels);
   check_tile(tags, limits);
-  check_parts(tags, bytes, tag::kStripOffsets, tag::kStripByteCounts);
-  check_parts(tags, bytes, tag::kTileOffsets, tag::kTileByteCounts);
-  const uint32_t orientation = tags.get(tag::kOrientation, 1);
+  check_parts(tags, bytes, tiff_tag::kStripOffsets, tiff_tag::kStripByteCounts);
+  check_parts(tags, bytes, tiff_tag::kTileOffsets, tiff_tag::kTileByteCounts);
+  const uint32_t orientation = tags.get(tiff_tag::kOrientation, 1);
   return {Format::tiff, size, channels, bits, orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : 1};
 }
 

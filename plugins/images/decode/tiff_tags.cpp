@@ -3,7 +3,6 @@
 namespace images {
 namespace {
 
-constexpr uint16_t kOrientation = 274;
 constexpr uint16_t kByte = 1;
 constexpr uint16_t kShort = 3;
 constexpr uint16_t kLong = 4;
@@ -44,6 +43,11 @@ std::optional<uint32_t> TiffTags::find(uint16_t tag) const {
   return found ? std::optional(value(*found, 0)) : std::nullopt;
 }
 
+std::optional<size_t> TiffTags::position(uint16_t tag) const {
+  const std::optional<Entry> found = entry(tag);
+  return found ? std::optional(found->values) : std::nullopt;
+}
+
 std::vector<uint32_t> TiffTags::all(uint16_t tag) const {
   const std::optional<Entry> found = entry(tag);
   if (!found) return {};
@@ -55,7 +59,7 @@ std::vector<uint32_t> TiffTags::all(uint16_t tag) const {
 
 int read_exif_orientation(std::span<const uint8_t> exif) {
   try {
-    const uint32_t orientation = TiffTags(exif).get(kOrientation, 1);
+    const uint32_t orientation = TiffTags(exif).get(tiff_tag::kOrientation, 1);
     return orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : 1;
   } catch (const DamagedHeader&) {
     return 1;

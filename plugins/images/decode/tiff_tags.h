@@ -9,6 +9,27 @@
 
 namespace images {
 
+namespace tiff_tag {
+constexpr uint16_t kWidth = 256;
+constexpr uint16_t kHeight = 257;
+constexpr uint16_t kBits = 258;
+constexpr uint16_t kCompression = 259;
+constexpr uint16_t kPhotometric = 262;
+constexpr uint16_t kFillOrder = 266;
+constexpr uint16_t kStripOffsets = 273;
+constexpr uint16_t kOrientation = 274;
+constexpr uint16_t kSamples = 277;
+constexpr uint16_t kRowsPerStrip = 278;
+constexpr uint16_t kStripByteCounts = 279;
+constexpr uint16_t kPlanes = 284;
+constexpr uint16_t kTileWidth = 322;
+constexpr uint16_t kTileHeight = 323;
+constexpr uint16_t kTileOffsets = 324;
+constexpr uint16_t kTileByteCounts = 325;
+constexpr uint16_t kExtraSamples = 338;
+constexpr uint16_t kSampleFormat = 339;
+}  // namespace tiff_tag
+
 class TiffTags {
  public:
   // Throws DamagedHeader.
@@ -17,6 +38,9 @@ class TiffTags {
   // Returns the first number of a tag, or no value if the tag is missing or has no whole numbers. Throws DamagedHeader.
   std::optional<uint32_t> find(uint16_t tag) const;
   uint32_t get(uint16_t tag, uint32_t otherwise) const { return find(tag).value_or(otherwise); }
+
+  // Returns the position of a tag's first number in the file, or no value as find() does.
+  std::optional<size_t> position(uint16_t tag) const;
 
   // Returns all numbers of a tag.
   std::vector<uint32_t> all(uint16_t tag) const;

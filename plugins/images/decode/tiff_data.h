@@ -1,0 +1,20 @@
+// Checks the pixel data of a TIFF file. libtiff fills the parts that it cannot decode with black, and OpenCV reports
+// success.
+#pragma once
+
+#include <vector>
+
+#include "plugins/images/decode/image_info.h"
+
+namespace images {
+
+// Compares the size of every strip or tile after decompression with the size that the header gives. Checks data without
+// compression and data in LZW, Deflate and PackBits (TIFF 6.0, sections 9 and 13). Leaves other data to the decoder.
+// Throws DamagedHeader. REQUIRES: read_tiff_header() has accepted the file.
+void check_tiff_data(Bytes file);
+
+// OpenCV multiplies the colours by the alpha channel. Returns a copy of the file in `copy` whose header says that they
+// are multiplied already, or the file itself if it has no such channel.
+Bytes without_alpha(Bytes file, std::vector<uint8_t>& copy);
+
+}  // namespace images
