@@ -20,9 +20,8 @@ LoopState::LoopState(const Training& of)
       epoch_meter(of.losses),
       log_due(of.plan->log.every),
       validation_due(of.plan->validation.every),
-      checkpoint_due(of.plan->checkpoint.every) {
+      checkpoints(of) {
   if (of.plan->train.average) average_due = Due(of.plan->train.average->every);
-  if (of.monitor) best.emplace(*of.monitor);
   if (of.group) {
     run.rank = static_cast<uint32_t>(of.group->rank());
     run.world_size = static_cast<uint32_t>(of.group->size());
@@ -91,9 +90,8 @@ void LoopState::save(SavedState& saved) const {
   for (const auto& [name, value] : run.metrics) saved.numbers[kMetricPrefix + name] = value;
   log_due.save("log", saved);
   validation_due.save("validation", saved);
-  checkpoint_due.save("checkpoint", saved);
   if (average_due) average_due->save("average", saved);
-  if (best) best->save(saved);
+  checkpoints.save(saved);
   log_meter.sums().save("log", saved);
   epoch_meter.sums().save("epoch", saved);
 }
@@ -104,12 +102,10 @@ void LoopState::load(const SavedState& saved) {
     if (name.starts_with(kMetricPrefix)) run.metrics[name.substr(kMetricPrefix.size())] = value;
   log_due.load("log", saved);
   validation_due.load("validation", saved);
-  checkpoint_due.load("checkpoint", saved);
   if (average_due) average_due->load("average", saved);
-  if (best) best->load(saved);
   log_meter.sums().load("log", saved);
   epoch_meter.sums().load("epoch", saved);
-  last_saved_step = run.step;
+  checkpoints.load(saved, run.step);
 }
 
 }  // namespace tenon::pipeline

@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "framework/pipeline/best_metrics.h"
+#include "framework/pipeline/checkpoint_policy.h"
 #include "framework/pipeline/due.h"
 #include "framework/pipeline/loss_meter.h"
 #include "framework/pipeline/run_state.h"
@@ -35,15 +35,13 @@ struct LoopState {
   int64_t batches_in_epoch = 0;  // batches read from the feed
   int64_t skipped_in_epoch = 0;  // samples missing from these batches; set when a run is resumed
   bool has_epoch_ended = false;  // epoch_end was dispatched
-  int64_t last_saved_step = -1;
-  LossMeter step_meter;   // the last step
-  LossMeter log_meter;    // since the last log
-  LossMeter epoch_meter;  // since the epoch started
+  LossMeter step_meter;          // the last step
+  LossMeter log_meter;           // since the last log
+  LossMeter epoch_meter;         // since the epoch started
   Due log_due;
   Due validation_due;
-  Due checkpoint_due;
   std::optional<Due> average_due;
-  std::optional<BestMetrics> best;                                  // if a metric is monitored
+  CheckpointPolicy checkpoints;
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // of the last step that computed the norm
   double loss_scale = 1;
   double skipped_steps = 0;

@@ -1,17 +1,17 @@
 #include "framework/pipeline/train.h"
 
 #include <chrono>
-#include <cstring>
 
 #include "framework/pipeline/check_finite.h"
 #include "framework/pipeline/check_ranks.h"
+#include "framework/pipeline/checkpointed_run.h"
 #include "framework/pipeline/choose_memory_format.h"
 #include "framework/pipeline/count_waits.h"
 #include "framework/pipeline/device_error.h"
 #include "framework/pipeline/device_memory.h"
 #include "framework/pipeline/evaluate.h"
 #include "framework/pipeline/loop_state.h"
-#include "framework/pipeline/request_sync.h"
+#include "framework/pipeline/requests.h"
 #include "framework/pipeline/self_check.h"
 #include "framework/pipeline/train_step.h"
 #include "framework/pipeline/training_state.h"
@@ -21,8 +21,6 @@
 namespace tenon::pipeline {
 
 namespace {
-
-const std::string kScalar = "scalar.";
 
 // The weights for evaluation and checkpoints.
 using AveragedWeights = optimization::WeightAverage::InPlace;
@@ -36,14 +34,13 @@ class Loop {
         observers_(observers),
         dispatcher_(observers, training.times = StageTimes()),
         recorder_(recorder),
-        signals_(signals),
         resumed_(resumed),
         loop_(training),
-        request_sync_(training.group),
+        requests_(training.group, signals),
         step_(
             training,
             [this](Event event) {
-              is_updating_ = is_updating_ || event == Event::optimizer_before;
+              if (event == Event::optimizer_before) phase_ = Phase::updating;
               dispatch(event);
             },
             [this](const StepMetrics& metrics) { loop_.take(metrics); }) {
@@ -57,7 +54,7 @@ class Loop {
       start_ = std::chrono::steady_clock::now();
       reset_peak_memory(training_.device);
       dispatch(Event::run_start);
-      if (resumed_) load_state();
+      if (resumed_) load_state(*resumed_);
       check_ranks(training_);
       if (resumed_ || !training_.plan->model.weights.empty()) dispatch(Event::checkpoint_loaded);
       if (resumed_)
@@ -83,7 +80,7 @@ class Loop {
     dispatch_to_all(Event::run_teardown);
     report_.state = state_;
     report_.state.read_epoch_loss = nullptr;  // it refers to this loop
-    if (loop_.best && !loop_.best->best().empty()) report_.best = loop_.best->best().front();
+    report_.best = loop_.checkpoints.best();
     report_.stages = training_.times.list();
     report_.memory_format = training_.memory_format;
     return std::move(report_);
@@ -92,7 +89,7 @@ class Loop {
  private:
   // A run limited by epochs finishes its last epoch, even if unreadable batches leave it with fewer steps.
   bool is_over() const {
-    if (stopping_ || state_.step >= state_.total_steps) return true;
+    if (is_stopping() || state_.step >= state_.total_steps) return true;
     return training_.plan->train.epochs > 0 && state_.epoch == state_.total_epochs && state_.is_epoch_complete;
   }
 
@@ -101,7 +98,7 @@ class Loop {
     check_precision(training_);
     if (!training_.plan->validation.at_start) return;
     validate();
-    if (is_best_unsaved_) save_checkpoint();
+    if (loop_.checkpoints.has_unsaved_best()) save_checkpoint();
     take_stop();
   }
 
@@ -109,7 +106,7 @@ class Loop {
   void should_continue() {
     record(LineKind::checkpoint, {});
     dispatch(Event::checkpoint_after);
-    loop_.checkpoint_due.restart(now());
+    loop_.checkpoints.restart(now());
     take_stop();
     if (state_.epoch == 0 || loop_.has_epoch_ended) return;
     use_what_epoch_has();
@@ -144,9 +141,9 @@ class Loop {
   void run_steps() {
     data::Feed& feed = training_.train->feed;
     while (loop_.batches_in_epoch < feed.batches() && !is_over()) {
-      is_between_steps_ = !step_.has_batches();
+      if (!step_.has_batches()) phase_ = Phase::reading_between_steps;
       const data::Batch* batch = next_batch(feed);  // null if only other ranks have a share
-      is_between_steps_ = false;
+      phase_ = Phase::computing;
       state_.is_epoch_complete = ++loop_.batches_in_epoch == feed.batches();
       const bool is_last = loop_.batches_in_epoch % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
       const int64_t samples = batch ? batch->size : 0;
@@ -186,22 +183,10 @@ class Loop {
     dispatch(Event::step_start);
   }
 
-  // With several ranks, requests are sent with the step's metrics, and all ranks handle them after the same step. A
-  // single process reads its requests when it handles them.
+  // With several ranks, requests are sent with the step's metrics, and all ranks handle them after the same step.
   void start_sync() {
-    request_sync_.start_sync(local_requests());
-    forget_requests();
-  }
-
-  LoopRequests local_requests() {
     update_time();
-    return {requests_.stop,
-            requests_.save || signals_.save.load(std::memory_order_relaxed),
-            requests_.evaluate,
-            requests_.log,
-            signals_.stop.load(std::memory_order_relaxed),
-            state_.time_s,
-            step_samples_};
+    requests_.start_sync(state_.time_s, step_samples_);
   }
 
   // Returns whether the step has samples. It has none if they could not be read.
@@ -209,33 +194,25 @@ class Loop {
     step_samples_ = 0;
     if (!training_.group) return step_.has_batches();
     const InStage stage(training_.times, Stage::processes);
-    request_sync_.finish_sync();
-    const int64_t samples = request_sync_.synced().samples;
+    const int64_t samples = requests_.finish_sync();
     state_.samples_in_epoch += samples;
     if (samples == 0) step_.drop();
     return samples > 0;
   }
 
-  // Adds the latest requests, at points where all ranks synchronize anyway.
+  // Adds the latest requests, at points where all ranks synchronise anyway.
   void sync_now() {
     if (!training_.group) return;
     const InStage stage(training_.times, Stage::processes);
-    request_sync_.sync_now(local_requests());
-    forget_requests();
-  }
-
-  void forget_requests() { requests_.stop = requests_.save = requests_.evaluate = requests_.log = false; }
-
-  // The requests to handle.
-  const LoopRequests& requested() {
-    if (!training_.group) request_sync_.synced() = local_requests();
-    return request_sync_.synced();
+    update_time();
+    requests_.sync_now(state_.time_s);
   }
 
   void finish_step() {
-    const bool with_norm = loop_.log_due.is_due_next(state_, now()) || state_.is_epoch_complete || requested().log;
+    const bool with_norm =
+        loop_.log_due.is_due_next(state_, now()) || state_.is_epoch_complete || requests_.has(Request::log);
     step_.finish(rates_, with_norm);
-    is_updating_ = false;
+    phase_ = Phase::computing;
     take_first_loss();
     ++state_.step;
     ++state_.step_in_epoch;
@@ -270,7 +247,7 @@ class Loop {
   // Runs the actions that are due. Observers called by one action may request a later one.
   void after_step() {
     const bool logs = loop_.log_due.now(state_, now());
-    if (logs || requested().log) log();
+    if (logs || requests_.has(Request::log)) log();
     if (state_.is_epoch_complete) {
       drain();
       refuse_empty_epoch();
@@ -280,13 +257,13 @@ class Loop {
     }
     // A signal stops the run after this step, without waiting for a validation.
     const bool validates = loop_.validation_due.now(state_, now());
-    if ((validates || requested().evaluate) && requested().signal == 0) validate();
-    const bool saves = loop_.checkpoint_due.now(state_, now());
-    if (saves || requested().save || is_best_unsaved_) save_checkpoint();
+    if ((validates || requests_.has(Request::evaluate)) && requests_.signal() == 0) validate();
+    const bool saves = loop_.checkpoints.is_due(state_, now());
+    if (saves || requests_.has(Request::save) || loop_.checkpoints.has_unsaved_best()) save_checkpoint();
     take_stop();
     // Save before leaving the epoch, because the resumed run continues in it.
-    const bool is_cut_short = stopping_ && report_.signal != 0 && !state_.is_epoch_complete;
-    if (is_cut_short && loop_.last_saved_step != state_.step) save_checkpoint();
+    const bool is_cut_short = is_stopping() && report_.signal != 0 && !state_.is_epoch_complete;
+    if (is_cut_short && !loop_.checkpoints.has_saved(state_.step)) save_checkpoint();
   }
 
   // A single process gets this error from its feed.
@@ -298,10 +275,8 @@ class Loop {
                              "\"skip\" to leave at least one: fix the data");
   }
 
-  bool has_signal() const { return signals_.stop.load(std::memory_order_relaxed) != 0; }
-
   void log() {
-    requests_.log = request_sync_.synced().log = false;
+    requests_.take(Request::log);
     drain();
     NamedMetrics metrics = loop_.metrics(loop_.log_meter);
     loop_.log_meter.reset();
@@ -316,7 +291,7 @@ class Loop {
   // A signal interrupts it without validation_end.
   void validate() {
     const InStage stage(training_.times, Stage::validation);
-    requests_.evaluate = request_sync_.synced().evaluate = false;
+    requests_.take(Request::evaluate);
     drain();
     AveragedWeights averaged(training_.average.get());
     std::vector<NamedMetrics> lines;
@@ -328,7 +303,7 @@ class Loop {
       const auto metrics = evaluate(training_, *data, context(), [this](int64_t done) {
         state_.validation_batch = done;
         dispatch(Event::validation_batch_end);
-        return !has_signal();
+        return !requests_.has_local_signal();
       });
       if (!metrics) break;
       remember(*metrics);
@@ -348,7 +323,7 @@ class Loop {
     for (const NamedMetrics& line : lines) {
       record(LineKind::validation, line);
       // All ranks have the same metrics and get the same result.
-      if (loop_.best && loop_.best->observe(line, state_.step)) is_best_unsaved_ = true;
+      loop_.checkpoints.observe(line, state_.step);
     }
     averaged.restore();
     sync_now();
@@ -364,8 +339,7 @@ class Loop {
 
   void save_checkpoint() {
     const InStage stage(training_.times, Stage::checkpoint);
-    requests_.save = request_sync_.synced().save = is_best_unsaved_ = false;
-    signals_.save.store(false, std::memory_order_relaxed);
+    requests_.take(Request::save);
     drain();
     const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
     if (!bad.empty())
@@ -386,11 +360,11 @@ class Loop {
       first_then_others([&] { recorder_.save_checkpoint(state_, training_.model.tensors(), saved); });
       averaged.restore();
     }
-    loop_.last_saved_step = state_.step;
+    loop_.checkpoints.set_saved(state_.step);
     record(LineKind::checkpoint, {});
     dispatch(Event::checkpoint_after);
     sync_now();  // all ranks continue once the checkpoint is written
-    loop_.checkpoint_due.restart(now());
+    loop_.checkpoints.restart(now());
   }
 
   // Every rank has a recorder; only rank 0 writes files.
@@ -403,8 +377,8 @@ class Loop {
   // The last metrics and checkpoint of a run must belong to its last weights.
   void finish() {
     const bool validates = training_.plan->validation.every.unit != config::Period::Unit::never;
-    if (validates && state_.validated_step != state_.step && requested().signal == 0) validate();
-    if (loop_.last_saved_step != state_.step || is_best_unsaved_) save_checkpoint();
+    if (validates && state_.validated_step != state_.step && requests_.signal() == 0) validate();
+    if (!loop_.checkpoints.has_saved(state_.step) || loop_.checkpoints.has_unsaved_best()) save_checkpoint();
   }
 
   // Loads the best weights of the run, which are used after its end.
@@ -419,10 +393,11 @@ class Loop {
   // Saves the progress of a failed run if the weights are finite: the weights of the last step, and for a single
   // process that could not read its data also the state needed for resuming.
   void save_after_failure() noexcept {
-    if (is_updating_ || loop_.last_saved_step >= state_.step || state_.step == 0) return;
+    if (phase_ == Phase::updating || loop_.checkpoints.has_saved(state_.step) || state_.step == 0) return;
     try {
-      if (is_between_steps_) drain();
-      const SavedState saved = is_between_steps_ && !training_.group ? save_state() : SavedState();
+      const bool is_between_steps = phase_ == Phase::reading_between_steps;
+      if (is_between_steps) drain();
+      const SavedState saved = is_between_steps && !training_.group ? save_state() : SavedState();
       const AveragedWeights averaged(training_.average.get());
       if (!find_non_finite(training_.model.tensors(), /*only_trainable=*/false).empty()) return;
       recorder_.save_checkpoint(state_, training_.model.tensors(), saved);
@@ -442,7 +417,7 @@ class Loop {
     NamedMetrics metrics = loop_.metrics(loop_.epoch_meter);
     const data::Feed& feed = training_.train->feed;
     const bool is_of_all = !training_.group || !feed.may_skip();
-    training_.train->add_skipped(metrics, is_of_all ? feed.skipped() : request_sync_.add_up(feed.skipped()));
+    training_.train->add_skipped(metrics, is_of_all ? feed.skipped() : requests_.add_up(feed.skipped()));
     return metrics;
   }
 
@@ -452,7 +427,7 @@ class Loop {
     NamedMetrics metrics = epoch_metrics();
     remember(metrics);
     dispatch(Event::epoch_end);
-    if (state_.is_epoch_complete || !stopping_) {
+    if (state_.is_epoch_complete || !is_stopping()) {
       take_scalars(metrics);
       record(LineKind::epoch, metrics);
     }
@@ -463,73 +438,30 @@ class Loop {
 
   // Handles the first request to stop by ending the loop. A request in the last step is ignored.
   void take_stop() {
-    const auto [stop, signal] = std::pair(requested().stop, requested().signal);
-    if (is_over() || (!stop && signal == 0)) return;
-    stopping_ = true;
+    const std::optional<StopRequest> stop = is_over() ? std::nullopt : requests_.stop();
+    if (!stop) return;
     report_.end = RunReport::End::stopped;
-    report_.signal = signal;
-    report_.reason = signal != 0                 ? std::string("signal ") + strsignal(signal)
-                     : !requests_.reason.empty() ? requests_.reason
-                                                 : "requested by a callback of another rank";
+    report_.signal = stop->signal;
+    report_.reason = stop->reason;
     dispatch(Event::stop_requested);
   }
 
-  // Called between two steps, by all ranks.
-  SavedState save_state() {
-    SavedState saved;
-    const LoopRequests requests = requested();
-    saved.numbers["requested.evaluate"] = requests.evaluate;
-    saved.numbers["requested.log"] = requests.log;
-    saved.numbers["requested.save"] = requests.save;
-    saved.numbers["requested.stop"] = requests.stop && !stopping_;  // a stop request that was handled is not saved
-    for (const auto& [name, value] : requests_.scalars) saved.numbers[kScalar + name] = value;
-    loop_.save(saved);
-    step_.save(saved);
-    RankState states{{"reason", requests_.reason}, {"skipped", std::to_string(training_.train->feed.skipped())}};
-    visit_states([&](const std::string& name, Observer&, std::string bytes) { states[name] = std::move(bytes); });
-    save_training(training_, states, saved);
-    return saved;
-  }
+  bool is_stopping() const { return report_.end == RunReport::End::stopped; }
 
-  void load_state() {
-    const SavedState& saved = resumed_->state;
-    const RankState states = load_training(training_, resumed_->model, saved);
-    loop_.load(saved);
-    step_.load(saved);
+  // Called between two steps, by all ranks.
+  SavedState save_state() { return save_run({training_, loop_, step_, requests_, observers_}, is_stopping()); }
+
+  void load_state(const Checkpoint& resumed) {
+    load_run({training_, loop_, step_, requests_, observers_}, resumed.model, resumed.state);
     start_ = std::chrono::steady_clock::now() - std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                     std::chrono::duration<double>(state_.time_s));
-    LoopRequests& requested = request_sync_.synced();
-    requested.time_s = state_.time_s;
-    // With several ranks the combined requests are restored, in a single process the local ones.
-    (training_.group ? requested.evaluate : requests_.evaluate) = saved.count("requested.evaluate") != 0;
-    (training_.group ? requested.log : requests_.log) = saved.count("requested.log") != 0;
-    (training_.group ? requested.save : requests_.save) = saved.count("requested.save") != 0;
-    (training_.group ? requested.stop : requests_.stop) = saved.count("requested.stop") != 0;
-    for (const auto& [name, value] : saved.numbers)
-      if (name.starts_with(kScalar) && state_.rank == 0) requests_.scalars[name.substr(kScalar.size())] = value;
-    if (states.empty()) return;  // a rank that the saved run did not have
-    requests_.reason = states.at("reason");
-    loop_.skipped_in_epoch = std::stoll(states.at("skipped"));
-    visit_states([&](const std::string& name, Observer& observer, const std::string&) {
-      if (const auto found = states.find(name); found != states.end()) observer.load_state(found->second);
-    });
-  }
-
-  // Visits the observers that have a state, with that state. The observers are the same on every rank.
-  template <class Visit>
-  void visit_states(Visit&& visit) {
-    size_t number = 0;
-    for (Observer* observer : observers_) {
-      std::string bytes = observer->save_state();
-      if (!bytes.empty()) visit("callback." + std::to_string(number++), *observer, std::move(bytes));
-    }
   }
 
   void dispatch(Event event) {
     update_time();
     state_.host_waits = step_.readback().waits() + CountWaits::total() - first_wait_;
     state_.graph_replays = step_.graph_replays();
-    dispatcher_.dispatch(event, state_, requests_);
+    dispatcher_.dispatch(event, state_, requests_.of_callbacks());
   }
 
   void update_time() {
@@ -539,14 +471,14 @@ class Loop {
 
   // With several ranks, rank 0's clock.
   double now() {
-    if (training_.group) return request_sync_.synced().time_s;
+    if (training_.group) return requests_.time_s();
     update_time();
     return state_.time_s;
   }
 
   // Used at the end of a run. A failing observer must not hide the run's result or skip the other observers.
   void dispatch_to_all(Event event) {
-    dispatcher_.dispatch_to_all(event, state_, requests_,
+    dispatcher_.dispatch_to_all(event, state_, requests_.of_callbacks(),
                                 [](const std::exception& error) { support::log_warning(error.what()); });
   }
 
@@ -560,18 +492,16 @@ class Loop {
   }
 
   void take_scalars(NamedMetrics& metrics) {
-    for (const auto& [name, value] : requests_.scalars) {
+    for (const auto& [name, value] : requests_.take_scalars()) {
       state_.metrics[name] = value;
       metrics.emplace_back(name, value);
     }
-    requests_.scalars.clear();
   }
 
   void record_remaining_scalars() {
-    if (requests_.scalars.empty()) return;
     NamedMetrics metrics;
     take_scalars(metrics);
-    record(LineKind::step, metrics);
+    if (!metrics.empty()) record(LineKind::step, metrics);
   }
 
   plugins::StepContext context() const {
@@ -581,25 +511,27 @@ class Loop {
     return context;
   }
 
+  // What the training thread does.
+  enum class Phase {
+    computing,
+    reading_between_steps,  // waits for the first batch of a step
+    updating                // between optimizer_before and the end of the step, while the weights are inconsistent
+  };
+
   Training& training_;
   const std::vector<Observer*>& observers_;
   EventDispatcher dispatcher_;
   Recorder& recorder_;
-  const SignalRequests& signals_;
   const Checkpoint* resumed_;  // null: a new run
   LoopState loop_;
   RunState& state_ = loop_.run;
-  RequestSync request_sync_;
+  Requests requests_;
   int64_t step_samples_ = 0;  // of this rank
   int64_t first_wait_ = CountWaits::total();
   TrainStep step_;
   optimization::StepRates rates_;  // of the current step
-  CallbackRequests requests_;
   RunReport report_;
-  bool stopping_ = false;
-  bool is_best_unsaved_ = false;   // the weights are among the best, and no checkpoint has them
-  bool is_between_steps_ = false;  // a batch has been read and not yet used
-  bool is_updating_ = false;  // between optimizer_before and the end of the step, while the weights are inconsistent
+  Phase phase_ = Phase::computing;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -1,7 +1,6 @@
 // The fixed training loop.
 #pragma once
 
-#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "framework/pipeline/best_metrics.h"
 #include "framework/pipeline/events.h"
 #include "framework/pipeline/recorder.h"
+#include "framework/pipeline/requests.h"
 #include "framework/pipeline/saved_state.h"
 #include "framework/pipeline/stage_times.h"
 #include "framework/pipeline/training.h"
@@ -23,12 +23,6 @@ struct RunReport {
   RunState state;                         // at the end of the run
   std::optional<BestMetrics::Best> best;  // the best value of the monitored metric
   config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // of the weights
-};
-
-// Requests by signals, set by their handlers.
-struct SignalRequests {
-  const std::atomic<int>& stop;  // the number of the signal that requested a stop; 0: none
-  std::atomic<bool>& save;       // requests a checkpoint; cleared when one is written
 };
 
 // The contents of a checkpoint, for resuming a run.
