@@ -264,7 +264,7 @@ TEST_CASE("a BMP that was cut, or has an unknown compression, is refused") {
   CHECK(refusal_of(compressed).find("photo: is damaged") == 0);
 }
 
-TEST_CASE("a TIFF whose data contradict its width is refused") {
+TEST_CASE("a TIFF with data that contradict its width is refused") {
   for (const char* name : {"colour", "lzw", "deflate", "packbits", "strips", "grey", "bits", "palette", "alpha"}) {
     CAPTURE(std::string(name));
     const std::vector<uint8_t> file = read_reference(std::string(name) + ".tiff");
@@ -298,7 +298,7 @@ TEST_CASE("a flipped bit in the Deflate data of a TIFF is refused, or is not use
 }
 
 // LZW and PackBits have no checksum: a flipped bit may give another image of the same size.
-TEST_CASE("a TIFF whose LZW or PackBits data end early is refused") {
+TEST_CASE("a TIFF with LZW or PackBits data that end early is refused") {
   for (const char* name : {"lzw.tiff", "packbits.tiff", "strips.tiff"}) {
     const std::vector<uint8_t> file = read_reference(name);
     const images::TiffTags tags(file);

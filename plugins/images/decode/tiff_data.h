@@ -13,8 +13,8 @@ namespace images {
 // Throws DamagedHeader. REQUIRES: read_tiff_header() has accepted the file.
 void check_tiff_data(Bytes file);
 
-// OpenCV multiplies the colours by the alpha channel. Returns a copy of the file in `copy` whose header says that they
-// are multiplied already, or the file itself if it has no such channel.
+// OpenCV multiplies the colours by the alpha channel. Returns a copy of the file in `copy`, with a header that says
+// that they are multiplied already, or the file itself if it has no such channel.
 Bytes without_alpha(Bytes file, std::vector<uint8_t>& copy);
 
 }  // namespace images
