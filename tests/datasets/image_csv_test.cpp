@@ -76,6 +76,13 @@ TEST_CASE("image_csv gives the image of each row, and numbers classes by first a
   }
 }
 
+// OpenCV's setting of its threads is not safe to change on several threads.
+TEST_CASE("workers are opened on several threads at the same time") {
+  const OpenedDataset images(kImageCsv, make_params(make_table("workers", "label,path\ncat,img/3.png\n")));
+  images.open_workers(8, 2000);
+  CHECK(images.size() == 1);
+}
+
 TEST_CASE("listed classes are numbered by their index in the list") {
   const fs::path table = make_table("given", "label,path\ncat,img/3.png\nant,img/1.png\n");
   const OpenedDataset images(kImageCsv, make_params(table, {{"classes", Texts{"ant", "bee", "cat"}}}));

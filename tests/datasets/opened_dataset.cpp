@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <tenon/sample_order.h>
 
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 struct tenon_params {
   const ParamValues& values;
@@ -174,6 +176,22 @@ int64_t OpenedDataset::integer(int64_t index, const std::string& field) const {
   int64_t number = 0;
   std::memcpy(&number, bytes.data(), sizeof number);
   return number;
+}
+
+void OpenedDataset::open_workers(int64_t threads, int64_t times) const {
+  std::atomic<int64_t> waiting{threads};
+  std::vector<std::thread> running;
+  for (int64_t id = 0; id < threads; ++id)
+    running.emplace_back([&, id] {
+      --waiting;
+      while (waiting > 0) std::this_thread::yield();
+      for (int64_t i = 0; i < times; ++i) {
+        void* worker = nullptr;
+        if (table_->open_worker(self_, static_cast<uint64_t>(id), 0, &worker) == TENON_OK)
+          table_->close_worker(self_, worker);
+      }
+    });
+  for (std::thread& thread : running) thread.join();
 }
 
 std::vector<int64_t> OpenedDataset::lengths() const {

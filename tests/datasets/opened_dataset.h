@@ -43,6 +43,9 @@ class OpenedDataset {
   std::vector<int64_t> integers(int64_t index, const std::string& field) const;
   int64_t integer(int64_t index, const std::string& field) const;
 
+  // Opens and closes workers on several threads at the same time, as a loader does.
+  void open_workers(int64_t threads, int64_t times) const;
+
   // Returns the length of each sample (tenon.sample-lengths/1). Throws std::logic_error if the dataset does not provide
   // them.
   std::vector<int64_t> lengths() const;

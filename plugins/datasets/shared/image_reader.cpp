@@ -1,5 +1,7 @@
 #include "plugins/datasets/shared/image_reader.h"
 
+#include <mutex>
+
 #include "plugins/datasets/shared/disk_cache.h"
 #include "plugins/datasets/shared/memory_cache.h"
 
@@ -76,7 +78,10 @@ std::string ImageReader::recipe() const {
 }
 
 ImageReader::Worker ImageReader::open_worker() const {
-  cv::setNumThreads(1);  // another library may have raised it
+  // Another library may have raised it. Workers are opened at the same time, and setNumThreads() is not safe then.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (cv::getNumThreads() != 1) cv::setNumThreads(1);
   return {};
 }
 
