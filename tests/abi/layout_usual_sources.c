@@ -1,5 +1,5 @@
-/* The layout of the extension in usual_sources.h, checked as in layout_1_0.c. It was added after version 1.0 and belongs
- * to no version: a component provides it by id. Compiled as C and as C++. */
+/* The layout of the extension in usual_sources.h, checked as in layout_1_0.c. It was added after version 1.0 and
+ * belongs to no version: a component provides it by id. Compiled as C and as C++. */
 #include "layout_1_0.c"
 
 TEXT(TENON_USUAL_SOURCES, "tenon.usual-sources/1");

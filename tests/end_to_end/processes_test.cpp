@@ -43,8 +43,7 @@ TEST_CASE("an invalid environment is refused before any work") {
 
 TEST_CASE("commands other than training run as one process") {
   const std::vector<std::vector<std::string>> commands = {
-      {"evaluate"},      {"predict", "--data", "train", "--output", "out.csv"},
-      {"overfit"},       {"lr-find"},
+      {"evaluate"},      {"predict", "--data", "train", "--output", "out.csv"}, {"overfit"}, {"lr-find"},
       {"verify-resume"}, {"pack", "--data", "train", "--output", "out"}};
   for (std::vector<std::string> command : commands) {
     const std::string name = command[0];

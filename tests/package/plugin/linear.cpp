@@ -1,6 +1,6 @@
 // A native model: one linear layer.
-#include <tenon/torch.hpp>
 #include <torch/nn/modules/linear.h>
+#include <tenon/torch.hpp>
 
 namespace {
 
