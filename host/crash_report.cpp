@@ -1,8 +1,12 @@
 #include "host/crash_report.h"
 
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -49,8 +53,27 @@ void print(const plugins::Breadcrumb& place) {
   }
 }
 
-// Reports exit() in a plugin. Without this handler the run would appear to have succeeded.
+// libgomp, or another OpenMP library, calls exit() if the system refuses it a thread or memory.
+bool is_exit_called_by_openmp() {
+  constexpr std::array kLibraries{"libgomp", "libiomp5", "libomp"};
+  std::array<void*, 64> calls;
+  const int count = backtrace(calls.data(), static_cast<int>(calls.size()));
+  return std::any_of(calls.begin(), calls.begin() + count, [&](void* call) {
+    Dl_info found{};
+    return dladdr(call, &found) != 0 && found.dli_fname &&
+           std::ranges::any_of(kLibraries, [&](const char* name) { return std::strstr(found.dli_fname, name); });
+  });
+}
+
+// Reports exit() in a plugin or in OpenMP. Without this handler the run would appear to have succeeded, or to have
+// ended by an internal error.
 void report_exit() {
+  if (is_exit_called_by_openmp()) {
+    print(
+        "error: OpenMP ended the process, because the system refused it a thread or memory (its message is above); "
+        "raise the limits of processes (ulimit -u) and of memory (ulimit -v), or lower run.threads\n");
+    _exit(static_cast<int>(support::ErrorKind::system));
+  }
   const plugins::Breadcrumb& place = plugins::breadcrumb();
   if (!place.component && !place.file) return;
   print("\nerror: exit() was called in plugin ");

@@ -1,9 +1,13 @@
 #include "host/describe_failure.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <new>
+#include <optional>
 #include <system_error>
 
 #include "framework/pipeline/device_error.h"
@@ -34,20 +38,34 @@ std::string describe_system_error(const std::system_error& error) {
   return std::string("the system refused a request: ") + error.what() + hint;
 }
 
+// The limit of ulimit -v in bytes. None if there is no limit.
+std::optional<uint64_t> read_address_space_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return limit.rlim_cur;
+}
+
+Failure describe_lack_of_memory(const std::string& found) {
+  const std::string to_save =
+      "to save memory, lower data.batch_size and raise train.accumulate by the same factor, set "
+      "train.activation_checkpointing = true, set train.precision = \"bf16\" on a device, or use a smaller model";
+  if (const auto limit = read_address_space_limit())
+    return {"out of memory: " + found + "; the address space of the process is limited to " +
+                std::to_string(*limit >> 20) + " MiB: raise the limit (ulimit -v); " + to_save,
+            static_cast<int>(ErrorKind::system)};
+  return {"out of memory: " + found + "; " + to_save, static_cast<int>(ErrorKind::out_of_memory)};
+}
+
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
 
 Failure describe_failure(const std::exception& exception) {
   const auto* const ours = dynamic_cast<const Error*>(&exception);
-  const std::string text = exception.what();
+  const std::string text = pipeline::message_of(exception);
   const bool is_from_plugin = ours && ours->kind() == ErrorKind::plugin;
   if (dynamic_cast<const std::bad_alloc*>(&exception) || ((!ours || is_from_plugin) && is_of_allocator(text)))
-    return {"out of memory: " + first_line_of(text) +
-                "; to save memory, lower data.batch_size and raise train.accumulate by the same factor, set "
-                "train.activation_checkpointing = true, set train.precision = \"bf16\" on a device, or use a smaller "
-                "model",
-            static_cast<int>(ErrorKind::out_of_memory)};
+    return describe_lack_of_memory(first_line_of(text));
   if (pipeline::is_device_error(exception)) {
     const Error explained = pipeline::explain_device_error(exception, /*step=*/0);
     return {explained.what(), explained.exit_code()};
@@ -55,6 +73,9 @@ Failure describe_failure(const std::exception& exception) {
   if (ours) return {text, ours->exit_code()};
   if (const auto* const refused = dynamic_cast<const std::system_error*>(&exception))
     return {describe_system_error(*refused), static_cast<int>(ErrorKind::system)};
+  // LibTorch reads a seed from this device.
+  if (text.find("/dev/urandom") != text.npos)
+    return {"the system refused a request: " + text, static_cast<int>(ErrorKind::system)};
   return {"internal error: " + text, static_cast<int>(ErrorKind::internal)};
 }
 

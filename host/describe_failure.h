@@ -12,7 +12,7 @@ struct Failure {
 };
 
 // An Error has both. If an allocation failed, in the host, LibTorch or a plugin, the message suggests settings that use
-// less memory. Any other exception is an internal error.
+// less memory, and names the limit of the address space if there is one. Any other exception is an internal error.
 Failure describe_failure(const std::exception& exception);
 
 }  // namespace tenon::host

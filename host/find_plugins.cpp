@@ -2,20 +2,25 @@
 
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/tensor_functions.h"
+#include "framework/support/files.h"
+#include "host/call_reports.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
 SurveyedPlugins survey_plugins(const Arguments& arguments) {
+  start_call_reports();
   plugins::install_libtorch();
   SurveyedPlugins surveyed;
-  surveyed.directories = plugins::find_plugin_directories(arguments.plugin_directories(), {},
-                                                          std::filesystem::read_symlink("/proc/self/exe"));
+  surveyed.directories =
+      plugins::find_plugin_directories(arguments.plugin_directories(), {}, support::find_program_file());
   if (!arguments.has("load")) {
     surveyed.found = plugins::survey_notes(surveyed.directories, plugins::host_table(), plugins::torch_build());
     return surveyed;
   }
   surveyed.loaded = plugins::Catalogue::survey(surveyed.directories, plugins::host_table(), plugins::torch_build(),
                                                surveyed.found.refusals);
+  restore_standard_streams();
   for (const auto& plugin : surveyed.loaded->plugins()) surveyed.found.plugins.push_back(*plugin);
   return surveyed;
 }

@@ -8,12 +8,14 @@
 #include "host/describe_failure.h"
 #include "host/run_command.h"
 #include "host/standard_streams.h"
+#include "host/uncaught_exception.h"
 
 int main(int argc, char** argv) {
   tenon::host::open_standard_streams();
   int exit_code = static_cast<int>(tenon::support::ErrorKind::internal);
   try {
     tenon::host::report_crashes();
+    tenon::host::report_uncaught_exceptions();
     exit_code = tenon::host::run_command(argc, argv);
   } catch (const std::exception& error) {
     const tenon::host::Failure failure = tenon::host::describe_failure(error);

@@ -168,6 +168,7 @@ int run_plan(const TrainOptions& options, RunOutput& output, const OpenedRun& op
   if (is_first && plan.log.png_plots) require_png_converter("log.png_plots");
   catch_stop_signals();
   if (!is_first) return train_silently(training, resumption, options);
+  restore_standard_streams();  // components were created
   RunRecorder recorder(opened.plan, training, opened.catalogue, opened.device.device, options.command_line,
                        resumption ? &resumption->from : nullptr);
   recorder.on_line = [&output](const artifacts::HistoryLine& written) { output.add(written); };

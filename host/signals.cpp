@@ -8,6 +8,12 @@ namespace tenon::host {
 
 namespace {
 
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
+}
+
 void handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -53,11 +59,10 @@ void note_stop(int signal) {
 }  // namespace
 
 void catch_stop_signals() {
-  for (const int signal : {SIGINT, SIGTERM}) handle(signal, note_stop);
-  // SIGHUP: the terminal was closed. Under nohup the signal stays ignored.
-  struct sigaction inherited {};
-  sigaction(SIGHUP, nullptr, &inherited);
-  if (inherited.sa_handler != SIG_IGN) handle(SIGHUP, note_stop);
+  handle(SIGTERM, note_stop);
+  // A shell ignores SIGINT for a command that a script starts with `&`, and nohup ignores SIGHUP.
+  for (const int signal : {SIGINT, SIGHUP})
+    if (!is_ignored(signal)) handle(signal, note_stop);
   // A closed output or a limit on file sizes must not end the run: write() reports both.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }

@@ -6,7 +6,7 @@
 namespace tenon::host {
 
 // After this call SIGINT, SIGTERM and SIGHUP set the number below. Another one at least one second later ends the
-// process immediately. SIGPIPE and SIGXFSZ are ignored.
+// process immediately. If SIGINT or SIGHUP was ignored, it stays ignored. SIGPIPE and SIGXFSZ are ignored.
 void catch_stop_signals();
 const std::atomic<int>& stop_signal();  // 0: no signal arrived
 

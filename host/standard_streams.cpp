@@ -13,14 +13,28 @@
 #include <string>
 
 #include "framework/support/error.h"
+#include "framework/support/log.h"
 #include "framework/support/printable.h"
+#include "framework/support/retry_interrupted.h"
 
 namespace tenon::host {
 
-void open_standard_streams() {
-  for (int descriptor = 0; descriptor <= 2; ++descriptor)
+bool open_standard_streams() {
+  bool was_closed = false;
+  for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+    if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+    was_closed = true;
     // open() returns the lowest free descriptor, which is this one.
-    if (fcntl(descriptor, F_GETFD) == -1 && errno == EBADF) static_cast<void>(open("/dev/null", O_RDWR));
+    static_cast<void>(support::retry_interrupted([] { return open("/dev/null", O_RDWR); }));
+  }
+  return was_closed;
+}
+
+void restore_standard_streams() {
+  if (open_standard_streams())
+    support::log_warning(
+        "a plugin closed a standard stream (descriptor 0, 1 or 2); what the host reads from or writes to it is lost: "
+        "find the plugin with host validate --check keeps-descriptors, and let it close only what it opened");
 }
 
 void write_output_text(std::string_view text) {

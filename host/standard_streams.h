@@ -6,9 +6,13 @@
 
 namespace tenon::host {
 
-// Opens /dev/null on each of the descriptors 0 to 2 that is closed. Otherwise the next file that the host opens would
-// get the descriptor, and the terminal output would be written into that file. Call it first in main().
-void open_standard_streams();
+// Opens /dev/null on each of the descriptors 0 to 2 that is closed, and returns whether one was closed. Otherwise the
+// next file that the host opens would get the descriptor, and the terminal output would be written into that file. Call
+// it first in main().
+bool open_standard_streams();
+
+// Does the same after plugins were called, and logs a warning if one of them closed a standard stream.
+void restore_standard_streams();
 
 // Write to standard output. Text from plugins, files and paths is safe here: see support::escape_control_characters().
 // `format` is that of printf(). JSON ends with a line feed; `indent` is that of nlohmann::json::dump().

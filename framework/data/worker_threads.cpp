@@ -48,10 +48,11 @@ void WorkerThreads::start(int64_t count, const std::function<void(uint64_t id)>&
       });
     }
   } catch (const std::system_error& error) {
-    throw support::Error(support::ErrorKind::configuration,
+    throw support::Error(support::ErrorKind::system,
                          "data.workers is " + std::to_string(count) + ", but the system allowed only " +
                              std::to_string(threads_.size()) + " threads to start (" + error.what() +
-                             "); use fewer workers, or raise the limit of ulimit -u");
+                             "); use fewer workers, or raise the limits of processes (ulimit -u) and of memory (ulimit "
+                             "-v)");
   }
 }
 

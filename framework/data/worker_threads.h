@@ -15,7 +15,7 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  // Starts `count` threads "tenon-data-0", ..., each with body(id). Throws support::Error(configuration) if the system
+  // Starts `count` threads "tenon-data-0", ..., each with body(id). Throws support::Error(system) if the system
   // allows only some of them. These threads then run, and the caller must stop and join them.
   void start(int64_t count, const std::function<void(uint64_t id)>& body);
 

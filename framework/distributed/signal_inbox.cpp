@@ -46,7 +46,7 @@ SignalInbox::SignalInbox()
     action.sa_flags = SA_SIGINFO | SA_NOCLDSTOP;
     sigemptyset(&action.sa_mask);
     sigaction(one.number, nullptr, &one.before);
-    const bool stays_ignored = one.number == SIGHUP && one.before.sa_handler == SIG_IGN;
+    const bool stays_ignored = (one.number == SIGINT || one.number == SIGHUP) && one.before.sa_handler == SIG_IGN;
     if (one.number == SIGPIPE || stays_ignored) {
       action.sa_flags = 0;
       action.sa_handler = SIG_IGN;

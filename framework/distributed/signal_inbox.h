@@ -16,8 +16,9 @@ struct ReceivedSignal {
   bool is_from_terminal;
 };
 
-// During its lifetime the inbox receives SIGINT, SIGTERM, SIGUSR1 and SIGCHLD. It receives SIGHUP unless the signal was
-// ignored, as under nohup. SIGPIPE is ignored. REQUIRES: only one instance at a time.
+// During its lifetime the inbox receives SIGTERM, SIGUSR1 and SIGCHLD. It receives SIGINT and SIGHUP unless the signal
+// was ignored, as by a shell that starts a command with `&`, and by nohup. SIGPIPE is ignored. REQUIRES: only one
+// instance at a time.
 class SignalInbox {
  public:
   SignalInbox();

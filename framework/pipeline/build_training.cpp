@@ -10,6 +10,7 @@
 #include "framework/pipeline/check_storable.h"
 #include "framework/pipeline/load_weights.h"
 #include "framework/pipeline/metric_directions.h"
+#include "framework/pipeline/require_threads.h"
 #include "framework/pipeline/total_steps.h"
 #include "framework/pipeline/training.h"
 #include "framework/plugins/prepare_dataset.h"
@@ -58,13 +59,18 @@ bool is_set(const char* name) {
   return value && *value;
 }
 
+void start_operator_threads(int64_t count) {
+  require_threads(count);
+  at::set_num_threads(static_cast<int>(count));
+}
+
 // By default LibTorch uses one thread per core in the process's affinity mask. It ignores CPU quotas, which make the
 // kernel pause threads in the middle of their work, and the run's other processes on this machine.
 void set_operator_threads(int64_t threads, int64_t local_processes) {
-  if (threads > 0) return at::set_num_threads(static_cast<int>(threads));
+  if (threads > 0) return start_operator_threads(threads);
   if (is_set("OMP_NUM_THREADS") || is_set("MKL_NUM_THREADS")) return;
   const int64_t cores = config::count_usable_cores(local_processes);
-  if (cores < at::get_num_threads()) at::set_num_threads(static_cast<int>(cores));
+  if (cores < at::get_num_threads()) start_operator_threads(cores);
 }
 
 void prepare_libtorch(const config::RunSection& run, int64_t local_processes) {

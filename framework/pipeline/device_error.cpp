@@ -40,9 +40,13 @@ std::string find_hint(const std::string& text) {
 
 }  // namespace
 
-std::string first_line(const std::exception& error) {
+std::string message_of(const std::exception& error) {
   const auto* const of_torch = dynamic_cast<const c10::Error*>(&error);
-  const std::string text = of_torch ? of_torch->what_without_backtrace() : error.what();
+  return of_torch ? of_torch->what_without_backtrace() : error.what();
+}
+
+std::string first_line(const std::exception& error) {
+  const std::string text = message_of(error);
   return text.substr(0, text.find('\n'));
 }
 

@@ -18,7 +18,10 @@ bool is_device_error(const std::exception& error);
 // running, from 1; 0: none. REQUIRES: is_device_error(error).
 support::Error explain_device_error(const std::exception& error, int64_t step);
 
-// The first line of an error, without LibTorch's backtrace.
+// The message of an error, without LibTorch's backtrace.
+std::string message_of(const std::exception& error);
+
+// The first line of that message.
 std::string first_line(const std::exception& error);
 
 }  // namespace tenon::pipeline

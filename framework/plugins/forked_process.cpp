@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <string>
 
@@ -26,12 +27,14 @@ struct ForkReport {
 bool is_forked_in_plugin = false;
 ForkReport* fork_report = nullptr;
 
+bool is_in_plugin() { return breadcrumb().component || breadcrumb().file; }
+
 void note_fork() {
-  if (breadcrumb().component) has_forked = true;
+  if (is_in_plugin()) has_forked = true;
 }
 
 void note_forked_process() {
-  if (!breadcrumb().component) return;
+  if (!is_in_plugin()) return;
   has_forked = true;
   is_forked_in_plugin = true;
 }
@@ -45,12 +48,13 @@ struct ForkHandlers {
 };
 const ForkHandlers fork_handlers;
 
-}  // namespace
-
-void check_forks(const Component& component, const char* function) {
+// `place`: "dataset \"forking\" of plugin forking 0.1.0, get". `when`: empty, or " while it was opened".
+void check_forks_in(const std::string& place, const char* when) {
   if (is_forked_in_plugin) {
     if (fork_report) {
-      std::snprintf(fork_report->text, sizeof fork_report->text, "%s, %s", component.describe().c_str(), function);
+      std::snprintf(fork_report->text, sizeof fork_report->text,
+                    "%.*s: returned in a process that it had created with fork()%s",
+                    static_cast<int>(sizeof fork_report->text / 2), place.c_str(), when);
       fork_report->is_written = true;
     }
     _exit(static_cast<int>(support::ErrorKind::plugin));
@@ -58,8 +62,18 @@ void check_forks(const Component& component, const char* function) {
   if (fork_report && fork_report->is_written.exchange(false))
     throw support::Error(support::ErrorKind::plugin,
                          std::string(fork_report->text) +
-                             ": returned in a process that it had created with fork(); expected this process to call "
-                             "exec() or _exit(): use threads, or posix_spawn() for another program");
+                             "; expected this process to call exec() or _exit(): use threads, or posix_spawn() for "
+                             "another program");
+}
+
+}  // namespace
+
+void check_forks(const Component& component, const char* function) {
+  check_forks_in(component.describe() + ", " + function, "");
+}
+
+void check_forks_of_opening(const std::filesystem::path& file) {
+  if (has_forked) check_forks_in(file.string(), " while it was opened");
 }
 
 }  // namespace tenon::plugins::detail

@@ -1,8 +1,9 @@
 // Detects a function of a plugin that calls fork() and returns in both processes. The new process has one thread and
-// must not continue the work of the host.
+// must not continue the work of the host. The opening of a plugin is such a function too.
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 
 #include "framework/plugins/component.h"
 
@@ -14,5 +15,8 @@ extern std::atomic<bool> has_forked;
 // Ends this process if a function of a plugin created it with fork(). Otherwise throws Error(plugin) if such a process
 // has ended here.
 void check_forks(const Component& component, const char* function);
+
+// Does the same after an initialiser or the entry function of a plugin's file has returned.
+void check_forks_of_opening(const std::filesystem::path& file);
 
 }  // namespace tenon::plugins::detail

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "framework/plugins/check_plugin.h"
+#include "framework/plugins/forked_process.h"
 #include "framework/plugins/guard.h"
 #include "framework/plugins/shared_library.h"
 #include "framework/support/error.h"
-#include "framework/support/sha256.h"
 
 #ifndef TENON_VERSION
 #error "TENON_VERSION is defined by the build"
@@ -49,6 +49,17 @@ tenon_reply call_entry(const fs::path& file, const tenon_host& host) {
   return reply;
 }
 
+tenon_reply open_plugin(const fs::path& file, const tenon_host& host) {
+  try {
+    const tenon_reply reply = call_entry(file, host);
+    detail::check_forks_of_opening(file);
+    return reply;
+  } catch (const Error&) {
+    detail::check_forks_of_opening(file);  // a process that the plugin forked must not report the error too
+    throw;
+  }
+}
+
 // Missing operators must fail here, not in the middle of a run.
 void require_operators(const fs::path& file, const PluginDescription& plugin, const tenon_host& host) {
   for (const std::string& name : plugin.operators) {
@@ -77,14 +88,14 @@ void require_torch_build_said(const PluginFile& file, const PluginDescription& p
 
 LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const std::string& torch_build) {
   const ResultScope scope(file.file.c_str());
-  const tenon_reply reply = call_entry(file.file, host);
+  const tenon_reply reply = open_plugin(file.file, host);
   const uint32_t abi = negotiate_abi(file.file, reply);
   LoadedPlugin plugin{std::make_unique<PluginInfo>(check_plugin(file.file, reply.plugin, torch_build)), {}};
   PluginInfo& info = *plugin.info;
   info.abi = abi;
   info.abi_min = reply.abi_min;
   info.abi_max = reply.abi_max;
-  info.sha256 = support::read_sha256(file.file);
+  info.sha256 = read_plugin_sha256(file.file);
   require_operators(file.file, info, host);
   require_torch_build_said(file, info);
   std::set<config::ComponentName> seen;

@@ -21,6 +21,7 @@
 
 #include "framework/support/check.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 
 namespace tenon::validation {
 
@@ -88,10 +89,17 @@ constexpr int kLeftByExit = 99;
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
   std::atexit([] { _exit(kLeftByExit); });
+  const pid_t process = getpid();
+  // A function of the plugin may return in a process that it forked. Only one process reports the result.
+  const auto end_forked_process = [&] {
+    if (getpid() != process) _exit(static_cast<int>(ErrorKind::plugin));
+  };
   std::string text;
   try {
     text = body();
+    end_forked_process();
   } catch (const std::exception& error) {
+    end_forked_process();
     std::fprintf(stderr, "%s\n", error.what());
     std::fflush(nullptr);
     _exit(static_cast<int>(ErrorKind::internal));
@@ -101,10 +109,7 @@ constexpr int kLeftByExit = 99;
   _exit(0);
 }
 
-size_t count_threads() {
-  const std::filesystem::directory_iterator threads("/proc/self/task");
-  return static_cast<size_t>(std::distance(begin(threads), end(threads)));
-}
+size_t count_threads() { return support::list_folder("/proc/self/task", ErrorKind::system).size(); }
 
 constexpr size_t kMaxOutput = 64 * 1024;
 

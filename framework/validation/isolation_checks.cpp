@@ -86,7 +86,7 @@ void use_component(Session& session) {
 
 std::vector<Check> isolation_checks() {
   std::vector<Check> checks;
-  constexpr size_t kSettings = 8;
+  constexpr size_t kSettings = 9;
   add_settings(checks, std::make_index_sequence<kSettings>());
   checks.push_back(make_isolation_check("right-thread", Level::contract, check_right_thread));
   checks.push_back(make_isolation_check("handles", Level::contract, check_handles));

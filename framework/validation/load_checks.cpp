@@ -21,6 +21,7 @@ void check_library(Session& session) { plugins::inspect_library(session.file, TE
 void check_entry(Session& session) { call_entry(session.file); }
 
 void check_entry_keeps_process(Session& session) {
+  record_host_descriptors();
   const std::vector<std::string> before = read_process_settings();
   call_entry(session.file);
   const std::string changes = describe_changes(before, read_process_settings());

@@ -2,11 +2,15 @@
 
 #include "framework/config/resolve_params.h"
 #include "framework/plugins/check_plugin.h"
+#include "framework/plugins/forked_process.h"
+#include "framework/plugins/guard.h"
 #include "framework/plugins/shared_library.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "framework/validation/check.h"
 #include "framework/validation/open_plugin.h"
+#include "framework/validation/process_settings.h"
 #include "framework/validation/session.h"
 
 #ifndef TENON_VERSION
@@ -23,6 +27,8 @@ std::string name_of(const plugins::Component& component) {
 }
 
 tenon_reply call_entry(const std::filesystem::path& file) {
+  const plugins::ResultScope scope(file.c_str());
+  record_host_descriptors();
   record_call("the loader, or an initialiser of the library", "");
   const auto entry = reinterpret_cast<tenon_plugin_open_function>(plugins::open_symbol(file, TENON_ENTRY_SYMBOL));
   tenon_offer offer{};
@@ -38,6 +44,7 @@ tenon_reply call_entry(const std::filesystem::path& file) {
   } catch (...) {
     throw Failed(TENON_ENTRY_SYMBOL " threw an exception; expected a status");
   }
+  plugins::detail::check_forks_of_opening(file);
   clear_call_record();
   // A plugin that rejects the host's version still reports its range of versions.
   if (reply.abi_max != 0 || status == TENON_OK) plugins::negotiate_abi(file, reply);
@@ -72,7 +79,7 @@ config::ComponentPlan plan_of(const plugins::Component& component, const std::ve
                                        table ? *table : kNothing,
                                        "params",
                                        place,
-                                       std::filesystem::current_path()};
+                                       support::find_working_folder(ErrorKind::configuration)};
   plan.params = config::resolve_params(question, diagnostics);
   diagnostics.throw_if_any();
   return plan;

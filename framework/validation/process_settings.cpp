@@ -1,11 +1,14 @@
 #include "framework/validation/process_settings.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <clocale>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <locale>
 #include <sstream>
@@ -54,6 +57,35 @@ std::string read_directory() {
   return std::filesystem::current_path(failure).string();
 }
 
+std::vector<int> list_descriptors() {
+  std::vector<int> numbers;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator entry("/proc/self/fd", failure), end; !failure && entry != end;
+       entry.increment(failure))
+    numbers.push_back(std::atoi(entry->path().filename().c_str()));
+  // The iterator had a descriptor itself.
+  std::erase_if(numbers, [](int number) { return fcntl(number, F_GETFD) == -1; });
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+std::vector<int>& host_descriptors() {
+  static std::vector<int> numbers;
+  return numbers;
+}
+
+// Names the file of each descriptor that the host had opened: "0 is 5:3, 1 is closed".
+std::string read_descriptors() {
+  std::string text;
+  for (const int number : host_descriptors()) {
+    struct stat status {};
+    const bool is_open = fstat(number, &status) == 0;
+    text += (text.empty() ? "" : ", ") + std::to_string(number) + " is " +
+            (is_open ? std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) : "closed");
+  }
+  return text;
+}
+
 std::string read_environment() {
   std::string text;
   for (char** variable = environ; variable && *variable; ++variable) text += std::string(*variable) + "\n";
@@ -75,10 +107,15 @@ const std::vector<ProcessSetting>& process_settings() {
       {"keeps-signal-handlers", "the handlers of signals", read_signal_handlers},
       {"keeps-umask", "the umask", read_umask},
       {"keeps-directory", "the working directory", read_directory},
+      {"keeps-descriptors", "the file descriptors of the host", read_descriptors},
       {"keeps-environment", "the environment", read_environment},
       {"keeps-arithmetic", "the modes of floating-point arithmetic", read_arithmetic},
       {"keeps-torch-modes", "the modes of LibTorch", read_torch_modes}};
   return all;
+}
+
+void record_host_descriptors() {
+  if (host_descriptors().empty()) host_descriptors() = list_descriptors();
 }
 
 std::vector<std::string> read_process_settings() {

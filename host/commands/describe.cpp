@@ -57,6 +57,7 @@ void query_all(std::vector<ComponentDescription>& descriptions, std::optional<Ca
     std::vector<fs::path> files;
     for (const ComponentDescription& description : descriptions) files.push_back(description.plugin->file);
     loaded = Catalogue::open(files, plugins::host_table(), plugins::torch_build());
+    restore_standard_streams();
   }
   for (ComponentDescription& description : descriptions)
     description.ports = query_ports(loaded->find(description.schema->kind, description.schema->id));

@@ -18,6 +18,10 @@
 #include "framework/plugins/plugin_note.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "host/call_reports.h"
+#include "host/command.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
@@ -86,9 +90,11 @@ int write_note(const Arguments& arguments) {
   std::error_code missing;
   fs::path file = fs::canonical(given, missing);
   if (missing) file = given;  // reported below as a file that cannot be read
+  start_call_reports();
   std::string note;
   try {
     note = plugins::make_note(query_plugin(file));
+    restore_standard_streams();  // for objcopy
   } catch (const std::invalid_argument& error) {
     refuse(file, std::string(error.what()) + "; expected printable texts: fix the plugin");
   }
@@ -98,7 +104,7 @@ int write_note(const Arguments& arguments) {
     refuse(file, section.path().string() + " cannot be written: " + std::strerror(errno));
   run_program(file, {objcopy, "--remove-section", plugins::kNoteSection, "--add-section",
                      plugins::kNoteSection + ("=" + section.path().string()), file.string(), noted.path().string()});
-  if (!fs::exists(noted.path()) || plugins::inspect_library(noted.path(), TENON_ENTRY_SYMBOL).note != note)
+  if (!support::path_exists(noted.path()) || plugins::inspect_library(noted.path(), TENON_ENTRY_SYMBOL).note != note)
     refuse(file, objcopy + " wrote no file with the note; expected the objcopy of binutils");
   std::error_code failed;
   fs::rename(noted.path(), file, failed);

@@ -100,6 +100,8 @@ static void change_the_process(void) {
   if (FAULT == GET_HANDLES_A_SIGNAL) signal(SIGUSR1, SIG_IGN);
   if (FAULT == GET_SETS_UMASK) umask(0);
   if (FAULT == GET_CHANGES_DIRECTORY && chdir("/") != 0) abort();
+  if (FAULT == GET_CLOSES_A_DESCRIPTOR) close(STDIN_FILENO);
+  if (FAULT == GET_REDIRECTS_OUTPUT && dup2(STDIN_FILENO, STDOUT_FILENO) < 0) abort();
   if (FAULT == GET_SETS_A_VARIABLE) setenv("TENON_TESTS_BAD_PLUGIN", "1", 1);
   if (FAULT == GET_ROUNDS_UPWARD) fesetround(FE_UPWARD);
 }

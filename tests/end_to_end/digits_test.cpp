@@ -115,12 +115,13 @@ TEST_CASE("a stop request ends the run with a checkpoint and the exit code of th
        {Request{"INT", "1", 130}, {"INT", "2", 130}, {"TERM", "1", 143}, {"TERM", "2", 143}, {"HUP", "1", 129}}) {
     CAPTURE(request.signal + ", processes " + request.processes);
     const fs::path output = make_empty_folder("interrupted");
-    // A shell without a terminal starts a background process with SIGINT ignored.
-    const Outcome outcome = run_host({"--config", kDigits, "--processes", request.processes, "--set",
-                                      "run.output_dir=\"" + output.string() + "\"", "--set", "train.epochs=100000"},
-                                     "sh -c '\"$@\" & until ls interrupted/digits/*/history.jsonl; do sleep 0.1; done; "
-                                     "kill -" +
-                                         request.signal + " $!; wait $!' sh");
+    // A shell without a terminal starts a background process with SIGINT ignored, which the run respects.
+    const Outcome outcome = run_host(
+        {"--config", kDigits, "--processes", request.processes, "--set", "run.output_dir=\"" + output.string() + "\"",
+         "--set", "train.epochs=100000"},
+        "sh -c 'env --default-signal=INT,HUP \"$@\" & until ls interrupted/digits/*/history.jsonl; do sleep 0.1; done; "
+        "kill -" +
+            request.signal + " $!; wait $!' sh");
     CHECK(outcome.exit_code == request.exit_code);
     const fs::path run = find_run_folder(output, "digits");
     CHECK(nlohmann::json::parse(read_file(run / "run.json"))["status"] == "stopped");

@@ -181,7 +181,8 @@ TEST_CASE("a run ends if a function of a dataset does not return, also on a work
 TEST_CASE("after a first Ctrl-C a run reports the call that it waits for, and a second one ends it") {
   // Each signal follows the event that the previous one waits for.
   const std::string interrupt_twice =
-      "timeout -s KILL 60 sh -c '\"$@\" & while [ ! -e hanging ]; do sleep 0.1; done; kill -INT $!; "
+      "timeout -s KILL 60 sh -c 'env --default-signal=INT \"$@\" & while [ ! -e hanging ]; do sleep 0.1; done; kill "
+      "-INT $!; "
       "while ! grep -q received errors.txt; do sleep 0.1; done; kill -INT $!; wait $!' sh";
   const std::string end = "to end at once without saving, press Ctrl-C again\n";
   Outcome outcome = run_with_fault("{rank=0,how=\"hang\",where=\"step\"}", {}, interrupt_twice);
@@ -196,6 +197,84 @@ TEST_CASE("after a first Ctrl-C a run reports the call that it waits for, and a 
   CHECK(outcome.errors.find("dataset \"hanging\" of plugin hanging 0.1.0, function get, train sample 7, has not "
                             "returned for ") != std::string::npos);
   CHECK(outcome.errors.find("(on thread tenon-data-") != std::string::npos);
+}
+
+TEST_CASE("after Ctrl-C a run reports what it waits for, also when it cleans up and exits") {
+  const std::string interrupt_twice =
+      "timeout -s KILL 60 sh -c 'env --default-signal=INT \"$@\" & while [ ! -e hanging ]; do sleep 0.1; done; "
+      "kill -INT $!; while ! grep -q received errors.txt; do sleep 0.1; done; kill -INT $!; wait $!' sh";
+  const Outcome destroy = run_hanging_dataset("destroy", "-1", "1", interrupt_twice);
+  CAPTURE(destroy.errors);
+  CHECK(destroy.exit_code == 130);
+  CHECK(destroy.errors.find("dataset \"hanging\" of plugin hanging 0.1.0, function destroy, has not returned for ") !=
+        std::string::npos);
+  const Outcome exit = run_hanging_dataset("exit", "-1", "1", interrupt_twice);
+  CAPTURE(exit.errors);
+  CHECK(exit.exit_code == 130);
+  CHECK(exit.errors.find("received SIGINT: the process is ending") != std::string::npos);
+}
+
+// The programs run at the same time, because the first report comes after 30 s.
+TEST_CASE("a call that does not return is named before training too, and by commands that load plugins") {
+  const std::string plugin = TENON_BINARY_DIR "/tests/fixtures/plugins/hanging";
+  const std::string copy = (make_empty_folder("copy") / "hanging.so").string();
+  fs::copy_file(plugin + "/hanging.so", copy);
+  const auto train = [&](const std::string& where) {
+    return "--config " TENON_SOURCE_DIR "/configs/digits_mlp.toml --plugin-dir " + plugin +
+           " --set 'data.train={use=\"hanging\", params={where=\"" + where + "\"}}'";
+  };
+  const std::string load = "TENON_TEST_HANG_AT_LOAD=1";
+  struct Hanging {
+    std::string name, environment, arguments, message;
+  };
+  const Hanging cases[] = {
+      {"load", load, train("get"), "the opening of " + plugin + "/hanging.so, has not returned for 30 s"},
+      {"create", "", train("create"), "function create, has not returned for 30 s"},
+      // The C++ wrapper calls fields() in create.
+      {"fields", "", train("fields"), "function create, has not returned for 30 s"},
+      {"plugins", load, "plugins --load --plugin-dir " + plugin, "hanging.so, has not returned for 30 s"},
+      {"describe", load, "describe hanging --ports --plugin-dir " + plugin, "hanging.so, has not returned for 30 s"},
+      {"note", load, "note " + copy, "hanging.so, has not returned for 30 s"}};
+  std::string script;
+  for (const Hanging& one : cases) {
+    const fs::path folder = make_empty_folder(one.name);
+    script += "(cd '" + folder.string() + "'; env " + one.environment + " " TENON_BINARY_DIR "/bin/host " +
+              one.arguments +
+              " >output.txt 2>errors.txt & while kill -0 $! && ! grep -q returned errors.txt; do sleep 0.2; done; "
+              "kill -KILL $!; wait) 2>/dev/null &\n";
+  }
+  const fs::path file = write_file(tenon::test_folder() / "hanging.sh", script + "wait\n");
+  CHECK(std::system(("timeout -s KILL 240 sh '" + file.string() + "'").c_str()) == 0);
+  for (const Hanging& one : cases) {
+    CAPTURE(one.name);
+    const std::string errors = read_file(tenon::test_folder() / one.name / "errors.txt");
+    CAPTURE(errors);
+    CHECK(errors.find(one.message) != std::string::npos);
+  }
+}
+
+TEST_CASE("a run ignores SIGINT and SIGHUP if they were ignored when it started, and always stops on SIGTERM") {
+  const std::string ignored = "timeout -s KILL 60 sh -c 'trap \"\" INT HUP TERM; exec \"$0\" \"$@\"'";
+  const std::string handled = "timeout -s KILL 60 env --default-signal=INT,HUP,TERM";
+  struct Case {
+    std::string how;
+    int exit_code;  // if the signal was not ignored when the run started
+  };
+  for (const std::string processes : {"1", "2"})
+    for (const auto& [how, exit_code] : {Case{"interrupt", 130}, Case{"hang_up", 129}, Case{"terminate", 143}}) {
+      CAPTURE(processes);
+      CAPTURE(how);
+      const std::string params = "{rank=0,where=\"step\",how=\"" + how + "\"}";
+      Outcome outcome = run_with_fault(params, {"--processes", processes}, handled);
+      CAPTURE(outcome.errors);
+      CHECK(outcome.exit_code == exit_code);
+      outcome = run_with_fault(params, {"--processes", processes}, ignored);
+      CHECK(outcome.exit_code == (how == "terminate" ? 143 : 0));
+    }
+  const Outcome launcher =
+      run_with_fault("{rank=0,where=\"step\",how=\"interrupt_launcher\"}", {"--processes", "2"}, ignored);
+  CAPTURE(launcher.errors);
+  CHECK(launcher.exit_code == 0);
 }
 
 // TENON_FAULTS=N sets the number of faults.

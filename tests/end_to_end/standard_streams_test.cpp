@@ -1,6 +1,8 @@
 // Tests the host with closed standard streams and with a standard output that cannot be written.
 #include <doctest/doctest.h>
 
+#include <sstream>
+
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;
@@ -28,6 +30,22 @@ TEST_CASE("closed standard streams do not receive a file of the run") {
     CHECK(history.find("\nmodel ") == std::string::npos);
     CHECK(history.ends_with("}\n"));
   }
+}
+
+TEST_CASE("a plugin that closes the standard streams does not receive them in a file of the run") {
+  const fs::path output = make_empty_folder("closed_by_plugin");
+  std::vector<std::string> arguments = train_into(output);
+  arguments.insert(arguments.end(), {"--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/closing", "--set",
+                                     "callback=[{use=\"closing\"}]"});
+  CHECK(run_host(arguments).exit_code == 0);
+  const fs::path run = find_run_folder(output, "digits_mlp");
+  std::istringstream history(read_file(run / "history.jsonl"));
+  int lines = 0;
+  for (std::string line; std::getline(history, line); ++lines) CHECK(line.starts_with("{\"event\": "));
+  CHECK(lines > 0);
+  const std::string log = read_file(run / "log.txt");
+  CHECK(log.find("warning: a plugin closed a standard stream") != std::string::npos);
+  CHECK(log.find("\nmodel ") == std::string::npos);
 }
 
 TEST_CASE("a command fails if its output cannot be written") {

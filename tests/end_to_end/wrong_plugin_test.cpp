@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -73,6 +74,10 @@ TEST_CASE("a crash or an exit in a plugin ends the run with plugin, function, sa
       {"overflow_stack",
        128 + SIGSEGV,
        {"error: the process crashed with SIGSEGV (stack overflow) in plugin ", in_get}},
+      {"throw_in_thread",
+       128 + SIGABRT,
+       {"error: an exception was not caught: the disk turned\n", "error: the process crashed with SIGABRT (abort)"}},
+      {"run_out_of_memory_in_thread", 10, {"error: out of memory: std::bad_alloc; to save memory, "}},
       {"read_shortened_file",
        128 + SIGBUS,
        {"crashed with SIGBUS (invalid memory access) in plugin ", in_get, "\nByte 5000 of /", "/shortened-",
@@ -109,6 +114,58 @@ TEST_CASE("a plugin that returns in a process that it forked ends the run and fa
   const Outcome validated = run_host({"validate", fixture_directory("forking") + "/forking.so"});
   CHECK(validated.exit_code == 3);
   CHECK(validated.output.find("returned in a process that it had created with fork()") != std::string::npos);
+}
+
+TEST_CASE("a plugin that returns in a process that it forked while it was opened is refused") {
+  const std::string file = fixture_directory("forking") + "/forking.so";
+  for (const char* const place : {"initialiser", "entry"}) {
+    CAPTURE(place);
+    const std::string environment = std::string("env TENON_TEST_FORK_IN=") + place;
+    const Outcome trained = run_host(
+        {"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", fixture_directory("forking"), "--set",
+         "run.output_dir=\"" + make_empty_folder("runs").string() + "\"", "--set", "data.train={use=\"forking\"}"},
+        environment);
+    CAPTURE(trained.errors);
+    CHECK(trained.exit_code == 3);
+    CHECK(trained.errors.find("error: " + file +
+                              ": returned in a process that it had created with fork() while it was "
+                              "opened") == 0);
+    CHECK(trained.output.empty());
+
+    const Outcome listed =
+        run_host({"plugins", "--load", "--json", "--plugin-dir", fixture_directory("forking")}, environment);
+    CAPTURE(listed.output);
+    CHECK(nlohmann::json::accept(listed.output));
+    CHECK(listed.output.find("returned in a process that it had created with fork()") != std::string::npos);
+
+    const Outcome validated = run_host({"validate", file, "--json"}, environment);
+    CAPTURE(validated.output);
+    CHECK(validated.exit_code == 3);
+    CHECK(nlohmann::json::accept(validated.output));
+    CHECK(validated.output.find("returned in a process that it had created with fork() while it was opened") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a plugin that does not wait for a process that it forked leaves none and no second result") {
+  const std::string not_waiting = "dataset.forking={ waits = false }";
+  const Outcome validated =
+      run_host({"validate", fixture_directory("forking") + "/forking.so", "--json", "--params", not_waiting});
+  CAPTURE(validated.output);
+  CHECK((validated.exit_code == 0 || validated.exit_code == 3));  // whether the forked process returned in time
+  CHECK(nlohmann::json::accept(validated.output));
+
+  // A forked process would keep the pipe open, and cat would wait for it.
+  const Outcome trained =
+      run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", fixture_directory("forking"),
+                "--set", "run.output_dir=\"" + make_empty_folder("runs").string() + "\"", "--set",
+                "data.train={use=\"forking\", params={waits=false}}", "--set", "data.workers=2"},
+               "timeout -s KILL 120 sh -c '{ \"$0\" \"$@\"; echo \"exit $?\"; } | cat'");
+  CAPTURE(trained.output);
+  CHECK(trained.exit_code == 0);
+  const size_t end = trained.output.find("exit ");
+  REQUIRE(end != std::string::npos);
+  CHECK(trained.output.find("exit ", end + 1) == std::string::npos);
 }
 
 TEST_CASE("a list that is shorter than its count ends with the plugin's file in the message") {
