@@ -2,12 +2,13 @@
 
 #include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/plugins/ports.h"
+#include "framework/support/files.h"
 
 namespace tenon::host {
 
 InspectedFiles find_files(const std::filesystem::path& path) {
   InspectedFiles files{artifacts::find_inspected(path), {}, {}};
-  if (!std::filesystem::is_directory(files.path)) {
+  if (!support::is_folder(files.path)) {
     files.tensor_files.push_back(files.path);
     return files;
   }

@@ -12,15 +12,17 @@
 #include "framework/plugins/host_table.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "framework/support/nearest_name.h"
 #include "host/call_reports.h"
+#include "host/standard_streams.h"
 
 namespace tenon::host {
 
 OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
   start_call_reports();
   const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
-  const std::filesystem::path host = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path host = support::find_program_file();
   // The device is opened before the plugins: a plugin may query LibTorch for CUDA.
   cuda::OpenedDevice device;
   if (computes == Computes::yes)
@@ -38,6 +40,7 @@ OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
                                                           config::resolve_plugin_pins(config));
   config::RunPlan plan = config::resolve_run_plan(config, catalogue);
   catalogue.open_plugins_of(config::used_components(plan));
+  restore_standard_streams();
   return {std::move(catalogue), std::move(plan), std::move(device)};
 }
 

@@ -1,15 +1,15 @@
 #include "host/read_history.h"
 
-#include <fstream>
 #include <stdexcept>
 #include <string>
 
 #include "framework/support/error.h"
+#include "framework/support/read_file.h"
 
 namespace tenon::host {
 
 std::vector<artifacts::HistoryLine> read_history(const std::filesystem::path& file) {
-  std::ifstream stream(file);
+  support::FileStream stream(file, {support::ErrorKind::checkpoint, "a run's history"});
   std::vector<artifacts::HistoryLine> lines;
   for (std::string line; std::getline(stream, line);) {
     try {
@@ -21,8 +21,7 @@ std::vector<artifacts::HistoryLine> read_history(const std::filesystem::path& fi
     }
   }
   if (lines.empty())
-    throw support::Error(support::ErrorKind::checkpoint,
-                         file.string() + ": is missing or has no line; expected a run's history");
+    throw support::Error(support::ErrorKind::checkpoint, file.string() + ": has no line; expected a run's history");
   return lines;
 }
 

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <set>
 
 #include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/run_record.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "framework/support/read_file.h"
 #include "host/read_history.h"
 
 namespace tenon::host {
@@ -24,9 +24,7 @@ namespace {
 }
 
 std::string read_run_text(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) refuse_run(file.string() + ": cannot be read; expected a file of a run");
-  return {std::istreambuf_iterator<char>(stream), {}};
+  return support::read_file(file, {support::ErrorKind::checkpoint, "a file of a run"});
 }
 
 Json read_record(const fs::path& file) {
@@ -37,7 +35,7 @@ Json read_record(const fs::path& file) {
 
 std::vector<artifacts::HistoryLine> read_lines(const fs::path& file) {
   std::error_code error;
-  if (fs::file_size(file, error) == 0 || error) return {};
+  if (fs::file_size(file, error) == 0 || error == std::errc::no_such_file_or_directory) return {};
   return read_history(file);
 }
 
@@ -49,13 +47,15 @@ std::string find_state(const std::string& status, const fs::path& folder) {
 }  // namespace
 
 bool has_run(const fs::path& folder) {
-  return artifacts::is_run_folder(folder) && fs::exists(artifacts::RunFolder{folder}.plan_file());
+  return artifacts::is_run_folder(folder) && support::path_exists(artifacts::RunFolder{folder}.plan_file());
 }
 
 ReadRun::ReadRun(const fs::path& folder) : folder_{folder} {
   if (!has_run(folder)) {
-    const char* const found = fs::is_directory(folder) ? ": has no plan.toml and no checkpoints/" : ": is not a folder";
-    refuse_run(folder.string() + found + "; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05");
+    const std::string found =
+        support::is_folder(folder) ? "has no plan.toml and no checkpoints/" : support::describe_path(folder);
+    refuse_run(support::print_path(folder) + ": " + found +
+               "; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05");
   }
   record_ = read_record(folder_.record_file());
   plan_ = read_run_text(folder_.plan_file());
@@ -65,7 +65,7 @@ ReadRun::ReadRun(const fs::path& folder) : folder_{folder} {
 }
 
 std::string ReadRun::name() const {
-  const fs::path path = fs::weakly_canonical(folder_.root);
+  const fs::path path = support::find_canonical_or_absolute(folder_.root);
   return (path.parent_path().filename() / path.filename()).string();
 }
 

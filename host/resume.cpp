@@ -1,7 +1,6 @@
 #include "host/resume.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "framework/artifacts/checkpoint.h"
@@ -9,36 +8,22 @@
 #include "framework/artifacts/run_record.h"
 #include "framework/config/compare_plans.h"
 #include "framework/config/print_run_plan.h"
+#include "framework/config/resume_policy.h"
 #include "framework/pipeline/best_metrics.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
-#include "framework/support/read_text.h"
+#include "framework/support/read_file.h"
 #include "host/read_checkpoint.h"
 
 namespace tenon::host {
 
 namespace fs = std::filesystem;
 using config::PlanDifference;
+using config::ResumePolicy;
 using support::Error;
 using support::ErrorKind;
 
 namespace {
-
-// These settings determine the layout of the saved state. They cannot change when a run resumes.
-constexpr std::array kNeverChanged{"model.use",     "model.params",    "loss[",
-                                   "callback[",     "optimizer.use",   "optimizer.group",
-                                   "train.average", "train.precision", "schedule.use"};
-// These settings determine the remaining samples of an epoch. They may change only between epochs.
-constexpr std::array kUnchangedWithinEpoch{"data.train.",  "data.batch_size",  "data.shuffle",
-                                           "data.sampler", "data.subset_seed", "data.limit_batches",
-                                           "run.seed",     "train.accumulate"};
-// Results do not depend on these settings: locations and logging.
-constexpr std::array kIgnored{"run.name", "run.output_dir", "plugins.", "model.weights", "log.", "checkpoint."};
-
-template <size_t N>
-bool begins_with_any(const std::string& key, const std::array<const char*, N>& prefixes) {
-  return std::ranges::any_of(prefixes, [&](const char* prefix) { return key.starts_with(prefix); });
-}
 
 bool is_within_epoch(const pipeline::SavedState& state) {
   return state.count("epoch") > 0 && state.count("is_epoch_complete") == 0;
@@ -50,11 +35,10 @@ void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& 
       config::compare_plans(support::read_text(file), config::print_run_plan(plan), file.string());
   std::vector<PlanDifference> refused, reported;
   for (const PlanDifference& one : all) {
-    const bool is_unsound =
-        begins_with_any(one.key, kNeverChanged) || (within_epoch && begins_with_any(one.key, kUnchangedWithinEpoch));
-    if (is_unsound)
+    const ResumePolicy policy = config::find_resume_policy(one.key);
+    if (policy == ResumePolicy::fixed || (policy == ResumePolicy::fixed_within_epoch && within_epoch))
       refused.push_back(one);
-    else if (!begins_with_any(one.key, kIgnored))
+    else if (policy != ResumePolicy::ignored)
       reported.push_back(one);
   }
   if (!refused.empty())

@@ -11,6 +11,7 @@
 #include "framework/plugins/check_plugin.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
 #include "host/help/print_help.h"
@@ -66,7 +67,7 @@ int print_versions() {
 }
 
 int print_prefix() {
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path program = support::find_program_file();
   write_output_text(program.parent_path().parent_path().string() + "\n");
   return 0;
 }

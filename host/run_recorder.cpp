@@ -9,11 +9,12 @@
 #include "framework/pipeline/model_summary.h"
 #include "framework/plugins/tensor_functions.h"
 #include "framework/support/log.h"
-#include "framework/support/read_text.h"
+#include "framework/support/read_file.h"
 #include "host/read_checkpoint.h"
 #include "host/read_history.h"
 #include "host/report/report_page.h"
 #include "host/report/saved_samples.h"
+#include "host/signals.h"
 
 namespace tenon::host {
 
@@ -47,6 +48,7 @@ artifacts::Retention make_retention(int64_t keep, const std::optional<pipeline::
   return {keep, monitor->metric, monitor->is_larger_better, monitor->keep};
 }
 
+const std::string kWithoutEvents = ". The run continues without TensorBoard events";
 constexpr const char* kHistoryLines = "history.lines";
 constexpr const char* kEventRecords = "tensorboard.records";
 
@@ -123,8 +125,9 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
                          std::vector<std::string> command_line, const artifacts::FoundCheckpoint* resumed_from)
     : record_(make_record(training, catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
       plan_text_(config::print_run_plan(plan)),
-      folder_(resumed_from && resumed_from->is_newest ? artifacts::RunFolder{resumed_from->run}
-                                                      : artifacts::make_run_folder(plan, record_.start)),
+      folder_(resumed_from && resumed_from->is_newest
+                  ? artifacts::RunFolder{resumed_from->run}
+                  : artifacts::make_run_folder(plan, record_.start, &stop_signal())),
       lock_(artifacts::lock_run_folder(folder_.root)),
       history_(open_history(folder_, resumed_from)),
       losses_(name_losses(plan)),
@@ -132,17 +135,32 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
                    plan.checkpoint.asynchronous,
                    resumed_from && resumed_from->is_newest ? resumed_from->folder : std::filesystem::path()) {
   artifacts::remove_leftovers(folder_.root, support::ErrorKind::system);
-  if (plan.log.tensorboard)
-    events_.emplace(resumed_from
-                        ? resume_events(folder_, plan_text_, *resumed_from, history_.lines(), losses_, record_.start)
-                        : begin_events(folder_, plan_text_, record_.start));
-  support::open_log_file(folder_.log_file());
+  if (plan.log.tensorboard) open_events(resumed_from);
+  open_log();
   has_png_plots_ = plan.log.png_plots;
   if (resumed_from) {
     record_.resumed_from = resumed_from->folder;
     artifacts::write_plan(folder_, plan);
   }
   artifacts::write_run_record(folder_.record_file(), record_);
+}
+
+void RunRecorder::open_events(const artifacts::FoundCheckpoint* resumed_from) {
+  try {
+    events_.emplace(resumed_from
+                        ? resume_events(folder_, plan_text_, *resumed_from, history_.lines(), losses_, record_.start)
+                        : begin_events(folder_, plan_text_, record_.start));
+  } catch (const support::Error& error) {
+    support::log_warning(error.what() + kWithoutEvents);
+  }
+}
+
+void RunRecorder::open_log() {
+  try {
+    support::open_log_file(folder_.log_file());
+  } catch (const support::Error& error) {
+    support::log_warning(std::string(error.what()) + ". The run continues without this file");
+  }
 }
 
 template <class Write>
@@ -152,7 +170,7 @@ void RunRecorder::write_events(const Write& write) {
     write();
   } catch (const support::Error& error) {
     events_.reset();
-    support::log_warning(std::string(error.what()) + ". The run continues without TensorBoard events");
+    support::log_warning(error.what() + kWithoutEvents);
   }
 }
 

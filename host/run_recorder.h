@@ -58,6 +58,10 @@ class RunRecorder final : public pipeline::Recorder {
   }
 
  private:
+  // If the file cannot be created, logs a warning, and the run continues without it.
+  void open_events(const artifacts::FoundCheckpoint* resumed_from);
+  void open_log();
+
   // If the events file cannot be written, logs a warning and writes no more events.
   template <class Write>
   void write_events(const Write& write);

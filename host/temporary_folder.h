@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 
 namespace tenon::host {
 
@@ -18,7 +19,7 @@ class TemporaryFolder {
  public:
   // Throws Error(system) with the path and the reason.
   explicit TemporaryFolder(const std::string& prefix) {
-    std::string path = (std::filesystem::temp_directory_path() / (prefix + "XXXXXX")).string();
+    std::string path = (support::find_temporary_folder() / (prefix + "XXXXXX")).string();
     if (!mkdtemp(path.data()))
       throw support::Error(support::ErrorKind::system, path + ": cannot be created: " + std::strerror(errno));
     path_ = path;

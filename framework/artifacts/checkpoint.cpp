@@ -18,6 +18,7 @@
 #include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/support/check.h"
+#include "framework/support/files.h"
 #include "framework/support/print_bytes.h"
 #include "framework/support/xxh128.h"
 
@@ -106,7 +107,7 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
     // The format "pt" lets Python libraries read the file as PyTorch tensors.
     std::string digest =
         write_safetensors(path, tensors, {{"format", "pt"}}, kOfCheckpoints, SyncedBy::containing_folder);
-    manifest.files.push_back({file, fs::file_size(path), std::move(digest)});
+    manifest.files.push_back({file, support::read_file_size(path, kOfCheckpoints), std::move(digest)});
   };
   write_tensors(kModelFile, contents.model);
   if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training);

@@ -10,6 +10,7 @@
 namespace tenon::artifacts {
 
 inline constexpr const char* kManifestFile = "manifest.json";
+inline constexpr uint64_t kMostManifestBytes = 16 << 20;
 inline constexpr const char* kManifestDigestFile = "manifest.xxh128";
 
 // Returns the size of a file in bytes. Throws Error(checkpoint) if it is not a file or cannot be read.

@@ -1,6 +1,5 @@
 #include "framework/artifacts/copy_safetensors.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,8 @@
 #include "framework/artifacts/file_error.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/support/file_descriptor.h"
+#include "framework/support/files.h"
+#include "framework/support/read_file.h"
 #include "framework/support/xxh128.h"
 
 namespace tenon::artifacts {
@@ -21,9 +22,7 @@ constexpr size_t kPart = 256 << 10;  // in bytes; a part stays in the CPU cache 
 
 class Pass {
  public:
-  explicit Pass(const std::filesystem::path& file) : file_(file), stream_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (!stream_.is_open()) throw make_file_error(kOfCopies, file_, "cannot be opened", errno);
-  }
+  explicit Pass(const std::filesystem::path& file) : file_(file), stream_(support::open_file(file, {kOfCopies})) {}
 
   void read(std::span<std::byte> bytes) {
     while (!bytes.empty()) {
@@ -53,7 +52,7 @@ std::string copy_safetensors(const std::filesystem::path& file,
   for (const TensorView& tensor : mapped.tensors()) order.push_back(&tensor);
   std::ranges::stable_sort(order, {}, [](const TensorView* tensor) { return std::pair(tensor->data, tensor->bytes); });
   // The tensors follow the header without gaps, so all other bytes belong to the header.
-  uint64_t head = std::filesystem::file_size(file);
+  uint64_t head = support::read_file_size(file, support::ErrorKind::checkpoint);
   for (const TensorView* tensor : order) head -= tensor->bytes;
   std::vector<std::byte> header(head);
   Pass pass(file);

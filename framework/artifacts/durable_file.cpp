@@ -63,19 +63,35 @@ std::filesystem::path make_temporary_path(const std::filesystem::path& path) {
   return path.parent_path() / name;
 }
 
+bool try_temporary_paths(const std::filesystem::path& path, std::filesystem::path& temporary,
+                         const std::function<bool(const std::filesystem::path& temporary)>& create) {
+  constexpr int kAttempts = 1000;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    temporary = make_temporary_path(path);
+    if (create(temporary)) return true;
+    if (errno != EEXIST) return false;
+  }
+  return false;
+}
+
 bool is_temporary_name(std::string_view name) {
   return name.starts_with('.') && name.find(".tmp-") != std::string_view::npos;
 }
 
 DurableFile::DurableFile(std::filesystem::path path, support::ErrorKind kind, SyncedBy synced_by)
     : path_(std::move(path)), kind_(kind), synced_by_(synced_by) {
-  const bool is_named = synced_by_ == SyncedBy::containing_folder;
-  do {
-    temporary_ = is_named ? path_ : make_temporary_path(path_);
-    descriptor_ = support::FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    // EEXIST: a leftover of a crashed process with the same PID.
-  } while (!descriptor_.is_open() && ((errno == EEXIST && !is_named) || errno == EINTR));
-  if (!descriptor_.is_open()) throw make_file_error(kind_, path_, "cannot be created", errno);
+  const auto create = [this](const std::filesystem::path& name) {
+    descriptor_ = support::FileDescriptor(
+        support::retry_interrupted([&] { return ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
+    return descriptor_.is_open();
+  };
+  if (synced_by_ == SyncedBy::containing_folder) {
+    temporary_ = path_;
+    if (create(path_)) return;
+  } else if (try_temporary_paths(path_, temporary_, create)) {
+    return;
+  }
+  throw make_file_error(kind_, path_, "cannot be created", errno);
 }
 
 DurableFile::~DurableFile() {

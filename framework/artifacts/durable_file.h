@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -56,6 +57,11 @@ void sync_path(const std::filesystem::path& path, support::ErrorKind kind);
 
 // Returns `.NAME.tmp-PID-N` next to `path`, a name that no other process uses at the moment.
 std::filesystem::path make_temporary_path(const std::filesystem::path& path);
+// Calls `create` with such names until it succeeds, and sets `temporary` to the last one. Another name is tried only if
+// `create` fails with EEXIST, because of a leftover of a killed process with the same PID. Returns false with errno if
+// `create` fails otherwise, or with 1000 names.
+bool try_temporary_paths(const std::filesystem::path& path, std::filesystem::path& temporary,
+                         const std::function<bool(const std::filesystem::path& temporary)>& create);
 bool is_temporary_name(std::string_view name);
 
 // Returns the folder of `path`, or "." for a bare name.

@@ -13,6 +13,7 @@
 
 #include "framework/artifacts/durable_file.h"
 #include "framework/artifacts/file_error.h"
+#include "framework/support/files.h"
 #include "framework/support/retry_interrupted.h"
 
 namespace tenon::artifacts {
@@ -22,32 +23,22 @@ namespace fs = std::filesystem;
 namespace {
 
 void sync_tree(const fs::path& folder, support::ErrorKind kind) {
-  try {
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.symlink_status().type() == fs::file_type::symlink) continue;
-      if (entry.is_regular_file() || entry.is_directory()) sync_path(entry.path(), kind);
-    }
-  } catch (const fs::filesystem_error& error) {
-    throw make_file_error(kind, folder, "cannot be listed", error.code().value());
+  for (const fs::path& path : support::list_folder(folder, kind)) {
+    std::error_code vanished;
+    const fs::file_type type = fs::symlink_status(path, vanished).type();
+    if (type == fs::file_type::directory) sync_tree(path, kind);
+    if (type == fs::file_type::regular) sync_path(path, kind);
   }
   sync_path(folder, kind);
-}
-
-void remove_tree(const fs::path& path, support::ErrorKind kind) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  if (error) throw make_file_error(kind, path, "cannot be removed", error.value());
 }
 
 }  // namespace
 
 DurableFolder::DurableFolder(fs::path path, support::ErrorKind kind) : path_(std::move(path)), kind_(kind) {
-  int result;
-  do {
-    temporary_ = make_temporary_path(path_);
-    result = support::retry_interrupted([&] { return ::mkdir(temporary_.c_str(), 0777); });
-  } while (result != 0 && errno == EEXIST);
-  if (result != 0) throw make_file_error(kind_, path_, "cannot be created", errno);
+  if (!try_temporary_paths(path_, temporary_, [](const fs::path& temporary) {
+        return support::retry_interrupted([&] { return ::mkdir(temporary.c_str(), 0777); }) == 0;
+      }))
+    throw make_file_error(kind_, path_, "cannot be created", errno);
 }
 
 DurableFolder::~DurableFolder() {
@@ -72,7 +63,7 @@ void DurableFolder::commit() {
                           errno);
   }
   sync_path(find_folder_of(path_), kind_);
-  remove_tree(temporary_, kind_);  // the earlier folder
+  support::remove_tree(temporary_, kind_);  // the earlier folder
   temporary_.clear();
 }
 
@@ -90,17 +81,15 @@ void make_folders_durably(const fs::path& path, support::ErrorKind kind) {
     }
     sync_path(find_folder_of(*folder), kind);
   }
-  if (!fs::is_directory(path)) throw make_file_error(kind, path, "cannot be created", ENOTDIR);
+  if (!support::is_folder(path)) throw make_file_error(kind, path, "cannot be created", ENOTDIR);
 }
 
 void replace_link_durably(const fs::path& link, const fs::path& target, support::ErrorKind kind) {
   fs::path temporary;
-  int result;
-  do {
-    temporary = make_temporary_path(link);
-    result = support::retry_interrupted([&] { return ::symlink(target.c_str(), temporary.c_str()); });
-  } while (result != 0 && errno == EEXIST);
-  if (result != 0) throw make_file_error(kind, link, "cannot be created", errno);
+  if (!try_temporary_paths(link, temporary, [&](const fs::path& name) {
+        return support::retry_interrupted([&] { return ::symlink(target.c_str(), name.c_str()); }) == 0;
+      }))
+    throw make_file_error(kind, link, "cannot be created", errno);
   if (support::retry_interrupted([&] { return ::rename(temporary.c_str(), link.c_str()); }) != 0) {
     const int error = errno;
     ::unlink(temporary.c_str());
@@ -115,19 +104,12 @@ void remove_folder_durably(const fs::path& path, support::ErrorKind kind) {
     throw make_file_error(kind, path, "cannot be removed", errno);
   // The sync precedes the removal of the files, so that a power cut cannot restore the name with half of them.
   sync_path(find_folder_of(path), kind);
-  remove_tree(temporary, kind);
+  support::remove_tree(temporary, kind);
 }
 
 void remove_leftovers(const fs::path& folder, support::ErrorKind kind) {
-  std::vector<fs::path> leftovers;
-  try {
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (is_temporary_name(entry.path().filename().string())) leftovers.push_back(entry.path());
-    }
-  } catch (const fs::filesystem_error& error) {
-    throw make_file_error(kind, folder, "cannot be listed", error.code().value());
-  }
-  for (const auto& leftover : leftovers) remove_tree(leftover, kind);
+  for (const fs::path& path : support::list_folder(folder, kind))
+    if (is_temporary_name(path.filename().string())) support::remove_tree(path, kind);
 }
 
 }  // namespace tenon::artifacts

@@ -2,17 +2,12 @@
 
 #include <cerrno>
 #include <string>
-#include <system_error>
+
+#include "framework/support/files.h"
 
 namespace tenon::artifacts {
 
 namespace {
-
-// Errors that another file, or the same file at another time, would get too.
-bool is_fault_of_machine(int error) {
-  return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO || error == EMFILE || error == ENFILE ||
-         error == ENOMEM || error == ENOLCK;
-}
 
 const char* find_hint(int error) {
   switch (error) {
@@ -25,7 +20,7 @@ const char* find_hint(int error) {
     case EIO: return "; the disk or its driver reports a fault: check the kernel log";
     case EMFILE:
     case ENFILE: return "; raise the limit of open files (ulimit -n)";
-    case ENAMETOOLONG: return "; choose a shorter run.name or run.output_dir";
+    case ENAMETOOLONG: return "; choose a shorter name (for a run: run.name or run.output_dir)";
     default: return "";
   }
 }
@@ -34,13 +29,8 @@ const char* find_hint(int error) {
 
 support::Error make_file_error(support::ErrorKind kind, const std::filesystem::path& path, std::string_view what,
                                int error) {
-  std::string message = path.string();
-  message += ": ";
-  message += what;
-  message += ": ";
-  message += std::generic_category().message(error);
-  message += find_hint(error);
-  return support::Error(is_fault_of_machine(error) ? support::ErrorKind::system : kind, message);
+  const support::Error plain = support::make_path_error(kind, path, what, error);
+  return support::Error(plain.kind(), plain.what() + std::string(find_hint(error)));
 }
 
 }  // namespace tenon::artifacts

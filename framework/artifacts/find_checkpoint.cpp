@@ -8,6 +8,7 @@
 #include "framework/artifacts/run_folder.h"
 #include "framework/artifacts/run_record.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "framework/support/log.h"
 
 namespace tenon::artifacts {
@@ -104,10 +105,9 @@ std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const fs
   if (what == "auto") return find_automatically(output_dir, name, read);
   if (what == kLatest) return find_latest(output_dir, name, read);
   if (what == kBest) return find_best(output_dir, name, read);
-  std::error_code error;
-  if (!fs::is_directory(what, error))
-    refuse(what +
-           ": is not a folder; expected \"auto\", \"latest\", \"best\", or the folder of a checkpoint or of a run");
+  if (!support::is_folder(what))
+    refuse(support::print_path(what) + ": " + support::describe_path(what) +
+           "; expected \"auto\", \"latest\", \"best\", or the folder of a checkpoint or of a run");
   if (!is_run_folder(what)) return open_named(what, read);
   if (auto found = newest_of(what, read)) return found;
   refuse(what + ": the run has no checkpoint to resume from; choose another run");

@@ -8,6 +8,7 @@
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/run_folder.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 
 namespace tenon::artifacts {
 
@@ -61,9 +62,8 @@ FoundWeights find_weights(const std::string& what, const fs::path& output_dir, c
     refuse_weights(path.string() + ": the run has no checkpoint; choose another run");
   }
   if (fs::exists(status)) return {.file = path, .checkpoint = {}};
-  refuse_weights(
-      path.string() +
-      ": does not exist; expected \"latest\", \"best\", the folder of a checkpoint or of a run, or a safetensors file");
+  refuse_weights(support::print_path(path) + ": " + support::describe_path(path) +
+                 "; expected \"latest\", \"best\", the folder of a checkpoint or of a run, or a safetensors file");
 }
 
 }  // namespace tenon::artifacts

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -16,6 +15,7 @@
 #include "framework/artifacts/file_error.h"
 #include "framework/support/check.h"
 #include "framework/support/log.h"
+#include "framework/support/read_file.h"
 #include "framework/support/retry_interrupted.h"
 
 namespace tenon::artifacts {
@@ -45,8 +45,8 @@ std::string print_csv_header(const std::vector<std::string>& columns) {
 // because the name of a metric is any text. Rows are numbers without line breaks.
 void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std::string& ending, DurableFile& to) {
   constexpr size_t kChunk = size_t{1} << 16;  // approximate bytes per write
+  support::FileStream rows(csv, {kOfHistory});
   errno = 0;
-  std::ifstream rows(csv, std::ios::binary);
   rows.seekg(static_cast<std::streamoff>(header_bytes));
   if (!rows) throw make_file_error(kOfHistory, csv, "cannot be read to add a column", errno);
   std::string piece;
@@ -149,11 +149,22 @@ void AppendedFile::append(std::string_view text) {
 }
 
 History::History(const std::filesystem::path& jsonl, const std::filesystem::path& csv)
-    : csv_path_(csv),
-      jsonl_(jsonl, AppendedFile::Opening::is_new),
-      csv_(std::in_place, csv, AppendedFile::Opening::is_new),
-      columns_(kFixedColumns) {
-  csv_->append(print_csv_header(columns_));
+    : csv_path_(csv), jsonl_(jsonl, AppendedFile::Opening::is_new), columns_(kFixedColumns) {
+  write_csv([&] {
+    csv_.emplace(csv, AppendedFile::Opening::is_new);
+    csv_->append(print_csv_header(columns_));
+  });
+}
+
+template <class Write>
+void History::write_csv(const Write& write) {
+  try {
+    write();
+  } catch (const support::Error& error) {
+    csv_.reset();
+    support::log_warning(std::string(error.what()) +
+                         ". The run continues without this file; history.jsonl has all lines");
+  }
 }
 
 // Writes to other names first, so that a crash leaves the earlier files intact.
@@ -167,7 +178,7 @@ History History::resume(const std::filesystem::path& from, int64_t lines, const 
   };
   const auto new_jsonl = while_written(jsonl), new_csv = while_written(csv);
   History history(new_jsonl, new_csv);
-  std::ifstream earlier(from, std::ios::binary);
+  support::FileStream earlier(from, {support::ErrorKind::checkpoint, "a run's history"});
   for (std::string text; history.lines() < lines && std::getline(earlier, text);) {
     try {
       history.append(parse_history_line(text));
@@ -184,8 +195,10 @@ History History::resume(const std::filesystem::path& from, int64_t lines, const 
                              " lines; the checkpoint expects " + std::to_string(lines) +
                              " or more: restore the file from a copy, or start a new run with the checkpoint's "
                              "model.safetensors as model.weights");
-  rename_file(new_csv, csv);
+  if (history.csv_) history.write_csv([&] { rename_file(new_csv, csv); });
   rename_file(new_jsonl, jsonl);
+  std::error_code ignored;
+  std::filesystem::remove(new_csv, ignored);  // there if it could not be written or renamed
   history.csv_path_ = csv;
   return history;
 }
@@ -194,14 +207,7 @@ void History::append(const HistoryLine& line) {
   check_names(line.metrics);
   jsonl_.append(print_history_line(line));
   ++lines_;
-  if (!csv_) return;
-  try {
-    append_to_csv(line);
-  } catch (const support::Error& error) {
-    csv_.reset();
-    support::log_warning(std::string(error.what()) +
-                         ". The run continues without this file; history.jsonl has all lines");
-  }
+  if (csv_) write_csv([&] { append_to_csv(line); });
 }
 
 void History::append_to_csv(const HistoryLine& line) {

@@ -49,11 +49,11 @@ class AppendedFile {
 
 // Writes both files line by line, so that a killed run has complete lines. A new metric adds a column at the right end
 // of the CSV file. The file is then replaced in one step, with empty values in the earlier rows. The bytes depend only
-// on the lines. Lines are not kept in memory, because a run may write millions. If the CSV file cannot be written, a
-// warning is logged, and only history.jsonl gets the later lines.
+// on the lines. Lines are not kept in memory, because a run may write millions. If the CSV file cannot be created or
+// written, a warning is logged, and only history.jsonl gets the later lines.
 class History {
  public:
-  // Throws Error(system) with the path and the reason, also if one of the files already exists.
+  // Throws Error(system) with the path and the reason if history.jsonl cannot be created, also if it already exists.
   History(const std::filesystem::path& jsonl, const std::filesystem::path& csv);
 
   // Resumes after the first `lines` lines of another or the same history.jsonl. Existing files are replaced. Throws
@@ -65,6 +65,9 @@ class History {
   int64_t lines() const { return lines_; }
 
  private:
+  // Runs `write`. If it throws a support::Error, logs a warning and drops the CSV file.
+  template <class Write>
+  void write_csv(const Write& write);
   void append_to_csv(const HistoryLine& line);
   void add_columns(size_t first_new);
   std::string print_row(const HistoryLine& line) const;

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/checkpoint_digest.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "framework/support/read_file.h"
 
 namespace tenon::artifacts {
 
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& message) {
-  throw support::Error(support::ErrorKind::checkpoint, path.string() + ": " + message);
+  throw support::Error(support::ErrorKind::checkpoint, support::print_path(path) + ": " + message);
 }
 
 constexpr std::string_view kPrefix = "step-";
@@ -71,8 +71,9 @@ bool is_run_folder(const fs::path& path) {
 
 fs::path find_inspected(const fs::path& path) {
   std::error_code error;
-  if (!fs::exists(path, error))
-    refuse(path, "does not exist; expected the folder of a checkpoint or of a run, or a safetensors file");
+  if (!support::path_exists(path))
+    refuse(path,
+           support::describe_path(path) + "; expected the folder of a checkpoint or of a run, or a safetensors file");
   if (!is_run_folder(path)) return path;
   const fs::path latest = path / "checkpoints/latest";
   const fs::path target = fs::canonical(latest, error);
@@ -83,20 +84,11 @@ fs::path find_inspected(const fs::path& path) {
 }
 
 std::string read_manifest_text(const fs::path& checkpoint) {
-  constexpr uintmax_t kLargest = 16 << 20;  // bytes
   const fs::path file = checkpoint / kManifestFile;
   std::error_code error;
-  const fs::file_status status = fs::status(file, error);
-  if (!fs::exists(status))
+  if (!fs::exists(fs::status(file, error)))
     refuse(file, "is missing; expected the folder of a checkpoint or of a run, or a safetensors file");
-  if (!fs::is_regular_file(status)) refuse(file, "is not a file");
-  if (const uintmax_t bytes = fs::file_size(file, error); error || bytes > kLargest)
-    refuse(file, error ? error.message()
-                       : "has " + std::to_string(bytes) + " bytes; expected at most " + std::to_string(kLargest));
-  std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream.is_open() || stream.bad()) refuse(file, "cannot be read");
-  return text;
+  return support::read_file(file, {support::ErrorKind::checkpoint, "a manifest", kMostManifestBytes});
 }
 
 CheckpointManifest read_manifest(const fs::path& checkpoint) {
@@ -106,7 +98,7 @@ CheckpointManifest read_manifest(const fs::path& checkpoint) {
 std::optional<fs::path> find_fallback(const fs::path& checkpoint) {
   std::error_code error;
   fs::path self = fs::canonical(checkpoint, error);
-  if (error) self = fs::absolute(checkpoint).lexically_normal();
+  if (error) self = support::make_absolute(checkpoint).lexically_normal();
   if (self.filename().empty()) self = self.parent_path();
   const auto others = list_checkpoint_folders(self.parent_path());
   const auto found =

@@ -12,6 +12,7 @@
 #include "framework/artifacts/safetensors.h"
 #include "framework/artifacts/safetensors_header.h"
 #include "framework/support/file_descriptor.h"
+#include "framework/support/retry_interrupted.h"
 
 namespace tenon::artifacts {
 
@@ -41,7 +42,8 @@ void SafetensorsFile::Unmap::operator()(const std::byte* start) const {
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& file) {
   constexpr auto kKind = support::ErrorKind::checkpoint;
   // O_NONBLOCK: opening a named pipe must not wait for its writer.
-  const support::FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const support::FileDescriptor descriptor(
+      support::retry_interrupted([&] { return ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
   if (!descriptor.is_open()) throw make_file_error(kKind, file, "cannot be opened", errno);
   struct stat status;
   if (::fstat(descriptor.number(), &status) != 0) throw make_file_error(kKind, file, "cannot be read", errno);

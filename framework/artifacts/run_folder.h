@@ -1,6 +1,7 @@
 // The run folder: <output_dir>/<name>/<time>/.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -26,10 +27,17 @@ struct RunFolder {
 };
 
 // Creates a new run folder with checkpoints/ and plan.toml. Its name is the local time (2026-11-21T11-30-05). Further
-// runs of the same second get the suffix -2, -3, and so on. If the clock was ahead and an earlier run has a later time in
-// its name, the new run gets that time with a suffix: names give the order of the runs. Throws Error(configuration) if
-// run.name is not a valid folder name or the folder cannot be written.
-RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock::time_point start);
+// runs of the same second get the suffix -2, -3, and so on. If the clock was ahead and an earlier run has a later time
+// in its name, the new run gets that time with a suffix: names give the order of the runs. Removes the temporary files
+// that killed runs of this run.name left more than an hour ago. Waits while another process creates a run of this name.
+// `stop`: the number of a signal that ends the wait, or 0; null if none can arrive. Throws Error(configuration) if
+// run.name is not a valid folder name or the folder cannot be written, and Error(kind_of_signal(*stop)) after a signal.
+RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock::time_point start,
+                          const std::atomic<int>* stop = nullptr);
+
+// Whether folder `a` has an earlier run than folder `b`. Both have the same run.name. Compares the times and the
+// numbers in their names; folders without a time in the name are the earliest.
+bool is_earlier_run(const std::filesystem::path& a, const std::filesystem::path& b);
 
 // Returns the run folders in `output_dir`/`name`, newest first. Empty if there are none.
 std::vector<std::filesystem::path> list_runs(const std::filesystem::path& output_dir, const std::string& name);

@@ -1,6 +1,5 @@
 #include "framework/artifacts/run_record.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
@@ -8,6 +7,7 @@
 
 #include "framework/artifacts/durable_file.h"
 #include "framework/artifacts/local_time.h"
+#include "framework/support/read_file.h"
 
 namespace tenon::artifacts {
 
@@ -110,8 +110,7 @@ std::string print_origin(const RunRecord& record) {
 std::map<std::string, std::string> read_plugin_digests(const std::filesystem::path& file) {
   std::map<std::string, std::string> digests;
   try {
-    std::ifstream stream(file, std::ios::binary);
-    for (const Json& plugin : Json::parse(stream).at("plugins"))
+    for (const Json& plugin : Json::parse(support::read_text(file)).at("plugins"))
       digests[plugin.at("id").get<std::string>()] = plugin.at("sha256").get<std::string>();
   } catch (const Json::exception&) {
     return {};
@@ -153,8 +152,7 @@ std::string print_run_record(const RunRecord& record) {
 }
 
 std::optional<RunStatus> read_run_status(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  const Json json = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::parse(support::read_text(file), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("status") || !json["status"].is_string()) return std::nullopt;
   for (const RunStatus one : {RunStatus::running, RunStatus::finished, RunStatus::stopped, RunStatus::failed})
     if (json["status"].get<std::string>() == to_string(one)) return one;

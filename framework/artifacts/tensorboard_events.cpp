@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <numeric>
 #include <system_error>
 #include <utility>
 
 #include "framework/artifacts/machine.h"
 #include "framework/artifacts/record_framing.h"
+#include "framework/support/files.h"
+#include "framework/support/read_file.h"
 
 namespace tenon::artifacts {
 
@@ -113,8 +114,8 @@ ProtobufMessage to_struct_value(const Hyperparameter& value) {
 std::vector<fs::path> list_events_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().filename().string().starts_with(kPrefix)) files.push_back(entry.path());
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().filename().string().starts_with(kPrefix)) files.push_back(entry->path());
   std::ranges::sort(files);
   return files;
 }
@@ -148,7 +149,7 @@ fs::path make_empty_place(const fs::path& folder) {
 // Renames the new file first and then removes the files that it replaces, so that a killed run always has one of them.
 void put_in_place(const fs::path& folder, TimePoint now) {
   const std::vector<fs::path> earlier = list_events_files(folder);
-  fs::rename(folder / kBegun, name_events_file(folder, now));
+  support::rename_path(folder / kBegun, name_events_file(folder, now), support::ErrorKind::system);
   std::error_code ignored;
   for (const fs::path& file : earlier) fs::remove(file, ignored);
 }
@@ -242,10 +243,15 @@ std::optional<TensorboardEvents> TensorboardEvents::resume(const fs::path& from,
   constexpr size_t kChunk = size_t{1} << 16;  // approximate bytes per write
   const auto earlier = find_events_file(from);
   if (!earlier || records < 1) return std::nullopt;
-  std::ifstream stream(*earlier, std::ios::binary);
+  std::optional<support::FileStream> stream;
+  try {
+    stream.emplace(*earlier, support::ExpectedFile{support::ErrorKind::system});
+  } catch (const support::Error&) {
+    return std::nullopt;
+  }
   TensorboardEvents events(AppendedFile(make_empty_place(folder), AppendedFile::Opening::is_new));
   for (std::string piece; events.records_ < records; ++events.records_) {
-    const auto record = read_framed_record(stream);
+    const auto record = read_framed_record(*stream);
     if (!record) return std::nullopt;
     piece += *record;
     if (piece.size() < kChunk && events.records_ + 1 < records) continue;

@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <fstream>
 #include <future>
-#include <iterator>
 #include <system_error>
 #include <vector>
 
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/checkpoint_digest.h"
 #include "framework/support/error.h"
+#include "framework/support/read_file.h"
 #include "framework/support/xxh128.h"
 
 namespace tenon::artifacts {
@@ -16,7 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uintmax_t kLargestManifest = 16 << 20;  // bytes
 constexpr const char* kHint = "; it was damaged or changed after it was written: use another checkpoint";
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& message) {
@@ -36,13 +34,8 @@ uintmax_t check_is_file(const fs::path& file) {
 }
 
 std::string read_text(const fs::path& file) {
-  if (const uintmax_t bytes = check_is_file(file); bytes > kLargestManifest) {
-    refuse(file, "has " + std::to_string(bytes) + " bytes; expected at most " + std::to_string(kLargestManifest));
-  }
-  std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream.is_open() || stream.bad()) refuse(file, "cannot be read");
-  return text;
+  check_is_file(file);
+  return support::read_file(file, {support::ErrorKind::checkpoint, "a file of a checkpoint", kMostManifestBytes});
 }
 
 CheckpointManifest read_verified_manifest(const fs::path& checkpoint) {

@@ -1,50 +1,22 @@
 #include "framework/config/read_run_config.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "framework/config/diagnostics.h"
 #include "framework/config/overrides.h"
 #include "framework/config/table_reader.h"
 #include "framework/config/toml_limits.h"
 #include "framework/config/usable_cores.h"
-#include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "framework/support/read_file.h"
 
 namespace tenon::config {
 namespace {
 
-std::string read_text(const std::filesystem::path& file) {
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  // Opening a folder succeeds, but reading it fails.
-  if (stream && (stream.peek() == std::ifstream::traits_type::eof() || text << stream.rdbuf()) && !stream.bad()) {
-    return text.str();
-  }
-  throw support::Error(support::ErrorKind::configuration,
-                       file.string() + ": cannot be read: " + std::strerror(errno) + "; expected a run file (TOML)");
-}
-
-// The cost of parsing grows with the size, and a file of the wrong kind is mostly much larger than a run file.
-void check_size(const std::filesystem::path& file, uintmax_t bytes) {
-  if (bytes <= kMostTomlBytes) return;
-  throw support::Error(support::ErrorKind::configuration,
-                       file.string() + ": the file has " + std::to_string(bytes) +
-                           " bytes; expected a run file (TOML) of at most " + std::to_string(kMostTomlBytes) +
-                           " bytes; check the path, and move data out of the run file");
-}
-
-// A regular file is checked before it is read.
+// The cost of parsing grows with the size, and a file of the wrong kind is mostly much larger than a run file. A pipe
+// is refused: each process of a run reads the file, and paths in it are relative to its folder.
 std::string read_run_file(const std::filesystem::path& file) {
-  std::error_code unknown;
-  const uintmax_t bytes = std::filesystem::file_size(file, unknown);
-  if (!unknown) check_size(file, bytes);
-  std::string text = read_text(file);
-  check_size(file, text.size());
-  return text;
+  return support::read_file(file, {support::ErrorKind::configuration, "a run file (TOML)", kMostTomlBytes});
 }
 
 // The upper bounds are far beyond practical values. They keep later conversions, products and system calls from
@@ -77,9 +49,9 @@ void read_inputs(TableReader& table, ComponentConfig& config) {
 }
 
 void read_run(TableReader table, RunSettings& run) {
-  table.read("name", run.name);
-  table.read("output_dir", run.output_dir);
-  table.read("seed", run.seed, "[0, inf)");
+  table.read("name", run.name).on_resume(ResumePolicy::ignored);
+  table.read("output_dir", run.output_dir).on_resume(ResumePolicy::ignored);
+  table.read("seed", run.seed, "[0, inf)").on_resume(ResumePolicy::fixed_within_epoch);
   table.read_flag_or("deterministic", run.deterministic, "warn");
   table.read("threads", run.threads, kThreads);
   table.read("flush_denormal", run.flush_denormal);
@@ -88,6 +60,7 @@ void read_run(TableReader table, RunSettings& run) {
 }
 
 void read_plugins(TableReader table, RunConfig& config) {
+  table.on_resume(ResumePolicy::ignored);
   table.read("paths", config.plugin_paths);
   TableReader digests = table.table("sha256");
   for (const std::string& file : digests.keys()) digests.read_digest(file, config.plugin_digests[file]);
@@ -95,8 +68,11 @@ void read_plugins(TableReader table, RunConfig& config) {
 }
 
 void read_model(TableReader table, ModelConfig& model) {
+  table.on_resume(ResumePolicy::fixed);
   read_component(table, model);
+  table.on_resume(ResumePolicy::reported);
   read_inputs(table, model);
+  table.on_resume(ResumePolicy::ignored);
   table.read("weights", model.weights);
   table.read("weights_match", model.weights_match, {"strict", "partial"});
   table.read("weights_exclude", model.weights_exclude);
@@ -123,6 +99,7 @@ DatasetChangeConfig read_dataset_change(TableReader table) {
 }
 
 void read_training_dataset(TableReader table, DataConfig& data) {
+  table.on_resume(ResumePolicy::fixed_within_epoch);
   for (TableReader& change : table.tables("change"))
     data.train_changes.push_back(read_dataset_change(std::move(change)));
   data.train = read_dataset(std::move(table), "train");
@@ -142,14 +119,15 @@ std::vector<NamedDatasetConfig> read_validation_datasets(TableReader table) {
 
 // Reads [optimizer], [schedule] and [[data.batch_transform]]. The valid keys depend on `use`, so resolve_run_plan()
 // checks them.
-void read_choice(TableReader table, ComponentConfig& choice) {
+void read_choice(TableReader table, ComponentConfig& choice, ResumePolicy use_on_resume) {
   choice.path = table.path();
   choice.place = table.place();
-  table.read("use", choice.use);
+  table.read("use", choice.use).on_resume(use_on_resume);
   choice.params = table.take_rest();
 }
 
 ParameterGroupConfig read_parameter_group(TableReader table) {
+  table.on_resume(ResumePolicy::fixed);
   ParameterGroupConfig group;
   group.path = table.path();
   group.place = table.place();
@@ -164,25 +142,26 @@ ParameterGroupConfig read_parameter_group(TableReader table) {
 
 void read_optimizer(TableReader table, OptimizerConfig& optimizer) {
   for (TableReader& group : table.tables("group")) optimizer.groups.push_back(read_parameter_group(std::move(group)));
-  read_choice(std::move(table), optimizer);
+  read_choice(std::move(table), optimizer, ResumePolicy::fixed);
 }
 
 // `processes` is the number of processes of the run, which share the cores.
 void read_data(TableReader table, int64_t processes, DataConfig& data) {
-  table.read("batch_size", data.batch_size, kBatchSizes);
+  table.read("batch_size", data.batch_size, kBatchSizes).on_resume(ResumePolicy::fixed_within_epoch);
   table.read("validation_batch_size", data.validation_batch_size, kBatchSizes);
   // One core is reserved for the training thread.
   const int64_t automatic = std::clamp<int64_t>(count_usable_cores() / processes - 1, 1, 4096);
   table.read_or_auto("workers", data.workers, kThreads, automatic);
   table.read("prefetch", data.prefetch, kBatchesAhead);
-  table.read("shuffle", data.shuffle);
-  table.read("sampler", data.sampler, {"uniform", "weighted", "length_bucketed"});
+  table.read("shuffle", data.shuffle).on_resume(ResumePolicy::fixed_within_epoch);
+  table.read("sampler", data.sampler, {"uniform", "weighted", "length_bucketed"})
+      .on_resume(ResumePolicy::fixed_within_epoch);
   table.read("on_error", data.on_error, {"stop", "skip"});
-  table.read("limit_batches", data.limit_batches, kBatchLimits);
+  table.read("limit_batches", data.limit_batches, kBatchLimits).on_resume(ResumePolicy::fixed_within_epoch);
   table.read("validation_limit_batches", data.validation_limit_batches, kBatchLimits);
-  table.read("subset_seed", data.subset_seed, "[0, inf)");
+  table.read("subset_seed", data.subset_seed, "[0, inf)").on_resume(ResumePolicy::fixed_within_epoch);
   for (TableReader& transform : table.tables("batch_transform"))
-    read_choice(std::move(transform), data.batch_transforms.emplace_back());
+    read_choice(std::move(transform), data.batch_transforms.emplace_back(), ResumePolicy::reported);
   read_training_dataset(table.table("train"), data);
   const bool has_validation = table.has("validation");
   TableReader validation = table.table("validation");
@@ -191,6 +170,7 @@ void read_data(TableReader table, int64_t processes, DataConfig& data) {
 }
 
 LossConfig read_loss(TableReader table) {
+  table.on_resume(ResumePolicy::fixed);
   LossConfig loss;
   read_component(table, loss);
   read_inputs(table, loss);
@@ -210,6 +190,7 @@ MetricConfig read_metric(TableReader table) {
 }
 
 CallbackConfig read_callback(TableReader table) {
+  table.on_resume(ResumePolicy::fixed);
   CallbackConfig callback;
   read_component(table, callback);
   table.read("every", callback.every);
@@ -221,6 +202,7 @@ CallbackConfig read_callback(TableReader table) {
 }
 
 AverageConfig read_average(TableReader table) {
+  table.on_resume(ResumePolicy::fixed);
   AverageConfig average;
   table.read("use", average.use, {"ema", "swa"});
   table.read("decay", average.decay, "[0, 1)");
@@ -233,8 +215,9 @@ AverageConfig read_average(TableReader table) {
 void read_train(TableReader table, TrainConfig& train) {
   table.read("epochs", train.epochs, kEpochs);
   table.read("steps", train.steps, kSteps);
-  table.read("accumulate", train.accumulate, kBatchesAhead);
-  table.read("precision", train.precision, {"fp32", "tf32", "bf16", "fp16", "bf16_true"});
+  table.read("accumulate", train.accumulate, kBatchesAhead).on_resume(ResumePolicy::fixed_within_epoch);
+  table.read("precision", train.precision, {"fp32", "tf32", "bf16", "fp16", "bf16_true"})
+      .on_resume(ResumePolicy::fixed);
   table.read("clip_norm", train.clip_norm, "[0, inf)");
   table.read("clip_value", train.clip_value, "[0, inf)");
   table.read("non_finite", train.non_finite, {"stop", "skip"});
@@ -254,6 +237,7 @@ void read_validation(TableReader table, ValidationConfig& validation) {
 }
 
 void read_checkpoint(TableReader table, CheckpointConfig& checkpoint) {
+  table.on_resume(ResumePolicy::ignored);
   table.read("every", checkpoint.every);
   table.read("keep", checkpoint.keep, kKept);
   table.read("asynchronous", checkpoint.asynchronous);
@@ -265,6 +249,7 @@ void read_checkpoint(TableReader table, CheckpointConfig& checkpoint) {
 }
 
 void read_log(TableReader table, LogConfig& log) {
+  table.on_resume(ResumePolicy::ignored);
   table.read("every", log.every);
   table.read("tensorboard", log.tensorboard);
   table.read("histograms", log.histograms);
@@ -298,7 +283,8 @@ void read_document(TableReader table, RunConfig& config) {
   for (TableReader& callback : table.tables("callback")) config.callbacks.push_back(read_callback(callback));
   read_train(table.table("train"), config.train);
   read_optimizer(table.table("optimizer"), config.optimizer);
-  read_choice(table.table("schedule"), config.schedule);
+  // The rates of a schedule depend on the step alone, or on a state that all parameters accept.
+  read_choice(table.table("schedule"), config.schedule, ResumePolicy::fixed);
   read_validation(table.table("validation"), config.validation);
   read_checkpoint(table.table("checkpoint"), config.checkpoint);
   read_log(table.table("log"), config.log);
@@ -314,10 +300,10 @@ RunConfig read_run_config(const std::filesystem::path& file, const std::vector<s
   for (const std::string& text : overrides) apply_override(text, document, diagnostics);
   RunConfig config;
   config.file = file;
-  config.folder = std::filesystem::absolute(file).lexically_normal().parent_path();
-  config.working_folder = std::filesystem::current_path();
+  config.folder = support::make_absolute(file).lexically_normal().parent_path();
+  config.working_folder = support::find_working_folder(support::ErrorKind::configuration);
   for (const auto& path : plugin_directories)
-    config.plugin_directories.push_back(std::filesystem::absolute(path).lexically_normal());
+    config.plugin_directories.push_back(support::make_absolute(path).lexically_normal());
   read_document(TableReader(document, "", diagnostics), config);
   diagnostics.throw_if_any();
   return config;

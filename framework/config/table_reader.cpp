@@ -34,14 +34,19 @@ TableReader::TableReader(std::vector<RequestedKey>& requested, Diagnostics& diag
     : TableReader(nullptr, SourceLocation{}, "", diagnostics, &requested) {}
 
 TableReader::TableReader(const Node* table, const SourceLocation& place, std::string path, Diagnostics& diagnostics,
-                         std::vector<RequestedKey>* requested)
-    : table_(table), place_(place), path_(std::move(path)), entries_(diagnostics), requested_(requested) {
+                         std::vector<RequestedKey>* requested, ResumePolicy on_resume)
+    : table_(table),
+      place_(place),
+      path_(std::move(path)),
+      entries_(diagnostics),
+      requested_(requested),
+      on_resume_(on_resume) {
   TENON_CHECK(table == nullptr || table->as_table() != nullptr, path_ << " is not a table");
 }
 
 void TableReader::note(const std::string& key, RequestedKey::Form form, const ParamSchema& schema,
                        const std::string& word) {
-  if (requested_ != nullptr) requested_->push_back({path_of(key), form, schema, word});
+  if (requested_ != nullptr) requested_->push_back({path_of(key), form, schema, word, on_resume_});
 }
 
 const Node::Table& TableReader::entries() const {
@@ -60,82 +65,87 @@ void TableReader::add_mismatch(const std::string& key, const Node& node, const s
 }
 
 template <class T>
-void TableReader::read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema) {
+KeyDeclaration TableReader::read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema) {
   note(key, RequestedKey::Form::value, schema);
   setting.place = place_;
   const Node* node = find(key);
-  if (node == nullptr) return;
+  if (node == nullptr) return last_key();
   setting.place = node->place;
   if (auto value = check_value(*node, schema)) {
     setting.value = std::get<T>(std::move(*value));
   } else {
     entries_.add(node->place, path_of(key) + " is " + describe_mismatch(*node, schema));
   }
+  return last_key();
 }
 
-void TableReader::read(const std::string& key, Setting<bool>& setting) {
-  read_as(key, setting, schema_of(ParamType::boolean));
+KeyDeclaration TableReader::read(const std::string& key, Setting<bool>& setting) {
+  return read_as(key, setting, schema_of(ParamType::boolean));
 }
 
-void TableReader::read(const std::string& key, Setting<int64_t>& setting, const char* range) {
-  read_as(key, setting, schema_of(ParamType::integer, range));
+KeyDeclaration TableReader::read(const std::string& key, Setting<int64_t>& setting, const char* range) {
+  return read_as(key, setting, schema_of(ParamType::integer, range));
 }
 
-void TableReader::read(const std::string& key, Setting<double>& setting, const char* range) {
-  read_as(key, setting, schema_of(ParamType::floating, range));
+KeyDeclaration TableReader::read(const std::string& key, Setting<double>& setting, const char* range) {
+  return read_as(key, setting, schema_of(ParamType::floating, range));
 }
 
-void TableReader::read(const std::string& key, Setting<std::string>& setting) {
-  read_as(key, setting, schema_of(ParamType::string));
+KeyDeclaration TableReader::read(const std::string& key, Setting<std::string>& setting) {
+  return read_as(key, setting, schema_of(ParamType::string));
 }
 
-void TableReader::read(const std::string& key, Setting<std::string>& setting, const std::vector<std::string>& choices) {
-  read_as(key, setting, parse_param_schema("key", ParamType::string, "", "", choices, ""));
+KeyDeclaration TableReader::read(const std::string& key, Setting<std::string>& setting,
+                                 const std::vector<std::string>& choices) {
+  return read_as(key, setting, parse_param_schema("key", ParamType::string, "", "", choices, ""));
 }
 
-void TableReader::read(const std::string& key, Setting<std::vector<std::string>>& setting) {
-  read_as(key, setting, schema_of(ParamType::strings));
+KeyDeclaration TableReader::read(const std::string& key, Setting<std::vector<std::string>>& setting) {
+  return read_as(key, setting, schema_of(ParamType::strings));
 }
 
-void TableReader::read(const std::string& key, Setting<Period>& setting) {
+KeyDeclaration TableReader::read(const std::string& key, Setting<Period>& setting) {
   note(key, RequestedKey::Form::period);
   setting.place = place_;
   const Node* node = find(key);
-  if (node == nullptr) return;
+  if (node == nullptr) return last_key();
   setting.place = node->place;
   if (node->as_string() != nullptr) setting.value = parse_period(*node->as_string());
   if (!setting.value) {
     add_mismatch(key, *node, "a period such as \"1 epoch\", \"500 steps\", \"10 minutes\" or \"never\"");
   }
+  return last_key();
 }
 
-void TableReader::read(const std::string& key, Setting<Subset>& setting) {
+KeyDeclaration TableReader::read(const std::string& key, Setting<Subset>& setting) {
   note(key, RequestedKey::Form::subset);
   setting.place = place_;
   const Node* node = find(key);
-  if (node == nullptr) return;
+  if (node == nullptr) return last_key();
   setting.place = node->place;
   if (node->as_string() != nullptr) setting.value = parse_subset(*node->as_string());
   if (!setting.value) add_mismatch(key, *node, "a part of the samples such as \"80%\" or \"80%-100%\"");
+  return last_key();
 }
 
-void TableReader::read(const std::string& key, Setting<DeviceChoice>& setting) {
+KeyDeclaration TableReader::read(const std::string& key, Setting<DeviceChoice>& setting) {
   note(key, RequestedKey::Form::device);
   setting.place = place_;
   const Node* node = find(key);
-  if (node == nullptr) return;
+  if (node == nullptr) return last_key();
   setting.place = node->place;
   if (node->as_string() != nullptr) setting.value = parse_device_choice(*node->as_string());
   if (!setting.value) add_mismatch(key, *node, "\"auto\", \"cpu\", \"cuda\" or a device index such as \"cuda:1\"");
+  return last_key();
 }
 
-void TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range,
-                               int64_t automatic) {
+KeyDeclaration TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range,
+                                         int64_t automatic) {
   const ParamSchema schema = schema_of(ParamType::integer, range);
   note(key, RequestedKey::Form::value_or_word, schema, "auto");
   setting.place = place_;
   const Node* node = find(key);
-  if (node == nullptr) return;
+  if (node == nullptr) return last_key();
   setting.place = node->place;
   if (node->as_string() != nullptr && *node->as_string() == "auto") {
     setting.value = automatic;
@@ -144,14 +154,16 @@ void TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting
   } else {
     add_mismatch(key, *node, describe_expected(schema) + " or \"auto\"");
   }
+  return last_key();
 }
 
-void TableReader::read_flag_or(const std::string& key, Setting<std::string>& setting, const std::string& word) {
+KeyDeclaration TableReader::read_flag_or(const std::string& key, Setting<std::string>& setting,
+                                         const std::string& word) {
   const ParamSchema schema = schema_of(ParamType::boolean);
   note(key, RequestedKey::Form::value_or_word, schema, word);
   setting.place = place_;
   const Node* node = find(key);
-  if (node == nullptr) return;
+  if (node == nullptr) return last_key();
   setting.place = node->place;
   if (node->as_string() != nullptr && *node->as_string() == word) {
     setting.value = word;
@@ -160,13 +172,14 @@ void TableReader::read_flag_or(const std::string& key, Setting<std::string>& set
   } else {
     add_mismatch(key, *node, "true, false or " + to_toml(word));
   }
+  return last_key();
 }
 
-void TableReader::read_digest(const std::string& key, Setting<std::string>& setting) {
+KeyDeclaration TableReader::read_digest(const std::string& key, Setting<std::string>& setting) {
   note(key, RequestedKey::Form::digest);
   setting.place = place_;
   const Node* node = find(key);
-  if (node == nullptr) return;
+  if (node == nullptr) return last_key();
   setting.place = node->place;
   if (key.empty() || key.find('/') != key.npos) {
     entries_.add(node->key_place, path_ + " has the key " + to_toml(key) +
@@ -180,6 +193,7 @@ void TableReader::read_digest(const std::string& key, Setting<std::string>& sett
   } else {
     setting.value = to_lower(*node->as_string());
   }
+  return last_key();
 }
 
 TableReader TableReader::table(const std::string& key) {
@@ -187,12 +201,18 @@ TableReader TableReader::table(const std::string& key) {
   const Node* node = find(key);
   if (node != nullptr && node->as_table() == nullptr) add_mismatch(key, *node, "a table");
   const bool is_table = node != nullptr && node->as_table() != nullptr;
-  return {is_table ? node : nullptr, node != nullptr ? node->place : place_, path_of(key), entries_, requested_};
+  return {is_table ? node : nullptr,
+          node != nullptr ? node->place : place_,
+          path_of(key),
+          entries_,
+          requested_,
+          on_resume_};
 }
 
 std::vector<TableReader> TableReader::tables(const std::string& key) {
   note(key, RequestedKey::Form::tables);
-  if (requested_ != nullptr) return {TableReader(nullptr, place_, path_of(key + "[]"), entries_, requested_)};
+  if (requested_ != nullptr)
+    return {TableReader(nullptr, place_, path_of(key + "[]"), entries_, requested_, on_resume_)};
   const Node* node = find(key);
   if (node == nullptr) return {};
   std::vector<TableReader> readers;
@@ -213,7 +233,7 @@ std::vector<TableReader> TableReader::tables(const std::string& key) {
 }
 
 Node::Table TableReader::take_rest() {
-  if (requested_ != nullptr) requested_->push_back({path_, RequestedKey::Form::rest, {}, ""});
+  if (requested_ != nullptr) requested_->push_back({path_, RequestedKey::Form::rest, {}, "", on_resume_});
   Node::Table rest;
   for (const auto& [key, node] : entries()) {
     if (std::find(known_.begin(), known_.end(), key) == known_.end()) rest.emplace(key, node);

@@ -7,6 +7,7 @@
 
 #include "framework/config/component_schema.h"
 #include "framework/config/diagnostics.h"
+#include "framework/config/resume_policy.h"
 #include "framework/config/run_config.h"
 #include "framework/config/toml_tree.h"
 
@@ -29,6 +30,19 @@ struct RequestedKey {
   Form form;
   ParamSchema schema;  // for value and value_or_word
   std::string word;    // for value_or_word
+  ResumePolicy on_resume = ResumePolicy::reported;
+};
+
+// The key that was read last. Declares more about it: `table.read("seed", seed).on_resume(ResumePolicy::fixed)`.
+class KeyDeclaration {
+ public:
+  explicit KeyDeclaration(RequestedKey* key) : key_(key) {}
+  void on_resume(ResumePolicy policy) const {
+    if (key_ != nullptr) key_->on_resume = policy;
+  }
+
+ private:
+  RequestedKey* key_;  // null: no recording
 };
 
 // Wrong values and unknown keys add errors; the setting is then unset. Every key that is read becomes a known key, so
@@ -41,23 +55,26 @@ class TableReader {
   // and keys() report every key as present, so that conditional keys are recorded too.
   TableReader(std::vector<RequestedKey>& requested, Diagnostics& diagnostics);
 
+  // Sets the policy of the keys and tables that are read afterwards. The default is that of the table around it.
+  void on_resume(ResumePolicy policy) { on_resume_ = policy; }
+
   // `range` is an interval, see parse_interval.
-  void read(const std::string& key, Setting<bool>& setting);
-  void read(const std::string& key, Setting<int64_t>& setting, const char* range);
-  void read(const std::string& key, Setting<double>& setting, const char* range);
-  void read(const std::string& key, Setting<std::string>& setting);
-  void read(const std::string& key, Setting<std::vector<std::string>>& setting);
+  KeyDeclaration read(const std::string& key, Setting<bool>& setting);
+  KeyDeclaration read(const std::string& key, Setting<int64_t>& setting, const char* range);
+  KeyDeclaration read(const std::string& key, Setting<double>& setting, const char* range);
+  KeyDeclaration read(const std::string& key, Setting<std::string>& setting);
+  KeyDeclaration read(const std::string& key, Setting<std::vector<std::string>>& setting);
   // Requires one of the choices.
-  void read(const std::string& key, Setting<std::string>& setting, const std::vector<std::string>& choices);
-  void read(const std::string& key, Setting<Period>& setting);
-  void read(const std::string& key, Setting<Subset>& setting);
-  void read(const std::string& key, Setting<DeviceChoice>& setting);
+  KeyDeclaration read(const std::string& key, Setting<std::string>& setting, const std::vector<std::string>& choices);
+  KeyDeclaration read(const std::string& key, Setting<Period>& setting);
+  KeyDeclaration read(const std::string& key, Setting<Subset>& setting);
+  KeyDeclaration read(const std::string& key, Setting<DeviceChoice>& setting);
   // Reads an integer in `range`, or "auto" for the value `automatic`.
-  void read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range, int64_t automatic);
+  KeyDeclaration read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range, int64_t automatic);
   // Reads a boolean or the word. The setting is "true", "false" or the word.
-  void read_flag_or(const std::string& key, Setting<std::string>& setting, const std::string& word);
+  KeyDeclaration read_flag_or(const std::string& key, Setting<std::string>& setting, const std::string& word);
   // The key is a file name. The value is its SHA-256 in 64 hexadecimal digits. The setting is in lower case.
-  void read_digest(const std::string& key, Setting<std::string>& setting);
+  KeyDeclaration read_digest(const std::string& key, Setting<std::string>& setting);
 
   // Returns the table with this key, or an empty table at the location of this table.
   TableReader table(const std::string& key);
@@ -80,7 +97,7 @@ class TableReader {
 
  private:
   TableReader(const Node* table, const SourceLocation& place, std::string path, Diagnostics& diagnostics,
-              std::vector<RequestedKey>* requested = nullptr);
+              std::vector<RequestedKey>* requested = nullptr, ResumePolicy on_resume = ResumePolicy::reported);
 
   void note(const std::string& key, RequestedKey::Form form, const ParamSchema& schema = {},
             const std::string& word = "");
@@ -88,14 +105,16 @@ class TableReader {
   const Node* find(const std::string& key);
   std::string path_of(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
   void add_mismatch(const std::string& key, const Node& node, const std::string& expected);
+  KeyDeclaration last_key() const { return KeyDeclaration(requested_ != nullptr ? &requested_->back() : nullptr); }
   template <class T>
-  void read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema);
+  KeyDeclaration read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema);
 
   const Node* table_;  // null: empty table
   SourceLocation place_;
   std::string path_;
   Diagnostics& entries_;
   std::vector<RequestedKey>* requested_;  // null: no recording
+  ResumePolicy on_resume_ = ResumePolicy::reported;
   std::vector<std::string> known_;
 };
 

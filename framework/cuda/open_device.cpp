@@ -8,6 +8,7 @@
 
 #include "framework/cuda/choose_device.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "framework/support/log.h"
 
 namespace tenon::cuda {
@@ -44,11 +45,12 @@ std::filesystem::path device_library_of(const std::filesystem::path& host_execut
 }
 
 const DeviceLibrary& open_device_library(const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file))
-    refuse(file.string() +
-           ": is missing, so this Tenon was built without CUDA; of its packages only the wheel has it; a build from "
-           "source needs CUDA's headers and LibTorch's CUDA libraries: run scripts/dependencies --cuda, which downloads "
-           "them, and build again; or configure with -DTENON_CUDA=ON, which reports missing parts");
+  if (!support::path_exists(file))
+    refuse(
+        file.string() +
+        ": is missing, so this Tenon was built without CUDA; of its packages only the wheel has it; a build from "
+        "source needs CUDA's headers and LibTorch's CUDA libraries: run scripts/dependencies --cuda, which downloads "
+        "them, and build again; or configure with -DTENON_CUDA=ON, which reports missing parts");
   // The library is never closed, because LibTorch does not support that.
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle) refuse_unloadable(file, dlerror());

@@ -18,6 +18,8 @@ namespace {
 
 using Format = FieldFile::Format;
 
+constexpr size_t kMostNpyDimensions = 64;  // since NumPy 2.0; 32 before
+
 // Returns the NumPy name of a dtype, or null if there is none.
 const char* numpy_name(int32_t dtype) {
   switch (dtype) {
@@ -71,6 +73,10 @@ FieldFile choose_file(const data::Field& field) {
     throw Error(ErrorKind::configuration, "the field \"" + field.name + "\" cannot be packed: NumPy has no " +
                                               plugins::dtype_name(field.dtype) +
                                               "; expected bool, uint8, int8 to int64 or float16 to float64");
+  if (field.shape.size() > kMostNpyDimensions)
+    throw Error(ErrorKind::configuration, "the field \"" + field.name + "\" cannot be packed: it has " +
+                                              std::to_string(field.shape.size()) + " dimensions; NumPy reads at most " +
+                                              std::to_string(kMostNpyDimensions) + "; reshape it in its dataset");
   if (is_image(field)) return {Format::png, field.name + ".png"};
   if (field.dtype == TENON_INT64 && field.shape.empty()) return {Format::cls, field.name + ".cls"};
   return {Format::npy, field.name + ".npy"};

@@ -24,7 +24,8 @@ struct FieldFile {
   std::string extension;  // `image.png`; follows the sample number and a dot
 };
 
-// Throws Error(configuration) for a dtype without a NumPy dtype, or a name that a member of a shard cannot have.
+// Throws Error(configuration) for a dtype without a NumPy dtype, more than 64 dimensions, or a name that a member of a
+// shard cannot have.
 FieldFile choose_file(const data::Field& field);
 
 // `shape` and `elements` belong to one sample. Throws Error(data) with the reason if they cannot be stored in this

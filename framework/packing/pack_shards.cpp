@@ -11,6 +11,7 @@
 #include "framework/packing/encoded_samples.h"
 #include "framework/packing/tar_writer.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 
 namespace tenon::packing {
 
@@ -106,7 +107,7 @@ class ShardWriter {
 std::vector<PackedShard> pack_shards(data::SampleSource& samples, const PackOptions& options,
                                      const std::function<void(const PackedShard&)>& on_shard,
                                      const std::atomic<int>& stop) {
-  const fs::path path = fs::absolute(options.folder).lexically_normal();
+  const fs::path path = support::make_absolute(options.folder).lexically_normal();
   const fs::path target = path.has_filename() ? path : path.parent_path();
   check_folder(target);
   EncodedSamples encoded(samples, options.name);

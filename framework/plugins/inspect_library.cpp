@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -13,6 +12,9 @@
 #include "framework/plugins/shared_library.h"
 #include "framework/plugins/write_permission.h"
 #include "framework/support/error.h"
+#include "framework/support/file_descriptor.h"
+#include "framework/support/files.h"
+#include "framework/support/retry_interrupted.h"
 
 namespace tenon::plugins {
 
@@ -26,28 +28,24 @@ class Opened {
  public:
   // Without O_NONBLOCK, opening a pipe would block the host until another process writes to it.
   explicit Opened(const fs::path& path)
-      : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
-    if (descriptor_ < 0 || fstat(descriptor_, &status_) != 0) failure_ = errno;
+      : descriptor_(support::retry_interrupted(
+            [&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); })) {
+    if (!descriptor_.is_open() || fstat(descriptor_.number(), &status_) != 0) failure_ = errno;
   }
-  ~Opened() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
 
   int failure() const { return failure_; }  // errno; 0: it is open
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.number(); }
   const struct stat& status() const { return status_; }
 
  private:
-  int descriptor_;
+  support::FileDescriptor descriptor_;
   struct stat status_ {};
   int failure_ = 0;
 };
 
 [[noreturn]] void refuse_library(const fs::path& file, const std::string& found) {
-  throw Error(ErrorKind::plugin, file.string() + ": " + found + "; expected a whole shared library for this machine (" +
-                                     this_machine() +
+  throw Error(ErrorKind::plugin, support::print_path(file) + ": " + found +
+                                     "; expected a whole shared library for this machine (" + this_machine() +
                                      ", 64-bit little-endian ELF): build or copy it again, or move the file out of the "
                                      "plugin directory");
 }
@@ -64,7 +62,7 @@ void require_no_other_writer(const fs::path& file) {
   const CurrentUser user = current_user();
   if (const auto found = find_other_writer(file, read_write_permission(file), user))
     throw Error(ErrorKind::plugin, file.string() + ": " + *found);
-  const fs::path directory = fs::absolute(file).parent_path();
+  const fs::path directory = support::make_absolute(file).parent_path();
   if (const auto found = find_other_writer(directory, read_write_permission(directory), user))
     throw Error(ErrorKind::plugin, file.string() + ": its directory " + directory.string() + " " + *found);
 }

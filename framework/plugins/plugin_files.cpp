@@ -10,6 +10,7 @@
 #include "framework/plugins/inspect_library.h"
 #include "framework/plugins/plugin_note.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "framework/support/sha256.h"
 
 namespace tenon::plugins {
@@ -29,10 +30,15 @@ std::vector<fs::path> split_path_list(const char* list) {
 }
 
 std::vector<fs::path> list_libraries(const fs::path& directory) {
-  if (!fs::is_directory(directory)) return {directory};  // a plugin file that was named directly
+  if (!support::is_folder(directory)) return {directory};  // a plugin file that was named directly
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory))
-    if (entry.path().extension() == ".so" && entry.is_regular_file()) files.push_back(fs::canonical(entry.path()));
+  for (const fs::path& path : support::list_folder(directory, ErrorKind::plugin)) {
+    if (path.extension() != ".so") continue;
+    if (support::is_file(path))
+      files.push_back(support::find_canonical(path, ErrorKind::plugin));
+    else if (!support::path_exists(path))
+      files.push_back(path);  // a symbolic link without a target: the error when it is read names the path
+  }
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -40,7 +46,7 @@ std::vector<fs::path> list_libraries(const fs::path& directory) {
 void require_pinned_digest(const fs::path& file, const std::vector<config::PluginPin>& pins) {
   for (const config::PluginPin& pin : pins) {
     if (pin.file != file.filename()) continue;
-    const std::string sha256 = support::read_sha256(file);
+    const std::string sha256 = read_plugin_sha256(file);
     if (pin.sha256 != sha256)
       throw Error(ErrorKind::plugin, file.string() + ": has the SHA-256 " + sha256 + "; expected " + pin.sha256 +
                                          ", as " + pin.place +
@@ -50,19 +56,27 @@ void require_pinned_digest(const fs::path& file, const std::vector<config::Plugi
 
 }  // namespace
 
+std::string read_plugin_sha256(const fs::path& file) {
+  try {
+    return support::read_sha256(file);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::plugin, error.what());
+  }
+}
+
 std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_command_line,
                                               const std::vector<fs::path>& from_run_file,
                                               const fs::path& host_executable) {
   std::vector<fs::path> found;
   const auto add = [&](const fs::path& path) {
-    const fs::path canonical = fs::canonical(path);
+    const fs::path canonical = support::find_canonical(path, ErrorKind::plugin);
     if (std::find(found.begin(), found.end(), canonical) == found.end()) found.push_back(canonical);
   };
   const auto add_named = [&](const std::vector<fs::path>& paths, const std::string& source) {
     for (const fs::path& path : paths) {
-      if (!fs::exists(path))
-        throw Error(ErrorKind::plugin, source + ": " + path.string() +
-                                           " does not exist; expected a directory of plugins or a plugin file");
+      if (!support::path_exists(path))
+        throw Error(ErrorKind::plugin, source + ": " + support::print_path(path) + " " + support::describe_path(path) +
+                                           "; expected a directory of plugins or a plugin file");
       add(path);
     }
   };
@@ -76,7 +90,7 @@ std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_
   usual.push_back(prefix / "lib/tenon/plugins");
   usual.push_back(prefix / "plugins");
   for (const fs::path& path : usual)
-    if (fs::is_directory(path)) add(path);
+    if (support::is_folder(path)) add(path);
   return found;
 }
 

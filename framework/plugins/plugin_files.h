@@ -39,6 +39,9 @@ enum class Notes { read, passed_by };
 PluginFile inspect_plugin_file(const std::filesystem::path& file, const std::vector<config::PluginPin>& pins = {},
                                Notes notes = Notes::read);
 
+// Returns the digest of the file. Throws Error(plugin) if it cannot be read.
+std::string read_plugin_sha256(const std::filesystem::path& file);
+
 // A file that was refused, for listings.
 struct Refusal {
   std::filesystem::path file;

@@ -5,7 +5,6 @@
 
 #include "framework/plugins/load_plugin.h"
 #include "framework/support/error.h"
-#include "framework/support/sha256.h"
 
 namespace tenon::plugins {
 
@@ -29,7 +28,7 @@ PluginsFound survey_notes(const std::vector<fs::path>& directories, const tenon_
           throw_in_two_plugins(component.kind, component.id, owner->second, path);
       for (const ComponentSchema& component : file.note->components)
         owners.emplace(config::ComponentName{component.kind, component.id}, path);
-      found.plugins.push_back({*file.note, path, support::read_sha256(path), abi});
+      found.plugins.push_back({*file.note, path, read_plugin_sha256(path), abi});
     } catch (const support::Error& error) {
       found.refusals.push_back({path, error.what()});
     }

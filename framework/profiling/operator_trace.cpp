@@ -11,6 +11,7 @@
 #include <set>
 
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 
 namespace tenon::profiling {
 
@@ -24,7 +25,7 @@ using torch::profiler::impl::ProfilerState;
 // The profiler can only write to a file.
 class ScratchFile {
  public:
-  ScratchFile() : path_((std::filesystem::temp_directory_path() / "tenon-trace-XXXXXX").string()) {
+  ScratchFile() : path_((support::find_temporary_folder() / "tenon-trace-XXXXXX").string()) {
     if (!mkdtemp(path_.data()))
       throw support::Error(support::ErrorKind::system, path_ + ": cannot be created: " + std::strerror(errno));
   }

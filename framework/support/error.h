@@ -20,6 +20,9 @@ enum class ErrorKind : int {
   device = 12          // CUDA or one of its libraries failed
 };
 
+// The kind of an Error that ends a run because of a signal.
+inline ErrorKind kind_of_signal(int signal) { return static_cast<ErrorKind>(128 + signal); }
+
 // The message states the location, what was found, what was expected and what to do. It is complete. Code that catches
 // it only adds where the call came from.
 class Error : public std::runtime_error {

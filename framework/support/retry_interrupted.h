@@ -1,4 +1,6 @@
-// Repeats a system call that a signal interrupted.
+// Repeats a system call that a signal interrupted. The number of repetitions has no limit, because each one needs
+// another signal that arrives during the call. Calls that may wait without an end, such as flock(2) for a lock, are not
+// repeated this way: they are made without waiting, between checks for a stop signal.
 #pragma once
 
 #include <cerrno>

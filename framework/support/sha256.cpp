@@ -5,11 +5,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <vector>
 
 #include "framework/support/check.h"
+#include "framework/support/read_file.h"
 
 namespace tenon::support {
 namespace {
@@ -47,9 +47,8 @@ class Sha256 {
 }  // namespace
 
 std::string read_sha256(const std::filesystem::path& file) {
+  FileStream stream(file, {ErrorKind::system});
   errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw_unreadable(file);
   Sha256 hash;
   std::vector<char> chunk(1 << 20);
   do {

@@ -1,6 +1,5 @@
 #include "framework/support/xxh128.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -9,7 +8,7 @@
 #include <vector>
 
 #include "framework/support/check.h"
-#include "framework/support/file_descriptor.h"
+#include "framework/support/read_file.h"
 
 namespace tenon::support {
 
@@ -45,8 +44,7 @@ std::string read_xxh128(const std::filesystem::path& file) {
   const auto fail = [&file]() {
     throw Error(ErrorKind::system, file.string() + ": cannot be read: " + std::strerror(errno));
   };
-  const FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!descriptor.is_open()) fail();
+  const FileDescriptor descriptor = open_file(file, {ErrorKind::system});
   Xxh128 hash;
   std::vector<std::byte> chunk(256 << 10);  // fits into the CPU cache between the read and the hash
   for (;;) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/durable_folder.h"
 #include "framework/artifacts/find_weights.h"
 #include "framework/artifacts/local_time.h"
 #include "framework/callbacks/progress.h"
@@ -15,6 +16,7 @@
 #include "framework/data/feed.h"
 #include "framework/distributed/signal_inbox.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "host/child_run.h"
 #include "host/command.h"
 #include "host/compare/comparison_table.h"
@@ -74,7 +76,7 @@ class Comparison {
     // All variants are checked before the first one runs, so that an error in the last one shows immediately.
     for (const Variant& variant : list_variants(options.configs, options.varied))
       planned_.push_back(plan_variant(options, variant));
-    output_ = !options.output.empty() ? fs::absolute(options.output)
+    output_ = !options.output.empty() ? support::make_absolute(options.output)
                                       : planned_.front().output_dir / "compare" /
                                             artifacts::print_time_for_names(std::chrono::system_clock::now());
     for (const PlannedVariant& planned : planned_) compared_.push_back({planned.variant, planned.monitor, {}});
@@ -82,6 +84,7 @@ class Comparison {
 
   // The outer loop is over seeds, so that other load on the machine affects all variants.
   void run() {
+    artifacts::make_folders_durably(output_, support::ErrorKind::configuration);
     const auto total = static_cast<int64_t>(planned_.size()) * options_.seeds;
     int64_t number = 0;
     for (int64_t seed = 0; seed < options_.seeds; ++seed)
@@ -95,7 +98,7 @@ class Comparison {
   }
 
   int report() const {
-    if (fs::is_directory(output_)) write_files();
+    write_files();
     if (options_.as_json)
       write_output_text(print_json(compared_));
     else

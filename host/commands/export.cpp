@@ -10,6 +10,7 @@
 #include "framework/pipeline/save_weights.h"
 #include "framework/pipeline/trace_model.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "framework/support/print_bytes.h"
 #include "host/command.h"
 #include "host/open_evaluation.h"
@@ -44,7 +45,7 @@ int export_safetensors(const Arguments& arguments, const std::filesystem::path& 
   pipeline::load_weights(weights.file, model.tensors());
   const size_t count = pipeline::save_weights(output, model.tensors(), choose_dtype(arguments.text("dtype"), plan));
   write_output("weights %s\n%s: %zu tensors, %s\n", weights.file.c_str(), output.c_str(), count,
-               support::print_bytes(std::filesystem::file_size(output)).c_str());
+               support::print_bytes(support::read_file_size(output, kKind)).c_str());
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -11,11 +12,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "framework/artifacts/local_time.h"
 #include "framework/artifacts/metric_values.h"
+#include "framework/artifacts/run_folder.h"
 #include "framework/callbacks/progress.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
 #include "host/command.h"
@@ -38,18 +43,44 @@ constexpr const char* kLosses[] = {"train/loss", "validation/loss"};
 void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
   if (has_run(folder)) return found.push_back(folder);
   if (depth == kDeepestRun) return;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied, error))
-    if (entry.is_directory(error) && !entry.path().filename().string().starts_with(".") && !entry.is_symlink())
-      find_runs(entry.path(), depth + 1, found);
+  std::error_code error;  // a folder that cannot be listed has no runs that could be read
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored) && !entry->path().filename().string().starts_with(".") &&
+        !entry->is_symlink(ignored))
+      find_runs(entry->path(), depth + 1, found);
+  }
+}
+
+// Sorts the newest run first. The names of the folders order the runs of one run.name, as for `--resume auto`. The
+// start times in run.json order runs of different names. A clock that was ahead makes them wrong, so a run counts as no
+// older than the earlier runs of its name.
+void sort_newest_first(std::vector<ReadRun>& runs) {
+  std::ranges::stable_sort(runs, [](const ReadRun& a, const ReadRun& b) {
+    const fs::path &one = a.folder().root, &other = b.folder().root;
+    const int order = one.parent_path().compare(other.parent_path());
+    return order != 0 ? order < 0 : artifacts::is_earlier_run(one, other);
+  });
+  std::vector<std::pair<std::chrono::sys_seconds, ReadRun>> dated;
+  for (ReadRun& run : runs) {
+    auto start = artifacts::parse_iso_8601(run.text("start")).value_or(std::chrono::sys_seconds());
+    const bool has_earlier =
+        !dated.empty() && dated.back().second.folder().root.parent_path() == run.folder().root.parent_path();
+    if (has_earlier) start = std::max(start, dated.back().first);
+    dated.emplace_back(start, std::move(run));
+  }
+  std::ranges::reverse(dated);  // the later name is the newer run if the start times are equal
+  std::ranges::stable_sort(dated, std::ranges::greater(), [](const auto& one) { return one.first; });
+  runs.clear();
+  for (auto& [start, run] : dated) runs.push_back(std::move(run));
 }
 
 // Reads the runs, newest first.
 std::vector<ReadRun> read_runs(const fs::path& folder) {
-  if (!fs::is_directory(folder))
+  if (!support::is_folder(folder))
     throw support::Error(support::ErrorKind::configuration,
-                         "command line: " + folder.string() +
-                             ": is not a folder; expected a folder with runs, such as run.output_dir of a run file");
+                         "command line: " + support::print_path(folder) + ": " + support::describe_path(folder) +
+                             "; expected a folder with runs, such as run.output_dir of a run file");
   std::vector<fs::path> found;
   find_runs(folder, 1, found);
   std::vector<ReadRun> runs;
@@ -60,8 +91,7 @@ std::vector<ReadRun> read_runs(const fs::path& folder) {
       support::log_warning(std::string(error.what()) + "; skipped");
     }
   }
-  std::ranges::stable_sort(
-      runs, [](const ReadRun& a, const ReadRun& b) { return a.folder().root.filename() > b.folder().root.filename(); });
+  sort_newest_first(runs);
   return runs;
 }
 
@@ -165,7 +195,7 @@ Json to_json(const ReadRun& run) {
     metrics[name] = {{"last", to_json(run.last(name))}, {"best", to_json(run.best(name))}};
   const int64_t epochs = run.planned("train.epochs"), steps = run.planned("train.steps");
   return {{"run", run.name()},
-          {"folder", fs::weakly_canonical(run.folder().root).string()},
+          {"folder", support::find_canonical_or_absolute(run.folder().root).string()},
           {"state", run.state()},
           {"reason", text_or_null(run.text("reason"))},
           {"start", text_or_null(run.text("start"))},

@@ -7,6 +7,7 @@
 #include "framework/plugins/plugin_files.h"
 #include "framework/plugins/survey_notes.h"
 #include "framework/plugins/tensor_functions.h"
+#include "framework/support/files.h"
 #include "host/command.h"
 #include "host/run_file_schema.h"
 #include "host/standard_streams.h"
@@ -23,8 +24,8 @@ po::options_description make_schema_options() {
 
 int print_schema(const Arguments& arguments) {
   plugins::install_libtorch();
-  const auto directories = plugins::find_plugin_directories(arguments.plugin_directories(), {},
-                                                            std::filesystem::read_symlink("/proc/self/exe"));
+  const auto directories =
+      plugins::find_plugin_directories(arguments.plugin_directories(), {}, support::find_program_file());
   std::vector<config::ComponentSchema> components;
   for (const plugins::PluginInfo& plugin :
        plugins::survey_notes(directories, plugins::host_table(), plugins::torch_build()).plugins)

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "framework/validation/validate.h"
 #include "host/command.h"
 #include "host/standard_streams.h"
@@ -32,9 +33,10 @@ struct ValidateOptions {
 validation::ValidationRequest make_request(const ValidateOptions& options) {
   validation::ValidationRequest request{options.file,      options.seed,  {},
                                         options.component, options.check, options.timeout_s};
-  if (!std::filesystem::exists(options.file))
-    throw Error(ErrorKind::plugin, options.file.string() + ": does not exist; expected a plugin file");
-  request.file = std::filesystem::canonical(options.file);
+  if (!support::path_exists(options.file))
+    throw Error(ErrorKind::plugin, support::print_path(options.file) + ": " + support::describe_path(options.file) +
+                                       "; expected a plugin file");
+  request.file = support::find_canonical(options.file, ErrorKind::plugin);
   for (const std::string& given : options.params) {
     const size_t equals = given.find('=');
     if (equals == std::string::npos)

@@ -10,6 +10,7 @@
 #include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/safetensors.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "framework/support/print_bytes.h"
 #include "host/command.h"
 #include "host/standard_streams.h"
@@ -74,12 +75,12 @@ Verified verify_folder(const fs::path& checkpoint) {
 
 // A file of a checkpoint has a digest. A single file has none.
 Verified verify_file(const fs::path& file) {
-  const fs::path folder = fs::absolute(file).parent_path();
-  if (fs::exists(folder / "manifest.json")) return verify_folder(folder);
+  const fs::path folder = support::make_absolute(file).parent_path();
+  if (support::path_exists(folder / "manifest.json")) return verify_folder(folder);
   Verified verified{.path = file, .manifest = {}, .files = {}, .damage = {}, .is_checkpoint = false, .fallback = {}};
   try {
     check_readable(file);
-    verified.files.push_back({file.filename().string(), fs::file_size(file), "", {}});
+    verified.files.push_back({file.filename().string(), support::read_file_size(file, ErrorKind::checkpoint), "", {}});
   } catch (const Error& error) {
     verified.damage = error.what();
   }
@@ -88,7 +89,7 @@ Verified verify_file(const fs::path& file) {
 
 std::vector<Verified> verify_all(const fs::path& path) {
   const fs::path found = artifacts::find_inspected(path);
-  if (!artifacts::is_run_folder(path)) return {fs::is_directory(found) ? verify_folder(found) : verify_file(found)};
+  if (!artifacts::is_run_folder(path)) return {support::is_folder(found) ? verify_folder(found) : verify_file(found)};
   std::vector<Verified> all;
   for (const fs::path& checkpoint : artifacts::list_checkpoint_folders(path / "checkpoints"))
     all.push_back(verify_folder(checkpoint));
@@ -157,7 +158,7 @@ int verify_checkpoints(const Arguments& arguments) {
   std::string damage;
   for (const Verified& verified : all)
     if (verified.damage) damage += (damage.empty() ? "" : "\n") + *verified.damage + describe_hint(verified);
-  if (const fs::path link = path / "checkpoints/latest"; artifacts::is_run_folder(path) && !fs::exists(link))
+  if (const fs::path link = path / "checkpoints/latest"; artifacts::is_run_folder(path) && !support::path_exists(link))
     damage +=
         (damage.empty() ? "" : "\n") + link.string() + ": is a broken link; expected a link to the newest checkpoint";
   if (!damage.empty()) throw Error(ErrorKind::checkpoint, damage);

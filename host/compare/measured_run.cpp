@@ -1,12 +1,12 @@
 #include "host/compare/measured_run.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "framework/artifacts/checkpoint.h"
 #include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder.h"
+#include "framework/support/read_file.h"
 #include "host/read_history.h"
 
 namespace tenon::host {
@@ -63,8 +63,7 @@ void read_lines(const std::vector<artifacts::HistoryLine>& history, MeasuredRun&
 
 // Reads the peak memory from run.json. Returns 0 if run.json is missing or the run was killed.
 int64_t read_peak(const fs::path& record) {
-  std::ifstream file(record);
-  const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  const auto json = nlohmann::json::parse(support::read_text(record), nullptr, /*allow_exceptions=*/false);
   const auto peak = json.find("peak_bytes");
   return peak != json.end() && peak->is_number_integer() ? peak->get<int64_t>() : 0;
 }
@@ -79,7 +78,9 @@ MeasuredRun measure_run(const ChildEnd& end, const fs::path& folder, const Epoch
   if (folder.empty()) return run;
   run.peak_bytes = read_peak(artifacts::RunFolder{folder}.record_file());
   const fs::path file = artifacts::RunFolder{folder}.history_jsonl();
-  if (!fs::exists(file) || fs::file_size(file) == 0) return run;  // the run failed before its first line
+  std::error_code error;
+  if (fs::file_size(file, error) == 0 || error == std::errc::no_such_file_or_directory)
+    return run;  // the run failed before its first line
   const std::vector<artifacts::HistoryLine> history = read_history(file);
   read_lines(history, run);
   run.epochs = static_cast<double>(run.steps) / static_cast<double>(epoch.steps);

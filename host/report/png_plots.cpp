@@ -5,6 +5,7 @@
 
 #include "framework/artifacts/program_output.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 
 namespace tenon::host {
 
@@ -28,8 +29,8 @@ void require_png_converter(const std::string& requested_by) {
 
 void write_png_plots(const fs::path& folder) {
   std::vector<fs::path> plots;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".svg") plots.push_back(entry.path());
+  for (const fs::path& file : support::list_folder(folder, support::ErrorKind::system))
+    if (file.extension() == ".svg") plots.push_back(file);
   for (const fs::path& plot : plots) {
     const fs::path png = fs::path(plot).replace_extension(".png");
     if (!artifacts::read_program_output({kProgram, "--zoom=2", "--output=" + png.string(), plot.string()}, {}, 60s))

@@ -12,6 +12,7 @@
 #include "framework/artifacts/hyperparameters.h"
 #include "framework/artifacts/line_chart.h"
 #include "framework/callbacks/progress.h"
+#include "framework/support/files.h"
 #include "host/report/file_name.h"
 #include "host/report/findings.h"
 #include "host/report/html_elements.h"
@@ -309,8 +310,7 @@ void write_report(const std::filesystem::path& folder, bool has_png_plots) {
   constexpr auto kKind = support::ErrorKind::system;
   const ReadRun run(folder);
   const std::filesystem::path plots = run.folder().plots();
-  std::filesystem::remove_all(plots);
-  std::filesystem::create_directory(plots);
+  support::replace_with_empty_folder(plots, kKind);
   for (const Chart& chart : make_charts({run}))
     std::ofstream(plots / (make_file_name(chart.title) + ".svg"), std::ios::binary) << draw_chart_file(chart);
   if (has_png_plots) write_png_plots(plots);

@@ -1,6 +1,8 @@
 #include "host/report/run_again.h"
 
-#include <filesystem>
+#include <string>
+
+#include "framework/support/files.h"
 
 namespace tenon::host {
 
@@ -37,7 +39,7 @@ std::string describe_commit(const ReadRun& run) {
 
 std::string describe_run_again(const ReadRun& run) {
   const std::string host = "host";
-  const std::string folder = std::filesystem::weakly_canonical(run.folder().root).string();
+  const std::string folder = support::find_canonical_or_absolute(run.folder().root).string();
   const std::string plan = quote(folder + "/plan.toml");
   std::string text = "# repeat the run, from any folder: the plan has all defaults and absolute paths\n" + host +
                      " --config " + plan + "\n";

@@ -8,7 +8,8 @@
 #include "framework/artifacts/durable_file.h"
 #include "framework/pipeline/stored_tensors.h"
 #include "framework/support/error.h"
-#include "framework/support/read_text.h"
+#include "framework/support/files.h"
+#include "framework/support/read_file.h"
 #include "host/report/file_name.h"
 
 namespace tenon::host {
@@ -128,8 +129,7 @@ SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step) {
 }
 
 void write_samples(const SavedSamples& samples, const fs::path& folder) {
-  fs::remove_all(folder);
-  fs::create_directory(folder);
+  support::replace_with_empty_folder(folder, support::ErrorKind::system);
   write_pictures("worst", samples.worst, folder);
   write_pictures("best", samples.best, folder);
   Json ranges = Json::object(), classes = Json::array();
@@ -149,7 +149,7 @@ void write_samples(const SavedSamples& samples, const fs::path& folder) {
 
 std::optional<SavedSamples> read_samples(const fs::path& folder) {
   const fs::path file = folder / kFile;
-  if (!fs::exists(file)) return std::nullopt;
+  if (!support::path_exists(file)) return std::nullopt;
   try {
     return parse(Json::parse(support::read_text(file)), folder);
   } catch (const std::exception& error) {

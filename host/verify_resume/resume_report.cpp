@@ -1,13 +1,13 @@
 #include "host/verify_resume/resume_report.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "framework/artifacts/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder.h"
 #include "framework/support/error.h"
+#include "framework/support/read_file.h"
 
 namespace tenon::host {
 
@@ -88,8 +88,8 @@ std::vector<RunDifference> find_unsteady(const ResumeReport& report) {
 
 // Reads a text from run.json. Returns an empty text if it is missing.
 std::string read_text(const std::filesystem::path& run, const char* key) {
-  std::ifstream stream(artifacts::RunFolder{run}.record_file());
-  const Json record = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  const std::string text = support::read_text(artifacts::RunFolder{run}.record_file());
+  const Json record = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   const bool is_there = record.is_object() && record.contains(key) && record[key].is_string();
   return is_there ? record[key].get<std::string>() : "";
 }

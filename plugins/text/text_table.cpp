@@ -1,13 +1,13 @@
 #include "plugins/text/text_table.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include <tenon/error.hpp>
 
 #include "plugins/datasets/shared/csv.h"
+#include "plugins/regular_file.h"
 #include "plugins/text/utf8.h"
 
 namespace text {
@@ -22,14 +22,13 @@ std::string quoted_list(const std::vector<std::string>& names) {
 // The lines of a file. A line ends with LF or CR LF. A byte order mark is skipped.
 class Lines {
  public:
-  explicit Lines(const std::string& path) : path_(path), file_(path, std::ios::binary) {
-    if (!file_ || file_.peek() == std::ifstream::traits_type::eof()) {
-      throw tenon::DataError(path + ": cannot be read, or is empty; expected a text file");
-    }
-  }
+  explicit Lines(const std::string& path) : path_(path), text_(plugins::read_whole(path, "a text file")) {}
 
   bool next(std::string& line) {
-    if (!std::getline(file_, line)) return false;
+    if (at_ == text_.size()) return false;
+    const size_t end = std::min(text_.find('\n', at_), text_.size());
+    line.assign(text_, at_, end - at_);
+    at_ = std::min(end + 1, text_.size());
     ++number_;
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
     if (number_ == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
@@ -41,7 +40,8 @@ class Lines {
 
  private:
   std::string path_;
-  std::ifstream file_;
+  std::string text_;
+  size_t at_ = 0;
   size_t number_ = 0;
 };
 

@@ -1,10 +1,11 @@
 #include "plugins/text/tokenizer.h"
 
 #include <sentencepiece_processor.h>
-#include <fstream>
-#include <sstream>
+#include <climits>
 
 #include <tenon/error.hpp>
+
+#include "plugins/regular_file.h"
 
 namespace text {
 
@@ -32,11 +33,8 @@ void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) con
 }
 
 std::string read_tokenizer_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  if (file) bytes << file.rdbuf();
-  if (!file) throw tenon::DataError(path + ": cannot be read, or is empty; expected a SentencePiece model");
-  return std::move(bytes).str();
+  // Protocol Buffers count the bytes of a message with an int.
+  return plugins::read_whole(path, "a SentencePiece model", INT_MAX);
 }
 
 }  // namespace text

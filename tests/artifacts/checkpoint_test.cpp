@@ -1,9 +1,12 @@
 #include "framework/artifacts/checkpoint.h"
 
+#include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <sys/statvfs.h>
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <random>
 
 #include "example_checkpoint.h"
@@ -11,6 +14,24 @@
 #include "framework/artifacts/durable_file.h"
 #include "framework/artifacts/safetensors.h"
 #include "scratch.h"
+
+namespace {
+
+// In KiB: what statvfs() reports instead of the free space of the disk.
+std::optional<uint64_t> simulated_free_space;
+
+}  // namespace
+
+// The program calls this function instead of the system's.
+extern "C" int statvfs(const char* path, struct statvfs* disk) noexcept {
+  using Call = int(const char*, struct statvfs*);
+  static auto* const real = reinterpret_cast<Call*>(::dlsym(RTLD_NEXT, "statvfs"));
+  const int result = real(path, disk);
+  if (result != 0 || !simulated_free_space) return result;
+  disk->f_frsize = 1024;
+  disk->f_bavail = *simulated_free_space;
+  return 0;
+}
 
 namespace tenon::artifacts {
 
@@ -233,6 +254,22 @@ TEST_CASE("a failed write leaves the earlier checkpoints, and the store remains 
   }
   write_example(store, 2);
   CHECK(list_names(scratch.path()) == Names{"latest", "step-00000002"});
+}
+
+TEST_CASE("a checkpoint that does not fit into the free space is refused before it is written") {
+  const Scratch scratch;
+  CheckpointStore store(scratch.path(), {1});
+  write_example(store, 1);
+  const ExampleModel model(2, 262'144);
+  simulated_free_space = 12;
+  const std::string message = find_error(ErrorKind::system, [&] {
+    store.write({.epoch = 1, .step = 2, .metrics = {}, .model = model.views, .state = {{"step", 2}}});
+  });
+  simulated_free_space.reset();
+  CHECK(message == scratch.path().string() +
+                       ": a checkpoint of 1.0 MiB does not fit into 12.0 KiB of free space: No space left on device; "
+                       "free some space, or choose another run.output_dir (for host pack: another --output)");
+  CHECK(list_names(scratch.path()) == Names{"latest", "step-00000001"});
 }
 
 TEST_CASE("a file that is missing, longer, shorter or not a file is named") {

@@ -110,6 +110,27 @@ TEST_CASE("a link is replaced in one step and a folder is not") {
   CHECK(list_names(scratch.path()) == std::set<std::string>{"folder", "latest"});
 }
 
+TEST_CASE("a temporary name that is taken is replaced by another one, but not without an end") {
+  const Scratch scratch;
+  // make_temporary_path() counts.
+  for (int i = 0; i < 3; ++i) {
+    const std::string taken = make_temporary_path(scratch / "a").string();
+    const size_t number = std::stoul(taken.substr(taken.rfind('-') + 1));
+    const auto take = [&](size_t after) {
+      write_all(taken.substr(0, taken.rfind('-') + 1) + std::to_string(number + after), "x");
+    };
+    const auto act = [&] {
+      if (i == 0) DurableFile(scratch / "a", ErrorKind::checkpoint);
+      if (i == 1) DurableFolder(scratch / "a", ErrorKind::checkpoint);
+      if (i == 2) replace_link_durably(scratch / "a", "b", ErrorKind::checkpoint);
+    };
+    for (size_t after = 1; after <= 10; ++after) take(after);
+    CHECK(find_error(ErrorKind::checkpoint, act) == "");
+    for (size_t after = 11; after <= 1500; ++after) take(after);
+    CHECK(contains(find_error(ErrorKind::checkpoint, act), "a: cannot be created: File exists"));
+  }
+}
+
 TEST_CASE("leftovers are removed and nothing else") {
   const Scratch scratch;
   write_all(make_temporary_path(scratch / "a"), "x");

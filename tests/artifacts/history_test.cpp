@@ -181,6 +181,19 @@ TEST_CASE("a history continues without a CSV that cannot be written") {
   CHECK(contains(read_all(scratch / "h.jsonl"), "\"step\": 2"));
 }
 
+TEST_CASE("a history has no CSV if there is a folder in its place") {
+  const Scratch scratch;
+  std::filesystem::create_directories(scratch / "h.csv" / "in_the_way");
+  {
+    History history(scratch / "h.jsonl", scratch / "h.csv");
+    history.append({HistoryEvent::step, 1, 1, 0, {{"a", 1}}});
+  }
+  History resumed = History::resume(scratch / "h.jsonl", 1, scratch / "resumed.jsonl", scratch / "h.csv");
+  resumed.append({HistoryEvent::step, 1, 2, 0, {{"a", 1}, {"b", 1}}});
+  CHECK(list_names(scratch.path()) == std::set<std::string>{"h.csv", "h.jsonl", "resumed.jsonl"});
+  CHECK(contains(read_all(scratch / "resumed.jsonl"), "\"step\": 2"));
+}
+
 TEST_CASE("equal lines make equal files") {
   const Scratch scratch;
   for (const std::string name : {"a", "b"}) {
@@ -223,7 +236,7 @@ TEST_CASE("a history that lost lines is not resumed") {
     History::resume(scratch / "h.jsonl", lines, scratch / "resumed.jsonl", scratch / "resumed.csv");
   };
   CHECK(contains(find_error(ErrorKind::checkpoint, [&] { resume(1); }),
-                 "h.jsonl: has 0 lines; the checkpoint expects 1 or more"));
+                 "h.jsonl: cannot be read: No such file or directory; expected a run's history"));
   {
     History history(scratch / "h.jsonl", scratch / "h.csv");
     for (int64_t step : {1, 2}) history.append({HistoryEvent::step, 1, step, 0.5, {}});

@@ -96,6 +96,61 @@ TEST_CASE("the newest run has the last name, also after the clock was ahead or t
                                           "2026-10-25T02-50-00"});
 }
 
+TEST_CASE("a number that would overflow is not the number of a run") {
+  const Scratch scratch;
+  const TimeZone zone("UTC0");
+  for (const std::string name : {"2026-11-21T10-30-05-2147483647", "2026-11-21T10-30-05-99999999999999999999"})
+    std::filesystem::create_directories(scratch / "digits" / name);
+  CHECK(make_run_folder(make_plan(scratch.path(), "digits"), kStart).root.filename() == "2026-11-21T10-30-05");
+}
+
+TEST_CASE("a new run removes what killed runs of its name left, but nothing that a process may be writing") {
+  const Scratch scratch;
+  const auto plan = make_plan(scratch.path(), "digits");
+  const RunFolder killed = make_run_folder(plan, kStart), running = make_run_folder(plan, kStart);
+  const support::FileDescriptor held = lock_run_folder(running.root);
+  const auto age = [](const std::filesystem::path& path) {
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  };
+  for (const RunFolder& run : {killed, running}) {
+    for (const char* const name : {".history.csv.tmp-7-0", "history.csv"}) {
+      write_all(run.root / name, "x");
+      age(run.root / name);
+    }
+    const auto unfinished = run.checkpoints() / ".step-00000002.tmp-7-1";
+    std::filesystem::create_directories(unfinished);
+    write_all(unfinished / "model.safetensors", "x");
+    age(unfinished);
+    write_all(run.root / ".report.html.tmp-8-0", "x");  // of the last hour
+  }
+  make_run_folder(plan, kStart);
+  CHECK(list_names(killed.root) ==
+        std::set<std::string>{".report.html.tmp-8-0", "checkpoints", "history.csv", "plan.toml"});
+  CHECK(list_names(killed.checkpoints()).empty());
+  CHECK(list_names(running.root) == std::set<std::string>{".history.csv.tmp-7-0", ".report.html.tmp-8-0", "checkpoints",
+                                                          "history.csv", "plan.toml"});
+  CHECK(list_names(running.checkpoints()) == std::set<std::string>{".step-00000002.tmp-7-1"});
+}
+
+TEST_CASE("a signal ends a run that waits to create its folder") {
+  const Scratch scratch;
+  const auto plan = make_plan(scratch.path(), "digits");
+  make_run_folder(plan, kStart);
+  const support::FileDescriptor held = lock_run_folder(scratch / "digits");
+  const std::atomic<int> stop = 15;
+  const auto make = [&] { make_run_folder(plan, kStart, &stop); };
+  CHECK(contains(find_error(support::kind_of_signal(15), make), "digits: stopped by signal 15 while the run waited"));
+  CHECK(list_runs(scratch.path(), "digits").size() == 1);
+}
+
+TEST_CASE("times are parsed with their offset") {
+  const auto start = std::chrono::time_point_cast<std::chrono::seconds>(kStart);
+  CHECK(parse_iso_8601("2026-11-21T11:30:05+01:00") == start);
+  CHECK(parse_iso_8601("2026-11-21T07:00:05-03:30") == start);
+  for (const char* const wrong : {"", "2026-11-21", "2026-13-21T11:30:05+01:00", "2026-11-21T11:30:05 01:00"})
+    CHECK(!parse_iso_8601(wrong));
+}
+
 TEST_CASE("a folder is locked by one process at a time, and others can detect it") {
   const Scratch scratch;
   CHECK_FALSE(is_run_folder_held(scratch.path()));

@@ -1,6 +1,7 @@
 #include "framework/config/read_run_config.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include "framework/support/error.h"
 #include "tests/config/run_file.h"
@@ -52,7 +53,23 @@ TEST_CASE("a file that cannot be read is reported with its name and the reason")
     CHECK(std::string(error.what()) ==
           "no/such/run.toml: cannot be read: No such file or directory; expected a run file (TOML)");
   }
-  CHECK_THROWS_AS(read_run_config(tenon::test_folder(), {}), support::Error);
+}
+
+TEST_CASE("a run file that is no regular file is refused as what it is, without waiting for a writer") {
+  const auto refusal = [](const std::filesystem::path& file) -> std::string {
+    try {
+      read_run_config(file, {});
+    } catch (const support::Error& error) {
+      CHECK(error.kind() == support::ErrorKind::configuration);
+      return error.what();
+    }
+    return "";
+  };
+  const std::filesystem::path folder = tenon::test_folder();
+  REQUIRE(mkfifo((folder / "fifo.toml").c_str(), 0600) == 0);
+  CHECK(refusal(folder) == folder.string() + ": is a folder; expected a regular file");
+  CHECK(refusal(folder / "fifo.toml") == (folder / "fifo.toml").string() + ": is a FIFO; expected a regular file");
+  CHECK(refusal("/dev/zero") == "/dev/zero: is a device; expected a regular file");
 }
 
 TEST_CASE("all errors are listed in the order of the file") {

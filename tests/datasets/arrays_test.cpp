@@ -128,6 +128,24 @@ TEST_CASE("an unsupported .npy file is refused with a hint") {
                            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, -3), }", "", "{"}) {
     CHECK(complaint("a.npy", make_npy(text, kSix)).find("has an unreadable header") == 0);
   }
+  for (const auto& [major, minor] : std::vector<std::pair<int, int>>{{0, 0}, {1, 1}, {4, 0}, {255, 255}}) {
+    Bytes other = make_npy(header("<f4", "(2, 3)"), kSix);
+    other[6] = static_cast<uint8_t>(major);
+    other[7] = static_cast<uint8_t>(minor);
+    CHECK(complaint("a.npy", other) == "has version " + std::to_string(major) + '.' + std::to_string(minor) +
+                                           " of the .npy format; expected 1.0, 2.0 or 3.0; save the array again with "
+                                           "numpy.save");
+  }
+  for (const char* junk : {"x", "}", "{'descr': '<f4'}", "# a comment"})
+    CHECK(complaint("a.npy", make_npy(header("<f4", "(2, 3)") + ' ' + junk, kSix)).find("has an unreadable header") ==
+          0);
+  Bytes long_header = make_npy(header("<f4", "(2, 3)"), kSix);
+  long_header[6] = 2;  // the length of the header now takes four bytes
+  long_header[9] = 0xFF;
+  long_header[10] = 0xFF;
+  long_header[11] = 0;
+  long_header.resize(size_t{17} << 20);
+  CHECK(complaint("a.npy", long_header).find(" bytes; expected 65536 at most") != std::string::npos);
   for (const size_t length : {7, 9, 60}) {
     Bytes cut = make_npy(header("<f4", "(2, 3)"), kSix);
     cut.resize(length);
@@ -153,6 +171,44 @@ TEST_CASE("a contradictory safetensors file is refused with file and tensor") {
   CHECK(complaint("a.safetensors", {1, 2, 3}).find("is neither a .npy file nor a complete safetensors file") == 0);
   CHECK(complaint("a.safetensors", {99, 0, 0, 0, 0, 0, 0, 0, '{', '}'}).find("is neither a .npy file nor a complete") ==
         0);
+}
+
+TEST_CASE("a safetensors file with overlapping, missing or repeated tensors is refused") {
+  const auto entry = [](const std::string& name, int begin, int end) {
+    return "\"" + name + R"(":{"dtype":"F32","shape":[)" + std::to_string((end - begin) / 4) + R"(],"data_offsets":[)" +
+           std::to_string(begin) + ',' + std::to_string(end) + "]}";
+  };
+  const auto of = [&](const std::string& entries) {
+    return complaint("a.safetensors", make_safetensors("{" + entries + "}", kSix));
+  };
+  CHECK(of(entry("x", 0, 16) + ',' + entry("y", 12, 24)) ==
+        "tensor \"y\": begins at byte 12 of the data; expected 16, where the tensor before ends: they overlap; save "
+        "the file again");
+  CHECK(of(entry("x", 0, 8) + ',' + entry("y", 12, 24))
+            .find("expected 8, where the tensor before ends: there is a gap") != std::string::npos);
+  CHECK(of(entry("x", 4, 24)).find("tensor \"x\": begins at byte 4 of the data; expected 0") == 0);
+  CHECK(of(entry("x", 0, 20)) ==
+        "its tensors end at byte 20 of the data; expected 24, the end of the file; save the file again");
+  CHECK(of(entry("x", 0, 12) + ',' + entry("x", 12, 24)) == "its header has \"x\" twice; expected each tensor once");
+  CHECK(of(R"("x":{"dtype":"F32","dtype":"F32","shape":[6],"data_offsets":[0,24]})") ==
+        "its header has \"dtype\" twice; expected each key once");
+  CHECK(of(R"("x":{"dtype":"F32","shape":[6],"data_offsets":[0,24],"more":1})").find("tensor \"x\": its entry") == 0);
+  CHECK(of(R"("x":[[[[[[1]]]]]])").find("has no readable header") == 0);
+}
+
+TEST_CASE("a file of arrays that was shortened while it is in use is reported with its sizes") {
+  const fs::path path = make_empty_folder("cut") / "a.npy";
+  const uintmax_t elements = uintmax_t{17} << 20;  // bytes; smaller arrays stay in memory
+  write_file(path, make_npy(header("<f4", "(" + std::to_string(elements / 16) + ", 4)"), {}));
+  const uintmax_t size = fs::file_size(path) + elements;
+  fs::resize_file(path, size);
+  const OpenedDataset arrays = open(path);
+  fs::resize_file(path, size - 20);
+  CHECK(arrays.floats(0, "a") == std::vector<float>(4));
+  const std::string text = error_of<Refused>([&] { arrays.get(arrays.size() - 1); });
+  CHECK(text == path.string() + ": ends at byte " + std::to_string(size - 20) + "; expected " + std::to_string(size) +
+                    " bytes or more; it had " + std::to_string(size) +
+                    " bytes when it was opened; do not modify the files of a dataset while it is in use");
 }
 
 TEST_CASE("arrays of different lengths, missing arrays and missing files are refused") {

@@ -80,7 +80,7 @@ TEST_CASE("a file that is not an IDX file of bytes is refused by name") {
     REQUIRE(text.find(path + ": ") == 0);
     return text.substr(path.size() + 2);
   };
-  CHECK(complaint({}) == "is empty");
+  CHECK(complaint({}) == "is empty; expected an IDX file");
   CHECK(complaint({0, 0, 8}).find("does not begin like an IDX file; expected images") == 0);
   CHECK(complaint({0x1F, 0x8B, 8, 3}).find("is compressed by gzip") == 0);
   CHECK(complaint(make_labels())
@@ -116,5 +116,20 @@ TEST_CASE("a missing file and a folder are refused by name") {
   const Files files;
   const std::string missing = (files.folder / "nowhere").string();
   CHECK(files.refusal({{"images", missing}}).find(missing + ": cannot be read: No such file") == 0);
-  CHECK(files.refusal({{"images", files.folder.string()}}) == files.folder.string() + ": is not a regular file");
+  CHECK(files.refusal({{"images", files.folder.string()}}) ==
+        files.folder.string() + ": is a folder; expected a regular file");
+}
+
+TEST_CASE("a file of images that was shortened while it is in use is reported with its sizes") {
+  const Files files;
+  const OpenedDataset images = files.open();
+  const std::string path = (files.folder / "images").string();
+  fs::resize_file(path, 30);
+  CHECK(images.floats(0, "image").size() == 8);
+  const std::string text = error_of<Refused>([&] { images.get(1); });
+  CHECK(text == path +
+                    ": ends at byte 30; expected 32 bytes or more; it had 40 bytes when it was opened; do not modify "
+                    "the files of a dataset while it is in use");
+  fs::remove(path);
+  CHECK(images.floats(0, "image").size() == 8);  // a removed file stays open
 }

@@ -144,6 +144,9 @@ TEST_CASE("samples that are incomplete or contradict each other are refused with
                   "the sample \"1\" at byte 2048 has .cls; expected a .png for the field \"image\"");
   check_complaint(WrittenTar().add("0.cls", "1").add("0.cls", "2"),
                   "member \"0.cls\" at byte 1536: the sample \"0\" has the field \"label\" twice");
+  check_complaint(
+      WrittenTar().add("1.cls", "1").add("0.cls", "2").add("1.cls", "3"),
+      "the sample \"1\" begins at byte 0 and again at byte 2048; expected the members of a sample next to each other");
   check_complaint(WrittenTar().add("0.cls", "one"), "member \"0.cls\" at byte 512: holds \"one\"; expected a whole");
   check_complaint(WrittenTar().add("0.cls", "one"), "\"one\" is none of the 2 classes",
                   {{"classes", Texts{"two", "three"}}});
@@ -154,6 +157,10 @@ TEST_CASE("samples that are incomplete or contradict each other are refused with
   check_complaint(WrittenTar().add("0.json", "{}"), "has no key \"id\"", {{"fields", Texts{"json:id"}}});
   check_complaint(WrittenTar().add("0.npy", "text"), "member \"0.npy\" at byte 512: does not begin like a .npy file");
   check_complaint(WrittenTar().add("0.npy", make_npy("<f4", "(2,)", {1, 2})), "which does not match its shape");
+  TarBytes later = make_npy("|u1", "(1,)", {1});
+  later[6] = 4;
+  check_complaint(WrittenTar().add("0.npy", later),
+                  "at byte 512: has version 4.0 of the .npy format; expected 1.0, 2.0");
   check_complaint(WrittenTar().add("0.npy", make_npy("|u1", "(1,)", {1})).add("1.npy", make_npy("|i1", "(1,)", {1})),
                   "holds int8 with 1 dimension; expected uint8 with 1 dimension, as in the samples before");
   check_complaint(WrittenTar().add("0.txt", "words"), "its first sample has .txt; expected an image, .npy or .cls");
@@ -183,8 +190,8 @@ TEST_CASE("a shard that is truncated while in use is reported, and so is a missi
   fs::resize_file(file, 520);
   const std::string text = error_of<Refused>([&] { data.get(0); });
   CAPTURE(text);
-  CHECK(text.find("a.tar: ends at byte 520; it had ") != std::string::npos);
+  CHECK(text.find("a.tar: ends at byte 520; expected ") != std::string::npos);
   const fs::path absent = file.parent_path() / "b{0..1}.tar";
-  CHECK(error_of<Refused>([&] { OpenedDataset(kPlugin, make_params(absent)); }).find("b0.tar: cannot be opened: ") !=
+  CHECK(error_of<Refused>([&] { OpenedDataset(kPlugin, make_params(absent)); }).find("b0.tar: cannot be read: ") !=
         std::string::npos);
 }

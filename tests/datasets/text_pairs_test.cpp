@@ -248,7 +248,7 @@ TEST_CASE("errors in a table are reported with file and line") {
     return refusal("wrong", bytes, changes);
   };
   const ParamValues json = {{"format", "json_lines"}};
-  CHECK(refused("") == "wrong: cannot be read, or is empty; expected a text file");
+  CHECK(refused("") == "wrong: is empty; expected a text file");
   CHECK(refused("source\ttarget\n") == "wrong: has no rows; expected one row per sample");
   CHECK(refused("from\tto\na\tb\n") ==
         "wrong:1: there is no column \"source\"; there are \"from\", \"to\"; if the file has no header, set the "
@@ -284,5 +284,5 @@ TEST_CASE("errors in parameters and tokenizers are reported") {
   const std::string no_model = write_file("no.model", "no model at all");
   CHECK(refusal("t", table, {{"tokenizer", no_model}}).find(no_model + ": is not a SentencePiece model") == 0);
   CHECK(refusal("t", table, {{"tokenizer", "/nowhere"}}) ==
-        "/nowhere: cannot be read, or is empty; expected a SentencePiece model");
+        "/nowhere: cannot be read: No such file or directory; expected a SentencePiece model");
 }

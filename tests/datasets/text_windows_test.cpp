@@ -153,7 +153,7 @@ TEST_CASE("a pattern reads all matching files in the order of their names, each 
 }
 
 TEST_CASE("errors in a text or its parameters are reported") {
-  CHECK(refusal("empty.txt", "") == "empty.txt: cannot be read, or is empty; expected a text");
+  CHECK(refusal("empty.txt", "") == "empty.txt: is empty; expected a text");
   CHECK(refusal("short.txt", "a") ==
         "short.txt: 1 of its 1 tokens are in the split \"all\"; expected at least 2; change validation_fraction, or "
         "give a longer text");
@@ -165,7 +165,7 @@ TEST_CASE("errors in a text or its parameters are reported") {
   CHECK(refusal("gap.txt", "abcdef", {{"stride", int64_t{5}}}, TENON_INVALID_ARGUMENT) ==
         "stride = 5 with context = 4; expected at most context; a larger stride would skip tokens");
   CHECK(refusal("pieces.txt", "abc def", {{"tokens", "pieces"}, {"tokenizer", "/nowhere"}}) ==
-        "/nowhere: cannot be read, or is empty; expected a SentencePiece model");
+        "/nowhere: cannot be read: No such file or directory; expected a SentencePiece model");
   try {
     const OpenedDataset dataset(kTextWindows, make_params("/nowhere/*.txt"));
     CHECK(false);

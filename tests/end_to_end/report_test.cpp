@@ -296,7 +296,7 @@ TEST_CASE("a run that failed has a report with the reason") {
 TEST_CASE("host report refuses folders without a run") {
   check_refused({"report"}, 2, "report has no run; expected host report RUN [RUN ...] [options]");
   check_refused({"report", "a", "b"}, 2, "report of several runs has no --output");
-  check_refused({"report", "nowhere"}, 5, "nowhere: is not a folder; expected the folder of a run");
+  check_refused({"report", "nowhere"}, 5, "nowhere: does not exist; expected the folder of a run");
   check_refused({"report", tenon::test_folder().string()}, 5,
                 "has no plan.toml and no checkpoints/; expected the folder of a run");
   const fs::path copy = make_empty_folder("damaged_run");
@@ -348,7 +348,7 @@ digits/2026-11-21T11-30-05 +finished .*
 TEST_CASE("host runs reports an empty list and an unknown metric") {
   const fs::path empty = make_empty_folder("no_runs");
   CHECK(render({"runs", empty.string()}) == "no runs in " + empty.string() + "\n");
-  check_refused({"runs", "nowhere"}, 2, "command line: nowhere: is not a folder; expected a folder with runs");
+  check_refused({"runs", "nowhere"}, 2, "command line: nowhere: does not exist; expected a folder with runs");
   check_refused({"runs", example_run().string(), "--sort", "validation/acuracy"}, 2,
                 "--sort is \"validation/acuracy\", but no run has this metric; did you mean \"validation/accuracy\"?");
   check_refused({"runs", "a", "b"}, 2, "unexpected argument \"b\"");

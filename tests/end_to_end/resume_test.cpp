@@ -1,14 +1,18 @@
 // Tests runs that are killed and resumed: they must end with the same files as an uninterrupted run.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "framework/artifacts/record_framing.h"
 #include "framework/artifacts/tensorboard_events.h"
+#include "framework/support/file_descriptor.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
@@ -284,6 +288,82 @@ TEST_CASE("a damaged checkpoint is skipped, or refused with a suggestion if it w
   CHECK(latest.exit_code == 0);
   CHECK(latest.errors.find("; skipped") != std::string::npos);
   CHECK(latest.output.find("step-00000004 (epoch 1, step 4)") != std::string::npos);
+}
+
+TEST_CASE("a history that is shorter than the checkpoint expects is refused") {
+  fs::remove_all(runs_of("shortened"));
+  const std::vector<std::string> settings{"checkpoint.asynchronous=false"};
+  REQUIRE(run_host(arguments_of("shortened", 1, settings), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
+  const fs::path history = run_of("shortened") / "history.jsonl";
+  std::ifstream lines(history);
+  std::string first;
+  std::getline(lines, first);
+  const std::string whole = read_file(history);
+  const std::string manifest = read_file(run_of("shortened") / "checkpoints/latest/manifest.json");
+  const auto expected = nlohmann::json::parse(manifest)["state"]["history.lines"].get<int>();
+  REQUIRE(expected > 1);
+  for (const auto& [text, found] : {std::pair(first + "\n", 1), std::pair(std::string(), 0)}) {
+    CAPTURE(found);
+    write_file(history, text);
+    const Outcome outcome = run_host(arguments_of("shortened", 1, settings, "latest"));
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 5);
+    CHECK(outcome.errors.find("error: " + history.string() + ": has " + std::to_string(found) +
+                              " lines; the checkpoint expects " + std::to_string(expected) + " or more") == 0);
+    CHECK(read_file(history) == text);
+  }
+  write_file(history, whole);
+  CHECK(run_host(arguments_of("shortened", 1, settings, "latest")).exit_code == 0);
+}
+
+TEST_CASE("the newest run is the one that began last, also after the clock was ahead") {
+  fs::remove_all(runs_of("clock"));
+  const std::vector<std::string> settings{"checkpoint.asynchronous=false"};
+  const auto kill_run = [&] {
+    REQUIRE(run_host(arguments_of("clock", 1, settings), "env TENON_TEST_FAULTY_STEP=6").exit_code == 137);
+  };
+  const std::string ahead = "2099-01-01T00-00-00";
+  kill_run();
+  fs::rename(run_of("clock"), runs_of("clock") / ahead);
+  kill_run();
+  REQUIRE(fs::exists(runs_of("clock") / (ahead + "-2")));
+  fs::rename(runs_of("clock") / (ahead + "-2"), runs_of("clock") / (ahead + "-9"));
+  kill_run();
+  // A run of another name that began after them. Its name has the true time.
+  fs::remove_all(runs_of("later"));
+  REQUIRE(run_host(arguments_of("later", 1, {"train.epochs=1"})).exit_code == 0);
+  const Outcome listed = run_host({"runs", (tenon::test_folder() / "resumed").string(), "--json"});
+  std::string names;
+  const auto runs = nlohmann::json::parse(listed.output)["runs"];
+  for (const auto& run : runs) names += run["run"].get<std::string>() + "\n";
+  CHECK(names == "later/" + run_of("later").filename().string() + "\nclock/" + ahead + "-10\nclock/" + ahead +
+                     "-9\nclock/" + ahead + "\n");
+  const Outcome resumed = run_host(arguments_of("clock", 1, settings, "auto"));
+  CAPTURE(resumed.errors);
+  CHECK(resumed.exit_code == 0);
+  CHECK(resumed.output.find("resumed from " + (runs_of("clock") / (ahead + "-10")).string()) != std::string::npos);
+}
+
+TEST_CASE("a signal ends a run that has not begun because another process has locked the folder of its name") {
+  for (const int processes : {1, 2}) {
+    CAPTURE(processes);
+    const std::string name = "waiting-" + std::to_string(processes);
+    fs::remove_all(runs_of(name));
+    fs::create_directories(runs_of(name));
+    const tenon::support::FileDescriptor lock(::open(runs_of(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(::flock(lock.number(), LOCK_EX) == 0);
+    // Sends the signal as soon as the host reports that it waits.
+    write_file(tenon::test_folder() / "stop.sh",
+               "\"$@\" & host=$!\n"
+               "until grep -q 'waiting for the process that has locked' errors.txt; do sleep 0.05; done\n"
+               "kill -TERM $host; wait $host\n");
+    const Outcome outcome = run_host(arguments_of(name, processes, {}), "timeout -s KILL 120 bash stop.sh");
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 143);
+    CHECK(outcome.errors.find(runs_of(name).string() + ": stopped by signal 15 while the run waited for a lock") !=
+          std::string::npos);
+    CHECK(fs::is_empty(runs_of(name)));
+  }
 }
 
 TEST_CASE("a run resumes only with settings that match its state") {

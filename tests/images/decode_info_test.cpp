@@ -155,9 +155,9 @@ TEST_CASE("a file that cannot be read is refused by name") {
   const auto read = [&](const std::string& path) {
     return error_of<tenon::DataError>([&] { images::read_file(path, file); });
   };
-  CHECK(read("no/such.jpg") == "no/such.jpg: cannot be read: No such file or directory");
+  CHECK(read("no/such.jpg") == "no/such.jpg: cannot be read: No such file or directory; expected an image");
   const std::string folder = make_empty_folder("folder").string();
-  CHECK(read(folder) == folder + ": cannot be read: Is a directory");
+  CHECK(read(folder) == folder + ": is a folder; expected a regular file");
   write_file(folder + "/empty.jpg", {});
   CHECK(read(folder + "/empty.jpg") == folder + "/empty.jpg: is empty; expected an image");
 }

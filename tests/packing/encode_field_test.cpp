@@ -23,9 +23,9 @@ std::string encode(const FieldFile& file, int32_t dtype, std::vector<int64_t> sh
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::string refusal(const std::string& name, int32_t dtype) {
+std::string refusal(const std::string& name, int32_t dtype, size_t dimensions = 0) {
   try {
-    choose(name, dtype, {});
+    choose(name, dtype, std::vector<int64_t>(dimensions, 1));
   } catch (const support::Error& error) {
     CHECK(error.kind() == support::ErrorKind::configuration);
     return error.what();
@@ -46,6 +46,9 @@ TEST_CASE("the dtype and shape of a field determine its file format") {
   CHECK(refusal("x", TENON_BFLOAT16) ==
         "the field \"x\" cannot be packed: NumPy has no bfloat16; expected bool, uint8, int8 to int64 or float16 to "
         "float64");
+  CHECK(choose("x", TENON_FLOAT32, std::vector<int64_t>(64, 1)).extension == "x.npy");
+  CHECK(refusal("x", TENON_FLOAT32, 65) ==
+        "the field \"x\" cannot be packed: it has 65 dimensions; NumPy reads at most 64; reshape it in its dataset");
   CHECK(refusal("a/b", TENON_FLOAT32).find("a slash in the name would start a folder") != std::string::npos);
 }
 

@@ -11,8 +11,9 @@
 #include <tenon/plugin.hpp>
 
 #include "plugins/datasets/arrays/array.h"
-#include "plugins/datasets/shared/mapped_file.h"
+#include "plugins/datasets/shared/list_folder.h"
 #include "plugins/datasets/shared/npy.h"
+#include "plugins/regular_file.h"
 
 namespace arrays {
 namespace {
@@ -24,27 +25,32 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> list_npy_files(const fs::path& folder) {
   std::vector<std::string> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  datasets::visit_folder(folder, "a folder of .npy files", [&](const fs::directory_entry& entry) {
     const bool is_hidden = entry.path().filename().native().front() == '.';
     if (!is_hidden && entry.path().extension() == ".npy") files.push_back(entry.path().native());
-  }
+  });
   std::sort(files.begin(), files.end());
   if (files.empty()) throw tenon::DataError(folder.native() + ": holds no .npy file; expected one for each field");
   return files;
 }
 
 std::vector<std::string> list_files(const std::string& path) {
-  try {
-    return fs::is_directory(path) ? list_npy_files(path) : std::vector<std::string>{path};
-  } catch (const fs::filesystem_error& error) {
-    throw tenon::DataError(path + ": cannot be listed: " + error.code().message());
-  }
+  return datasets::is_folder(path) ? list_npy_files(path) : std::vector<std::string>{path};
 }
 
-Array read_npy(Bytes file, const std::string& path) {
-  datasets::NpyHeader header = datasets::read_npy_header(file, file.size(), path);
-  return {fs::path(path).stem().native(), header.dtype, std::move(header.shape), file.subspan(header.data_offset),
-          path};
+Array read_npy(const plugins::RegularFile& file, const std::vector<uint8_t>& start) {
+  const std::string& path = file.path();
+  const uint64_t offset = datasets::npy_data_offset(start, file.size(), path);
+  datasets::NpyHeader header = datasets::read_npy_header(file.read(0, offset), file.size(), path);
+  return {fs::path(path).stem().native(), header.dtype, std::move(header.shape), offset, file.size() - offset, path};
+}
+
+// Reads the headers of one file: an array, or several of a safetensors file.
+std::vector<Array> read_arrays(const plugins::RegularFile& file) {
+  file.check_size(UINT64_MAX);
+  const std::vector<uint8_t> start = file.read(0, std::min(file.size(), datasets::kNpyStart));
+  if (datasets::is_npy(start) || fs::path(file.path()).extension() == ".npy") return {read_npy(file, start)};
+  return read_safetensors(file);
 }
 
 // Returns the arrays that `names` lists, in that order, or all of them if `names` is empty.
@@ -77,6 +83,10 @@ void check_samples(const std::vector<Array>& arrays) {
   }
 }
 
+// An array of this size stays in memory: each read of a file costs a system call, which is most of the time for a
+// label.
+constexpr uint64_t kMostInMemory = uint64_t{16} << 20;  // bytes
+
 class Arrays final {
  public:
   static std::vector<tenon::Param> schema() {
@@ -91,16 +101,18 @@ class Arrays final {
     const std::string path = params.path("path");
     std::vector<Array> found;
     for (const std::string& file : list_files(path)) {
-      files_.emplace_back(file);
-      const Bytes bytes = files_.back().bytes();
-      if (datasets::is_npy(bytes) || fs::path(file).extension() == ".npy") {
-        found.push_back(read_npy(bytes, file));
-      } else {
-        found = read_safetensors(bytes, file);
+      files_.emplace_back(file, "a .npy or safetensors file");
+      for (Array& array : read_arrays(files_.back())) {
+        array.file = files_.size() - 1;
+        found.push_back(std::move(array));
       }
     }
     arrays_ = select(std::move(found), params.texts("fields"), path);
     check_samples(arrays_);
+    for (const Array& array : arrays_) {
+      const bool fits = array.bytes <= kMostInMemory;
+      elements_.push_back(fits ? files_[array.file].read(array.offset, array.bytes) : std::vector<uint8_t>());
+    }
   }
 
   std::vector<tenon::Field> fields() const {
@@ -117,25 +129,27 @@ class Arrays final {
   void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
     for (size_t field = 0; field < arrays_.size(); ++field) {
       const Array& array = arrays_[field];
-      const size_t bytes = array.bytes.size() / static_cast<size_t>(size());
-      const uint8_t* row = array.bytes.data() + static_cast<size_t>(sample.index) * bytes;
-      void* slot = sink.raw_slot(field);
-      if (array.dtype == TENON_BOOL) {
-        // A bool has no other byte values than 0 and 1.
-        std::transform(row, row + bytes, static_cast<uint8_t*>(slot), [](uint8_t truth) { return truth != 0; });
+      const uint64_t bytes = array.bytes / static_cast<uint64_t>(size());
+      auto* slot = static_cast<uint8_t*>(sink.raw_slot(field));
+      const uint64_t offset = static_cast<uint64_t>(sample.index) * bytes;
+      if (elements_[field].empty()) {
+        files_[array.file].read(array.offset + offset, {slot, bytes});
       } else {
-        std::memcpy(slot, row, bytes);
+        std::memcpy(slot, elements_[field].data() + offset, bytes);
       }
+      // A bool has no other byte values than 0 and 1.
+      if (array.dtype == TENON_BOOL) std::transform(slot, slot + bytes, slot, [](uint8_t truth) { return truth != 0; });
     }
   }
 
  private:
-  std::vector<datasets::MappedFile> files_;
+  std::vector<plugins::RegularFile> files_;
   std::vector<Array> arrays_;
+  std::vector<std::vector<uint8_t>> elements_;  // of the arrays that stay in memory; empty for the others
 };
 
 }  // namespace
 }  // namespace arrays
 
-TENON_PLUGIN("arrays", "0.1.0", "Apache-2.0", "Arrays of NumPy and safetensors files, mapped into memory.",
+TENON_PLUGIN("arrays", "0.1.0", "Apache-2.0", "Arrays of NumPy and safetensors files.",
              tenon::dataset<arrays::Arrays>("arrays", "arrays in .npy or safetensors files, one sample per row"))

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +14,8 @@ namespace arrays {
 namespace {
 
 using nlohmann::json;
+
+constexpr size_t kMostShown = 100;  // characters of a name in a message
 
 struct Type {
   std::string_view name;
@@ -52,44 +56,93 @@ size_t bytes_of(const std::vector<int64_t>& shape, size_t element, size_t most) 
   return bytes;
 }
 
-Array read_entry(const std::string& name, const json& entry, Bytes data, const std::string& place) {
+// Returns null for a text that is no JSON, or is nested deeper than the format. Throws tenon::DataError for a key that
+// occurs twice, of which the parser would drop one.
+json parse_header(std::span<const uint8_t> text, const std::string& path) {
+  constexpr int kDeepest = 3;  // the numbers in a list of a tensor
+  std::vector<std::set<std::string>> keys(kDeepest + 1);
+  bool is_too_deep = false;
+  const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
+    is_too_deep = is_too_deep || depth > kDeepest;
+    if (is_too_deep) return false;
+    if (event == json::parse_event_t::object_start) keys[static_cast<size_t>(depth) + 1].clear();
+    if (event != json::parse_event_t::key) return true;
+    const auto name = parsed.get<std::string>();
+    if (keys[static_cast<size_t>(depth)].insert(name).second) return true;
+    throw tenon::DataError(path + ": its header has \"" + name.substr(0, kMostShown) + "\" twice; expected each " +
+                           (depth == 1 ? "tensor" : "key") + " once");
+  };
+  json header = json::parse(text.begin(), text.end(), check, false);
+  return is_too_deep ? json() : header;
+}
+
+// `data` is the offset of the data in the file, and `size` its size.
+Array read_entry(const std::string& name, const json& entry, uint64_t data, uint64_t size, const std::string& place) {
   try {
+    if (entry.size() > 3) throw json::other_error::create(0, "an unknown key", &entry);
     const Type& type = find_type(entry, place);
     const auto shape = entry.at("shape").get<std::vector<int64_t>>();
     const auto offsets = entry.at("data_offsets").get<std::array<uint64_t, 2>>();
-    if (offsets[0] <= offsets[1] && offsets[1] <= data.size() &&
-        bytes_of(shape, type.size, data.size()) == offsets[1] - offsets[0]) {
-      return {name, type.dtype, shape, data.subspan(offsets[0], offsets[1] - offsets[0]), place};
+    if (offsets[0] <= offsets[1] && offsets[1] <= size && bytes_of(shape, type.size, size) == offsets[1] - offsets[0]) {
+      return {name, type.dtype, shape, data + offsets[0], offsets[1] - offsets[0], place};
     }
   } catch (const json::exception&) {
     throw tenon::DataError(place + ": its entry in the header cannot be read; expected dtype, shape and data_offsets");
   } catch (const std::out_of_range&) {
     // Reported below.
   }
-  throw tenon::DataError(place + ": its shape, its data_offsets and the file's " + std::to_string(data.size()) +
+  throw tenon::DataError(place + ": its shape, its data_offsets and the file's " + std::to_string(size) +
                          " bytes of data contradict each other; the file was cut off or damaged");
+}
+
+// The tensors, in any order, must cover the data without gaps or overlaps.
+void check_cover(const std::vector<Array>& arrays, uint64_t data, uint64_t end, const std::string& path) {
+  std::vector<const Array*> in_place;
+  for (const Array& array : arrays) in_place.push_back(&array);
+  const auto range = [](const Array* array) { return std::pair(array->offset, array->offset + array->bytes); };
+  std::sort(in_place.begin(), in_place.end(), [&](const Array* a, const Array* b) { return range(a) < range(b); });
+  uint64_t covered = data;
+  for (const Array* array : in_place) {
+    if (array->offset != covered) {
+      throw tenon::DataError(
+          array->place + ": begins at byte " + std::to_string(array->offset - data) + " of the data; expected " +
+          std::to_string(covered - data) + ", where the tensor before ends: " +
+          (array->offset < covered ? "they overlap" : "there is a gap between them") + "; save the file again");
+    }
+    covered += array->bytes;
+  }
+  if (covered == end) return;
+  throw tenon::DataError(path + ": its tensors end at byte " + std::to_string(covered - data) +
+                         " of the data; expected " + std::to_string(end - data) +
+                         ", the end of the file; save the file again");
 }
 
 }  // namespace
 
-std::vector<Array> read_safetensors(Bytes file, const std::string& path) {
-  constexpr size_t kLength = 8;
-  uint64_t length = 0;
-  for (size_t i = kLength; i > 0 && file.size() >= kLength; --i) length = length << 8 | file[i - 1];
-  if (file.size() < kLength || length > file.size() - kLength) {
+std::vector<Array> read_safetensors(const plugins::RegularFile& file) {
+  constexpr uint64_t kLength = 8;
+  constexpr uint64_t kMostHeader = 100'000'000;  // the limit of the reference implementation
+  const std::string& path = file.path();
+  uint64_t length = UINT64_MAX;
+  if (file.size() >= kLength) {
+    const std::vector<uint8_t> digits = file.read(0, kLength);
+    for (size_t i = kLength; i > 0; --i) length = length << 8 | digits[i - 1];
+  }
+  if (file.size() < kLength || length > file.size() - kLength || length > kMostHeader) {
     throw tenon::DataError(path + ": is neither a .npy file nor a complete safetensors file; expected one of the two");
   }
-  const Bytes text = file.subspan(kLength, length);
-  const json header = json::parse(text.begin(), text.end(), nullptr, false);
+  const json header = parse_header(file.read(kLength, length), path);
   if (!header.is_object()) {
     throw tenon::DataError(path + ": has no readable header; expected a safetensors or a .npy file");
   }
+  const uint64_t data = kLength + length;
   std::vector<Array> arrays;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
-    arrays.push_back(read_entry(name, entry, file.subspan(kLength + length), path + ": tensor \"" + name + '"'));
+    arrays.push_back(read_entry(name, entry, data, file.size() - data, path + ": tensor \"" + name + '"'));
   }
   if (arrays.empty()) throw tenon::DataError(path + ": holds no tensor");
+  check_cover(arrays, data, file.size(), path);
   return arrays;
 }
 

@@ -1,6 +1,5 @@
 // Grey images and labels in IDX files, the format of MNIST.
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,10 @@ constexpr float kWhite = 255;
 
 class Idx final {
  public:
+  struct Worker {
+    std::vector<uint8_t> levels;
+  };
+
   static std::vector<tenon::Param> schema() {
     return {
         tenon::required<tenon::Path>("images").doc("IDX file of the images, such as train-images-idx3-ubyte"),
@@ -36,9 +39,10 @@ class Idx final {
         addend_(static_cast<float>(-params.number("mean") / params.number("std"))) {
     const std::string path = params.path("labels");
     if (path.empty()) return;
-    labels_.emplace(path, 1, "labels");
-    if (labels_->shape().front() == size()) return;
-    throw tenon::DataError(path + ": holds " + std::to_string(labels_->shape().front()) + " labels; expected " +
+    const IdxFile labels(path, 1, "labels");
+    labels_ = labels.read_all();
+    if (labels.shape().front() == size()) return;
+    throw tenon::DataError(path + ": holds " + std::to_string(labels.shape().front()) + " labels; expected " +
                            std::to_string(size()) + ", one for each image of " + params.path("images"));
   }
 
@@ -50,26 +54,29 @@ class Idx final {
     } else {
       fields.push_back({"image", TENON_UINT8, shape, "brightness, 0 to 255"});
     }
-    if (labels_) fields.push_back({"label", TENON_INT64, {}, "the class, from 0"});
+    if (!labels_.empty()) fields.push_back({"label", TENON_INT64, {}, "the class, from 0"});
     return fields;
   }
 
   int64_t size() const { return images_.shape().front(); }
 
-  void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
-    const std::span<const uint8_t> levels = images_.item(sample.index);
+  Worker open_worker(uint64_t, uint64_t) const { return {}; }
+
+  void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
+    std::vector<uint8_t>& levels = worker.levels;
+    images_.read(sample.index, levels);
     if (normalizes_) {
       std::transform(levels.begin(), levels.end(), sink.slot<float>("image"),
                      [this](uint8_t level) { return static_cast<float>(level) * factor_ + addend_; });
     } else {
       std::copy(levels.begin(), levels.end(), sink.slot<uint8_t>("image"));
     }
-    if (labels_) sink.put("label", static_cast<int64_t>(labels_->item(sample.index).front()));
+    if (!labels_.empty()) sink.put("label", int64_t{labels_[static_cast<size_t>(sample.index)]});
   }
 
  private:
   IdxFile images_;
-  std::optional<IdxFile> labels_;
+  std::vector<uint8_t> labels_;  // none: samples have no label
   bool normalizes_;
   float factor_;
   float addend_;
@@ -78,5 +85,5 @@ class Idx final {
 }  // namespace
 }  // namespace idx
 
-TENON_PLUGIN("idx", "0.1.0", "Apache-2.0", "Images and labels in MNIST's file format, mapped into memory.",
+TENON_PLUGIN("idx", "0.1.0", "Apache-2.0", "Images and labels in MNIST's file format.",
              tenon::dataset<idx::Idx>("idx", "grey images and labels in IDX files, the format of MNIST"))

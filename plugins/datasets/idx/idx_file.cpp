@@ -1,5 +1,7 @@
 #include "plugins/datasets/idx/idx_file.h"
 
+#include <algorithm>
+
 #include <tenon/error.hpp>
 
 namespace idx {
@@ -30,10 +32,13 @@ void check_magic(std::span<const uint8_t> bytes, size_t dimensions, const std::s
 
 }  // namespace
 
-IdxFile::IdxFile(const std::string& path, size_t dimensions, const std::string& what) : file_(path) {
-  const std::span<const uint8_t> bytes = file_.bytes();
+IdxFile::IdxFile(const std::string& path, size_t dimensions, const std::string& what) : file_(path, "an IDX file") {
+  file_.check_size(UINT64_MAX);
+  const uint64_t header = kMagic + 4 * dimensions;
+  const std::vector<uint8_t> start = file_.read(0, std::min(header, file_.size()));
+  const std::span<const uint8_t> bytes(start);
   check_magic(bytes, dimensions, path, what);
-  elements_ = bytes.subspan(kMagic + 4 * dimensions);
+  const uint64_t elements = file_.size() - header;
   // Divides the file size by each extent, because the product of the extents may overflow.
   size_t per_item = 1;
   bool fits = true;
@@ -42,19 +47,23 @@ IdxFile::IdxFile(const std::string& path, size_t dimensions, const std::string& 
     if (shape_.back() == 0) {
       throw tenon::DataError(path + ": dimension " + std::to_string(i + 1) + " is 0; expected " + what);
     }
-    fits = fits && per_item <= elements_.size() / static_cast<size_t>(shape_.back());
+    fits = fits && per_item <= elements / static_cast<size_t>(shape_.back());
     if (fits) per_item *= static_cast<size_t>(shape_.back());
   }
-  if (fits && per_item == elements_.size()) return;
+  if (fits && per_item == elements) return;
   std::string found;
   for (const int64_t extent : shape_) found += (found.empty() ? "" : " x ") + std::to_string(extent);
-  throw tenon::DataError(path + ": holds " + std::to_string(elements_.size()) + " bytes after its header, which says " +
-                         found + "; fetch the file again");
+  throw tenon::DataError(path + ": holds " + std::to_string(elements) + " bytes after its header, which says " + found +
+                         "; fetch the file again");
 }
 
-std::span<const uint8_t> IdxFile::item(int64_t index) const {
-  const size_t size = elements_.size() / static_cast<size_t>(shape_.front());
-  return elements_.subspan(static_cast<size_t>(index) * size, size);
+uint64_t IdxFile::begin() const { return kMagic + 4 * shape_.size(); }
+
+void IdxFile::read(int64_t index, std::vector<uint8_t>& bytes) const {
+  bytes.resize((file_.size() - begin()) / static_cast<uint64_t>(shape_.front()));
+  file_.read(begin() + static_cast<uint64_t>(index) * bytes.size(), bytes);
 }
+
+std::vector<uint8_t> IdxFile::read_all() const { return file_.read(begin(), file_.size() - begin()); }
 
 }  // namespace idx

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/datasets/shared/mapped_file.h"
+#include "plugins/regular_file.h"
 
 namespace idx {
 
@@ -21,13 +21,16 @@ class IdxFile {
   IdxFile(const std::string& path, size_t dimensions, const std::string& what);
 
   const std::vector<int64_t>& shape() const { return shape_; }
-  // Returns the bytes of one item, over all dimensions but the first.
-  std::span<const uint8_t> item(int64_t index) const;
+  // Reads the bytes of one item, over all dimensions but the first. Throws tenon::DataError naming the file if it was
+  // shortened.
+  void read(int64_t index, std::vector<uint8_t>& bytes) const;
+  std::vector<uint8_t> read_all() const;
 
  private:
-  datasets::MappedFile file_;
+  uint64_t begin() const;  // offset of the elements
+
+  plugins::RegularFile file_;
   std::vector<int64_t> shape_;
-  std::span<const uint8_t> elements_;
 };
 
 }  // namespace idx

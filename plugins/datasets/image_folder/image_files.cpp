@@ -7,6 +7,7 @@
 
 #include <tenon/error.hpp>
 
+#include "plugins/datasets/shared/list_folder.h"
 #include "plugins/datasets/shared/listed_file.h"
 
 namespace image_folder {
@@ -16,6 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 10> kExtensions = {".jpg",  ".jpeg", ".jpe",  ".png", ".bmp",
                                                           ".webp", ".tif",  ".tiff", ".pgm", ".ppm"};
+
+constexpr const char* kExpected = "a folder with one folder per class";
 
 bool is_hidden(const fs::path& path) { return path.filename().native().front() == '.'; }
 
@@ -29,10 +32,10 @@ bool is_image_name(const fs::path& path) {
 
 std::vector<std::string> list_classes(const fs::path& root) {
   std::vector<std::string> classes;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
-    if (is_hidden(entry.path()) || datasets::is_listed_file(entry, "a folder of images")) continue;
+  datasets::visit_folder(root, kExpected, [&](const fs::directory_entry& entry) {
+    if (is_hidden(entry.path()) || datasets::is_listed_file(entry, "a folder of images")) return;
     classes.push_back(entry.path().filename().native());
-  }
+  });
   std::sort(classes.begin(), classes.end());
   if (classes.empty()) {
     throw tenon::DataError(root.native() + ": holds no folder; expected one folder of images per class");
@@ -42,18 +45,16 @@ std::vector<std::string> list_classes(const fs::path& root) {
 
 std::vector<std::string> list_class_images(const fs::path& root, const std::string& name, SkippedFiles& skipped) {
   std::vector<std::string> paths, others;
-  for (auto entry = fs::recursive_directory_iterator(root / name); entry != fs::recursive_directory_iterator();
-       ++entry) {
-    if (is_hidden(entry->path())) {
-      entry.disable_recursion_pending();
-    } else if (!is_image_name(entry->path())) {
+  datasets::visit_tree(root / name, kExpected, [&](const fs::directory_entry& entry) {
+    if (is_hidden(entry.path())) return false;
+    if (!is_image_name(entry.path())) {
       std::error_code is_link_without_target;
-      if (!entry->is_directory(is_link_without_target))
-        others.push_back(entry->path().lexically_relative(root).native());
-    } else if (datasets::is_listed_file(*entry, "an image")) {
-      paths.push_back(entry->path().lexically_relative(root).native());
+      if (!entry.is_directory(is_link_without_target)) others.push_back(entry.path().lexically_relative(root).native());
+    } else if (datasets::is_listed_file(entry, "an image")) {
+      paths.push_back(entry.path().lexically_relative(root).native());
     }
-  }
+    return true;
+  });
   if (skipped.count == 0 && !others.empty()) skipped.first = *std::min_element(others.begin(), others.end());
   skipped.count += others.size();
   std::sort(paths.begin(), paths.end());
@@ -68,20 +69,14 @@ std::vector<std::string> list_class_images(const fs::path& root, const std::stri
 }  // namespace
 
 ImageFiles list_image_files(const fs::path& root) {
-  try {
-    ImageFiles files;
-    files.classes = list_classes(root);
-    for (size_t label = 0; label < files.classes.size(); ++label) {
-      for (std::string& path : list_class_images(root, files.classes[label], files.skipped)) {
-        files.images.push_back({std::move(path), static_cast<int64_t>(label)});
-      }
+  ImageFiles files;
+  files.classes = list_classes(root);
+  for (size_t label = 0; label < files.classes.size(); ++label) {
+    for (std::string& path : list_class_images(root, files.classes[label], files.skipped)) {
+      files.images.push_back({std::move(path), static_cast<int64_t>(label)});
     }
-    return files;
-  } catch (const fs::filesystem_error& error) {
-    const std::string place = error.path1().empty() ? root.native() : error.path1().native();
-    throw tenon::DataError(place + ": cannot be listed: " + error.code().message() +
-                           "; expected a folder with one folder per class");
   }
+  return files;
 }
 
 }  // namespace image_folder

@@ -1,11 +1,11 @@
 #include "plugins/datasets/segmentation/image_masks.h"
 
 #include <map>
-#include <system_error>
 
 #include <tenon/error.hpp>
 
 #include "plugins/datasets/shared/csv.h"
+#include "plugins/datasets/shared/list_folder.h"
 #include "plugins/datasets/shared/listed_file.h"
 
 namespace segmentation {
@@ -18,23 +18,17 @@ using Files = std::map<std::string, std::string>;
 
 Files list_files(const fs::path& folder) {
   Files files;
-  try {
-    for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
-      if (entry->path().filename().native().front() == '.') {
-        entry.disable_recursion_pending();
-      } else if (datasets::is_listed_file(*entry, "an image or a mask")) {
-        const fs::path path = entry->path().lexically_relative(folder);
-        const auto [place, is_new] = files.emplace(fs::path(path).replace_extension().native(), path.native());
-        if (!is_new) {
-          throw tenon::DataError(entry->path().native() + ": differs from " + (folder / place->second).native() +
-                                 " only in its extension; expected one file of this name; rename or remove one");
-        }
-      }
+  datasets::visit_tree(folder, "a folder of images or of masks", [&](const fs::directory_entry& entry) {
+    if (entry.path().filename().native().front() == '.') return false;
+    if (!datasets::is_listed_file(entry, "an image or a mask")) return true;
+    const fs::path path = entry.path().lexically_relative(folder);
+    const auto [place, is_new] = files.emplace(fs::path(path).replace_extension().native(), path.native());
+    if (!is_new) {
+      throw tenon::DataError(entry.path().native() + ": differs from " + (folder / place->second).native() +
+                             " only in its extension; expected one file of this name; rename or remove one");
     }
-  } catch (const fs::filesystem_error& error) {
-    throw tenon::DataError(folder.native() + ": cannot be listed: " + error.code().message() +
-                           "; expected a folder of images or of masks");
-  }
+    return true;
+  });
   if (files.empty()) throw tenon::DataError(folder.native() + ": holds no file; expected images or masks");
   return files;
 }

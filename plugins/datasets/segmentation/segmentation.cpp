@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -51,7 +52,8 @@ class Segmentation final {
     const std::filesystem::path path = params.path("path");
     const std::string images = params.text("images");
     const std::string masks = params.text("masks");
-    const bool is_manifest = std::filesystem::is_regular_file(path);
+    std::error_code refused;  // reported when the folders are listed
+    const bool is_manifest = std::filesystem::is_regular_file(path, refused);
     pairs_ = is_manifest ? read_manifest(path, images, masks) : list_image_masks(path, images, masks);
     const datasets::Split split(params);
     std::erase_if(pairs_, [&](const ImageMask& pair) { return !split.has(pair.image); });

@@ -2,21 +2,13 @@
 
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include <tenon/error.hpp>
 
+#include "plugins/regular_file.h"
+
 namespace tables {
 namespace {
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) throw tenon::DataError(path + ": cannot be read, or is empty; expected a CSV file with a header");
-  return std::move(text).str();
-}
 
 // Reads a text cell by cell.
 class Reader {
@@ -98,7 +90,8 @@ class Reader {
 
 }  // namespace
 
-Csv::Csv(const std::string& path, char separator) : Csv(read_text(path), path, separator) {}
+Csv::Csv(const std::string& path, char separator)
+    : Csv(plugins::read_whole(path, "a CSV file with a header"), path, separator) {}
 
 Csv::Csv(std::string_view text, const std::string& path, char separator) : path_(path) {
   Reader reader(text, path_, separator);

@@ -1,7 +1,6 @@
 #include "plugins/datasets/shared/disk_cache.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -18,6 +17,7 @@
 #include <tenon/plugin.hpp>
 
 #include "plugins/hash_text.h"
+#include "plugins/regular_file.h"
 
 namespace datasets {
 namespace {
@@ -51,17 +51,11 @@ struct Descriptor {
 };
 
 // Returns false if the file is missing or unreadable. The caller then prepares the image again.
-bool read_whole(const std::string& path, std::vector<uint8_t>& bytes) {
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat status;
-  if (file.number < 0 || fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode)) return false;
-  bytes.resize(static_cast<size_t>(status.st_size));
-  size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t got = read(file.number, bytes.data() + have, bytes.size() - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    have += static_cast<size_t>(got);
+bool read_entry(const std::string& path, std::vector<uint8_t>& bytes) {
+  try {
+    plugins::read_whole(path, "an entry of the cache", bytes);
+  } catch (const tenon::DataError&) {
+    return false;
   }
   return true;
 }
@@ -135,7 +129,7 @@ std::string DiskCache::path_of(const std::string& key) const {
 
 std::optional<PreparedImage> DiskCache::find(size_t, const ImageFile& image, Buffer& buffer) {
   buffer.key = recipe_ + image.identity();
-  if (!read_whole(path_of(buffer.key), buffer.bytes)) return std::nullopt;
+  if (!read_entry(path_of(buffer.key), buffer.bytes)) return std::nullopt;
   return parse(buffer.bytes, buffer.key);
 }
 

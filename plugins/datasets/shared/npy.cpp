@@ -24,20 +24,21 @@ class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : rest_(text) {}
 
-  // Returns false if the text is something else.
+  // Returns false if the text is something else, or if something follows the literal.
   bool read(Header& header) {
     if (!take("{")) return false;
     while (!take("}")) {
       const std::optional<std::string> key = read_text();
       if (!key || !take(":") || !read_value(*key, header)) return false;
-      if (!take(",")) return take("}") && is_complete(header);
+      if (take(",")) continue;
+      if (!take("}")) return false;
+      break;
     }
-    return is_complete(header);
+    take("");  // blanks
+    return rest_.empty() && header.descr && header.is_fortran && header.shape;
   }
 
  private:
-  static bool is_complete(const Header& header) { return header.descr && header.is_fortran && header.shape; }
-
   bool take(std::string_view expected) {
     while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n')) rest_.remove_prefix(1);
     if (!rest_.starts_with(expected)) return false;
@@ -118,8 +119,18 @@ bool has_size(const std::vector<int64_t>& shape, size_t element, uint64_t bytes)
   return size == bytes;
 }
 
+constexpr size_t kVersionEnd = kMagic.size() + 2;
+constexpr uint64_t kMaxHeader = 64 * 1024;
+
 // The header's length follows magic and version, in two bytes, or in four from version 2 on.
 size_t length_bytes(std::span<const uint8_t> beginning) { return beginning[kMagic.size()] == 1 ? 2 : 4; }
+
+void check_version(std::span<const uint8_t> beginning, const std::string& path) {
+  const int major = beginning[kMagic.size()], minor = beginning[kMagic.size() + 1];
+  if (major >= 1 && major <= 3 && minor == 0) return;
+  throw tenon::DataError(path + ": has version " + std::to_string(major) + '.' + std::to_string(minor) +
+                         " of the .npy format; expected 1.0, 2.0 or 3.0; save the array again with numpy.save");
+}
 
 }  // namespace
 
@@ -131,19 +142,23 @@ uint64_t npy_data_offset(std::span<const uint8_t> beginning, uint64_t size, cons
   if (!is_npy(beginning)) {
     throw tenon::DataError(path + ": does not begin like a .npy file; expected a file from numpy.save");
   }
-  const size_t version_end = kMagic.size() + 2;
-  const size_t digits = beginning.size() > version_end ? length_bytes(beginning) : 0;
-  uint64_t length = 0;
-  if (digits > 0 && beginning.size() >= version_end + digits) {
-    for (size_t i = digits; i > 0; --i) length = length << 8 | beginning[version_end + i - 1];
-    if (version_end + digits + length <= size) return version_end + digits + length;
+  if (beginning.size() >= kVersionEnd) check_version(beginning, path);
+  const size_t digits = beginning.size() > kVersionEnd ? length_bytes(beginning) : 0;
+  if (digits == 0 || beginning.size() < kVersionEnd + digits) {
+    throw tenon::DataError(path + ": ends within its header; it was cut off");
   }
-  throw tenon::DataError(path + ": ends within its header; it was cut off");
+  uint64_t end = 0;
+  for (size_t i = digits; i > 0; --i) end = end << 8 | beginning[kVersionEnd + i - 1];
+  end += kVersionEnd + digits;
+  if (end > size) throw tenon::DataError(path + ": ends within its header; it was cut off");
+  if (end <= kMaxHeader) return end;
+  throw tenon::DataError(path + ": has a header of " + std::to_string(end) + " bytes; expected " +
+                         std::to_string(kMaxHeader) + " at most");
 }
 
 NpyHeader read_npy_header(std::span<const uint8_t> beginning, uint64_t size, const std::string& path) {
   const uint64_t data_offset = npy_data_offset(beginning, size, path);
-  const size_t text_begin = kMagic.size() + 2 + length_bytes(beginning);
+  const size_t text_begin = kVersionEnd + length_bytes(beginning);
   const auto text = beginning.subspan(text_begin, data_offset - text_begin);
   Header header;
   if (!HeaderReader({reinterpret_cast<const char*>(text.data()), text.size()}).read(header)) {

@@ -14,10 +14,12 @@ struct NpyHeader {
   uint64_t data_offset;  // offset of the elements: C-contiguous, little-endian, up to the file's end
 };
 
-bool is_npy(std::span<const uint8_t> file);
+constexpr uint64_t kNpyStart = 12;  // bytes that npy_data_offset() needs
 
-// Returns the offset of the header's end, from the first 12 bytes. Throws tenon::DataError naming `path` if the file
-// has another format, or ends within its header.
+bool is_npy(std::span<const uint8_t> beginning);
+
+// Returns the offset of the header's end, from the first kNpyStart bytes. Throws tenon::DataError naming `path` if the
+// file has another format or version, ends within its header, or has a header of more than 64 KiB.
 uint64_t npy_data_offset(std::span<const uint8_t> beginning, uint64_t size, const std::string& path);
 
 // `beginning` has the file's bytes at least up to npy_data_offset(), and `size` is the size of the file. Throws

@@ -12,7 +12,6 @@
 namespace tar_shards {
 namespace {
 
-constexpr uint64_t kMaxHeader = 64 * 1024;  // maximum size of an array's header
 constexpr uint64_t kMaxLabel = 4 * 1024;
 constexpr uint64_t kMaxJson = 1024 * 1024;
 
@@ -44,11 +43,7 @@ void ImageColumn::add(const TarMember& member, uint8_t alternative) {
 }
 
 void ArrayColumn::add(TarReader& reader, const TarMember& member, uint8_t alternative, const std::string& place) {
-  const uint64_t offset = datasets::npy_data_offset(reader.peek(member, 12), member.size, place);
-  if (offset > kMaxHeader) {
-    throw tenon::DataError(place + ": has a header of " + std::to_string(offset) + " bytes; expected " +
-                           std::to_string(kMaxHeader) + " at most");
-  }
+  const uint64_t offset = datasets::npy_data_offset(reader.peek(member, datasets::kNpyStart), member.size, place);
   const datasets::NpyHeader header = datasets::read_npy_header(reader.peek(member, offset), member.size, place);
   if (stored_.empty()) {
     dtype_ = header.dtype;

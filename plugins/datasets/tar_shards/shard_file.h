@@ -2,30 +2,26 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "plugins/datasets/tar_shards/byte_source.h"
+#include "plugins/regular_file.h"
 
 namespace tar_shards {
 
 class ShardFile final : public ByteSource {
  public:
-  enum class Keep { open, closed };
+  using Keep = plugins::RegularFile::Keep;
 
-  // Keep::closed opens the file for each read. It is for shards beyond the process's limit of open files. Throws
-  // tenon::DataError naming the path if it cannot be opened, or is not a regular file.
-  ShardFile(std::string path, Keep keep);
-  ~ShardFile() override;
-  ShardFile(ShardFile&& other) noexcept;
-  ShardFile& operator=(ShardFile&&) = delete;
+  // Throws tenon::DataError like plugins::RegularFile.
+  ShardFile(std::string path, Keep keep) : file_(std::move(path), "a tar file", keep) {}
 
-  const std::string& path() const override { return path_; }
-  uint64_t size() const override { return size_; }
-  void read(uint64_t offset, std::span<uint8_t> bytes) const override;  // uses pread; any thread may call it
+  const std::string& path() const override { return file_.path(); }
+  uint64_t size() const override { return file_.size(); }
+  void read(uint64_t offset, std::span<uint8_t> bytes) const override { file_.read(offset, bytes); }
 
  private:
-  std::string path_;
-  int descriptor_;  // -1: closed
-  uint64_t size_;
+  plugins::RegularFile file_;
 };
 
 // Returns how many shards may stay open: half of the process's file limit, because other datasets need files too.

@@ -1,6 +1,7 @@
 #include "plugins/datasets/tar_shards/shard_index.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -95,11 +96,12 @@ std::vector<std::string> ShardIndex::list_first_extensions() const {
 void ShardIndex::add_shard(const ShardFile& shard) {
   TarReader reader(shard);
   Group group;
+  std::vector<uint64_t> begins;
   while (const std::optional<TarMember> member = reader.next()) {
     std::optional<SplitName> name = split_name(member->name);
     if (!name) continue;
     if (group.extensions.empty() || name->key != group.key) {
-      finish(group, shard);
+      finish(group, shard, begins);
       group.key = name->key;
       group.begin = member->header;
       group.extensions.clear();
@@ -107,7 +109,8 @@ void ShardIndex::add_shard(const ShardFile& shard) {
     group.extensions.push_back(std::move(name->extension));
     add_member(reader, *member, group);
   }
-  finish(group, shard);
+  finish(group, shard, begins);
+  check_keys(shard, begins);
 }
 
 void ShardIndex::add_member(TarReader& reader, const TarMember& member, Group& group) {
@@ -127,7 +130,7 @@ void ShardIndex::add_member(TarReader& reader, const TarMember& member, Group& g
   }
 }
 
-void ShardIndex::finish(const Group& group, const ShardFile& shard) {
+void ShardIndex::finish(const Group& group, const ShardFile& shard, std::vector<uint64_t>& begins) {
   if (group.extensions.empty()) return;
   for (const Field& field : fields_) {
     if (count_of(field.column) > size()) continue;
@@ -140,6 +143,23 @@ void ShardIndex::finish(const Group& group, const ShardFile& shard) {
   }
   keys_ += group.key;
   key_ends_.push_back(keys_.size());
+  begins.push_back(group.begin);
+}
+
+// `begins` has the offset of each sample of the shard. Sorting needs less memory than a set of the names.
+void ShardIndex::check_keys(const ShardFile& shard, const std::vector<uint64_t>& begins) const {
+  const size_t first = size() - begins.size();
+  std::vector<size_t> order(begins.size());
+  std::iota(order.begin(), order.end(), first);
+  std::stable_sort(order.begin(), order.end(), [this](size_t a, size_t b) { return key_of(a) < key_of(b); });
+  const auto twin =
+      std::adjacent_find(order.begin(), order.end(), [this](size_t a, size_t b) { return key_of(a) == key_of(b); });
+  if (twin == order.end()) return;
+  throw tenon::DataError(shard.path() + ": the sample \"" + printable(key_of(*twin)) + "\" begins at byte " +
+                         std::to_string(begins[twin[0] - first]) + " and again at byte " +
+                         std::to_string(begins[twin[1] - first]) +
+                         "; expected the members of a sample next to each other, and different names for different "
+                         "samples; create the archive with tar --sort=name, or rename the samples");
 }
 
 const ShardFile& ShardIndex::shard_of(size_t sample) const {

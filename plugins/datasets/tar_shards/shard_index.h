@@ -25,7 +25,8 @@ class ShardIndex {
   // adjacent members with the same name up to the first dot of the base name. As in WebDataset, names without an
   // extension, hidden names and names of the form __name__ are skipped. `fields` has the format of parse_fields; if it
   // is empty, the first sample determines the fields. Throws tenon::DataError naming shard, byte and member or sample:
-  // errors from TarReader and the columns, or a sample that lacks a field or has it twice.
+  // errors from TarReader and the columns, a sample that lacks a field or has it twice, or two samples of a shard with
+  // the same name.
   ShardIndex(const std::vector<std::string>& paths, const std::vector<std::string>& fields,
              const std::vector<std::string>& classes);
 
@@ -42,7 +43,8 @@ class ShardIndex {
   void add_fields(const std::vector<std::string>& texts, const std::vector<std::string>& classes);
   void add_shard(const ShardFile& shard);
   void add_member(TarReader& reader, const TarMember& member, Group& group);
-  void finish(const Group& group, const ShardFile& shard);
+  void finish(const Group& group, const ShardFile& shard, std::vector<uint64_t>& begins);
+  void check_keys(const ShardFile& shard, const std::vector<uint64_t>& begins) const;
   std::string_view key_of(size_t sample) const;
 
   std::vector<ShardFile> shards_;

@@ -8,6 +8,8 @@
 
 #include <tenon/error.hpp>
 
+#include "plugins/datasets/shared/list_folder.h"
+
 namespace tar_shards {
 namespace {
 
@@ -23,16 +25,16 @@ bool is_compressed_tar(std::string_view name) {
 
 std::vector<std::string> list_folder(const fs::path& folder) {
   std::vector<std::string> shards;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  datasets::visit_folder(folder, "a folder of .tar files", [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename().native();
-    if (name.front() == '.') continue;
+    if (name.front() == '.') return;
     if (is_compressed_tar(name)) {
       throw tenon::DataError(entry.path().native() +
                              ": is compressed; expected plain .tar files; uncompress it, or "
                              "remove it from the folder");
     }
     if (entry.path().extension() == ".tar") shards.push_back(entry.path().native());
-  }
+  });
   std::sort(shards.begin(), shards.end());
   if (shards.empty()) throw tenon::DataError(folder.native() + ": holds no .tar file; expected one or more");
   return shards;
@@ -101,12 +103,9 @@ std::vector<std::string> expand(const std::string& text, const std::string& path
 }  // namespace
 
 std::vector<std::string> list_shards(const std::string& path) {
-  try {
-    if (fs::is_directory(path)) return list_folder(path);
-    return fs::exists(path) ? std::vector<std::string>{path} : expand(path, path);
-  } catch (const fs::filesystem_error& error) {
-    throw tenon::DataError(path + ": cannot be listed: " + error.code().message());
-  }
+  if (datasets::is_folder(path)) return list_folder(path);
+  std::error_code refused;  // reported when the shard is opened
+  return fs::exists(path, refused) ? std::vector<std::string>{path} : expand(path, path);
 }
 
 }  // namespace tar_shards

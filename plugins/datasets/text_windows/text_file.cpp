@@ -3,11 +3,11 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
 #include <tenon/error.hpp>
+
+#include "plugins/regular_file.h"
 
 namespace text_windows {
 namespace {
@@ -27,21 +27,13 @@ std::vector<std::string> list_files(const std::string& pattern) {
   return files;
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  if (file) bytes << file.rdbuf();
-  if (!file || !bytes) throw tenon::DataError(path + ": cannot be read, or is empty; expected a text");
-  return std::move(bytes).str();
-}
-
 }  // namespace
 
 std::string read_text(const std::string& path) {
   std::string text;
   for (const std::string& file : list_files(path)) {
     if (!text.empty() && text.back() != '\n') text += '\n';
-    text += read_file(file);
+    text += plugins::read_whole(file, "a text");
   }
   return text;
 }
