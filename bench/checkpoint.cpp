@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/checkpoint.h"
-#include "framework/artifacts/copy_safetensors.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/copy_safetensors.h"
 
 namespace {
 

@@ -13,10 +13,10 @@
 #include <string>
 #include <thread>
 
-#include "framework/artifacts/history.h"
-#include "framework/artifacts/tensorboard_events.h"
+#include "framework/artifacts/run_folder/history.h"
+#include "framework/artifacts/run_folder/tensorboard_events.h"
 #include "framework/callbacks/progress.h"
-#include "framework/pipeline/events.h"
+#include "framework/pipeline/state/events.h"
 
 namespace {
 

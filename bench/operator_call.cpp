@@ -5,10 +5,10 @@
 
 #include <tenon/ops.h>
 
-#include "framework/plugins/frame.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/tensor_functions.h"
-#include "framework/plugins/tensor_handles.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/tensors/frame.h"
+#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/plugins/tensors/tensor_handles.h"
 
 namespace {
 

@@ -3,12 +3,12 @@
 
 #include "framework/support/error.h"
 #include "framework/support/log.h"
-#include "host/call_reports.h"
-#include "host/crash_report.h"
-#include "host/describe_failure.h"
-#include "host/run_command.h"
-#include "host/standard_streams.h"
-#include "host/uncaught_exception.h"
+#include "host/command_line/run_command.h"
+#include "host/process/call_reports.h"
+#include "host/process/crash_report.h"
+#include "host/process/describe_failure.h"
+#include "host/process/standard_streams.h"
+#include "host/process/uncaught_exception.h"
 
 int main(int argc, char** argv) {
   tenon::host::open_standard_streams();

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/pipeline/run_state.h"
+#include "framework/pipeline/state/run_state.h"
 
 namespace tenon::callbacks {
 

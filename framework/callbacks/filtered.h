@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "framework/config/run_plan.h"
-#include "framework/pipeline/events.h"
+#include "framework/config/plan/run_plan.h"
+#include "framework/pipeline/state/events.h"
 
 namespace tenon::callbacks {
 

@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "framework/config/run_plan.h"
-#include "framework/pipeline/events.h"
-#include "framework/plugins/callback.h"
-#include "framework/plugins/trained_tensors.h"
+#include "framework/config/plan/run_plan.h"
+#include "framework/pipeline/state/events.h"
+#include "framework/plugins/calls/trained_tensors.h"
+#include "framework/plugins/components/callback.h"
 
 namespace tenon::callbacks {
 

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/run_view.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/calls/run_view.h"
 #include "framework/support/nearest_name.h"
 
 namespace tenon::callbacks {

@@ -1,9 +1,9 @@
 // Adapts a plugin's callback to an observer of the run.
 #pragma once
 
-#include "framework/pipeline/events.h"
-#include "framework/plugins/callback.h"
-#include "framework/plugins/trained_tensors.h"
+#include "framework/pipeline/state/events.h"
+#include "framework/plugins/calls/trained_tensors.h"
+#include "framework/plugins/components/callback.h"
 
 namespace tenon::callbacks {
 

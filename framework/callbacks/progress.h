@@ -7,7 +7,7 @@
 #include <string>
 
 #include "framework/callbacks/epoch_table.h"
-#include "framework/pipeline/events.h"
+#include "framework/pipeline/state/events.h"
 
 namespace tenon::callbacks {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "framework/config/device_choice.h"
+#include "framework/config/values/device_choice.h"
 #include "framework/cuda/device_library.h"
 
 namespace tenon::cuda {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "framework/config/device_choice.h"
+#include "framework/config/values/device_choice.h"
 #include "framework/cuda/device_library.h"
 #include "framework/support/compute_device.h"
 

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "framework/config/run_plan.h"
+#include "framework/config/plan/run_plan.h"
 #include "framework/data/loader.h"
 #include "framework/data/plugin_samples.h"
 #include "framework/data/sampler.h"
 #include "framework/data/skipped_samples.h"
-#include "framework/plugins/catalogue.h"
-#include "framework/plugins/dataset.h"
+#include "framework/plugins/components/dataset.h"
+#include "framework/plugins/loading/catalogue.h"
 
 namespace tenon::data {
 

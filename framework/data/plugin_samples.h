@@ -2,7 +2,7 @@
 #pragma once
 
 #include "framework/data/sample_source.h"
-#include "framework/plugins/dataset.h"
+#include "framework/plugins/components/dataset.h"
 
 namespace tenon::data {
 

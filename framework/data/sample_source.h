@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "framework/plugins/sample_slot.h"
+#include "framework/plugins/components/sample_slot.h"
 
 namespace tenon::data {
 

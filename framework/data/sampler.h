@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "framework/config/run_plan.h"
+#include "framework/config/plan/run_plan.h"
 
 namespace tenon::data {
 

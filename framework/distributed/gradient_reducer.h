@@ -10,7 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/config/run_plan.h"
+#include "framework/config/plan/run_plan.h"
 #include "framework/distributed/process_group.h"
 
 namespace c10d {

@@ -11,7 +11,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/config/run_plan.h"
+#include "framework/config/plan/run_plan.h"
 #include "framework/distributed/world.h"
 #include "framework/support/error.h"
 

@@ -187,4 +187,14 @@ World read_world(const std::function<const char*(const char*)>& environment) {
   return {};
 }
 
+const char* name_of(World::Launcher launcher) {
+  switch (launcher) {
+    case World::Launcher::none: return "no launcher";
+    case World::Launcher::tenon: return "host";
+    case World::Launcher::torchrun: return "torchrun";
+    case World::Launcher::slurm: return "srun";
+  }
+  return "no launcher";
+}
+
 }  // namespace tenon::distributed

@@ -24,6 +24,9 @@ struct World {
   bool is_first() const { return rank == 0; }
 };
 
+// Returns the program: "torchrun", "srun", "host".
+const char* name_of(World::Launcher launcher);
+
 // The variables that Tenon's launcher sets for its processes (launch_ranks.h). They are ignored unless kLauncherPid is
 // the parent of this process: a program that a rank starts inherits them, but is not a rank.
 namespace variables {

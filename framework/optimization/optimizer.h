@@ -9,7 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/config/optimizer_plan.h"
+#include "framework/config/plan/optimizer_plan.h"
 #include "framework/optimization/parameter_rates.h"
 #include "framework/optimization/step_rates.h"
 #include "framework/optimization/update_rule.h"

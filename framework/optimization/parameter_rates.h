@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/config/optimizer_plan.h"
+#include "framework/config/plan/optimizer_plan.h"
 
 namespace tenon::optimization {
 

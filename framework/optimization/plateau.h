@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "framework/config/schedule_plan.h"
+#include "framework/config/plan/schedule_plan.h"
 
 namespace tenon::optimization {
 

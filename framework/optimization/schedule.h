@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "framework/config/schedule_plan.h"
+#include "framework/config/plan/schedule_plan.h"
 #include "framework/optimization/plateau.h"
 #include "framework/optimization/schedule_shapes.h"
 #include "framework/optimization/step_rates.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "framework/config/schedule_plan.h"
+#include "framework/config/plan/schedule_plan.h"
 #include "framework/optimization/step_rates.h"
 
 namespace tenon::optimization {

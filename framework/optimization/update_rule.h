@@ -8,7 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/config/optimizer_plan.h"
+#include "framework/config/plan/optimizer_plan.h"
 
 namespace tenon::optimization {
 

@@ -7,7 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/config/run_plan.h"
+#include "framework/config/plan/run_plan.h"
 #include "framework/optimization/optimizer.h"
 
 namespace tenon::optimization {

@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstring>
 
-#include "framework/artifacts/encode_png.h"
-#include "framework/plugins/ports.h"
+#include "framework/artifacts/drawing/encode_png.h"
+#include "framework/plugins/calls/ports.h"
 #include "framework/support/check.h"
 #include "framework/support/error.h"
 

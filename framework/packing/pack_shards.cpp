@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "framework/artifacts/durable_folder.h"
+#include "framework/artifacts/files/durable_folder.h"
 #include "framework/data/loader.h"
 #include "framework/packing/encoded_samples.h"
 #include "framework/packing/tar_writer.h"

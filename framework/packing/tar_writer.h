@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/files/durable_file.h"
 
 namespace tenon::packing {
 

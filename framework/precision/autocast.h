@@ -6,7 +6,7 @@
 #include <c10/core/DeviceType.h>
 #include <c10/core/ScalarType.h>
 
-#include "framework/config/run_plan.h"
+#include "framework/config/plan/run_plan.h"
 
 namespace tenon::precision {
 

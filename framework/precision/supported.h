@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "framework/config/run_plan.h"
+#include "framework/config/plan/run_plan.h"
 #include "framework/support/compute_device.h"
 
 namespace tenon::precision {

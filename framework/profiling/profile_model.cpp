@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "framework/pipeline/compute_losses.h"
-#include "framework/pipeline/first_batch.h"
-#include "framework/pipeline/train_step.h"
+#include "framework/pipeline/build/compute_losses.h"
+#include "framework/pipeline/build/first_batch.h"
+#include "framework/pipeline/loop/train_step.h"
 #include "framework/profiling/memory_monitor.h"
 
 namespace tenon::profiling {

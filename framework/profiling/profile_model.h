@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/pipeline/training.h"
+#include "framework/pipeline/build/training.h"
 #include "framework/profiling/latency.h"
 #include "framework/profiling/operator_log.h"
 

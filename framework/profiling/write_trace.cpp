@@ -5,7 +5,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/files/durable_file.h"
 #include "framework/support/error.h"
 
 namespace tenon::profiling {

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "framework/plugins/check_plugin.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/loading/check_plugin.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
-#include "framework/validation/child_process.h"
-#include "framework/validation/open_plugin.h"
+#include "framework/validation/session/child_process.h"
+#include "framework/validation/session/open_plugin.h"
 
 namespace tenon::validation {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/validation/check.h"
-#include "framework/validation/session.h"
+#include "framework/validation/session/check.h"
+#include "framework/validation/session/session.h"
 
 namespace tenon::validation {
 

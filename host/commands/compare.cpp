@@ -7,23 +7,23 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/durable_file.h"
-#include "framework/artifacts/durable_folder.h"
-#include "framework/artifacts/find_weights.h"
-#include "framework/artifacts/local_time.h"
+#include "framework/artifacts/files/durable_file.h"
+#include "framework/artifacts/files/durable_folder.h"
+#include "framework/artifacts/files/local_time.h"
+#include "framework/artifacts/run_folder/find_weights.h"
 #include "framework/callbacks/progress.h"
-#include "framework/config/value.h"
+#include "framework/config/toml/value.h"
 #include "framework/data/feed.h"
 #include "framework/distributed/signal_inbox.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
-#include "host/child_run.h"
-#include "host/command.h"
+#include "host/command_line/command.h"
 #include "host/compare/comparison_table.h"
 #include "host/compare/variants.h"
-#include "host/open_run.h"
+#include "host/process/child_run.h"
+#include "host/process/standard_streams.h"
 #include "host/report/report_page.h"
-#include "host/standard_streams.h"
+#include "host/training/open_run.h"
 
 namespace tenon::host {
 

@@ -1,7 +1,7 @@
 // `host completion SHELL`: prints the script that a shell sources to complete commands, options and values.
-#include "host/command.h"
-#include "host/help/print_completions.h"
-#include "host/standard_streams.h"
+#include "host/command_line/command.h"
+#include "host/command_line/print_completions.h"
+#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 

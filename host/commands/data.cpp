@@ -9,16 +9,16 @@
 #include <thread>
 #include <vector>
 
-#include "framework/artifacts/contact_sheet.h"
-#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/drawing/contact_sheet.h"
+#include "framework/artifacts/files/durable_file.h"
 #include "framework/data/feed.h"
-#include "framework/plugins/ports.h"
-#include "framework/plugins/prepare_dataset.h"
+#include "framework/plugins/calls/ports.h"
+#include "framework/plugins/components/prepare_dataset.h"
 #include "framework/support/error.h"
-#include "host/command.h"
-#include "host/open_run.h"
-#include "host/signals.h"
-#include "host/standard_streams.h"
+#include "host/command_line/command.h"
+#include "host/process/signals.h"
+#include "host/process/standard_streams.h"
+#include "host/training/open_run.h"
 
 namespace tenon::host {
 

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
-#include "host/command.h"
-#include "host/component_description.h"
-#include "host/find_plugins.h"
-#include "host/standard_streams.h"
+#include "host/command_line/command.h"
+#include "host/describe/component_description.h"
+#include "host/describe/find_plugins.h"
+#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 

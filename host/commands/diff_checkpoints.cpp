@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/checkpoint.h"
-#include "framework/artifacts/compare_tensors.h"
-#include "framework/artifacts/metric_values.h"
-#include "framework/artifacts/safetensors.h"
-#include "framework/plugins/ports.h"
-#include "host/checkpoint_files.h"
-#include "host/command.h"
-#include "host/standard_streams.h"
-#include "host/text_table.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/compare_tensors.h"
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/plugins/calls/ports.h"
+#include "host/command_line/command.h"
+#include "host/process/standard_streams.h"
+#include "host/runs/text_table.h"
+#include "host/training/checkpoint_files.h"
 
 namespace tenon::host {
 

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/metric_values.h"
-#include "framework/pipeline/evaluate.h"
-#include "host/command.h"
-#include "host/open_evaluation.h"
-#include "host/signals.h"
-#include "host/standard_streams.h"
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/pipeline/evaluation/evaluate.h"
+#include "host/command_line/command.h"
+#include "host/process/signals.h"
+#include "host/process/standard_streams.h"
+#include "host/training/open_evaluation.h"
 
 namespace tenon::host {
 

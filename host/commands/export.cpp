@@ -3,20 +3,20 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/durable_file.h"
-#include "framework/artifacts/find_weights.h"
-#include "framework/pipeline/load_weights.h"
-#include "framework/pipeline/predict.h"
-#include "framework/pipeline/save_weights.h"
-#include "framework/pipeline/trace_model.h"
+#include "framework/artifacts/files/durable_file.h"
+#include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/pipeline/build/load_weights.h"
+#include "framework/pipeline/evaluation/predict.h"
+#include "framework/pipeline/tools/save_weights.h"
+#include "framework/pipeline/tools/trace_model.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/print_bytes.h"
-#include "host/command.h"
-#include "host/open_evaluation.h"
-#include "host/open_run.h"
-#include "host/standard_streams.h"
-#include "host/text_table.h"
+#include "host/command_line/command.h"
+#include "host/process/standard_streams.h"
+#include "host/runs/text_table.h"
+#include "host/training/open_evaluation.h"
+#include "host/training/open_run.h"
 
 namespace tenon::host {
 

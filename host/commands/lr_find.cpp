@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "framework/artifacts/metric_values.h"
-#include "framework/pipeline/learning_rate_search.h"
-#include "host/command.h"
-#include "host/open_run.h"
-#include "host/signals.h"
-#include "host/standard_streams.h"
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/pipeline/tools/learning_rate_search.h"
+#include "host/command_line/command.h"
+#include "host/process/signals.h"
+#include "host/process/standard_streams.h"
+#include "host/training/open_run.h"
 
 namespace tenon::host {
 

@@ -1,7 +1,7 @@
 // `host manual`: prints the manual page.
-#include "host/command.h"
-#include "host/help/print_manual.h"
-#include "host/standard_streams.h"
+#include "host/command_line/command.h"
+#include "host/command_line/print_manual.h"
+#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 

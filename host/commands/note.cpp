@@ -11,17 +11,17 @@
 #include <utility>
 #include <vector>
 
-#include "framework/plugins/elf_note.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/inspect_library.h"
-#include "framework/plugins/load_plugin.h"
-#include "framework/plugins/plugin_note.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/loading/elf_note.h"
+#include "framework/plugins/loading/inspect_library.h"
+#include "framework/plugins/loading/load_plugin.h"
+#include "framework/plugins/loading/plugin_note.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
-#include "host/call_reports.h"
-#include "host/command.h"
-#include "host/standard_streams.h"
+#include "host/command_line/command.h"
+#include "host/process/call_reports.h"
+#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 

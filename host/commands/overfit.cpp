@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/metric_values.h"
-#include "framework/pipeline/overfit.h"
-#include "host/command.h"
-#include "host/open_run.h"
-#include "host/standard_streams.h"
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/pipeline/tools/overfit.h"
+#include "host/command_line/command.h"
+#include "host/process/standard_streams.h"
+#include "host/training/open_run.h"
 
 namespace tenon::host {
 

@@ -8,11 +8,11 @@
 #include "framework/data/plugin_samples.h"
 #include "framework/data/sampler.h"
 #include "framework/packing/pack_shards.h"
-#include "framework/plugins/prepare_dataset.h"
-#include "host/command.h"
-#include "host/open_run.h"
-#include "host/signals.h"
-#include "host/standard_streams.h"
+#include "framework/plugins/components/prepare_dataset.h"
+#include "host/command_line/command.h"
+#include "host/process/signals.h"
+#include "host/process/standard_streams.h"
+#include "host/training/open_run.h"
 
 namespace tenon::host {
 

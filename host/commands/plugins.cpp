@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "framework/support/error.h"
-#include "host/command.h"
-#include "host/find_plugins.h"
-#include "host/standard_streams.h"
+#include "host/command_line/command.h"
+#include "host/describe/find_plugins.h"
+#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 

@@ -6,14 +6,14 @@
 #include <memory>
 #include <vector>
 
-#include "framework/pipeline/predict.h"
-#include "framework/pipeline/stored_tensors.h"
-#include "host/command.h"
-#include "host/open_evaluation.h"
-#include "host/prediction_columns.h"
-#include "host/prediction_file.h"
-#include "host/signals.h"
-#include "host/standard_streams.h"
+#include "framework/pipeline/evaluation/predict.h"
+#include "framework/pipeline/state/stored_tensors.h"
+#include "host/command_line/command.h"
+#include "host/process/signals.h"
+#include "host/process/standard_streams.h"
+#include "host/runs/prediction_columns.h"
+#include "host/runs/prediction_file.h"
+#include "host/training/open_evaluation.h"
 
 namespace tenon::host {
 

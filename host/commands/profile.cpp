@@ -10,10 +10,10 @@
 
 #include "framework/profiling/profile_model.h"
 #include "framework/support/print_bytes.h"
-#include "host/command.h"
-#include "host/open_run.h"
-#include "host/standard_streams.h"
-#include "host/text_table.h"
+#include "host/command_line/command.h"
+#include "host/process/standard_streams.h"
+#include "host/runs/text_table.h"
+#include "host/training/open_run.h"
 
 namespace tenon::host {
 

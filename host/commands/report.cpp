@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/durable_file.h"
-#include "host/command.h"
+#include "framework/artifacts/files/durable_file.h"
+#include "host/command_line/command.h"
+#include "host/process/standard_streams.h"
 #include "host/report/png_plots.h"
 #include "host/report/report_page.h"
-#include "host/standard_streams.h"
 
 namespace tenon::host {
 

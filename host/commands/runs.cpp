@@ -15,18 +15,18 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/local_time.h"
-#include "framework/artifacts/metric_values.h"
-#include "framework/artifacts/run_folder.h"
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/files/local_time.h"
+#include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/callbacks/progress.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
-#include "host/command.h"
-#include "host/read_run.h"
-#include "host/standard_streams.h"
-#include "host/text_table.h"
+#include "host/command_line/command.h"
+#include "host/process/standard_streams.h"
+#include "host/runs/read_run.h"
+#include "host/runs/text_table.h"
 
 namespace tenon::host {
 

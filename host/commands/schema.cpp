@@ -3,14 +3,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/plugin_files.h"
-#include "framework/plugins/survey_notes.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/loading/plugin_files.h"
+#include "framework/plugins/loading/survey_notes.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/files.h"
-#include "host/command.h"
-#include "host/run_file_schema.h"
-#include "host/standard_streams.h"
+#include "host/command_line/command.h"
+#include "host/describe/run_file_schema.h"
+#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 

@@ -4,15 +4,15 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "framework/artifacts/inspect_checkpoint.h"
-#include "framework/artifacts/metric_values.h"
-#include "framework/artifacts/safetensors.h"
-#include "framework/plugins/ports.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/plugins/calls/ports.h"
 #include "framework/support/print_bytes.h"
-#include "host/checkpoint_files.h"
-#include "host/command.h"
-#include "host/standard_streams.h"
-#include "host/text_table.h"
+#include "host/command_line/command.h"
+#include "host/process/standard_streams.h"
+#include "host/runs/text_table.h"
+#include "host/training/checkpoint_files.h"
 
 namespace tenon::host {
 

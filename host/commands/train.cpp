@@ -5,12 +5,12 @@
 
 #include "framework/distributed/world.h"
 #include "framework/support/log.h"
-#include "host/command.h"
-#include "host/launch.h"
-#include "host/run.h"
-#include "host/signals.h"
-#include "host/standard_streams.h"
-#include "host/wait_policy.h"
+#include "host/command_line/command.h"
+#include "host/process/signals.h"
+#include "host/process/standard_streams.h"
+#include "host/process/wait_policy.h"
+#include "host/training/launch.h"
+#include "host/training/run.h"
 
 namespace tenon::host {
 

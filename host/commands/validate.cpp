@@ -8,8 +8,8 @@
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/validation/validate.h"
-#include "host/command.h"
-#include "host/standard_streams.h"
+#include "host/command_line/command.h"
+#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/checkpoint.h"
-#include "framework/artifacts/inspect_checkpoint.h"
-#include "framework/artifacts/safetensors.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/print_bytes.h"
-#include "host/command.h"
-#include "host/standard_streams.h"
-#include "host/text_table.h"
+#include "host/command_line/command.h"
+#include "host/process/standard_streams.h"
+#include "host/runs/text_table.h"
 
 namespace tenon::host {
 

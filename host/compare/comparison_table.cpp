@@ -9,7 +9,7 @@
 
 #include "framework/callbacks/progress.h"
 #include "framework/support/print_bytes.h"
-#include "host/text_table.h"
+#include "host/runs/text_table.h"
 
 namespace tenon::host {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "framework/artifacts/checkpoint.h"
-#include "framework/artifacts/inspect_checkpoint.h"
-#include "framework/artifacts/run_folder.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/support/read_file.h"
-#include "host/read_history.h"
+#include "host/runs/read_history.h"
 
 namespace tenon::host {
 

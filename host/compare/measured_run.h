@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/metric_values.h"
-#include "host/child_run.h"
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "host/process/child_run.h"
 
 namespace tenon::host {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "framework/artifacts/line_chart.h"
+#include "framework/artifacts/drawing/line_chart.h"
 #include "framework/callbacks/progress.h"
 
 namespace tenon::host {

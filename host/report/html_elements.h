@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "framework/artifacts/escape_html.h"
+#include "framework/artifacts/drawing/escape_html.h"
 
 namespace tenon::host {
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <vector>
 
-#include "framework/artifacts/program_output.h"
+#include "framework/artifacts/run_folder/program_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "host/read_run.h"
+#include "host/runs/read_run.h"
 
 namespace tenon::host {
 

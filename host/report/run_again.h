@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "host/read_run.h"
+#include "host/runs/read_run.h"
 
 namespace tenon::host {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/line_chart.h"
-#include "host/read_run.h"
+#include "framework/artifacts/drawing/line_chart.h"
+#include "host/runs/read_run.h"
 
 namespace tenon::host {
 

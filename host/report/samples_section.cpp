@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <optional>
 
-#include "framework/artifacts/line_chart.h"
+#include "framework/artifacts/drawing/line_chart.h"
 #include "host/report/html_elements.h"
-#include "host/text_table.h"
+#include "host/runs/text_table.h"
 
 namespace tenon::host {
 

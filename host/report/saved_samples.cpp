@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "framework/artifacts/durable_file.h"
-#include "framework/pipeline/stored_tensors.h"
+#include "framework/artifacts/files/durable_file.h"
+#include "framework/pipeline/state/stored_tensors.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/read_file.h"

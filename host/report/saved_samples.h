@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/confusion_chart.h"
-#include "framework/artifacts/render_samples.h"
-#include "framework/pipeline/score_samples.h"
+#include "framework/artifacts/drawing/confusion_chart.h"
+#include "framework/artifacts/drawing/render_samples.h"
+#include "framework/pipeline/tools/score_samples.h"
 
 namespace tenon::host {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/verify_resume/kill_at.h"
+#include "host/training/kill_at.h"
 
 namespace tenon::host {
 

@@ -8,16 +8,16 @@
 #include <set>
 #include <utility>
 
-#include "framework/artifacts/checkpoint.h"
-#include "framework/artifacts/compare_tensors.h"
-#include "framework/artifacts/inspect_checkpoint.h"
-#include "framework/artifacts/metric_values.h"
-#include "framework/artifacts/run_folder.h"
-#include "framework/artifacts/safetensors.h"
-#include "framework/plugins/ports.h"
-#include "host/checkpoint_files.h"
-#include "host/read_history.h"
-#include "host/text_table.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/compare_tensors.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/run_folder/run_folder.h"
+#include "framework/plugins/calls/ports.h"
+#include "host/runs/read_history.h"
+#include "host/runs/text_table.h"
+#include "host/training/checkpoint_files.h"
 
 namespace tenon::host {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "framework/plugins/guard.h"
+#include "framework/plugins/calls/guard.h"
 
 namespace tenon::host {
 

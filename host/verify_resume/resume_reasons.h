@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "host/open_run.h"
+#include "host/training/open_run.h"
 #include "host/verify_resume/resume_report.h"
 
 namespace tenon::host {

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "framework/artifacts/inspect_checkpoint.h"
-#include "framework/artifacts/run_folder.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/support/error.h"
 #include "framework/support/read_file.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "framework/config/period.h"
+#include "framework/config/values/period.h"
 #include "framework/data/feed.h"
 #include "framework/support/check.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/open_run.h"
+#include "host/training/open_run.h"
 
 namespace tenon::host {
 

@@ -8,7 +8,7 @@
 
 #include <tenon/tenon.h>
 
-#include "framework/plugins/check_plugin.h"
+#include "framework/plugins/loading/check_plugin.h"
 #include "framework/support/error.h"
 
 using tenon::plugins::check_component;

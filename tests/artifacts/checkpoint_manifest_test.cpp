@@ -1,4 +1,4 @@
-#include "framework/artifacts/checkpoint_manifest.h"
+#include "framework/artifacts/checkpoint/checkpoint_manifest.h"
 
 #include <doctest/doctest.h>
 

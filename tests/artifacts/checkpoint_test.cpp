@@ -1,4 +1,4 @@
-#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -11,8 +11,8 @@
 
 #include "example_checkpoint.h"
 #include "file_size_limit.h"
-#include "framework/artifacts/durable_file.h"
-#include "framework/artifacts/safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/files/durable_file.h"
 #include "scratch.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "framework/artifacts/compare_tensors.h"
+#include "framework/artifacts/checkpoint/compare_tensors.h"
 
 #include <doctest/doctest.h>
 #include <tenon/abi.h>

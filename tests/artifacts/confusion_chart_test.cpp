@@ -1,4 +1,4 @@
-#include "framework/artifacts/confusion_chart.h"
+#include "framework/artifacts/drawing/confusion_chart.h"
 
 #include <doctest/doctest.h>
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/tensor_view.h"
+#include "framework/artifacts/checkpoint/tensor_view.h"
 
 namespace tenon::artifacts {
 

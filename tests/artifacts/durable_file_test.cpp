@@ -1,4 +1,4 @@
-#include "framework/artifacts/durable_file.h"
+#include "framework/artifacts/files/durable_file.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "file_size_limit.h"
-#include "framework/artifacts/durable_folder.h"
+#include "framework/artifacts/files/durable_folder.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

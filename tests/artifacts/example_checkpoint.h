@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
 
 namespace tenon::artifacts {
 

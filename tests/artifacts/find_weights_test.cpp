@@ -1,4 +1,4 @@
-#include "framework/artifacts/find_weights.h"
+#include "framework/artifacts/run_folder/find_weights.h"
 
 #include <doctest/doctest.h>
 #include <tenon/abi.h>
@@ -6,8 +6,8 @@
 #include <fstream>
 #include <string>
 
-#include "framework/artifacts/checkpoint.h"
-#include "framework/artifacts/run_folder.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/support/error.h"
 #include "tests/test_folder.h"
 

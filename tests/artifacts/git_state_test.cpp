@@ -1,4 +1,4 @@
-#include "framework/artifacts/git_state.h"
+#include "framework/artifacts/run_folder/git_state.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/program_output.h"
+#include "framework/artifacts/run_folder/program_output.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

@@ -1,4 +1,5 @@
-#include "framework/artifacts/history.h"
+#include "framework/artifacts/run_folder/history.h"
+#include "framework/artifacts/files/quote_for_csv.h"
 
 #include <doctest/doctest.h>
 #include <malloc.h>
@@ -254,6 +255,12 @@ TEST_CASE("a history never writes to existing files") {
   const auto open = [&] { History history(scratch / "h.jsonl", scratch / "h.csv"); };
   CHECK(contains(find_error(ErrorKind::system, open), "h.jsonl: cannot be opened: File exists"));
   CHECK(read_all(scratch / "h.jsonl") == "{}\n");
+}
+
+TEST_CASE("a cell of a CSV file is quoted and has no control characters") {
+  CHECK(quote_for_csv("train/loss") == "train/loss");
+  CHECK(quote_for_csv("a,\"b\"\nc") == "\"a,\"\"b\"\"\nc\"");
+  CHECK(quote_for_csv("\x1b[31m\xC2\x9B\xE2\x80\xAE\xFF") == "\\u001b[31m\\u009b\\u202e\\xff");
 }
 
 }  // namespace tenon::artifacts

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

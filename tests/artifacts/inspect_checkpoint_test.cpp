@@ -1,4 +1,4 @@
-#include "framework/artifacts/inspect_checkpoint.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 
 #include <doctest/doctest.h>
 

@@ -9,9 +9,9 @@
 #include <new>
 #include <string>
 
-#include "framework/artifacts/safetensors.h"
-#include "framework/artifacts/safetensors_header.h"
-#include "framework/artifacts/safetensors_limits.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors_header.h"
+#include "framework/artifacts/checkpoint/safetensors_limits.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

@@ -1,4 +1,4 @@
-#include "framework/artifacts/line_chart.h"
+#include "framework/artifacts/drawing/line_chart.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <sstream>
 
-#include "framework/artifacts/escape_html.h"
+#include "framework/artifacts/drawing/escape_html.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {
@@ -104,12 +104,12 @@ TEST_CASE("the best value is marked and labelled") {
 }
 
 TEST_CASE("names of metrics are any text and are escaped") {
-  const std::string hostile = "<script>\"a\" & b</script>\x01\xFF";
+  const std::string hostile = "<script>\"a\" & b</script>\x01\xFF\xC2\x9B\xE2\x80\xAE";
   Chart chart{hostile, hostile, {{.name = hostile, .points = {{1, 1}, {2, 2}}, .has_marks = true}}};
   for (const std::string& svg : {draw_chart(chart), draw_chart_file(chart)}) {
     CHECK_FALSE(contains(svg, "<script"));
     CHECK_FALSE(contains(svg, "\x01"));
-    CHECK(contains(svg, "&lt;script&gt;&quot;a&quot; &amp; b&lt;/script&gt;\xEF\xBF\xBD\xEF\xBF\xBD"));
+    CHECK(contains(svg, "&lt;script&gt;&quot;a&quot; &amp; b&lt;/script&gt;\\u0001\\xff\\u009b\\u202e"));
   }
 }
 

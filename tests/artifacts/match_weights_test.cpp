@@ -1,4 +1,4 @@
-#include "framework/artifacts/match_weights.h"
+#include "framework/artifacts/checkpoint/match_weights.h"
 
 #include <doctest/doctest.h>
 #include <tenon/abi.h>

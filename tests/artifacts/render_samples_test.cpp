@@ -1,4 +1,4 @@
-#include "framework/artifacts/render_samples.h"
+#include "framework/artifacts/drawing/render_samples.h"
 
 #include <doctest/doctest.h>
 #include <tenon/abi.h>

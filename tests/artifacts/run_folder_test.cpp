@@ -1,12 +1,12 @@
-#include "framework/artifacts/run_folder.h"
+#include "framework/artifacts/run_folder/run_folder.h"
 
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <ctime>
 
-#include "framework/artifacts/local_time.h"
-#include "framework/config/print_run_plan.h"
+#include "framework/artifacts/files/local_time.h"
+#include "framework/config/plan/print_run_plan.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

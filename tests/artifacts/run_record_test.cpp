@@ -1,4 +1,4 @@
-#include "framework/artifacts/run_record.h"
+#include "framework/artifacts/run_folder/run_record.h"
 
 #include <doctest/doctest.h>
 

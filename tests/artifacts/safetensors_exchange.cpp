@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/support/error.h"
 
 namespace {

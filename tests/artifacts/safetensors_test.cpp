@@ -1,4 +1,4 @@
-#include "framework/artifacts/safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include <random>
 
 #include "file_size_limit.h"
-#include "framework/artifacts/copy_safetensors.h"
+#include "framework/artifacts/checkpoint/copy_safetensors.h"
 #include "framework/support/xxh128.h"
 #include "scratch.h"
 

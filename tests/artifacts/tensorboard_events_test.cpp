@@ -1,11 +1,11 @@
-#include "framework/artifacts/tensorboard_events.h"
+#include "framework/artifacts/run_folder/tensorboard_events.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <sstream>
 
-#include "framework/artifacts/record_framing.h"
+#include "framework/artifacts/run_folder/record_framing.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

@@ -1,5 +1,5 @@
 // Detection of checks that hang in their child process.
-#include "framework/validation/child_process.h"
+#include "framework/validation/session/child_process.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -8,9 +8,9 @@
 #include <sstream>
 #include <string>
 
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/survey_notes.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/loading/survey_notes.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 
 using Components = std::map<std::string, std::set<std::string>>;  // component ids by plugin file name, without .so
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "framework/pipeline/load_weights.h"
-#include "framework/pipeline/trace_model.h"
+#include "framework/pipeline/build/load_weights.h"
+#include "framework/pipeline/tools/trace_model.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/rounding.h"
 #include "tests/bundled/sketched_network.h"

@@ -1,7 +1,7 @@
 // Compares outputs of the bundled native models with the same networks in PyTorch, and tests their ports.
 #include <filesystem>
 
-#include "framework/pipeline/load_weights.h"
+#include "framework/pipeline/build/load_weights.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/rounding.h"
 #include "tests/doctest_with_torch.h"

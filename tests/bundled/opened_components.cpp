@@ -6,9 +6,9 @@
 
 #include <torch/types.h>
 
-#include "framework/plugins/catalogue.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/loading/catalogue.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 
 namespace tenon::bundled {
 namespace {

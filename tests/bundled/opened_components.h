@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "framework/plugins/loss.h"
-#include "framework/plugins/metric.h"
-#include "framework/plugins/model.h"
+#include "framework/plugins/components/loss.h"
+#include "framework/plugins/components/metric.h"
+#include "framework/plugins/components/model.h"
 
 namespace tenon::bundled {
 

@@ -3,7 +3,7 @@
 #include <ATen/Parallel.h>
 #include <torch/types.h>
 
-#include "framework/pipeline/load_weights.h"
+#include "framework/pipeline/build/load_weights.h"
 
 namespace tenon::bundled {
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "framework/artifacts/safetensors.h"
-#include "framework/pipeline/load_weights.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/pipeline/build/load_weights.h"
 #include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/sketched_network.h"

@@ -1,6 +1,6 @@
 // Compares the plugin seq2seq_gru with the same network in PyTorch. tests/parity/make_seq2seq_gru.py writes the
 // reference. Both sides compute the weights with a formula.
-#include "framework/pipeline/load_weights.h"
+#include "framework/pipeline/build/load_weights.h"
 #include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/rounding.h"

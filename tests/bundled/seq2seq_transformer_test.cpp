@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "framework/plugins/model.h"
+#include "framework/plugins/components/model.h"
 #include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/rounding.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <set>
 
-#include "framework/artifacts/safetensors.h"
-#include "framework/pipeline/stored_tensors.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/pipeline/state/stored_tensors.h"
 #include "framework/support/sha256.h"
 #include "tests/bundled/rounding.h"
 #include "tests/bundled/scattered_numbers.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/model.h"
+#include "framework/plugins/components/model.h"
 
 namespace tenon::bundled {
 

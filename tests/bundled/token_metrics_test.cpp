@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "framework/plugins/loss.h"
-#include "framework/plugins/metric.h"
+#include "framework/plugins/components/loss.h"
+#include "framework/plugins/components/metric.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
 

@@ -1,4 +1,4 @@
-#include "framework/pipeline/trace_model.h"
+#include "framework/pipeline/tools/trace_model.h"
 
 #include <torch/csrc/jit/serialization/import.h>
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <sstream>
 
-#include "framework/pipeline/load_weights.h"
-#include "framework/pipeline/trace_model.h"
+#include "framework/pipeline/build/load_weights.h"
+#include "framework/pipeline/tools/trace_model.h"
 #include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/rounding.h"

@@ -1,4 +1,4 @@
-#include "framework/config/component_schema.h"
+#include "framework/config/values/component_schema.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "framework/config/period.h"
+#include "framework/config/values/period.h"
 
 #include <doctest/doctest.h>
 

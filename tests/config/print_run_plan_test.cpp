@@ -1,11 +1,11 @@
-#include "framework/config/print_run_plan.h"
+#include "framework/config/plan/print_run_plan.h"
 
 #include <doctest/doctest.h>
 
 #include <fstream>
 
-#include "framework/config/read_run_config.h"
-#include "framework/config/resolve_run_plan.h"
+#include "framework/config/file/read_run_config.h"
+#include "framework/config/resolve/resolve_run_plan.h"
 #include "tests/config/run_file.h"
 #include "tests/config/stub_schemas.h"
 #include "tests/test_folder.h"

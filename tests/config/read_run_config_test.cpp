@@ -1,4 +1,4 @@
-#include "framework/config/read_run_config.h"
+#include "framework/config/file/read_run_config.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

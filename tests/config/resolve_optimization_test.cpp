@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/config/compare_plans.h"
+#include "framework/config/plan/compare_plans.h"
 #include "tests/config/run_file.h"
 
 namespace tenon::config {

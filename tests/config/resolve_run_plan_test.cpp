@@ -1,9 +1,9 @@
-#include "framework/config/resolve_run_plan.h"
+#include "framework/config/resolve/resolve_run_plan.h"
 
 #include <doctest/doctest.h>
 
-#include "framework/config/read_run_config.h"
-#include "framework/config/usable_cores.h"
+#include "framework/config/file/read_run_config.h"
+#include "framework/config/file/usable_cores.h"
 #include "tests/config/run_file.h"
 #include "tests/config/stub_schemas.h"
 #include "tests/test_folder.h"

@@ -1,4 +1,4 @@
-#include "framework/config/resume_policy.h"
+#include "framework/config/file/resume_policy.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/config/read_run_config.h"
+#include "framework/config/file/read_run_config.h"
 #include "framework/support/read_file.h"
 
 using namespace tenon::config;

@@ -2,8 +2,8 @@
 
 #include <fstream>
 
-#include "framework/config/read_run_config.h"
-#include "framework/config/resolve_run_plan.h"
+#include "framework/config/file/read_run_config.h"
+#include "framework/config/resolve/resolve_run_plan.h"
 #include "framework/support/check.h"
 #include "tests/config/stub_schemas.h"
 #include "tests/test_folder.h"

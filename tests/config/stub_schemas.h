@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/config/component_schema.h"
+#include "framework/config/values/component_schema.h"
 
 namespace tenon::config {
 

@@ -1,4 +1,4 @@
-#include "framework/config/subset.h"
+#include "framework/config/values/subset.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "framework/config/value.h"
+#include "framework/config/toml/value.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "framework/config/toml_tree.h"
+#include "framework/config/toml/toml_tree.h"
 #include "framework/support/error.h"
 
 namespace tenon::config {

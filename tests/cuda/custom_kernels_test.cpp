@@ -4,9 +4,9 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/types.h>
 
-#include "framework/plugins/device_stream.h"
-#include "framework/plugins/guard.h"
-#include "framework/plugins/tensor_handles.h"
+#include "framework/plugins/calls/guard.h"
+#include "framework/plugins/tensors/device_stream.h"
+#include "framework/plugins/tensors/tensor_handles.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/examples/opened_cuda_loss.h"

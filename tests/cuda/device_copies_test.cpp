@@ -6,10 +6,10 @@
 #include <limits>
 #include <thread>
 
-#include "framework/pipeline/check_finite.h"
-#include "framework/pipeline/field_copies.h"
-#include "framework/pipeline/host_copies.h"
-#include "framework/pipeline/save_weights.h"
+#include "framework/pipeline/checks/check_finite.h"
+#include "framework/pipeline/device/field_copies.h"
+#include "framework/pipeline/device/host_copies.h"
+#include "framework/pipeline/tools/save_weights.h"
 #include "tests/cuda/simulated_device.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/doctest_with_torch.h"

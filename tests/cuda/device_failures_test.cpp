@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "framework/pipeline/device_error.h"
+#include "framework/pipeline/device/device_error.h"
 #include "framework/support/error.h"
 #include "tests/cuda/simulated_device.h"
 #include "tests/cuda/tested_device.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/elf_image.h"
+#include "framework/plugins/loading/elf_image.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 
 #include "framework/optimization/optimizer.h"
 #include "framework/optimization/weight_average.h"
-#include "framework/pipeline/check_finite.h"
-#include "framework/pipeline/gradients.h"
+#include "framework/pipeline/checks/check_finite.h"
+#include "framework/pipeline/device/gradients.h"
 #include "tests/cuda/simulated_device.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/doctest_with_torch.h"

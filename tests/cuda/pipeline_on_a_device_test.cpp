@@ -6,9 +6,9 @@
 
 #include "framework/distributed/loopback_socket.h"
 #include "framework/distributed/process_group.h"
-#include "framework/pipeline/evaluate.h"
-#include "framework/pipeline/overfit.h"
-#include "framework/pipeline/predict.h"
+#include "framework/pipeline/evaluation/evaluate.h"
+#include "framework/pipeline/evaluation/predict.h"
+#include "framework/pipeline/tools/overfit.h"
 #include "framework/support/error.h"
 #include "tests/cuda/find_device.h"
 #include "tests/doctest_with_torch.h"

@@ -7,12 +7,12 @@
 #include <memory>
 #include <string>
 
-#include "framework/plugins/catalogue.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/loss.h"
-#include "framework/plugins/metric.h"
-#include "framework/plugins/model.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/components/loss.h"
+#include "framework/plugins/components/metric.h"
+#include "framework/plugins/components/model.h"
+#include "framework/plugins/loading/catalogue.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "framework/artifacts/checkpoint.h"
-#include "framework/artifacts/safetensors.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

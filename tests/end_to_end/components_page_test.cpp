@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "host/run_command.h"
+#include "host/command_line/run_command.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

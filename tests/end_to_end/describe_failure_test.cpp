@@ -1,4 +1,4 @@
-#include "host/describe_failure.h"
+#include "host/process/describe_failure.h"
 
 #include <c10/util/Exception.h>
 #include <doctest/doctest.h>

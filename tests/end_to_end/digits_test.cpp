@@ -4,7 +4,7 @@
 #include <regex>
 #include <set>
 
-#include "framework/artifacts/checkpoint.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
 #include "tests/end_to_end/hosted_run.h"
 
 namespace fs = std::filesystem;

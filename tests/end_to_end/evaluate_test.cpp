@@ -10,7 +10,7 @@
 #include <random>
 #include <sstream>
 
-#include "framework/artifacts/safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "framework/artifacts/safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

@@ -2,11 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <regex>
 
 #include "framework/support/error.h"
-#include "host/help/print_completions.h"
-#include "host/help/print_help.h"
-#include "host/registry.h"
+#include "host/command_line/print_completions.h"
+#include "host/command_line/print_help.h"
+#include "host/command_line/registry.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon;
@@ -79,6 +80,25 @@ TEST_CASE("help is shown for incomplete commands and by the command help") {
   CHECK(contains(run_host({"checkpoint", "-h"}).output, "Usage: host checkpoint show PATH"));
   CHECK(contains(run_host({"help"}).output, "Usage: host --config FILE"));
   CHECK(contains(run_host({"nonsense", "--help"}).output, "Usage: host --config FILE"));
+}
+
+TEST_CASE("a command is defined in one file of host/commands and named in registry.cpp only") {
+  const fs::path host = fs::path(TENON_SOURCE_DIR) / "host";
+  size_t defined = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(host / "commands")) {
+    const std::string command = entry.path().stem().string() + "_command";
+    CAPTURE(command);
+    ++defined;
+    CHECK(contains(end_to_end::read_file(entry.path()), "extern const Command " + command + "{"));
+    for (const fs::directory_entry& other : fs::recursive_directory_iterator(host)) {
+      if (!other.is_regular_file() || other.path() == entry.path()) continue;
+      CAPTURE(other.path().string());
+      // Another command may have a longer name that ends the same.
+      const bool names_it = std::regex_search(end_to_end::read_file(other.path()), std::regex("\\b" + command + "\\b"));
+      CHECK(names_it == (other.path().filename() == "registry.cpp"));
+    }
+  }
+  CHECK(defined == host::commands().size());
 }
 
 TEST_CASE("the name of every command finds it, and its options are checked") {

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/config/read_run_config.h"
+#include "framework/config/file/read_run_config.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/end_to_end/judge_run_file.h"
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "framework/config/read_run_config.h"
-#include "framework/config/resolve_run_plan.h"
-#include "framework/plugins/catalogue.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/config/file/read_run_config.h"
+#include "framework/config/resolve/resolve_run_plan.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/loading/catalogue.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/error.h"
 
 namespace fs = std::filesystem;

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "framework/plugins/elf_image.h"
-#include "framework/plugins/tensor_handles.h"
-#include "framework/validation/gradcheck.h"
+#include "framework/plugins/loading/elf_image.h"
+#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/validation/checks/gradcheck.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/examples/opened_cuda_loss.h"
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "framework/plugins/loss.h"
+#include "framework/plugins/components/loss.h"
 
 namespace tenon::examples {
 

@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 
-#include "framework/artifacts/safetensors.h"
-#include "framework/artifacts/safetensors_header.h"
-#include "framework/artifacts/safetensors_layout.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors_header.h"
+#include "framework/artifacts/checkpoint/safetensors_layout.h"
 #include "framework/support/error.h"
 #include "framework/support/file_descriptor.h"
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <vector>
 
-#include "framework/artifacts/safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 

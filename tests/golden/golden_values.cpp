@@ -9,7 +9,7 @@
 
 #include <tenon/abi.h>
 
-#include "framework/artifacts/safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/support/sha256.h"
 
 namespace tenon::golden {

@@ -8,7 +8,7 @@
 
 #include <tenon/abi.h>
 
-#include "framework/artifacts/safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 #include "tests/test_folder.h"
 
 namespace tenon::golden {

@@ -1,4 +1,4 @@
-#include "plugins/images/transforms/resample.h"
+#include "plugins/images/resample/resample.h"
 
 #include <doctest/doctest.h>
 

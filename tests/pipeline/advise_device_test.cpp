@@ -1,4 +1,4 @@
-#include "framework/pipeline/advise_device.h"
+#include "framework/pipeline/checks/advise_device.h"
 
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"

@@ -1,5 +1,5 @@
 // Tests batch transforms against the definitions: torchvision.transforms.v2 Normalize, MixUp and CutMix.
-#include "framework/pipeline/batch_transforms.h"
+#include "framework/pipeline/build/batch_transforms.h"
 
 #include <cmath>
 #include <set>

@@ -1,4 +1,4 @@
-#include "framework/pipeline/check_storable.h"
+#include "framework/pipeline/build/check_storable.h"
 
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"

@@ -1,4 +1,4 @@
-#include "framework/pipeline/choose_memory_format.h"
+#include "framework/pipeline/checks/choose_memory_format.h"
 
 #include <ATen/Context.h>
 #include <torch/types.h>

@@ -1,4 +1,4 @@
-#include "framework/pipeline/connections.h"
+#include "framework/pipeline/build/connections.h"
 
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"

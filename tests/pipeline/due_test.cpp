@@ -1,4 +1,4 @@
-#include "framework/pipeline/due.h"
+#include "framework/pipeline/state/due.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::pipeline;

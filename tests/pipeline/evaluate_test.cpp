@@ -1,4 +1,4 @@
-#include "framework/pipeline/evaluate.h"
+#include "framework/pipeline/evaluation/evaluate.h"
 
 #include "framework/data/sampler.h"
 #include "tests/doctest_with_torch.h"

@@ -1,5 +1,5 @@
 // Tests that the loop dispatches events in the order that tenon/callback.h documents.
-#include "framework/pipeline/events.h"
+#include "framework/pipeline/state/events.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 // Tests the comparison of the first batch's loss with the zero-output baseline.
-#include "framework/pipeline/first_loss.h"
+#include "framework/pipeline/state/first_loss.h"
 
 #include <torch/types.h>
 #include <torch/utils.h>

@@ -1,4 +1,4 @@
-#include "framework/pipeline/load_weights.h"
+#include "framework/pipeline/build/load_weights.h"
 
 #include <tenon/abi.h>
 
@@ -6,9 +6,9 @@
 #include <iterator>
 #include <random>
 
-#include "framework/artifacts/checkpoint.h"
-#include "framework/artifacts/safetensors.h"
-#include "framework/plugins/tensor_handles.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"

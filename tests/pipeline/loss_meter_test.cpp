@@ -1,4 +1,4 @@
-#include "framework/pipeline/loss_meter.h"
+#include "framework/pipeline/losses/loss_meter.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "framework/pipeline/make_histogram.h"
+#include "framework/pipeline/device/make_histogram.h"
 
 #include <torch/types.h>
 

@@ -1,8 +1,8 @@
-#include "framework/pipeline/overfit.h"
+#include "framework/pipeline/tools/overfit.h"
 
 #include <cmath>
 
-#include "framework/pipeline/learning_rate_search.h"
+#include "framework/pipeline/tools/learning_rate_search.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 

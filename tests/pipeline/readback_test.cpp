@@ -1,4 +1,4 @@
-#include "framework/pipeline/readback.h"
+#include "framework/pipeline/device/readback.h"
 
 #include <cmath>
 

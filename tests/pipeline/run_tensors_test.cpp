@@ -5,10 +5,10 @@
 #include <limits>
 #include <map>
 
-#include "framework/pipeline/model_tensors.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/run_view.h"
-#include "framework/plugins/tensor_handles.h"
+#include "framework/pipeline/build/model_tensors.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/calls/run_view.h"
+#include "framework/plugins/tensors/tensor_handles.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 

@@ -1,7 +1,7 @@
-#include "framework/pipeline/save_weights.h"
+#include "framework/pipeline/tools/save_weights.h"
 
-#include "framework/artifacts/safetensors.h"
-#include "framework/pipeline/load_weights.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/pipeline/build/load_weights.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"

@@ -1,5 +1,5 @@
 // Compares the best and worst samples with the results of PyTorch's operators for each sample.
-#include "framework/pipeline/score_samples.h"
+#include "framework/pipeline/tools/score_samples.h"
 
 #include <torch/nn/functional/loss.h>
 #include <torch/types.h>
@@ -9,7 +9,7 @@
 #include <cmath>
 #include <map>
 
-#include "framework/pipeline/predict.h"
+#include "framework/pipeline/evaluation/predict.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 

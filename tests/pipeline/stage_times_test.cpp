@@ -1,4 +1,4 @@
-#include "framework/pipeline/stage_times.h"
+#include "framework/pipeline/state/stage_times.h"
 
 #include <thread>
 

@@ -1,4 +1,4 @@
-#include "framework/pipeline/total_steps.h"
+#include "framework/pipeline/build/total_steps.h"
 
 #include <limits>
 #include <string>

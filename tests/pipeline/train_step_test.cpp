@@ -1,4 +1,4 @@
-#include "framework/pipeline/train_step.h"
+#include "framework/pipeline/loop/train_step.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "framework/pipeline/train.h"
+#include "framework/pipeline/loop/train.h"
 
 #include <csignal>
 

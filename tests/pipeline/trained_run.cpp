@@ -7,11 +7,11 @@
 #include <fstream>
 
 #include "framework/callbacks/make_observers.h"
-#include "framework/config/read_run_config.h"
-#include "framework/config/resolve_run_plan.h"
-#include "framework/pipeline/model_tensors.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/config/file/read_run_config.h"
+#include "framework/config/resolve/resolve_run_plan.h"
+#include "framework/pipeline/build/model_tensors.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 

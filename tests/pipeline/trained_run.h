@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/pipeline/train.h"
+#include "framework/pipeline/loop/train.h"
 
 namespace tenon::pipeline {
 

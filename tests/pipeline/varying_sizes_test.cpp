@@ -1,6 +1,6 @@
 // Fields of varying size between the loader and a component's inputs.
-#include "framework/pipeline/connections.h"
-#include "framework/plugins/tensor_handles.h"
+#include "framework/pipeline/build/connections.h"
+#include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"

@@ -1,4 +1,4 @@
-#include "framework/plugins/call_monitor.h"
+#include "framework/plugins/calls/call_monitor.h"
 
 #include <doctest/doctest.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "framework/plugins/guard.h"
+#include "framework/plugins/calls/guard.h"
 
 using namespace std::chrono_literals;
 using tenon::plugins::At;

@@ -1,9 +1,9 @@
 // Tests how models and losses read the extension in capture.h.
 #include <tenon/capture.h>
 
-#include "framework/plugins/loss.h"
-#include "framework/plugins/model.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/components/loss.h"
+#include "framework/plugins/components/model.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 

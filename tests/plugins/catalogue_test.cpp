@@ -1,4 +1,4 @@
-#include "framework/plugins/catalogue.h"
+#include "framework/plugins/loading/catalogue.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "framework/plugins/dataset.h"
+#include "framework/plugins/components/dataset.h"
 
 #include <doctest/doctest.h>
 

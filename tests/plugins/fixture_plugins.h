@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "framework/plugins/catalogue.h"
-#include "framework/plugins/host_table.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/loading/catalogue.h"
 #include "framework/support/error.h"
 
 namespace tenon::plugins {

@@ -1,4 +1,4 @@
-#include "framework/plugins/frame.h"
+#include "framework/plugins/tensors/frame.h"
 
 #include <set>
 

@@ -1,13 +1,13 @@
-#include "framework/plugins/gradients.h"
+#include "framework/plugins/tensors/gradients.h"
 
 #include <torch/autograd.h>
 #include <tenon/plugin.hpp>
 
-#include "framework/plugins/frame.h"
-#include "framework/plugins/guard.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/tensor_functions.h"
-#include "framework/plugins/tensor_handles.h"
+#include "framework/plugins/calls/guard.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/tensors/frame.h"
+#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 

@@ -1,4 +1,4 @@
-#include "framework/plugins/inspect_library.h"
+#include "framework/plugins/loading/inspect_library.h"
 
 #include <doctest/doctest.h>
 #include <elf.h>

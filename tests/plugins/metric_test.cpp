@@ -1,10 +1,10 @@
-#include "framework/plugins/metric.h"
+#include "framework/plugins/components/metric.h"
 
 #include <cmath>
 #include <tenon/plugin.hpp>
 
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 

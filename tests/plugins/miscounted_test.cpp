@@ -1,8 +1,8 @@
 // Results of a plugin that the host must not follow: tests/fixtures/plugins/miscounted.c.
 #include <doctest/doctest.h>
 
-#include "framework/plugins/callback.h"
-#include "framework/plugins/dataset.h"
+#include "framework/plugins/components/callback.h"
+#include "framework/plugins/components/dataset.h"
 #include "tests/plugins/fixture_plugins.h"
 
 namespace tenon::plugins {

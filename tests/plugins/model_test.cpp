@@ -1,10 +1,10 @@
-#include "framework/plugins/model.h"
+#include "framework/plugins/components/model.h"
 
 #include <torch/nn/init.h>
 
 #include <cmath>
 
-#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 

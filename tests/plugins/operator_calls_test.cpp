@@ -1,12 +1,12 @@
-#include "framework/plugins/operator_calls.h"
+#include "framework/plugins/tensors/operator_calls.h"
 
 #include <thread>
 
-#include "framework/plugins/frame.h"
-#include "framework/plugins/guard.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/tensor_functions.h"
-#include "framework/plugins/tensor_handles.h"
+#include "framework/plugins/calls/guard.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/tensors/frame.h"
+#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/plugins/tensors/tensor_handles.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::plugins;

@@ -1,4 +1,4 @@
-#include "framework/plugins/padding.h"
+#include "framework/plugins/components/padding.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "framework/plugins/plugin_note.h"
+#include "framework/plugins/loading/plugin_note.h"
 
 #include <doctest/doctest.h>
 
@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "framework/plugins/elf_note.h"
-#include "framework/plugins/inspect_library.h"
-#include "framework/plugins/survey_notes.h"
+#include "framework/plugins/loading/elf_note.h"
+#include "framework/plugins/loading/inspect_library.h"
+#include "framework/plugins/loading/survey_notes.h"
 #include "tests/plugins/fixture_plugins.h"
 #include "tests/test_folder.h"
 

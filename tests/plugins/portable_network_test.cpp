@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/loss.h"
-#include "framework/plugins/model.h"
-#include "framework/plugins/tensor_functions.h"
+#include "framework/plugins/components/loss.h"
+#include "framework/plugins/components/model.h"
+#include "framework/plugins/tensors/tensor_functions.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::plugins;

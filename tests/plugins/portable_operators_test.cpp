@@ -7,11 +7,11 @@
 
 #include <tenon/plugin.hpp>
 
-#include "framework/plugins/frame.h"
-#include "framework/plugins/guard.h"
-#include "framework/plugins/host_table.h"
-#include "framework/plugins/tensor_functions.h"
-#include "framework/plugins/tensor_handles.h"
+#include "framework/plugins/calls/guard.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/tensors/frame.h"
+#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/plugins/tensors/tensor_handles.h"
 #include "tests/doctest_with_torch.h"
 
 namespace F = torch::nn::functional;

@@ -1,4 +1,4 @@
-#include "framework/plugins/ports.h"
+#include "framework/plugins/calls/ports.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "framework/plugins/write_permission.h"
+#include "framework/plugins/loading/write_permission.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

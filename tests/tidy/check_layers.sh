@@ -48,11 +48,35 @@ may_see precision support config
 may_see optimization support config
 may_see artifacts support config
 may_see packing support config plugins data artifacts
-may_see callbacks support config plugins framework/pipeline/events.h framework/pipeline/run_state.h
+may_see callbacks support config plugins framework/pipeline/state/events.h framework/pipeline/state/run_state.h
 may_see cuda support config
 may_see validation support config plugins
 may_see profiling support config plugins data artifacts pipeline
 may_see pipeline support config plugins data distributed precision optimization artifacts
+
+# follow_order FOLDER SUBFOLDER...: checks that files in each subfolder include only files of that and earlier subfolders.
+follow_order() {
+  local folder=$1 name line earlier=" "
+  shift
+  for name in "$@"; do
+    earlier+="$name "
+    while IFS= read -r line; do
+      [ -n "$line" ] || continue
+      line=${line/:$folder\//:}
+      case "$earlier" in
+      *" $(cut -d: -f3 <<<"$line" | cut -d/ -f1) "*) ;;
+      *) breach "${line%:*}: $name includes \"${line##*:}\" of $folder; $name may include:$earlier" ;;
+      esac
+    done < <(includes "$folder/$name" | grep -E ":$folder/[a-z_]+/" || true)
+  done
+}
+
+follow_order framework/config toml values file plan resolve
+follow_order framework/plugins calls loading tensors components
+follow_order framework/artifacts files checkpoint drawing run_folder
+follow_order framework/pipeline device state losses build evaluation checks loop tools
+follow_order framework/validation session checks
+follow_order host process command_line runs report describe training compare verify_resume commands
 
 while IFS= read -r line; do
   [ -n "$line" ] && breach "${line%:*}: a plugin includes \"${line##*:}\"; expected <tenon/...> or a file in plugins"
@@ -77,13 +101,23 @@ restrict_library() {
 
 restrict_library toml++ 'toml(\+\+|plusplus)/' 1 'framework/config/.*\.cpp'
 restrict_library Boost.DLL 'boost/dll' 1 'framework/plugins/.*\.cpp'
-restrict_library Boost.Program_options 'boost/program_options' 1 'host/command_options\.h'
+restrict_library Boost.Program_options 'boost/program_options' 1 'host/command_line/command_options\.h'
 restrict_library OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
 restrict_library libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
 restrict_library libpng 'png\.h' 1 'framework/artifacts/.*\.cpp'
 restrict_library zlib 'zlib\.h' 2 'plugins/(datasets/shared|images/decode)/.*\.cpp'
 restrict_library c10d 'torch/csrc/distributed/|c10d/' 1000 'framework/(distributed|cuda)/'
 restrict_library CUDA '(cuda|cuda_runtime(_api)?|nccl|c10/cuda/.*|ATen/cuda/.*|nvtx3/.*)\.h' 1000 'framework/cuda/'
+
+# A folder with more files is hard to survey. Reference values and fixtures are data; public headers are found by name.
+while read -r count folder; do
+  case $folder in tests/fixtures* | tests/golden/* | tests/images/reference/* | plugin_api/include/*) continue ;; esac
+  [ "$count" -le 40 ] || breach "$folder: has $count files; expected at most 40: make subfolders"
+done < <(git ls-files framework host plugins plugin_api tests bench examples scripts | sed 's#/[^/]*$##' | sort | uniq -c)
+# The program is thin, and so are its sources.
+while read -r count file; do
+  [ "$count" -le 300 ] || breach "$file: has $count lines; expected at most 300"
+done < <(git ls-files 'host/*.cpp' 'host/*.h' | xargs wc -l | sed '$d')
 
 if [ "$breaches" != 0 ]; then
   printf '%d violations of the module dependencies\n' "$breaches"

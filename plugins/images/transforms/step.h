@@ -10,7 +10,7 @@
 #include <opencv2/core.hpp>
 #include <tenon/random.hpp>
 
-#include "plugins/images/transforms/resample.h"
+#include "plugins/images/resample/resample.h"
 
 namespace images {
 

@@ -1,0 +1,149 @@
+#include "framework/artifacts/checkpoint/checkpoint.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "framework/artifacts/checkpoint/checkpoint_digest.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/files/durable_file.h"
+#include "framework/artifacts/files/durable_folder.h"
+#include "framework/artifacts/files/file_error.h"
+#include "framework/support/check.h"
+#include "framework/support/files.h"
+#include "framework/support/print_bytes.h"
+#include "framework/support/xxh128.h"
+
+namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kOfCheckpoints = support::ErrorKind::checkpoint;
+
+// Checks the free space first, so that a checkpoint does not fill a shared disk before it fails.
+void require_space(const fs::path& folder, const CheckpointContents& contents) {
+  uint64_t needed = 0;
+  for (const std::span<const TensorView> tensors : {contents.model, contents.training})
+    for (const TensorView& tensor : tensors) needed += tensor.bytes;
+  struct statvfs disk;
+  if (::statvfs(folder.c_str(), &disk) != 0) return;  // the write reports the error
+  const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
+  if (free >= needed) return;
+  throw make_file_error(kOfCheckpoints, folder,
+                        "a checkpoint of " + support::print_bytes(needed) + " does not fit into " +
+                            support::print_bytes(free) + " of free space",
+                        ENOSPC);
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(fs::path folder, Retention retention, const fs::path& resumed_from)
+    : folder_(std::move(folder)), retention_(std::move(retention)) {
+  TENON_CHECK(retention_.keep >= 1 && retention_.keep_best >= 1,
+              "keep is " << retention_.keep << ", keep_best " << retention_.keep_best);
+  remove_leftovers(folder_, kOfCheckpoints);
+  const auto checkpoints = list_checkpoint_folders(folder_);
+  if (checkpoints.empty()) return;
+  point_at(kLatest, checkpoints.front());
+  std::vector<fs::path> kept = find_best();
+  if (!kept.empty()) point_at(kBest, kept.front());
+  if (resumed_from.empty()) return;
+  kept.push_back(resumed_from);  // a newer checkpoint may be damaged
+  remove_surplus(kept);
+}
+
+// Returns the best checkpoints, best first. Among equals the earlier comes first. Skips unreadable manifests.
+std::vector<fs::path> CheckpointStore::find_best() const {
+  if (retention_.metric.empty()) return {};
+  std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
+  std::ranges::reverse(checkpoints);
+  std::vector<std::pair<double, fs::path>> found;
+  for (const fs::path& path : checkpoints) {
+    try {
+      for (const auto& [name, value] : read_manifest(path).metrics)
+        if (name == retention_.metric && !std::isnan(value))
+          found.emplace_back(retention_.is_larger_better ? -value : value, path);
+    } catch (const support::Error&) {
+    }
+  }
+  std::ranges::stable_sort(found, {}, &std::pair<double, fs::path>::first);
+  std::vector<fs::path> best;
+  for (auto& [value, path] : found)
+    if (static_cast<int64_t>(best.size()) < retention_.keep_best) best.push_back(std::move(path));
+  return best;
+}
+
+void CheckpointStore::point_at(const char* link, const fs::path& checkpoint) const {
+  std::error_code ignored;  // a missing link is handled like a wrong one
+  if (fs::read_symlink(folder_ / link, ignored) != checkpoint.filename())
+    replace_link_durably(folder_ / link, checkpoint.filename(), kOfCheckpoints);
+}
+
+fs::path CheckpointStore::write(const CheckpointContents& contents) {
+  TENON_CHECK(contents.epoch >= 0 && contents.step >= 0, "epoch " << contents.epoch << ", step " << contents.step);
+  const std::string name = name_checkpoint_folder(contents.step);
+  const bool can_be_resumed = !contents.state.empty();
+  std::error_code ignored;
+  if (!can_be_resumed && fs::exists(folder_ / name, ignored)) return folder_ / name;
+  require_space(folder_, contents);
+  DurableFolder folder(folder_ / name, kOfCheckpoints);
+  CheckpointManifest manifest{.epoch = contents.epoch,
+                              .step = contents.step,
+                              .metrics = contents.metrics,
+                              .files = {},
+                              .state = contents.state};
+  const auto write_tensors = [&](const char* file, std::span<const TensorView> tensors) {
+    const fs::path path = folder.temporary() / file;
+    // The format "pt" lets Python libraries read the file as PyTorch tensors.
+    std::string digest =
+        write_safetensors(path, tensors, {{"format", "pt"}}, kOfCheckpoints, SyncedBy::containing_folder);
+    manifest.files.push_back({file, support::read_file_size(path, kOfCheckpoints), std::move(digest)});
+  };
+  write_tensors(kModelFile, contents.model);
+  if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training);
+  const auto write_text = [&folder](const std::string& file, const std::string& text) {
+    write_file_durably(folder.temporary() / file, text, kOfCheckpoints, SyncedBy::containing_folder);
+  };
+  for (const auto& [file, text] : contents.texts) {
+    write_text(file, text);
+    manifest.files.push_back({file, text.size(), support::xxh128(text)});
+  }
+  const std::string text = print_checkpoint_manifest(manifest);
+  write_text(kManifestFile, text);
+  write_text(kManifestDigestFile, print_manifest_digest(text));
+  folder.commit();
+  replace_link_durably(folder_ / kLatest, name, kOfCheckpoints);
+  const std::vector<fs::path> best = find_best();
+  if (!best.empty()) point_at(kBest, best.front());
+  if (can_be_resumed) remove_surplus(best);
+  return folder_ / name;
+}
+
+void CheckpointStore::remove_surplus(const std::vector<fs::path>& kept) const {
+  const auto latest = find_linked_checkpoint(folder_, kLatest);
+  const std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
+  for (size_t i = checkpoints.size(); i-- > static_cast<size_t>(retention_.keep);) {
+    const fs::path& path = checkpoints[i];
+    if (path != latest && std::ranges::find(kept, path) == kept.end()) remove_folder_durably(path, kOfCheckpoints);
+  }
+}
+
+std::optional<fs::path> find_linked_checkpoint(const fs::path& folder, const char* link) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(folder / link, error);
+  if (error == std::errc::no_such_file_or_directory) return std::nullopt;
+  if (error) throw make_file_error(kOfCheckpoints, folder / link, "is not a link to a checkpoint", error.value());
+  return folder / target;
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,89 @@
+// Checkpoints of a run. A folder such as checkpoints/step-00000120/ contains model.safetensors, training.safetensors
+// (the training state without the weights, needed to resume), text files of the run (plan.toml, origin.json),
+// manifest.json and manifest.xxh128. The latter is the output of `xxhsum` for the manifest, so that damage to the
+// manifest is detected. The links `latest` and `best` point to checkpoints.
+//
+// A folder with such a name is complete: it was written under a temporary name, fsync-ed, and renamed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/checkpoint/checkpoint_manifest.h"
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/checkpoint/tensor_view.h"
+
+namespace tenon::artifacts {
+
+inline constexpr const char* kModelFile = "model.safetensors";
+inline constexpr const char* kTrainingFile = "training.safetensors";
+
+struct CheckpointContents {
+  int64_t epoch;
+  int64_t step;
+  MetricValues metrics;               // the latest metrics
+  std::span<const TensorView> model;  // parameters and buffers, with PyTorch's names, in the model's order
+  // The training state. If both are empty, the checkpoint contains only weights, and a run cannot resume from it.
+  std::span<const TensorView> training = {};
+  std::map<std::string, double> state = {};
+  std::map<std::string, std::string> texts = {};  // additional files by name
+};
+
+// Which checkpoints to keep.
+struct Retention {
+  int64_t keep;             // number of newest checkpoints to keep
+  std::string metric = {};  // metric that selects the best checkpoints to keep; empty: none
+  bool is_larger_better = false;
+  int64_t keep_best = 1;
+};
+
+// The only writer of the checkpoints/ of a run. Functions throw Error(checkpoint) with the path and the reason.
+class CheckpointStore {
+ public:
+  // Opens an existing folder. Removes incomplete files of an earlier crash, and points `latest` to the newest and
+  // `best` to the best checkpoint. If the run resumes in its folder, `resumed_from` is the checkpoint; then also
+  // removes surplus checkpoints, which a run that was killed may leave. REQUIRES: keep >= 1, keep_best >= 1.
+  CheckpointStore(std::filesystem::path folder, Retention retention, const std::filesystem::path& resumed_from = {});
+
+  // Writes a checkpoint, updates the links `latest` and `best`, and then removes surplus checkpoints. Replaces a
+  // checkpoint of the same step. Equal contents give equal bytes. Returns the checkpoint folder. If it throws, the
+  // earlier checkpoints are intact. A checkpoint with only weights never replaces or removes another one.
+  std::filesystem::path write(const CheckpointContents& contents);
+
+ private:
+  std::vector<std::filesystem::path> find_best() const;
+  void point_at(const char* link, const std::filesystem::path& checkpoint) const;
+  // Removes the checkpoints that are neither among the newest nor in `kept`.
+  void remove_surplus(const std::vector<std::filesystem::path>& kept) const;
+
+  std::filesystem::path folder_;
+  Retention retention_;
+};
+
+inline constexpr const char* kLatest = "latest";
+inline constexpr const char* kBest = "best";
+
+// Returns the target of the link `latest` or `best` in the checkpoints/ of a run. None if there is no such link.
+std::optional<std::filesystem::path> find_linked_checkpoint(const std::filesystem::path& folder, const char* link);
+
+// Reads a file of a checkpoint and returns its XXH128. The function is called on several threads.
+using ReadCheckpointFile = std::function<std::string(const std::filesystem::path& file)>;
+// Only computes the digest. Throws Error(checkpoint) if the file cannot be read.
+std::string read_checkpoint_digest(const std::filesystem::path& file);
+
+// Compares every file with its size and XXH128 in the manifest. Returns the manifest. Throws Error(checkpoint) that
+// names the missing or different file. The caller may use the results of `read` only if this function returns.
+CheckpointManifest verify_checkpoint(const std::filesystem::path& checkpoint,
+                                     const ReadCheckpointFile& read = read_checkpoint_digest);
+
+// Compares one file of a checkpoint, such as model.safetensors, with the manifest in its folder. A file outside of a
+// checkpoint passes. Throws Error(checkpoint) if the file or the manifest was damaged or changed. Follows links.
+void verify_checkpoint_file(const std::filesystem::path& file);
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,151 @@
+#include "framework/artifacts/checkpoint/checkpoint_manifest.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/support/error.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t kFormatVersion = 1;
+constexpr int kDeepest = 4;
+
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& message) {
+  throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + message);
+}
+
+Json parse_strictly(std::string_view text, const std::filesystem::path& file) {
+  std::vector<std::set<std::string>> keys;  // keys of the open objects
+  const auto limit_depth = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > kDeepest) refuse(file, "nests deeper than a manifest can");
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
+      refuse(file, "has the key " + quote_name(value.get<std::string>()) + " twice");
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), limit_depth);
+  } catch (const Json::exception& error) {
+    refuse(file, std::string("is not JSON: ") + error.what());
+  }
+}
+
+const Json& find(const Json& object, const char* key, Json::value_t type, const std::filesystem::path& file) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (found == object.end()) refuse(file, std::string("has no ") + key);
+  if (found->type() != type) {
+    refuse(file, std::string(key) + " is " + quote_name(found->dump(-1, ' ', false, Json::error_handler_t::replace)) +
+                     "; expected " + Json(type).type_name());
+  }
+  return *found;
+}
+
+uint64_t find_count(const Json& object, const char* key, const std::filesystem::path& file) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (found == object.end()) refuse(file, std::string("has no ") + key);
+  constexpr auto kLargest = static_cast<uint64_t>(INT64_MAX);
+  if (!found->is_number_unsigned() || found->get<uint64_t>() > kLargest) {
+    refuse(file, std::string(key) + " is " + quote_name(found->dump(-1, ' ', false, Json::error_handler_t::replace)) +
+                     "; expected a whole number from 0 to 2^63 - 1");
+  }
+  return found->get<uint64_t>();
+}
+
+CheckpointFile read_file_entry(const Json& entry, const std::filesystem::path& file) {
+  CheckpointFile result;
+  result.name = find(entry, "name", Json::value_t::string, file).get<std::string>();
+  result.bytes = find_count(entry, "bytes", file);
+  result.xxh128 = find(entry, "xxh128", Json::value_t::string, file).get<std::string>();
+  const bool is_plain = !result.name.empty() && result.name[0] != '.' &&
+                        result.name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+  if (!is_plain)
+    refuse(file, "names the file " + quote_name(result.name) + "; expected a file within the checkpoint folder");
+  const bool is_digest =
+      result.xxh128.size() == 32 && result.xxh128.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_digest)
+    refuse(file, "the xxh128 of " + result.name + " is " + quote_name(result.xxh128) + "; expected 32 digits");
+  return result;
+}
+
+double read_metric(const std::string& name, const Json& value, const std::filesystem::path& file) {
+  if (value.is_number()) return value.get<double>();
+  try {
+    return parse_not_finite(value.is_string() ? value.get<std::string>() : std::string(value.type_name()));
+  } catch (const std::invalid_argument& error) {
+    refuse(file, "the metric " + quote_name(name) + " is " + error.what());
+  }
+}
+
+// Returns today's name of a number of the training state. Checkpoints of the first versions have other names.
+std::string rename_state_key(const std::string& key) {
+  constexpr std::string_view kMetric = "figure.", kRequest = "asked.", kRequestStep = ".asked_at_step";
+  if (key.starts_with(kMetric)) return "metric." + key.substr(kMetric.size());
+  if (key.starts_with(kRequest)) return "requested." + key.substr(kRequest.size());
+  if (key.ends_with(kRequestStep)) return key.substr(0, key.size() - kRequestStep.size()) + ".requested_at_step";
+  return key;
+}
+
+// Prints an object of the manifest: pairs of a name and a number.
+template <class Numbers>
+std::string print_numbers(const Numbers& numbers) {
+  std::string text = "{";
+  const char* separator = "\n";
+  for (const auto& [name, value] : numbers) {
+    text += separator + std::string("    ") + print_json_string(name) + ": " + print_json_number(value);
+    separator = ",\n";
+  }
+  return text + (numbers.empty() ? "}" : "\n  }");
+}
+
+}  // namespace
+
+std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
+  std::string text = "{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": " + std::to_string(kFormatVersion) +
+                     ",\n  \"epoch\": " + std::to_string(manifest.epoch) +
+                     ",\n  \"step\": " + std::to_string(manifest.step) + ",\n  \"files\": [";
+  const char* separator = "\n";
+  for (const auto& file : manifest.files) {
+    text += separator + std::string("    {\"name\": ") + print_json_string(file.name) +
+            ", \"bytes\": " + std::to_string(file.bytes) + ", \"xxh128\": \"" + file.xxh128 + "\"}";
+    separator = ",\n";
+  }
+  text += "\n  ],\n  \"metrics\": " + print_numbers(manifest.metrics);
+  if (!manifest.state.empty()) text += ",\n  \"state\": " + print_numbers(manifest.state);
+  return text + "\n}\n";
+}
+
+CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::filesystem::path& file) {
+  const Json json = parse_strictly(text, file);
+  if (const auto& format = find(json, "format", Json::value_t::string, file); format != "tenon-checkpoint") {
+    refuse(file, "format is " + quote_name(format.get<std::string>()) + "; expected \"tenon-checkpoint\"");
+  }
+  if (const uint64_t version = find_count(json, "format_version", file); version != kFormatVersion) {
+    refuse(file, "format_version is " + std::to_string(version) + "; this version of Tenon reads " +
+                     std::to_string(kFormatVersion));
+  }
+  CheckpointManifest manifest;
+  manifest.epoch = static_cast<int64_t>(find_count(json, "epoch", file));
+  manifest.step = static_cast<int64_t>(find_count(json, "step", file));
+  for (const auto& entry : find(json, "files", Json::value_t::array, file)) {
+    manifest.files.push_back(read_file_entry(entry, file));
+  }
+  for (const auto& [name, value] :
+       find(json, json.contains("figures") ? "figures" : "metrics", Json::value_t::object, file).items()) {
+    manifest.metrics.emplace_back(name, read_metric(name, value, file));
+  }
+  if (json.contains("state"))
+    for (const auto& [name, value] : find(json, "state", Json::value_t::object, file).items())
+      manifest.state.emplace(rename_state_key(name), read_metric(name, value, file));
+  return manifest;
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <future>
+#include <system_error>
+#include <vector>
+
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/checkpoint_digest.h"
+#include "framework/support/error.h"
+#include "framework/support/read_file.h"
+#include "framework/support/xxh128.h"
+
+namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kHint = "; it was damaged or changed after it was written: use another checkpoint";
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& message) {
+  throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + message);
+}
+
+// Returns the size of the file in bytes.
+uintmax_t check_is_file(const fs::path& file) {
+  std::error_code error;
+  const auto status = fs::status(file, error);
+  if (status.type() == fs::file_type::not_found) refuse(file, "is missing; the checkpoint is not complete");
+  if (error) refuse(file, "cannot be read: " + error.message());
+  if (!fs::is_regular_file(status)) refuse(file, "is not a file; the checkpoint is not complete");
+  const uintmax_t bytes = fs::file_size(file, error);
+  if (error) refuse(file, "cannot be read: " + error.message());
+  return bytes;
+}
+
+std::string read_text(const fs::path& file) {
+  check_is_file(file);
+  return support::read_file(file, {support::ErrorKind::checkpoint, "a file of a checkpoint", kMostManifestBytes});
+}
+
+CheckpointManifest read_verified_manifest(const fs::path& checkpoint) {
+  const fs::path file = checkpoint / kManifestFile;
+  const std::string text = read_text(file);
+  if (read_text(checkpoint / kManifestDigestFile) != print_manifest_digest(text)) {
+    refuse(file, "its XXH128 is " + support::xxh128(text) + ", which differs from " + kManifestDigestFile +
+                     "; one of the two files was damaged or changed: use another checkpoint");
+  }
+  return parse_checkpoint_manifest(text, file);
+}
+
+void check_size(const fs::path& file, const CheckpointFile& expected) {
+  if (const uintmax_t bytes = check_is_file(file); bytes != expected.bytes)
+    refuse(file, "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes) + kHint);
+}
+
+void check_digest(const fs::path& file, const std::string& digest, const CheckpointFile& expected) {
+  if (digest != expected.xxh128) refuse(file, "its XXH128 is " + digest + "; expected " + expected.xxh128 + kHint);
+}
+
+}  // namespace
+
+std::string read_checkpoint_digest(const fs::path& file) {
+  try {
+    return support::read_xxh128(file);
+  } catch (const support::Error& error) {
+    throw support::Error(support::ErrorKind::checkpoint, error.what());
+  }
+}
+
+uint64_t read_checkpoint_file_size(const fs::path& file) { return check_is_file(file); }
+
+std::string print_manifest_digest(std::string_view manifest_text) {
+  return support::xxh128(manifest_text) + "  " + kManifestFile + "\n";
+}
+
+CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheckpointFile& read) {
+  std::error_code error;
+  if (!fs::is_directory(checkpoint, error)) refuse(checkpoint, "is not a folder; expected a checkpoint");
+  CheckpointManifest manifest = read_verified_manifest(checkpoint);
+  bool has_model = false;
+  for (const auto& expected : manifest.files) check_size(checkpoint / expected.name, expected);
+  std::vector<std::future<std::string>> digests;  // computed in parallel, because they are most of the work
+  for (const auto& expected : manifest.files) {
+    const fs::path file = checkpoint / expected.name;
+    const bool is_one_of_few = digests.size() < 8;
+    digests.push_back(std::async(is_one_of_few ? std::launch::async : std::launch::deferred, read, file));
+    has_model |= expected.name == kModelFile;
+  }
+  for (size_t i = 0; i < digests.size(); ++i) {
+    check_digest(checkpoint / manifest.files[i].name, digests[i].get(), manifest.files[i]);
+  }
+  if (!has_model) refuse(checkpoint / kManifestFile, std::string("does not list ") + kModelFile);
+  return manifest;
+}
+
+void verify_checkpoint_file(const fs::path& file) {
+  std::error_code error;
+  fs::path target = fs::canonical(file, error);
+  if (error) target = file;
+  const fs::path folder = target.parent_path();
+  // Other tools use these file names too, but a checkpoint has both files.
+  if (!fs::exists(folder / kManifestFile, error) || !fs::exists(folder / kManifestDigestFile, error)) return;
+  const CheckpointManifest manifest = read_verified_manifest(folder);
+  const auto expected = std::ranges::find(manifest.files, target.filename().string(), &CheckpointFile::name);
+  if (expected == manifest.files.end()) return;
+  check_size(target, *expected);
+  check_digest(target, read_checkpoint_digest(target), *expected);
+}
+
+}  // namespace tenon::artifacts

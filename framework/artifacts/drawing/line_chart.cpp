@@ -1,0 +1,382 @@
+#include "framework/artifacts/drawing/line_chart.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/drawing/escape_html.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+constexpr double kWidth = 440, kHeight = 230;           // of the image, in the units of text sizes
+constexpr double kTop = 12, kRight = 20, kBottom = 34;  // margins around the curves
+constexpr double kLetter = 6.7;                         // approximate width of a digit
+constexpr size_t kMaxMarks = 60;
+constexpr double kLogarithmicFrom = 200;  // ratio of the largest to the smallest value
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void add(double value) {
+    if (!std::isfinite(value)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool is_empty() const { return low > high; }
+};
+
+std::string print_place(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  return text;
+}
+
+// Returns 1, 2 or 5 times a power of ten, so that about `count` ticks fit into the range.
+double find_tick_distance(const Range& range, double count) {
+  const double rough = (range.high - range.low) / count;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= rough) return factor * power;
+  return 10 * power;
+}
+
+std::vector<double> find_linear_ticks(const Range& range, double count) {
+  const double distance = find_tick_distance(range, count);
+  std::vector<double> ticks;
+  for (double i = std::ceil(range.low / distance - 1e-9); i * distance <= range.high + distance * 1e-9; ++i)
+    ticks.push_back(i == 0 ? 0 : i * distance);
+  return ticks;
+}
+
+// Returns every power of ten, or every second or third if there are many.
+std::vector<double> find_logarithmic_ticks(const Range& range) {
+  const double first = std::ceil(range.low - 1e-9), last = std::floor(range.high + 1e-9);
+  const double step = std::max(1.0, std::ceil((last - first) / 6));
+  std::vector<double> ticks;
+  for (double power = first; power <= last; power += step) ticks.push_back(power);
+  return ticks;
+}
+
+// Maps values to positions on one axis of the image.
+class Axis {
+ public:
+  Axis(Range range, double from, double to) : range_(range), from_(from), to_(to) {}
+  double place(double value) const { return from_ + (value - range_.low) / (range_.high - range_.low) * (to_ - from_); }
+  const Range& range() const { return range_; }
+
+ private:
+  Range range_;
+  double from_, to_;
+};
+
+Range find_x_range(const Chart& chart) {
+  Range range;
+  for (const ChartSeries& series : chart.series)
+    for (const ChartPoint& point : series.points) range.add(point.x);
+  if (range.is_empty()) return {0, 1};
+  if (range.low == range.high) return {range.low - 1, range.high + 1};
+  if (range.low < 0.2 * range.high) range.low = std::min(range.low, 0.0);
+  return range;
+}
+
+Range find_y_range(const Chart& chart) {
+  Range range;
+  for (const ChartSeries& series : chart.series)
+    for (const ChartPoint& point : series.points) range.add(point.y);
+  return range;
+}
+
+// Adds some space above and below. Extends the range to zero if zero is near.
+Range widen(Range range) {
+  if (range.is_empty()) return {0, 1};
+  if (range.low == range.high) {
+    const double margin = range.low == 0 ? 1 : 0.1 * std::fabs(range.low);
+    return {range.low - margin, range.high + margin};
+  }
+  const double margin = 0.06 * (range.high - range.low);
+  const bool begins_at_zero = range.low >= 0 && range.low < 0.3 * range.high;
+  return {begins_at_zero ? 0 : range.low - margin, range.high + margin};
+}
+
+// Plots values or their logarithms.
+class Picture {
+ public:
+  explicit Picture(const Chart& chart)
+      : is_logarithmic_(is_logarithmic(chart)),
+        y_range_(find_plot_range(chart)),
+        y_ticks_(is_logarithmic_ ? find_logarithmic_ticks(y_range_) : find_linear_ticks(y_range_, 5)),
+        left_(find_margin()),
+        x_(find_x_range(chart), left_, kWidth - kRight),
+        y_(y_range_, kHeight - kBottom, kTop) {}
+
+  double x(double value) const { return x_.place(value); }
+  double y(double value) const { return y_.place(is_logarithmic_ ? std::log10(value) : value); }
+  bool shows(const ChartPoint& point) const { return std::isfinite(point.y) && std::isfinite(point.x); }
+
+  std::string draw_axes(const std::string& x_label) const {
+    std::string text;
+    for (const double tick : y_ticks_) {
+      const std::string place = print_place(y_.place(tick));
+      text += "<line class=\"grid\" x1=\"" + print_place(left_) + "\" x2=\"" + print_place(kWidth - kRight) +
+              "\" y1=\"" + place + "\" y2=\"" + place + "\"/><text class=\"tick\" x=\"" + print_place(left_ - 6) +
+              "\" y=\"" + print_place(y_.place(tick) + 4) + "\" text-anchor=\"end\">" + label(tick) + "</text>\n";
+    }
+    for (const double tick : find_linear_ticks(x_.range(), 4))
+      text += "<text class=\"tick\" x=\"" + print_place(x(tick)) + "\" y=\"" + print_place(kHeight - kBottom + 15) +
+              "\" text-anchor=\"middle\">" + print_short_number(tick) + "</text>\n";
+    const std::string bottom = print_place(kHeight - kBottom);
+    text += "<line class=\"axis\" x1=\"" + print_place(left_) + "\" x2=\"" + print_place(kWidth - kRight) + "\" y1=\"" +
+            bottom + "\" y2=\"" + bottom + "\"/><text class=\"tick\" x=\"" +
+            print_place((left_ + kWidth - kRight) / 2) + "\" y=\"" + print_place(kHeight - 4) +
+            "\" text-anchor=\"middle\">" + escape_html(x_label) + "</text>\n";
+    return text;
+  }
+
+ private:
+  Range find_plot_range(const Chart& chart) const {
+    const Range range = find_y_range(chart);
+    return is_logarithmic_ ? widen_logarithms({std::log10(range.low), std::log10(range.high)}) : widen(range);
+  }
+  static Range widen_logarithms(const Range& range) {
+    const double margin = 0.06 * (range.high - range.low);
+    return {range.low - margin, range.high + margin};
+  }
+  std::string label(double tick) const { return print_short_number(is_logarithmic_ ? std::pow(10, tick) : tick); }
+  double find_margin() const {
+    size_t longest = 3;
+    for (const double tick : y_ticks_) longest = std::max(longest, label(tick).size());
+    return 12 + kLetter * static_cast<double>(longest);
+  }
+
+  bool is_logarithmic_;
+  Range y_range_;
+  std::vector<double> y_ticks_;
+  double left_;
+  Axis x_, y_;
+};
+
+// Keeps the first, lowest, highest and last point of each half unit of the image width. A line through these points
+// covers the same area as a line through all points.
+std::vector<ChartPoint> thin_out(const std::vector<ChartPoint>& points, const Picture& picture) {
+  std::vector<ChartPoint> kept;
+  for (size_t begin = 0; begin < points.size();) {
+    const double column = std::floor(2 * picture.x(points[begin].x));
+    size_t end = begin, lowest = begin, highest = begin;
+    for (; end < points.size() && std::floor(2 * picture.x(points[end].x)) == column; ++end) {
+      if (points[end].y < points[lowest].y) lowest = end;
+      if (points[end].y > points[highest].y) highest = end;
+    }
+    std::vector<size_t> places{begin, lowest, highest, end - 1};
+    std::ranges::sort(places);
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    for (const size_t place : places) kept.push_back(points[place]);
+    begin = end;
+  }
+  return kept;
+}
+
+// Splits the points into stretches without gaps.
+std::vector<std::vector<ChartPoint>> split_at_gaps(const std::vector<ChartPoint>& points, const Picture& picture) {
+  std::vector<std::vector<ChartPoint>> stretches(1);
+  for (const ChartPoint& point : points) {
+    if (picture.shows(point))
+      stretches.back().push_back(point);
+    else if (!stretches.back().empty())
+      stretches.emplace_back();
+  }
+  if (stretches.back().empty()) stretches.pop_back();
+  return stretches;
+}
+
+const char* style_of(const ChartSeries& series) {
+  switch (series.line) {
+    case ChartSeries::Line::dashed: return " dashed";
+    case ChartSeries::Line::faint: return " faint";
+    default: return "";
+  }
+}
+
+std::string draw_dot(const ChartPoint& point, const Picture& picture, const char* radius, const std::string& classes,
+                     const std::string& words) {
+  return "<circle class=\"" + classes + "\" cx=\"" + print_place(picture.x(point.x)) + "\" cy=\"" +
+         print_place(picture.y(point.y)) + "\" r=\"" + radius + "\"><title>" + escape_html(words) +
+         "</title></circle>\n";
+}
+
+std::string describe(const ChartSeries& series, const ChartPoint& point, const std::string& x_label) {
+  return series.name + ", " + x_label + " " + print_short_number(point.x) + ": " + print_short_number(point.y);
+}
+
+std::string draw_series(const ChartSeries& series, const Picture& picture, const std::string& x_label) {
+  const std::string colour = "c" + std::to_string(series.colour % kChartColours);
+  std::string text;
+  for (const std::vector<ChartPoint>& stretch : split_at_gaps(series.points, picture)) {
+    if (stretch.size() == 1)
+      text += draw_dot(stretch[0], picture, "2", "dot " + colour, describe(series, stretch[0], x_label));
+    if (stretch.size() == 1) continue;
+    text += "<polyline class=\"line " + colour + style_of(series) + "\" points=\"";
+    for (const ChartPoint& point : thin_out(stretch, picture))
+      text += (text.back() == '"' ? "" : " ") + print_place(picture.x(point.x)) + "," + print_place(picture.y(point.y));
+    text += "\"/>\n";
+  }
+  if (series.has_marks && series.points.size() <= kMaxMarks)
+    for (const ChartPoint& point : series.points)
+      if (picture.shows(point))
+        text += draw_dot(point, picture, "2.4", "dot " + colour, describe(series, point, x_label));
+  return text;
+}
+
+// Renders a ring and its value, on the side with enough space.
+std::string draw_best(const ChartSeries& series, const Picture& picture, const std::string& x_label) {
+  if (!series.best || !picture.shows(*series.best)) return "";
+  const ChartPoint& best = *series.best;
+  const std::string colour = "c" + std::to_string(series.colour % kChartColours);
+  const double x = picture.x(best.x), y = picture.y(best.y);
+  const bool is_at_right = x > 0.75 * kWidth, is_low = y > kHeight - kBottom - 30;
+  const std::string text = " x=\"" + print_place(x + (is_at_right ? 4 : -4)) + "\" y=\"" +
+                           print_place(is_low ? y - 9 : y + 18) + "\" text-anchor=\"" +
+                           (is_at_right ? "end" : "start") + "\">" + print_short_number(best.y) + "</text>\n";
+  return draw_dot(best, picture, "4.6", "ring " + colour, "best of " + describe(series, best, x_label)) +
+         "<text class=\"halo\" aria-hidden=\"true\"" + text + "<text class=\"value " + colour + "\"" + text;
+}
+
+// The colours of Okabe and Ito, with lighter ones of the same hues for dark backgrounds.
+constexpr const char* kLight[kChartColours] = {"#0067a8", "#c44900", "#00805c", "#b0578d",
+                                               "#9a6b00", "#2f8fc4", "#5b5b5b", "#7048b8"};
+constexpr const char* kDark[kChartColours] = {"#5cb3f0", "#ff9248", "#3ccf9f", "#e59cc6",
+                                              "#e8c04a", "#8fd3ff", "#b5b5b5", "#b79cf5"};
+using Colours = std::vector<std::pair<std::string, std::string>>;  // name and value of a style sheet variable
+
+Colours list_colours(Colours colours, const char* const (&lines)[kChartColours]) {
+  for (size_t i = 0; i < kChartColours; ++i) colours.emplace_back("c" + std::to_string(i), lines[i]);
+  return colours;
+}
+
+Colours light_colours() {
+  return list_colours({{"paper", "#fff"}, {"ink", "#1d2127"}, {"faint", "#5c6570"}, {"rule", "#dfe3e8"}}, kLight);
+}
+
+Colours dark_colours() {
+  return list_colours({{"paper", "#15181c"}, {"ink", "#e6e9ed"}, {"faint", "#9aa4b0"}, {"rule", "#2c323a"}}, kDark);
+}
+
+std::string define(const Colours& colours) {
+  std::string text;
+  for (const auto& [name, colour] : colours) text += "--" + name + ":" + colour + ";";
+  return text;
+}
+
+std::string define_colours() {
+  return ":root{" + define(light_colours()) + "}\n@media(prefers-color-scheme:dark){:root{" + define(dark_colours()) +
+         "}}\n";
+}
+
+std::string rules() {
+  std::string text =
+      ".chart{font:12px system-ui,sans-serif}.chart .paper{fill:var(--paper)}.chart .heading{fill:var(--ink);"
+      "font-size:14px;font-weight:600}.chart .grid{stroke:var(--rule);stroke-width:1}.chart .axis{stroke:var(--faint);"
+      "stroke-width:1}.chart .tick{fill:var(--faint)}.chart .line{fill:none;stroke-width:1.6;stroke-linejoin:round;"
+      "stroke-linecap:round}.chart .dashed{stroke-dasharray:5 4}.chart .faint{stroke-width:1.2;opacity:.5}.chart "
+      ".ring{fill:none;stroke-width:1.6}.chart "
+      ".value,.chart .halo{font-weight:600}.chart .halo{fill:none;stroke:var(--paper);stroke-width:3px}\n";
+  for (size_t i = 0; i < kChartColours; ++i) {
+    const std::string number = std::to_string(i);
+    text += ".chart .line.c" + number + ",.chart .ring.c" + number + "{stroke:var(--c" + number + ")}.chart .dot.c" +
+            number + ",.chart .value.c" + number + "{fill:var(--c" + number + ")}\n";
+  }
+  return text;
+}
+
+// Rules for viewers without support for CSS variables: they use the light colours and ignore the other rules.
+std::string light_rules() {
+  std::string text = rules();
+  for (const auto& [name, colour] : light_colours()) {
+    const std::string variable = "var(--" + name + ")";
+    for (size_t at = text.find(variable); at != text.npos; at = text.find(variable, at + colour.size()))
+      text.replace(at, variable.size(), colour);
+  }
+  return text;
+}
+
+std::string draw_inside(const Chart& chart) {
+  const Picture picture(chart);
+  std::string text = picture.draw_axes(chart.x_label);
+  for (const ChartSeries& series : chart.series) text += draw_series(series, picture, chart.x_label);
+  for (const ChartSeries& series : chart.series) text += draw_best(series, picture, chart.x_label);
+  return text;
+}
+
+}  // namespace
+
+bool is_logarithmic(const Chart& chart) {
+  const Range range = find_y_range(chart);
+  return !range.is_empty() && range.low > 0 && range.high / range.low >= kLogarithmicFrom;
+}
+
+std::string draw_chart(const Chart& chart) {
+  return "<svg class=\"chart\" viewBox=\"0 0 " + print_number(kWidth) + " " + print_number(kHeight) +
+         "\" role=\"img\" aria-label=\"" + escape_html(chart.title) + "\">\n" + draw_inside(chart) + "</svg>\n";
+}
+
+std::string draw_key(const ChartSeries& series) {
+  return "<svg class=\"chart key\" viewBox=\"0 0 22 6\" aria-hidden=\"true\"><line class=\"line c" +
+         std::to_string(series.colour % kChartColours) + style_of(series) +
+         "\" x1=\"1\" x2=\"21\" y1=\"3\" y2=\"3\"/></svg>";
+}
+
+std::string draw_bar(const std::vector<double>& shares) {
+  constexpr double kBarWidth = 1000;
+  std::string text =
+      "<svg class=\"chart bar\" viewBox=\"0 0 1000 16\" preserveAspectRatio=\"none\" aria-hidden=\"true\">";
+  double from = 0;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    text += "<rect class=\"dot c" + std::to_string(i % kChartColours) + "\" x=\"" + print_place(from) + "\" width=\"" +
+            print_place(kBarWidth * shares[i]) + "\" height=\"16\"/>";
+    from += kBarWidth * shares[i];
+  }
+  return text + "</svg>\n";
+}
+
+std::string draw_chart_file(const Chart& chart) {
+  constexpr double kTitle = 26, kRow = 18;
+  const double above = kTitle + kRow * static_cast<double>(chart.series.size());
+  std::string text = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 " + print_number(kWidth) +
+                     " " + print_number(kHeight + above) + "\" role=\"img\">\n<title>" + escape_html(chart.title) +
+                     "</title>\n<style>" + light_rules() + chart_style() +
+                     "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" +
+                     "<text class=\"heading\" x=\"12\" y=\"20\">" + escape_html(chart.title) +
+                     (is_logarithmic(chart) ? " (logarithmic)" : "") + "</text>\n";
+  for (size_t i = 0; i < chart.series.size(); ++i) {
+    const ChartSeries& series = chart.series[i];
+    const std::string y = print_place(kTitle + kRow * static_cast<double>(i) + 6);
+    const std::string colour = "c" + std::to_string(series.colour % kChartColours);
+    text += "<line class=\"line " + colour + style_of(series) + "\" x1=\"12\" x2=\"34\" y1=\"" + y + "\" y2=\"" + y +
+            "\"/><text class=\"tick\" x=\"40\" y=\"" + print_place(kTitle + kRow * static_cast<double>(i) + 10) +
+            "\">" + escape_html(series.name) + "</text>\n";
+  }
+  return text + "<g transform=\"translate(0 " + print_number(above) + ")\">\n" + draw_inside(chart) + "</g>\n</svg>\n";
+}
+
+std::string chart_style() { return define_colours() + rules(); }
+
+std::string print_short_number(double number) {
+  if (!std::isfinite(number)) return print_number(number);
+  const double size = std::fabs(number);
+  char text[32];
+  if (size < 1e4 || size >= 1e7) {
+    std::snprintf(text, sizeof text, "%.4g", number);
+    return text;
+  }
+  std::snprintf(text, sizeof text, "%.0f", number);
+  std::string grouped = text;
+  for (size_t i = grouped.size(); i > (number < 0 ? 4u : 3u);) grouped.insert(i -= 3, ",");
+  return grouped;
+}
+
+}  // namespace tenon::artifacts

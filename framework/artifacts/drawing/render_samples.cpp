@@ -1,0 +1,234 @@
+#include "framework/artifacts/drawing/render_samples.h"
+
+#include <tenon/abi.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <span>
+#include <sstream>
+
+#include "framework/artifacts/drawing/base64.h"
+#include "framework/artifacts/drawing/encode_png.h"
+#include "framework/artifacts/drawing/escape_html.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+struct Picture {
+  int64_t height;
+  int64_t width;
+  int64_t channels;             // 1 (grey) or 3 (red, green, blue)
+  std::vector<uint8_t> pixels;  // height * width * channels, top row first
+};
+
+constexpr size_t kMaxValues = 24;  // maximum number of values of a field shown as text
+
+using Ranges = std::map<std::string, GreyRange>;
+
+constexpr GreyRange kEmptyRange{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+
+template <class T>
+double read_as(const std::byte* data, uint64_t index) {
+  T value;
+  std::memcpy(&value, data + index * sizeof(T), sizeof(T));
+  return static_cast<double>(value);
+}
+
+using ReadValue = double (*)(const std::byte* data, uint64_t index);
+
+// Null for dtypes without a C++20 type.
+ReadValue find_reader(int32_t dtype) {
+  switch (dtype) {
+    case TENON_FLOAT64: return read_as<double>;
+    case TENON_FLOAT32: return read_as<float>;
+    case TENON_INT64: return read_as<int64_t>;
+    case TENON_INT32: return read_as<int32_t>;
+    case TENON_INT16: return read_as<int16_t>;
+    case TENON_INT8: return read_as<int8_t>;
+    case TENON_UINT8: return read_as<uint8_t>;
+    case TENON_BOOL: return read_as<uint8_t>;
+    default: return nullptr;
+  }
+}
+
+bool is_floating(int32_t dtype) { return dtype == TENON_FLOAT32 || dtype == TENON_FLOAT64; }
+
+uint64_t count_values(const TensorView& field) {
+  uint64_t count = 1;
+  for (const int64_t extent : field.shape) count *= static_cast<uint64_t>(extent);
+  return count;
+}
+
+bool has_colours(int64_t channels) { return channels == 1 || channels == 3; }
+
+bool is_byte_image(const TensorView& field) {
+  return field.dtype == TENON_UINT8 && field.shape.size() == 3 && has_colours(field.shape[2]) &&
+         count_values(field) > 0;
+}
+
+bool is_float_image(const TensorView& field) {
+  return is_floating(field.dtype) && field.shape.size() == 3 && has_colours(field.shape[0]) && count_values(field) > 0;
+}
+
+Ranges find_ranges(const std::vector<SampleFields>& samples) {
+  Ranges ranges;
+  for (const SampleFields& fields : samples) {
+    for (const TensorView& field : fields) {
+      if (!is_float_image(field)) continue;
+      GreyRange& range = ranges.try_emplace(field.name, kEmptyRange).first->second;
+      const ReadValue read = find_reader(field.dtype);
+      for (uint64_t i = 0, count = count_values(field); i < count; ++i) {
+        const double value = read(field.data, i);
+        if (!std::isfinite(value)) continue;
+        range.smallest = std::min(range.smallest, value);
+        range.largest = std::max(range.largest, value);
+      }
+    }
+  }
+  return ranges;
+}
+
+Picture draw_bytes(const TensorView& field) {
+  Picture picture{field.shape[0], field.shape[1], field.shape[2], std::vector<uint8_t>(count_values(field))};
+  std::memcpy(picture.pixels.data(), field.data, picture.pixels.size());
+  return picture;
+}
+
+// Converts planes to pixels. Values that are not finite are black.
+Picture draw_floats(const TensorView& field, const GreyRange& range) {
+  const int64_t channels = field.shape[0];
+  Picture picture{field.shape[1], field.shape[2], channels, std::vector<uint8_t>(count_values(field))};
+  const ReadValue read = find_reader(field.dtype);
+  const uint64_t plane = static_cast<uint64_t>(picture.height * picture.width);
+  const double scale = range.largest > range.smallest ? 255 / (range.largest - range.smallest) : 0;
+  for (uint64_t i = 0; i < plane; ++i) {
+    for (uint64_t c = 0; c < static_cast<uint64_t>(channels); ++c) {
+      const double value = read(field.data, c * plane + i);
+      const double level = std::isfinite(value) ? (value - range.smallest) * scale : 0;
+      picture.pixels[i * static_cast<uint64_t>(channels) + c] = static_cast<uint8_t>(std::lround(level));
+    }
+  }
+  return picture;
+}
+
+std::optional<Picture> draw(const TensorView& field, const Ranges& ranges) {
+  if (is_byte_image(field)) return draw_bytes(field);
+  if (is_float_image(field)) return draw_floats(field, ranges.at(field.name));
+  return std::nullopt;
+}
+
+bool is_mask_of(const TensorView& field, const Picture& picture) {
+  return find_reader(field.dtype) && !is_floating(field.dtype) && field.shape.size() == 2 &&
+         field.shape[0] == picture.height && field.shape[1] == picture.width;
+}
+
+// Spaces hues by the golden ratio, so that the colours of neighbouring numbers differ clearly.
+std::array<double, 3> colour_of(double number) {
+  const double hue = std::fmod(number * 0.618033988749895, 1.0) * 6;
+  const auto ramp = [&](double shift) {
+    const double k = std::fmod(hue + shift, 6.0);
+    return 255 * (1 - std::clamp(std::min(k, 4 - k), 0.0, 1.0));
+  };
+  return {ramp(5), ramp(3), ramp(1)};
+}
+
+Picture draw_mask(const Picture& picture, const TensorView& mask) {
+  Picture drawn{picture.height, picture.width, 3, {}};
+  drawn.pixels.resize(static_cast<size_t>(picture.height * picture.width * 3));
+  const ReadValue read = find_reader(mask.dtype);
+  for (size_t i = 0; i < drawn.pixels.size() / 3; ++i) {
+    const double number = read(mask.data, i);
+    const bool is_ignored = number < 0 || number > 254;
+    const std::array<double, 3> colour = is_ignored ? std::array<double, 3>{255, 255, 255} : colour_of(number);
+    for (size_t c = 0; c < 3; ++c) {
+      const double level = picture.channels == 3 ? picture.pixels[3 * i + c] : picture.pixels[i];
+      const double share = number == 0 ? 0 : is_ignored ? 1 : 0.5;
+      drawn.pixels[3 * i + c] = static_cast<uint8_t>(std::lround(level * (1 - share) + colour[c] * share));
+    }
+  }
+  return drawn;
+}
+
+// Averages squares of `factor` x `factor` pixels. Cuts off the remainder on the right and at the bottom.
+Picture shrink(const Picture& picture, int64_t factor) {
+  Picture small{picture.height / factor, picture.width / factor, picture.channels, {}};
+  small.pixels.reserve(static_cast<size_t>(small.height * small.width * small.channels));
+  for (int64_t y = 0; y < small.height; ++y)
+    for (int64_t x = 0; x < small.width; ++x)
+      for (int64_t c = 0; c < small.channels; ++c) {
+        int64_t sum = 0;
+        for (int64_t i = 0; i < factor * factor; ++i) {
+          const int64_t row = y * factor + i / factor, column = x * factor + i % factor;
+          sum += picture.pixels[static_cast<size_t>((row * picture.width + column) * picture.channels + c)];
+        }
+        small.pixels.push_back(static_cast<uint8_t>((sum + factor * factor / 2) / (factor * factor)));
+      }
+  return small;
+}
+
+Picture fit(const Picture& picture, int64_t longest) {
+  const int64_t factor = 1 + (std::max(picture.height, picture.width) - 1) / longest;
+  const bool is_too_narrow = std::min(picture.height, picture.width) < factor;
+  return factor == 1 || is_too_narrow ? picture : shrink(picture, factor);
+}
+
+RenderedPicture encode(const std::string& name, const Picture& picture) {
+  RenderedPicture drawn{name, picture.height, picture.width, {}};
+  encode_png(std::as_bytes(std::span(picture.pixels)), picture.height, picture.width, picture.channels, drawn.png);
+  return drawn;
+}
+
+std::string print_values(const TensorView& field) {
+  const ReadValue read = find_reader(field.dtype);
+  const uint64_t count = count_values(field);
+  std::ostringstream text;
+  if (!read) {
+    text << count << " values";
+    return text.str();
+  }
+  for (uint64_t i = 0; i < std::min<uint64_t>(count, kMaxValues); ++i) text << (i ? " " : "") << read(field.data, i);
+  if (count > kMaxValues) text << " ... (" << count << " values)";
+  return text.str();
+}
+
+// Renders images first, because masks are rendered over the first image.
+RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int64_t longest) {
+  RenderedSample drawn;
+  std::optional<Picture> first;
+  for (const TensorView& field : fields) {
+    if (const std::optional<Picture> picture = draw(field, ranges)) {
+      drawn.pictures.push_back(encode(field.name, fit(*picture, longest)));
+      if (!first) first = picture;
+    }
+  }
+  for (const TensorView& field : fields) {
+    if (is_byte_image(field) || is_float_image(field)) continue;
+    if (first && is_mask_of(field, *first))
+      drawn.pictures.push_back(encode(field.name, fit(draw_mask(*first, field), longest)));
+    else
+      drawn.values.emplace_back(field.name, print_values(field));
+  }
+  return drawn;
+}
+
+}  // namespace
+
+RenderedSamples render_samples(const std::vector<SampleFields>& samples, int64_t longest) {
+  RenderedSamples drawn{{}, find_ranges(samples)};
+  for (const SampleFields& fields : samples) drawn.samples.push_back(draw_sample(fields, drawn.ranges, longest));
+  return drawn;
+}
+
+std::string embed_picture(const RenderedPicture& picture) {
+  const int64_t enlarged = std::max<int64_t>(1, 128 / std::max(picture.width, picture.height));
+  const std::string name = escape_html(picture.name);
+  return "<img alt=\"" + name + "\" title=\"" + name + "\" width=\"" + std::to_string(picture.width * enlarged) +
+         "\" src=\"data:image/png;base64," + to_base64(picture.png) + "\">";
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,57 @@
+// Renders samples for display: images as PNG, all other fields as text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/artifacts/checkpoint/tensor_view.h"
+
+namespace tenon::artifacts {
+
+// The fields of one sample, without the batch dimension.
+using SampleFields = std::vector<TensorView>;
+
+struct RenderedPicture {
+  std::string name;  // name of the field
+  int64_t height;    // in pixels
+  int64_t width;
+  std::vector<std::byte> png;
+};
+
+struct RenderedSample {
+  std::vector<RenderedPicture> pictures;
+  std::vector<std::pair<std::string, std::string>> values;  // a field and its first values: "label", "3"
+};
+
+// The values of black and white in the images of a field.
+struct GreyRange {
+  double smallest;
+  double largest;
+};
+
+struct RenderedSamples {
+  std::vector<RenderedSample> samples;
+  std::map<std::string, GreyRange> ranges;  // ranges of the scaled fields, by field
+};
+
+// Renders the fields of samples:
+// - uint8 [height, width, 1 or 3] is an image, unchanged.
+// - Floats [1 or 3, height, width] are an image. It is scaled so that the smallest value of the field in all samples is
+//   black and the largest is white.
+// - Integers [height, width] are a segmentation mask if the sample has an image of that size. The mask is rendered over
+//   a copy of the image: class 0 is transparent, and each other class has a separate colour. Values below 0 or above
+//   254, such as ignored labels, are white.
+// - Other fields are text: their first values.
+// `longest` is the maximum number of pixels of a side. Larger images are shrunk by an integer factor, and each pixel is
+// the mean of the pixels that it replaces.
+RenderedSamples render_samples(const std::vector<SampleFields>& samples, int64_t longest);
+
+// Returns an <img> element with the embedded file. A small image is enlarged by an integer factor, so that its pixels
+// are visible.
+std::string embed_picture(const RenderedPicture& picture);
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,238 @@
+#include "framework/artifacts/run_folder/history.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "framework/artifacts/files/durable_file.h"
+#include "framework/artifacts/files/file_error.h"
+#include "framework/artifacts/files/quote_for_csv.h"
+#include "framework/support/check.h"
+#include "framework/support/log.h"
+#include "framework/support/read_file.h"
+#include "framework/support/retry_interrupted.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+constexpr auto kOfHistory = support::ErrorKind::system;
+const std::vector<std::string> kFixedColumns = {"event", "epoch", "step", "time_s"};
+
+std::string print_time(double time_s) { return print_json_number(std::round(time_s * 1e6) / 1e6); }
+
+std::string print_csv_header(const std::vector<std::string>& columns) {
+  std::string header;
+  for (const auto& column : columns) header += (header.empty() ? "" : ",") + quote_for_csv(column);
+  return header + '\n';
+}
+
+// Writes each row of a CSV file followed by `ending`. The header has `header_bytes` bytes and may contain line breaks,
+// because the name of a metric is any text. Rows are numbers without line breaks.
+void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std::string& ending, DurableFile& to) {
+  constexpr size_t kChunk = size_t{1} << 16;  // approximate bytes per write
+  support::FileStream rows(csv, {kOfHistory});
+  errno = 0;
+  rows.seekg(static_cast<std::streamoff>(header_bytes));
+  if (!rows) throw make_file_error(kOfHistory, csv, "cannot be read to add a column", errno);
+  std::string piece;
+  for (std::string row; std::getline(rows, row);) {
+    piece += row + ending + '\n';
+    if (piece.size() < kChunk) continue;
+    to.write(piece);
+    piece.clear();
+  }
+  if (!rows.eof()) throw make_file_error(kOfHistory, csv, "cannot be read to add a column", errno);
+  to.write(piece);
+}
+
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (support::retry_interrupted([&] { return ::rename(from.c_str(), to.c_str()); }) != 0)
+    throw make_file_error(kOfHistory, to, "cannot be replaced", errno);
+}
+
+void check_names(const MetricValues& metrics) {
+  std::set<std::string_view> names(kFixedColumns.begin(), kFixedColumns.end());
+  for (const auto& [name, value] : metrics) {
+    TENON_CHECK(names.insert(name).second, "the metric " << name << " occurs twice or has the name of a fixed column");
+  }
+}
+
+}  // namespace
+
+const char* to_string(HistoryEvent event) {
+  switch (event) {
+    case HistoryEvent::step: return "step";
+    case HistoryEvent::epoch: return "epoch";
+    case HistoryEvent::validation: return "validation";
+    case HistoryEvent::checkpoint: return "checkpoint";
+  }
+  return "unknown";
+}
+
+std::string print_history_line(const HistoryLine& line) {
+  std::string text = "{\"event\": \"" + std::string(to_string(line.event)) +
+                     "\", \"epoch\": " + std::to_string(line.epoch) + ", \"step\": " + std::to_string(line.step) +
+                     ", \"time_s\": " + print_time(line.time_s);
+  for (const auto& [name, value] : line.metrics)
+    text += ", " + print_json_string(name) + ": " + print_json_number(value);
+  return text + "}\n";
+}
+
+HistoryLine parse_history_line(std::string_view text) {
+  using Json = nlohmann::ordered_json;
+  HistoryLine line{};
+  try {
+    const Json json = Json::parse(text.begin(), text.end());
+    const std::string event = json.at("event").get<std::string>();
+    bool is_known = false;
+    for (const HistoryEvent one :
+         {HistoryEvent::step, HistoryEvent::epoch, HistoryEvent::validation, HistoryEvent::checkpoint}) {
+      if (event != to_string(one)) continue;
+      line.event = one;
+      is_known = true;
+    }
+    if (!is_known) throw std::invalid_argument("unknown event " + event);
+    line.epoch = json.at("epoch").get<int64_t>();
+    line.step = json.at("step").get<int64_t>();
+    line.time_s = json.at("time_s").get<double>();
+    for (const auto& [name, value] : json.items()) {
+      if (std::ranges::find(kFixedColumns, name) != kFixedColumns.end()) continue;
+      line.metrics.emplace_back(name,
+                                value.is_string() ? parse_not_finite(value.get<std::string>()) : value.get<double>());
+    }
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(error.what());
+  }
+  return line;
+}
+
+bool is_mean_over_epoch(HistoryEvent event, std::string_view metric, const std::vector<std::string>& losses) {
+  constexpr std::string_view kTrain = "train/";
+  if (event != HistoryEvent::epoch || !metric.starts_with(kTrain)) return false;
+  metric.remove_prefix(kTrain.size());
+  return metric == "loss" || std::ranges::any_of(losses, [&](const std::string& loss) {
+           return metric == loss || metric.starts_with(loss + ".");
+         });
+}
+
+AppendedFile::AppendedFile(std::filesystem::path path, Opening opening) : path_(std::move(path)) {
+  const int creation = opening == Opening::is_new ? O_CREAT | O_EXCL : 0;
+  descriptor_ = support::FileDescriptor(support::retry_interrupted(
+      [&] { return ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | creation, 0666); }));
+  if (!descriptor_.is_open()) throw make_file_error(kOfHistory, path_, "cannot be opened", errno);
+}
+
+void AppendedFile::append(std::string_view text) {
+  struct stat before;
+  if (::fstat(descriptor_.number(), &before) != 0) throw make_file_error(kOfHistory, path_, "cannot be written", errno);
+  const int error = write_fully(descriptor_.number(), std::as_bytes(std::span(text.data(), text.size())));
+  if (error == 0) return;
+  if (::ftruncate(descriptor_.number(), before.st_size) != 0) {
+    throw make_file_error(kOfHistory, path_, "cannot be written, and its last line is truncated", error);
+  }
+  throw make_file_error(kOfHistory, path_, "cannot be written", error);
+}
+
+History::History(const std::filesystem::path& jsonl, const std::filesystem::path& csv)
+    : csv_path_(csv), jsonl_(jsonl, AppendedFile::Opening::is_new), columns_(kFixedColumns) {
+  write_csv([&] {
+    csv_.emplace(csv, AppendedFile::Opening::is_new);
+    csv_->append(print_csv_header(columns_));
+  });
+}
+
+template <class Write>
+void History::write_csv(const Write& write) {
+  try {
+    write();
+  } catch (const support::Error& error) {
+    csv_.reset();
+    support::log_warning(std::string(error.what()) +
+                         ". The run continues without this file; history.jsonl has all lines");
+  }
+}
+
+// Writes to other names first, so that a crash leaves the earlier files intact.
+History History::resume(const std::filesystem::path& from, int64_t lines, const std::filesystem::path& jsonl,
+                        const std::filesystem::path& csv) {
+  const auto while_written = [](std::filesystem::path path) {
+    path += ".resumed";
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    return path;
+  };
+  const auto new_jsonl = while_written(jsonl), new_csv = while_written(csv);
+  History history(new_jsonl, new_csv);
+  support::FileStream earlier(from, {support::ErrorKind::checkpoint, "a run's history"});
+  for (std::string text; history.lines() < lines && std::getline(earlier, text);) {
+    try {
+      history.append(parse_history_line(text));
+    } catch (const std::invalid_argument& error) {
+      throw support::Error(support::ErrorKind::checkpoint,
+                           from.string() + ", line " + std::to_string(history.lines() + 1) + ": " + error.what() +
+                               "; expected a history line: restore the file from a copy, or start a new run with the "
+                               "checkpoint's model.safetensors as model.weights");
+    }
+  }
+  if (history.lines() < lines)
+    throw support::Error(support::ErrorKind::checkpoint,
+                         from.string() + ": has " + std::to_string(history.lines()) +
+                             " lines; the checkpoint expects " + std::to_string(lines) +
+                             " or more: restore the file from a copy, or start a new run with the checkpoint's "
+                             "model.safetensors as model.weights");
+  if (history.csv_) history.write_csv([&] { rename_file(new_csv, csv); });
+  rename_file(new_jsonl, jsonl);
+  std::error_code ignored;
+  std::filesystem::remove(new_csv, ignored);  // there if it could not be written or renamed
+  history.csv_path_ = csv;
+  return history;
+}
+
+void History::append(const HistoryLine& line) {
+  check_names(line.metrics);
+  jsonl_.append(print_history_line(line));
+  ++lines_;
+  if (csv_) write_csv([&] { append_to_csv(line); });
+}
+
+void History::append_to_csv(const HistoryLine& line) {
+  const size_t first_new = columns_.size();
+  for (const auto& [name, value] : line.metrics) {
+    if (places_.emplace(name, columns_.size()).second) columns_.push_back(name);
+  }
+  if (columns_.size() > first_new) add_columns(first_new);
+  csv_->append(print_row(line) + '\n');
+}
+
+// New rows have all columns. Earlier rows are read from the file and get empty values in the new columns.
+void History::add_columns(size_t first_new) {
+  const std::vector<std::string> old_columns(columns_.begin(), columns_.begin() + static_cast<ptrdiff_t>(first_new));
+  const std::string empty(columns_.size() - first_new, ',');
+  DurableFile replacement(csv_path_, kOfHistory);
+  replacement.write(print_csv_header(columns_));
+  copy_rows(csv_path_, print_csv_header(old_columns).size(), empty, replacement);
+  replacement.commit();
+  csv_.emplace(csv_path_, AppendedFile::Opening::is_there);
+}
+
+std::string History::print_row(const HistoryLine& line) const {
+  std::vector<std::string> cells(columns_.size());
+  cells[0] = to_string(line.event);
+  cells[1] = std::to_string(line.epoch);
+  cells[2] = std::to_string(line.step);
+  cells[3] = print_number(std::round(line.time_s * 1e6) / 1e6);
+  for (const auto& [name, value] : line.metrics) cells[places_.at(name)] = print_number(value);
+  std::string row = cells[0];
+  for (size_t i = 1; i < cells.size(); ++i) row += ',' + cells[i];
+  return row;
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,202 @@
+#include "framework/artifacts/run_folder/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <compare>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "framework/artifacts/files/durable_file.h"
+#include "framework/artifacts/files/durable_folder.h"
+#include "framework/artifacts/files/file_error.h"
+#include "framework/artifacts/files/local_time.h"
+#include "framework/config/plan/print_run_plan.h"
+#include "framework/support/log.h"
+#include "framework/support/retry_interrupted.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+constexpr auto kOfFolders = support::ErrorKind::configuration;
+
+void check_name(const std::string& name) {
+  if (!name.empty() && name != "." && name != ".." &&
+      name.find_first_of(std::string_view("/\0", 2)) == std::string::npos) {
+    return;
+  }
+  throw support::Error(kOfFolders, "run.name is \"" + name + "\"; expected a folder name without slashes");
+}
+
+// The name of a run folder: the time of its start, and its number among the runs with this time.
+struct RunName {
+  std::string time;
+  int64_t number;
+
+  auto operator<=>(const RunName&) const = default;
+};
+
+// Parses "2026-11-21T11-30-05-2". None for any other name.
+std::optional<RunName> parse_run_name(const std::string& name) {
+  constexpr std::string_view kForm = "0000-00-00T00-00-00";
+  if (name.size() < kForm.size()) return std::nullopt;
+  for (size_t i = 0; i < kForm.size(); ++i) {
+    const bool is_digit = name[i] >= '0' && name[i] <= '9';
+    if (kForm[i] == '0' ? !is_digit : name[i] != kForm[i]) return std::nullopt;
+  }
+  constexpr int64_t kLargestNumber = 1'000'000'000;
+  int64_t number = 1;
+  if (name.size() > kForm.size()) {
+    if (name[kForm.size()] != '-') return std::nullopt;
+    const char* end = name.data() + name.size();
+    const auto result = std::from_chars(name.data() + kForm.size() + 1, end, number);
+    if (result.ec != std::errc() || result.ptr != end || number < 2 || number > kLargestNumber) return std::nullopt;
+  }
+  return RunName{name.substr(0, kForm.size()), number};
+}
+
+std::vector<std::pair<RunName, std::filesystem::path>> find_runs(const std::filesystem::path& parent) {
+  std::vector<std::pair<RunName, std::filesystem::path>> runs;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error))
+    if (auto name = parse_run_name(entry->path().filename().string()))
+      runs.emplace_back(std::move(*name), entry->path());
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw make_file_error(support::ErrorKind::checkpoint, parent, "cannot be listed", error.value());
+  std::ranges::sort(runs, std::greater());
+  return runs;
+}
+
+support::FileDescriptor open_folder(const std::filesystem::path& folder) {
+  return support::FileDescriptor(
+      support::retry_interrupted([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+}
+
+// Returns 0 or an errno: EWOULDBLOCK if another process has the lock.
+int try_lock(const support::FileDescriptor& folder) {
+  return support::retry_interrupted([&] { return ::flock(folder.number(), LOCK_EX | LOCK_NB); }) == 0 ? 0 : errno;
+}
+
+// The lock keeps the order of two runs that start at once. On a file system without locks, mkdir() still separates
+// them.
+support::FileDescriptor lock_names(const std::filesystem::path& parent, const std::atomic<int>* stop) {
+  constexpr int kReported = 50;  // attempts before the wait is reported
+  support::FileDescriptor lock = open_folder(parent);
+  for (int attempt = 0; lock.is_open() && try_lock(lock) == EWOULDBLOCK; ++attempt) {
+    if (const int signal = stop ? stop->load() : 0; signal != 0)
+      throw support::Error(support::kind_of_signal(signal),
+                           parent.string() + ": stopped by signal " + std::to_string(signal) +
+                               " while the run waited for a lock on this folder; no run folder was created");
+    if (attempt == kReported)
+      support::log_warning(parent.string() +
+                           ": waiting for the process that has locked this folder, which a run does for a moment when "
+                           "it starts; to continue, end that process (fuser -v shows it), or choose another run.name");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return lock;
+}
+
+// Creates the folder of a run that starts now. Its name follows those of all earlier runs, also if the clock was ahead
+// then or the hour occurs twice at the end of summer time. REQUIRES: lock_names().
+std::filesystem::path make_unique_folder(const std::filesystem::path& parent, std::string time) {
+  constexpr int kAttempts = 1000;
+  RunName name{std::move(time), 1};
+  if (const auto runs = find_runs(parent); !runs.empty() && runs.front().first >= name)
+    name = {runs.front().first.time, runs.front().first.number + 1};
+  for (int attempt = 1;; ++attempt, ++name.number) {
+    const auto folder = parent / (name.time + (name.number > 1 ? "-" + std::to_string(name.number) : ""));
+    if (support::retry_interrupted([&] { return ::mkdir(folder.c_str(), 0777); }) == 0) {
+      sync_path(parent, kOfFolders);
+      return folder;
+    }
+    if (errno != EEXIST || attempt == kAttempts) throw make_file_error(kOfFolders, folder, "cannot be created", errno);
+  }
+}
+
+// Removes temporary files of killed processes. Other processes, such as `host report`, may write to the folder at this
+// moment, so files of the last hour stay. A file that cannot be removed is harmless.
+void remove_old_leftovers(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  const auto limit = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (!is_temporary_name(entry->path().filename().string())) continue;
+    std::error_code ignored;
+    const auto written = entry->last_write_time(ignored);
+    if (!ignored && written < limit) fs::remove_all(entry->path(), ignored);
+  }
+}
+
+// Skips a run that is running, because its process has locked the folder.
+void remove_leftovers_of_runs(const std::filesystem::path& parent) {
+  for (const auto& [name, root] : find_runs(parent)) {
+    const support::FileDescriptor lock = open_folder(root);
+    if (!lock.is_open() || try_lock(lock) != 0) continue;
+    remove_old_leftovers(root);
+    remove_old_leftovers(RunFolder{root}.checkpoints());
+  }
+}
+
+}  // namespace
+
+RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock::time_point start,
+                          const std::atomic<int>* stop) {
+  check_name(plan.run.name);
+  const auto parent = plan.run.output_dir / plan.run.name;
+  make_folders_durably(parent, kOfFolders);
+  const support::FileDescriptor lock = lock_names(parent, stop);
+  remove_leftovers_of_runs(parent);
+  const RunFolder folder{make_unique_folder(parent, print_time_for_names(start))};
+  make_folders_durably(folder.checkpoints(), kOfFolders);
+  write_plan(folder, plan);
+  return folder;
+}
+
+bool is_earlier_run(const std::filesystem::path& a, const std::filesystem::path& b) {
+  return parse_run_name(a.filename().string()) < parse_run_name(b.filename().string());
+}
+
+std::vector<std::filesystem::path> list_runs(const std::filesystem::path& output_dir, const std::string& name) {
+  std::vector<std::filesystem::path> folders;
+  for (auto& [run, folder] : find_runs(output_dir / name)) folders.push_back(std::move(folder));
+  return folders;
+}
+
+void write_plan(const RunFolder& folder, const config::RunPlan& plan) {
+  write_file_durably(folder.plan_file(), config::print_run_plan(plan), kOfFolders);
+}
+
+// Locks the folder itself. That needs no further file, and the end of the process always releases the lock.
+// is_run_folder_held() holds the lock for a moment.
+support::FileDescriptor lock_run_folder(const std::filesystem::path& root) {
+  constexpr auto kCheckpoint = support::ErrorKind::checkpoint;
+  constexpr int kAttempts = 10;
+  support::FileDescriptor folder = open_folder(root);
+  if (!folder.is_open()) throw make_file_error(kCheckpoint, root, "cannot be opened", errno);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const int error = try_lock(folder);
+    if (error == 0) return folder;
+    if (error != EWOULDBLOCK) throw make_file_error(kCheckpoint, root, "cannot be locked", error);
+  }
+  throw support::Error(kCheckpoint, root.string() +
+                                        ": another process is training in this folder; wait until it ends, stop "
+                                        "it, or start a new run");
+}
+
+bool is_run_folder_held(const std::filesystem::path& root) {
+  const support::FileDescriptor folder = open_folder(root);
+  return folder.is_open() &&
+         support::retry_interrupted([&] { return ::flock(folder.number(), LOCK_SH | LOCK_NB); }) != 0 &&
+         errno == EWOULDBLOCK;
+}
+
+}  // namespace tenon::artifacts

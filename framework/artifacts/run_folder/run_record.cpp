@@ -1,0 +1,166 @@
+#include "framework/artifacts/run_folder/run_record.h"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "framework/artifacts/files/durable_file.h"
+#include "framework/artifacts/files/local_time.h"
+#include "framework/support/read_file.h"
+
+namespace tenon::artifacts {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string describe_compiler() {
+#if defined(__clang__)
+  return "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + "." +
+         std::to_string(__clang_patchlevel__);
+#else
+  return "gcc " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__) + "." +
+         std::to_string(__GNUC_PATCHLEVEL__);
+#endif
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json to_json(const GitState& git) { return {{"commit", git.commit}, {"dirty", git.dirty ? Json(*git.dirty) : Json()}}; }
+
+Json to_json(const Machine& machine) {
+  return {{"hostname", text_or_null(machine.hostname)},
+          {"cpu", text_or_null(machine.cpu)},
+          {"cores", machine.cores},
+          {"memory_bytes", machine.memory_bytes},
+          {"kernel", text_or_null(machine.kernel)},
+          {"os", text_or_null(machine.os)}};
+}
+
+// Null for the CPU, which is described under "machine".
+Json describe_accelerator(const support::ComputeDevice& device) {
+  if (!device.is_cuda()) return {};
+  const std::string capability =
+      std::to_string(device.capability_major) + "." + std::to_string(device.capability_minor);
+  return {{"name", text_or_null(device.name)},    {"compute_capability", capability},
+          {"memory_bytes", device.memory_bytes},  {"driver", text_or_null(device.driver)},
+          {"cuda", text_or_null(device.runtime)}, {"cudnn", text_or_null(device.cudnn)},
+          {"nccl", text_or_null(device.nccl)}};
+}
+
+Json to_json(const std::vector<PluginRecord>& plugins) {
+  Json list = Json::array();
+  for (const auto& plugin : plugins) {
+    list.push_back(
+        {{"id", plugin.id}, {"version", plugin.version}, {"file", plugin.file.string()}, {"sha256", plugin.sha256}});
+  }
+  return list;
+}
+
+Json to_lines(const std::string& text) {
+  Json lines = Json::array();
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// Omits metrics without a better direction.
+Json describe_directions(const std::map<std::string, int32_t>& directions) {
+  Json known = Json::object();
+  for (const auto& [metric, direction] : directions)
+    if (direction != 0) known[metric] = direction > 0 ? "max" : "min";
+  return known;
+}
+
+}  // namespace
+
+const char* to_string(RunStatus status) {
+  switch (status) {
+    case RunStatus::running: return "running";
+    case RunStatus::finished: return "finished";
+    case RunStatus::stopped: return "stopped";
+    case RunStatus::failed: return "failed";
+  }
+  return "unknown";
+}
+
+RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start) {
+  RunRecord record;
+  record.tenon_version = TENON_VERSION;
+  record.compiler = describe_compiler();
+  record.command_line = std::move(command_line);
+  std::error_code ignored;  // a deleted working directory has no path
+  record.working_directory = std::filesystem::current_path(ignored);
+  record.git = read_git_state(".");
+  record.machine = read_machine();
+  record.start = start;
+  return record;
+}
+
+std::string print_origin(const RunRecord& record) {
+  Json json;
+  json["tenon"] = record.tenon_version;
+  json["libtorch"] = text_or_null(record.libtorch_version);
+  json["git"] = record.git ? to_json(*record.git) : Json();
+  json["plugins"] = to_json(record.plugins);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::map<std::string, std::string> read_plugin_digests(const std::filesystem::path& file) {
+  std::map<std::string, std::string> digests;
+  try {
+    for (const Json& plugin : Json::parse(support::read_text(file)).at("plugins"))
+      digests[plugin.at("id").get<std::string>()] = plugin.at("sha256").get<std::string>();
+  } catch (const Json::exception&) {
+    return {};
+  }
+  return digests;
+}
+
+std::string print_run_record(const RunRecord& record) {
+  Json json;
+  json["status"] = to_string(record.status);
+  json["reason"] = text_or_null(record.reason);
+  json["exit_code"] = record.exit_code ? Json(*record.exit_code) : Json();
+  json["host_waits"] = record.host_waits ? Json(*record.host_waits) : Json();
+  json["graph_replays"] = record.graph_replays ? Json(*record.graph_replays) : Json();
+  json["first_loss"] = record.first_loss ? Json(*record.first_loss) : Json();
+  json["zero_output_loss"] = record.zero_output_loss ? Json(*record.zero_output_loss) : Json();
+  json["memory_format"] = text_or_null(record.memory_format);
+  json["peak_bytes"] = record.peak_bytes ? Json(*record.peak_bytes) : Json();
+  json["stages"] = record.stages.empty() ? Json() : Json::object();
+  for (const auto& [name, seconds] : record.stages) json["stages"][name] = seconds;
+  json["start"] = print_iso_8601(record.start);
+  json["end"] = record.end ? Json(print_iso_8601(*record.end)) : Json();
+  json["resumed_from"] = text_or_null(record.resumed_from.string());
+  json["tenon"] = record.tenon_version;
+  json["libtorch"] = text_or_null(record.libtorch_version);
+  json["compiler"] = record.compiler;
+  json["command_line"] = record.command_line;
+  json["working_directory"] = text_or_null(record.working_directory.string());
+  json["git"] = record.git ? to_json(*record.git) : Json();
+  json["device"] = to_string(record.device);
+  json["accelerator"] = describe_accelerator(record.device);
+  json["machine"] = to_json(record.machine);
+  json["plugins"] = to_json(record.plugins);
+  json["model"] = to_lines(record.model_summary);
+  json["monitor"] = text_or_null(record.monitor);
+  json["directions"] = describe_directions(record.directions);
+  // Arguments and paths may contain any bytes. Invalid UTF-8 becomes U+FFFD.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<RunStatus> read_run_status(const std::filesystem::path& file) {
+  const Json json = Json::parse(support::read_text(file), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("status") || !json["status"].is_string()) return std::nullopt;
+  for (const RunStatus one : {RunStatus::running, RunStatus::finished, RunStatus::stopped, RunStatus::failed})
+    if (json["status"].get<std::string>() == to_string(one)) return one;
+  return std::nullopt;
+}
+
+void write_run_record(const std::filesystem::path& file, const RunRecord& record) {
+  write_file_durably(file, print_run_record(record), support::ErrorKind::system);
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,77 @@
+// run.json: versions, command line, device, machine, plugins and outcome of a run.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/run_folder/git_state.h"
+#include "framework/artifacts/run_folder/machine.h"
+#include "framework/support/compute_device.h"
+
+namespace tenon::artifacts {
+
+struct PluginRecord {
+  std::string id;
+  std::string version;
+  std::filesystem::path file;
+  std::string sha256;
+};
+
+enum class RunStatus { running, finished, stopped, failed };
+const char* to_string(RunStatus status);  // "running", ...
+
+struct RunRecord {
+  std::string tenon_version;
+  std::string compiler;          // "gcc 12.2.0"
+  std::string libtorch_version;  // set by the caller, as are device and plugins
+  support::ComputeDevice device;
+  std::vector<std::string> command_line;
+  std::filesystem::path working_directory;
+  std::optional<GitState> git;  // of the working directory; none: not a repository
+  Machine machine;
+  std::vector<PluginRecord> plugins;
+  std::chrono::system_clock::time_point start;
+  std::filesystem::path resumed_from;         // checkpoint of a resumed run; empty: a new run
+  std::string model_summary;                  // text for display; set by the caller, as are the next two
+  std::string monitor;                        // monitored metric of the best checkpoints; empty: none
+  std::map<std::string, int32_t> directions;  // by host metric: 1 if higher is better, -1 if lower, 0 if neither
+
+  // Outcome. While the run is running, `reason` and `end` are empty.
+  RunStatus status = RunStatus::running;
+  std::string reason;  // "": no reason
+  std::optional<int> exit_code;
+  std::optional<double> first_loss;        // loss of the first batch; none for a resumed run
+  std::optional<double> zero_output_loss;  // loss of the first batch with zero outputs
+  std::optional<int64_t> host_waits;       // number of synchronisations with the device
+  std::optional<int64_t> graph_replays;    // number of batches that ran as a CUDA graph
+  std::string memory_format;               // memory format of the weights: "channels_last"; empty: unknown so far
+  MetricValues stages;                     // seconds of the training thread, by stage
+  std::optional<int64_t> peak_bytes;       // peak memory of this process
+  std::optional<std::chrono::system_clock::time_point> end;
+};
+
+// Creates the record at the start of a run. Sets all fields except those that the comments above assign to the caller.
+RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start);
+
+// Reads the status in a run.json. None if the file is missing or invalid.
+std::optional<RunStatus> read_run_status(const std::filesystem::path& file);
+
+// Prints the origin of a checkpoint, without time and machine: `tenon`, `libtorch`, `git` and `plugins`, as in
+// run.json.
+std::string print_origin(const RunRecord& record);
+// Reads the SHA-256 of each plugin, by plugin id, from a file of print_origin() or print_run_record(). Empty for any
+// other file.
+std::map<std::string, std::string> read_plugin_digests(const std::filesystem::path& file);
+
+// Prints JSON with a fixed order of keys. Unknown values are null.
+std::string print_run_record(const RunRecord& record);
+
+// Writes the file durably and replaces an earlier one. Throws Error(system) with the path and the reason.
+void write_run_record(const std::filesystem::path& file, const RunRecord& record);
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,271 @@
+// The complete plan of a run: all settings with defaults. resolve_run_plan() creates it from a RunConfig, and the
+// pipeline reads nothing else. It is immutable. `host --check` prints it, and plan.toml stores it (see
+// print_run_plan.h).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "framework/config/plan/distributed_plan.h"
+#include "framework/config/plan/optimizer_plan.h"
+#include "framework/config/plan/schedule_plan.h"
+#include "framework/config/toml/value.h"
+#include "framework/config/values/device_choice.h"
+#include "framework/config/values/period.h"
+#include "framework/config/values/subset.h"
+
+namespace tenon::config {
+
+// A component with all its parameters.
+struct ComponentPlan {
+  std::string use;  // the component's id
+  Values params;
+  // Input -> source ("model.logits", "data.label"), as set in the run file. The pipeline connects the other inputs.
+  std::map<std::string, std::string> inputs;
+  std::string place;  // "configs/digits.toml:12:7", for messages about the component
+};
+
+// How to handle operators with nondeterministic results.
+enum class Determinism {
+  off,
+  warn,  // allowed, with a warning
+  on     // an error
+};
+
+struct RunSection {
+  std::string name;                  // default: file name of the run file without its extension
+  std::filesystem::path output_dir;  // absolute; default: "runs" in the working directory
+  uint64_t seed;                     // default: 0
+  Determinism deterministic;         // default: off
+  int64_t threads;                   // of LibTorch's operators; 0: LibTorch's default
+  bool flush_denormal = false;       // denormal numbers become zero
+  DeviceChoice device = {};          // default: automatic
+  std::string device_place = {};     // for messages
+};
+
+// The expected digest of a plugin file.
+struct PluginPin {
+  std::string file;    // file name without folders: "spiral.so"
+  std::string sha256;  // 64 lower-case hexadecimal digits
+  std::string place;   // "run.toml:4:26", for messages
+};
+
+// How to handle a weights file with tensors that differ from those of the model.
+enum class WeightsMatch {
+  strict,  // an error
+  partial  // matching tensors are loaded; the others keep their initial values
+};
+
+struct ModelSection : ComponentPlan {
+  std::filesystem::path weights;                      // safetensors file; empty: initialise from the seed
+  WeightsMatch weights_match = WeightsMatch::strict;  // how to match `weights`
+  std::vector<std::string> weights_exclude = {};      // patterns of tensors that are not loaded
+};
+
+struct NamedDataset : ComponentPlan {
+  std::string name;    // "train"; "validation", or "validation/<name>" for named datasets
+  Subset subset = {};  // samples to use; default: all
+};
+
+// The training dataset with other parameters, starting at an epoch.
+struct ScheduledDataset : NamedDataset {
+  int64_t at_epoch;  // at least 2
+  Values changed;    // the parameters that the change sets
+};
+
+// The samples of a training epoch and their order.
+enum class SamplerKind {
+  uniform,         // every sample once
+  weighted,        // as many as there are, sampled with replacement by the dataset's weights
+  length_bucketed  // every sample once, in batches of similar length
+};
+
+// How to handle a sample that cannot be read.
+enum class OnError {
+  stop,  // end the run
+  skip   // leave the sample out of its batch
+};
+
+// torchvision.transforms.v2.Normalize, applied to whole batches.
+struct NormalizeBatch {
+  std::string field;         // default: "image"
+  std::vector<double> mean;  // for values in [0, 1]; default: ImageNet's
+  std::vector<double> std;
+};
+
+// torchvision.transforms.v2.MixUp and CutMix. One of them is applied to each training batch.
+struct MixBatch {
+  std::string image;                 // default: "image"
+  std::string label;                 // default: "label"
+  std::string target;                // name of the added field; default: "mixed_label"
+  int64_t classes;                   // at least 1
+  std::vector<std::string> methods;  // "mix_up", "cut_mix" or both; default: both
+  double alpha;                      // parameter of the beta distribution; default: 1
+  double p;                          // probability that a batch is mixed; default: 1
+};
+
+struct BatchTransformPlan {
+  std::variant<NormalizeBatch, MixBatch> what;  // `use = "normalize"` or `"mix"`
+  std::string place;
+};
+
+struct DataSection {
+  int64_t batch_size;             // per process
+  int64_t validation_batch_size;  // default: batch_size
+  int64_t workers;                // number of worker threads; 0: the training thread reads the data
+  int64_t prefetch;               // number of batches to read ahead, at least 1
+  bool shuffle;                   // shuffle the training data by (seed, epoch); default: true
+  SamplerKind sampler;            // of the training data; default: uniform
+  OnError on_error;               // default: stop
+  // Maximum number of batches of an epoch or a validation; 0: no limit.
+  int64_t limit_batches = 0;
+  int64_t validation_limit_batches = 0;
+  uint64_t subset_seed = 0;  // seed of subsets, shared by all datasets, so that disjoint subsets stay disjoint
+  std::vector<BatchTransformPlan> batch_transforms;  // in order
+  NamedDataset train;
+  std::vector<ScheduledDataset> scheduled_train;  // ordered by epoch; may be empty
+  std::vector<NamedDataset> validation;           // may be empty
+};
+
+struct LossPlan : ComponentPlan {
+  std::string name;  // default: its id; unique
+  double weight;     // factor in the sum of losses; default: 1
+};
+
+struct MetricPlan : ComponentPlan {
+  std::string name;  // default: its id; unique
+};
+
+// The precision of forward and the losses. Weights and optimizer are float32, except with bf16_true.
+enum class Precision {
+  fp32,
+  tf32,      // for matrix products and convolutions on CUDA devices
+  bf16,      // autocast
+  fp16,      // autocast, with a dynamic loss scale
+  bf16_true  // weights, optimizer state and inputs are bfloat16 too
+};
+
+std::string to_string(Precision precision);  // the run file syntax
+
+// What to do when a loss or gradient is NaN or infinite. Such a step never changes the weights.
+enum class NonFinite { stop, skip };
+
+// The memory format of images and of the weights of convolutions.
+enum class MemoryFormat {
+  automatic,  // the faster one on the first batch; contiguous for deterministic runs
+  contiguous,
+  channels_last
+};
+
+std::string to_string(MemoryFormat format);  // the run file syntax
+
+// Whether forward, losses and backward of a batch run as a CUDA graph.
+enum class CudaGraph {
+  automatic,  // if the components declare that they can be captured and the first replay has the same results
+  off,
+  on  // the run ends if it is not possible
+};
+std::string to_string(CudaGraph setting);  // the run file syntax
+
+// Whether cuDNN benchmarks its convolution algorithms on the first batch of each shape and then uses the fastest.
+enum class CudnnBenchmark {
+  automatic,  // on if all batches have one shape and the run is not deterministic
+  off,
+  on
+};
+
+// Weights averaged over steps. Evaluation and saving use the averaged weights.
+struct AveragePlan {
+  enum class Kind {
+    ema,  // exponential moving average: average = decay * average + (1 - decay) * weights
+    swa   // Izmailov et al., "Averaging weights leads to wider optima", arXiv:1803.05407; equal weights
+  } kind;
+  double decay;  // for ema; default: 0.999
+  Period start;  // when averaging starts; default: never, which means at the first step
+  Period every;  // default: "1 step" for ema, "1 epoch" for swa
+};
+
+// Filters the events of a callback and orders the callback among the others. "never" means that a period is not set.
+struct EventFilter {
+  Period every = {};                     // interval in steps, epochs or time; default: all events
+  Period after = {};                     // events start after this period; default: at the beginning
+  bool once = false;                     // only events of the first step that passes `every` and `after`
+  std::optional<int32_t> priority = {};  // default: the priority of the callback
+};
+
+struct CallbackPlan : ComponentPlan {
+  EventFilter filter = {};
+};
+
+struct TrainSection {
+  // Exactly one of the two is set by the user; the other is 0.
+  int64_t epochs;
+  int64_t steps;
+  std::string place;       // location of the one that is set, for messages
+  int64_t accumulate = 1;  // gradient accumulation: batches per optimizer step
+  Precision precision = Precision::fp32;
+  std::string precision_place = {};  // for messages
+  double clip_norm = 0;              // maximum norm of all gradients; 0: no clipping
+  double clip_value = 0;             // maximum absolute value of a gradient element; 0: no clipping
+  NonFinite non_finite = NonFinite::stop;
+  int64_t max_skipped_steps = 10;  // number of skipped steps in a row before the run ends
+  MemoryFormat memory_format = MemoryFormat::contiguous;
+  CudnnBenchmark cudnn_benchmark = CudnnBenchmark::automatic;
+  CudaGraph cuda_graph = CudaGraph::automatic;
+  bool activation_checkpointing = false;
+  std::optional<AveragePlan> average = {};
+};
+
+struct ValidationSection {
+  Period every;   // default: "1 epoch", or "never" without data.validation
+  bool at_start;  // default: false
+};
+
+struct CheckpointSection {
+  Period every;              // default: "1 epoch"; the end of the run always writes one
+  int64_t keep;              // number of newest checkpoints to keep; default: 3
+  bool asynchronous = true;  // write checkpoints while training continues
+  // The validation metric that selects the best checkpoints; empty: none. The default is validation/loss, or the loss
+  // of the first of several validation datasets. Without validation the default is empty.
+  std::string monitor = {};
+  std::string monitor_place = {};  // for messages
+  // Automatic: the metric defines the direction.
+  enum class Mode { automatic, min, max } mode = Mode::automatic;
+  int64_t keep_best = 1;          // number of best checkpoints to keep, in addition to the newest
+  bool load_best_at_end = false;  // load the best weights after the last step
+};
+
+struct LogSection {
+  Period every;             // default: "50 steps"; the end of an epoch always writes a line
+  bool tensorboard = true;  // also write the metrics to a TensorBoard events file
+  Period histograms = {};   // histograms of weights and gradients in the events file
+  int64_t samples = 512;    // validation samples to examine for the report; 0: none
+  bool png_plots = false;   // also write the curves as PNG
+};
+
+struct RunPlan {
+  std::filesystem::path file;  // the run file
+  RunSection run;
+  std::vector<std::filesystem::path> plugin_paths;  // --plugin-dir, then [plugins] paths; absolute
+  std::vector<PluginPin> plugin_pins;               // [plugins] sha256, ordered by file name
+  ModelSection model;
+  DataSection data;
+  std::vector<LossPlan> losses;  // at least one
+  std::vector<MetricPlan> metrics;
+  std::vector<CallbackPlan> callbacks;
+  TrainSection train;
+  OptimizerPlan optimizer;
+  SchedulePlan schedule;
+  ValidationSection validation;
+  CheckpointSection checkpoint;
+  LogSection log;
+  DistributedSection distributed;
+  std::vector<std::string> hints;  // for the user, such as keys of the run file that have a new name
+};
+
+}  // namespace tenon::config

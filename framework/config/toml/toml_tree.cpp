@@ -1,0 +1,160 @@
+#include "framework/config/toml/toml_tree.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "framework/config/toml/toml_limits.h"
+#include "framework/support/error.h"
+
+namespace tenon::config {
+namespace {
+
+// Copies a document of toml++ and keeps the source text of each value.
+class Copier {
+ public:
+  // Indexes the text once, so that text_of() does not search: a line may hold any number of values.
+  Copier(std::string_view text, const std::string& source) : text_(text), source_(source) {
+    lines_.push_back(0);
+    for (size_t at = 0; at < text.size(); ++at) {
+      if ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) continue;
+      characters_.push_back(static_cast<uint32_t>(at));
+      if (text[at] == '\n') lines_.push_back(characters_.size());
+    }
+  }
+
+  Node copy(const toml::node& from) const {
+    Node node;
+    node.place = place_at(from.source().begin);
+    from.visit([&](const auto& held) { node.value = copy_value(held); });
+    if (!from.is_table()) node.text = text_of(from.source());
+    return node;
+  }
+
+ private:
+  using NodeValue = decltype(Node::value);
+
+  static NodeValue copy_value(const toml::value<bool>& from) { return from.get(); }
+  static NodeValue copy_value(const toml::value<int64_t>& from) { return from.get(); }
+  static NodeValue copy_value(const toml::value<double>& from) { return from.get(); }
+  static NodeValue copy_value(const toml::value<std::string>& from) { return from.get(); }
+  static NodeValue copy_value(const toml::value<toml::date>&) { return Date{}; }
+  static NodeValue copy_value(const toml::value<toml::time>&) { return Date{}; }
+  static NodeValue copy_value(const toml::value<toml::date_time>&) { return Date{}; }
+  NodeValue copy_value(const toml::array& from) const {
+    Node::Array array;
+    for (const toml::node& element : from) array.push_back(copy(element));
+    return array;
+  }
+  NodeValue copy_value(const toml::table& from) const {
+    Node::Table table;
+    for (const auto& [key, value] : from) {
+      Node& node = table[std::string(key.str())] = copy(value);
+      node.key_place = place_at(key.source().begin);
+    }
+    return table;
+  }
+
+  SourceLocation place_at(const toml::source_position& position) const {
+    return {source_, static_cast<int>(position.line), static_cast<int>(position.column)};
+  }
+
+  // Returns the offset of a byte. Columns count characters. The end of a line is its last column.
+  size_t offset_of(const toml::source_position& at) const {
+    const size_t next_line = at.line < lines_.size() ? lines_[at.line] - 1 : characters_.size();
+    const size_t character = std::min(lines_[at.line - 1] + std::max<size_t>(at.column, 1) - 1, next_line);
+    return character < characters_.size() ? characters_[character] : text_.size();
+  }
+
+  // A value of several lines is cut after the first line.
+  std::string text_of(const toml::source_region& region) const {
+    if (region.begin.line < 1 || region.begin.line > lines_.size()) return "";
+    const size_t begin = offset_of(region.begin);
+    const bool is_one_line = region.end.line == region.begin.line;
+    const size_t end = is_one_line ? offset_of(region.end) : std::min(text_.find('\n', begin), text_.size());
+    return std::string(text_.substr(begin, end - begin)) + (is_one_line ? "" : " ...");
+  }
+
+  std::string_view text_;
+  std::string source_;
+  std::vector<uint32_t> characters_;  // offset of each character
+  std::vector<size_t> lines_;         // index of the first character of each line
+};
+
+void set_place(Node& node, const SourceLocation& place) {
+  node.place = place;
+  node.key_place = place;
+  if (Node::Array* array = node.as_array()) {
+    for (Node& element : *array) set_place(element, place);
+  } else if (Node::Table* table = node.as_table()) {
+    for (auto& [key, value] : *table) set_place(value, place);
+  }
+}
+
+// No function of the system reads a path or a name beyond a NUL character.
+void refuse_nul(const Node& node) {
+  const auto refuse = [](const SourceLocation& place, const std::string& what) {
+    throw support::Error(support::ErrorKind::configuration,
+                         to_string(place) + ": " + what + " contains a NUL character; remove it");
+  };
+  if (const auto* text = std::get_if<std::string>(&node.value); text && text->find('\0') != std::string::npos)
+    refuse(node.place, node.text);
+  if (const Node::Array* array = node.as_array())
+    for (const Node& element : *array) refuse_nul(element);
+  if (const Node::Table* table = node.as_table())
+    for (const auto& [key, value] : *table) {
+      if (key.find('\0') != std::string::npos) refuse(value.key_place, "a key");
+      refuse_nul(value);
+    }
+}
+
+void check_limits(const std::string& text, const std::string& source) {
+  if (const auto excess = find_toml_excess(text))
+    throw support::Error(support::ErrorKind::configuration,
+                         to_string({source, excess->line, excess->column}) + ": " + excess->what);
+}
+
+Node parse_document(const std::string& text, const std::string& source) try {
+  return Copier(text, source).copy(toml::parse(text));
+} catch (const toml::parse_error& error) {
+  const toml::source_position at = error.source().begin;
+  const SourceLocation place{source, static_cast<int>(at.line), static_cast<int>(at.column)};
+  throw support::Error(support::ErrorKind::configuration,
+                       to_string(place) + ": invalid TOML: " + std::string(error.description()));
+}
+
+}  // namespace
+
+std::string describe(const Node& node) {
+  if (node.as_table() != nullptr) return "a table";
+  const Node::Array* array = node.as_array();
+  if (array != nullptr && !array->empty() && array->front().as_table() != nullptr) return "a list of tables";
+  return node.text;
+}
+
+Node parse_toml(const std::string& text, const std::string& source) {
+  check_limits(text, source);
+  Node document = parse_document(text, source);
+  refuse_nul(document);
+  return document;
+}
+
+std::optional<Node> parse_toml_value(const std::string& text, const SourceLocation& place) {
+  if (const auto excess = find_toml_excess(text))
+    throw support::Error(support::ErrorKind::configuration, to_string(place) + ": " + excess->what);
+  Node document;
+  try {
+    document = parse_document("value = " + text, "");
+  } catch (const support::Error&) {
+    return std::nullopt;
+  }
+  Node::Table& table = *document.as_table();
+  if (table.size() != 1) return std::nullopt;  // a line break and further keys
+  Node node = std::move(table.begin()->second);
+  set_place(node, place);
+  refuse_nul(node);
+  return node;
+}
+
+}  // namespace tenon::config

@@ -1,0 +1,45 @@
+// A TOML document as a tree with the location of each value. Only toml_tree.cpp uses toml++.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "framework/config/toml/source_location.h"
+
+namespace tenon::config {
+
+// A date or a time. TOML has them, but run files do not use them.
+struct Date {};
+
+struct Node {
+  using Array = std::vector<Node>;
+  using Table = std::map<std::string, Node>;
+
+  std::variant<bool, int64_t, double, std::string, Date, Array, Table> value;
+  SourceLocation place;      // location of the value, or of the header of a table
+  SourceLocation key_place;  // location of its key
+  std::string text;          // source text of a scalar or a list; empty for tables
+
+  const Table* as_table() const { return std::get_if<Table>(&value); }
+  Table* as_table() { return std::get_if<Table>(&value); }
+  const Array* as_array() const { return std::get_if<Array>(&value); }
+  Array* as_array() { return std::get_if<Array>(&value); }
+  const std::string* as_string() const { return std::get_if<std::string>(&value); }
+};
+
+// The value as shown in messages: its source text, or "a table" or "a list of tables".
+std::string describe(const Node& node);
+
+// Returns the root table of a document. `source` is its file as the user named it. Throws Error(configuration) with
+// file:line:column if the text is not TOML, contains a NUL character, or is above the limits of toml_limits.h.
+Node parse_toml(const std::string& text, const std::string& source);
+
+// Parses one value, such as `[1, 2]`. None if the text is anything else. All nodes get the location `place`. Throws
+// Error(configuration) if a string contains a NUL character or the text is above the limits of toml_limits.h.
+std::optional<Node> parse_toml_value(const std::string& text, const SourceLocation& place);
+
+}  // namespace tenon::config

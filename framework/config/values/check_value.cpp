@@ -1,0 +1,131 @@
+#include "framework/config/values/check_value.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "framework/support/nearest_name.h"
+
+namespace tenon::config {
+namespace {
+
+template <class T>
+std::optional<T> read_scalar(const Node& node) {
+  const T* held = std::get_if<T>(&node.value);
+  return held != nullptr ? std::optional<T>(*held) : std::nullopt;
+}
+
+template <>
+std::optional<double> read_scalar<double>(const Node& node) {
+  if (const auto* integer = std::get_if<int64_t>(&node.value)) return static_cast<double>(*integer);
+  const auto* number = std::get_if<double>(&node.value);
+  return number != nullptr ? std::optional<double>(*number) : std::nullopt;
+}
+
+template <class T>
+std::optional<Value> read_value(const Node& node) {
+  const auto scalar = read_scalar<T>(node);
+  return scalar ? std::optional<Value>(*scalar) : std::nullopt;
+}
+
+template <class T>
+std::optional<Value> read_list(const Node& node) {
+  const Node::Array* array = node.as_array();
+  if (array == nullptr) return std::nullopt;
+  std::vector<T> list;
+  for (const Node& element : *array) {
+    const auto scalar = read_scalar<T>(element);
+    if (!scalar) return std::nullopt;
+    list.push_back(*scalar);
+  }
+  return list;
+}
+
+std::optional<Value> read_as(const Node& node, ParamType type) {
+  switch (type) {
+    case ParamType::boolean: return read_value<bool>(node);
+    case ParamType::integer: return read_value<int64_t>(node);
+    case ParamType::floating: return read_value<double>(node);
+    case ParamType::string:
+    case ParamType::path: return read_value<std::string>(node);
+    case ParamType::integers: return read_list<int64_t>(node);
+    case ParamType::floats: return read_list<double>(node);
+    case ParamType::strings: return read_list<std::string>(node);
+  }
+  return std::nullopt;
+}
+
+// Checks whether the schema allows a number or string.
+struct Allowed {
+  const ParamSchema& schema;
+
+  bool operator()(bool) const { return true; }
+  bool operator()(int64_t number) const { return (*this)(static_cast<double>(number)); }
+  bool operator()(double number) const { return !schema.range || schema.range->contains(number); }
+  bool operator()(const std::string& text) const {
+    const auto& choices = schema.choices;
+    return choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end();
+  }
+  template <class T>
+  bool operator()(const std::vector<T>& list) const {
+    return std::all_of(list.begin(), list.end(), *this);
+  }
+};
+
+std::string write(double number) {
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return std::string(digits.data(), end);
+}
+
+// Examples: " of at least 1", " above 0", " in [0, 1)". Empty if any value is allowed.
+std::string describe_range(const ParamSchema& schema) {
+  if (!schema.range) return "";
+  const Interval& range = *schema.range;
+  const bool has_lower = std::isfinite(range.lower);
+  const bool has_upper = std::isfinite(range.upper);
+  if (has_lower && has_upper) return " in " + schema.range_text;
+  if (has_lower) return (range.lower_closed ? " of at least " : " above ") + write(range.lower);
+  if (has_upper) return (range.upper_closed ? " of at most " : " below ") + write(range.upper);
+  return " that is finite";
+}
+
+std::string describe_choices(const std::vector<std::string>& choices) {
+  std::string text;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (i > 0) text += i + 1 == choices.size() ? " or " : ", ";
+    text += to_toml(choices[i]);
+  }
+  return text;
+}
+
+bool is_list(ParamType type) {
+  return type == ParamType::integers || type == ParamType::floats || type == ParamType::strings;
+}
+
+}  // namespace
+
+std::optional<Value> check_value(const Node& node, const ParamSchema& schema) {
+  const auto value = read_as(node, schema.type);
+  return value && std::visit(Allowed{schema}, *value) ? value : std::nullopt;
+}
+
+std::string describe_expected(const ParamSchema& schema) {
+  const std::string type = to_string(schema.type);
+  if (is_list(schema.type)) {
+    const std::string each = schema.choices.empty() ? describe_range(schema) : " " + describe_choices(schema.choices);
+    return each.empty() ? type : type + ", each" + each;
+  }
+  return schema.choices.empty() ? type + describe_range(schema) : describe_choices(schema.choices);
+}
+
+std::string describe_mismatch(const Node& node, const ParamSchema& schema) {
+  std::string text = describe(node) + "; expected " + describe_expected(schema);
+  const std::string* written = node.as_string();
+  if (written == nullptr || schema.choices.empty()) return text;
+  const auto nearest = support::nearest_name(*written, schema.choices);
+  return nearest ? text + "; did you mean " + to_toml(*nearest) + "?" : text;
+}
+
+}  // namespace tenon::config

@@ -1,0 +1,23 @@
+// Checks a value of the run file against a schema and describes the expected value.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "framework/config/toml/toml_tree.h"
+#include "framework/config/toml/value.h"
+#include "framework/config/values/component_schema.h"
+
+namespace tenon::config {
+
+// Returns the value in the schema's type. None if the type, range or choices do not match. An integer is also accepted
+// as a number.
+std::optional<Value> check_value(const Node& node, const ParamSchema& schema);
+
+// Examples: "a number above 0", "an integer of at least 1", `"train" or "test"`, "a list of numbers, each in [0, 1)".
+std::string describe_expected(const ParamSchema& schema);
+
+// Example: `fast; expected a number above 0`. Suggests the nearest of the choices.
+std::string describe_mismatch(const Node& node, const ParamSchema& schema);
+
+}  // namespace tenon::config

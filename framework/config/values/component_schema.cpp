@@ -1,0 +1,130 @@
+#include "framework/config/values/component_schema.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+#include <string_view>
+
+#include "framework/config/values/check_value.h"
+#include "framework/support/error.h"
+
+namespace tenon::config {
+namespace {
+
+bool is_numeric(ParamType type) {
+  return type == ParamType::integer || type == ParamType::floating || type == ParamType::integers ||
+         type == ParamType::floats;
+}
+
+std::string_view strip(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+[[noreturn]] void throw_bad_interval(const std::string& text, const std::string& why) {
+  throw std::invalid_argument("the range `" + text + "` " + why +
+                              "; expected an interval such as `[1, inf)` or `(0, 1]`");
+}
+
+double parse_end(const std::string& text, std::string_view end) {
+  end = strip(end);
+  double number = 0;
+  const auto [rest, error] = std::from_chars(end.data(), end.data() + end.size(), number);
+  if (error != std::errc() || rest != end.data() + end.size() || std::isnan(number)) {
+    throw_bad_interval(text, "has the bound `" + std::string(end) + "`, which is not a number");
+  }
+  return number;
+}
+
+std::optional<Node> parse_default(const std::string& toml, const std::string& name) try {
+  return parse_toml_value(toml, {"the default of " + name});
+} catch (const support::Error& error) {
+  throw std::invalid_argument(error.what());
+}
+
+void require_lower_snake_case(const std::string& name) {
+  const auto fits = [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '_';
+  };
+  const bool starts_with_letter = !name.empty() && name[0] >= 'a' && name[0] <= 'z';
+  if (starts_with_letter && std::all_of(name.begin(), name.end(), fits)) return;
+  throw std::invalid_argument("a parameter has the name \"" + name + "\"; expected a lower_snake_case name");
+}
+
+}  // namespace
+
+const char* to_string(ComponentKind kind) {
+  switch (kind) {
+    case ComponentKind::model: return "model";
+    case ComponentKind::dataset: return "dataset";
+    case ComponentKind::loss: return "loss";
+    case ComponentKind::metric: return "metric";
+    case ComponentKind::callback: return "callback";
+  }
+  return "component";
+}
+
+const char* to_string(ParamType type) {
+  switch (type) {
+    case ParamType::boolean: return "a boolean";
+    case ParamType::integer: return "an integer";
+    case ParamType::floating: return "a number";
+    case ParamType::string: return "a string";
+    case ParamType::path: return "a path";
+    case ParamType::integers: return "a list of integers";
+    case ParamType::floats: return "a list of numbers";
+    case ParamType::strings: return "a list of strings";
+  }
+  return "a value";
+}
+
+bool Interval::contains(double number) const {
+  const bool above = lower_closed ? number >= lower : number > lower;
+  const bool below = upper_closed ? number <= upper : number < upper;
+  return above && below;
+}
+
+Interval parse_interval(const std::string& text) {
+  const std::string_view stripped = strip(text);
+  const size_t comma = stripped.find(',');
+  const bool has_brackets = stripped.size() > 2 && (stripped.front() == '[' || stripped.front() == '(') &&
+                            (stripped.back() == ']' || stripped.back() == ')');
+  if (!has_brackets || comma == stripped.npos) throw_bad_interval(text, "is not an interval");
+  Interval interval;
+  interval.lower_closed = stripped.front() == '[';
+  interval.upper_closed = stripped.back() == ']';
+  interval.lower = parse_end(text, stripped.substr(1, comma - 1));
+  interval.upper = parse_end(text, stripped.substr(comma + 1, stripped.size() - comma - 2));
+  const bool is_point = interval.lower == interval.upper && interval.lower_closed && interval.upper_closed;
+  if (!(interval.lower < interval.upper) && !is_point) throw_bad_interval(text, "is empty");
+  return interval;
+}
+
+ParamSchema parse_param_schema(const std::string& name, ParamType type, const std::string& default_toml,
+                               const std::string& range, const std::vector<std::string>& choices,
+                               const std::string& doc) {
+  require_lower_snake_case(name);
+  const std::string label = "parameter " + name + ": ";
+  ParamSchema schema{name, type, std::nullopt, range, std::nullopt, choices, doc};
+  if (!range.empty() && !is_numeric(type)) {
+    throw std::invalid_argument(label + "it has a range, but its type is " + to_string(type));
+  }
+  if (!choices.empty() && type != ParamType::string && type != ParamType::strings) {
+    throw std::invalid_argument(label + "it has choices, but its type is " + to_string(type));
+  }
+  try {
+    if (!range.empty()) schema.range = parse_interval(range);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(label + error.what());
+  }
+  if (default_toml.empty()) return schema;
+  const auto node = parse_default(default_toml, name);
+  if (!node) throw std::invalid_argument(label + "the default `" + default_toml + "` is not a TOML value");
+  schema.default_value = check_value(*node, schema);
+  if (!schema.default_value) throw std::invalid_argument(label + "the default is " + describe_mismatch(*node, schema));
+  return schema;
+}
+
+}  // namespace tenon::config

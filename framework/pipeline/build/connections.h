@@ -1,0 +1,78 @@
+// Connects tensors: dataset fields to the model's inputs, outputs and fields to losses and metrics.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "framework/data/batch.h"
+
+#include "framework/plugins/components/model.h"
+#include "framework/plugins/components/sample_slot.h"
+
+namespace tenon::pipeline {
+
+struct BoundDataset;
+
+// The tensors of one batch: the dataset's fields and, after forward, the model's outputs.
+struct BatchTensors {
+  std::vector<at::Tensor> fields;
+  std::vector<at::Tensor> outputs;
+  // The dataset's fields in host memory, before the batch transforms, while the batch is valid. Empty if the fields do
+  // not come from a dataset.
+  std::vector<at::Tensor> host_fields = {};
+  const BoundDataset* data = nullptr;  // null without host_fields
+  const data::Batch* batch = nullptr;
+};
+
+// The source of one input.
+struct Source {
+  enum class Kind { field, output } kind;
+  size_t index;
+  std::string name;  // for messages, for example "data.label"
+  const at::Tensor& take(const BatchTensors& batch_tensors) const {
+    return kind == Kind::field ? batch_tensors.fields[index] : batch_tensors.outputs[index];
+  }
+};
+
+// The sources of one component's inputs, in the order of its ports.
+class Wiring {
+ public:
+  // `shapes_vary`: other dimensions than the number of samples vary between batches.
+  Wiring(std::vector<Source> sources, std::vector<plugins::Port> ports, std::string owner, bool shapes_vary)
+      : sources_(std::move(sources)), ports_(std::move(ports)), owner_(std::move(owner)), shapes_vary_(shapes_vary) {}
+
+  // Returns the inputs for this batch. Checks dtypes and shapes of the tensors against the ports in the first call, and
+  // in every call if shapes vary. Throws Error(plugin) naming owner, port, found and expected. Checks in every call
+  // that fields that are used as indices are in range. Throws Error(data) naming the sample.
+  std::vector<at::Tensor> gather(const BatchTensors& batch_tensors);
+
+  // Describes the inputs for a message: "logits = model.logits: float32 [64, 4], target = data.label: int64 [64], 0 to
+  // 5". Reads the elements of integer fields, but nothing from a device.
+  std::string describe(const BatchTensors& batch_tensors) const;
+
+  const std::vector<Source>& sources() const { return sources_; }
+
+ private:
+  void check(const std::vector<at::Tensor>& inputs) const;
+  void check_indices(const BatchTensors& batch_tensors, const std::vector<at::Tensor>& inputs) const;
+
+  std::vector<Source> sources_;
+  std::vector<plugins::Port> ports_;
+  std::string owner_;  // for messages
+  bool shapes_vary_;
+  bool checked_ = false;
+};
+
+// connect_model() connects the model's inputs to the fields of a dataset after the batch transforms. connect() connects
+// a loss or metric to outputs and fields. A source named in the run file is used first, then a source with the name of
+// the port, then the only source that fits; the model's outputs are searched first. Dtypes and shapes are checked as
+// far as they are declared. Throws Error(configuration) naming the location, the port and every candidate with the
+// reason why it does not fit.
+Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const std::string& data_name,
+                     const std::vector<plugins::SampleField>& fields);
+Wiring connect(const std::vector<plugins::Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
+               const plugins::Model& model, const std::vector<plugins::SampleField>& fields);
+
+}  // namespace tenon::pipeline

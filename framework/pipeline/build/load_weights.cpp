@@ -1,0 +1,194 @@
+#include "framework/pipeline/build/load_weights.h"
+
+#include <fnmatch.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <array>
+
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/match_weights.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+using artifacts::MatchedWeights;
+using artifacts::TensorView;
+using artifacts::WeightMatch;
+using artifacts::WeightStatus;
+using plugins::NamedTensor;
+
+std::string describe_stored(const TensorView& stored) {
+  return std::string(plugins::dtype_name(stored.dtype)) + " " + to_string(plugins::exact_shape(stored.shape));
+}
+
+std::vector<artifacts::ExpectedTensor> list_expected(const std::vector<NamedTensor>& tensors) {
+  std::vector<artifacts::ExpectedTensor> expected;
+  for (const NamedTensor& named : tensors) {
+    const auto first =
+        std::ranges::find_if(tensors, [&](const NamedTensor& other) { return other.tensor.is_same(named.tensor); });
+    expected.push_back({named.name, plugins::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
+                        static_cast<size_t>(first - tensors.begin())});
+  }
+  return expected;
+}
+
+// Lists what does not match, as lines of the error message.
+std::string describe_mismatches(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
+  std::string text;
+  for (const WeightMatch& match : matched.matches) {
+    const NamedTensor& named = tensors[match.expected];
+    if (match.status == WeightStatus::missing)
+      text += "\n  " + named.name + " is missing; expected " + plugins::describe(named.tensor);
+    else if (match.status == WeightStatus::other_shape || match.status == WeightStatus::other_dtype)
+      text += "\n  " + match.stored->name + " is " + describe_stored(*match.stored) + "; expected " +
+              plugins::describe(named.tensor);
+  }
+  for (const TensorView* stored : matched.unexpected) text += "\n  " + stored->name + " is not a tensor of the model";
+  return text;
+}
+
+const char* to_string(WeightStatus status) {
+  switch (status) {
+    case WeightStatus::loaded: return "loaded";
+    case WeightStatus::other_name: return "loaded under another name";
+    case WeightStatus::older_batch: return "not in older files";
+    case WeightStatus::missing: return "missing";
+    case WeightStatus::other_shape: return "another shape";
+    case WeightStatus::other_dtype: return "another dtype";
+  }
+  TORCH_CHECK(false, "fate ", static_cast<int>(status));
+}
+
+// For log.txt: each tensor of the model, then the unexpected tensors of the file.
+std::string describe_matches(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
+  std::vector<std::array<std::string, 3>> rows;
+  for (const WeightMatch& match : matched.matches) {
+    const NamedTensor& named = tensors[match.expected];
+    std::string what = plugins::describe(named.tensor);
+    if (match.stored && describe_stored(*match.stored) != what) what += " from " + describe_stored(*match.stored);
+    if (match.stored && match.stored->name != named.name) what += ", in the file " + match.stored->name;
+    rows.push_back({to_string(match.status), named.name, what});
+  }
+  for (const TensorView* stored : matched.unexpected)
+    rows.push_back({"unexpected", stored->name, describe_stored(*stored)});
+  size_t status_width = 0, name_width = 0;
+  for (const auto& row : rows) {
+    status_width = std::max(status_width, row[0].size());
+    name_width = std::max(name_width, row[1].size());
+  }
+  std::string text;
+  for (const auto& [status, name, what] : rows)
+    text += "\n  " + status + std::string(status_width - status.size() + 2, ' ') + name +
+            std::string(name_width - name.size() + 2, ' ') + what;
+  return text;
+}
+
+std::string describe_counts(const MatchedWeights& matched) {
+  const auto loaded = matched.count(WeightStatus::loaded) + matched.count(WeightStatus::other_name);
+  const auto different = matched.count(WeightStatus::other_shape) + matched.count(WeightStatus::other_dtype);
+  return std::to_string(loaded) + " of " + std::to_string(matched.matches.size()) + " tensors of the model loaded, " +
+         std::to_string(matched.count(WeightStatus::missing)) + " missing, " + std::to_string(different) +
+         " of another shape or dtype, " + std::to_string(matched.unexpected.size()) + " unexpected";
+}
+
+bool is_transposed(const WeightMatch& match, const NamedTensor& named) {
+  return match.status == WeightStatus::other_shape && named.tensor.dim() == 2 && match.stored->shape.size() == 2 &&
+         match.stored->shape[0] == named.tensor.size(1) && match.stored->shape[1] == named.tensor.size(0);
+}
+
+// A partial match must not leave most of the model at random values, or load matrices of another layout.
+void check_partial(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, const std::string& file) {
+  int64_t largest = 0;
+  for (const NamedTensor& named : tensors) largest = std::max(largest, named.tensor.numel());
+  for (const WeightMatch& match : matched.matches) {
+    const NamedTensor& named = tensors[match.expected];
+    if (is_transposed(match, named))
+      throw support::Error(support::ErrorKind::checkpoint,
+                           file + ": " + match.stored->name + " is transposed: " + describe_stored(*match.stored) +
+                               ", expected " + plugins::describe(named.tensor) +
+                               ". Square matrices of this file may be transposed too, as in Hugging Face's GPT-2: "
+                               "transpose them in a converted file");
+    const bool is_loaded = match.status == WeightStatus::loaded || match.status == WeightStatus::other_name;
+    if (!is_loaded && named.tensor.numel() == largest)
+      throw support::Error(support::ErrorKind::checkpoint,
+                           file + ": " + named.name +
+                               " is not loaded, which is the largest tensor of the model; if it is "
+                               "meant to keep its initial values, name it in model.weights_exclude = [\"" +
+                               named.name + "\"]:" + describe_mismatches(matched, tensors));
+  }
+}
+
+// Tied tensors may be in the file several times, with equal values.
+void check_ties(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, const std::string& file) {
+  for (const WeightMatch& one : matched.matches)
+    for (const WeightMatch& other : matched.matches) {
+      if (one.expected >= other.expected || one.status != WeightStatus::loaded ||
+          other.status != WeightStatus::loaded || !tensors[one.expected].tensor.is_same(tensors[other.expected].tensor))
+        continue;
+      if (!copy_stored(*one.stored).equal(copy_stored(*other.stored)))
+        throw support::Error(support::ErrorKind::checkpoint,
+                             file + ": " + one.stored->name + " and " + other.stored->name +
+                                 " differ; expected equal values, because the model has one tensor for both");
+    }
+}
+
+bool is_excluded(std::string_view name, const std::string& pattern) {
+  do {
+    if (::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0) return true;
+  } while (artifacts::remove_wrapper_prefix(name));
+  return false;
+}
+
+// Throws if the match does not allow loading.
+void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, config::WeightsMatch match,
+           const std::string& file) {
+  const size_t loaded = matched.count(WeightStatus::loaded);
+  const auto refuse = [&](const std::string& what) {
+    throw support::Error(support::ErrorKind::checkpoint, file + what + describe_mismatches(matched, tensors));
+  };
+  if (match == config::WeightsMatch::strict) {
+    if (matched.is_complete()) return;
+    if (loaded == 0) refuse(": does not fit the model:");
+    refuse(": does not fit the model: " + std::to_string(loaded) + " of its " + std::to_string(tensors.size()) +
+           " tensors fit; load only these with model.weights_match = \"partial\":");
+  }
+  if (loaded == 0 && !tensors.empty()) refuse(": none of its tensors fits the model; expected at least one:");
+  check_partial(matched, tensors, file);
+}
+
+}  // namespace
+
+void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> tensors, const WeightsRequest& request) {
+  artifacts::verify_checkpoint_file(path);
+  const artifacts::SafetensorsFile file(path);
+  std::vector<TensorView> stored(file.tensors().begin(), file.tensors().end());
+  for (const std::string& pattern : request.exclude) {
+    const auto matches = [&](const auto& tensor) { return is_excluded(tensor.name, pattern); };
+    const size_t removed = std::erase_if(tensors, matches) + std::erase_if(stored, matches);
+    if (removed == 0)
+      throw support::Error(support::ErrorKind::configuration,
+                           "model.weights_exclude: \"" + pattern + "\" matches no tensor of the model or of " +
+                               path.string() + "; remove it, or correct it: * matches anything");
+  }
+  const std::vector<artifacts::ExpectedTensor> expected = list_expected(tensors);
+  const MatchedWeights matched = artifacts::match_weights(stored, expected);
+  check(matched, tensors, request.match, path.string());
+  check_ties(matched, tensors, path.string());
+
+  const at::NoGradGuard no_grad;
+  for (const WeightMatch& one : matched.matches)
+    if (one.status == WeightStatus::loaded) tensors[one.expected].tensor.copy_(copy_stored(*one.stored));
+  support::log_info(path.string() + ": " + describe_counts(matched) + describe_matches(matched, tensors));
+  if (!matched.is_complete())
+    support::log_warning(path.string() + ": " + describe_counts(matched) +
+                         "; the other tensors keep their initial values");
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,28 @@
+// Loads weights from a safetensors file into a model.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "framework/config/plan/run_plan.h"
+#include "framework/plugins/components/model.h"
+
+namespace tenon::pipeline {
+
+// Copies every tensor of the file into the model's tensor of the same name; artifacts::match_weights() defines how
+// names and dtypes match. The log shows the result for each tensor.
+// A file of a checkpoint is checked against the checkpoint's manifest first: damaged weights throw Error(checkpoint).
+// Strict: throws Error(checkpoint) naming the file and every tensor that is missing, unexpected, or has another dtype
+// or shape. Partial: loads what fits and warns about the rest; throws Error(checkpoint) if nothing fits, if the largest
+// tensor of the model does not, or if a matrix is transposed. `exclude`: patterns of tensor names, where `*` matches
+// anything; such tensors keep their values in the model and are ignored in the file. If it throws, the model is
+// unchanged.
+struct WeightsRequest {
+  config::WeightsMatch match = config::WeightsMatch::strict;
+  std::vector<std::string> exclude = {};
+};
+void load_weights(const std::filesystem::path& file, std::vector<plugins::NamedTensor> tensors,
+                  const WeightsRequest& request = {});
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,91 @@
+#include "framework/pipeline/build/model_summary.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tenon::pipeline {
+
+namespace {
+
+struct Row {
+  std::string module;
+  std::string tensors;  // "weight [32, 1, 3, 3], bias [32]"
+  int64_t parameters = 0;
+};
+
+std::string with_separators(int64_t number) {
+  std::string text = std::to_string(number);
+  for (int64_t i = static_cast<int64_t>(text.size()) - 3; i > 0; i -= 3) text.insert(static_cast<size_t>(i), ",");
+  return text;
+}
+
+std::string describe_bytes(int64_t bytes) {
+  char text[32];
+  if (bytes < 1 << 20)
+    std::snprintf(text, sizeof text, "%.1f KiB", static_cast<double>(bytes) / 1024);
+  else
+    std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+  return text;
+}
+
+// The first `depth` parts of a dotted name without its last part.
+std::string module_of(const std::string& name, size_t depth) {
+  const size_t last_dot = name.rfind('.');
+  if (last_dot == std::string::npos) return "(model)";
+  size_t end = 0;
+  for (size_t parts = 0; parts < depth && end < last_dot; ++parts) end = std::min(name.find('.', end + 1), last_dot);
+  return name.substr(0, end);
+}
+
+std::vector<Row> make_rows(const std::vector<plugins::NamedTensor>& tensors, size_t depth) {
+  std::vector<Row> rows;
+  for (const plugins::NamedTensor& named : tensors) {
+    const std::string module = module_of(named.name, depth);
+    auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& known) { return known.module == module; });
+    if (row == rows.end()) row = rows.insert(rows.end(), {module, "", 0});
+    if (!named.trainable) continue;
+    std::string shape = c10::str(named.tensor.sizes());
+    row->tensors += (row->tensors.empty() ? "" : ", ") + named.name.substr(named.name.rfind('.') + 1) + " " + shape;
+    row->parameters += named.tensor.numel();
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string summarize_model(const plugins::Model& model, size_t max_rows) {
+  constexpr size_t kDeepest = 8;
+  size_t depth = kDeepest;
+  std::vector<Row> rows = make_rows(model.tensors(), depth);
+  while (rows.size() > max_rows && depth > 1) rows = make_rows(model.tensors(), --depth);
+  const bool shows_tensors = depth == kDeepest;
+
+  size_t module_width = 6;
+  size_t tensors_width = 0;
+  for (const Row& row : rows) {
+    module_width = std::max(module_width, row.module.size());
+    if (shows_tensors) tensors_width = std::max(tensors_width, row.tensors.size());
+  }
+  std::string text;
+  const auto add_line = [&](const std::string& module, const std::string& tensors, const std::string& count) {
+    text += "  " + module + std::string(module_width - std::min(module_width, module.size()) + 2, ' ');
+    if (shows_tensors) text += tensors + std::string(tensors_width - std::min(tensors_width, tensors.size()) + 2, ' ');
+    text += std::string(count.size() < 12 ? 12 - count.size() : 0, ' ') + count + "\n";
+  };
+  add_line("module", "", "parameters");
+  int64_t parameters = 0;
+  int64_t bytes = 0;
+  int64_t buffers = 0;
+  for (const plugins::NamedTensor& named : model.tensors()) {
+    bytes += static_cast<int64_t>(named.tensor.nbytes());
+    (named.trainable ? parameters : buffers) += named.tensor.numel();
+  }
+  for (const Row& row : rows) add_line(row.module, row.tensors, with_separators(row.parameters));
+  text += "  " + with_separators(parameters) + " parameters, " + with_separators(buffers) + " other values, " +
+          describe_bytes(bytes) + "\n";
+  return text;
+}
+
+}  // namespace tenon::pipeline

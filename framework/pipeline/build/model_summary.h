@@ -1,0 +1,14 @@
+// A table of the model's modules and parameters.
+#pragma once
+
+#include <string>
+
+#include "framework/plugins/components/model.h"
+
+namespace tenon::pipeline {
+
+// Parameters and buffers by module (the name up to its last dot): shapes, counts, and totals with the memory size. For
+// models with more than `max_rows` modules, shorter name prefixes are used.
+std::string summarize_model(const plugins::Model& model, size_t max_rows = 24);
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,21 @@
+#include "framework/pipeline/build/total_steps.h"
+
+#include <string>
+
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+int64_t count_total_steps(const config::TrainSection& train, int64_t steps_per_epoch) {
+  constexpr int64_t kMaxSteps = 1'000'000'000'000'000;
+  if (train.steps > 0) return train.steps;
+  if (train.epochs > kMaxSteps / steps_per_epoch)
+    throw support::Error(support::ErrorKind::configuration,
+                         train.place + ": train.epochs is " + std::to_string(train.epochs) + " with " +
+                             std::to_string(steps_per_epoch) +
+                             " steps in each; expected at most 1e15 steps in total; use fewer epochs or a larger "
+                             "data.batch_size");
+  return train.epochs * steps_per_epoch;
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,17 @@
+// Advice for faster training on a CUDA device.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/pipeline/build/training.h"
+#include "framework/support/compute_device.h"
+
+namespace tenon::pipeline {
+
+// Returns settings of the run that leave the tensor cores of the device unused or slow, one sentence each. Empty on the
+// CPU. The rules are those of NVIDIA's guide "Matrix Multiplication Background": multiples of 8 elements for 16-bit
+// dtypes.
+std::vector<std::string> advise_device(const Training& training, const support::ComputeDevice& device);
+
+}  // namespace tenon::pipeline

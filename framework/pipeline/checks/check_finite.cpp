@@ -1,0 +1,73 @@
+#include "framework/pipeline/checks/check_finite.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+using support::Error;
+using support::ErrorKind;
+
+void refuse_loss(const Training& training, size_t loss, double value, int64_t step, const std::string& after) {
+  throw Error(ErrorKind::non_finite, training.plan->losses[loss].place + ": the loss " + training.losses[loss].name() +
+                                         " is " + (std::isnan(value) ? "NaN" : "infinite") + " in step " +
+                                         std::to_string(step) + after +
+                                         "; expected a finite number: lower optimizer.lr, or look for bad samples");
+}
+
+void refuse_gradient(const Training& training, const std::string& parameter, int64_t step, const std::string& after) {
+  const std::string which = parameter.empty() ? "a parameter" : parameter;
+  throw Error(ErrorKind::non_finite,
+              training.plan->model.place + ": the gradient of " + which + " is not finite in step " +
+                  std::to_string(step) + after +
+                  ", though the losses are; expected finite numbers: lower optimizer.lr, or look for a root or a "
+                  "logarithm near 0 in the model");
+}
+
+namespace {
+
+// [n] bool in host memory. A largest magnitude is finite if and only if all elements are, and LibTorch computes those
+// of many tensors with one kernel. Groups by dtype keep that fast.
+std::vector<bool> are_finite(const std::vector<at::Tensor>& tensors) {
+  std::map<at::ScalarType, std::vector<size_t>> groups;
+  for (size_t i = 0; i < tensors.size(); ++i) groups[tensors[i].scalar_type()].push_back(i);
+  std::vector<at::Tensor> found;
+  std::vector<size_t> order;
+  for (const auto& [dtype, indices] : groups) {
+    std::vector<at::Tensor> members;
+    for (const size_t i : indices) members.push_back(tensors[i]);
+    found.push_back(at::stack(at::_foreach_norm(members, std::numeric_limits<double>::infinity())).isfinite());
+    order.insert(order.end(), indices.begin(), indices.end());
+  }
+  std::vector<bool> finite(tensors.size());
+  if (found.empty()) return finite;
+  const at::Tensor all = at::cat(found).cpu();
+  for (size_t i = 0; i < order.size(); ++i) finite[order[i]] = all.const_data_ptr<bool>()[i];
+  return finite;
+}
+
+}  // namespace
+
+std::string find_non_finite(std::span<const plugins::NamedTensor> tensors, bool only_trainable) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> checked;
+  std::vector<std::string> names;
+  for (const plugins::NamedTensor& named : tensors) {
+    if ((only_trainable && !named.trainable) || !at::isFloatingType(named.tensor.scalar_type())) continue;
+    if (named.tensor.numel() == 0) continue;  // it has no magnitude
+    checked.push_back(named.tensor.detach());
+    names.push_back(named.name);
+  }
+  const std::vector<bool> finite = are_finite(checked);
+  const auto bad = std::ranges::find(finite, false);
+  return bad == finite.end() ? "" : names[static_cast<size_t>(bad - finite.begin())];
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,17 @@
+// Evaluates losses and metrics on validation data, each sample counted once.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "framework/pipeline/build/training.h"
+
+namespace tenon::pipeline {
+
+// Runs the model over all of the data in evaluation mode, without gradients. Returns the metrics prefixed with the
+// data's name: `validation/loss`, then each loss if there are several, then the metrics. Calls `after_batch(done)`
+// after every batch; if it returns false, the evaluation stops and returns nothing.
+std::optional<NamedMetrics> evaluate(Training& training, BoundDataset& data, plugins::StepContext context,
+                                     const std::function<bool(int64_t)>& after_batch);
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,62 @@
+// When the loop writes checkpoints: periodically, after the best validation so far, and for the last weights.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "framework/pipeline/build/best_metrics.h"
+#include "framework/pipeline/build/training.h"
+#include "framework/pipeline/state/due.h"
+
+namespace tenon::pipeline {
+
+class CheckpointPolicy {
+ public:
+  explicit CheckpointPolicy(const Training& training) : due_(training.plan->checkpoint.every) {
+    if (training.monitor) best_.emplace(*training.monitor);
+  }
+
+  // Takes the metrics of a validation of the current weights.
+  void observe(const NamedMetrics& validation, int64_t step) {
+    if (best_ && best_->observe(validation, step)) unsaved_best_step_ = step;
+  }
+
+  // Call it once after each batch.
+  bool is_due(const RunState& state, double time_s) { return due_.now(state, time_s); }
+  // Whether the weights are among the best, and no checkpoint has them.
+  bool has_unsaved_best() const { return unsaved_best_step_.has_value(); }
+  // Whether a checkpoint has the weights of this step or of a later one.
+  bool has_saved(int64_t step) const { return last_saved_step_ >= step; }
+
+  // The weights of this step were saved. restart(): everything that belongs to the checkpoint is done.
+  void set_saved(int64_t step) {
+    last_saved_step_ = step;
+    unsaved_best_step_.reset();
+  }
+  void restart(double time_s) { due_.restart(time_s); }
+
+  // The best value of the monitored metric; none if no metric is monitored or there was no validation.
+  std::optional<BestMetrics::Best> best() const {
+    if (!best_ || best_->best().empty()) return std::nullopt;
+    return best_->best().front();
+  }
+
+  // For resuming from a checkpoint of this step.
+  void save(SavedState& saved) const {
+    due_.save("checkpoint", saved);
+    if (best_) best_->save(saved);
+  }
+  void load(const SavedState& saved, int64_t step) {
+    due_.load("checkpoint", saved);
+    if (best_) best_->load(saved);
+    last_saved_step_ = step;
+  }
+
+ private:
+  Due due_;
+  std::optional<BestMetrics> best_;
+  std::optional<int64_t> unsaved_best_step_;
+  int64_t last_saved_step_ = -1;
+};
+
+}  // namespace tenon::pipeline

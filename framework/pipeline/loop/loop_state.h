@@ -1,0 +1,54 @@
+// The state of the training loop between two steps: progress, losses since the last log line, and when the next log,
+// validation and checkpoint are due.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "framework/pipeline/build/training.h"
+#include "framework/pipeline/loop/checkpoint_policy.h"
+#include "framework/pipeline/loop/train_step.h"
+#include "framework/pipeline/losses/loss_meter.h"
+#include "framework/pipeline/state/due.h"
+#include "framework/pipeline/state/run_state.h"
+#include "framework/pipeline/state/saved_state.h"
+
+namespace tenon::pipeline {
+
+struct LoopState {
+  // Starts at the beginning of a run. `training` must outlive this object.
+  explicit LoopState(const Training& training);
+
+  // Adds the results of a step. Losses that are not finite are left out.
+  void take(const StepMetrics& metrics);
+
+  // The training metrics, with the losses of one of the meters.
+  NamedMetrics metrics(const LossMeter& losses) const;
+
+  // Writes the state to a checkpoint and reads it back. load() throws Error(checkpoint) naming what is missing.
+  void save(SavedState& saved) const;
+  void load(const SavedState& saved);
+
+  const Training& training;
+  RunState run;
+  int64_t batches_in_epoch = 0;  // batches read from the feed
+  int64_t skipped_in_epoch = 0;  // samples missing from these batches; set when a run is resumed
+  bool has_epoch_ended = false;  // epoch_end was dispatched
+  LossMeter step_meter;          // the last step
+  LossMeter log_meter;           // since the last log
+  LossMeter epoch_meter;         // since the epoch started
+  Due log_due;
+  Due validation_due;
+  std::optional<Due> average_due;
+  CheckpointPolicy checkpoints;
+  double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // of the last step that computed the norm
+  double loss_scale = 1;
+  double skipped_steps = 0;
+
+ private:
+  template <class Self, class Visit>
+  static void visit_counters(Self& self, Visit&& visit);
+};
+
+}  // namespace tenon::pipeline

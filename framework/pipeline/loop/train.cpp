@@ -1,0 +1,550 @@
+#include "framework/pipeline/loop/train.h"
+
+#include <chrono>
+
+#include "framework/pipeline/checks/check_finite.h"
+#include "framework/pipeline/checks/check_ranks.h"
+#include "framework/pipeline/checks/choose_memory_format.h"
+#include "framework/pipeline/checks/self_check.h"
+#include "framework/pipeline/device/count_waits.h"
+#include "framework/pipeline/device/device_error.h"
+#include "framework/pipeline/device/device_memory.h"
+#include "framework/pipeline/evaluation/evaluate.h"
+#include "framework/pipeline/loop/checkpointed_run.h"
+#include "framework/pipeline/loop/loop_state.h"
+#include "framework/pipeline/loop/requests.h"
+#include "framework/pipeline/loop/train_step.h"
+#include "framework/pipeline/loop/training_state.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+// The weights for evaluation and checkpoints.
+using AveragedWeights = optimization::WeightAverage::InPlace;
+
+// The training loop and its state. The order of events is documented at the top of tenon/callback.h.
+class Loop {
+ public:
+  Loop(Training& training, const std::vector<Observer*>& observers, Recorder& recorder, const SignalRequests& signals,
+       const Checkpoint* resumed)
+      : training_(training),
+        observers_(observers),
+        dispatcher_(observers, training.times = StageTimes()),
+        recorder_(recorder),
+        resumed_(resumed),
+        loop_(training),
+        requests_(training.group, signals),
+        step_(
+            training,
+            [this](Event event) {
+              if (event == Event::optimizer_before) phase_ = Phase::updating;
+              dispatch(event);
+            },
+            [this](const StepMetrics& metrics) { loop_.take(metrics); }) {
+    state_.folder = recorder.folder().string();
+    state_.read_epoch_loss = [this] { return loop_.epoch_meter.total(); };
+  }
+
+  RunReport run() {
+    try {
+      dispatch(Event::run_setup);
+      start_ = std::chrono::steady_clock::now();
+      reset_peak_memory(training_.device);
+      dispatch(Event::run_start);
+      if (resumed_) load_state(*resumed_);
+      check_ranks(training_);
+      if (resumed_ || !training_.plan->model.weights.empty()) dispatch(Event::checkpoint_loaded);
+      if (resumed_)
+        should_continue();
+      else
+        begin();
+      while (!is_over()) run_epoch();
+      finish();
+      if (training_.plan->checkpoint.load_best_at_end && report_.signal == 0) load_best();
+      dispatch(Event::run_end);
+      record_remaining_scalars();
+    } catch (const std::exception& error) {
+      if (is_device_error(error)) {
+        // Nothing can be read from the device any more, so nothing is saved.
+        const support::Error explained = explain_device_error(error, state_.step + 1);
+        end_after_failure(explained.what());
+        throw explained;
+      }
+      save_after_failure();
+      end_after_failure(error.what());
+      throw;
+    }
+    dispatch_to_all(Event::run_teardown);
+    report_.state = state_;
+    report_.state.read_epoch_loss = nullptr;  // it refers to this loop
+    report_.best = loop_.checkpoints.best();
+    report_.stages = training_.times.list();
+    report_.memory_format = training_.memory_format;
+    return std::move(report_);
+  }
+
+ private:
+  // A run limited by epochs finishes its last epoch, even if unreadable batches leave it with fewer steps.
+  bool is_over() const {
+    if (is_stopping() || state_.step >= state_.total_steps) return true;
+    return training_.plan->train.epochs > 0 && state_.epoch == state_.total_epochs && state_.is_epoch_complete;
+  }
+
+  void begin() {
+    choose_memory_format(training_);
+    check_precision(training_);
+    if (!training_.plan->validation.at_start) return;
+    validate();
+    if (loop_.checkpoints.has_unsaved_best()) save_checkpoint();
+    take_stop();
+  }
+
+  // Continues after the checkpoint of load_state(): in its epoch, unless that epoch had ended.
+  void should_continue() {
+    record(LineKind::checkpoint, {});
+    dispatch(Event::checkpoint_after);
+    loop_.checkpoints.restart(now());
+    take_stop();
+    if (state_.epoch == 0 || loop_.has_epoch_ended) return;
+    use_what_epoch_has();
+    // With another number of ranks, the number of batches differs.
+    if (state_.is_epoch_complete) loop_.batches_in_epoch = training_.train->feed.batches();
+    training_.train->feed.start(state_.epoch, loop_.batches_in_epoch, loop_.skipped_in_epoch);
+    run_steps();
+  }
+
+  void run_epoch() {
+    ++state_.epoch;
+    state_.step_in_epoch = 0;
+    state_.samples_in_epoch = 0;
+    state_.is_epoch_complete = false;
+    loop_.has_epoch_ended = false;
+    loop_.batches_in_epoch = 0;
+    loop_.epoch_meter.reset();
+    use_what_epoch_has();
+    dispatch(Event::epoch_start);
+    training_.train->feed.start(state_.epoch);
+    run_steps();
+  }
+
+  // Switches to the data and the trainable parameters of the epoch.
+  void use_what_epoch_has() {
+    training_.use_data_of_epoch(state_.epoch);
+    training_.optimizer->start_epoch(state_.epoch);
+    step_.start_epoch();
+  }
+
+  // Continues from the current position of the feed.
+  void run_steps() {
+    data::Feed& feed = training_.train->feed;
+    while (loop_.batches_in_epoch < feed.batches() && !is_over()) {
+      if (!step_.has_batches()) phase_ = Phase::reading_between_steps;
+      const data::Batch* batch = next_batch(feed);  // null if only other ranks have a share
+      phase_ = Phase::computing;
+      state_.is_epoch_complete = ++loop_.batches_in_epoch == feed.batches();
+      const bool is_last = loop_.batches_in_epoch % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
+      const int64_t samples = batch ? batch->size : 0;
+      step_samples_ += samples;
+      if (is_last && training_.group) start_sync();
+      if (samples > 0)
+        add_to_step(*batch, is_last);
+      else if (is_last && training_.group)
+        join_step_without_batch();
+      if (!is_last) continue;
+      if (finish_sync()) finish_step();
+      after_step();
+    }
+    end_epoch();
+  }
+
+  const data::Batch* next_batch(data::Feed& feed) {
+    const InStage stage(training_.times, Stage::data);
+    return feed.next();
+  }
+
+  void add_to_step(const data::Batch& batch, bool is_last) {
+    dispatch(Event::batch_fetched);
+    if (!step_.has_batches()) start_step();
+    step_.add(batch, context(), is_last);
+    if (!training_.group) state_.samples_in_epoch += batch.size;
+  }
+
+  void join_step_without_batch() {
+    if (!step_.has_batches()) start_step();
+    step_.join_without_batch(context());
+  }
+
+  void start_step() {
+    rates_ = training_.schedule.rates(state_.step);
+    state_.learning_rate = rates_.learning_rate;
+    dispatch(Event::step_start);
+  }
+
+  // With several ranks, requests are sent with the step's metrics, and all ranks handle them after the same step.
+  void start_sync() {
+    update_time();
+    requests_.start_sync(state_.time_s, step_samples_);
+  }
+
+  // Returns whether the step has samples. It has none if they could not be read.
+  bool finish_sync() {
+    step_samples_ = 0;
+    if (!training_.group) return step_.has_batches();
+    const InStage stage(training_.times, Stage::processes);
+    const int64_t samples = requests_.finish_sync();
+    state_.samples_in_epoch += samples;
+    if (samples == 0) step_.drop();
+    return samples > 0;
+  }
+
+  // Adds the latest requests, at points where all ranks synchronise anyway.
+  void sync_now() {
+    if (!training_.group) return;
+    const InStage stage(training_.times, Stage::processes);
+    update_time();
+    requests_.sync_now(state_.time_s);
+  }
+
+  void finish_step() {
+    const bool with_norm =
+        loop_.log_due.is_due_next(state_, now()) || state_.is_epoch_complete || requests_.has(Request::log);
+    step_.finish(rates_, with_norm);
+    phase_ = Phase::computing;
+    take_first_loss();
+    ++state_.step;
+    ++state_.step_in_epoch;
+    update_average();
+    dispatch(Event::step_end);
+  }
+
+  // Waits for the results of all steps.
+  void drain() {
+    step_.drain();
+    take_first_loss();
+  }
+
+  // On a device it arrives after the step.
+  void take_first_loss() {
+    if (state_.first_loss || !step_.first_loss()) return;
+    state_.first_loss = step_.first_loss();
+    support::log_info(describe(*state_.first_loss));
+  }
+
+  void update_average() {
+    if (!training_.average) return;
+    const config::Period& start = training_.plan->train.average->start;
+    const double passed =
+        static_cast<double>(start.unit == config::Period::Unit::epochs ? state_.epoch - 1 : state_.step - 1);
+    const bool has_begun = start.unit == config::Period::Unit::never || passed >= start.count;
+    if (!loop_.average_due->now(state_, now()) || !has_begun) return;
+    const InStage stage(training_.times, Stage::optimizer);
+    training_.average->update();
+  }
+
+  // Runs the actions that are due. Observers called by one action may request a later one.
+  void after_step() {
+    const bool logs = loop_.log_due.now(state_, now());
+    if (logs || requests_.has(Request::log)) log();
+    if (state_.is_epoch_complete) {
+      drain();
+      refuse_empty_epoch();
+      const NamedMetrics metrics = epoch_metrics();
+      remember(metrics);
+      update_schedule(metrics);
+    }
+    // A signal stops the run after this step, without waiting for a validation.
+    const bool validates = loop_.validation_due.now(state_, now());
+    if ((validates || requests_.has(Request::evaluate)) && requests_.signal() == 0) validate();
+    const bool saves = loop_.checkpoints.is_due(state_, now());
+    if (saves || requests_.has(Request::save) || loop_.checkpoints.has_unsaved_best()) save_checkpoint();
+    take_stop();
+    // Save before leaving the epoch, because the resumed run continues in it.
+    const bool is_cut_short = is_stopping() && report_.signal != 0 && !state_.is_epoch_complete;
+    if (is_cut_short && !loop_.checkpoints.has_saved(state_.step)) save_checkpoint();
+  }
+
+  // A single process gets this error from its feed.
+  void refuse_empty_epoch() const {
+    if (state_.samples_in_epoch > 0) return;
+    throw support::Error(support::ErrorKind::data,
+                         training_.train->name() +
+                             ": no rank could read any of its samples, see the logs; expected data.on_error = "
+                             "\"skip\" to leave at least one: fix the data");
+  }
+
+  void log() {
+    requests_.take(Request::log);
+    drain();
+    NamedMetrics metrics = loop_.metrics(loop_.log_meter);
+    loop_.log_meter.reset();
+    remember(metrics);
+    dispatch(Event::log);
+    take_scalars(metrics);
+    record(LineKind::step, metrics);
+    loop_.log_due.restart(now());
+  }
+
+  // Evaluates all sets and dispatches one validation_end at the end, so that its observers see the metrics of all sets.
+  // A signal interrupts it without validation_end.
+  void validate() {
+    const InStage stage(training_.times, Stage::validation);
+    requests_.take(Request::evaluate);
+    drain();
+    AveragedWeights averaged(training_.average.get());
+    std::vector<NamedMetrics> lines;
+    for (const auto& data : training_.validation) {
+      state_.validation_name = data->name();
+      state_.validation_batch = 0;
+      state_.validation_batches = data->feed.batches();
+      dispatch(Event::validation_start);
+      const auto metrics = evaluate(training_, *data, context(), [this](int64_t done) {
+        state_.validation_batch = done;
+        dispatch(Event::validation_batch_end);
+        return !requests_.has_local_signal();
+      });
+      if (!metrics) break;
+      remember(*metrics);
+      update_schedule(*metrics);
+      lines.push_back(*metrics);
+    }
+    state_.validation_name.clear();
+    state_.validation_batch = state_.validation_batches = 0;
+    if (lines.size() < training_.validation.size() || lines.empty()) {
+      averaged.restore();
+      sync_now();  // share the signal that one of the ranks received
+      return;
+    }
+    state_.validated_step = state_.step;
+    dispatch(Event::validation_end);
+    take_scalars(lines.back());
+    for (const NamedMetrics& line : lines) {
+      record(LineKind::validation, line);
+      // All ranks have the same metrics and get the same result.
+      loop_.checkpoints.observe(line, state_.step);
+    }
+    averaged.restore();
+    sync_now();
+    loop_.validation_due.restart(now());
+  }
+
+  // Passes the metrics of a validation or an epoch to the schedule.
+  void update_schedule(const NamedMetrics& metrics) {
+    const std::string* const monitored = training_.schedule.monitored_metric();
+    for (const auto& [name, value] : metrics)
+      if (monitored && name == *monitored) training_.schedule.observe(value);
+  }
+
+  void save_checkpoint() {
+    const InStage stage(training_.times, Stage::checkpoint);
+    requests_.take(Request::save);
+    drain();
+    const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
+    if (!bad.empty())
+      throw support::Error(support::ErrorKind::non_finite,
+                           training_.plan->model.place + ": " + bad + " holds NaN or infinity after step " +
+                               std::to_string(state_.step) +
+                               "; expected finite weights: lower optimizer.lr; they are not saved");
+    check_ranks(training_);
+    write_checkpoint();
+  }
+
+  void write_checkpoint() {
+    dispatch(Event::checkpoint_before);
+    sync_now();  // so that the checkpoint contains the latest requests
+    {
+      const SavedState saved = save_state();
+      AveragedWeights averaged(training_.average.get());
+      first_then_others([&] { recorder_.save_checkpoint(state_, training_.model.tensors(), saved); });
+      averaged.restore();
+    }
+    loop_.checkpoints.set_saved(state_.step);
+    record(LineKind::checkpoint, {});
+    dispatch(Event::checkpoint_after);
+    sync_now();  // all ranks continue once the checkpoint is written
+    loop_.checkpoints.restart(now());
+  }
+
+  // Every rank has a recorder; only rank 0 writes files.
+  template <class Work>
+  void first_then_others(const Work& work) {
+    if (training_.group) training_.group->rank0_first(work);
+    if (state_.rank > 0 || !training_.group) work();
+  }
+
+  // The last metrics and checkpoint of a run must belong to its last weights.
+  void finish() {
+    const bool validates = training_.plan->validation.every.unit != config::Period::Unit::never;
+    if (validates && state_.validated_step != state_.step && requests_.signal() == 0) validate();
+    if (!loop_.checkpoints.has_saved(state_.step) || loop_.checkpoints.has_unsaved_best()) save_checkpoint();
+  }
+
+  // Loads the best weights of the run, which are used after its end.
+  void load_best() {
+    BestCheckpoint best;
+    first_then_others([&] { best = recorder_.read_best_checkpoint(); });
+    put_weights(training_.model, best.model);
+    for (const auto& [name, value] : best.metrics) state_.metrics[name] = value;
+    dispatch(Event::checkpoint_loaded);
+  }
+
+  // Saves the progress of a failed run if the weights are finite: the weights of the last step, and for a single
+  // process that could not read its data also the state needed for resuming.
+  void save_after_failure() noexcept {
+    if (phase_ == Phase::updating || loop_.checkpoints.has_saved(state_.step) || state_.step == 0) return;
+    try {
+      const bool is_between_steps = phase_ == Phase::reading_between_steps;
+      if (is_between_steps) drain();
+      const SavedState saved = is_between_steps && !training_.group ? save_state() : SavedState();
+      const AveragedWeights averaged(training_.average.get());
+      if (!find_non_finite(training_.model.tensors(), /*only_trainable=*/false).empty()) return;
+      recorder_.save_checkpoint(state_, training_.model.tensors(), saved);
+      record(LineKind::checkpoint, {});
+    } catch (const std::exception& error) {
+      support::log_warning(std::string("cannot save a checkpoint of the failed run: ") + error.what());
+    }
+  }
+
+  void end_after_failure(const std::string& error) {
+    state_.error = error;
+    dispatch_to_all(Event::run_exception);
+    dispatch_to_all(Event::run_teardown);
+  }
+
+  NamedMetrics epoch_metrics() {
+    NamedMetrics metrics = loop_.metrics(loop_.epoch_meter);
+    const data::Feed& feed = training_.train->feed;
+    const bool is_of_all = !training_.group || !feed.may_skip();
+    training_.train->add_skipped(metrics, is_of_all ? feed.skipped() : requests_.add_up(feed.skipped()));
+    return metrics;
+  }
+
+  // An interrupted epoch gets no line in the history: it would look like a complete one.
+  void end_epoch() {
+    drain();
+    NamedMetrics metrics = epoch_metrics();
+    remember(metrics);
+    dispatch(Event::epoch_end);
+    if (state_.is_epoch_complete || !is_stopping()) {
+      take_scalars(metrics);
+      record(LineKind::epoch, metrics);
+    }
+    sync_now();
+    take_stop();
+    loop_.has_epoch_ended = state_.is_epoch_complete;
+  }
+
+  // Handles the first request to stop by ending the loop. A request in the last step is ignored.
+  void take_stop() {
+    const std::optional<StopRequest> stop = is_over() ? std::nullopt : requests_.stop();
+    if (!stop) return;
+    report_.end = RunReport::End::stopped;
+    report_.signal = stop->signal;
+    report_.reason = stop->reason;
+    dispatch(Event::stop_requested);
+  }
+
+  bool is_stopping() const { return report_.end == RunReport::End::stopped; }
+
+  // Called between two steps, by all ranks.
+  SavedState save_state() { return save_run({training_, loop_, step_, requests_, observers_}, is_stopping()); }
+
+  void load_state(const Checkpoint& resumed) {
+    load_run({training_, loop_, step_, requests_, observers_}, resumed.model, resumed.state);
+    start_ = std::chrono::steady_clock::now() - std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                    std::chrono::duration<double>(state_.time_s));
+  }
+
+  void dispatch(Event event) {
+    update_time();
+    state_.host_waits = step_.readback().waits() + CountWaits::total() - first_wait_;
+    state_.graph_replays = step_.graph_replays();
+    dispatcher_.dispatch(event, state_, requests_.of_callbacks());
+  }
+
+  void update_time() {
+    state_.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    state_.data_wait_s = training_.times.seconds(Stage::data);
+  }
+
+  // With several ranks, rank 0's clock.
+  double now() {
+    if (training_.group) return requests_.time_s();
+    update_time();
+    return state_.time_s;
+  }
+
+  // Used at the end of a run. A failing observer must not hide the run's result or skip the other observers.
+  void dispatch_to_all(Event event) {
+    dispatcher_.dispatch_to_all(event, state_, requests_.of_callbacks(),
+                                [](const std::exception& error) { support::log_warning(error.what()); });
+  }
+
+  void record(LineKind kind, const NamedMetrics& metrics) {
+    const InStage stage(training_.times, Stage::history);
+    recorder_.record(kind, state_, metrics);
+  }
+
+  void remember(const NamedMetrics& metrics) {
+    for (const auto& [name, value] : metrics) state_.metrics[name] = value;
+  }
+
+  void take_scalars(NamedMetrics& metrics) {
+    for (const auto& [name, value] : requests_.take_scalars()) {
+      state_.metrics[name] = value;
+      metrics.emplace_back(name, value);
+    }
+  }
+
+  void record_remaining_scalars() {
+    NamedMetrics metrics;
+    take_scalars(metrics);
+    if (!metrics.empty()) record(LineKind::step, metrics);
+  }
+
+  plugins::StepContext context() const {
+    plugins::StepContext context{true,        state_.step,       state_.epoch,
+                                 state_.rank, state_.world_size, training_.plan->run.seed};
+    context.checkpoints_activations = training_.plan->train.activation_checkpointing;
+    return context;
+  }
+
+  // What the training thread does.
+  enum class Phase {
+    computing,
+    reading_between_steps,  // waits for the first batch of a step
+    updating                // between optimizer_before and the end of the step, while the weights are inconsistent
+  };
+
+  Training& training_;
+  const std::vector<Observer*>& observers_;
+  EventDispatcher dispatcher_;
+  Recorder& recorder_;
+  const Checkpoint* resumed_;  // null: a new run
+  LoopState loop_;
+  RunState& state_ = loop_.run;
+  Requests requests_;
+  int64_t step_samples_ = 0;  // of this rank
+  int64_t first_wait_ = CountWaits::total();
+  TrainStep step_;
+  optimization::StepRates rates_;  // of the current step
+  RunReport report_;
+  Phase phase_ = Phase::computing;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+RunReport train(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
+                const SignalRequests& signals, const Checkpoint* resumed) {
+  try {
+    return Loop(training, observers, recorder, signals, resumed).run();
+  } catch (...) {
+    if (training.group && training.group->lost()) throw support::Error(*training.group->lost());
+    throw;
+  }
+}
+
+}  // namespace tenon::pipeline

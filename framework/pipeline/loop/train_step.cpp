@@ -1,0 +1,418 @@
+#include "framework/pipeline/loop/train_step.h"
+
+#include <torch/types.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <span>
+#include <sstream>
+#include <utility>
+
+#include "framework/pipeline/checks/check_finite.h"
+#include "framework/pipeline/checks/check_registered.h"
+#include "framework/pipeline/checks/zero_output_losses.h"
+#include "framework/pipeline/losses/loss_meter.h"
+#include "framework/plugins/calls/guard.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+
+namespace tenon::pipeline {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+// Failures and crashes are attributed to the model, because they happen in the gradients of its operators.
+void call_backward(const plugins::Model& model, const at::Tensor& total, bool keep_graph, int64_t step) {
+  std::optional<Error> of_function;  // set if a plugin's gradient function failed; the error names it already
+  plugins::call_plugin(
+      model.component(), "backward",
+      [&] {
+        try {
+          total.backward({}, keep_graph);
+        } catch (const Error& error) {
+          of_function = error;
+        } catch (const c10::Error& error) {
+          return plugins::fail(TENON_FAILED, error.what_without_backtrace());
+        }
+        return tenon_status{TENON_OK};
+      },
+      plugins::At{"step", step});
+  if (of_function) throw *of_function;
+}
+
+constexpr const char* kSkippedInARow = "skipped_in_a_row";
+constexpr const char* kReduced = "reducer.parameters";  // names, one per line
+constexpr const char* kReduction = "reducer.buckets";   // names, one per line, with an empty line after each bucket
+
+// Returns null if the run does not use CUDA graphs.
+std::unique_ptr<BatchGraphs> make_graphs(Training& training, NonFiniteFlag& non_finite) {
+  const config::CudaGraph setting = training.plan->train.cuda_graph;
+  if (setting == config::CudaGraph::off) return nullptr;
+  const std::string obstacle = BatchGraphs::find_obstacle(training);
+  if (obstacle.empty()) return std::make_unique<BatchGraphs>(training, std::vector<at::Tensor>{non_finite.tensor()});
+  if (setting == config::CudaGraph::on)
+    throw Error(ErrorKind::configuration,
+                "train.cuda_graph: is \"on\", but " + obstacle + "; expected \"auto\" or \"off\"");
+  if (!training.device.is_cpu()) support::log_info("the run uses no CUDA graphs: " + obstacle);
+  return nullptr;
+}
+
+}  // namespace
+
+TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
+                     std::function<void(const StepMetrics&)> deliver)
+    : training_(training),
+      dispatch_(std::move(dispatch)),
+      deliver_(std::move(deliver)),
+      readback_(make_readback(training)),
+      gradients_(training.optimizer->parameters()),
+      groups_(training.losses, gradients_, training.optimizer->parameters().size(), training.plan->train.accumulate,
+              training.group ? training.group->size() : 1, training.train->feed.batch_size(), readback_.is_immediate()),
+      non_finite_(training.device),
+      may_skip_(training.may_skip_steps()),
+      sums_(training.losses) {
+  graphs_ = make_graphs(training, non_finite_);
+  if (!training.group) return;
+  if (training.plan->distributed.synchronize_batch_norm)
+    batch_norm_ = std::make_unique<distributed::SynchronizedBatchNorm>(*training.group);
+  for (const plugins::NamedTensor& named : training.model.tensors())
+    if (!named.trainable) buffers_.push_back(named.tensor);
+}
+
+void TrainStep::start_epoch() {
+  if (graphs_) graphs_->start_epoch();
+  if (!training_.group) return;
+  std::vector<std::string> names;
+  std::vector<at::Tensor> tensors;
+  for (const optimization::NamedTensor& named : training_.optimizer->parameters()) {
+    if (!named.tensor.requires_grad()) continue;
+    names.push_back(named.name);
+    tensors.push_back(named.tensor);
+  }
+  if (names == reduced_) return;
+  reduced_ = names;
+  reducer_.reset();  // remove its hooks first
+  distributed::GradientReducer::Buckets buckets;
+  if (saved_reduction_ && saved_reduction_->names == names) buckets = std::move(saved_reduction_->buckets);
+  saved_reduction_.reset();
+  if (!names.empty())
+    reducer_ = std::make_unique<distributed::GradientReducer>(*training_.group, training_.plan->distributed,
+                                                              std::move(names), std::move(tensors), std::move(buckets));
+}
+
+void TrainStep::save(SavedState& saved) {
+  saved.numbers[kSkippedInARow] = static_cast<double>(skipped_in_a_row_);
+  if (!reducer_) return;
+  std::string text;
+  for (const std::vector<size_t>& bucket : reducer_->buckets()) {
+    for (const size_t member : bucket) text += reduced_[member] + "\n";
+    text += "\n";
+  }
+  saved.put_bytes(kReduction, text);
+  // The order of the names defines the indices.
+  std::string names;
+  for (const std::string& name : reduced_) names += name + "\n";
+  saved.put_bytes(kReduced, names);
+}
+
+void TrainStep::load(const SavedState& saved) {
+  skipped_in_a_row_ = saved.count(kSkippedInARow);
+  if (!training_.group || !saved.tensors.contains(kReduction)) return;
+  SavedReduction reduction;
+  std::map<std::string, size_t> indices;
+  std::istringstream names(saved.bytes(kReduced)), buckets(saved.bytes(kReduction));
+  for (std::string name; std::getline(names, name);) {
+    indices[name] = reduction.names.size();
+    reduction.names.push_back(name);
+  }
+  std::vector<size_t> bucket;
+  for (std::string name; std::getline(buckets, name);) {
+    if (const auto found = indices.find(name); found != indices.end())
+      bucket.push_back(found->second);
+    else
+      reduction.buckets.push_back(std::exchange(bucket, {}));
+  }
+  saved_reduction_ = std::move(reduction);
+}
+
+void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool is_last) {
+  if (!has_batches()) context_ = context;
+  context.part = static_cast<uint32_t>(readings_.size());
+  BoundDataset& data = *training_.train;
+  if (reducer_ && is_last) reducer_->prepare_forward();
+  InStage stage(training_.times, Stage::transfer);
+  BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/true);
+  stage.next(Stage::forward);
+  if (graphs_) return add_as_graph(batch_tensors, batch.size, context);
+  run_model(training_, data, batch_tensors, context);
+  dispatch_(Event::forward_end);
+  stage.next(Stage::losses);
+  const std::vector<plugins::Loss::Result> results = compute_losses(training_, data, batch_tensors, context);
+  readings_.emplace_back(results);
+  if (context_.step == 0 && context_.rank == 0 && !has_checked_first_) check_first_batch(data, batch_tensors, results);
+  dispatch_(Event::loss_end);
+  stage.next(Stage::backward);
+  if (training_.group) {
+    add_to_sums(results);
+    if (is_last) {
+      pending_buffers_ = training_.group->start_broadcast(buffers_);
+      start_sums();
+    }
+    reduces_ = is_last && reducer_ && !groups_.keeps_separate();
+  }
+  ran_backward_ = false;
+  groups_.add(results, batch.size, [this](const at::Tensor& total, bool keep_graph) { backward(total, keep_graph); });
+  if (!ran_backward_) join_backward(batch_tensors.outputs);
+  dispatch_(Event::backward_end);
+}
+
+// Callbacks get the events after the whole batch.
+void TrainStep::add_as_graph(BatchTensors& batch_tensors, int64_t samples, const plugins::StepContext& context) {
+  BoundDataset& data = *training_.train;
+  const auto compute = [&](BatchTensors& inputs) {
+    run_model(training_, data, inputs, context);
+    std::vector<plugins::Loss::Result> results = compute_losses(training_, data, inputs, context);
+    if (const at::Tensor total = groups_.total(results); total.defined()) backward(total, /*keep_graph=*/false);
+    return results;
+  };
+  const std::vector<plugins::Loss::Result> results = graphs_->run(batch_tensors, !has_batches(), compute);
+  groups_.count(results, samples);
+  readings_.emplace_back(results);
+  if (context_.step == 0 && context_.rank == 0 && !has_checked_first_) check_first_batch(data, batch_tensors, results);
+  for (const Event event : {Event::forward_end, Event::loss_end, Event::backward_end}) dispatch_(event);
+}
+
+void TrainStep::check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors,
+                                  const std::vector<plugins::Loss::Result>& results) {
+  has_checked_first_ = true;
+  const auto zero_output = compute_zero_output_losses(training_, data, batch_tensors, context_);
+  if (!zero_output) return;
+  const PendingLosses found(results), expected(*zero_output);
+  std::vector<at::Tensor> scalars;
+  found.add_scalars_to(scalars);
+  expected.add_scalars_to(scalars);
+  readback_.post(scalars, [this, found, expected, context = context_](const std::vector<double>& given) {
+    std::span<const double> values(given);
+    const auto read = [&](const PendingLosses& reading) {
+      LossMeter meter(training_.losses);
+      meter.add(reading.read(training_.losses, values, context));
+      return meter.total();
+    };
+    const double of_batch = read(found);  // its values come first
+    first_loss_ = {of_batch, read(expected)};
+  });
+}
+
+// Replaces the backward if no loss of the batch has items.
+void TrainStep::join_backward(const std::vector<at::Tensor>& outputs) {
+  at::Tensor total;
+  if (batch_norm_)  // the other ranks wait in these layers
+    for (const at::Tensor& output : outputs)
+      if (output.requires_grad()) total = total.defined() ? total + output.sum() * 0 : output.sum() * 0;
+  if (total.defined())
+    run_backward(total, /*keep_graph=*/false);
+  else if (reduces_)
+    reducer_->reduce_as_they_are();
+}
+
+// The backward of the other ranks waits for this rank's gradients. With synchronized batch norm, their layers also wait
+// for this rank's layers.
+void TrainStep::join_without_batch(const plugins::StepContext& context) {
+  if (!has_batches()) context_ = context;
+  if (reducer_) reducer_->prepare_forward();
+  reduces_ = reducer_ && !groups_.keeps_separate();
+  BatchTensors batch_tensors;
+  if (batch_norm_) {
+    BoundDataset& data = *training_.train;
+    const data::Batch* batch = data.feed.borrow();
+    batch_norm_->set_borrowed(true);
+    batch_tensors = data.to_batch_tensors(*batch, /*training=*/true);
+    run_model(training_, data, batch_tensors, context);
+  }
+  pending_buffers_ = training_.group->start_broadcast(buffers_);
+  start_sums();
+  join_backward(batch_tensors.outputs);
+  if (batch_norm_) batch_norm_->set_borrowed(false);
+}
+
+void TrainStep::drop() {
+  take_sums();
+  pending_buffers_.wait();
+  readings_.clear();
+  groups_.reset();
+  training_.optimizer->zero_grad();
+}
+
+void TrainStep::add_to_sums(const std::vector<plugins::Loss::Result>& results) {
+  if (readback_.is_immediate()) {
+    sums_.add(readings_.back().read_now(training_.losses, context_));
+    return;
+  }
+  const at::Tensor elements = sum_elements(results, training_.device);
+  device_sums_ = device_sums_.defined() ? device_sums_ + elements : elements;
+}
+
+void TrainStep::start_sums() {
+  const std::span<const double> known = sums_.elements();
+  all_sums_ = device_sums_.defined()
+                  ? std::exchange(device_sums_, at::Tensor())
+                  : at::tensor(at::ArrayRef(known.data(), known.size()), at::kDouble).to(training_.device);
+  sums_.reset();
+  pending_sums_ = training_.group->start_reduce(distributed::Reduction::sum, all_sums_);
+  if (groups_.needs_totals_first()) take_sums();
+}
+
+void TrainStep::take_sums() {
+  const InStage stage(training_.times, Stage::processes);
+  pending_sums_.wait();
+  groups_.set_totals(all_sums_, sums_);
+}
+
+void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
+  if (!total.requires_grad())
+    throw Error(ErrorKind::plugin,
+                training_.losses.front().component().describe() +
+                    ", forward: the loss does not depend on any trainable parameter, so there is no gradient; "
+                    "expected a value computed from the model's outputs");
+  if (context_.step == 0) check_registered(training_, total);
+  // On a device the host gets the losses later.
+  if (!readback_.is_immediate()) non_finite_.note(total);
+  run_backward(training_.scaler ? training_.scaler->scale(total) : total, keep_graph);
+  ran_backward_ = true;
+}
+
+// In the last backward of the step, also sums the gradients over the ranks.
+void TrainStep::run_backward(const at::Tensor& total, bool keep_graph) {
+  if (reduces_) reducer_->expect_backward(total);
+  try {
+    call_backward(training_.model, total, keep_graph, context_.step + 1);
+  } catch (const std::exception& error) {
+    if (reduces_) reducer_->finish_backward(&error);
+    throw;
+  }
+  if (!reduces_) return;
+  const InStage stage(training_.times, Stage::processes);
+  reducer_->finish_backward(nullptr);
+}
+
+// Waits for everything that all ranks must share before the update.
+void TrainStep::synchronize() {
+  if (!training_.group) return;
+  const InStage stage(training_.times, Stage::processes);
+  take_sums();
+  // If one rank's loss is not finite, no rank may change its weights.
+  if (!readback_.is_immediate()) non_finite_.note(all_sums_);
+  pending_buffers_.wait();
+}
+
+void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
+  const config::TrainSection& plan = training_.plan->train;
+  const InStage stage(training_.times, Stage::optimizer);
+  synchronize();
+  check_gradients();
+  dispatch_(Event::grads_ready);
+
+  at::Tensor norm;
+  if (with_norm || plan.clip_norm > 0) norm = gradients_.norm();
+  post(norm);
+  readback_.deliver_arrived();
+  // Clip only now: after clipping, an infinite gradient could no longer be named.
+  if (plan.clip_value > 0) {
+    gradients_.clip_value(plan.clip_value);
+    if (plan.clip_norm > 0) norm = gradients_.norm();
+  }
+  if (plan.clip_norm > 0) gradients_.clip_norm(norm, plan.clip_norm);
+  update(rates);
+}
+
+// Unscales, divides by the weights and checks for NaN and infinity, in one pass over the gradients.
+void TrainStep::check_gradients() {
+  at::Tensor factor = groups_.combine();
+  if (reducer_ && groups_.keeps_separate()) reducer_->reduce_as_they_are();
+  gradients_.gather();
+  if (training_.scaler) {
+    const at::Tensor inverse = training_.scaler->inverse();
+    factor = factor.defined() ? factor * inverse : inverse;
+  }
+  gradients_.scale_and_check(factor, non_finite_);
+}
+
+// Starts copying the step's results to the host.
+void TrainStep::post(const at::Tensor& norm) {
+  std::vector<at::Tensor> scalars{non_finite_.tensor()};
+  if (norm.defined()) scalars.push_back(norm);
+  if (training_.scaler) scalars.push_back(training_.scaler->factor());
+  if (training_.group)
+    scalars.push_back(all_sums_);
+  else
+    for (const PendingLosses& reading : readings_) reading.add_scalars_to(scalars);
+  // When the results of this step arrive, the gradients belong to a later step.
+  std::optional<Gradients::Magnitudes> magnitudes;
+  if (!readback_.is_immediate()) magnitudes = gradients_.magnitudes();
+
+  readback_.post(scalars, [this, magnitudes, has_norm = norm.defined(), readings = std::move(readings_),
+                           context = context_](const std::vector<double>& given) {
+    std::span<const double> values(given);
+    StepMetrics metrics{{}, std::numeric_limits<double>::quiet_NaN(), 1, take_value(values) != 0};
+    if (has_norm) metrics.gradient_norm = take_value(values);
+    if (training_.scaler) metrics.loss_scale = take_value(values);
+    if (training_.group) {
+      LossSums sums(training_.losses);
+      sums.set(values);
+      metrics.losses.push_back(sums.means());
+    } else {
+      for (const PendingLosses& reading : readings)
+        metrics.losses.push_back(reading.read(training_.losses, values, context));
+    }
+    metrics.was_skipped = !is_finite(metrics, magnitudes ? &*magnitudes : nullptr, context.step + 1);
+    was_skipped_ = metrics.was_skipped;
+    skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
+    deliver_(metrics);
+  });
+  readings_.clear();
+}
+
+// Throws if the run must end.
+bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes, int64_t step) const {
+  const LossValue* bad = nullptr;
+  size_t loss = 0;
+  for (const std::vector<LossValue>& values : metrics.losses)
+    for (size_t i = 0; i < values.size() && !bad; ++i)
+      if (values[i].weight > 0 && !std::isfinite(values[i].mean)) bad = &values[loss = i];
+  if (!bad && !metrics.was_skipped) return true;
+  // Overflows while the loss scale is being halved are normal and do not count.
+  const bool may_continue = may_skip_ && (skipped_in_a_row_ < training_.plan->train.max_skipped_steps ||
+                                          (training_.scaler && metrics.loss_scale > 1));
+  if (may_continue) return false;
+  const std::string after =
+      may_skip_ ? ", after " + std::to_string(skipped_in_a_row_) + " steps in a row were skipped" : "";
+  if (bad) refuse_loss(training_, loss, bad->mean, step, after);
+  refuse_gradient(training_, gradients_.name_first_bad(magnitudes ? *magnitudes : gradients_.magnitudes()), step,
+                  after);
+}
+
+void TrainStep::drain() {
+  const InStage stage(training_.times, Stage::device);
+  readback_.drain();
+}
+
+void TrainStep::update(const optimization::StepRates& rates) {
+  dispatch_(Event::optimizer_before);
+  // On a device the kernels read the flag.
+  const bool is_skipped = readback_.is_immediate() && was_skipped_;
+  if (groups_.has_gradient() && !is_skipped)
+    training_.optimizer->step(rates, readback_.is_immediate() ? at::Tensor() : non_finite_.tensor());
+  if (training_.scaler) training_.scaler->update(non_finite_.tensor());
+  training_.optimizer->zero_grad();
+  gradients_.release();
+  // If the run is to end, the flag stays set, so that later steps change nothing either.
+  if (may_skip_) non_finite_.clear();
+  groups_.reset();
+  dispatch_(Event::optimizer_after);
+}
+
+}  // namespace tenon::pipeline

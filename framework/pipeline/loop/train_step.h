@@ -1,0 +1,124 @@
+// One optimizer step: forward, losses and backward of its batches, then one update.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "framework/distributed/gradient_reducer.h"
+#include "framework/distributed/synchronized_batch_norm.h"
+#include "framework/pipeline/build/compute_losses.h"
+#include "framework/pipeline/build/training.h"
+#include "framework/pipeline/device/gradients.h"
+#include "framework/pipeline/device/readback.h"
+#include "framework/pipeline/loop/batch_graphs.h"
+#include "framework/pipeline/losses/loss_groups.h"
+#include "framework/pipeline/state/events.h"
+#include "framework/pipeline/state/first_loss.h"
+#include "framework/pipeline/state/saved_state.h"
+
+namespace tenon::pipeline {
+
+// The results of a step, available once they have reached the host.
+struct StepMetrics {
+  std::vector<std::vector<LossValue>> losses;  // one element per batch; with several ranks one for all of them
+  double gradient_norm;                        // over all parameters, before clipping; NaN if not requested
+  double loss_scale;                           // used in this step; 1 except in fp16
+  bool was_skipped;                            // something was not finite, and the weights did not change
+};
+
+// No function here blocks on the device: the results of a step arrive through the readback, in the order of the steps.
+// A step with non-finite values changes no weights. If it is to end the run, later steps change no weights either: the
+// device skips the updates before the host knows.
+//
+// With several ranks, each rank adds its share of every batch. Gradients are summed over the ranks during the backward
+// of the last batch. The metrics are those of all ranks, and the model's buffers are broadcast from rank 0 after each
+// step. The collective calls of all ranks must match: a rank without a share of the last batch calls
+// join_without_batch().
+class TrainStep {
+ public:
+  // `deliver` receives the results of each step.
+  TrainStep(Training& training, std::function<void(Event)> dispatch, std::function<void(const StepMetrics&)> deliver);
+
+  // Call it after the optimizer froze or unfroze parameters, and before the first step.
+  void start_epoch();
+
+  // Runs forward, losses and backward of the step's next batch. Throws Error(plugin) for errors of a component, and
+  // Error(rank_lost).
+  void add(const data::Batch& batch, plugins::StepContext context, bool is_last = true);
+  void join_without_batch(const plugins::StepContext& context);
+
+  bool has_batches() const { return !readings_.empty(); }
+
+  // For resuming, between two steps. All ranks call save(); load() is called before start_epoch().
+  void save(SavedState& saved);
+  void load(const SavedState& saved);
+
+  // Discards the batches: no rank had a sample.
+  void drop();
+
+  // Updates the weights with the batches added since the last update. with_norm: the results include the gradient norm.
+  // Throws Error(non_finite), here or in a later call, naming the step and the loss or the first parameter.
+  void finish(const optimization::StepRates& rates, bool with_norm);
+
+  // The initial loss of a new run. Only on rank 0, and only once it is known.
+  const std::optional<FirstLoss>& first_loss() const { return first_loss_; }
+
+  const Readback& readback() const { return readback_; }
+  int64_t graph_replays() const { return graphs_ ? graphs_->replays() : 0; }
+  void drain();  // waits until the results of all steps are delivered
+
+ private:
+  // The buckets of a reducer and the names of its parameters.
+  struct SavedReduction {
+    std::vector<std::string> names;
+    distributed::GradientReducer::Buckets buckets;
+  };
+
+  void add_as_graph(BatchTensors& batch_tensors, int64_t samples, const plugins::StepContext& context);
+  void check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors,
+                         const std::vector<plugins::Loss::Result>& results);
+  void add_to_sums(const std::vector<plugins::Loss::Result>& results);
+  void start_sums();
+  void take_sums();
+  void backward(const at::Tensor& total, bool keep_graph);
+  void run_backward(const at::Tensor& total, bool keep_graph);
+  void join_backward(const std::vector<at::Tensor>& outputs);
+  void synchronize();
+  void check_gradients();
+  void post(const at::Tensor& norm);
+  bool is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes, int64_t step) const;
+  void update(const optimization::StepRates& rates);
+
+  Training& training_;
+  std::function<void(Event)> dispatch_;
+  std::function<void(const StepMetrics&)> deliver_;
+  Readback readback_;
+  Gradients gradients_;
+  LossGroups groups_;
+  std::unique_ptr<distributed::GradientReducer> reducer_;           // null: single process
+  std::vector<std::string> reduced_;                                // the names of the parameters in the reducer
+  std::optional<SavedReduction> saved_reduction_;                   // from a resumed run, for the first reducer
+  std::vector<at::Tensor> buffers_;                                 // of the model, kept equal on all ranks
+  std::unique_ptr<distributed::SynchronizedBatchNorm> batch_norm_;  // null: each rank normalises its batches separately
+  NonFiniteFlag non_finite_;
+  std::unique_ptr<BatchGraphs> graphs_;  // null: every operator is submitted separately
+  const bool may_skip_;
+  int64_t skipped_in_a_row_ = 0;
+  bool has_checked_first_ = false;
+  std::optional<FirstLoss> first_loss_;
+
+  // State of the current step.
+  plugins::StepContext context_;
+  std::vector<PendingLosses> readings_;  // one per batch
+  LossSums sums_;                        // over this rank's batches, if the host knows the values
+  at::Tensor device_sums_;               // over this rank's batches otherwise, see sum_elements()
+  at::Tensor all_sums_;                  // over batches and ranks
+  distributed::ProcessGroup::Pending pending_sums_;
+  distributed::ProcessGroup::Pending pending_buffers_;
+  bool reduces_ = false;       // the current backward also sums the gradients over the ranks
+  bool ran_backward_ = false;  // the current batch ran a backward
+  bool was_skipped_ = false;   // the last step that the host knows of
+};
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,114 @@
+#include "framework/pipeline/loop/training_state.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+
+#include "framework/pipeline/checks/choose_memory_format.h"
+#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+constexpr const char* kRandom = "random.cpu";
+constexpr const char* kRandomOfDevice = "random.device";
+constexpr const char* kChannelsLast = "channels_last";
+
+at::Generator generator_of(const c10::Device& device) { return at::globalContext().defaultGenerator(device); }
+
+std::string name_of_rank(int64_t rank) { return "rank" + std::to_string(rank) + "."; }
+
+// Copies `stored` into the tensors of the same names. Throws if the names differ: then it is another model.
+void copy_into(const std::vector<optimization::NamedTensor>& tensors,
+               const std::vector<optimization::NamedTensor>& stored) {
+  const at::NoGradGuard no_grad;
+  std::map<std::string, at::Tensor> by_name;
+  for (const optimization::NamedTensor& one : stored) by_name[one.name] = one.tensor;
+  const auto refuse = [](const std::string& name, const std::string& what) {
+    throw support::Error(support::ErrorKind::checkpoint,
+                         "the checkpoint's tensor " + name + " " + what + "; expected a checkpoint of the same model");
+  };
+  for (const optimization::NamedTensor& one : tensors) {
+    const auto found = by_name.find(one.name);
+    if (found == by_name.end()) refuse(one.name, "is missing");
+    if (found->second.sizes() != one.tensor.sizes() || found->second.scalar_type() != one.tensor.scalar_type())
+      refuse(one.name, "has another shape or dtype than the model's");
+    at::Tensor(one.tensor).copy_(found->second);
+    by_name.erase(found);
+  }
+  if (!by_name.empty()) refuse(by_name.begin()->first, "is not a tensor of the model");
+}
+
+std::vector<optimization::NamedTensor> tensors_of(const plugins::Model& model) {
+  std::vector<optimization::NamedTensor> tensors;
+  for (const plugins::NamedTensor& named : model.tensors()) tensors.push_back({named.name, named.tensor});
+  return tensors;
+}
+
+}  // namespace
+
+void put_weights(const plugins::Model& model, const std::vector<optimization::NamedTensor>& stored) {
+  copy_into(tensors_of(model), stored);
+}
+
+void save_training(const Training& training, const RankState& given, SavedState& saved) {
+  for (const optimization::NamedTensor& entry : training.optimizer->state())
+    saved.tensors["optimizer." + entry.name] = entry.tensor;
+  for (const auto& [name, value] : training.schedule.state()) saved.numbers["schedule." + name] = value;
+  if (training.scaler)
+    for (const auto& [name, tensor] : training.scaler->state()) saved.tensors["loss_scaler." + name] = tensor;
+  if (training.average) {
+    saved.numbers["average.count"] = static_cast<double>(training.average->count());
+    if (training.average->count() > 0)
+      for (const optimization::NamedTensor& one : training.average->put_by())
+        saved.tensors["weights." + one.name] = one.tensor;
+  }
+  saved.numbers[kChannelsLast] = training.memory_format == config::MemoryFormat::channels_last;
+  RankState states = given;
+  states[kRandom] = to_bytes(generator_of(c10::kCPU).get_state());
+  if (!training.device.is_cpu()) states[kRandomOfDevice] = to_bytes(generator_of(training.device).get_state());
+  saved.numbers["world_size"] = static_cast<double>(training.group ? training.group->size() : 1);
+  for (const auto& [name, bytes] : states) {
+    const std::vector<std::string> of_ranks =
+        training.group ? training.group->gather(name, bytes) : std::vector<std::string>{bytes};
+    for (size_t rank = 0; rank < of_ranks.size(); ++rank)
+      saved.put_bytes(name_of_rank(static_cast<int64_t>(rank)) + name, of_ranks[rank]);
+  }
+}
+
+RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
+                        const SavedState& saved) {
+  // For identical bits, use the format that the original run chose.
+  const bool is_open = training.plan->train.memory_format == config::MemoryFormat::automatic;
+  if (is_open && saved.numbers.contains(kChannelsLast) && saved.count(kChannelsLast) != 0)
+    set_memory_format(training, config::MemoryFormat::channels_last);
+  {
+    if (training.average) training.average->set_count(saved.count("average.count"));
+    optimization::WeightAverage::InPlace averaged(training.average.get());
+    put_weights(training.model, model);
+    if (training.average && training.average->count() > 0)
+      copy_into(training.average->put_by(), saved.tensors_under("weights."));
+    averaged.restore();
+  }
+  training.optimizer->load_state(saved.tensors_under("optimizer."));
+  std::map<std::string, double> schedule;
+  for (const auto& [name, value] : training.schedule.state()) schedule[name] = saved.number("schedule." + name);
+  training.schedule.load_state(schedule);
+  if (training.scaler) {
+    const at::NoGradGuard no_grad;
+    for (const auto& [name, tensor] : training.scaler->state())
+      at::Tensor(tensor).copy_(saved.tensor("loss_scaler." + name));
+  }
+  RankState states;
+  const std::string prefix = name_of_rank(training.group ? training.group->rank() : 0);
+  for (const optimization::NamedTensor& one : saved.tensors_under(prefix))
+    states[one.name] = saved.bytes(prefix + one.name);
+  if (states.contains(kRandom)) generator_of(c10::kCPU).set_state(to_byte_tensor(states.at(kRandom)));
+  if (!training.device.is_cpu() && states.contains(kRandomOfDevice))
+    generator_of(training.device).set_state(to_byte_tensor(states.at(kRandomOfDevice)));
+  return states;
+}
+
+}  // namespace tenon::pipeline

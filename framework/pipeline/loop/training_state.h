@@ -1,0 +1,31 @@
+// Saves and restores the training state (optimizer, schedule, scaler, average, random numbers) in checkpoints.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "framework/pipeline/build/training.h"
+#include "framework/pipeline/state/saved_state.h"
+
+namespace tenon::pipeline {
+
+// The state of a single rank, as bytes by name.
+using RankState = std::map<std::string, std::string>;
+
+// Saves everything but the model's tensors. The tensors of `saved` are those of the training itself, not copies. With
+// several ranks all call it, each with its state under the same names, and rank 0 receives everything.
+//
+// If there is an average, the checkpoint's model contains the averaged weights, and the training weights are stored
+// here as `weights.<name>`.
+void save_training(const Training& training, const RankState& states, SavedState& saved);
+
+// Restores the state and the tensors that were saved as the model. Returns this rank's state, which is empty for a rank
+// that the saved run did not have. Throws Error(checkpoint) naming what does not match.
+RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
+                        const SavedState& saved);
+
+// Copies the tensors of a checkpoint's model into this one. Throws Error(checkpoint) naming what does not match.
+void put_weights(const plugins::Model& model, const std::vector<optimization::NamedTensor>& stored);
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,215 @@
+#include "framework/pipeline/losses/loss_groups.h"
+
+#include <torch/types.h>
+
+#include "framework/pipeline/device/readback.h"
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+at::Tensor add(const at::Tensor& total, const at::Tensor& part) { return total.defined() ? total + part : part; }
+
+// A loss with factor 1 is returned unchanged, which avoids a rounding.
+at::Tensor times(const at::Tensor& loss, double factor) { return factor == 1 ? loss : loss * factor; }
+
+// Synchronises if the weight is on another device.
+double read_weight(const plugins::Loss::Result& result) {
+  return result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight;
+}
+
+// [] float64, on the tensor's device.
+at::Tensor as_double(const at::Tensor& weight) { return weight.detach().reshape({}).to(at::kDouble); }
+
+// A mean over nothing may be NaN, and NaN times 0 is NaN.
+at::Tensor zero_if_empty(const at::Tensor& loss, const at::Tensor& weight) {
+  return at::where(weight > 0, loss, at::zeros_like(loss));
+}
+
+}  // namespace
+
+LossGroups::LossGroups(const std::vector<plugins::Loss>& losses, Gradients& gradients, size_t parameters,
+                       int64_t accumulate, int64_t ranks, int64_t batch_size, bool reads_weights)
+    : losses_(losses),
+      gradients_(gradients),
+      parameters_(parameters),
+      mode_(accumulate > 1       ? Mode::sums
+            : ranks == 1         ? Mode::means
+            : losses.size() == 1 ? Mode::sums
+                                 : Mode::shares),
+      is_shared_(ranks > 1),
+      step_size_(static_cast<double>(batch_size * accumulate * ranks)),
+      reads_weights_(reads_weights) {}
+
+void LossGroups::reset() {
+  groups_.clear();
+  totals_.clear();
+  has_gradient_ = false;
+}
+
+void LossGroups::set_totals(const at::Tensor& sums, const LossSums& places) {
+  totals_.clear();
+  // The host does not know these weights, so assume a gradient.
+  has_gradient_ = !reads_weights_;
+  for (size_t i = 0; i < losses_.size(); ++i) {
+    totals_.push_back(sums.select(0, places.place_of_weight(i)));
+    if (reads_weights_ && read_scalar(totals_.back()) > 0) has_gradient_ = true;
+  }
+}
+
+void LossGroups::add(const std::vector<plugins::Loss::Result>& results, int64_t samples, const Backward& backward) {
+  if (mode_ != Mode::sums) {
+    const at::Tensor total = mode_ == Mode::means ? add_up_means(results) : add_up_shares(results);
+    if (!total.defined()) return;
+    has_gradient_ = true;
+    backward(total, /*keep_graph=*/false);
+    return;
+  }
+  count_items(results, samples);
+  for (Group& group : groups_) {
+    const at::Tensor total = add_up_sums(group.losses, results);
+    if (!total.defined()) continue;
+    has_gradient_ = true;
+    if (groups_.size() == 1) {
+      backward(total, /*keep_graph=*/false);
+      continue;
+    }
+    gradients_.exchange(group.gradients);
+    backward(total, /*keep_graph=*/&group != &groups_.back());
+    gradients_.exchange(group.gradients);
+  }
+}
+
+// Losses that count samples form one group. Every other loss is a separate group: its weight may be known only on the
+// device and may change between batches. With several ranks, a rank does not know what the losses of the others count.
+std::vector<LossGroups::Group> LossGroups::make_groups(const std::vector<plugins::Loss::Result>& results,
+                                                       int64_t samples) const {
+  std::vector<Group> groups;
+  Group of_samples{{}, true};
+  for (size_t i = 0; i < results.size(); ++i) {
+    const bool counts_samples =
+        !is_shared_ && !results[i].weight_tensor.defined() && results[i].weight == static_cast<double>(samples);
+    if (counts_samples)
+      of_samples.losses.push_back(i);
+    else
+      groups.push_back({{i}, false});
+  }
+  if (!of_samples.losses.empty()) groups.push_back(std::move(of_samples));
+  if (groups.size() > 1)
+    for (Group& group : groups) group.gradients.resize(parameters_);
+  return groups;
+}
+
+at::Tensor LossGroups::add_up_means(const std::vector<plugins::Loss::Result>& results) const {
+  at::Tensor total;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const plugins::Loss::Result& result = results[i];
+    at::Tensor mean = result.loss;
+    if (result.weight_tensor.defined() && !reads_weights_)
+      mean = zero_if_empty(mean, result.weight_tensor);
+    else if (read_weight(result) == 0)
+      continue;
+    total = pipeline::add(total, times(mean, losses_[i].factor()));
+  }
+  return total;
+}
+
+// The shares of all ranks add up to the mean over all of them.
+at::Tensor LossGroups::add_up_shares(const std::vector<plugins::Loss::Result>& results) const {
+  at::Tensor total;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const plugins::Loss::Result& result = results[i];
+    if (reads_weights_) {
+      const double weight = read_weight(result);
+      if (weight == 0) continue;
+      total = pipeline::add(total, times(result.loss, losses_[i].factor() * weight / read_scalar(totals_[i])));
+      continue;
+    }
+    const at::Tensor weight =
+        result.weight_tensor.defined() ? as_double(result.weight_tensor) : at::full_like(totals_[i], result.weight);
+    const at::Tensor share = at::where(weight > 0, weight / totals_[i], at::zeros_like(weight));
+    total = pipeline::add(total, zero_if_empty(result.loss, weight) * (share * losses_[i].factor()).to(at::kFloat));
+  }
+  return total;
+}
+
+at::Tensor LossGroups::total(const std::vector<plugins::Loss::Result>& results) const {
+  return mode_ == Mode::means ? add_up_means(results) : add_up_sums({0}, results);
+}
+
+void LossGroups::count(const std::vector<plugins::Loss::Result>& results, int64_t samples) {
+  has_gradient_ = true;
+  if (mode_ == Mode::sums) count_items(results, samples);
+}
+
+void LossGroups::count_items(const std::vector<plugins::Loss::Result>& results, int64_t samples) {
+  if (groups_.empty()) groups_ = make_groups(results, samples);
+  for (Group& group : groups_) count_items(group, results, samples);
+}
+
+void LossGroups::count_items(Group& group, const std::vector<plugins::Loss::Result>& results, int64_t samples) const {
+  for (const size_t i : group.losses) {
+    const plugins::Loss::Result& result = results[i];
+    const bool is_first = i == group.losses.front();
+    if (result.weight_tensor.defined() && !reads_weights_) {
+      const at::Tensor weight = as_double(result.weight_tensor);
+      if (is_first) group.device_weight = group.device_weight.defined() ? group.device_weight + weight : weight;
+      continue;
+    }
+    const double weight = read_weight(result);
+    if (group.losses.size() > 1 && weight != static_cast<double>(samples))
+      throw support::Error(support::ErrorKind::plugin,
+                           losses_[i].component().describe() + ", forward: the weight is " + std::to_string(weight) +
+                               " for a batch of " + std::to_string(samples) +
+                               " samples, but was the number of samples in the step's first batch; expected it to "
+                               "count the same items in all batches of a step, or to be a tensor");
+    if (is_first) group.weight += weight;
+  }
+}
+
+at::Tensor LossGroups::add_up_sums(const std::vector<size_t>& losses,
+                                   const std::vector<plugins::Loss::Result>& results) const {
+  at::Tensor total;
+  for (const size_t i : losses) {
+    const plugins::Loss::Result& result = results[i];
+    const double factor = losses_[i].factor() / step_size_;
+    if (result.weight_tensor.defined() && !reads_weights_) {
+      const at::Tensor weight = as_double(result.weight_tensor);
+      total = pipeline::add(total, zero_if_empty(result.loss, weight) * (weight * factor).to(at::kFloat));
+    } else if (const double weight = read_weight(result); weight != 0) {
+      total = pipeline::add(total, times(result.loss, weight * factor));
+    }
+  }
+  return total;
+}
+
+at::Tensor LossGroups::factor_of(const Group& group) const {
+  if (is_shared_) {
+    const at::Tensor& weight = totals_[group.losses.front()];
+    return at::where(weight > 0, step_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
+  }
+  if (!group.device_weight.defined())
+    return at::full({}, group.weight > 0 ? step_size_ / group.weight : 0.0, gradients_.float_options());
+  const at::Tensor weight = group.device_weight + group.weight;
+  return at::where(weight > 0, step_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
+}
+
+at::Tensor LossGroups::combine() {
+  if (mode_ != Mode::sums) return {};
+  // This also applies if this rank had no batch.
+  if (is_shared_ && losses_.size() == 1) return factor_of(Group{.losses = {0}, .counts_samples = false});
+  if (groups_.empty()) return {};
+  if (groups_.size() == 1) return factor_of(groups_.front());
+  const at::NoGradGuard no_grad;
+  for (Group& group : groups_) {
+    std::vector<at::Tensor> given;
+    for (const at::Tensor& gradient : group.gradients)
+      if (gradient.defined()) given.push_back(gradient);
+    if (!given.empty()) at::_foreach_mul_(given, factor_of(group));
+    gradients_.add(group.gradients);
+  }
+  return {};
+}
+
+}  // namespace tenon::pipeline

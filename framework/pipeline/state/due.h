@@ -1,0 +1,68 @@
+// Decides when an action with a period ("every 1 epoch", "500 steps", "10 minutes") is due.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "framework/config/plan/run_plan.h"
+#include "framework/pipeline/state/run_state.h"
+#include "framework/pipeline/state/saved_state.h"
+
+namespace tenon::pipeline {
+
+class Due {
+ public:
+  explicit Due(const config::Period& period) : period_(period) {}
+
+  // Call it once after each batch. With a time period, the action is due at the first step after the period has passed
+  // since its last end, see restart(). `time_s`: since run_start, by a clock that all ranks share.
+  bool now(const RunState& state, double time_s) {
+    switch (period_.unit) {
+      case config::Period::Unit::never: return false;
+      case config::Period::Unit::epochs:
+        return state.is_epoch_complete && std::fmod(static_cast<double>(state.epoch), period_.count) == 0;
+      case config::Period::Unit::steps:
+        // A batch without readable samples was not a step.
+        if (state.step == requested_at_step_) return false;
+        requested_at_step_ = state.step;
+        return std::fmod(static_cast<double>(state.step), period_.count) == 0;
+      case config::Period::Unit::seconds:
+        if (time_s - counted_from_s_ < period_.count) return false;
+        counted_from_s_ = time_s;  // until restart() sets the end of the action
+        return true;
+    }
+    return false;
+  }
+
+  // Whether now() will return true after the next step, as far as this is known before it.
+  bool is_due_next(const RunState& state, double time_s) const {
+    switch (period_.unit) {
+      case config::Period::Unit::steps: return std::fmod(static_cast<double>(state.step + 1), period_.count) == 0;
+      case config::Period::Unit::epochs: return state.is_epoch_complete;
+      case config::Period::Unit::seconds: return time_s - counted_from_s_ >= period_.count;
+      default: return false;
+    }
+  }
+
+  // Call it whenever the action has been done, due or not, with the time of its end. If the period started at the
+  // beginning of the action, an action longer than its period would be due again after a single step.
+  void restart(double time_s) { counted_from_s_ = time_s; }
+
+  // Stored under `name`, for resuming a run.
+  void save(const std::string& name, SavedState& saved) const {
+    saved.numbers[name + ".counted_from_s"] = counted_from_s_;
+    saved.numbers[name + ".requested_at_step"] = static_cast<double>(requested_at_step_);
+  }
+  void load(const std::string& name, const SavedState& saved) {
+    counted_from_s_ = saved.number(name + ".counted_from_s");
+    requested_at_step_ = saved.count(name + ".requested_at_step");
+  }
+
+ private:
+  config::Period period_;
+  double counted_from_s_ = 0;
+  int64_t requested_at_step_ = 0;
+};
+
+}  // namespace tenon::pipeline

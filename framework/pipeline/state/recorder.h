@@ -1,0 +1,43 @@
+// Stores the history and checkpoints of a run: in the run folder in the host, in memory in tests.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/pipeline/state/run_state.h"
+#include "framework/pipeline/state/saved_state.h"
+#include "framework/plugins/components/model.h"
+
+namespace tenon::pipeline {
+
+enum class LineKind { step, epoch, validation, checkpoint };
+
+// The weights and metrics of a checkpoint.
+struct BestCheckpoint {
+  int64_t step;
+  std::vector<optimization::NamedTensor> model;
+  MetricValues metrics;
+};
+
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  // The absolute path of its folder; empty if it writes no files.
+  virtual std::filesystem::path folder() const = 0;
+  // Writes one line of the history, with the metrics in display order.
+  virtual void record(LineKind kind, const RunState& state,
+                      const std::vector<std::pair<std::string, double>>& metrics) = 0;
+  // The checkpoint with the best value of the monitored metric. Waits for pending writes; with several ranks, rank 0
+  // finishes them before the other ranks call this. Throws Error(checkpoint).
+  virtual BestCheckpoint read_best_checkpoint() = 0;
+  // Writes a complete checkpoint of the current model and of the state that resuming needs. `saved` is empty if that
+  // state is unavailable; then only the weights are usable. Throws Error(checkpoint).
+  virtual void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
+                               const SavedState& saved) = 0;
+};
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,54 @@
+// The state of a run, read-only for callbacks, the progress bar and the history.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/pipeline/state/first_loss.h"
+
+namespace tenon::pipeline {
+
+// By their names in the history: `train/loss`, `validation/accuracy`.
+using MetricValues = std::map<std::string, double>;
+
+struct RunState {
+  uint32_t rank = 0;  // of this process, of world_size
+  uint32_t world_size = 1;
+  int64_t epoch = 0;  // from 1; 0 before the first
+  int64_t step = 0;   // optimizer steps done
+  int64_t total_epochs = 0;
+  int64_t total_steps = 0;
+  int64_t steps_per_epoch = 0;                                  // batches; each readable batch is a step
+  int64_t step_in_epoch = 0;                                    // done in this epoch
+  int64_t samples_in_epoch = 0;                                 // seen in this epoch
+  bool is_epoch_complete = false;                               // all its batches were seen
+  double time_s = 0;                                            // since run_start
+  double data_wait_s = 0;                                       // part of time_s spent waiting for batches
+  double learning_rate = 0;                                     // of the current or last step
+  double step_loss = std::numeric_limits<double>::quiet_NaN();  // the sum of losses of the last step done
+  std::optional<FirstLoss> first_loss = {};                     // once known; none in a resumed run
+  int64_t host_waits = 0;                                       // number of times that training waited for the device
+  int64_t graph_replays = 0;                                    // number of batches that ran as a CUDA graph
+  std::string folder;  // the run folder, absolute; empty if the run writes no files
+  std::string error;   // the error that ended the run, from run_exception on
+
+  MetricValues metrics;  // the latest value of each metric
+  std::map<std::string, int32_t>
+      directions;  // of all metrics that the host computes: 1 higher is better, -1 lower is better, 0 neither
+  int64_t validated_step = -1;  // the step of the latest validation metrics; -1: none yet
+
+  // Set during a validation.
+  std::string validation_name;   // "validation", or "validation/<name>"
+  int64_t validation_batch = 0;  // batches done
+  int64_t validation_batches = 0;
+
+  // The mean training loss since the epoch started.
+  std::function<double()> read_epoch_loss;
+};
+
+}  // namespace tenon::pipeline

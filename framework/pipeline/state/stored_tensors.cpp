@@ -1,0 +1,32 @@
+#include "framework/pipeline/state/stored_tensors.h"
+
+#include <torch/types.h>
+
+#include <cstring>
+
+#include "framework/plugins/tensors/tensor_handles.h"
+
+namespace tenon::pipeline {
+
+artifacts::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
+  return {name, plugins::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
+          static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
+}
+
+at::Tensor copy_stored(const artifacts::TensorView& stored) {
+  at::Tensor tensor = at::empty(stored.shape, plugins::to_scalar_type(stored.dtype));
+  if (stored.bytes > 0) std::memcpy(tensor.mutable_data_ptr(), stored.data, stored.bytes);
+  return tensor;
+}
+
+at::Tensor to_byte_tensor(std::string_view bytes) {
+  at::Tensor tensor = at::empty({static_cast<int64_t>(bytes.size())}, at::kByte);
+  if (!bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+std::string to_bytes(const at::Tensor& tensor) {
+  return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,111 @@
+#include "framework/pipeline/tools/learning_rate_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "framework/pipeline/loop/train_step.h"
+#include "framework/pipeline/losses/loss_meter.h"
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+constexpr double kSmoothing = 0.9;    // of the exponential moving average
+constexpr double kDivergence = 4;     // times the lowest smoothed loss
+constexpr size_t kFirstTrials = 5;    // the average is not yet stable in these
+constexpr ptrdiff_t kHalfWindow = 3;  // trials on each side for fitting a slope
+
+// An endless sequence of batches over successive epochs.
+class EndlessBatches {
+ public:
+  explicit EndlessBatches(Training& training) : training_(training) {}
+
+  const data::Batch& next() {
+    while (true) {
+      if (epoch_ == 0) begin_epoch();
+      const data::Batch* batch = training_.train->feed.next();
+      if (batch && batch->size > 0) return *batch;
+      if (!batch) begin_epoch();
+    }
+  }
+
+  int64_t epoch() const { return epoch_; }
+
+ private:
+  void begin_epoch() {
+    training_.train->feed.start(++epoch_);
+    training_.optimizer->start_epoch(epoch_);
+  }
+
+  Training& training_;
+  int64_t epoch_ = 0;
+};
+
+// A least-squares fit over the logarithm of the rate.
+double slope(const std::vector<LearningRateTrial>& trials, size_t begin, size_t end) {
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (size_t i = begin; i < end; ++i) {
+    const double rate = std::log(trials[i].learning_rate);
+    x += rate;
+    y += trials[i].smoothed;
+    xx += rate * rate;
+    xy += rate * trials[i].smoothed;
+  }
+  const auto count = static_cast<double>(end - begin);
+  return (count * xy - x * y) / (count * xx - x * x);
+}
+
+}  // namespace
+
+std::optional<double> suggest_learning_rate(const std::vector<LearningRateTrial>& trials) {
+  std::optional<double> best;
+  double steepest = 0;
+  const auto count = static_cast<ptrdiff_t>(trials.size());
+  for (ptrdiff_t i = static_cast<ptrdiff_t>(kFirstTrials) + kHalfWindow; i + kHalfWindow < count; ++i) {
+    const double fall = -slope(trials, static_cast<size_t>(i - kHalfWindow), static_cast<size_t>(i + kHalfWindow + 1));
+    if (fall <= steepest) continue;
+    steepest = fall;
+    best = trials[static_cast<size_t>(i)].learning_rate;
+  }
+  return best;
+}
+
+LearningRateSearch search_learning_rate(Training& training, double first, double last, int64_t steps,
+                                        const std::function<bool()>& should_continue) {
+  LossMeter meter(training.losses);
+  TrainStep step(
+      training, [](Event) {},
+      [&](const StepMetrics& metrics) {
+        meter.reset();
+        for (const std::vector<LossValue>& values : metrics.losses) meter.add(values);
+      });
+  LearningRateSearch search{{}, false, {}};
+  EndlessBatches batches(training);
+  double mean = 0, lowest = std::numeric_limits<double>::infinity();
+  for (int64_t i = 0; i < steps && !search.diverged && should_continue(); ++i) {
+    const double rate = first * std::pow(last / first, static_cast<double>(i) / static_cast<double>(steps - 1));
+    try {
+      for (int64_t k = 0; k < training.plan->train.accumulate; ++k) {
+        const data::Batch& batch = batches.next();
+        step.add(batch, {true, i, batches.epoch(), 0, 1, training.plan->run.seed});
+      }
+      step.finish({rate}, /*with_norm=*/false);
+      step.drain();
+    } catch (const support::Error& error) {
+      if (error.kind() != support::ErrorKind::non_finite) throw;
+      search.diverged = true;
+      break;
+    }
+    mean = kSmoothing * mean + (1 - kSmoothing) * meter.total();
+    const double smoothed = mean / (1 - std::pow(kSmoothing, static_cast<double>(i + 1)));
+    search.trials.push_back({rate, meter.total(), smoothed});
+    search.diverged = search.trials.size() > kFirstTrials && smoothed > kDivergence * lowest;
+    lowest = std::min(lowest, smoothed);
+  }
+  search.suggestion = suggest_learning_rate(search.trials);
+  return search;
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,148 @@
+#include "framework/pipeline/tools/trace_model.h"
+
+#include <torch/csrc/jit/frontend/tracer.h>
+#include <torch/script.h>
+
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/support/check.h"
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+using plugins::Model;
+using torch::jit::IValue;
+
+[[noreturn]] void refuse(const Model& model, const std::string& what) {
+  throw support::Error(support::ErrorKind::plugin, model.component().describe() + ": " + what +
+                                                       "; export its weights as .safetensors instead of TorchScript");
+}
+
+// Builds a module for each prefix of a dotted name, nested as in PyTorch, so that names are unchanged.
+class ModuleTree {
+ public:
+  ModuleTree() { modules_.emplace("", make()); }
+
+  torch::jit::Module root() const { return modules_.at(""); }
+
+  void add(const plugins::NamedTensor& named) {
+    const size_t dot = named.name.rfind('.');
+    const std::string owner = dot == std::string::npos ? "" : named.name.substr(0, dot);
+    const std::string leaf = dot == std::string::npos ? named.name : named.name.substr(dot + 1);
+    find(owner).register_parameter(leaf, named.tensor, /*is_buffer=*/!named.trainable);
+  }
+
+ private:
+  torch::jit::Module make() {
+    torch::jit::Module module(c10::QualifiedName("__torch__.tenon.Module"), unit_, /*shouldMangle=*/true);
+    module.register_attribute("training", c10::BoolType::get(), false);
+    return module;
+  }
+
+  torch::jit::Module& find(const std::string& name) {
+    if (const auto known = modules_.find(name); known != modules_.end()) return known->second;
+    const size_t dot = name.rfind('.');
+    torch::jit::Module& owner = find(dot == std::string::npos ? "" : name.substr(0, dot));
+    torch::jit::Module& module = modules_.emplace(name, make()).first->second;
+    owner.register_module(dot == std::string::npos ? name : name.substr(dot + 1), module);
+    return module;
+  }
+
+  std::shared_ptr<torch::jit::CompilationUnit> unit_ = std::make_shared<torch::jit::CompilationUnit>();
+  std::map<std::string, torch::jit::Module> modules_;
+};
+
+std::vector<IValue> to_stack(const ModelInputs& inputs) { return {inputs.begin(), inputs.end()}; }
+
+std::vector<at::Tensor> to_tensors(const std::vector<IValue>& stack) {
+  std::vector<at::Tensor> tensors;
+  for (const IValue& value : stack) tensors.push_back(value.toTensor());
+  return tensors;
+}
+
+torch::jit::Module trace(const Model& model, const ModelInputs& inputs) {
+  ModuleTree tree;
+  for (const plugins::NamedTensor& named : model.tensors()) tree.add(named);
+  torch::jit::Module module = tree.root();
+  const auto forward = [&](std::vector<IValue> stack) -> std::vector<IValue> {
+    const std::vector<at::Tensor> outputs = model.forward({}, to_tensors(stack));
+    if (outputs.size() == 1) return {outputs[0]};
+    return {c10::ivalue::Tuple::create(to_stack(outputs))};
+  };
+  std::vector<std::string> names;
+  for (const plugins::Port& port : model.inputs()) names.push_back(port.name);
+  const auto name_of = [](const at::Tensor&) { return std::string(); };
+  const auto traced = torch::jit::tracer::trace(to_stack(inputs), forward, name_of, /*strict=*/true,
+                                                /*force_outplace=*/false, &module, names);
+  torch::jit::Function* const function = module._ivalue()->compilation_unit()->create_function(
+      c10::QualifiedName(*module.type()->name(), "forward"), traced.first->graph);
+  module.type()->addMethod(function);
+  return module;
+}
+
+// Half of the samples, or a single sample twice.
+ModelInputs resize(const ModelInputs& batch) {
+  ModelInputs other;
+  for (const at::Tensor& input : batch)
+    other.push_back(input.size(0) > 1 ? input.narrow(0, 0, input.size(0) / 2) : at::cat({input, input}));
+  return other;
+}
+
+std::string describe(const ModelInputs& inputs) {
+  std::string text;
+  for (const at::Tensor& input : inputs) text += (text.empty() ? "" : ", ") + plugins::describe(input);
+  return text;
+}
+
+// Describes how the loaded module differs from the model on this batch; empty: no difference.
+std::string find_difference(const Model& model, torch::jit::Module& module, const ModelInputs& inputs) {
+  const std::vector<at::Tensor> expected = model.forward({}, inputs);
+  std::vector<at::Tensor> found;
+  try {
+    const IValue result = module.forward(to_stack(inputs));
+    found = result.isTensor() ? std::vector<at::Tensor>{result.toTensor()} : to_tensors(result.toTuple()->elements());
+  } catch (const std::exception& error) {
+    // LibTorch's message starts with the interpreter's stack; the cause is in the last line.
+    std::string words = error.what();
+    words.erase(words.find_last_not_of('\n') + 1);
+    return "fails: " + words.substr(words.rfind('\n') + 1);
+  }
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const std::string& name = model.outputs()[i].name;
+    if (found[i].sizes() != expected[i].sizes() || found[i].scalar_type() != expected[i].scalar_type())
+      return "gives " + name + " as " + plugins::describe(found[i]) + "; the model gives " +
+             plugins::describe(expected[i]);
+    if (!at::allclose(found[i], expected[i], 1e-5, 1e-6, /*equal_nan=*/true))
+      return "gives different values for " + name;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string trace_model(const Model& model, const std::vector<ModelInputs>& batches) {
+  TENON_CHECK(!batches.empty(), "there is no batch to trace " << model.component().describe() << " on");
+  const at::NoGradGuard no_grad;
+  std::ostringstream file;
+  try {
+    trace(model, batches.front()).save(file);
+  } catch (const c10::Error& error) {
+    refuse(model, std::string("cannot be traced: ") + error.what_without_backtrace());
+  }
+  std::istringstream written(file.str());
+  torch::jit::Module module = torch::jit::load(written);
+  std::vector<ModelInputs> trials{resize(batches.front())};
+  trials.insert(trials.end(), batches.begin(), batches.end());
+  for (const ModelInputs& inputs : trials)
+    if (const std::string difference = find_difference(model, module, inputs); !difference.empty())
+      refuse(model, "traced on " + describe(batches.front()) + ", its TorchScript " + difference + " on " +
+                        describe(inputs) + ": forward has branches or sizes that tracing records as constants");
+  return file.str();
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,23 @@
+// Exports a model as TorchScript, which Python and LibTorch run without Tenon.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/plugins/components/model.h"
+
+namespace tenon::pipeline {
+
+// The inputs of a batch, in the order of the model's ports: [N, ...] each.
+using ModelInputs = std::vector<at::Tensor>;
+
+// Returns the bytes of a .pt file for torch.jit.load. It contains the model's forward in evaluation mode, traced by
+// torch::jit::tracer on the first batch, with parameters and buffers under their names. It takes the inputs in the
+// order of the ports and returns the output, or a tuple of several outputs.
+//
+// A trace records no branches, and sizes that the model computes in C++ become constants. The file is therefore read
+// back and compared with the model on every batch and on one with another number of samples. Throws Error(plugin)
+// naming the batch on which they differ by more than rounding. REQUIRES: at least one batch; tensors on the CPU.
+std::string trace_model(const plugins::Model& model, const std::vector<ModelInputs>& batches);
+
+}  // namespace tenon::pipeline

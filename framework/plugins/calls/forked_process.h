@@ -1,0 +1,22 @@
+// Detects a function of a plugin that calls fork() and returns in both processes. The new process has one thread and
+// must not continue the work of the host. The opening of a plugin is such a function too.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+
+#include "framework/plugins/calls/component.h"
+
+namespace tenon::plugins::detail {
+
+// Whether fork() was called in a function of a plugin, in this process or in the one that it was forked from.
+extern std::atomic<bool> has_forked;
+
+// Ends this process if a function of a plugin created it with fork(). Otherwise throws Error(plugin) if such a process
+// has ended here.
+void check_forks(const Component& component, const char* function);
+
+// Does the same after an initialiser or the entry function of a plugin's file has returned.
+void check_forks_of_opening(const std::filesystem::path& file);
+
+}  // namespace tenon::plugins::detail

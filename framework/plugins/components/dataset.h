@@ -1,0 +1,56 @@
+// A dataset of a plugin.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tenon/dataset.h>
+
+#include "framework/plugins/components/instance.h"
+#include "framework/plugins/components/sample_slot.h"
+
+namespace tenon::plugins {
+
+class Dataset {
+ public:
+  using Field = SampleField;
+
+  // Creates the dataset and reads its size and fields. Throws Error(plugin) for invalid fields, and Error(data) for an
+  // empty dataset or if the plugin reports bad data.
+  Dataset(const Component& component, const config::NamedDataset& plan);
+
+  const std::string& name() const { return name_; }
+  const Component& component() const { return instance_.component(); }
+  int64_t size() const { return size_; }
+  const std::vector<Field>& fields() const { return fields_; }
+
+  // The lengths or weights of all samples, see tenon/sample_order.h; nothing if the plugin does not have the extension.
+  // Throws Error(plugin) for numbers out of range, or the error that the plugin reports.
+  std::optional<std::vector<int64_t>> read_lengths() const;
+  std::optional<std::vector<double>> read_weights() const;
+
+  // [worker] Opens the state of a worker thread. Only this thread uses it, and closes it with close_worker.
+  void* open_worker(uint64_t worker_id, uint64_t seed) const;
+  void close_worker(void* worker) const noexcept;
+
+  // [worker] Writes one sample, field i to slots[i]. Throws Error(data) or Error(plugin) with the sample's index. A
+  // field that the plugin did not request is also an error.
+  void get(void* worker, const tenon_sample& sample, std::span<const SampleSlot> slots) const;
+
+ private:
+  void read_fields();
+
+  std::string name_;
+  std::string sample_unit_;  // "train sample", for messages that continue with the index
+  Instance<tenon_dataset> instance_;
+  int64_t size_ = 0;
+  std::vector<Field> fields_;
+};
+
+// The shape of the field in one sample, with `?` for an extent that differs between samples.
+ShapePattern sample_pattern(const SampleField& field);
+
+}  // namespace tenon::plugins

@@ -1,0 +1,126 @@
+#include "framework/plugins/components/metric.h"
+
+#include <torch/types.h>
+
+#include <cmath>
+
+#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/support/error.h"
+
+namespace tenon::plugins {
+
+using support::Error;
+using support::ErrorKind;
+
+Metric::Metric(const Component& component, const config::MetricPlan& plan, const c10::Device& device)
+    : name_(plan.name), instance_(component, plan), ports_(instance_.read_ports()) {
+  if (!ports_.outputs.empty())
+    throw Error(ErrorKind::plugin, component.describe() + ", ports: " + ports_.outputs[0].name +
+                                       " is an output; a metric has only inputs, and returns values");
+  read_states(device);
+  read_values();
+}
+
+void Metric::read_states(const c10::Device& device) {
+  const tenon_state* const* states = nullptr;
+  uint64_t count = 0;
+  instance_.call([&](const tenon_metric& table) { return table.states(instance_.self(), &states, &count); }, "states");
+  const ResultScope scope(component(), "states, reading its result");
+  if (count > 0 && !states)
+    throw Error(ErrorKind::plugin, component().describe() + ", states: returns a count of " + std::to_string(count) +
+                                       " states, but the list is NULL; expected a list, or 0 states");
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto refuse = [&](const std::string& what) {
+      throw Error(ErrorKind::plugin, component().describe() + ", states: state " + std::to_string(i) + " " + what);
+    };
+    if (!states[i] || states[i]->size < TENON_SIZE_TO(tenon_state, initial)) refuse("is null or cut short");
+    if (states[i]->reduction < TENON_REDUCE_SUM || states[i]->reduction > TENON_REDUCE_CONCATENATE)
+      refuse("has the reduction " + std::to_string(states[i]->reduction) + ", which this host does not know");
+    if (dtype_bytes(states[i]->dtype) == 0)
+      refuse("has the dtype " + std::to_string(states[i]->dtype) + ", which does not exist");
+    if (const auto fault = find_shape_fault(states[i]->ndim, states[i]->shape)) refuse(*fault);
+    const at::IntArrayRef shape(states[i]->shape, states[i]->ndim);
+    const bool concatenates = states[i]->reduction == TENON_REDUCE_CONCATENATE;
+    if (concatenates && (shape.empty() || shape[0] != 0))
+      refuse("is concatenated and has the shape " + to_string(exact_shape(shape.vec())) +
+             "; expected 0 as the first extent, for the number of rows");
+    State state{at::empty(shape, at::TensorOptions(device).dtype(to_scalar_type(states[i]->dtype))),
+                states[i]->initial,
+                states[i]->reduction,
+                {}};
+    if (concatenates) state.rows.like = state.tensor;
+    states_.push_back(std::move(state));
+  }
+}
+
+void Metric::read_values() {
+  const tenon_metric_value* const* values = nullptr;
+  uint64_t count = 0;
+  instance_.call([&](const tenon_metric& table) { return table.values(instance_.self(), &values, &count); }, "values");
+  const ResultScope scope(component(), "values, reading its result");
+  if (count > 0 && !values)
+    throw Error(ErrorKind::plugin, component().describe() + ", values: returns a count of " + std::to_string(count) +
+                                       " values, but the list is NULL; expected a list of 1 or more");
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!values[i] || values[i]->size < TENON_SIZE_TO(tenon_metric_value, doc) || values[i]->name.size == 0)
+      throw Error(ErrorKind::plugin, component().describe() + ", values: value " + std::to_string(i) +
+                                         " is null, cut short or has no name");
+    MetricValue value{to_string(values[i]->name), values[i]->direction};
+    for (const MetricValue& known : values_)
+      if (known.name == value.name)
+        throw Error(ErrorKind::plugin, component().describe() + ", values: two values are called " + value.name);
+    values_.push_back(std::move(value));
+  }
+  if (values_.empty()) throw Error(ErrorKind::plugin, component().describe() + ", values: returns none");
+}
+
+void Metric::reset() {
+  for (State& state : states_) {
+    state.tensor.fill_(state.initial);
+    state.rows.parts.clear();
+  }
+}
+
+void Metric::update(const StepContext& context, const std::vector<at::Tensor>& inputs) {
+  std::vector<tenon_tensor*> states;
+  std::vector<AppendedRows*> rows;
+  for (State& state : states_) {
+    states.push_back(to_handle(state.tensor));
+    rows.push_back(state.reduction == TENON_REDUCE_CONCATENATE ? &state.rows : nullptr);
+  }
+  Frame frame(context, states, rows);
+  const std::vector<tenon_tensor*> handles = to_handles(inputs);
+  instance_.call(
+      [&](const tenon_metric& table) {
+        return table.update(instance_.self(), frame.get(), handles.data(), handles.size());
+      },
+      "update", context.at());
+}
+
+void Metric::combine(const Combine& combine) {
+  for (State& state : states_) {
+    if (state.reduction != TENON_REDUCE_CONCATENATE) {
+      state.tensor.copy_(combine(state.reduction, state.initial, state.tensor));
+      continue;
+    }
+    const at::Tensor rows = state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts);
+    state.rows.parts = {combine(state.reduction, state.initial, rows)};
+  }
+}
+
+std::vector<double> Metric::compute(const StepContext& context) const {
+  std::vector<at::Tensor> states;
+  for (const State& state : states_)
+    states.push_back((state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts)).cpu());
+  const std::vector<tenon_tensor*> handles = to_handles(states);
+  Frame frame(context, handles);
+  std::vector<double> values(values_.size(), std::nan(""));
+  instance_.call(
+      [&](const tenon_metric& table) {
+        return table.compute(instance_.self(), frame.get(), values.data(), values.size());
+      },
+      "compute", context.at());
+  return values;
+}
+
+}  // namespace tenon::plugins

@@ -1,0 +1,58 @@
+// A metric of a plugin, with the states that the host keeps for it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <tenon/metric.h>
+
+#include "framework/plugins/calls/ports.h"
+#include "framework/plugins/components/instance.h"
+#include "framework/plugins/tensors/frame.h"
+
+namespace tenon::plugins {
+
+class Metric {
+ public:
+  struct MetricValue {
+    std::string name;
+    int32_t direction;  // 1: higher is better, -1: lower, 0: neither
+  };
+
+  // `device`: the device of the states and of the inputs of update().
+  Metric(const Component& component, const config::MetricPlan& plan, const c10::Device& device = c10::kCPU);
+  const Component& component() const { return instance_.component(); }
+  const std::vector<Port>& inputs() const { return ports_.inputs; }
+  const std::string& name() const { return name_; }
+  const std::vector<MetricValue>& values() const { return values_; }
+
+  void reset();
+  void update(const StepContext& context, const std::vector<at::Tensor>& inputs);
+  // Combines the states of all ranks: each state becomes the result of `combine`. A concatenated state is passed with
+  // its rows, [n, ...].
+  using Combine = std::function<at::Tensor(uint32_t reduction, double initial, const at::Tensor& state)>;
+  void combine(const Combine& combine);
+  // Returns the values in the order of values(). Synchronises with the device.
+  std::vector<double> compute(const StepContext& context) const;
+
+ private:
+  struct State {
+    at::Tensor tensor;
+    double initial;
+    uint32_t reduction;  // how ranks are combined
+    AppendedRows rows;   // for TENON_REDUCE_CONCATENATE
+  };
+  void read_states(const c10::Device& device);
+  void read_values();
+
+  std::string name_;
+  Instance<tenon_metric> instance_;
+  PortList ports_;
+  std::vector<MetricValue> values_;
+  std::vector<State> states_;
+};
+
+}  // namespace tenon::plugins

@@ -1,0 +1,59 @@
+// A model of a plugin.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <tenon/model.h>
+
+#include "framework/plugins/calls/ports.h"
+#include "framework/plugins/components/instance.h"
+#include "framework/plugins/tensors/frame.h"
+
+namespace tenon::plugins {
+
+// A parameter or buffer of a model.
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+  bool trainable;
+};
+
+class Model {
+ public:
+  // Creates the model and reads its ports; build() makes its tensors.
+  Model(const Component& component, const config::ComponentPlan& plan);
+
+  // Allocates and initialises the tensors with LibTorch's default generator, so seed it first. Throws Error(plugin).
+  void build();
+
+  const Component& component() const { return instance_.component(); }
+  const std::vector<Port>& inputs() const { return ports_.inputs; }
+  const std::vector<Port>& outputs() const { return ports_.outputs; }
+  const std::vector<NamedTensor>& tensors() const { return tensors_; }  // in order of declaration
+  // The tensors under the further names of the extension TENON_TIED_WEIGHTS.
+  const std::vector<NamedTensor>& tied_tensors() const { return tied_tensors_; }
+
+  // Whether a CUDA graph can replay forward and backward in training; false if the model does not declare it.
+  bool is_capturable() const { return is_capturable_; }
+
+  // Takes inputs and returns outputs in the order of the ports. Throws Error(plugin) with the step.
+  std::vector<at::Tensor> forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
+
+ private:
+  struct Builder;
+  void read_tied_tensors();
+  void check_outputs(const StepContext& context, const std::vector<at::Tensor>& inputs,
+                     const std::vector<at::Tensor>& outputs) const;
+
+  Instance<tenon_model> instance_;
+  PortList ports_;
+  bool is_capturable_;
+  std::vector<NamedTensor> tensors_, tied_tensors_;
+  std::vector<tenon_tensor*> handles_;  // handles of tensors_
+  std::vector<at::Tensor> buffers_;     // the tensors of tensors_ that are not trained
+};
+
+}  // namespace tenon::plugins

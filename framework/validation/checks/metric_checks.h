@@ -1,0 +1,11 @@
+#pragma once
+
+#include <vector>
+
+#include "framework/validation/session/check.h"
+
+namespace tenon::validation {
+
+std::vector<Check> metric_checks();
+
+}  // namespace tenon::validation

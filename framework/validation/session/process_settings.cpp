@@ -1,0 +1,138 @@
+#include "framework/validation/session/process_settings.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <clocale>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <locale>
+#include <sstream>
+
+#include "framework/validation/session/floating_point.h"
+#include "framework/validation/session/torch_modes.h"
+
+namespace tenon::validation {
+
+namespace {
+
+std::string read_locale() {
+  return std::string(std::setlocale(LC_ALL, nullptr)) + ", " + std::locale().name() +
+         (uselocale(nullptr) == LC_GLOBAL_LOCALE ? "" : ", with a different locale for this thread");
+}
+
+std::string read_signal_mask() {
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  std::string blocked;
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (sigismember(&mask, signal) == 1) blocked += " " + std::to_string(signal);
+  return blocked.empty() ? "none blocked" : "blocked:" + blocked;
+}
+
+std::string read_signal_handlers() {
+  std::ostringstream text;
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_DFL)
+      text << (text.tellp() > 0 ? " " : "") << signal << ":" << reinterpret_cast<uintptr_t>(action.sa_handler);
+  }
+  return text.str();
+}
+
+std::string read_umask() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  std::ostringstream text;
+  text << "0" << std::oct << mask;
+  return text.str();
+}
+
+std::string read_directory() {
+  std::error_code failure;
+  return std::filesystem::current_path(failure).string();
+}
+
+std::vector<int> list_descriptors() {
+  std::vector<int> numbers;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator entry("/proc/self/fd", failure), end; !failure && entry != end;
+       entry.increment(failure))
+    numbers.push_back(std::atoi(entry->path().filename().c_str()));
+  // The iterator had a descriptor itself.
+  std::erase_if(numbers, [](int number) { return fcntl(number, F_GETFD) == -1; });
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+std::vector<int>& host_descriptors() {
+  static std::vector<int> numbers;
+  return numbers;
+}
+
+// Names the file of each descriptor that the host had opened: "0 is 5:3, 1 is closed".
+std::string read_descriptors() {
+  std::string text;
+  for (const int number : host_descriptors()) {
+    struct stat status {};
+    const bool is_open = fstat(number, &status) == 0;
+    text += (text.empty() ? "" : ", ") + std::to_string(number) + " is " +
+            (is_open ? std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) : "closed");
+  }
+  return text;
+}
+
+std::string read_environment() {
+  std::string text;
+  for (char** variable = environ; variable && *variable; ++variable) text += std::string(*variable) + "\n";
+  return text;
+}
+
+std::string read_arithmetic() {
+  std::ostringstream text;
+  text << std::hex << floating_point_modes();
+  return text.str();
+}
+
+}  // namespace
+
+const std::vector<ProcessSetting>& process_settings() {
+  static const std::vector<ProcessSetting> all{
+      {"keeps-locale", "the locale", read_locale},
+      {"keeps-signal-mask", "the mask of blocked signals", read_signal_mask},
+      {"keeps-signal-handlers", "the handlers of signals", read_signal_handlers},
+      {"keeps-umask", "the umask", read_umask},
+      {"keeps-directory", "the working directory", read_directory},
+      {"keeps-descriptors", "the file descriptors of the host", read_descriptors},
+      {"keeps-environment", "the environment", read_environment},
+      {"keeps-arithmetic", "the modes of floating-point arithmetic", read_arithmetic},
+      {"keeps-torch-modes", "the modes of LibTorch", read_torch_modes}};
+  return all;
+}
+
+void record_host_descriptors() {
+  if (host_descriptors().empty()) host_descriptors() = list_descriptors();
+}
+
+std::vector<std::string> read_process_settings() {
+  std::vector<std::string> values;
+  for (const ProcessSetting& setting : process_settings()) values.push_back(setting.read());
+  return values;
+}
+
+std::string describe_changes(const std::vector<std::string>& before, const std::vector<std::string>& after) {
+  std::string text;
+  constexpr size_t kShort = 80;  // a whole environment would be too long to read
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (before[i] == after[i]) continue;
+    text += (text.empty() ? "" : ", ") + std::string(process_settings()[i].what);
+    if (before[i].size() < kShort && after[i].size() < kShort) text += " (" + before[i] + ", now " + after[i] + ")";
+  }
+  return text;
+}
+
+}  // namespace tenon::validation

@@ -1,0 +1,109 @@
+#include "framework/validation/session/random_inputs.h"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <map>
+
+#include "framework/plugins/tensors/tensor_handles.h"
+
+namespace tenon::validation {
+
+namespace {
+
+using plugins::Port;
+using plugins::ShapePattern;
+
+bool allows(const Port& port, int32_t dtype) {
+  return port.dtypes == TENON_ANY_DTYPE || (port.dtypes & TENON_DTYPE_BIT(dtype)) != 0;
+}
+
+bool is_floating(const Port& port) { return port.dtypes == TENON_ANY_DTYPE || (port.dtypes & TENON_ANY_FLOAT) != 0; }
+
+int32_t choose_dtype(const Port& port, int32_t preferred) {
+  if (preferred != TENON_DTYPE_NONE && is_floating(port) && allows(port, preferred)) return preferred;
+  for (const int32_t dtype : {TENON_FLOAT32, TENON_FLOAT64, TENON_BFLOAT16, TENON_FLOAT16, TENON_INT64, TENON_INT32,
+                              TENON_UINT8, TENON_INT8, TENON_INT16, TENON_BOOL, TENON_COMPLEX64})
+    if (allows(port, dtype)) return dtype;
+  return TENON_COMPLEX128;
+}
+
+class ShapeMaker {
+ public:
+  ShapeMaker(const InputRecipe& recipe, int64_t batch) : recipe_(recipe) { extents_["N"] = batch; }
+
+  std::vector<int64_t> make(const ShapePattern& pattern) {
+    if (pattern.any) return {extents_["N"], recipe_.extent};
+    std::vector<int64_t> shape;
+    for (const ShapePattern::Extent& extent : pattern.extents)
+      shape.push_back(extent.size ? *extent.size : find(extent.name));
+    if (pattern.open_ended) shape.insert(shape.end(), recipe_.rest.begin(), recipe_.rest.end());
+    return shape;
+  }
+
+ private:
+  int64_t find(const std::string& name) {
+    const int64_t next = recipe_.extent + (recipe_.distinct ? static_cast<int64_t>(extents_.size()) - 1 : 0);
+    return extents_.emplace(name, next).first->second;
+  }
+
+  const InputRecipe& recipe_;
+  std::map<std::string, int64_t> extents_;
+};
+
+at::Tensor fill(const std::vector<int64_t>& shape, int32_t dtype, const InputRecipe& recipe) {
+  const at::ScalarType type = plugins::to_scalar_type(dtype);
+  if (at::isIntegralType(type, /*includeBool=*/true)) return at::randint(0, 2, shape, at::kLong).to(type);
+  const at::Tensor numbers = recipe.numbers == InputRecipe::Numbers::unit ? at::rand(shape, at::kDouble) * 0.8 + 0.1
+                                                                          : at::randn(shape, at::kDouble);
+  return numbers.to(type);
+}
+
+}  // namespace
+
+std::string InputRecipe::describe() const {
+  return "named dimensions of " + std::to_string(extent) + (distinct ? " and more" : "") +
+         (rest.empty() ? "" : ", `...` as " + plugins::to_string(plugins::exact_shape(rest)));
+}
+
+std::vector<InputRecipe> input_recipes(const std::vector<Port>& ports) {
+  bool is_open = false;
+  bool has_names = false;
+  for (const Port& port : ports) {
+    is_open = is_open || port.shape.open_ended;
+    has_names = has_names || port.shape.any;
+    for (const ShapePattern::Extent& extent : port.shape.extents) has_names = has_names || !extent.size;
+  }
+  const std::vector<std::vector<int64_t>> rests =
+      is_open ? std::vector<std::vector<int64_t>>{{},    {3},   {8},       {16},        {64},        {8, 8},     {32},
+                                                  {128}, {784}, {1, 8, 8}, {3, 16, 16}, {1, 28, 28}, {3, 32, 32}}
+              : std::vector<std::vector<int64_t>>{{}};
+  const std::vector<std::pair<int64_t, bool>> extents =
+      has_names ? std::vector<std::pair<int64_t, bool>>{{5, true}, {8, false}, {16, false}, {32, false}, {64, false}}
+                : std::vector<std::pair<int64_t, bool>>{{5, true}};
+  std::vector<InputRecipe> recipes;
+  for (const auto numbers : {InputRecipe::Numbers::normal, InputRecipe::Numbers::unit})
+    for (const auto& [extent, distinct] : extents)
+      for (const auto& rest : rests) recipes.push_back({extent, distinct, rest, numbers});
+  return recipes;
+}
+
+std::vector<at::Tensor> make_inputs(const std::vector<Port>& ports, const InputRecipe& recipe, int64_t batch,
+                                    uint64_t seed, int32_t preferred) {
+  torch::manual_seed(seed);
+  ShapeMaker shapes(recipe, batch);
+  std::vector<at::Tensor> inputs;
+  for (const Port& port : ports) inputs.push_back(fill(shapes.make(port.shape), choose_dtype(port, preferred), recipe));
+  return inputs;
+}
+
+bool takes(const std::vector<Port>& ports, int32_t dtype) {
+  return std::ranges::any_of(ports, is_floating) && takes_where_floating(ports, dtype);
+}
+
+bool takes_where_floating(const std::vector<Port>& ports, int32_t dtype) {
+  return std::ranges::all_of(ports, [&](const Port& port) { return !is_floating(port) || allows(port, dtype); });
+}
+
+}  // namespace tenon::validation

@@ -1,0 +1,161 @@
+#include "framework/validation/session/recording_host.h"
+
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include <tenon/native_torch.h>
+
+#include "framework/plugins/calls/guard.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/tensors/run_tensors.h"
+
+namespace tenon::validation {
+
+namespace {
+
+struct HostRecorder {
+  tenon_native_torch native;  // the host's functions that the recorded ones call
+  std::thread::id training_thread;
+  std::mutex mutex;
+  std::map<const tenon_op*, std::string> names;
+  std::map<const void*, int64_t> owned;  // retained and not yet released, by handle
+  HostUse use{};
+};
+
+HostRecorder& recorder() {
+  static HostRecorder one;
+  return one;
+}
+
+std::string where() {
+  const plugins::Breadcrumb& place = plugins::breadcrumb();
+  return place.component ? std::string(" in ") + place.function : " outside of any function that the host called";
+}
+
+void note_thread(const char* function) {
+  HostRecorder& all = recorder();
+  if (std::this_thread::get_id() == all.training_thread) return;
+  const std::lock_guard lock(all.mutex);
+  all.use.on_wrong_thread.push_back(function);
+}
+
+void note_owner(const void* tensor, int64_t change) {
+  if (!tensor) return;
+  const std::lock_guard lock(recorder().mutex);
+  recorder().owned[tensor] += change;
+}
+
+void retain(tenon_tensor* tensor) {
+  note_owner(tensor, 1);
+  plugins::host_table().retain(tensor);
+}
+
+void release(tenon_tensor* tensor) {
+  if (tensor) {
+    HostRecorder& all = recorder();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.owned.find(tensor);
+    if (found == all.owned.end() || found->second == 0) {
+      all.use.over_released.push_back("release" + where());
+      return;
+    }
+    --found->second;
+  }
+  plugins::host_table().release(tensor);
+}
+
+tenon_status find_operator(tenon_string name, tenon_string overload, const tenon_op** out) {
+  note_thread("op");
+  const tenon_status status = plugins::host_table().op(name, overload, out);
+  if (status == TENON_OK) {
+    const std::lock_guard lock(recorder().mutex);
+    recorder().names[*out] =
+        plugins::to_string(name) + (overload.size > 0 ? "." + plugins::to_string(overload) : std::string());
+  }
+  return status;
+}
+
+tenon_status call(const tenon_frame* frame, const tenon_op* op, const tenon_value* args, uint64_t arg_count,
+                  const tenon_named_value* kwargs, uint64_t kwarg_count, tenon_value* results, uint64_t result_count) {
+  note_thread("call");
+  {
+    const std::lock_guard lock(recorder().mutex);
+    if (const auto found = recorder().names.find(op); found != recorder().names.end())
+      recorder().use.operators.insert(found->second);
+  }
+  return plugins::host_table().call(frame, op, args, arg_count, kwargs, kwarg_count, results, result_count);
+}
+
+tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t ndim,
+                         const void* elements, tenon_tensor** out) {
+  note_thread("make_tensor");
+  return plugins::host_table().make_tensor(frame, dtype, shape, ndim, elements, out);
+}
+
+tenon_status append(const tenon_frame* frame, uint64_t state, tenon_tensor* rows) {
+  note_thread("append");
+  return plugins::host_table().append(frame, state, rows);
+}
+
+tenon_tensor* wrap(const void* at_tensor) {
+  tenon_tensor* const handle = recorder().native.wrap(at_tensor);
+  note_owner(handle, 1);
+  return handle;
+}
+
+void add_to_frame(const tenon_frame* frame, tenon_tensor* tensor) {
+  note_owner(tensor, -1);
+  recorder().native.add_to_frame(frame, tensor);
+}
+
+tenon_status copy_run_tensor(const tenon_tensor* tensor, tenon_tensor** out) {
+  const tenon_status status = plugins::run_tensors_extension().copy(tensor, out);
+  if (status == TENON_OK) note_owner(*out, 1);
+  return status;
+}
+
+const void* get_extension(tenon_string id) {
+  const void* const found = plugins::host_table().get_extension(id);
+  if (plugins::to_string(id) == TENON_RUN_TENSORS) {
+    static tenon_run_tensors recording_tensors = plugins::run_tensors_extension();
+    recording_tensors.copy = copy_run_tensor;
+    return &recording_tensors;
+  }
+  if (plugins::to_string(id) != TENON_NATIVE_TORCH || !found) return found;
+  static tenon_native_torch recorded;
+  recorder().native = *static_cast<const tenon_native_torch*>(found);
+  recorded = recorder().native;
+  recorded.wrap = wrap;
+  recorded.add_to_frame = add_to_frame;
+  return &recorded;
+}
+
+tenon_host make_recording_host() {
+  tenon_host host = plugins::host_table();
+  host.retain = retain;
+  host.release = release;
+  host.op = find_operator;
+  host.call = call;
+  host.make_tensor = make_tensor;
+  host.append = append;
+  host.get_extension = get_extension;
+  recorder().training_thread = std::this_thread::get_id();
+  return host;
+}
+
+}  // namespace
+
+const tenon_host& recording_host() {
+  static const tenon_host host = make_recording_host();
+  return host;
+}
+
+HostUse host_use() {
+  const std::lock_guard lock(recorder().mutex);
+  HostUse use = recorder().use;
+  for (const auto& [tensor, count] : recorder().owned) use.owned += count;
+  return use;
+}
+
+}  // namespace tenon::validation

@@ -1,0 +1,35 @@
+// The list of commands. --help, the manual page, the shell completions and main() read it. A new command is a file in
+// host/commands/ and a line in registry.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/command_line/command.h"
+
+namespace tenon::host {
+
+struct CommandGroup {
+  const char* heading;  // in the list of commands
+  std::vector<const Command*> commands;
+};
+
+// Training comes first and is a separate group.
+const std::vector<CommandGroup>& command_groups();
+
+// The commands of all groups.
+const std::vector<const Command*>& commands();
+
+// Training: `host` without a command.
+const Command& default_command();
+
+// Returns the command with the name at the start of the words after `host`, or null if there is none.
+const Command* find_command(const std::vector<std::string>& words);
+
+// The commands with this first word: "checkpoint show", "checkpoint verify" and "checkpoint diff" for "checkpoint".
+std::vector<const Command*> commands_of(const std::string& first_word);
+
+// Returns each first word once, for suggestions: "evaluate", "checkpoint".
+std::vector<std::string> command_words();
+
+}  // namespace tenon::host

@@ -1,0 +1,119 @@
+#include "host/command_line/run_command.h"
+
+#include <tenon/abi.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "framework/distributed/world.h"
+#include "framework/plugins/loading/check_plugin.h"
+#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "framework/support/log.h"
+#include "framework/support/nearest_name.h"
+#include "host/command_line/print_help.h"
+#include "host/command_line/registry.h"
+#include "host/process/standard_streams.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool has(const Words& words, const char* word) { return std::find(words.begin(), words.end(), word) != words.end(); }
+
+// These come before the check for required options: the command may be incomplete. `host help pack` shows help too.
+bool requests_help(const Words& words) {
+  return (!words.empty() && words[0] == "help") || has(words, "--help") || has(words, "-h");
+}
+
+int print_help(Words words) {
+  if (words[0] == "help") words.erase(words.begin());
+  const Command* command = find_command(words);
+  if (const auto family = words.empty() ? std::vector<const Command*>() : commands_of(words[0]);
+      !command && !family.empty())
+    command = family.front();
+  write_output_text(command ? help_text(*command) : help_text());
+  return 0;
+}
+
+// "checkpoint" needs a second word.
+void require_second_word(const Words& words) {
+  const auto family = words.empty() ? std::vector<const Command*>() : commands_of(words[0]);
+  if (family.empty()) return;
+  std::string expected;
+  Words second;
+  for (const Command* command : family) {
+    expected += (expected.empty()           ? ""
+                 : command == family.back() ? " or "
+                                            : ", ") +
+                program_name() + " " + command->name + " " + command->arguments;
+    second.push_back(std::string(command->name).substr(words[0].size() + 1));
+  }
+  if (words.size() < 2) refuse_command_line(nullptr, words[0] + " has no command", expected);
+  refuse_command_line(
+      nullptr, words[0] + " " + words[1] + " is not a command" + support::suggest_name(words[1], second), expected);
+}
+
+int print_versions() {
+  write_output("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION, plugins::torch_build().c_str(),
+               plugins::describe_abi(TENON_ABI_OLDEST).c_str(), plugins::describe_abi(TENON_ABI_CURRENT).c_str());
+  return 0;
+}
+
+int print_prefix() {
+  const std::filesystem::path program = support::find_program_file();
+  write_output_text(program.parent_path().parent_path().string() + "\n");
+  return 0;
+}
+
+// A command other than training would do the same work in each process and write the same files.
+void require_one_process(const std::string& command, const distributed::World& world) {
+  if (world.size == 1) return;
+  throw support::Error(support::ErrorKind::configuration,
+                       "environment: host " + command + " is one of " + std::to_string(world.size) +
+                           " processes that " + distributed::name_of(world.launcher) +
+                           " has started; expected one process: only training supports several processes");
+}
+
+int run_one(const Command& command, const Words& words, const Words& command_line) {
+  const std::string name = command.name;
+  const auto name_words = name.empty() ? 0 : 1 + std::count(name.begin(), name.end(), ' ');
+  const Arguments arguments = parse_arguments(command, Words(words.begin() + name_words, words.end()), command_line);
+  if (command.is_for_one_process) require_one_process(command.name, distributed::read_world());
+  return command.run(arguments);
+}
+
+}  // namespace
+
+int run_command(int argc, const char* const* argv) {
+  const Words command_line(argv, argv + argc), words(argv + std::min(argc, 1), argv + argc);
+  bool is_training = false;
+  int exit_code = 0;
+  if (requests_help(words)) {
+    exit_code = print_help(words);
+  } else if (has(words, "--version")) {
+    exit_code = print_versions();
+  } else if (has(words, "--prefix")) {
+    exit_code = print_prefix();
+  } else {
+    const Command* found = find_command(words);
+    if (!found) require_second_word(words);
+    is_training = !found;
+    exit_code = run_one(found ? *found : default_command(), words, command_line);
+  }
+  try {
+    flush_standard_output();
+  } catch (const support::Error& error) {
+    // The results of a run are in its folder.
+    if (!is_training) throw;
+    support::log_warning(error.what());
+  }
+  return exit_code;
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,237 @@
+#include "host/describe/component_description.h"
+
+#include <nlohmann/json.hpp>
+
+#include "framework/plugins/components/dataset.h"
+#include "framework/plugins/components/loss.h"
+#include "framework/plugins/components/metric.h"
+#include "framework/plugins/components/model.h"
+#include "framework/support/error.h"
+
+namespace tenon::host {
+
+namespace {
+
+using config::ComponentKind;
+using Json = nlohmann::ordered_json;
+
+DescribedPort describe(const plugins::Port& port) {
+  return {port.name, plugins::describe_dtypes(port.dtypes), plugins::to_string(port.shape), port.doc};
+}
+
+std::vector<DescribedPort> describe_all(const std::vector<plugins::Port>& ports) {
+  std::vector<DescribedPort> described;
+  for (const plugins::Port& port : ports) described.push_back(describe(port));
+  return described;
+}
+
+// Fills the plan with the component's defaults. Returns false if a parameter has no default.
+bool fill_defaults(const config::ComponentSchema& schema, config::ComponentPlan& plan, std::string& missing) {
+  plan.use = schema.id;
+  plan.place = "host describe";
+  for (const config::ParamSchema& param : schema.params) {
+    if (param.default_value)
+      plan.params[param.name] = *param.default_value;
+    else
+      missing += (missing.empty() ? "" : ", ") + param.name;
+  }
+  return missing.empty();
+}
+
+void request(const plugins::Component& component, const config::ComponentPlan& plan, ComponentPorts& ports) {
+  switch (component.schema.kind) {
+    case ComponentKind::model: {
+      const plugins::Model model(component, plan);
+      ports.inputs = describe_all(model.inputs());
+      ports.outputs = describe_all(model.outputs());
+      return;
+    }
+    case ComponentKind::dataset: {
+      const plugins::Dataset dataset(component, {plan, component.schema.id});
+      for (const plugins::Dataset::Field& field : dataset.fields())
+        ports.fields.push_back(
+            {field.name, plugins::dtype_name(field.dtype), plugins::to_string(plugins::sample_pattern(field)), ""});
+      return;
+    }
+    case ComponentKind::loss: {
+      const plugins::Loss loss(component, {plan, component.schema.id, 1});
+      ports.inputs = describe_all(loss.inputs());
+      return;
+    }
+    case ComponentKind::metric: {
+      const plugins::Metric metric(component, {plan, component.schema.id});
+      ports.inputs = describe_all(metric.inputs());
+      for (const plugins::Metric::MetricValue& value : metric.values())
+        ports.values.push_back(value.name + (value.direction > 0   ? " (higher is better)"
+                                             : value.direction < 0 ? " (lower is better)"
+                                                                   : ""));
+      return;
+    }
+    case ComponentKind::callback: return;
+  }
+}
+
+std::string default_of(const config::ParamSchema& param) {
+  return param.default_value ? config::to_toml(*param.default_value) : "";
+}
+
+// Returns "in [1, inf)", "one of "a", "b"", or "".
+std::string limits_of(const config::ParamSchema& param) {
+  if (!param.choices.empty()) {
+    std::string text = "one of ";
+    for (const std::string& choice : param.choices)
+      text += (choice == param.choices.front() ? "" : ", ") + config::to_toml(config::Value(choice));
+    return text;
+  }
+  return param.range_text.empty() ? "" : "in " + param.range_text;
+}
+
+std::string tier_of(const plugins::PluginInfo& plugin) {
+  return plugin.torch_build.empty() ? "portable" : "native, LibTorch " + plugin.torch_build;
+}
+
+std::string print_ports(const char* title, const std::vector<DescribedPort>& ports) {
+  if (ports.empty()) return "";
+  std::string text = "\n" + std::string(title) + "\n";
+  for (const DescribedPort& port : ports)
+    text += "  " + port.name + ": " + port.dtypes + " " + port.shape + (port.doc.empty() ? "" : "  " + port.doc) + "\n";
+  return text;
+}
+
+// Escapes `|`, which would end the cell.
+std::string cell(std::string text) {
+  for (size_t i = 0; (i = text.find('|', i)) != text.npos; i += 2) text.insert(i, "\\");
+  return text;
+}
+
+std::string code(const std::string& text) { return text.empty() ? "" : "`" + cell(text) + "`"; }
+
+std::string print_port_table(const char* title, const std::vector<DescribedPort>& ports) {
+  if (ports.empty()) return "";
+  std::string text = "\n| " + std::string(title) + " | dtype | shape | |\n|---|---|---|---|\n";
+  for (const DescribedPort& port : ports)
+    text += "| " + code(port.name) + " | " + port.dtypes + " | " + code(port.shape) + " | " + cell(port.doc) + " |\n";
+  return text;
+}
+
+Json to_json(const std::vector<DescribedPort>& ports) {
+  Json list = Json::array();
+  for (const DescribedPort& port : ports)
+    list.push_back({{"name", port.name}, {"dtypes", port.dtypes}, {"shape", port.shape}, {"doc", port.doc}});
+  return list;
+}
+
+Json to_json(const ComponentDescription& description) {
+  const config::ComponentSchema& schema = *description.schema;
+  const plugins::PluginInfo& plugin = *description.plugin;
+  Json params = Json::array();
+  for (const config::ParamSchema& param : schema.params) {
+    params.push_back({{"name", param.name},
+                      {"type", config::to_string(param.type)},
+                      {"required", !param.default_value},
+                      {"default", default_of(param)},
+                      {"range", param.range_text},
+                      {"choices", param.choices},
+                      {"doc", param.doc}});
+  }
+  Json json{{"kind", config::to_string(schema.kind)},
+            {"id", schema.id},
+            {"doc", schema.doc},
+            {"plugin",
+             {{"id", plugin.id},
+              {"version", plugin.version},
+              {"license", plugin.license},
+              {"torch_build", plugin.torch_build},
+              {"file", plugin.file.string()},
+              {"sha256", plugin.sha256}}},
+            {"parameters", params}};
+  if (!description.ports) return json;
+  const ComponentPorts& ports = *description.ports;
+  json["not_created"] = ports.not_created;
+  json["inputs"] = to_json(ports.inputs);
+  json["outputs"] = to_json(ports.outputs);
+  json["fields"] = to_json(ports.fields);
+  json["values"] = ports.values;
+  return json;
+}
+
+}  // namespace
+
+ComponentPorts query_ports(const plugins::Component& component) {
+  ComponentPorts ports;
+  config::ComponentPlan plan;
+  std::string missing;
+  if (!fill_defaults(component.schema, plan, missing)) {
+    ports.not_created = "the rest is known only with values for: " + missing;
+    return ports;
+  }
+  try {
+    request(component, plan, ports);
+  } catch (const std::exception& error) {
+    ports.not_created = error.what();
+  }
+  return ports;
+}
+
+namespace {
+
+// Prints the part after the parameters.
+std::string print_rest(const ComponentDescription& description) {
+  if (!description.ports) {
+    if (description.schema->kind == ComponentKind::callback) return "";
+    return "\ninputs, outputs, fields and metric values: host describe " + description.schema->id +
+           " --ports (runs code of the plugin)\n";
+  }
+  const ComponentPorts& ports = *description.ports;
+  std::string text = print_ports("inputs", ports.inputs) + print_ports("outputs", ports.outputs) +
+                     print_ports("fields of a sample", ports.fields);
+  if (!ports.values.empty()) text += "\nmetric values\n";
+  for (const std::string& value : ports.values) text += "  " + value + "\n";
+  if (!ports.not_created.empty()) text += "\n" + ports.not_created + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string print_text(const ComponentDescription& description) {
+  const config::ComponentSchema& schema = *description.schema;
+  const plugins::PluginInfo& plugin = *description.plugin;
+  std::string text = std::string(config::to_string(schema.kind)) + " " + schema.id + ": " + schema.doc + "\n";
+  text += "  plugin " + plugin.id + " " + plugin.version + " (" + plugin.license + ", " + tier_of(plugin) + ")\n  " +
+          plugin.file.string() + "\n";
+  if (!schema.params.empty()) text += "\nparams\n";
+  for (const config::ParamSchema& param : schema.params) {
+    const std::string limits = limits_of(param);
+    text += "  " + param.name + (param.default_value ? " = " + default_of(param) : " (required)") + "  " +
+            config::to_string(param.type) + (limits.empty() ? "" : ", " + limits) + "\n";
+    if (!param.doc.empty()) text += "      " + param.doc + "\n";
+  }
+  return text + print_rest(description);
+}
+
+std::string print_markdown(const ComponentDescription& description) {
+  const config::ComponentSchema& schema = *description.schema;
+  std::string text = "## " + std::string(config::to_string(schema.kind)) + " `" + schema.id + "`\n\n" + schema.doc +
+                     ". Plugin " + code(description.plugin->id) + ".\n";
+  if (!schema.params.empty()) text += "\n| parameter | type | default | allowed | |\n|---|---|---|---|---|\n";
+  for (const config::ParamSchema& param : schema.params)
+    text += "| " + code(param.name) + " | " + config::to_string(param.type) + " | " +
+            (param.default_value ? code(default_of(param)) : "required") + " | " + cell(limits_of(param)) + " | " +
+            cell(param.doc) + " |\n";
+  if (!description.ports) return text;
+  const ComponentPorts& ports = *description.ports;
+  text += print_port_table("input", ports.inputs) + print_port_table("output", ports.outputs) +
+          print_port_table("field", ports.fields);
+  for (const std::string& value : ports.values)
+    text += (value == ports.values.front() ? "\nMetric values: " : ", ") + value;
+  return ports.values.empty() ? text : text + ".\n";
+}
+
+std::string print_json(const std::vector<ComponentDescription>& descriptions) {
+  Json list = Json::array();
+  for (const ComponentDescription& description : descriptions) list.push_back(to_json(description));
+  // A plugin text that is not UTF-8 must not prevent the output of the rest.
+  return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tenon::host

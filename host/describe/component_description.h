@@ -1,0 +1,43 @@
+// Describes a component without a run: its plugin and parameters. If the component can be created from its defaults,
+// the description includes its inputs, outputs, fields and metric values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/plugins/calls/component.h"
+
+namespace tenon::host {
+
+struct DescribedPort {
+  std::string name;
+  std::string dtypes;  // "float32", "any dtype"
+  std::string shape;   // "[N, 3, H, W]"
+  std::string doc;
+};
+
+// Properties that are known only after the component is created.
+struct ComponentPorts {
+  std::string not_created;  // reason why nothing is known; empty: the lists below are complete
+  std::vector<DescribedPort> inputs;
+  std::vector<DescribedPort> outputs;
+  std::vector<DescribedPort> fields;  // only for a dataset
+  std::vector<std::string> values;    // values of a metric
+};
+
+struct ComponentDescription {
+  const plugins::PluginInfo* plugin;
+  const config::ComponentSchema* schema;
+  std::optional<ComponentPorts> ports;  // none: not requested, so the plugin was not run
+};
+
+// Creates the component from the defaults of its schema and queries its ports. Never throws for plugin errors.
+ComponentPorts query_ports(const plugins::Component& component);
+
+// Print text for the terminal, a section of a Markdown document, and JSON. Each ends with a line break.
+std::string print_text(const ComponentDescription& description);
+std::string print_markdown(const ComponentDescription& description);
+std::string print_json(const std::vector<ComponentDescription>& descriptions);
+
+}  // namespace tenon::host

@@ -1,0 +1,190 @@
+#include "host/process/crash_report.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "framework/plugins/calls/guard.h"
+#include "framework/plugins/loading/plugin_code.h"
+#include "framework/support/error.h"
+#include "framework/support/mapped_file.h"
+#include "framework/support/signal_stack.h"
+
+namespace tenon::host {
+
+namespace {
+
+// Uses only what a signal handler may call: write(2), and strings that do not change after the catalogue was opened.
+void print(const char* text) {
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // no output left
+}
+
+void print(uint64_t number) {
+  char digits[24];
+  char* first = digits + sizeof digits - 1;
+  *first = '\0';
+  do *--first = static_cast<char>('0' + number % 10);
+  while ((number /= 10) > 0);
+  print(first);
+}
+
+// Prints "plugins/digits.so, dataset digits, function get, train sample 17".
+void print(const plugins::Breadcrumb& place) {
+  print(place.component->plugin->file.c_str());
+  print(", ");
+  print(config::to_string(place.component->schema.kind));
+  print(" ");
+  print(place.component->schema.id.c_str());
+  print(", function ");
+  print(place.function);
+  if (place.at.unit) {
+    print(", ");
+    print(place.at.unit);
+    print(" ");
+    print(place.at.number < 0 ? uint64_t{0} : static_cast<uint64_t>(place.at.number));
+  }
+}
+
+// libgomp, or another OpenMP library, calls exit() if the system refuses it a thread or memory.
+bool is_exit_called_by_openmp() {
+  constexpr std::array kLibraries{"libgomp", "libiomp5", "libomp"};
+  std::array<void*, 64> calls;
+  const int count = backtrace(calls.data(), static_cast<int>(calls.size()));
+  return std::any_of(calls.begin(), calls.begin() + count, [&](void* call) {
+    Dl_info found{};
+    return dladdr(call, &found) != 0 && found.dli_fname &&
+           std::ranges::any_of(kLibraries, [&](const char* name) { return std::strstr(found.dli_fname, name); });
+  });
+}
+
+// Reports exit() in a plugin or in OpenMP. Without this handler the run would appear to have succeeded, or to have
+// ended by an internal error.
+void report_exit() {
+  if (is_exit_called_by_openmp()) {
+    print(
+        "error: OpenMP ended the process, because the system refused it a thread or memory (its message is above); "
+        "raise the limits of processes (ulimit -u) and of memory (ulimit -v), or lower run.threads\n");
+    _exit(static_cast<int>(support::ErrorKind::system));
+  }
+  const plugins::Breadcrumb& place = plugins::breadcrumb();
+  if (!place.component && !place.file) return;
+  print("\nerror: exit() was called in plugin ");
+  if (place.component)
+    print(place);
+  else
+    print(place.file);
+  print("; a plugin must return a status and never end the process\n");
+  _exit(static_cast<int>(support::ErrorKind::plugin));
+}
+
+struct Registers {
+  uintptr_t instruction = 0;
+  uintptr_t stack = 0;
+};
+
+Registers read_registers(const void* context) {
+  const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return {static_cast<uintptr_t>(machine.gregs[REG_RIP]), static_cast<uintptr_t>(machine.gregs[REG_RSP])};
+#elif defined(__aarch64__)
+  return {machine.pc, machine.sp};
+#else
+#error "the registers of this processor are missing"
+#endif
+}
+
+const char* describe_signal(int signal) {
+  switch (signal) {
+    case SIGSEGV: return "SIGSEGV (invalid memory access)";
+    case SIGBUS: return "SIGBUS (invalid memory access)";
+    case SIGILL: return "SIGILL (illegal instruction)";
+    case SIGFPE: return "SIGFPE (arithmetic error)";
+    default: return "SIGABRT (abort)";
+  }
+}
+
+void print_place(uintptr_t instruction) {
+  const plugins::Breadcrumb& place = plugins::breadcrumb();
+  if (place.component) {
+    print(" in plugin ");
+    print(place);
+  } else if (place.file) {
+    print(" in plugin ");
+    print(place.file);
+    print(
+        " while it was opened: check its entry function and the tables that it returns, such as a list that is shorter "
+        "than its count");
+  } else if (const plugins::PluginCode* code = plugins::find_plugin_code(instruction)) {
+    print(" in the code of plugin ");
+    print(code->file);
+    print(", in a thread that the plugin started");
+  } else {
+    print(" outside of any plugin's function");
+    if (plugins::begin_plugin_codes() != plugins::end_plugin_codes())
+      print(
+          ". A plugin may have written outside of its memory before, or crashed in a thread that it started: check the "
+          "plugins of this run with host validate");
+  }
+  print("\n");
+}
+
+void print_changed_plugins() {
+  for (const plugins::PluginCode* code = plugins::begin_plugin_codes(); code != plugins::end_plugin_codes(); ++code) {
+    if (!code->is_changed()) continue;
+    print("The file ");
+    print(code->file);
+    print(
+        " was overwritten while the process used it, which is the likely cause: write a new plugin to another file and "
+        "rename it, then run again\n");
+  }
+}
+
+// SIGBUS at a mapped file: it has fewer bytes than when it was mapped, or its disk failed.
+void print_shortened_file(uintptr_t address) {
+  support::MappedFile file;
+  if (!support::find_mapped_file(address, file)) return;
+  print("Byte ");
+  print(file.offset);
+  print(" of ");
+  print(file.path);
+  print(" could not be read: the file was shortened while the process used it, or its disk failed\n");
+}
+
+void report_crash(int signal, siginfo_t* info, void* context) {
+  const Registers registers = read_registers(context);
+  const bool has_address = (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0;  // not from kill() or raise()
+  const auto address = has_address ? reinterpret_cast<uintptr_t>(info->si_addr) : uintptr_t{0};
+  print("\nerror: the process crashed with ");
+  print(has_address && support::is_stack_overflow(address, registers.stack) ? "SIGSEGV (stack overflow)"
+                                                                            : describe_signal(signal));
+  print_place(registers.instruction);
+  if (has_address && signal == SIGBUS) print_shortened_file(address);
+  print_changed_plugins();
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+}  // namespace
+
+void report_crashes() {
+  std::atexit(report_exit);
+  static const auto* const stack = new support::SignalStack;  // never destroyed: a crash at exit needs it too
+  static_cast<void>(stack);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
+    struct sigaction action {};
+    action.sa_sigaction = report_crash;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESETHAND;
+    sigemptyset(&action.sa_mask);
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+}  // namespace tenon::host

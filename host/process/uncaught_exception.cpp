@@ -1,0 +1,71 @@
+// A function of .preinit_array runs before the constructors of all libraries. Those of LibTorch allocate memory, and
+// under a low limit of the address space (ulimit -v) they throw before main(). The linker takes this object file from
+// the library tenon_host because main() calls report_uncaught_exceptions().
+#include "host/process/uncaught_exception.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "framework/pipeline/device/device_error.h"
+#include "framework/support/error.h"
+#include "framework/support/printable.h"
+#include "host/process/describe_failure.h"
+
+namespace tenon::host {
+
+namespace {
+
+// The log may not exist yet, and its lock may be held.
+void print(const char* text) {
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // no output left
+}
+
+void print_error(const std::string& message) { print(("error: " + support::printable(message) + "\n").c_str()); }
+
+void describe_exception(const std::exception_ptr& escaped) {
+  try {
+    std::rethrow_exception(escaped);
+  } catch (const std::exception& error) {
+    const Failure failure = describe_failure(error);
+    if (failure.exit_code == static_cast<int>(support::ErrorKind::out_of_memory) ||
+        failure.exit_code == static_cast<int>(support::ErrorKind::system)) {
+      print_error(failure.message);
+      _exit(failure.exit_code);
+    }
+    print_error("an exception was not caught: " + pipeline::message_of(error));
+  } catch (...) {
+    print_error("an exception of unknown type was not caught");
+  }
+}
+
+std::atomic<pid_t> reporting_thread{0};
+
+[[noreturn]] void report_uncaught_exception() {
+  pid_t other = 0;
+  if (!reporting_thread.compare_exchange_strong(other, gettid()) && other != gettid())
+    for (;;) pause();  // the other thread ends the process
+  try {
+    if (const std::exception_ptr escaped = std::current_exception()) describe_exception(escaped);
+  } catch (...) {
+    // There was no memory left for the message.
+    print("error: out of memory; if the address space of the process is limited, raise the limit (ulimit -v)\n");
+    _exit(static_cast<int>(support::ErrorKind::system));
+  }
+  std::abort();
+}
+
+void report_before_constructors(int, char**, char**) { report_uncaught_exceptions(); }
+
+[[gnu::used, gnu::section(".preinit_array")]] void (*before_constructors)(int, char**,
+                                                                          char**) = report_before_constructors;
+
+}  // namespace
+
+void report_uncaught_exceptions() { std::set_terminate(report_uncaught_exception); }
+
+}  // namespace tenon::host

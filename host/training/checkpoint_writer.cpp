@@ -1,0 +1,60 @@
+#include "host/training/checkpoint_writer.h"
+
+#include <torch/types.h>
+
+#include <chrono>
+#include <utility>
+
+#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/support/timeline.h"
+
+namespace tenon::host {
+
+CheckpointWriter::CheckpointWriter(std::filesystem::path folder, artifacts::Retention retention, bool asynchronous,
+                                   const std::filesystem::path& resumed_from)
+    : store_(std::move(folder), std::move(retention), resumed_from),
+      asynchronous_(asynchronous),
+      model_(/*shares=*/!asynchronous),
+      training_(/*shares=*/!asynchronous) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  if (writing_.valid()) writing_.wait();
+}
+
+void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<const plugins::NamedTensor> model,
+                            const pipeline::SavedState& saved) {
+  finish();
+  model_views_.clear();
+  training_views_.clear();
+  for (const plugins::NamedTensor& named : model)
+    model_views_.push_back(pipeline::view_of(named.name, model_.add(named.name, named.tensor)));
+  for (const auto& [name, tensor] : saved.tensors)
+    training_views_.push_back(pipeline::view_of(name, training_.add(name, tensor)));
+  training_.submit();
+  model_.submit();
+  contents.model = model_views_;
+  contents.training = training_views_;
+  const auto write = [this](const artifacts::CheckpointContents& with_tensors) {
+    training_.wait();
+    model_.wait();
+    return store_.write(with_tensors);
+  };
+  if (asynchronous_)
+    writing_ = std::async(std::launch::async, [write, contents = std::move(contents)] {
+      const support::TimelineScope scope("write checkpoint");
+      return write(contents);
+    });
+  else
+    last_ = write(contents);
+}
+
+void CheckpointWriter::check() {
+  using namespace std::chrono_literals;
+  if (writing_.valid() && writing_.wait_for(0s) == std::future_status::ready) last_ = writing_.get();
+}
+
+void CheckpointWriter::finish() {
+  if (writing_.valid()) last_ = writing_.get();
+}
+
+}  // namespace tenon::host

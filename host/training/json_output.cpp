@@ -1,0 +1,88 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "framework/artifacts/run_folder/machine.h"
+#include "framework/plugins/components/model.h"
+#include "host/process/standard_streams.h"
+#include "host/training/run_output.h"
+
+namespace tenon::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const std::map<std::string, double>& metrics) {
+  Json json = Json::object();
+  // Uses the number format of the history: JSON has no NaN and no infinities.
+  for (const auto& [name, value] : metrics) json[name] = Json::parse(artifacts::print_json_number(value));
+  return json;
+}
+
+Json describe_start(const Resumption* resumption) {
+  if (!resumption) return nullptr;
+  return {{"checkpoint", resumption->from.folder.string()},
+          {"epoch", resumption->from.manifest.epoch},
+          {"step", resumption->from.manifest.step}};
+}
+
+Json describe_best(const pipeline::RunReport& report, const pipeline::Training& training,
+                   const artifacts::RunFolder& folder) {
+  if (!report.best) return nullptr;
+  return {{"metric", training.monitor->metric},
+          {"value", Json::parse(artifacts::print_json_number(report.best->value))},
+          {"step", report.best->step},
+          {"checkpoint", (folder.checkpoints() / artifacts::kBest).string()}};
+}
+
+// docs/run_file.md describes the lines.
+class JsonOutput final : public RunOutput {
+ public:
+  void open(const pipeline::Training& training, const RunRecorder& recorder, const Resumption* resumption) override {
+    print({{"event", "run"},
+           {"name", training.plan->run.name},
+           {"folder", recorder.folder().string()},
+           {"model", training.model.component().schema.id},
+           {"epochs", training.plan->train.epochs},
+           {"samples", training.train->feed.sampler().size()},
+           {"resumed_from", describe_start(resumption)}});
+  }
+
+  void say(const std::string& sentence) override { print({{"event", "message"}, {"message", sentence}}); }
+
+  void add(const artifacts::HistoryLine& line) override {
+    write_output_text(artifacts::print_history_line(line));
+    std::fflush(stdout);
+  }
+
+  void close(const pipeline::RunReport& report, const pipeline::Training& training,
+             const RunRecorder& recorder) override {
+    std::map<std::string, double> stages;
+    for (const pipeline::StageSeconds& stage : report.stages) stages[stage.name] = stage.seconds;
+    print({{"event", "end"},
+           {"status", report.end == pipeline::RunReport::End::finished ? "finished" : "stopped"},
+           {"reason", report.reason},
+           {"epoch", report.state.epoch},
+           {"step", report.state.step},
+           {"time_s", report.state.time_s},
+           {"metrics", to_json(report.state.metrics)},
+           {"stages", to_json(stages)},
+           {"host_waits", report.state.host_waits},
+           {"graph_replays", report.state.graph_replays},
+           {"peak_bytes", artifacts::read_peak_memory()},
+           {"checkpoint", recorder.last_checkpoint().string()},
+           {"best", describe_best(report, training, artifacts::RunFolder{recorder.folder()})}});
+  }
+
+ private:
+  static void print(const Json& line) {
+    write_output_json(line, -1);
+    std::fflush(stdout);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<RunOutput> make_json_output() { return std::make_unique<JsonOutput>(); }
+
+}  // namespace tenon::host

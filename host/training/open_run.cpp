@@ -1,0 +1,59 @@
+#include "host/training/open_run.h"
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "framework/config/file/read_run_config.h"
+#include "framework/config/resolve/resolve_run_plan.h"
+#include "framework/config/resolve/used_components.h"
+#include "framework/pipeline/device/count_waits.h"
+#include "framework/pipeline/state/stage_times.h"
+#include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "framework/support/nearest_name.h"
+#include "host/process/call_reports.h"
+#include "host/process/standard_streams.h"
+
+namespace tenon::host {
+
+OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
+  start_call_reports();
+  const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
+  const std::filesystem::path host = support::find_program_file();
+  // The device is opened before the plugins: a plugin may query LibTorch for CUDA.
+  cuda::OpenedDevice device;
+  if (computes == Computes::yes)
+    device = cuda::open_device(config.run.device.value_or({}), local_rank, cuda::device_library_of(host),
+                               to_string(config.run.device.place));
+  if (device.library) {
+    static const pipeline::CountWaits count_waits;  // until the process ends
+    device.library->warn_of_waits(true);
+    pipeline::StageTimes::mark_with(device.library->stage_marker());
+  }
+  plugins::install_libtorch();
+  const auto directories =
+      plugins::find_plugin_directories(file.plugin_directories, config::resolve_plugin_paths(config), host);
+  plugins::Catalogue catalogue = plugins::Catalogue::look(directories, plugins::host_table(), plugins::torch_build(),
+                                                          config::resolve_plugin_pins(config));
+  config::RunPlan plan = config::resolve_run_plan(config, catalogue);
+  catalogue.open_plugins_of(config::used_components(plan));
+  restore_standard_streams();
+  return {std::move(catalogue), std::move(plan), std::move(device)};
+}
+
+const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name) {
+  std::vector<std::string> known{plan.data.train.name};
+  if (name == plan.data.train.name) return plan.data.train;
+  for (const config::NamedDataset& dataset : plan.data.validation) {
+    if (name == dataset.name) return dataset;
+    known.push_back(dataset.name);
+  }
+  throw support::Error(support::ErrorKind::configuration, "command line: --data is \"" + name + "\"" +
+                                                              support::suggest_name(name, known) +
+                                                              "; expected a dataset of the run file");
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,40 @@
+// Reads the tensors of a checkpoint into memory.
+#pragma once
+
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/pipeline/loop/train.h"
+#include "framework/pipeline/state/recorder.h"
+
+namespace tenon::host {
+
+// Reads the tensors of a checkpoint during its verification, so that each file is read only once.
+class CheckpointReader {
+ public:
+  // Returns the callback for artifacts::verify_checkpoint(). The reader must outlive that call.
+  artifacts::ReadCheckpointFile reading();
+
+  // Return the tensors of the last checkpoint read. Throw Error(checkpoint) if a file matches its digest but cannot be
+  // parsed.
+  std::vector<optimization::NamedTensor> take_model() { return take(model_); }
+  std::vector<optimization::NamedTensor> take_training() { return take(training_); }
+
+ private:
+  struct Tensors {
+    std::vector<optimization::NamedTensor> tensors;
+    std::exception_ptr failure;
+  };
+  static std::string read(const std::filesystem::path& file, Tensors& tensors);
+  static std::vector<optimization::NamedTensor> take(Tensors& tensors);
+
+  Tensors model_, training_;  // each is written by one thread
+};
+
+// Reads and verifies the checkpoint that the link `best` of a run folder points to. Throws Error(checkpoint).
+pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run);
+
+}  // namespace tenon::host

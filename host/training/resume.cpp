@@ -1,0 +1,121 @@
+#include "host/training/resume.h"
+
+#include <algorithm>
+#include <map>
+
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/run_folder/run_folder.h"
+#include "framework/artifacts/run_folder/run_record.h"
+#include "framework/config/file/resume_policy.h"
+#include "framework/config/plan/compare_plans.h"
+#include "framework/config/plan/print_run_plan.h"
+#include "framework/pipeline/build/best_metrics.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+#include "framework/support/read_file.h"
+#include "host/training/read_checkpoint.h"
+
+namespace tenon::host {
+
+namespace fs = std::filesystem;
+using config::PlanDifference;
+using config::ResumePolicy;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+bool is_within_epoch(const pipeline::SavedState& state) {
+  return state.count("epoch") > 0 && state.count("is_epoch_complete") == 0;
+}
+
+void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& plan, bool within_epoch) {
+  const fs::path file = found.folder / "plan.toml";
+  const std::vector<PlanDifference> all =
+      config::compare_plans(support::read_text(file), config::print_run_plan(plan), file.string());
+  std::vector<PlanDifference> refused, reported;
+  for (const PlanDifference& one : all) {
+    const ResumePolicy policy = config::find_resume_policy(one.key);
+    if (policy == ResumePolicy::fixed || (policy == ResumePolicy::fixed_within_epoch && within_epoch))
+      refused.push_back(one);
+    else if (policy != ResumePolicy::ignored)
+      reported.push_back(one);
+  }
+  if (!refused.empty())
+    throw Error(ErrorKind::checkpoint,
+                found.folder.string() + ": was written with another run file:" + config::describe(refused) +
+                    "\nexpected these values unchanged" +
+                    (within_epoch ? ", in the middle of epoch " + std::to_string(found.manifest.epoch) : "") +
+                    ": restore them, or start a new run from the weights with model.weights");
+  if (!reported.empty()) support::log_warning("the run resumes with another run file:" + config::describe(reported));
+}
+
+void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedState& state, int64_t size,
+                 bool within_epoch) {
+  const int64_t before = state.count("world_size");
+  if (before == size) return;
+  const std::string what =
+      "the run had " + std::to_string(before) + " processes and has " + std::to_string(size) + " now";
+  if (within_epoch)
+    throw Error(ErrorKind::checkpoint, found.folder.string() + ": " + what + ", and is in the middle of epoch " +
+                                           std::to_string(found.manifest.epoch) +
+                                           "; expected the same number, or a checkpoint at the end of an epoch");
+  support::log_warning(what + ": its metrics will not be the same bit for bit");
+}
+
+void check_plugins(const artifacts::FoundCheckpoint& found, const plugins::Catalogue& catalogue) {
+  const std::map<std::string, std::string> before = artifacts::read_plugin_digests(found.folder / "origin.json");
+  for (const auto& plugin : catalogue.plugins()) {
+    const auto known = before.find(plugin->id);
+    if (known != before.end() && known->second != plugin->sha256)
+      support::log_warning("the plugin " + plugin->id + " (" + plugin->file.string() +
+                           ") has changed since the checkpoint was written");
+  }
+}
+
+}  // namespace
+
+std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRun& opened,
+                                          distributed::ProcessGroup* group) {
+  if (what.empty() && attempt == 0) return std::nullopt;
+  const config::RunPlan& plan = opened.plan;
+  CheckpointReader reader;
+  const auto find = [&](const std::string& where) {
+    return artifacts::find_checkpoint(where, plan.run.output_dir, plan.run.name, reader.reading());
+  };
+  std::optional<artifacts::FoundCheckpoint> found;
+  if (!group || group->rank() == 0) {
+    if (attempt > 0) found = find("auto");
+    if (!found && !what.empty()) found = find(what);
+  }
+  if (group) {
+    const std::string folder = group->broadcast_string("the checkpoint", found ? found->folder.string() : "");
+    if (!folder.empty() && !found) found = find(folder);
+    group->require_equal("the checkpoint",
+                         found ? artifacts::print_checkpoint_manifest(found->manifest) : std::string());
+  }
+  if (!found) return std::nullopt;
+  Resumption resumption{std::move(*found), {}};
+  resumption.checkpoint = {reader.take_model(), {resumption.from.manifest.state, {}}};
+  for (optimization::NamedTensor& one : reader.take_training())
+    resumption.checkpoint.state.tensors[one.name] = std::move(one.tensor);
+  // The new run folder has no copies of the previous best checkpoints.
+  if (!resumption.from.is_newest) pipeline::BestMetrics::forget(resumption.checkpoint.state);
+  const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
+  check_plan(resumption.from, plan, within_epoch);
+  check_world(resumption.from, resumption.checkpoint.state, group ? group->size() : 1, within_epoch);
+  check_plugins(resumption.from, opened.catalogue);
+  return resumption;
+}
+
+bool is_finished(const Resumption& resumption, const pipeline::Training& training) {
+  // A run that was killed after its last checkpoint has not finished: its end must still be recorded.
+  const artifacts::RunFolder run{resumption.from.run};
+  if (artifacts::read_run_status(run.record_file()) != artifacts::RunStatus::finished) return false;
+  const pipeline::SavedState& state = resumption.checkpoint.state;
+  const int64_t epochs = training.plan->train.epochs;
+  return state.count("step") >= training.total_steps ||
+         (epochs > 0 && state.count("epoch") >= epochs && state.count("has_epoch_ended") == 1);
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,209 @@
+#include "host/training/run.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "framework/callbacks/make_observers.h"
+#include "framework/config/plan/print_run_plan.h"
+#include "framework/pipeline/build/model_tensors.h"
+#include "framework/pipeline/checks/advise_device.h"
+#include "framework/pipeline/loop/train.h"
+#include "framework/pipeline/tools/score_samples.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+#include "host/process/describe_failure.h"
+#include "host/process/signals.h"
+#include "host/process/standard_streams.h"
+#include "host/process/temporary_folder.h"
+#include "host/report/png_plots.h"
+#include "host/training/histogram_observer.h"
+#include "host/training/kill_at.h"
+#include "host/training/open_run.h"
+#include "host/training/ranks.h"
+#include "host/training/resume.h"
+#include "host/training/run_output.h"
+#include "host/training/run_recorder.h"
+#include "host/training/trace_observer.h"
+
+namespace tenon::host {
+
+namespace {
+
+// `observers`: the observers of this process. They are called before the callbacks of the plan.
+pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline::Recorder& recorder,
+                                         std::vector<pipeline::Observer*> observers,
+                                         const std::optional<Resumption>& resumption, const TrainOptions& options) {
+  const pipeline::ModelTensors tensors(training.model);
+  const auto callbacks = callbacks::make_observers(training.callbacks, training.plan->callbacks, &tensors);
+  for (const auto& callback : callbacks) observers.push_back(callback.get());
+  std::optional<TraceObserver> trace;
+  if (options.first_traced_step > 0)
+    observers.push_back(&trace.emplace(options.first_traced_step, options.last_traced_step, training.device));
+  // A restarted run is not killed again.
+  std::optional<KillObserver> kill;
+  if (const auto at = read_kill_at(); at && distributed::read_world().attempt == 0)
+    observers.push_back(&kill.emplace(*at));
+  return pipeline::train(training, observers, recorder, {stop_signal(), save_signal()},
+                         resumption ? &resumption->checkpoint : nullptr);
+}
+
+// Errors here are only logged, for example on a full disk: the error that ended the run must be reported.
+void finish_failed(RunRecorder& recorder, const Failure& failure) {
+  try {
+    recorder.finish_checkpoint();
+  } catch (const std::exception& error) {
+    support::log_warning(error.what());
+  }
+  try {
+    recorder.finish(artifacts::RunStatus::failed, failure.message, failure.exit_code);
+  } catch (const std::exception& error) {
+    support::log_warning(error.what());
+  }
+}
+
+// Errors are only logged, because no result depends on these samples. A run that a signal stopped skips them.
+void add_samples(pipeline::Training& training, const pipeline::RunReport& report, RunRecorder& recorder) {
+  constexpr size_t kKept = 6;  // number of best and of worst samples
+  const config::RunPlan& plan = *training.plan;
+  if (plan.log.samples == 0 || training.validation.empty() || report.signal != 0) return;
+  const bool has_best =
+      plan.checkpoint.load_best_at_end && report.best;  // load_best() has put these weights into the model
+  const optimization::WeightAverage::InPlace averaged(has_best ? nullptr : training.average.get());
+  plugins::StepContext context;
+  context.step = report.state.step;
+  context.epoch = report.state.epoch;
+  context.seed = plan.run.seed;
+  try {
+    const pipeline::SampleScores scores = pipeline::score_samples(
+        training, *training.validation.front(), context, {plan.log.samples, kKept}, [] { return stop_signal() == 0; });
+    recorder.add_samples(scores, has_best ? report.best->step : report.state.step);
+  } catch (const std::exception& error) {
+    support::log_warning(std::string("the report has no samples: ") + error.what());
+  }
+}
+
+void finish_work(pipeline::Training& training, const pipeline::RunReport& report, RunRecorder& recorder) {
+  const auto finish = [&] {
+    recorder.finish_checkpoint();
+    add_samples(training, report, recorder);
+  };
+  training.group ? training.group->rank0_first(finish) : finish();
+}
+
+int train_and_record(pipeline::Training& training, RunRecorder& recorder, RunOutput& output,
+                     const std::optional<Resumption>& resumption, const TrainOptions& options) {
+  output.open(training, recorder, resumption ? &*resumption : nullptr);
+  try {
+    HistogramObserver histograms(
+        training.plan->log.histograms, training.model,
+        [&recorder](int64_t step, const auto& found) { recorder.add_histograms(step, found); });
+    std::vector<pipeline::Observer*> observers;
+    if (output.observer()) observers.push_back(output.observer());
+    if (training.plan->log.histograms.unit != config::Period::Unit::never) observers.push_back(&histograms);
+    const pipeline::RunReport report =
+        train_with_observers(training, recorder, std::move(observers), resumption, options);
+    finish_work(training, report, recorder);
+    const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
+    const bool finished = report.end == pipeline::RunReport::End::finished;
+    recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code,
+                    &report);
+    output.close(report, training, recorder);
+    return exit_code;
+  } catch (const std::exception& error) {
+    finish_failed(recorder, describe_failure(error));
+    throw;
+  }
+}
+
+// Shortens the plan to one step, one batch of each validation and one checkpoint.
+void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
+  const config::Period each_step{config::Period::Unit::steps, 1};
+  plan.run.output_dir = output_dir;
+  plan.train.epochs = 0;
+  plan.train.steps = 1;
+  plan.data.limit_batches = plan.train.accumulate;
+  plan.data.validation_limit_batches = 1;
+  if (!plan.data.validation.empty()) plan.validation.every = each_step;
+  plan.checkpoint.every = plan.log.every = each_step;
+}
+
+// Trains on a rank other than 0, without output.
+int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption,
+                   const TrainOptions& options) {
+  SilentRecorder recorder(training.group->broadcast_string("run folder", ""));
+  const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, options);
+  training.group->rank0_first([] {});  // rank 0 writes its last checkpoint and evaluates samples
+  return report.signal != 0 ? 128 + report.signal : 0;
+}
+
+std::string describe_no_work(const Resumption& resumption) {
+  return resumption.from.run.string() + " has finished: step " + std::to_string(resumption.from.manifest.step) +
+         " was its last step. To continue training, raise train.epochs or train.steps";
+}
+
+int run_plan(const TrainOptions& options, RunOutput& output, const OpenedRun& opened, int64_t attempt,
+             distributed::ProcessGroup* group) {
+  const std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, group);
+  config::RunPlan plan = opened.plan;
+  if (resumption) plan.model.weights.clear();  // the checkpoint has the weights, and the file may be missing
+  pipeline::Training training = pipeline::build_training(plan, opened.catalogue, opened.device.device, group);
+  if (options.is_check) {
+    write_output_text(config::print_run_plan(opened.plan));
+    if (std::fflush(stdout) != 0)
+      throw support::Error(support::ErrorKind::system, std::string("the plan cannot be printed: ") + strerror(errno));
+    return 0;
+  }
+  const bool is_first = !group || group->world().is_first();
+  if (resumption && is_finished(*resumption, training)) {
+    if (is_first) output.say(describe_no_work(*resumption));
+    return 0;
+  }
+  if (is_first)
+    for (const std::string& advice : pipeline::advise_device(training, opened.device.device))
+      support::log_info("advice: " + advice);
+  if (is_first && plan.log.png_plots) require_png_converter("log.png_plots");
+  catch_stop_signals();
+  if (!is_first) return train_silently(training, resumption, options);
+  restore_standard_streams();  // components were created
+  RunRecorder recorder(opened.plan, training, opened.catalogue, opened.device.device, options.command_line,
+                       resumption ? &resumption->from : nullptr);
+  recorder.on_line = [&output](const artifacts::HistoryLine& written) { output.add(written); };
+  if (group) group->broadcast_string("run folder", recorder.folder().string());
+  return train_and_record(training, recorder, output, resumption, options);
+}
+
+int run_dry(const TrainOptions& options, RunOutput& output, OpenedRun& opened, int64_t attempt,
+            distributed::ProcessGroup* group) {
+  const TemporaryFolder folder("tenon-dry-run-");
+  shorten(opened.plan, folder.path());
+  const int exit_code = run_plan(options, output, opened, attempt, group);
+  if (exit_code == 0 && (!group || group->world().is_first()))
+    output.say("dry run: one step, its validation and a checkpoint succeeded; no files were kept");
+  return exit_code;
+}
+
+}  // namespace
+
+int run(const TrainOptions& options, const distributed::World& world) {
+  read_kill_at();  // report an invalid value before any work
+  OpenedRun opened = open_run(options.file, Computes::yes, static_cast<int>(world.local_rank));
+  if (world.rank == 0)
+    for (const std::string& hint : opened.plan.hints) support::log_warning(hint);
+  const auto group = join_ranks(world, opened);
+  const std::unique_ptr<RunOutput> output = make_run_output(options);
+  try {
+    const int exit_code = options.is_dry_run ? run_dry(options, *output, opened, world.attempt, group.get())
+                                             : run_plan(options, *output, opened, world.attempt, group.get());
+    if (group) group->barrier();
+    return exit_code;
+  } catch (const std::exception& error) {
+    if (group) end_rank(*group, error);
+    throw;
+  }
+}
+
+}  // namespace tenon::host

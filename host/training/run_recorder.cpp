@@ -1,0 +1,247 @@
+#include "host/training/run_recorder.h"
+
+#include <utility>
+
+#include "framework/artifacts/files/durable_folder.h"
+#include "framework/artifacts/run_folder/hyperparameters.h"
+#include "framework/config/plan/print_run_plan.h"
+#include "framework/pipeline/build/metric_directions.h"
+#include "framework/pipeline/build/model_summary.h"
+#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/support/log.h"
+#include "framework/support/read_file.h"
+#include "host/process/signals.h"
+#include "host/report/report_page.h"
+#include "host/report/saved_samples.h"
+#include "host/runs/read_history.h"
+#include "host/training/read_checkpoint.h"
+
+namespace tenon::host {
+
+namespace {
+
+artifacts::RunRecord make_record(const pipeline::Training& training, const plugins::Catalogue& catalogue,
+                                 const support::ComputeDevice& device, std::vector<std::string> command_line,
+                                 std::chrono::system_clock::time_point start) {
+  artifacts::RunRecord record = artifacts::make_run_record(std::move(command_line), start);
+  record.libtorch_version = plugins::torch_build();
+  record.device = device;
+  for (const auto& plugin : catalogue.plugins())
+    record.plugins.push_back({plugin->id, plugin->version, plugin->file, plugin->sha256});
+  record.model_summary = pipeline::summarize_model(training.model);
+  if (training.monitor) record.monitor = training.monitor->metric;
+  record.directions = pipeline::find_directions(training);
+  return record;
+}
+
+artifacts::HistoryEvent to_history_event(pipeline::LineKind kind) {
+  switch (kind) {
+    case pipeline::LineKind::step: return artifacts::HistoryEvent::step;
+    case pipeline::LineKind::epoch: return artifacts::HistoryEvent::epoch;
+    case pipeline::LineKind::validation: return artifacts::HistoryEvent::validation;
+    default: return artifacts::HistoryEvent::checkpoint;
+  }
+}
+
+artifacts::Retention make_retention(int64_t keep, const std::optional<pipeline::Monitor>& monitor) {
+  if (!monitor) return {keep};
+  return {keep, monitor->metric, monitor->is_larger_better, monitor->keep};
+}
+
+const std::string kWithoutEvents = ". The run continues without TensorBoard events";
+constexpr const char* kHistoryLines = "history.lines";
+constexpr const char* kEventRecords = "tensorboard.records";
+
+artifacts::History open_history(const artifacts::RunFolder& folder, const artifacts::FoundCheckpoint* resumed_from) {
+  if (!resumed_from) return {folder.history_jsonl(), folder.history_csv()};
+  const auto lines = resumed_from->manifest.state.find(kHistoryLines);
+  return artifacts::History::resume(
+      artifacts::RunFolder{resumed_from->run}.history_jsonl(),
+      lines == resumed_from->manifest.state.end() ? 0 : static_cast<int64_t>(lines->second), folder.history_jsonl(),
+      folder.history_csv());
+}
+
+std::vector<std::string> name_losses(const config::RunPlan& plan) {
+  std::vector<std::string> names;
+  for (const config::LossPlan& loss : plan.losses) names.push_back(loss.name);
+  return names;
+}
+
+void add_plan(artifacts::TensorboardEvents& events, const std::string& plan_text, int64_t step,
+              artifacts::TimePoint now) {
+  events.append(artifacts::make_text_event(now, step, "plan", "```toml\n" + plan_text + "```\n"));
+}
+
+// Adds the history of a run without an events file. The times of its lines are not known. They are reconstructed by
+// counting the training time back from now.
+void add_history(artifacts::TensorboardEvents& events, const std::vector<artifacts::HistoryLine>& lines,
+                 const std::vector<std::string>& losses, artifacts::TimePoint now) {
+  for (const artifacts::HistoryLine& line : lines) {
+    const std::chrono::duration<double> before(lines.back().time_s - line.time_s);
+    events.append(line, losses, now - std::chrono::duration_cast<artifacts::TimePoint::duration>(before));
+  }
+}
+
+void add_pictures(artifacts::TensorboardEvents& events, const std::string& group,
+                  const std::vector<SavedSample>& samples, int64_t step) {
+  const auto now = std::chrono::system_clock::now();
+  for (size_t i = 0; i < samples.size(); ++i)
+    for (const artifacts::RenderedPicture& picture : samples[i].drawn.pictures)
+      events.append(
+          artifacts::make_picture_event(now, step, group + std::to_string(i + 1) + "/" + picture.name, picture));
+}
+
+artifacts::TensorboardEvents begin_events(const artifacts::RunFolder& folder, const std::string& plan_text,
+                                          artifacts::TimePoint now) {
+  artifacts::TensorboardEvents events(folder.root, now);
+  add_plan(events, plan_text, 0, now);
+  events.append(artifacts::make_hyperparameters_event(
+      now, artifacts::find_hyperparameters(plan_text, folder.plan_file().string())));
+  return events;
+}
+
+artifacts::TensorboardEvents resume_events(const artifacts::RunFolder& folder, const std::string& plan_text,
+                                           const artifacts::FoundCheckpoint& resumed_from, int64_t lines,
+                                           const std::vector<std::string>& losses, artifacts::TimePoint now) {
+  const auto& state = resumed_from.manifest.state;
+  const auto records = state.find(kEventRecords);
+  std::optional<artifacts::TensorboardEvents> events;
+  if (records != state.end())
+    events =
+        artifacts::TensorboardEvents::resume(resumed_from.run, static_cast<int64_t>(records->second), folder.root, now);
+  if (!events) {
+    events.emplace(begin_events(folder, plan_text, now));
+    if (lines > 0) add_history(*events, read_history(folder.history_jsonl()), losses, now);
+  } else if (support::read_text(resumed_from.folder / "plan.toml") != plan_text) {
+    add_plan(*events, plan_text, resumed_from.manifest.step, now);
+  }
+  return std::move(*events);
+}
+
+}  // namespace
+
+RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& training,
+                         const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
+                         std::vector<std::string> command_line, const artifacts::FoundCheckpoint* resumed_from)
+    : record_(make_record(training, catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
+      plan_text_(config::print_run_plan(plan)),
+      folder_(resumed_from && resumed_from->is_newest
+                  ? artifacts::RunFolder{resumed_from->run}
+                  : artifacts::make_run_folder(plan, record_.start, &stop_signal())),
+      lock_(artifacts::lock_run_folder(folder_.root)),
+      history_(open_history(folder_, resumed_from)),
+      losses_(name_losses(plan)),
+      checkpoints_(folder_.checkpoints(), make_retention(plan.checkpoint.keep, training.monitor),
+                   plan.checkpoint.asynchronous,
+                   resumed_from && resumed_from->is_newest ? resumed_from->folder : std::filesystem::path()) {
+  artifacts::remove_leftovers(folder_.root, support::ErrorKind::system);
+  if (plan.log.tensorboard) open_events(resumed_from);
+  open_log();
+  has_png_plots_ = plan.log.png_plots;
+  if (resumed_from) {
+    record_.resumed_from = resumed_from->folder;
+    artifacts::write_plan(folder_, plan);
+  }
+  artifacts::write_run_record(folder_.record_file(), record_);
+}
+
+void RunRecorder::open_events(const artifacts::FoundCheckpoint* resumed_from) {
+  try {
+    events_.emplace(resumed_from
+                        ? resume_events(folder_, plan_text_, *resumed_from, history_.lines(), losses_, record_.start)
+                        : begin_events(folder_, plan_text_, record_.start));
+  } catch (const support::Error& error) {
+    support::log_warning(error.what() + kWithoutEvents);
+  }
+}
+
+void RunRecorder::open_log() {
+  try {
+    support::open_log_file(folder_.log_file());
+  } catch (const support::Error& error) {
+    support::log_warning(std::string(error.what()) + ". The run continues without this file");
+  }
+}
+
+template <class Write>
+void RunRecorder::write_events(const Write& write) {
+  if (!events_) return;
+  try {
+    write();
+  } catch (const support::Error& error) {
+    events_.reset();
+    support::log_warning(error.what() + kWithoutEvents);
+  }
+}
+
+void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& state,
+                         const std::vector<std::pair<std::string, double>>& metrics) {
+  checkpoints_.check();
+  const artifacts::HistoryLine line{to_history_event(kind), state.epoch, state.step, state.time_s, metrics};
+  history_.append(line);
+  if (on_line) on_line(line);
+  write_events([&] { events_->append(line, losses_, std::chrono::system_clock::now()); });
+}
+
+void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
+                                  const pipeline::SavedState& saved) {
+  artifacts::CheckpointContents contents{state.epoch, state.step, {}, {}, {}, saved.numbers, {}};
+  for (const auto& [name, value] : state.metrics)
+    if (state.validated_step == state.step || !name.starts_with("validation/"))
+      contents.metrics.emplace_back(name, value);
+  contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::print_origin(record_)}};
+  if (!contents.state.empty()) {
+    contents.state[kHistoryLines] = static_cast<double>(history_.lines());
+    if (events_) contents.state[kEventRecords] = static_cast<double>(events_->records());
+  }
+  checkpoints_.save(std::move(contents), tensors, saved);
+}
+
+pipeline::BestCheckpoint RunRecorder::read_best_checkpoint() {
+  finish_checkpoint();
+  return host::read_best_checkpoint(folder_.root);
+}
+
+void RunRecorder::add_histograms(int64_t step, const std::vector<artifacts::NamedHistogram>& histograms) {
+  if (histograms.empty()) return;
+  write_events(
+      [&] { events_->append(artifacts::make_histograms_event(std::chrono::system_clock::now(), step, histograms)); });
+}
+
+void RunRecorder::add_samples(const pipeline::SampleScores& scores, int64_t step) {
+  const SavedSamples samples = draw_scores(scores, step);
+  write_samples(samples, folder_.samples());
+  write_events([&] {
+    add_pictures(*events_, samples.data + "/worst/", samples.worst, step);
+    add_pictures(*events_, samples.data + "/best/", samples.best, step);
+  });
+}
+
+void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
+                         const pipeline::RunReport* report) {
+  record_.status = status;
+  record_.reason = reason;
+  record_.exit_code = exit_code;
+  record_.peak_bytes = artifacts::read_peak_memory();
+  if (report) {
+    record_.host_waits = report->state.host_waits;
+    record_.graph_replays = report->state.graph_replays;
+    if (const auto& first = report->state.first_loss) {
+      record_.first_loss = first->found;
+      record_.zero_output_loss = first->zero_output;
+    }
+    record_.memory_format = to_string(report->memory_format);
+    for (const pipeline::StageSeconds& stage : report->stages) record_.stages.emplace_back(stage.name, stage.seconds);
+  }
+  record_.end = std::chrono::system_clock::now();
+  artifacts::write_run_record(folder_.record_file(), record_);
+  write_events([&] { events_->append(artifacts::make_outcome_event(*record_.end, status)); });
+  // Errors are only logged: `host report` can write the report again.
+  try {
+    write_report(folder_.root, has_png_plots_);
+  } catch (const std::exception& error) {
+    support::log_warning(std::string("no report: ") + error.what());
+  }
+}
+
+}  // namespace tenon::host

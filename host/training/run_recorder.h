@@ -1,0 +1,80 @@
+// The pipeline's recorder that writes the run folder: history, events, checkpoints, run.json.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/run_folder/find_checkpoint.h"
+#include "framework/artifacts/run_folder/history.h"
+#include "framework/artifacts/run_folder/run_folder.h"
+#include "framework/artifacts/run_folder/run_record.h"
+#include "framework/artifacts/run_folder/tensorboard_events.h"
+#include "framework/pipeline/build/training.h"
+#include "framework/pipeline/loop/train.h"
+#include "framework/pipeline/state/recorder.h"
+#include "framework/pipeline/tools/score_samples.h"
+#include "framework/plugins/loading/catalogue.h"
+#include "host/training/checkpoint_writer.h"
+
+namespace tenon::host {
+
+class RunRecorder final : public pipeline::Recorder {
+ public:
+  // Creates the run folder and opens its log. A run that resumes from its newest checkpoint keeps its folder. A run
+  // that resumes from an earlier checkpoint gets a new folder with a copy of the history up to that checkpoint.
+  // `resumed_from`: the checkpoint, or null. Throws Error as the artifacts do.
+  RunRecorder(const config::RunPlan& plan, const pipeline::Training& training, const plugins::Catalogue& catalogue,
+              const support::ComputeDevice& device, std::vector<std::string> command_line,
+              const artifacts::FoundCheckpoint* resumed_from = nullptr);
+
+  void record(pipeline::LineKind kind, const pipeline::RunState& state,
+              const std::vector<std::pair<std::string, double>>& metrics) override;
+  void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
+                       const pipeline::SavedState& saved) override;
+  pipeline::BestCheckpoint read_best_checkpoint() override;
+
+  // Writes the histograms to the events file, if there is one.
+  void add_histograms(int64_t step, const std::vector<artifacts::NamedHistogram>& histograms);
+  // Writes the best and worst samples with the weights of a step to samples/ and the events file.
+  void add_samples(const pipeline::SampleScores& scores, int64_t step);
+
+  // Writes the end of the run to run.json, with its times and memory if `report` is given.
+  void finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
+              const pipeline::RunReport* report = nullptr);
+
+  std::filesystem::path folder() const override { return folder_.root; }
+  int64_t lines() const { return history_.lines(); }
+  // Called with each line after it was written to the history. May be empty.
+  std::function<void(const artifacts::HistoryLine&)> on_line;
+  // Waits for the checkpoint that is being written. Throws Error(checkpoint) if the write failed.
+  void finish_checkpoint() { checkpoints_.finish(); }
+  // The last complete checkpoint.
+  const std::filesystem::path& last_checkpoint() const {
+    return checkpoints_.last().empty() ? record_.resumed_from : checkpoints_.last();
+  }
+
+ private:
+  // If the file cannot be created, logs a warning, and the run continues without it.
+  void open_events(const artifacts::FoundCheckpoint* resumed_from);
+  void open_log();
+
+  // If the events file cannot be written, logs a warning and writes no more events.
+  template <class Write>
+  void write_events(const Write& write);
+
+  artifacts::RunRecord record_;
+  std::string plan_text_;
+  artifacts::RunFolder folder_;
+  support::FileDescriptor lock_;
+  artifacts::History history_;
+  std::optional<artifacts::TensorboardEvents> events_;
+  std::vector<std::string> losses_;  // names of the losses
+  bool has_png_plots_ = false;
+  CheckpointWriter checkpoints_;
+};
+
+}  // namespace tenon::host

@@ -1,0 +1,387 @@
+// Tests runs that are killed and resumed: they must end with the same files as an uninterrupted run.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "framework/artifacts/run_folder/record_framing.h"
+#include "framework/artifacts/run_folder/tensorboard_events.h"
+#include "framework/support/file_descriptor.h"
+#include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+
+namespace {
+
+// An epoch has 12 steps with one process, or 6 with two.
+constexpr const char* kRunFile = R"([run]
+deterministic = true
+threads = 1
+[model]
+use = "mlp"
+params = { hidden = [32] }
+[data]
+batch_size = 24
+workers = 2
+[data.train]
+use = "digits"
+subset = "20%"
+[data.validation]
+use = "digits"
+params = { split = "test" }
+[[loss]]
+use = "cross_entropy"
+[[metric]]
+use = "accuracy"
+[train]
+epochs = 3
+[validation]
+every = "5 steps"
+[checkpoint]
+every = "4 steps"
+[log]
+every = "2 steps"
+[optimizer]
+use = "adamw"
+lr = 0.01
+[[callback]]
+use = "faulty"
+params = { how = "kill", where = "environment" }
+)";
+
+const std::vector<std::string> kPlain{};
+const std::vector<std::string> kMixed{"train.precision=\"bf16\"", "train.accumulate=2",
+                                      "train.average={use=\"ema\",decay=0.9}"};
+
+std::vector<std::string> arguments_of(const std::string& name, int processes, const std::vector<std::string>& overrides,
+                                      const std::string& resume = "") {
+  const fs::path file = write_file(tenon::test_folder() / "resumed.toml", kRunFile);
+  std::vector<std::string> arguments{
+      "--config",     file.string(),
+      "--processes",  std::to_string(processes),
+      "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty",
+      "--set",        "run.name=\"" + name + "\"",
+      "--set",        "run.output_dir=\"" + (tenon::test_folder() / "resumed").string() + "\""};
+  for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
+  if (!resume.empty()) arguments.insert(arguments.end(), {"--resume", resume});
+  return arguments;
+}
+
+fs::path runs_of(const std::string& name) { return tenon::test_folder() / "resumed" / name; }
+
+// Returns the newest run. A run that was killed before its first checkpoint cannot be resumed.
+fs::path run_of(const std::string& name) {
+  const std::vector<fs::path> runs(fs::directory_iterator(runs_of(name)), {});
+  REQUIRE(!runs.empty());
+  return *std::ranges::max_element(runs);
+}
+
+std::string weights_of(const fs::path& run) { return read_file(run / "checkpoints/latest/model.safetensors"); }
+
+// Returns the header line of history.csv.
+std::string columns_of(const fs::path& run) {
+  std::ifstream csv(run / "history.csv");
+  std::string header;
+  std::getline(csv, header);
+  return header;
+}
+
+// Returns the TensorBoard events without times and without the plan, because the runs have different names.
+std::vector<std::string> events_of(const fs::path& run) {
+  constexpr size_t kWallTime = 9;  // bytes of the first field
+  std::ifstream stream(tenon::artifacts::find_events_file(run).value(), std::ios::binary);
+  std::vector<std::string> events;
+  while (const auto framed = tenon::artifacts::read_framed_record(stream)) {
+    const std::string_view event = tenon::artifacts::record_data(*framed);
+    const bool has_plan = event.find("_hparams_") != event.npos || event.find("[run]") != event.npos;
+    if (!has_plan) events.emplace_back(event.substr(kWallTime));
+  }
+  return events;
+}
+
+void kill_and_resume(const std::string& name, int processes, const std::vector<std::string>& overrides,
+                     const std::vector<int>& steps, const fs::path& whole) {
+  fs::remove_all(runs_of(name));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    CAPTURE(steps[i]);
+    const Outcome killed = run_host(arguments_of(name, processes, overrides, "auto"),
+                                    "env TENON_TEST_FAULTY_STEP=" + std::to_string(steps[i]));
+    CAPTURE(killed.errors);
+    CHECK(killed.exit_code == (processes == 1 ? 137 : 6));
+  }
+  const Outcome ended = run_host(arguments_of(name, processes, overrides, "auto"));
+  CAPTURE(ended.errors);
+  REQUIRE(ended.exit_code == 0);
+  const fs::path run = run_of(name);
+  CHECK(weights_of(run) == weights_of(whole));
+  CHECK(read_file(run / "checkpoints/latest/training.safetensors").size() ==
+        read_file(whole / "checkpoints/latest/training.safetensors").size());
+  CHECK(read_history_without_times(run) == read_history_without_times(whole));
+  CHECK(columns_of(run) == columns_of(whole));
+  CHECK(events_of(run) == events_of(whole));
+}
+
+void check_kills(const std::string& name, int processes, const std::vector<std::string>& overrides, int more) {
+  CAPTURE(name);
+  CAPTURE(processes);
+  const std::string whole = name + "-whole";
+  fs::remove_all(runs_of(whole));
+  REQUIRE(run_host(arguments_of(whole, processes, overrides)).exit_code == 0);
+  const int last = std::stoi(fs::read_symlink(run_of(whole) / "checkpoints/latest").string().substr(5));
+  // Kills within the first epoch, and twice in one run: again after it was resumed.
+  kill_and_resume(name, processes, overrides, {5, std::min(9, last - 1)}, run_of(whole));
+  std::mt19937 random(static_cast<unsigned>(processes));
+  for (int i = 0; i < more; ++i)
+    kill_and_resume(name, processes, overrides, {static_cast<int>(random() % static_cast<unsigned>(last))},
+                    run_of(whole));
+}
+
+}  // namespace
+
+TEST_CASE("a killed and resumed run ends with the same bytes as an uninterrupted run") {
+  check_kills("plain", 1, kPlain, 0);
+}
+
+TEST_CASE("a killed and resumed run of two processes ends with the same bytes as an uninterrupted run") {
+  check_kills("plain-2", 2, kPlain, 0);
+}
+
+TEST_CASE("a run with bf16, accumulation and averaged weights resumes to the same bytes") {
+  check_kills("mixed", 1, kMixed, 0);
+  check_kills("mixed-2", 2, kMixed, 0);
+}
+
+// TENON_KILLS=N sets the number of additional steps for each setup.
+TEST_CASE("a run may be killed at any step" * doctest::test_suite("soak") * doctest::skip()) {
+  const char* const given = std::getenv("TENON_KILLS");
+  const int more = given ? std::atoi(given) : 10;
+  for (const int processes : {1, 2, 4}) {
+    check_kills("plain-" + std::to_string(processes), processes, kPlain, more);
+    check_kills("mixed-" + std::to_string(processes), processes, kMixed, more);
+  }
+}
+
+TEST_CASE("after a lost process all processes restart from the newest checkpoint") {
+  for (const int processes : {1, 2}) {
+    CAPTURE(processes);
+    const std::string name = "restarted-" + std::to_string(processes), whole = name + "-whole";
+    fs::remove_all(runs_of(name));
+    fs::remove_all(runs_of(whole));
+    REQUIRE(run_host(arguments_of(whole, processes, {})).exit_code == 0);
+    std::vector<std::string> arguments = arguments_of(name, processes, {});
+    arguments.insert(arguments.end(), {"--restarts", "1"});
+    const Outcome outcome = run_host(arguments, "env TENON_TEST_FAULTY_STEP=10");
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.errors.find("was ended by SIGKILL") != std::string::npos);
+    CHECK(outcome.errors.find("restart 1 of 1: the run resumes from its newest checkpoint") != std::string::npos);
+    CHECK(weights_of(run_of(name)) == weights_of(run_of(whole)));
+  }
+}
+
+TEST_CASE("a finished run is reported, and a new run starts if there is nothing to resume") {
+  fs::remove_all(runs_of("done"));
+  const Outcome first = run_host(arguments_of("done", 1, {"train.epochs=1"}, "auto"));
+  CHECK(first.exit_code == 0);
+  const Outcome again = run_host(arguments_of("done", 1, {"train.epochs=1"}, "latest"));
+  CHECK(again.exit_code == 0);
+  CHECK(again.output.find("has finished: step 12 was its last step. To continue training, raise train.epochs") !=
+        std::string::npos);
+  find_run_folder(tenon::test_folder() / "resumed", "done");
+  const Outcome longer = run_host(arguments_of("done", 1, {"train.epochs=2"}, "latest"));
+  CAPTURE(longer.errors);
+  CHECK(longer.exit_code == 0);
+  CHECK(longer.output.find("resumed from ") != std::string::npos);
+  CHECK(longer.errors.find("train.epochs: 1, now 2") != std::string::npos);
+  CHECK(longer.output.find("finished after 24 steps") != std::string::npos);
+}
+
+TEST_CASE("an earlier checkpoint is resumed in a new folder") {
+  fs::remove_all(runs_of("fork"));
+  const std::vector<std::string> settings{"checkpoint.keep=9", "checkpoint.monitor=\"\""};
+  REQUIRE(run_host(arguments_of("fork", 1, settings)).exit_code == 0);
+  const fs::path whole = run_of("fork");
+  const Outcome outcome = run_host(arguments_of("fork", 1, settings, (whole / "checkpoints/step-00000008").string()));
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  std::vector<fs::path> runs(fs::directory_iterator(runs_of("fork")), {});
+  REQUIRE(runs.size() == 2);
+  const fs::path& other = runs[0] == whole ? runs[1] : runs[0];
+  CHECK(weights_of(other) == weights_of(whole));
+  CHECK(read_history_without_times(other) == read_history_without_times(whole));
+}
+
+TEST_CASE("the best checkpoint is kept, has a link, and can be resumed") {
+  fs::remove_all(runs_of("best"));
+  const std::vector<std::string> settings{"checkpoint.every=\"1 step\"", "checkpoint.keep=1", "checkpoint.mode=\"max\"",
+                                          "validation.every=\"4 steps\""};
+  const Outcome first = run_host(arguments_of("best", 1, settings));
+  REQUIRE(first.exit_code == 0);
+  const fs::path run = run_of("best");
+  // The loss falls, so that the first validation has the highest one.
+  CHECK(fs::read_symlink(run / "checkpoints/best") == "step-00000004");
+  CHECK(fs::exists(run / "checkpoints/step-00000036"));
+  CHECK(!fs::exists(run / "checkpoints/step-00000035"));
+  CHECK(first.output.find("best validation/loss ") != std::string::npos);
+  CHECK(first.output.find(", after step 4, in " + (run / "checkpoints/best/model.safetensors").string()) !=
+        std::string::npos);
+  std::vector<std::string> evaluate{"evaluate", "--checkpoint", "best"};
+  const std::vector<std::string> arguments = arguments_of("best", 1, settings);
+  std::ranges::remove_copy_if(arguments, std::back_inserter(evaluate),
+                              [](const std::string& one) { return one == "--processes" || one == "1"; });
+  const Outcome evaluated = run_host(evaluate);
+  CAPTURE(evaluated.errors);
+  CHECK(evaluated.output.find("checkpoints/step-00000004 (epoch 1, step 4)") != std::string::npos);
+  const Outcome again = run_host(arguments_of("best", 1, settings, "best"));
+  CAPTURE(again.errors);
+  CHECK(again.exit_code == 0);
+  CHECK(again.output.find("step-00000004 (epoch 1, step 4)") != std::string::npos);
+  CHECK(run_of("best") != run);
+  CHECK(weights_of(run_of("best")) == weights_of(run));
+  const Outcome nowhere = run_host(arguments_of("nowhere", 1, {}, "best"));
+  CHECK(nowhere.exit_code == 5);
+  CHECK(nowhere.errors.find("no run has a best checkpoint") != std::string::npos);
+}
+
+TEST_CASE("SIGUSR1 requests a checkpoint from a single process or from the launcher") {
+  for (const int processes : {1, 2}) {
+    CAPTURE(processes);
+    const std::string name = "requested-" + std::to_string(processes);
+    fs::remove_all(runs_of(name));
+    const std::string how = processes == 1 ? "request_save" : "request_save_of_launcher";
+    // The run is very long. The callback ends it after the checkpoint.
+    const Outcome outcome =
+        run_host(arguments_of(name, processes,
+                              {"callback.0.params={how=\"" + how + "\",where=\"step\"}", "checkpoint.every=\"never\"",
+                               "checkpoint.monitor=\"\"", "train.epochs=100000", "validation.every=\"never\""}));
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.output.find("the requested checkpoint is saved") != std::string::npos);
+    if (processes == 1) CHECK(fs::exists(run_of(name) / "checkpoints/step-00000006"));
+  }
+}
+
+TEST_CASE("a damaged checkpoint is skipped, or refused with a suggestion if it was named") {
+  fs::remove_all(runs_of("damaged"));
+  // The checkpoint is written synchronously: the kill two steps later needs the checkpoint of step 8.
+  const std::vector<std::string> settings{"checkpoint.keep=9", "checkpoint.monitor=\"\"",
+                                          "checkpoint.asynchronous=false"};
+  REQUIRE(run_host(arguments_of("damaged", 1, settings), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
+  const fs::path run = run_of("damaged");
+  const fs::path weights = run / "checkpoints/step-00000008/model.safetensors";
+  REQUIRE(fs::exists(weights));
+  std::fstream(weights, std::ios::in | std::ios::out | std::ios::binary).seekp(1000).put('\x55');
+  const Outcome named = run_host(arguments_of("damaged", 1, settings, weights.parent_path().string()));
+  CHECK(named.exit_code == 5);
+  CHECK(named.errors.find("step-00000008/model.safetensors: its XXH128 is ") != std::string::npos);
+  CHECK(named.errors.find("step-00000004 is intact") != std::string::npos);
+  const Outcome latest = run_host(arguments_of("damaged", 1, settings, "auto"));
+  CAPTURE(latest.errors);
+  CHECK(latest.exit_code == 0);
+  CHECK(latest.errors.find("; skipped") != std::string::npos);
+  CHECK(latest.output.find("step-00000004 (epoch 1, step 4)") != std::string::npos);
+}
+
+TEST_CASE("a history that is shorter than the checkpoint expects is refused") {
+  fs::remove_all(runs_of("shortened"));
+  const std::vector<std::string> settings{"checkpoint.asynchronous=false"};
+  REQUIRE(run_host(arguments_of("shortened", 1, settings), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
+  const fs::path history = run_of("shortened") / "history.jsonl";
+  std::ifstream lines(history);
+  std::string first;
+  std::getline(lines, first);
+  const std::string whole = read_file(history);
+  const std::string manifest = read_file(run_of("shortened") / "checkpoints/latest/manifest.json");
+  const auto expected = nlohmann::json::parse(manifest)["state"]["history.lines"].get<int>();
+  REQUIRE(expected > 1);
+  for (const auto& [text, found] : {std::pair(first + "\n", 1), std::pair(std::string(), 0)}) {
+    CAPTURE(found);
+    write_file(history, text);
+    const Outcome outcome = run_host(arguments_of("shortened", 1, settings, "latest"));
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 5);
+    CHECK(outcome.errors.find("error: " + history.string() + ": has " + std::to_string(found) +
+                              " lines; the checkpoint expects " + std::to_string(expected) + " or more") == 0);
+    CHECK(read_file(history) == text);
+  }
+  write_file(history, whole);
+  CHECK(run_host(arguments_of("shortened", 1, settings, "latest")).exit_code == 0);
+}
+
+TEST_CASE("the newest run is the one that began last, also after the clock was ahead") {
+  fs::remove_all(runs_of("clock"));
+  const std::vector<std::string> settings{"checkpoint.asynchronous=false"};
+  const auto kill_run = [&] {
+    REQUIRE(run_host(arguments_of("clock", 1, settings), "env TENON_TEST_FAULTY_STEP=6").exit_code == 137);
+  };
+  const std::string ahead = "2099-01-01T00-00-00";
+  kill_run();
+  fs::rename(run_of("clock"), runs_of("clock") / ahead);
+  kill_run();
+  REQUIRE(fs::exists(runs_of("clock") / (ahead + "-2")));
+  fs::rename(runs_of("clock") / (ahead + "-2"), runs_of("clock") / (ahead + "-9"));
+  kill_run();
+  // A run of another name that began after them. Its name has the true time.
+  fs::remove_all(runs_of("later"));
+  REQUIRE(run_host(arguments_of("later", 1, {"train.epochs=1"})).exit_code == 0);
+  const Outcome listed = run_host({"runs", (tenon::test_folder() / "resumed").string(), "--json"});
+  std::string names;
+  const auto runs = nlohmann::json::parse(listed.output)["runs"];
+  for (const auto& run : runs) names += run["run"].get<std::string>() + "\n";
+  CHECK(names == "later/" + run_of("later").filename().string() + "\nclock/" + ahead + "-10\nclock/" + ahead +
+                     "-9\nclock/" + ahead + "\n");
+  const Outcome resumed = run_host(arguments_of("clock", 1, settings, "auto"));
+  CAPTURE(resumed.errors);
+  CHECK(resumed.exit_code == 0);
+  CHECK(resumed.output.find("resumed from " + (runs_of("clock") / (ahead + "-10")).string()) != std::string::npos);
+}
+
+TEST_CASE("a signal ends a run that has not begun because another process has locked the folder of its name") {
+  for (const int processes : {1, 2}) {
+    CAPTURE(processes);
+    const std::string name = "waiting-" + std::to_string(processes);
+    fs::remove_all(runs_of(name));
+    fs::create_directories(runs_of(name));
+    const tenon::support::FileDescriptor lock(::open(runs_of(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(::flock(lock.number(), LOCK_EX) == 0);
+    // Sends the signal as soon as the host reports that it waits.
+    write_file(tenon::test_folder() / "stop.sh",
+               "\"$@\" & host=$!\n"
+               "until grep -q 'waiting for the process that has locked' errors.txt; do sleep 0.05; done\n"
+               "kill -TERM $host; wait $host\n");
+    const Outcome outcome = run_host(arguments_of(name, processes, {}), "timeout -s KILL 120 bash stop.sh");
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 143);
+    CHECK(outcome.errors.find(runs_of(name).string() + ": stopped by signal 15 while the run waited for a lock") !=
+          std::string::npos);
+    CHECK(fs::is_empty(runs_of(name)));
+  }
+}
+
+TEST_CASE("a run resumes only with settings that match its state") {
+  fs::remove_all(runs_of("changed"));
+  REQUIRE(run_host(arguments_of("changed", 1, {}), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
+  const Outcome model = run_host(arguments_of("changed", 1, {"model.params={hidden=[16]}"}, "auto"));
+  CHECK(model.exit_code == 5);
+  CHECK(model.errors.find("model.params.hidden: [32], now [16]") != std::string::npos);
+  const Outcome batches = run_host(arguments_of("changed", 1, {"data.batch_size=12"}, "auto"));
+  CHECK(batches.exit_code == 5);
+  CHECK(batches.errors.find("expected these values unchanged, in the middle of epoch 1") != std::string::npos);
+  const Outcome ranks = run_host(arguments_of("changed", 2, {}, "auto"));
+  CHECK(ranks.exit_code == 5);
+  CHECK(ranks.errors.find("the run had 1 processes and has 2 now") != std::string::npos);
+  const Outcome nothing = run_host(arguments_of("nowhere", 1, {}, "latest"));
+  CHECK(nothing.exit_code == 5);
+  CHECK(nothing.errors.find("no run has a checkpoint to resume from") != std::string::npos);
+  const Outcome rate = run_host(arguments_of("changed", 1, {"optimizer.lr=0.02"}, "auto"));
+  CHECK(rate.exit_code == 0);
+  CHECK(rate.errors.find("optimizer.lr: 0.01, now 0.02") != std::string::npos);
+}
