@@ -40,9 +40,12 @@ std::optional<std::string> nearest_name(std::string_view name, const std::vector
   std::optional<std::string> nearest;
   size_t smallest = 0;
   for (const std::string& candidate : candidates) {
-    const size_t distance = edit_distance(expected, lower_case(candidate));
+    const std::string known = lower_case(candidate);
+    // An abbreviation counts as one edit.
+    const bool is_abbreviated = expected.size() >= 3 && known.size() > expected.size() && known.starts_with(expected);
+    const size_t distance = is_abbreviated ? 1 : edit_distance(expected, known);
     const bool is_near =
-        distance <= std::max<size_t>(2, candidate.size() / 3) && distance < std::max(expected.size(), candidate.size());
+        distance <= std::max<size_t>(2, known.size() / 3) && distance < std::max(expected.size(), known.size());
     if (is_near && (!nearest || distance < smallest)) {
       nearest = candidate;
       smallest = distance;

@@ -17,6 +17,11 @@ TEST_CASE("a swap of neighbours is one edit") {
 
 TEST_CASE("the first of equally near names is taken") { CHECK(nearest_name("bat", {"cat", "hat"}) == "cat"); }
 
+TEST_CASE("an abbreviation is near, however much of the name it omits") {
+  CHECK(nearest_name("--out", {"--set", "--output"}) == "--output");
+  CHECK(nearest_name("accum", {"accumulate", "adam"}) == "accumulate");
+}
+
 TEST_CASE("case is ignored") { CHECK(nearest_name("SGD", {"adamw", "sgd"}) == "sgd"); }
 
 TEST_CASE("up to a third of the letters may differ, and at least two") {
