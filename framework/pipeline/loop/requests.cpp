@@ -62,7 +62,6 @@ int64_t Requests::finish_sync() {
 }
 
 void Requests::sync_now(double time_s) {
-  if (!group_) return;
   const Set before = combined_;
   const int signal_before = signal_;
   start_sync(time_s, 0);

@@ -39,12 +39,12 @@ class Requests {
   CallbackRequests& of_callbacks() { return callbacks_; }
 
   // Sends this rank's requests, the time since run_start and the number of its samples in the step.
-  // REQUIRES: there are several ranks. The same holds for finish_sync(), time_s() and add_up().
+  // REQUIRES: there are several ranks. The same holds for the next four functions.
   void start_sync(double time_s, int64_t samples);
   // Waits for the other ranks and replaces the combined requests. Returns the samples of all ranks.
   int64_t finish_sync();
   // Sends and waits, and keeps the combined requests that were not taken. Use it at points where all ranks synchronise
-  // anyway. A single process does nothing.
+  // anyway.
   void sync_now(double time_s);
   // Rank 0's time when the ranks last synchronised.
   double time_s() const { return time_s_; }

@@ -107,8 +107,10 @@ std::optional<uint64_t> count_bytes(uint32_t compression, Bytes data, uint64_t m
 struct Parts {
   const char* name;
   uint64_t row_bytes;  // of one part
-  uint64_t rows;       // of one part, except for the last strip
+  uint64_t rows;       // of one part, except for the last one
+  uint64_t last_rows;  // of the last part of a plane; a tile is filled up
   uint64_t per_plane;
+  uint64_t count;  // in all planes
   std::vector<uint32_t> offsets;
   std::vector<uint32_t> sizes;
 };
@@ -117,24 +119,30 @@ uint64_t divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 Parts find_parts(const TiffTags& tags) {
   const uint64_t width = tags.get(tiff_tag::kWidth, 0), height = tags.get(tiff_tag::kHeight, 0);
-  const bool has_planes = tags.get(tiff_tag::kPlanes, 1) == 2;
-  const uint64_t pixel_bits =
-      uint64_t{tags.get(tiff_tag::kBits, 1)} * (has_planes ? 1 : tags.get(tiff_tag::kSamples, 1));
+  const uint64_t samples = tags.get(tiff_tag::kSamples, 1);
+  const uint64_t planes = tags.get(tiff_tag::kPlanes, 1) == 2 ? samples : 1;
+  const uint64_t pixel_bits = uint64_t{tags.get(tiff_tag::kBits, 1)} * samples / planes;
   if (tags.find(tiff_tag::kTileOffsets)) {
     const uint64_t across = std::max(tags.get(tiff_tag::kTileWidth, 0), 1u);
     const uint64_t down = std::max(tags.get(tiff_tag::kTileHeight, 0), 1u);
+    const uint64_t per_plane = divide_up(width, across) * divide_up(height, down);
     return {"tile",
             divide_up(across * pixel_bits, 8),
             down,
-            divide_up(width, across) * divide_up(height, down),
+            down,
+            per_plane,
+            per_plane * planes,
             tags.all(tiff_tag::kTileOffsets),
             tags.all(tiff_tag::kTileByteCounts)};
   }
   const uint64_t rows = std::clamp<uint64_t>(tags.get(tiff_tag::kRowsPerStrip, UINT32_MAX), 1, height);
+  const uint64_t per_plane = divide_up(height, rows);
   return {"strip",
           divide_up(width * pixel_bits, 8),
           rows,
-          divide_up(height, rows),
+          height - (per_plane - 1) * rows,
+          per_plane,
+          per_plane * planes,
           tags.all(tiff_tag::kStripOffsets),
           tags.all(tiff_tag::kStripByteCounts)};
 }
@@ -148,17 +156,14 @@ void check_tiff_data(Bytes file) {
                         compression == kOldDeflate || compression == kPackBits;
   if (!is_known || tags.get(tiff_tag::kFillOrder, 1) != 1 || tags.get(tiff_tag::kPhotometric, 1) == kYCbCr) return;
   const Parts parts = find_parts(tags);
-  const uint64_t planes = tags.get(tiff_tag::kPlanes, 1) == 2 ? tags.get(tiff_tag::kSamples, 1) : 1;
-  if (parts.offsets.size() < parts.per_plane * planes)
-    refuse("its header names " + std::to_string(parts.offsets.size()) + " of " +
-           std::to_string(parts.per_plane * planes) + " " + parts.name + "s");
+  if (parts.offsets.size() < parts.count)
+    refuse("its header names " + std::to_string(parts.offsets.size()) + " of " + std::to_string(parts.count) + " " +
+           parts.name + "s");
   if (parts.sizes.size() < parts.offsets.size()) return;  // libtiff estimates the sizes
-  const uint64_t height = tags.get(tiff_tag::kHeight, 0);
-  const bool has_tiles = parts.name[0] == 't';
-  for (uint64_t i = 0; i < parts.per_plane * planes; ++i) {
-    const bool is_last = !has_tiles && (i + 1) % parts.per_plane == 0;
-    const uint64_t whole = parts.rows * parts.row_bytes;
-    const uint64_t expected = is_last ? (height - (parts.per_plane - 1) * parts.rows) * parts.row_bytes : whole;
+  const uint64_t whole = parts.rows * parts.row_bytes;
+  for (uint64_t i = 0; i < parts.count; ++i) {
+    const bool is_last = (i + 1) % parts.per_plane == 0;
+    const uint64_t expected = is_last ? parts.last_rows * parts.row_bytes : whole;
     const Bytes data = file.subspan(parts.offsets[i], parts.sizes[i]);
     if (compression == kLzw && is_old_lzw(data)) continue;
     const std::optional<uint64_t> found = count_bytes(compression, data, whole);
