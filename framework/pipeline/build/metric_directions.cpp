@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "framework/pipeline/losses/loss_meter.h"
+#include "framework/pipeline/losses/loss_sums.h"
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
 
@@ -10,7 +10,7 @@ namespace tenon::pipeline {
 
 namespace {
 
-void add_losses(const LossMeter& losses, const std::string& prefix, Directions& directions) {
+void add_losses(const LossSums& losses, const std::string& prefix, Directions& directions) {
   directions[prefix + "loss"] = -1;
   for (const auto& [name, value] : losses.parts()) directions[prefix + name] = -1;
 }
@@ -23,7 +23,7 @@ Directions find_directions(const Training& training) {
   if (training.may_skip_steps()) directions["train/skipped_steps"] = -1;
   if (training.train->feed.may_skip()) directions["train/skipped_samples"] = -1;
   if (!training.device.is_cpu()) directions["train/device_memory_mib"] = -1;
-  const LossMeter losses(training.losses);
+  const LossSums losses(training.losses);
   add_losses(losses, "train/", directions);
   for (const auto& data : training.validation) {
     add_losses(losses, data->name() + "/", directions);

@@ -8,77 +8,77 @@
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/device/readback.h"
 #include "framework/pipeline/evaluation/combine_metrics.h"
-#include "framework/pipeline/losses/loss_meter.h"
+#include "framework/pipeline/losses/loss_sums.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
-// The meter receives the losses when they have arrived, which may be later.
-void evaluate_batch(Training& training, BoundDataset& data, const data::Batch& batch,
-                    const plugins::StepContext& context, Readback& readback, LossMeter& meter) {
+// The losses are added when they have arrived, which may be later.
+void evaluate_batch(Evaluation& evaluation, BoundDataset& data, const data::Batch& batch,
+                    const plugins::StepContext& context, Readback& readback, LossSums& sums) {
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
-  run_model(training, data, batch_tensors, context);
-  const PendingLosses losses(compute_losses(training, data, batch_tensors, context));
+  run_model(evaluation, data, batch_tensors, context);
+  const std::vector<plugins::Loss::Result> losses = detach(compute_losses(evaluation, data, batch_tensors, context));
   std::vector<at::Tensor> scalars;
-  losses.add_scalars_to(scalars);
-  readback.post(scalars, [&training, &meter, losses, context](const std::vector<double>& given) {
+  append_scalars(losses, scalars);
+  readback.post(scalars, [&sums, losses, context](const std::vector<double>& given) {
     std::span<const double> values(given);
-    meter.add(losses.read(training.losses, values, context));
+    sums.add(losses, values, context);
   });
   readback.deliver_arrived();
-  for (size_t i = 0; i < training.metrics.size(); ++i)
-    training.metrics[i].update(context, data.metrics[i].gather(batch_tensors));
+  for (size_t i = 0; i < evaluation.metrics.size(); ++i)
+    evaluation.metrics[i].update(context, data.metrics[i].gather(batch_tensors));
 }
 
 // Combines the ranks' separate results. Returns false if any rank was interrupted.
-bool combine(Training& training, bool is_whole, LossSums& sums, int64_t& skipped) {
+bool combine(Evaluation& evaluation, bool is_whole, LossSums& sums, int64_t& skipped) {
   const at::Tensor counts = at::tensor({int64_t{is_whole}, skipped}, at::kLong);
-  training.group->reduce(distributed::Reduction::sum, counts);
-  if (counts[0].item<int64_t>() < training.group->size()) return false;
+  evaluation.group->reduce(distributed::Reduction::sum, counts);
+  if (counts[0].item<int64_t>() < evaluation.group->size()) return false;
   skipped = counts[1].item<int64_t>();
   std::span<const double> elements = sums.elements();
   const at::Tensor all = at::tensor(at::ArrayRef(elements.data(), elements.size()), at::kDouble);
-  training.group->reduce(distributed::Reduction::sum, all);
+  evaluation.group->reduce(distributed::Reduction::sum, all);
   elements = {all.const_data_ptr<double>(), elements.size()};
   sums.set(elements);
-  for (plugins::Metric& metric : training.metrics) combine_states(metric, *training.group);
-  training.group->wait_for_device(training.device);
+  for (plugins::Metric& metric : evaluation.metrics) combine_states(metric, *evaluation.group);
+  evaluation.group->wait_for_device(evaluation.device);
   return true;
 }
 
 }  // namespace
 
-std::optional<NamedMetrics> evaluate(Training& training, BoundDataset& data, plugins::StepContext context,
+std::optional<NamedMetrics> evaluate(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context,
                                      const std::function<bool(int64_t)>& after_batch) {
   // Not InferenceMode: a tensor that a model computes here and keeps (such as a table of positions) must also work in
   // training.
   const torch::NoGradGuard no_grad;
   context.training = false;
-  LossMeter meter(training.losses);
-  Readback readback = make_readback(training);
-  for (plugins::Metric& metric : training.metrics) metric.reset();
+  LossSums sums(evaluation.losses);
+  Readback readback = make_readback(evaluation);
+  for (plugins::Metric& metric : evaluation.metrics) metric.reset();
 
   int64_t done = 0;
   bool is_whole = true;
   // Epoch 0: every evaluation uses the same samples, so that metrics are comparable.
   data.feed.start(0);
   while (const data::Batch* batch = is_whole ? data.feed.next() : nullptr) {
-    if (batch->size > 0) evaluate_batch(training, data, *batch, context, readback, meter);
+    if (batch->size > 0) evaluate_batch(evaluation, data, *batch, context, readback, sums);
     is_whole = after_batch(++done);
   }
   readback.drain();
   int64_t skipped = data.feed.skipped();
-  if (training.group) is_whole = combine(training, is_whole, meter.sums(), skipped);
+  if (evaluation.group) is_whole = combine(evaluation, is_whole, sums, skipped);
   if (!is_whole) return std::nullopt;
 
   const std::string prefix = data.name() + "/";
-  NamedMetrics metric_values{{prefix + "loss", meter.total()}};
-  for (const auto& [name, value] : meter.parts()) metric_values.emplace_back(prefix + name, value);
-  for (size_t i = 0; i < training.metrics.size(); ++i) {
-    const std::vector<double> values = training.metrics[i].compute(context);
+  NamedMetrics metric_values{{prefix + "loss", sums.total()}};
+  for (const auto& [name, value] : sums.parts()) metric_values.emplace_back(prefix + name, value);
+  for (size_t i = 0; i < evaluation.metrics.size(); ++i) {
+    const std::vector<double> values = evaluation.metrics[i].compute(context);
     for (size_t k = 0; k < values.size(); ++k)
-      metric_values.emplace_back(prefix + training.metric_names[i][k], values[k]);
+      metric_values.emplace_back(prefix + evaluation.metric_names[i][k], values[k]);
   }
   data.add_skipped(metric_values, skipped);
   return metric_values;

@@ -4,14 +4,14 @@
 #include <functional>
 #include <optional>
 
-#include "framework/pipeline/build/training.h"
+#include "framework/pipeline/build/evaluation.h"
 
 namespace tenon::pipeline {
 
 // Runs the model over all of the data in evaluation mode, without gradients. Returns the metrics prefixed with the
 // data's name: `validation/loss`, then each loss if there are several, then the metrics. Calls `after_batch(done)`
 // after every batch; if it returns false, the evaluation stops and returns nothing.
-std::optional<NamedMetrics> evaluate(Training& training, BoundDataset& data, plugins::StepContext context,
+std::optional<NamedMetrics> evaluate(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context,
                                      const std::function<bool(int64_t)>& after_batch);
 
 }  // namespace tenon::pipeline

@@ -7,7 +7,7 @@
 
 namespace tenon::pipeline {
 
-bool predict(Training& training, BoundDataset& data, plugins::StepContext context,
+bool predict(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context,
              const std::function<bool(const Prediction&)>& take) {
   const torch::NoGradGuard no_grad;
   context.training = false;
@@ -19,7 +19,7 @@ bool predict(Training& training, BoundDataset& data, plugins::StepContext contex
     first += samples.size() + batch->skipped.size();
     if (batch->size == 0) continue;
     BatchTensors batch_tensors = data.to_batch_tensors(*batch, /*training=*/false);
-    run_model(training, data, batch_tensors, context);
+    run_model(evaluation, data, batch_tensors, context);
     if (!take({samples, batch_tensors})) return false;
   }
   return true;

@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "framework/pipeline/build/training.h"
+#include "framework/pipeline/build/evaluation.h"
 
 namespace tenon::pipeline {
 
@@ -18,8 +18,8 @@ struct Prediction {
 
 // Runs the model in evaluation mode, without gradients, over all of the data in its order, each sample once. Samples
 // that cannot be read are left out. `take` receives each batch that has samples and returns whether to continue.
-// Returns false if it stopped. Does not use the losses and metrics of `training`.
-bool predict(Training& training, BoundDataset& data, plugins::StepContext context,
+// Returns false if it stopped. Does not use the losses and metrics of `evaluation`.
+bool predict(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context,
              const std::function<bool(const Prediction&)>& take);
 
 }  // namespace tenon::pipeline

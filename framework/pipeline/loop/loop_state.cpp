@@ -1,6 +1,5 @@
 #include "framework/pipeline/loop/loop_state.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "framework/pipeline/device/device_memory.h"
@@ -15,9 +14,9 @@ const std::string kMetricPrefix = "metric.";
 
 LoopState::LoopState(const Training& of)
     : training(of),
-      step_meter(of.losses),
-      log_meter(of.losses),
-      epoch_meter(of.losses),
+      step_losses(of.losses),
+      log_losses(of.losses),
+      epoch_losses(of.losses),
       log_due(of.plan->log.every),
       validation_due(of.plan->validation.every),
       checkpoints(of) {
@@ -33,29 +32,21 @@ LoopState::LoopState(const Training& of)
   run.directions = find_directions(of);
 }
 
-namespace {
-
-bool is_finite(const std::vector<LossValue>& values) {
-  return std::ranges::all_of(values, [](const LossValue& one) { return one.weight == 0 || std::isfinite(one.mean); });
-}
-
-}  // namespace
-
 void LoopState::take(const StepMetrics& metrics) {
   skipped_steps += metrics.was_skipped ? 1 : 0;
   loss_scale = metrics.loss_scale;
   gradient_norm = metrics.gradient_norm;
-  step_meter.reset();
-  for (const std::vector<LossValue>& values : metrics.losses) {
-    if (!is_finite(values)) continue;
-    log_meter.add(values);
-    epoch_meter.add(values);
-    step_meter.add(values);
+  step_losses.reset();
+  for (const LossSums& batch : metrics.losses) {
+    if (batch.find_non_finite()) continue;
+    log_losses.add(batch);
+    epoch_losses.add(batch);
+    step_losses.add(batch);
   }
-  run.step_loss = step_meter.total();
+  run.step_loss = step_losses.total();
 }
 
-NamedMetrics LoopState::metrics(const LossMeter& losses) const {
+NamedMetrics LoopState::metrics(const LossSums& losses) const {
   NamedMetrics metrics{{"train/loss", losses.total()}};
   for (const auto& [name, value] : losses.parts()) metrics.emplace_back("train/" + name, value);
   metrics.emplace_back("train/learning_rate", run.learning_rate);
@@ -92,8 +83,8 @@ void LoopState::save(SavedState& saved) const {
   validation_due.save("validation", saved);
   if (average_due) average_due->save("average", saved);
   checkpoints.save(saved);
-  log_meter.sums().save("log", saved);
-  epoch_meter.sums().save("epoch", saved);
+  log_losses.save("log", saved);
+  epoch_losses.save("epoch", saved);
 }
 
 void LoopState::load(const SavedState& saved) {
@@ -103,8 +94,8 @@ void LoopState::load(const SavedState& saved) {
   log_due.load("log", saved);
   validation_due.load("validation", saved);
   if (average_due) average_due->load("average", saved);
-  log_meter.sums().load("log", saved);
-  epoch_meter.sums().load("epoch", saved);
+  log_losses.load("log", saved);
+  epoch_losses.load("epoch", saved);
   checkpoints.load(saved, run.step);
 }
 

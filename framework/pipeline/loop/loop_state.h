@@ -9,7 +9,7 @@
 #include "framework/pipeline/build/training.h"
 #include "framework/pipeline/loop/checkpoint_policy.h"
 #include "framework/pipeline/loop/train_step.h"
-#include "framework/pipeline/losses/loss_meter.h"
+#include "framework/pipeline/losses/loss_sums.h"
 #include "framework/pipeline/state/due.h"
 #include "framework/pipeline/state/run_state.h"
 #include "framework/pipeline/state/saved_state.h"
@@ -23,8 +23,8 @@ struct LoopState {
   // Adds the results of a step. Losses that are not finite are left out.
   void take(const StepMetrics& metrics);
 
-  // The training metrics, with the losses of one of the meters.
-  NamedMetrics metrics(const LossMeter& losses) const;
+  // The training metrics, with one of the sums of losses.
+  NamedMetrics metrics(const LossSums& losses) const;
 
   // Writes the state to a checkpoint and reads it back. load() throws Error(checkpoint) naming what is missing.
   void save(SavedState& saved) const;
@@ -35,9 +35,9 @@ struct LoopState {
   int64_t batches_in_epoch = 0;  // batches read from the feed
   int64_t skipped_in_epoch = 0;  // samples missing from these batches; set when a run is resumed
   bool has_epoch_ended = false;  // epoch_end was dispatched
-  LossMeter step_meter;          // the last step
-  LossMeter log_meter;           // since the last log
-  LossMeter epoch_meter;         // since the epoch started
+  LossSums step_losses;          // of the last step
+  LossSums log_losses;           // since the last log
+  LossSums epoch_losses;         // since the epoch started
   Due log_due;
   Due validation_due;
   std::optional<Due> average_due;

@@ -5,6 +5,7 @@
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_ranks.h"
 #include "framework/pipeline/checks/choose_memory_format.h"
+#include "framework/pipeline/checks/first_loss_check.h"
 #include "framework/pipeline/checks/self_check.h"
 #include "framework/pipeline/device/count_waits.h"
 #include "framework/pipeline/device/device_error.h"
@@ -43,9 +44,10 @@ class Loop {
               if (event == Event::optimizer_before) phase_ = Phase::updating;
               dispatch(event);
             },
-            [this](const StepMetrics& metrics) { loop_.take(metrics); }) {
+            [this](const StepMetrics& metrics) { loop_.take(metrics); }),
+        first_loss_check_(training) {
     state_.folder = recorder.folder().string();
-    state_.read_epoch_loss = [this] { return loop_.epoch_meter.total(); };
+    state_.read_epoch_loss = [this] { return loop_.epoch_losses.total(); };
   }
 
   RunReport run() {
@@ -94,6 +96,10 @@ class Loop {
   }
 
   void begin() {
+    if (state_.rank == 0)
+      step_.inspect_next_batch([this](BoundDataset& data, const BatchTensors& batch_tensors, const auto& losses) {
+        first_loss_check_.start(data, batch_tensors, losses, context());
+      });
     choose_memory_format(training_);
     check_precision(training_);
     if (!training_.plan->validation.at_start) return;
@@ -123,7 +129,7 @@ class Loop {
     state_.is_epoch_complete = false;
     loop_.has_epoch_ended = false;
     loop_.batches_in_epoch = 0;
-    loop_.epoch_meter.reset();
+    loop_.epoch_losses.reset();
     use_what_epoch_has();
     dispatch(Event::epoch_start);
     training_.train->feed.start(state_.epoch);
@@ -223,13 +229,14 @@ class Loop {
   // Waits for the results of all steps.
   void drain() {
     step_.drain();
+    first_loss_check_.drain();
     take_first_loss();
   }
 
   // On a device it arrives after the step.
   void take_first_loss() {
-    if (state_.first_loss || !step_.first_loss()) return;
-    state_.first_loss = step_.first_loss();
+    if (state_.first_loss || !first_loss_check_.result()) return;
+    state_.first_loss = first_loss_check_.result();
     support::log_info(describe(*state_.first_loss));
   }
 
@@ -278,8 +285,8 @@ class Loop {
   void log() {
     requests_.take(Request::log);
     drain();
-    NamedMetrics metrics = loop_.metrics(loop_.log_meter);
-    loop_.log_meter.reset();
+    NamedMetrics metrics = loop_.metrics(loop_.log_losses);
+    loop_.log_losses.reset();
     remember(metrics);
     dispatch(Event::log);
     take_scalars(metrics);
@@ -414,7 +421,7 @@ class Loop {
   }
 
   NamedMetrics epoch_metrics() {
-    NamedMetrics metrics = loop_.metrics(loop_.epoch_meter);
+    NamedMetrics metrics = loop_.metrics(loop_.epoch_losses);
     const data::Feed& feed = training_.train->feed;
     const bool is_of_all = !training_.group || !feed.may_skip();
     training_.train->add_skipped(metrics, is_of_all ? feed.skipped() : requests_.add_up(feed.skipped()));
@@ -529,6 +536,7 @@ class Loop {
   int64_t step_samples_ = 0;  // of this rank
   int64_t first_wait_ = CountWaits::total();
   TrainStep step_;
+  FirstLossCheck first_loss_check_;
   optimization::StepRates rates_;  // of the current step
   RunReport report_;
   Phase phase_ = Phase::computing;

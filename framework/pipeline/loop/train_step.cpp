@@ -2,17 +2,16 @@
 
 #include <torch/types.h>
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <span>
 #include <sstream>
 #include <utility>
 
+#include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_registered.h"
-#include "framework/pipeline/checks/zero_output_losses.h"
-#include "framework/pipeline/losses/loss_meter.h"
 #include "framework/plugins/calls/guard.h"
 #include "framework/plugins/calls/host_table.h"
 #include "framework/support/error.h"
@@ -73,8 +72,7 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
       groups_(training.losses, gradients_, training.optimizer->parameters().size(), training.plan->train.accumulate,
               training.group ? training.group->size() : 1, training.train->feed.batch_size(), readback_.is_immediate()),
       non_finite_(training.device),
-      may_skip_(training.may_skip_steps()),
-      sums_(training.losses) {
+      may_skip_(training.may_skip_steps()) {
   graphs_ = make_graphs(training, non_finite_);
   if (!training.group) return;
   if (training.plan->distributed.synchronize_batch_norm)
@@ -141,7 +139,7 @@ void TrainStep::load(const SavedState& saved) {
 
 void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool is_last) {
   if (!has_batches()) context_ = context;
-  context.part = static_cast<uint32_t>(readings_.size());
+  context.part = static_cast<uint32_t>(results_.size());
   BoundDataset& data = *training_.train;
   if (reducer_ && is_last) reducer_->prepare_forward();
   InStage stage(training_.times, Stage::transfer);
@@ -152,8 +150,8 @@ void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool
   dispatch_(Event::forward_end);
   stage.next(Stage::losses);
   const std::vector<plugins::Loss::Result> results = compute_losses(training_, data, batch_tensors, context);
-  readings_.emplace_back(results);
-  if (context_.step == 0 && context_.rank == 0 && !has_checked_first_) check_first_batch(data, batch_tensors, results);
+  results_.push_back(detach(results));
+  inspect(data, batch_tensors, results);
   dispatch_(Event::loss_end);
   stage.next(Stage::backward);
   if (training_.group) {
@@ -181,30 +179,14 @@ void TrainStep::add_as_graph(BatchTensors& batch_tensors, int64_t samples, const
   };
   const std::vector<plugins::Loss::Result> results = graphs_->run(batch_tensors, !has_batches(), compute);
   groups_.count(results, samples);
-  readings_.emplace_back(results);
-  if (context_.step == 0 && context_.rank == 0 && !has_checked_first_) check_first_batch(data, batch_tensors, results);
+  results_.push_back(detach(results));
+  inspect(data, batch_tensors, results);
   for (const Event event : {Event::forward_end, Event::loss_end, Event::backward_end}) dispatch_(event);
 }
 
-void TrainStep::check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors,
-                                  const std::vector<plugins::Loss::Result>& results) {
-  has_checked_first_ = true;
-  const auto zero_output = compute_zero_output_losses(training_, data, batch_tensors, context_);
-  if (!zero_output) return;
-  const PendingLosses found(results), expected(*zero_output);
-  std::vector<at::Tensor> scalars;
-  found.add_scalars_to(scalars);
-  expected.add_scalars_to(scalars);
-  readback_.post(scalars, [this, found, expected, context = context_](const std::vector<double>& given) {
-    std::span<const double> values(given);
-    const auto read = [&](const PendingLosses& reading) {
-      LossMeter meter(training_.losses);
-      meter.add(reading.read(training_.losses, values, context));
-      return meter.total();
-    };
-    const double of_batch = read(found);  // its values come first
-    first_loss_ = {of_batch, read(expected)};
-  });
+void TrainStep::inspect(BoundDataset& data, const BatchTensors& batch_tensors,
+                        const std::vector<plugins::Loss::Result>& losses) {
+  if (const Inspect inspect = std::exchange(inspect_, nullptr)) inspect(data, batch_tensors, losses);
 }
 
 // Replaces the backward if no loss of the batch has items.
@@ -242,26 +224,20 @@ void TrainStep::join_without_batch(const plugins::StepContext& context) {
 void TrainStep::drop() {
   take_sums();
   pending_buffers_.wait();
-  readings_.clear();
+  results_.clear();
   groups_.reset();
   training_.optimizer->zero_grad();
 }
 
 void TrainStep::add_to_sums(const std::vector<plugins::Loss::Result>& results) {
-  if (readback_.is_immediate()) {
-    sums_.add(readings_.back().read_now(training_.losses, context_));
-    return;
-  }
-  const at::Tensor elements = sum_elements(results, training_.device);
-  device_sums_ = device_sums_.defined() ? device_sums_ + elements : elements;
+  const at::Tensor elements = sum_elements(training_.losses, results, context_, training_.device);
+  sums_ = sums_.defined() ? sums_ + elements : elements;
 }
 
 void TrainStep::start_sums() {
-  const std::span<const double> known = sums_.elements();
-  all_sums_ = device_sums_.defined()
-                  ? std::exchange(device_sums_, at::Tensor())
-                  : at::tensor(at::ArrayRef(known.data(), known.size()), at::kDouble).to(training_.device);
-  sums_.reset();
+  const auto count = static_cast<int64_t>(LossSums(training_.losses).elements().size());
+  all_sums_ = sums_.defined() ? std::exchange(sums_, at::Tensor())
+                              : at::zeros({count}, at::TensorOptions(training_.device).dtype(at::kDouble));
   pending_sums_ = training_.group->start_reduce(distributed::Reduction::sum, all_sums_);
   if (groups_.needs_totals_first()) take_sums();
 }
@@ -269,7 +245,7 @@ void TrainStep::start_sums() {
 void TrainStep::take_sums() {
   const InStage stage(training_.times, Stage::processes);
   pending_sums_.wait();
-  groups_.set_totals(all_sums_, sums_);
+  groups_.set_totals(all_sums_);
 }
 
 void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
@@ -279,8 +255,7 @@ void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
                     ", forward: the loss does not depend on any trainable parameter, so there is no gradient; "
                     "expected a value computed from the model's outputs");
   if (context_.step == 0) check_registered(training_, total);
-  // On a device the host gets the losses later.
-  if (!readback_.is_immediate()) non_finite_.note(total);
+  non_finite_.note(total);
   run_backward(training_.scaler ? training_.scaler->scale(total) : total, keep_graph);
   ran_backward_ = true;
 }
@@ -304,8 +279,8 @@ void TrainStep::synchronize() {
   if (!training_.group) return;
   const InStage stage(training_.times, Stage::processes);
   take_sums();
-  // If one rank's loss is not finite, no rank may change its weights.
-  if (!readback_.is_immediate()) non_finite_.note(all_sums_);
+  // If one rank's loss is not finite, no rank may change its weights. Their parts do not matter.
+  for (const int64_t place : places_of_weights(training_.losses)) non_finite_.note(all_sums_.narrow(0, place, 2));
   pending_buffers_.wait();
 }
 
@@ -349,48 +324,46 @@ void TrainStep::post(const at::Tensor& norm) {
   if (training_.group)
     scalars.push_back(all_sums_);
   else
-    for (const PendingLosses& reading : readings_) reading.add_scalars_to(scalars);
+    for (const std::vector<plugins::Loss::Result>& batch : results_) append_scalars(batch, scalars);
   // When the results of this step arrive, the gradients belong to a later step.
   std::optional<Gradients::Magnitudes> magnitudes;
   if (!readback_.is_immediate()) magnitudes = gradients_.magnitudes();
 
-  readback_.post(scalars, [this, magnitudes, has_norm = norm.defined(), readings = std::move(readings_),
+  readback_.post(scalars, [this, magnitudes, has_norm = norm.defined(), results = std::move(results_),
                            context = context_](const std::vector<double>& given) {
     std::span<const double> values(given);
     StepMetrics metrics{{}, std::numeric_limits<double>::quiet_NaN(), 1, take_value(values) != 0};
     if (has_norm) metrics.gradient_norm = take_value(values);
     if (training_.scaler) metrics.loss_scale = take_value(values);
     if (training_.group) {
-      LossSums sums(training_.losses);
-      sums.set(values);
-      metrics.losses.push_back(sums.means());
+      metrics.losses.emplace_back(training_.losses).set(values);
     } else {
-      for (const PendingLosses& reading : readings)
-        metrics.losses.push_back(reading.read(training_.losses, values, context));
+      for (const std::vector<plugins::Loss::Result>& batch : results)
+        metrics.losses.emplace_back(training_.losses).add(batch, values, context);
     }
     metrics.was_skipped = !is_finite(metrics, magnitudes ? &*magnitudes : nullptr, context.step + 1);
     was_skipped_ = metrics.was_skipped;
     skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
     deliver_(metrics);
   });
-  readings_.clear();
+  results_.clear();
 }
 
 // Throws if the run must end.
 bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes, int64_t step) const {
-  const LossValue* bad = nullptr;
-  size_t loss = 0;
-  for (const std::vector<LossValue>& values : metrics.losses)
-    for (size_t i = 0; i < values.size() && !bad; ++i)
-      if (values[i].weight > 0 && !std::isfinite(values[i].mean)) bad = &values[loss = i];
-  if (!bad && !metrics.was_skipped) return true;
+  const auto bad = std::ranges::find_if(metrics.losses, [](const LossSums& batch) { return batch.find_non_finite().has_value(); });
+  const bool is_loss = bad != metrics.losses.end();
+  if (!is_loss && !metrics.was_skipped) return true;
   // Overflows while the loss scale is being halved are normal and do not count.
   const bool may_continue = may_skip_ && (skipped_in_a_row_ < training_.plan->train.max_skipped_steps ||
                                           (training_.scaler && metrics.loss_scale > 1));
   if (may_continue) return false;
   const std::string after =
       may_skip_ ? ", after " + std::to_string(skipped_in_a_row_) + " steps in a row were skipped" : "";
-  if (bad) refuse_loss(training_, loss, bad->mean, step, after);
+  if (is_loss) {
+    const size_t loss = *bad->find_non_finite();
+    refuse_loss(training_, loss, bad->mean(loss), step, after);
+  }
   refuse_gradient(training_, gradients_.name_first_bad(magnitudes ? *magnitudes : gradients_.magnitudes()), step,
                   after);
 }

@@ -2,29 +2,31 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/distributed/gradient_reducer.h"
 #include "framework/distributed/synchronized_batch_norm.h"
-#include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/build/training.h"
 #include "framework/pipeline/device/gradients.h"
 #include "framework/pipeline/device/readback.h"
 #include "framework/pipeline/loop/batch_graphs.h"
 #include "framework/pipeline/losses/loss_groups.h"
+#include "framework/pipeline/losses/loss_sums.h"
 #include "framework/pipeline/state/events.h"
-#include "framework/pipeline/state/first_loss.h"
 #include "framework/pipeline/state/saved_state.h"
 
 namespace tenon::pipeline {
 
 // The results of a step, available once they have reached the host.
 struct StepMetrics {
-  std::vector<std::vector<LossValue>> losses;  // one element per batch; with several ranks one for all of them
-  double gradient_norm;                        // over all parameters, before clipping; NaN if not requested
-  double loss_scale;                           // used in this step; 1 except in fp16
-  bool was_skipped;                            // something was not finite, and the weights did not change
+  std::vector<LossSums> losses;  // one element per batch; with several ranks one for all of them
+  double gradient_norm;          // over all parameters, before clipping; NaN if not requested
+  double loss_scale;             // used in this step; 1 except in fp16
+  bool was_skipped;              // something was not finite, and the weights did not change
 };
 
 // No function here blocks on the device: the results of a step arrive through the readback, in the order of the steps.
@@ -37,8 +39,14 @@ struct StepMetrics {
 // join_without_batch().
 class TrainStep {
  public:
+  using Inspect = std::function<void(BoundDataset& data, const BatchTensors& batch_tensors,
+                                     const std::vector<plugins::Loss::Result>& losses)>;
+
   // `deliver` receives the results of each step.
   TrainStep(Training& training, std::function<void(Event)> dispatch, std::function<void(const StepMetrics&)> deliver);
+
+  // Calls `inspect` once, after the losses of the next batch.
+  void inspect_next_batch(Inspect inspect) { inspect_ = std::move(inspect); }
 
   // Call it after the optimizer froze or unfroze parameters, and before the first step.
   void start_epoch();
@@ -48,7 +56,7 @@ class TrainStep {
   void add(const data::Batch& batch, plugins::StepContext context, bool is_last = true);
   void join_without_batch(const plugins::StepContext& context);
 
-  bool has_batches() const { return !readings_.empty(); }
+  bool has_batches() const { return !results_.empty(); }
 
   // For resuming, between two steps. All ranks call save(); load() is called before start_epoch().
   void save(SavedState& saved);
@@ -60,9 +68,6 @@ class TrainStep {
   // Updates the weights with the batches added since the last update. with_norm: the results include the gradient norm.
   // Throws Error(non_finite), here or in a later call, naming the step and the loss or the first parameter.
   void finish(const optimization::StepRates& rates, bool with_norm);
-
-  // The initial loss of a new run. Only on rank 0, and only once it is known.
-  const std::optional<FirstLoss>& first_loss() const { return first_loss_; }
 
   const Readback& readback() const { return readback_; }
   int64_t graph_replays() const { return graphs_ ? graphs_->replays() : 0; }
@@ -76,8 +81,7 @@ class TrainStep {
   };
 
   void add_as_graph(BatchTensors& batch_tensors, int64_t samples, const plugins::StepContext& context);
-  void check_first_batch(BoundDataset& data, const BatchTensors& batch_tensors,
-                         const std::vector<plugins::Loss::Result>& results);
+  void inspect(BoundDataset& data, const BatchTensors& batch_tensors, const std::vector<plugins::Loss::Result>& losses);
   void add_to_sums(const std::vector<plugins::Loss::Result>& results);
   void start_sums();
   void take_sums();
@@ -105,15 +109,13 @@ class TrainStep {
   std::unique_ptr<BatchGraphs> graphs_;  // null: every operator is submitted separately
   const bool may_skip_;
   int64_t skipped_in_a_row_ = 0;
-  bool has_checked_first_ = false;
-  std::optional<FirstLoss> first_loss_;
+  Inspect inspect_;  // empty: nothing to inspect
 
   // State of the current step.
   plugins::StepContext context_;
-  std::vector<PendingLosses> readings_;  // one per batch
-  LossSums sums_;                        // over this rank's batches, if the host knows the values
-  at::Tensor device_sums_;               // over this rank's batches otherwise, see sum_elements()
-  at::Tensor all_sums_;                  // over batches and ranks
+  std::vector<std::vector<plugins::Loss::Result>> results_;  // one per batch, detached
+  at::Tensor sums_;      // over this rank's batches, see sum_elements(); undefined: no batch yet
+  at::Tensor all_sums_;  // over batches and ranks
   distributed::ProcessGroup::Pending pending_sums_;
   distributed::ProcessGroup::Pending pending_buffers_;
   bool reduces_ = false;       // the current backward also sums the gradients over the ranks

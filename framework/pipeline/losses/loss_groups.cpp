@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "framework/pipeline/device/readback.h"
+#include "framework/pipeline/losses/loss_sums.h"
 #include "framework/support/error.h"
 
 namespace tenon::pipeline {
@@ -48,12 +49,12 @@ void LossGroups::reset() {
   has_gradient_ = false;
 }
 
-void LossGroups::set_totals(const at::Tensor& sums, const LossSums& places) {
+void LossGroups::set_totals(const at::Tensor& sums) {
   totals_.clear();
   // The host does not know these weights, so assume a gradient.
   has_gradient_ = !reads_weights_;
-  for (size_t i = 0; i < losses_.size(); ++i) {
-    totals_.push_back(sums.select(0, places.place_of_weight(i)));
+  for (const int64_t place : places_of_weights(losses_)) {
+    totals_.push_back(sums.select(0, place));
     if (reads_weights_ && read_scalar(totals_.back()) > 0) has_gradient_ = true;
   }
 }

@@ -7,7 +7,6 @@
 #include <ATen/core/Tensor.h>
 
 #include "framework/pipeline/device/gradients.h"
-#include "framework/pipeline/losses/loss_sums.h"
 #include "framework/plugins/components/loss.h"
 
 namespace tenon::pipeline {
@@ -41,8 +40,8 @@ class LossGroups {
   // batch with the same weights. REQUIRES: has_one_backward(), and a single process.
   at::Tensor total(const std::vector<plugins::Loss::Result>& results) const;
 
-  // Sets the sums over all batches and ranks, see LossSums. With several ranks, call it before combine().
-  void set_totals(const at::Tensor& sums, const LossSums& places);
+  // Sets the elements of LossSums over all batches and ranks. With several ranks, call it before combine().
+  void set_totals(const at::Tensor& sums);
 
   // Calls `backward` for those losses of the batch that have items. Throws Error(plugin) if there are several losses
   // and one of them counted samples in the step's first batch and something else in a later one.

@@ -4,39 +4,135 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "framework/pipeline/device/readback.h"
 #include "framework/support/error.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
+using Results = std::vector<plugins::Loss::Result>;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+size_t count_elements(const plugins::Loss& loss) { return 2 + 2 * loss.part_names().size(); }
+
 at::Tensor to_double(const at::Tensor& scalar) { return scalar.detach().reshape({}).to(at::kDouble); }
+
+void check_weight(double weight, const plugins::Loss& loss, const plugins::StepContext& context) {
+  if (weight >= 0 && !std::isinf(weight)) return;
+  throw support::Error(support::ErrorKind::plugin,
+                       loss.component().describe() + ", forward (" + context.at()() + "): the weight is " +
+                           std::to_string(weight) +
+                           "; expected the number of items that the mean was taken over, 0 or more");
+}
+
+// Does not read the values, which may still be computed.
+at::Tensor sum_on_device(const Results& batch, c10::Device device) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> elements;
+  const at::Tensor zero = at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
+  const auto add_mean = [&](const at::Tensor& mean, const at::Tensor& weight) {
+    elements.push_back(weight);
+    elements.push_back(at::where(weight > 0, mean * weight, zero));
+  };
+  for (const plugins::Loss::Result& result : batch) {
+    const at::Tensor weight =
+        result.weight_tensor.defined() ? to_double(result.weight_tensor) : at::full_like(zero, result.weight);
+    add_mean(to_double(result.loss), weight);
+    for (const at::Tensor& part : result.parts) {
+      const at::Tensor mean = part.defined() ? to_double(part) : zero;
+      add_mean(mean, part.defined() ? at::where(mean.isnan(), zero, weight) : zero);
+    }
+  }
+  return at::stack(elements);
+}
 
 }  // namespace
 
-LossSums::LossSums(const std::vector<plugins::Loss>& losses) {
-  int64_t place = 0;
-  for (const plugins::Loss& loss : losses) {
-    places_.push_back(place);
-    parts_.push_back(loss.part_names().size());
-    place += 2 + 2 * static_cast<int64_t>(parts_.back());
-  }
-  elements_.resize(static_cast<size_t>(place));
+LossSums::LossSums(const std::vector<plugins::Loss>& losses) : losses_(&losses), elements_(place(losses.size())) {}
+
+size_t LossSums::place(size_t loss) const {
+  size_t place = 0;
+  for (size_t i = 0; i < loss; ++i) place += count_elements((*losses_)[i]);
+  return place;
 }
 
 void LossSums::reset() { std::ranges::fill(elements_, 0.0); }
 
-void LossSums::add(const std::vector<LossValue>& values) {
+void LossSums::add(const Results& batch, std::span<const double>& values, const plugins::StepContext& context) {
   double* element = elements_.data();
-  const auto add_mean = [&element](double mean, double over) {
-    *element++ += over;
-    *element++ += over > 0 ? over * mean : 0;  // the mean of 0 items is NaN
+  const auto add_mean = [&element](double mean, double weight) {
+    *element++ += weight;
+    *element++ += weight > 0 ? weight * mean : 0;  // the mean of 0 items is NaN
   };
-  for (const LossValue& value : values) {
-    add_mean(value.mean, value.weight);
-    for (const double part : value.parts) add_mean(part, std::isnan(part) ? 0 : value.weight);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const double mean = take_value(values);
+    const double weight = batch[i].weight_tensor.defined() ? take_value(values) : batch[i].weight;
+    check_weight(weight, (*losses_)[i], context);
+    add_mean(mean, weight);
+    for (const at::Tensor& part : batch[i].parts) {
+      const double value = part.defined() ? take_value(values) : kNaN;
+      add_mean(value, std::isnan(value) ? 0 : weight);
+    }
   }
+}
+
+void LossSums::add(const Results& batch, const plugins::StepContext& context) {
+  std::vector<at::Tensor> scalars;
+  append_scalars(batch, scalars);
+  std::vector<double> numbers;
+  numbers.reserve(scalars.size());
+  for (const at::Tensor& scalar : scalars) numbers.push_back(read_scalar(scalar));
+  std::span<const double> values(numbers);
+  add(batch, values, context);
+}
+
+void LossSums::add(const LossSums& sums) {
+  for (size_t i = 0; i < elements_.size(); ++i) elements_[i] += sums.elements_[i];
+}
+
+double LossSums::mean_at(size_t place) const {
+  return elements_[place] > 0 ? elements_[place + 1] / elements_[place] : kNaN;
+}
+
+std::optional<size_t> LossSums::find_non_finite() const {
+  size_t place = 0;
+  for (size_t i = 0; i < losses_->size(); ++i) {
+    if (elements_[place] > 0 && !std::isfinite(elements_[place + 1])) return i;
+    place += count_elements((*losses_)[i]);
+  }
+  return std::nullopt;
+}
+
+double LossSums::total() const {
+  double total = 0;
+  bool has_items = false;
+  size_t place = 0;
+  for (const plugins::Loss& loss : *losses_) {
+    if (elements_[place] > 0) {
+      total += loss.factor() * mean_at(place);
+      has_items = true;
+    }
+    place += count_elements(loss);
+  }
+  return has_items ? total : kNaN;
+}
+
+std::vector<std::pair<std::string, double>> LossSums::parts() const {
+  std::vector<std::pair<std::string, double>> parts;
+  size_t place = 0;
+  for (const plugins::Loss& loss : *losses_) {
+    if (losses_->size() > 1) parts.emplace_back(loss.name(), mean_at(place));
+    place += 2;
+    for (const std::string& part : loss.part_names()) {
+      parts.emplace_back(loss.name() + "." + part, mean_at(place));
+      place += 2;
+    }
+  }
+  return parts;
 }
 
 void LossSums::set(std::span<const double>& elements) {
@@ -62,37 +158,42 @@ void LossSums::load(const std::string& name, const SavedState& saved) {
   set(elements);
 }
 
-std::vector<LossValue> LossSums::means() const {
-  std::vector<LossValue> means;
-  means.reserve(parts_.size());
-  const double* element = elements_.data();
-  const auto next_mean = [&element] {
-    const double weight = *element++, sum = *element++;
-    return weight > 0 ? sum / weight : std::nan("");
-  };
-  for (const size_t parts : parts_) {
-    const double weight = *element;
-    LossValue& value = means.emplace_back(LossValue{next_mean(), weight});
-    for (size_t k = 0; k < parts; ++k) value.parts.push_back(next_mean());
+std::vector<int64_t> places_of_weights(const std::vector<plugins::Loss>& losses) {
+  std::vector<int64_t> places;
+  int64_t place = 0;
+  for (const plugins::Loss& loss : losses) {
+    places.push_back(place);
+    place += static_cast<int64_t>(count_elements(loss));
   }
-  return means;
+  return places;
 }
 
-at::Tensor sum_elements(const std::vector<plugins::Loss::Result>& results, c10::Device device) {
-  const at::NoGradGuard no_grad;
-  std::vector<at::Tensor> elements;
-  const at::Tensor zero = at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
-  for (const plugins::Loss::Result& result : results) {
-    const at::Tensor weight =
-        result.weight_tensor.defined() ? to_double(result.weight_tensor) : at::full_like(zero, result.weight);
-    const auto add_mean = [&](const at::Tensor& mean) {
-      elements.push_back(mean.defined() ? weight : zero);
-      elements.push_back(mean.defined() ? at::where(weight > 0, to_double(mean) * weight, zero) : zero);
-    };
-    add_mean(result.loss);
-    for (const at::Tensor& part : result.parts) add_mean(part);
+at::Tensor sum_elements(const std::vector<plugins::Loss>& losses, const Results& batch,
+                        const plugins::StepContext& context, c10::Device device) {
+  if (!device.is_cpu()) return sum_on_device(batch, device);
+  LossSums sums(losses);
+  sums.add(batch, context);
+  return at::tensor(at::ArrayRef(sums.elements().data(), sums.elements().size()), at::kDouble);
+}
+
+Results detach(const Results& batch) {
+  Results detached;
+  detached.reserve(batch.size());
+  for (const plugins::Loss::Result& result : batch) {
+    detached.push_back({result.loss.variable_data(), result.weight_tensor, result.weight, {}});
+    for (const at::Tensor& part : result.parts)
+      detached.back().parts.push_back(part.defined() ? part.variable_data() : part);
   }
-  return at::stack(elements);
+  return detached;
+}
+
+void append_scalars(const Results& batch, std::vector<at::Tensor>& scalars) {
+  for (const plugins::Loss::Result& result : batch) {
+    scalars.push_back(result.loss);
+    if (result.weight_tensor.defined()) scalars.push_back(result.weight_tensor);
+    for (const at::Tensor& part : result.parts)
+      if (part.defined()) scalars.push_back(part);
+  }
 }
 
 }  // namespace tenon::pipeline

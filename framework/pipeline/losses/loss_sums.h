@@ -1,8 +1,11 @@
-// Sums of losses over batches and ranks.
+// Weighted means of the losses over batches and ranks.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -12,44 +15,60 @@
 
 namespace tenon::pipeline {
 
-// The values of one loss for one batch, read from its tensors, or for many batches.
-struct LossValue {
-  double mean;                     // over `weight` items; undefined if there were none
-  double weight;                   // at least 0
-  std::vector<double> parts = {};  // in the order of Loss::part_names; NaN: missing
-};
-
 // Stores each loss's weight and weight * mean, and the same for each of its parts. Sums of these over batches and ranks
-// give the mean over all of them.
+// give the mean over all of them. A loss or part without items adds nothing.
 class LossSums {
  public:
+  // `losses` must outlive the object.
   explicit LossSums(const std::vector<plugins::Loss>& losses);
 
   void reset();
-  // Adds a batch: values[i] belongs to losses[i].
-  void add(const std::vector<LossValue>& values);
+  // Adds the results of a batch, one per loss. `values`: of the tensors that append_scalars() lists, removed from the
+  // front. Throws Error(plugin) for a weight that is negative or not finite. A part that is NaN counts as missing.
+  void add(const std::vector<plugins::Loss::Result>& batch, std::span<const double>& values,
+           const plugins::StepContext& context);
+  // The same immediately; synchronises with the device.
+  void add(const std::vector<plugins::Loss::Result>& batch, const plugins::StepContext& context);
+  // Adds sums of the same losses.
+  void add(const LossSums& sums);
+
+  double weight(size_t loss) const { return elements_[place(loss)]; }
+  double mean(size_t loss) const { return mean_at(place(loss)); }  // NaN: no items
+  // The first loss with items and a mean that is NaN or infinite.
+  std::optional<size_t> find_non_finite() const;
+
+  // Sum over losses of factor * mean. NaN if no loss had items.
+  double total() const;
+  // The mean of each loss by name if there are several losses, and the parts of every loss as `<loss>.<part>`.
+  std::vector<std::pair<std::string, double>> parts() const;
 
   std::span<const double> elements() const { return elements_; }
   // Reads its elements from the front and removes them.
   void set(std::span<const double>& elements);
 
-  // The index of a loss's weight in the elements.
-  int64_t place_of_weight(size_t loss) const { return places_[loss]; }
-
   // Stored under `name`, for resuming a run.
   void save(const std::string& name, SavedState& saved) const;
   void load(const std::string& name, const SavedState& saved);
 
-  // One value per loss; NaN if there were no items.
-  std::vector<LossValue> means() const;
-
  private:
-  std::vector<int64_t> places_;
-  std::vector<size_t> parts_;  // number of parts per loss
+  size_t place(size_t loss) const;
+  double mean_at(size_t place) const;
+
+  const std::vector<plugins::Loss>* losses_;
   std::vector<double> elements_;
 };
 
-// The elements of one batch with values that the host does not know yet, [count] float64 on `device`.
-at::Tensor sum_elements(const std::vector<plugins::Loss::Result>& results, c10::Device device);
+// The index of each loss's weight in the elements; its weight * mean follows.
+std::vector<int64_t> places_of_weights(const std::vector<plugins::Loss>& losses);
+
+// The elements of one batch, [count] float64 on `device`. Does not synchronise with the device.
+at::Tensor sum_elements(const std::vector<plugins::Loss>& losses, const std::vector<plugins::Loss::Result>& batch,
+                        const plugins::StepContext& context, c10::Device device);
+
+// The results without their autograd graph, for values that are read after it is freed.
+std::vector<plugins::Loss::Result> detach(const std::vector<plugins::Loss::Result>& batch);
+
+// Appends the scalars that LossSums::add() reads.
+void append_scalars(const std::vector<plugins::Loss::Result>& batch, std::vector<at::Tensor>& scalars);
 
 }  // namespace tenon::pipeline

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "framework/pipeline/loop/train_step.h"
-#include "framework/pipeline/losses/loss_meter.h"
+#include "framework/pipeline/losses/loss_sums.h"
 #include "framework/support/error.h"
 
 namespace tenon::pipeline {
@@ -74,12 +74,12 @@ std::optional<double> suggest_learning_rate(const std::vector<LearningRateTrial>
 
 LearningRateSearch search_learning_rate(Training& training, double first, double last, int64_t steps,
                                         const std::function<bool()>& should_continue) {
-  LossMeter meter(training.losses);
+  LossSums losses(training.losses);
   TrainStep step(
       training, [](Event) {},
       [&](const StepMetrics& metrics) {
-        meter.reset();
-        for (const std::vector<LossValue>& values : metrics.losses) meter.add(values);
+        losses.reset();
+        for (const LossSums& batch : metrics.losses) losses.add(batch);
       });
   LearningRateSearch search{{}, false, {}};
   EndlessBatches batches(training);
@@ -98,9 +98,9 @@ LearningRateSearch search_learning_rate(Training& training, double first, double
       search.diverged = true;
       break;
     }
-    mean = kSmoothing * mean + (1 - kSmoothing) * meter.total();
+    mean = kSmoothing * mean + (1 - kSmoothing) * losses.total();
     const double smoothed = mean / (1 - std::pow(kSmoothing, static_cast<double>(i + 1)));
-    search.trials.push_back({rate, meter.total(), smoothed});
+    search.trials.push_back({rate, losses.total(), smoothed});
     search.diverged = search.trials.size() > kFirstTrials && smoothed > kDivergence * lowest;
     lowest = std::min(lowest, smoothed);
   }

@@ -7,9 +7,10 @@
 #include <limits>
 #include <set>
 
+#include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/build/first_batch.h"
 #include "framework/pipeline/loop/train_step.h"
-#include "framework/pipeline/losses/loss_meter.h"
+#include "framework/pipeline/losses/loss_sums.h"
 #include "framework/support/check.h"
 
 namespace tenon::pipeline {
@@ -64,15 +65,15 @@ std::vector<std::string> find_constant_outputs(Training& training, const data::B
 OverfitReport overfit(Training& training, int64_t steps, double threshold) {
   TENON_CHECK(training.plan->train.accumulate == 1, "several batches a step");
   Unreached unreached(training.optimizer->parameters());
-  LossMeter meter(training.losses);
+  LossSums losses(training.losses);
   TrainStep step(
       training,
       [&](Event event) {
         if (event == Event::grads_ready) unreached.look();
       },
       [&](const StepMetrics& metrics) {
-        meter.reset();
-        for (const std::vector<LossValue>& values : metrics.losses) meter.add(values);
+        losses.reset();
+        for (const LossSums& batch : metrics.losses) losses.add(batch);
       });
   OverfitReport report{false, 0, 0, 0, std::numeric_limits<double>::infinity(), 0, {}, {}};
   plugins::StepContext context{true, 0, 1, 0, 1, training.plan->run.seed};
@@ -84,7 +85,7 @@ OverfitReport overfit(Training& training, int64_t steps, double threshold) {
     step.add(batch, context);
     step.finish({training.plan->optimizer.lr}, /*with_norm=*/false);
     step.drain();
-    report.last_loss = meter.total();
+    report.last_loss = losses.total();
     if (report.steps == 1) report.first_loss = report.last_loss;
     report.lowest_loss = std::min(report.lowest_loss, report.last_loss);
     report.is_reached = report.last_loss < threshold;

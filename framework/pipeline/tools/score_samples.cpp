@@ -10,7 +10,7 @@
 
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/evaluation/predict.h"
-#include "framework/pipeline/losses/loss_meter.h"
+#include "framework/pipeline/losses/loss_sums.h"
 
 namespace tenon::pipeline {
 
@@ -68,15 +68,15 @@ BatchTensors take_row(const BatchTensors& batch_tensors, int64_t row) {
 
 class Scoring {
  public:
-  Scoring(Training& training, BoundDataset& data, plugins::StepContext context, const ScoringLimits& limits)
-      : training_(training), data_(data), context_(context), limits_(limits), meter_(training.losses) {
+  Scoring(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context, const ScoringLimits& limits)
+      : evaluation_(evaluation), data_(data), context_(context), limits_(limits), sums_(evaluation.losses) {
     context_.training = false;
     scores_.data = data.name();
     scores_.size = data.feed.sampler().size();
   }
 
   SampleScores run(const std::function<bool()>& should_continue) {
-    predict(training_, data_, context_, [&](const Prediction& batch) { return take(batch) && should_continue(); });
+    predict(evaluation_, data_, context_, [&](const Prediction& batch) { return take(batch) && should_continue(); });
     keep_separate();
     for (ClassCounts& one : scores_.classes) one.counts = one.counts.cpu();
     return std::move(scores_);
@@ -98,8 +98,8 @@ class Scoring {
     pairs_ = find_class_pairs(data_, batch_tensors);
     for (const ClassPair& pair : *pairs_) {
       const int64_t classes = batch_tensors.outputs[pair.output].size(1);
-      scores_.classes.push_back({training_.model.outputs()[pair.output].name, field_name(pair.field),
-                                 at::zeros({classes, classes}, at::device(training_.device).dtype(at::kLong)),
+      scores_.classes.push_back({evaluation_.model.outputs()[pair.output].name, field_name(pair.field),
+                                 at::zeros({classes, classes}, at::device(evaluation_.device).dtype(at::kLong)),
                                  batch_tensors.fields[pair.field].dim() == 1});
     }
   }
@@ -128,10 +128,9 @@ class Scoring {
   }
 
   double compute_loss(const BatchTensors& batch_tensors) {
-    const PendingLosses reading(compute_losses(training_, data_, batch_tensors, context_));
-    meter_.reset();
-    meter_.add(reading.read_now(training_.losses, context_));
-    return meter_.total();
+    sums_.reset();
+    sums_.add(compute_losses(evaluation_, data_, batch_tensors, context_), context_);
+    return sums_.total();
   }
 
   std::vector<NamedValue> list_values(const BatchTensors& batch_tensors, int64_t row,
@@ -148,7 +147,7 @@ class Scoring {
       if (pair != pairs_->end())
         add("predicted " + field_name(pair->field), predicted[static_cast<size_t>(pair - pairs_->begin())]);
       else if (batch_tensors.outputs[i].select(0, row).numel() <= kMaxValues)
-        add(training_.model.outputs()[i].name, batch_tensors.outputs[i]);
+        add(evaluation_.model.outputs()[i].name, batch_tensors.outputs[i]);
     }
     return values;
   }
@@ -169,11 +168,11 @@ class Scoring {
     scores_.best.resize(std::min(scores_.best.size(), ranked_ / 2));
   }
 
-  Training& training_;
+  Evaluation& evaluation_;
   BoundDataset& data_;
   plugins::StepContext context_;
   ScoringLimits limits_;
-  LossMeter meter_;
+  LossSums sums_;
   std::optional<std::vector<ClassPair>> pairs_;  // known after the first batch
   SampleScores scores_;
   size_t ranked_ = 0;  // samples with a finite loss
@@ -181,10 +180,10 @@ class Scoring {
 
 }  // namespace
 
-SampleScores score_samples(Training& training, BoundDataset& data, const plugins::StepContext& context,
+SampleScores score_samples(Evaluation& evaluation, BoundDataset& data, const plugins::StepContext& context,
                            const ScoringLimits& limits, const std::function<bool()>& should_continue) {
   const torch::NoGradGuard no_grad;
-  return Scoring(training, data, context, limits).run(should_continue);
+  return Scoring(evaluation, data, context, limits).run(should_continue);
 }
 
 }  // namespace tenon::pipeline

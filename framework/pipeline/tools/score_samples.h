@@ -8,7 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/pipeline/build/training.h"
+#include "framework/pipeline/build/evaluation.h"
 
 namespace tenon::pipeline {
 
@@ -53,7 +53,7 @@ struct ScoringLimits {
 // class, such as ignored labels, are not counted. `should_continue` is called after each batch and returns whether to
 // continue.
 SampleScores score_samples(
-    Training& training, BoundDataset& data, const plugins::StepContext& context, const ScoringLimits& limits,
+    Evaluation& evaluation, BoundDataset& data, const plugins::StepContext& context, const ScoringLimits& limits,
     const std::function<bool()>& should_continue = [] { return true; });
 
 }  // namespace tenon::pipeline

@@ -1,0 +1,25 @@
+// The parts that building an evaluation and a training have in common.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "framework/pipeline/build/evaluation.h"
+
+namespace tenon::pipeline {
+
+// Builds the model, the losses and the metrics. `trains`: the training data is prepared too.
+Evaluation build_components(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                            const support::ComputeDevice& compute_device, distributed::ProcessGroup* group,
+                            bool trains);
+
+// Builds a dataset and connects it to the model and the losses.
+std::unique_ptr<BoundDataset> build_data(const Evaluation& evaluation, const plugins::Catalogue& catalogue,
+                                         const config::NamedDataset& dataset);
+
+void build_validation_data(Evaluation& evaluation, const plugins::Catalogue& catalogue);
+
+// For train.cudnn_benchmark = "auto". `fields`: of the dataset that most batches come from.
+void choose_cudnn_benchmark(const config::RunPlan& plan, const std::vector<plugins::SampleField>& fields);
+
+}  // namespace tenon::pipeline

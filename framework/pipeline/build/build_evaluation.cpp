@@ -1,0 +1,265 @@
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "framework/config/file/usable_cores.h"
+#include "framework/pipeline/build/build_components.h"
+#include "framework/pipeline/build/check_storable.h"
+#include "framework/pipeline/build/load_weights.h"
+#include "framework/pipeline/build/require_threads.h"
+#include "framework/plugins/components/prepare_dataset.h"
+#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/precision/supported.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+#include "framework/support/philox.h"
+
+namespace tenon::pipeline {
+
+using config::ComponentKind;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+uint64_t torch_seed(uint64_t seed, support::StreamPurpose purpose) { return support::derive_seed(seed, purpose, 0, 0); }
+
+c10::Device to_device(const support::ComputeDevice& device) {
+  return device.is_cuda() ? c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.index))
+                          : c10::Device(c10::kCPU);
+}
+
+// Must be called before any computation on the device: cuBLAS and LibTorch read their settings once.
+void prepare_cuda(const config::RunPlan& plan) {
+  at::Context& context = at::globalContext();
+  precision::set_tensor_float_32(plan.train.precision);
+  const bool is_deterministic = plan.run.deterministic != config::Determinism::off;
+  // A fixed workspace size makes cuBLAS sum in a fixed order. The value is from its documentation. A value set by the
+  // user is kept.
+  if (is_deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  context.setDeterministicCuDNN(is_deterministic);
+  context.setBenchmarkCuDNN(plan.train.cudnn_benchmark == config::CudnnBenchmark::on);
+}
+
+bool is_set(const char* name) {
+  const char* const value = std::getenv(name);
+  return value && *value;
+}
+
+void start_operator_threads(int64_t count) {
+  require_threads(count);
+  at::set_num_threads(static_cast<int>(count));
+}
+
+// By default LibTorch uses one thread per core in the process's affinity mask. It ignores CPU quotas, which make the
+// kernel pause threads in the middle of their work, and the run's other processes on this machine.
+void set_operator_threads(int64_t threads, int64_t local_processes) {
+  if (threads > 0) return start_operator_threads(threads);
+  if (is_set("OMP_NUM_THREADS") || is_set("MKL_NUM_THREADS")) return;
+  const int64_t cores = config::count_usable_cores(local_processes);
+  if (cores < at::get_num_threads()) start_operator_threads(cores);
+}
+
+void prepare_libtorch(const config::RunSection& run, int64_t local_processes) {
+  // Threads inherit this setting when they are started, so set it before LibTorch has any.
+  if (!at::globalContext().setFlushDenormal(run.flush_denormal) && run.flush_denormal)
+    throw Error(ErrorKind::configuration,
+                "run.flush_denormal: is true, which this processor does not support; expected false");
+  set_operator_threads(run.threads, local_processes);
+  support::log_info("LibTorch operators use " + std::to_string(at::get_num_threads()) + " threads");
+  using config::Determinism;
+  at::globalContext().setDeterministicAlgorithms(run.deterministic != Determinism::off,
+                                                 /*warn_only=*/run.deterministic == Determinism::warn);
+  at::globalContext().setDeterministicFillUninitializedMemory(run.deterministic == Determinism::on);
+}
+
+// The tensor objects stay the same for all holders; only their memory changes.
+void convert(const std::vector<plugins::NamedTensor>& tensors, const config::TrainSection& plan,
+             const c10::Device& device) {
+  const bool is_bf16 = plan.precision == config::Precision::bf16_true;
+  const bool is_channels_last = plan.memory_format == config::MemoryFormat::channels_last;
+  for (const plugins::NamedTensor& named : tensors) {
+    at::Tensor tensor = named.tensor;
+    at::Tensor converted = tensor.detach().to(device);
+    if (is_bf16 && converted.is_floating_point()) converted = converted.to(at::kBFloat16);
+    if (is_channels_last && converted.dim() == 4) converted = converted.contiguous(at::MemoryFormat::ChannelsLast);
+    if (!converted.is_same(tensor)) tensor.set_data(converted);
+  }
+}
+
+plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue, const c10::Device& device,
+                           int64_t rank) {
+  // Seed before create, because a native model initialises its tensors in its constructor. The tensors are created on
+  // the CPU, so that a seed gives the same weights on any device.
+  torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
+  plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
+  model.build();
+  check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
+  if (!plan.model.weights.empty()) {
+    std::vector<plugins::NamedTensor> tensors = model.tensors();
+    tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
+    load_weights(plan.model.weights, std::move(tensors), {plan.model.weights_match, plan.model.weights_exclude});
+  }
+  convert(model.tensors(), plan.train, device);
+  // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
+  // ranks; so far all ranks used the same seed.
+  torch::manual_seed(torch_seed(plan.run.seed + static_cast<uint64_t>(rank), support::StreamPurpose::training));
+  return model;
+}
+
+// The names of a metric's values in the history: the value's name, or the name that the run file gives to the metric.
+std::vector<std::vector<std::string>> name_metrics(const config::RunPlan& plan,
+                                                   const std::vector<plugins::Loss>& losses,
+                                                   const std::vector<plugins::Metric>& metrics) {
+  std::vector<std::vector<std::string>> names;
+  std::map<std::string, std::string> places{{"loss", "the sum of losses"},      {"learning_rate", "the optimizer"},
+                                            {"skipped_samples", "the data"},    {"gradient_norm", "the optimizer step"},
+                                            {"loss_scale", "train.precision"},  {"skipped_steps", "train.non_finite"},
+                                            {"device_memory_mib", "run.device"}};
+  if (plan.losses.size() > 1)
+    for (const config::LossPlan& loss : plan.losses)
+      if (!places.emplace(loss.name, "the loss at " + loss.place).second)
+        throw Error(ErrorKind::configuration, loss.place + ": the name " + loss.name + " is already used by " +
+                                                  places.at(loss.name) +
+                                                  "; give the loss another name: name = \"...\"");
+  for (size_t i = 0; i < losses.size(); ++i)
+    for (const std::string& part : losses[i].part_names())
+      places.emplace(losses[i].name() + "." + part, "a part of the loss at " + plan.losses[i].place);
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const bool renamed = metrics[i].name() != plan.metrics[i].use;
+    names.emplace_back();
+    for (const plugins::Metric::MetricValue& metric_value : metrics[i].values()) {
+      std::string name = metric_value.name;
+      if (renamed)
+        name = metrics[i].values().size() == 1 ? metrics[i].name() : metrics[i].name() + "." + metric_value.name;
+      const auto [place, inserted] = places.emplace(name, plan.metrics[i].place);
+      if (!inserted)
+        throw Error(ErrorKind::configuration, plan.metrics[i].place + ": the metric " + name +
+                                                  " is already reported by " + place->second +
+                                                  "; give one of them another name");
+      names.back().push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+// Downloads, unpacks and indexes files where a dataset needs it. One process of each machine does it.
+void prepare_data(const config::DataSection& data, const plugins::Catalogue& catalogue,
+                  distributed::ProcessGroup* group, bool trains) {
+  std::vector<const config::ComponentPlan*> prepared;
+  const auto add = [&](const config::ComponentPlan& dataset) {
+    if (plugins::has_preparation(catalogue.find(ComponentKind::dataset, dataset.use))) prepared.push_back(&dataset);
+  };
+  if (trains) add(data.train);
+  if (trains) std::ranges::for_each(data.scheduled_train, add);
+  std::ranges::for_each(data.validation, add);
+  if (prepared.empty()) return;
+  const auto prepare = [&] {
+    for (const config::ComponentPlan* dataset : prepared)
+      plugins::prepare_dataset(catalogue.find(ComponentKind::dataset, dataset->use), *dataset);
+  };
+  group ? group->first_on_machine(prepare) : prepare();
+}
+
+}  // namespace
+
+Evaluation build_components(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                            const support::ComputeDevice& compute_device, distributed::ProcessGroup* group,
+                            bool trains) {
+  prepare_libtorch(plan.run, group ? group->world().local_size : 1);
+  precision::require_supported(plan.train.precision, compute_device, plan.train.precision_place);
+  if (compute_device.is_cuda()) prepare_cuda(plan);
+  const c10::Device device = to_device(compute_device);
+  prepare_data(plan.data, catalogue, group, trains);
+  Evaluation evaluation{&plan, build_model(plan, catalogue, device, group ? group->rank() : 0)};
+  evaluation.device = device;
+  evaluation.precision = plan.train.precision;
+  if (plan.train.memory_format == config::MemoryFormat::channels_last)
+    evaluation.memory_format = config::MemoryFormat::channels_last;
+  evaluation.group = group;
+  evaluation.numbering = {plan.data.class_names, plan.data.class_names_source};
+  for (const config::LossPlan& loss : plan.losses)
+    evaluation.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
+  for (const config::MetricPlan& metric : plan.metrics)
+    evaluation.metrics.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric, device);
+  evaluation.metric_names = name_metrics(plan, evaluation.losses, evaluation.metrics);
+  return evaluation;
+}
+
+// Benchmarking again for each new shape would take longer than it saves.
+void choose_cudnn_benchmark(const config::RunPlan& plan, const std::vector<plugins::SampleField>& fields) {
+  if (plan.train.cudnn_benchmark != config::CudnnBenchmark::automatic) return;
+  const bool varies = std::ranges::any_of(fields, [](const auto& field) { return field.is_varying(); });
+  at::globalContext().setBenchmarkCuDNN(!varies && plan.run.deterministic == config::Determinism::off);
+}
+
+std::unique_ptr<BoundDataset> build_data(const Evaluation& evaluation, const plugins::Catalogue& catalogue,
+                                         const config::NamedDataset& dataset) {
+  const config::RunPlan& plan = *evaluation.plan;
+  const data::Share share =
+      evaluation.group ? data::Share{evaluation.group->rank(), evaluation.group->size()} : data::Share{};
+  auto batch_tensors = std::make_unique<BoundDataset>(catalogue, plan, dataset, share, evaluation.device,
+                                                      &evaluation.numbering);
+  const auto& fields = batch_tensors->transforms.fields();
+  batch_tensors->model.push_back(connect_model(evaluation.model, plan.model, batch_tensors->name(), fields));
+  for (size_t i = 0; i < evaluation.losses.size(); ++i)
+    batch_tensors->losses.push_back(connect(evaluation.losses[i].inputs(), evaluation.losses[i].component().describe(),
+                                            plan.losses[i], evaluation.model, fields));
+  if (plan.data.batch_transforms.empty()) {
+    batch_tensors->is_read.resize(fields.size());
+    for (const auto* wirings : {&batch_tensors->model, &batch_tensors->losses})
+      for (const Wiring& wiring : *wirings)
+        for (const Source& source : wiring.sources())
+          if (source.kind == Source::Kind::field) batch_tensors->is_read[source.index] = true;
+  }
+  return batch_tensors;
+}
+
+void build_validation_data(Evaluation& evaluation, const plugins::Catalogue& catalogue) {
+  for (const config::NamedDataset& dataset : evaluation.plan->data.validation) {
+    BoundDataset& data = *evaluation.validation.emplace_back(build_data(evaluation, catalogue, dataset));
+    for (size_t i = 0; i < evaluation.metrics.size(); ++i)
+      data.metrics.push_back(connect(evaluation.metrics[i].inputs(), evaluation.metrics[i].component().describe(),
+                                     evaluation.plan->metrics[i], evaluation.model, data.transforms.fields()));
+  }
+}
+
+void BoundDataset::add_skipped(NamedMetrics& metric_values, int64_t skipped) const {
+  if (feed.may_skip()) metric_values.emplace_back(name() + "/skipped_samples", skipped);
+}
+
+BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool training) const {
+  BatchTensors batch_tensors;
+  batch_tensors.data = this;
+  batch_tensors.batch = &batch;
+  batch_tensors.fields.reserve(batch.fields.size());
+  for (size_t i = 0; i < batch.fields.size(); ++i)
+    batch_tensors.fields.push_back(at::from_blob(batch.fields[i].data, batch.fields[i].shape,
+                                                 plugins::to_scalar_type(feed.dataset().fields()[i].dtype)));
+  transforms.check(batch_tensors.fields);
+  batch_tensors.host_fields = batch_tensors.fields;
+  copies.copy(batch_tensors.fields, training ? is_read : std::vector<bool>());
+  transforms.apply(batch_tensors.fields, training, feed.batch_seed());
+  return batch_tensors;
+}
+
+Evaluation build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                            const support::ComputeDevice& device) {
+  Evaluation evaluation = build_components(plan, catalogue, device, /*group=*/nullptr, /*trains=*/false);
+  build_validation_data(evaluation, catalogue);
+  if (device.is_cuda() && !evaluation.validation.empty())
+    choose_cudnn_benchmark(plan, evaluation.validation.front()->feed.dataset().fields());
+  return evaluation;
+}
+
+Readback make_readback(const Evaluation& evaluation) {
+  Readback::WaitUntil wait_until;
+  if (evaluation.group)
+    wait_until = [group = evaluation.group](const std::function<bool()>& is_done) { group->wait_until(is_done); };
+  return Readback(evaluation.device, evaluation.readback_lag, std::move(wait_until));
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,78 @@
+// The components that compute outputs, losses and metrics, built and connected.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/config/plan/run_plan.h"
+#include "framework/data/feed.h"
+#include "framework/distributed/process_group.h"
+#include "framework/pipeline/build/batch_transforms.h"
+#include "framework/pipeline/build/connections.h"
+#include "framework/pipeline/device/field_copies.h"
+#include "framework/pipeline/device/readback.h"
+#include "framework/plugins/components/loss.h"
+#include "framework/plugins/components/metric.h"
+#include "framework/plugins/components/model.h"
+#include "framework/plugins/loading/catalogue.h"
+#include "framework/support/compute_device.h"
+
+namespace tenon::pipeline {
+
+using NamedMetrics = std::vector<std::pair<std::string, double>>;
+
+// A dataset of the run and the connections of its fields.
+struct BoundDataset {
+  BoundDataset(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
+               const data::Share& share, const c10::Device& device, const data::Numbering* numbering = nullptr)
+      : feed(catalogue, plan, dataset, share, numbering),
+        transforms(plan.data.batch_transforms, feed.dataset().fields(), device),
+        copies(device) {}
+
+  const std::string& name() const { return feed.dataset().name(); }
+
+  // The fields of the batch that the feed returned last, after the batch transforms. On the CPU they refer to the
+  // loader's memory and are valid until its next batch. On another device they are copies made asynchronously. In
+  // training, fields that nothing reads stay in the loader's memory.
+  BatchTensors to_batch_tensors(const data::Batch& batch, bool training) const;
+
+  // If samples may be skipped, adds `<name>/skipped_samples`: the number skipped so far in this pass.
+  void add_skipped(NamedMetrics& metric_values, int64_t skipped) const;
+
+  data::Feed feed;
+  BatchTransforms transforms;
+  FieldCopies copies;
+  std::vector<bool> is_read;  // in training, by field; empty: all fields
+  std::vector<Wiring> model;  // one element
+  std::vector<Wiring> losses;
+  std::vector<Wiring> metrics;  // empty for the training data
+};
+
+// What evaluate() and predict() need.
+struct Evaluation {
+  const config::RunPlan* plan;
+  plugins::Model model;
+  std::vector<plugins::Loss> losses = {};
+  std::vector<plugins::Metric> metrics = {};
+  std::vector<std::vector<std::string>> metric_names = {};  // of each metric's values, without the data's name
+  std::vector<std::unique_ptr<BoundDataset>> validation = {};
+  c10::Device device = c10::Device(c10::kCPU);
+  config::Precision precision = config::Precision::fp32;                  // for computing batches: the plan's
+  config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // of the weights and therefore of the inputs
+  distributed::ProcessGroup* group = nullptr;                             // null: single process
+  size_t readback_lag = 0;                                                // for tests, see Readback
+  data::Numbering numbering = {};  // of classes, in every dataset: the plan's, and that of the training data
+};
+
+// Creates and connects the components, in the order: model -> losses, metrics -> validation data. The plan and the
+// catalogue must outlive the result. Sets LibTorch's seed, determinism and threads as in the plan. `device`: from
+// cuda::open_device().
+Evaluation build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                            const support::ComputeDevice& device = {});
+
+// For the device of the evaluation. With several ranks, waits end if a rank is lost.
+Readback make_readback(const Evaluation& evaluation);
+
+}  // namespace tenon::pipeline
