@@ -64,7 +64,7 @@ step 'scripts/run configs/digits.toml' 'scripts/run configs/digits.toml'
 grep -E 'accuracy' "$root.out" | tail -n 1 || true
 step 'scripts/run again' 'scripts/run configs/digits.toml'
 step 'cmake --install build/release' 'cmake --install build/release --prefix /opt/tenon'
-step 'build of the first plugin' 'mkdir /plugin && cp tests/package/plugin/spiral.* /plugin && cd /plugin &&
+step 'build of the first plugin' 'mkdir /plugin && cp examples/tutorial/spiral.* /plugin && cd /plugin &&
   printf "cmake_minimum_required(VERSION 3.25)\nproject(MyPlugins LANGUAGES C CXX)\nfind_package(Tenon REQUIRED)\ntenon_add_plugin(spiral SOURCES spiral.cpp)\n" >CMakeLists.txt &&
   cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=/opt/tenon && cmake --build build'
 step 'training of the first plugin' 'cd /plugin && /opt/tenon/bin/host --config spiral.toml --plugin-dir build'

@@ -51,16 +51,16 @@ function(tenon_add_module name)
 endfunction()
 
 # tenon_add_test(NAME [TORCH] [ONE_BY_ONE] [BY_FILE] [SLOW] [SOAK] SOURCES FILE... [LINKS TARGET...] [NEEDS TARGET...]
-#                [DEFINES NAME=VALUE...] [LABELS LABEL...]): adds the program test_NAME and its tests.
+#                [FIXTURE NAME] [DEFINES NAME=VALUE...] [LABELS LABEL...]): adds the program test_NAME and its tests.
 #
 # Each test case is a CTest test NAME.CASE. With BY_FILE or TORCH each source file FILE_test.cpp is a test NAME.FILE:
 # BY_FILE is for files with cases that share an expensive object, and a program with LibTorch takes 0.3 s to start.
 # SOAK: also adds the test soak.NAME with the cases of the test suite "soak", which are otherwise skipped.
 # NEEDS: targets that are built first, such as the plugins that the program loads. Tests have the label `quick`, except
-# those that need the host and those that are SLOW.
+# those that need the host and those that are SLOW. FIXTURE: a fixture of CTest that is set up first.
 # TENON_SOURCE_DIR and TENON_BINARY_DIR are string macros in the program. tests/test_folder.h has the output folder.
 function(tenon_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 TEST "TORCH;ONE_BY_ONE;BY_FILE;SLOW;SOAK" "" "SOURCES;LINKS;NEEDS;DEFINES;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "TORCH;ONE_BY_ONE;BY_FILE;SLOW;SOAK" "FIXTURE" "SOURCES;LINKS;NEEDS;DEFINES;LABELS")
   tenon_refuse_leftovers(tenon_add_test TEST)
   if(NOT TARGET tenon_test_main)
     add_library(tenon_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/doctest_main.cpp
@@ -95,7 +95,7 @@ function(tenon_add_test name)
   endif()
   if(TEST_SOAK)
     add_test(NAME soak.${name} COMMAND test_${name} --test-suite=soak --no-skip)
-    set_tests_properties(soak.${name} PROPERTIES LABELS soak TIMEOUT 14400)
+    set_tests_properties(soak.${name} PROPERTIES LABELS soak TIMEOUT 14400 FIXTURES_REQUIRED "${TEST_FIXTURE}")
   endif()
 endfunction()
 
@@ -107,6 +107,7 @@ macro(tenon_register_files name)
       set(test ${name}.${CMAKE_MATCH_1})
       add_test(NAME ${test} COMMAND test_${name} --source-file=*/${file}.cpp)
       set_tests_properties(${test} PROPERTIES TIMEOUT 600 LABELS "${TEST_LABELS}"
+                                              FIXTURES_REQUIRED "${TEST_FIXTURE}"
                                               FAIL_REGULAR_EXPRESSION "test cases: +0 ")
     endif()
   endforeach()
@@ -115,7 +116,11 @@ endmacro()
 # Adds a test for each case. doctest lists the cases after each build of the program.
 macro(tenon_register_cases name)
   include(doctest)
-  doctest_discover_tests(test_${name} TEST_PREFIX ${name}. PROPERTIES TIMEOUT 600)
+  set(fixture)
+  if(TEST_FIXTURE)
+    set(fixture FIXTURES_REQUIRED ${TEST_FIXTURE})
+  endif()
+  doctest_discover_tests(test_${name} TEST_PREFIX ${name}. PROPERTIES TIMEOUT 600 ${fixture})
   # doctest_discover_tests cannot pass more than one label, but it lists the tests in test_NAME_TESTS.
   if(TEST_LABELS)
     set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/test_${name}_labels.cmake)

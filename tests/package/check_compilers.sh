@@ -30,8 +30,9 @@ cp -al "$tenon_build/tests/written/installed/prefix" "$prefix"
 # The test trains the variants, so the host must not find the bundled plugins or the user's plugins.
 rm -r "$prefix/lib/tenon/plugins"
 
-c_plugins=("$here/plugin/ramp.c" "$repository/plugins/models/mlp/mlp.c")
-cpp_plugins=("$here/plugin/spiral.cpp" "$here/plugin/two_towers.cpp"
+tutorial=$repository/examples/tutorial
+c_plugins=("$tutorial/ramp.c" "$repository/plugins/models/mlp/mlp.c")
+cpp_plugins=("$tutorial/spiral.cpp" "$tutorial/two_towers.cpp"
   "$repository/plugins/losses/cross_entropy/cross_entropy.cpp" "$repository/plugins/metrics/accuracy/accuracy.cpp")
 
 # build VARIANT OPTIMISATION C++_STANDARD CC CXX [CXXFLAGS...]: builds the plugins into a folder of that name.
@@ -78,7 +79,7 @@ train() {
 # first step, and the plugin API converts it into a message.
 refusal() {
   local folder=$work/$1.refusal status=0
-  run "$folder" "$here/plugin/spiral.toml" "$work/$1" \
+  run "$folder" "$tutorial/spiral.toml" "$work/$1" \
     --set 'loss=[{use="cross_entropy",params={class_weights=[1,2,3]}}]' || status=$?
   printf '%s: ' "$status"
   sed -n 's/^error: //p' "$folder/log"
@@ -88,9 +89,9 @@ refusal() {
 # equal for all variants.
 try() {
   local variant=$1 spiral two_towers ramp
-  spiral=$(train "$variant" spiral "$here/plugin/spiral.toml" "$work/$variant" --set train.epochs=1)
-  two_towers=$(train "$variant" two_towers "$here/plugin/two_towers.toml" "$work/$variant" --set train.epochs=4)
-  ramp=$(train "$variant" ramp "$here/plugin/ramp.toml" "$work/$variant")
+  spiral=$(train "$variant" spiral "$tutorial/spiral.toml" "$work/$variant" --set train.epochs=1)
+  two_towers=$(train "$variant" two_towers "$tutorial/two_towers.toml" "$work/$variant" --set train.epochs=4)
+  ramp=$(train "$variant" ramp "$tutorial/ramp.toml" "$work/$variant")
   printf '%-22s %-18s%-18s%-18s\n' "$variant" "$spiral" "$two_towers" "$ramp"
   printf '%s %s %s\n' "$spiral" "$two_towers" "$ramp" >>"$work/digests"
   refusal "$variant" >>"$work/refusals"
@@ -173,7 +174,7 @@ for optimisation in 0 3; do
     printf '%s: host describe does not find rust_mlp in the note\n' "$variant"
     exit 1
   fi
-  spiral=$(train "$variant" spiral "$here/plugin/spiral.toml" "$work/$variant" --set train.epochs=1 \
+  spiral=$(train "$variant" spiral "$tutorial/spiral.toml" "$work/$variant" --set train.epochs=1 \
     --set model.use=rust_mlp)
   disc=$(train "$variant" disc "$rust/disc.toml" "$work/$variant")
   printf '%-22s %-18s%-18s\n' "$variant" "$spiral" "$disc"
@@ -189,7 +190,7 @@ mkdir "$work/panics"
 rustc --crate-type cdylib --edition 2021 -D warnings -O "$here/rust/panics.rs" -o "$work/panics/panics.so"
 cp "$work"/gcc-O3-c++17/{mlp,cross_entropy,accuracy}.so "$work/panics"
 status=0
-run "$work/panics.run" "$here/plugin/spiral.toml" "$work/panics" --set data.train.use=panics \
+run "$work/panics.run" "$tutorial/spiral.toml" "$work/panics" --set data.train.use=panics \
   --set data.validation.use=disc || status=$?
 if [ "$status" != 3 ] ||
   ! grep -qE '^error: dataset "panics" of plugin panics .*: panic: no sample [0-9]+' "$work/panics.run/log"; then

@@ -15,6 +15,7 @@ mkdir -p "$2"
 work=$(cd "$2" && pwd)
 shift 2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+examples=$(cd "$here/../.." && pwd)/examples/tutorial
 formats=("$@")
 if [ $# = 0 ]; then formats=(wheel archive deb); fi
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null || ! unshare -m true 2>/dev/null; then
@@ -54,7 +55,7 @@ inside() {
     mount -t proc proc "$1/proc" && mount -t devtmpfs dev "$1/dev" 2>/dev/null || mount --bind /dev "$1/dev"
     mkdir -p "$1/packages" "$1/sources" /dev/shm
     mount --bind "$3" "$1/packages" && mount --bind "$4" "$1/sources"
-    exec env -i "$(command -v chroot)" "$1" /bin/su "$2" -s /bin/bash -c "$5"' - "$tree" "$1" "$packages" "$here/plugin" \
+    exec env -i "$(command -v chroot)" "$1" /bin/su "$2" -s /bin/bash -c "$5"' - "$tree" "$1" "$packages" "$examples" \
     "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin ${passed[*]}; set -e; cd; $2"
 }
 

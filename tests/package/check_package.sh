@@ -11,8 +11,8 @@ prefix=$tenon_build/tests/written/installed/prefix
 rm -rf "$work"
 mkdir -p "$work"
 
-# A copy, so that no relative path leads into this repository.
-cp -r "$here/plugin" "$work/source"
+# A copy of the installed plugins, so that no relative path leads into this repository.
+cp -r "$prefix/share/tenon/examples/tutorial" "$work/source"
 "$cmake" -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
   -DTENON_LIBTORCH="$libtorch" -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DCMAKE_C_FLAGS='-Wall -Wextra' \
   -DCMAKE_CXX_FLAGS='-Wall -Wextra'

@@ -86,8 +86,8 @@ run "$bin/tenon" --config "$prefix/share/tenon/configs/digits.toml" --quiet
 accuracy=$(sed -n 's|.*"validation/accuracy": \([0-9.]*\).*|\1|p' "$work"/user/runs/digits*/*/history.jsonl | tail -n 1)
 awk -v found="$accuracy" 'BEGIN { exit !(found >= 0.97) }' || fail "digits: accuracy $accuracy; expected 0.97 or more"
 
-# A plugin outside of the tree.
-cp -r "$here/plugin" "$work/plugin"
+# The plugins of the package.
+cp -r "$prefix/share/tenon/examples/tutorial" "$work/plugin"
 TENON_CACHE="$work/none" cmake -S "$work/plugin" -B "$work/plugin/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_PREFIX_PATH="$(run "$bin/tenon" --prefix)" >"$work/configure.log"
 grep -q "Found LibTorch: $libtorch" "$work/configure.log" || {
