@@ -13,6 +13,7 @@ extern const Command evaluate_command, predict_command, export_command, show_che
 extern const Command compare_command, verify_resume_command;
 extern const Command plugins_command, describe_command, validate_command, note_command;
 extern const Command schema_command, completion_command, manual_command;
+extern const Command killed_run_command;
 
 const std::vector<CommandGroup>& command_groups() {
   static const std::vector<CommandGroup> groups = {
@@ -38,12 +39,19 @@ const std::vector<const Command*>& commands() {
   return all;
 }
 
+const std::vector<const Command*>& internal_commands() {
+  static const std::vector<const Command*> all = {&killed_run_command};
+  return all;
+}
+
 const Command& default_command() { return train_command; }
 
 const Command* find_command(const std::vector<std::string>& words) {
   if (words.empty()) return nullptr;
+  std::vector<const Command*> known = commands();
+  known.insert(known.end(), internal_commands().begin(), internal_commands().end());
   for (const std::string& name : {words.size() > 1 ? words[0] + " " + words[1] : words[0], words[0]})
-    for (const Command* command : commands())
+    for (const Command* command : known)
       if (*command->name && command->name == name) return command;
   return nullptr;
 }

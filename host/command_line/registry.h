@@ -20,6 +20,9 @@ const std::vector<CommandGroup>& command_groups();
 // The commands of all groups.
 const std::vector<const Command*>& commands();
 
+// Commands that other commands start. They are neither in the groups nor in commands().
+const std::vector<const Command*>& internal_commands();
+
 // Training: `host` without a command.
 const Command& default_command();
 

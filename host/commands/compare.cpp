@@ -15,14 +15,14 @@
 #include "framework/config/toml/value.h"
 #include "framework/data/feed.h"
 #include "framework/distributed/signal_inbox.h"
+#include "framework/reporting/comparison/comparison_table.h"
+#include "framework/reporting/report/report_page.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "host/command_line/command.h"
-#include "host/compare/comparison_table.h"
 #include "host/compare/variants.h"
 #include "host/process/child_run.h"
 #include "host/process/standard_streams.h"
-#include "host/report/report_page.h"
 #include "host/training/open_run.h"
 
 namespace tenon::host {
@@ -47,7 +47,7 @@ struct PlannedVariant {
   std::string monitor;
   fs::path output_dir;
   int64_t first_seed;
-  EpochSize epoch;
+  reporting::EpochSize epoch;
 };
 
 RunFile run_file_of(const CompareOptions& options, const Variant& variant) {
@@ -57,7 +57,7 @@ RunFile run_file_of(const CompareOptions& options, const Variant& variant) {
   return file;
 }
 
-EpochSize measure_epoch(const OpenedRun& opened) {
+reporting::EpochSize measure_epoch(const OpenedRun& opened) {
   const config::RunPlan& plan = opened.plan;
   const data::Feed feed(opened.catalogue, plan, plan.data.train, {0, plan.distributed.processes});
   const int64_t accumulate = plan.train.accumulate;
@@ -92,7 +92,7 @@ class Comparison {
         say("[" + std::to_string(++number) + "/" + std::to_string(total) + "] " + planned_[i].variant.name + ", seed " +
             std::to_string(planned_[i].first_seed + seed) + ": ");
         compared_[i].runs.push_back(run_one(planned_[i], planned_[i].first_seed + seed));
-        const MeasuredRun& run = compared_[i].runs.back();
+        const reporting::MeasuredRun& run = compared_[i].runs.back();
         say(run.failure.empty() ? callbacks::format_duration(run.seconds) + "\n" : run.failure + "\n");
       }
   }
@@ -102,10 +102,10 @@ class Comparison {
     if (options_.as_json)
       write_output_text(print_json(compared_));
     else
-      write_output("\n%s\nruns and table in %s\n", print_table(compared_).c_str(), output_.c_str());
+      write_output("\n%s\nruns and table in %s\n", reporting::print_table(compared_).c_str(), output_.c_str());
     if (signal_ != 0) return 128 + signal_;
-    for (const ComparedVariant& compared : compared_)
-      for (const MeasuredRun& run : compared.runs)
+    for (const reporting::ComparedVariant& compared : compared_)
+      for (const reporting::MeasuredRun& run : compared.runs)
         if (run.exit_code != 0) return run.exit_code;
     return 0;
   }
@@ -115,11 +115,11 @@ class Comparison {
     const auto write = [&](const char* name, const std::string& text) {
       artifacts::write_file_durably(output_ / name, text, support::ErrorKind::system);
     };
-    write("comparison.md", print_markdown(compared_));
+    write("comparison.md", reporting::print_markdown(compared_));
     write("comparison.json", print_json(compared_));
-    std::vector<ReadRun> runs;
-    for (const ComparedVariant& compared : compared_)
-      for (const MeasuredRun& run : compared.runs)
+    std::vector<reporting::ReadRun> runs;
+    for (const reporting::ComparedVariant& compared : compared_)
+      for (const reporting::MeasuredRun& run : compared.runs)
         if (!run.folder.empty()) runs.emplace_back(run.folder);
     if (!runs.empty()) write("comparison.html", make_report_page(runs));
   }
@@ -130,7 +130,7 @@ class Comparison {
     std::fflush(stdout);
   }
 
-  MeasuredRun run_one(const PlannedVariant& planned, int64_t seed) {
+  reporting::MeasuredRun run_one(const PlannedVariant& planned, int64_t seed) {
     const std::string name = name_folder(planned.variant.name);
     std::vector<std::string> overrides = run_file_of(options_, planned.variant).overrides;
     overrides.push_back("run.output_dir=" + config::to_toml(output_.string()));
@@ -144,14 +144,16 @@ class Comparison {
     const ChildEnd end = run_child(arguments, {}, signals_);
     if (end.requested != 0) signal_ = end.requested;
     const std::vector<fs::path> after = artifacts::list_runs(output_, name);
-    MeasuredRun run = measure_run(end, after.size() > before.size() ? after.front() : fs::path(), planned.epoch);
+    reporting::MeasuredRun run =
+        reporting::measure_run(end.signal != 0 ? 128 + end.signal : end.exit_code, end.errors,
+                               after.size() > before.size() ? after.front() : fs::path(), planned.epoch);
     run.seed = seed;
     return run;
   }
 
   const CompareOptions& options_;
   std::vector<PlannedVariant> planned_;
-  std::vector<ComparedVariant> compared_;
+  std::vector<reporting::ComparedVariant> compared_;
   fs::path output_;
   distributed::SignalInbox signals_;
   int signal_ = 0;

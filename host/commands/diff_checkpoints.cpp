@@ -13,9 +13,9 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/plugins/calls/ports.h"
+#include "framework/reporting/terminal/text_table.h"
 #include "host/command_line/command.h"
 #include "host/process/standard_streams.h"
-#include "host/runs/text_table.h"
 #include "host/training/checkpoint_files.h"
 
 namespace tenon::host {
@@ -113,7 +113,7 @@ std::string print(double number) {
   return text;
 }
 
-void add_row(TextTable& table, const DifferentTensor& tensor) {
+void add_row(reporting::TextTable& table, const DifferentTensor& tensor) {
   const auto add_words = [&](const std::string& words) { table.add({tensor.name, words, "", "", "", ""}); };
   if (!tensor.b) return add_words("only in A: " + describe_type(*tensor.a));
   if (!tensor.a) return add_words("only in B: " + describe_type(*tensor.b));
@@ -121,9 +121,10 @@ void add_row(TextTable& table, const DifferentTensor& tensor) {
   const std::string types = describe_type(*tensor.a) + (is_same_type ? "" : " and " + describe_type(*tensor.b));
   if (!tensor.difference) return add_words(types);
   const TensorDifference& difference = *tensor.difference;
-  table.add({tensor.name, types, print_count(difference.differing) + " of " + print_count(difference.elements),
+  table.add({tensor.name, types,
+             reporting::print_count(difference.differing) + " of " + reporting::print_count(difference.elements),
              print(difference.max_absolute), print(difference.max_relative),
-             difference.max_ulps ? print_count(*difference.max_ulps) : "-"});
+             difference.max_ulps ? reporting::print_count(*difference.max_ulps) : "-"});
 }
 
 void print_text(const ComparedFile& file) {
@@ -135,8 +136,8 @@ void print_text(const ComparedFile& file) {
   write_output("%s: %zu tensors are equal, %zu differ, %zu only in A, %zu only in B\n", file.name.c_str(), file.equal,
                file.different.size() - only_a - only_b, only_a, only_b);
   if (file.different.empty()) return;
-  using Align = TextTable::Align;
-  TextTable table({Align::left, Align::left, Align::right, Align::right, Align::right, Align::right});
+  using Align = reporting::TextTable::Align;
+  reporting::TextTable table({Align::left, Align::left, Align::right, Align::right, Align::right, Align::right});
   table.add({"tensor", "", "values", "max abs", "max rel", "max ulps"});
   for (const DifferentTensor& tensor : file.different) add_row(table, tensor);
   write_output_text(table.print("  "));

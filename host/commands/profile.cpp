@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "framework/profiling/profile_model.h"
+#include "framework/reporting/terminal/text_table.h"
 #include "framework/support/print_bytes.h"
 #include "host/command_line/command.h"
 #include "host/process/standard_streams.h"
-#include "host/runs/text_table.h"
 #include "host/training/open_run.h"
 
 namespace tenon::host {
@@ -61,11 +61,11 @@ std::vector<ModuleProfile> choose_rows(const ModelProfile& profile, int64_t dept
 }
 
 void print_modules(const ModelProfile& profile, int64_t depth) {
-  using Align = TextTable::Align;
-  TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+  using Align = reporting::TextTable::Align;
+  reporting::TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
   table.add({"module", "parameters", "size", "MACs", "", "time"});
   const auto add = [&](const std::string& name, const ModuleProfile& row) {
-    table.add({name, row.bytes > 0 ? print_count(static_cast<uint64_t>(row.parameters)) : "",
+    table.add({name, row.bytes > 0 ? reporting::print_count(static_cast<uint64_t>(row.parameters)) : "",
                row.bytes > 0 ? support::print_bytes(static_cast<uint64_t>(row.bytes)) : "",
                print_scaled(static_cast<double>(row.macs)),
                print_share(static_cast<double>(row.macs), static_cast<double>(profile.total.macs)),
@@ -77,8 +77,8 @@ void print_modules(const ModelProfile& profile, int64_t depth) {
 }
 
 void print_counts(const ModelProfile& profile) {
-  using Align = TextTable::Align;
-  TextTable table({Align::left, Align::right, Align::right});
+  using Align = reporting::TextTable::Align;
+  reporting::TextTable table({Align::left, Align::right, Align::right});
   const auto add = [&](const char* what, double of_batch) {
     table.add({what, print_scaled(of_batch / static_cast<double>(profile.batch_size)), print_scaled(of_batch)});
   };
@@ -93,7 +93,7 @@ void print_counts(const ModelProfile& profile) {
 }
 
 void print_memory(const ModelProfile& profile) {
-  TextTable table({TextTable::Align::left, TextTable::Align::right});
+  reporting::TextTable table({reporting::TextTable::Align::left, reporting::TextTable::Align::right});
   const auto add = [&](const char* what, int64_t bytes) {
     table.add({what, support::print_bytes(static_cast<uint64_t>(std::max<int64_t>(bytes, 0)))});
   };
@@ -106,8 +106,8 @@ void print_memory(const ModelProfile& profile) {
 }
 
 void print_latency(const ModelProfile& profile) {
-  using Align = TextTable::Align;
-  TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+  using Align = reporting::TextTable::Align;
+  reporting::TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
   table.add({"", "median", "10 %", "90 %", "best", "samples/s"});
   const auto add = [&](const char* what, const profiling::Latency& latency) {
     table.add({what, print_time(latency.median), print_time(latency.tenth), print_time(latency.ninetieth),

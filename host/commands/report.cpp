@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "framework/artifacts/files/durable_file.h"
+#include "framework/reporting/report/png_plots.h"
+#include "framework/reporting/report/report_page.h"
 #include "host/command_line/command.h"
 #include "host/process/standard_streams.h"
-#include "host/report/png_plots.h"
-#include "host/report/report_page.h"
 
 namespace tenon::host {
 
@@ -31,13 +31,13 @@ int report(const Arguments& arguments) {
     arguments.refuse("report has --png and --output; PNG files are written to plots/ in the folder of a single run",
                      "host report RUN --png");
   if (folders.size() > 1 && output.empty()) arguments.refuse("report of several runs has no --output");
-  if (png) require_png_converter("command line: --png");
+  if (png) reporting::require_png_converter("command line: --png");
   if (output.empty()) {
-    write_report(folders.front(), png);
+    reporting::write_report(folders.front(), png);
     write_output("%s\n", artifacts::RunFolder{folders.front()}.report_file().c_str());
     return 0;
   }
-  std::vector<ReadRun> runs;
+  std::vector<reporting::ReadRun> runs;
   for (const std::filesystem::path folder : folders) runs.emplace_back(folder);
   artifacts::write_file_durably(output, make_report_page(runs), support::ErrorKind::configuration);
   write_output("%s\n", output.c_str());

@@ -19,14 +19,14 @@
 #include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/callbacks/progress.h"
+#include "framework/reporting/runs/read_run.h"
+#include "framework/reporting/terminal/text_table.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
 #include "host/command_line/command.h"
 #include "host/process/standard_streams.h"
-#include "host/runs/read_run.h"
-#include "host/runs/text_table.h"
 
 namespace tenon::host {
 
@@ -34,14 +34,14 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using Align = TextTable::Align;
+using Align = reporting::TextTable::Align;
 using callbacks::format_metric;
 
 constexpr int kDeepestRun = 3;  // levels of folders: output_dir, run.name, run
 constexpr const char* kLosses[] = {"train/loss", "validation/loss"};
 
 void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
-  if (has_run(folder)) return found.push_back(folder);
+  if (reporting::has_run(folder)) return found.push_back(folder);
   if (depth == kDeepestRun) return;
   std::error_code error;  // a folder that cannot be listed has no runs that could be read
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
@@ -55,14 +55,14 @@ void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) 
 // Sorts the newest run first. The names of the folders order the runs of one run.name, as for `--resume auto`. The
 // start times in run.json order runs of different names. A clock that was ahead makes them wrong, so a run counts as no
 // older than the earlier runs of its name.
-void sort_newest_first(std::vector<ReadRun>& runs) {
-  std::ranges::stable_sort(runs, [](const ReadRun& a, const ReadRun& b) {
+void sort_newest_first(std::vector<reporting::ReadRun>& runs) {
+  std::ranges::stable_sort(runs, [](const reporting::ReadRun& a, const reporting::ReadRun& b) {
     const fs::path &one = a.folder().root, &other = b.folder().root;
     const int order = one.parent_path().compare(other.parent_path());
     return order != 0 ? order < 0 : artifacts::is_earlier_run(one, other);
   });
-  std::vector<std::pair<std::chrono::sys_seconds, ReadRun>> dated;
-  for (ReadRun& run : runs) {
+  std::vector<std::pair<std::chrono::sys_seconds, reporting::ReadRun>> dated;
+  for (reporting::ReadRun& run : runs) {
     auto start = artifacts::parse_iso_8601(run.text("start")).value_or(std::chrono::sys_seconds());
     const bool has_earlier =
         !dated.empty() && dated.back().second.folder().root.parent_path() == run.folder().root.parent_path();
@@ -76,14 +76,14 @@ void sort_newest_first(std::vector<ReadRun>& runs) {
 }
 
 // Reads the runs, newest first.
-std::vector<ReadRun> read_runs(const fs::path& folder) {
+std::vector<reporting::ReadRun> read_runs(const fs::path& folder) {
   if (!support::is_folder(folder))
     throw support::Error(support::ErrorKind::configuration,
                          "command line: " + support::print_path(folder) + ": " + support::describe_path(folder) +
                              "; expected a folder with runs, such as run.output_dir of a run file");
   std::vector<fs::path> found;
   find_runs(folder, 1, found);
-  std::vector<ReadRun> runs;
+  std::vector<reporting::ReadRun> runs;
   for (const fs::path& one : found) {
     try {
       runs.emplace_back(one);
@@ -95,22 +95,22 @@ std::vector<ReadRun> read_runs(const fs::path& folder) {
   return runs;
 }
 
-std::optional<MetricAt> best_or_last(const ReadRun& run, const std::string& metric) {
+std::optional<reporting::MetricAt> best_or_last(const reporting::ReadRun& run, const std::string& metric) {
   const auto best = run.best(metric);
   return best ? best : run.last(metric);
 }
 
 // Sorts the best run first and runs without the metric last. Throws Error(configuration) if no run has the metric.
-void sort_runs(std::vector<ReadRun>& runs, const std::string& metric) {
+void sort_runs(std::vector<reporting::ReadRun>& runs, const std::string& metric) {
   std::set<std::string> known;
-  for (const ReadRun& run : runs)
+  for (const reporting::ReadRun& run : runs)
     for (const std::string& name : run.metrics()) known.insert(name);
   if (!known.contains(metric))
     throw support::Error(support::ErrorKind::configuration,
                          "command line: --sort is \"" + metric + "\", but no run has this metric" +
                              support::suggest_name(metric, {known.begin(), known.end()}) +
                              "; expected a metric of their histories, such as validation/loss");
-  const auto rank = [&](const ReadRun& run) {
+  const auto rank = [&](const reporting::ReadRun& run) {
     const auto value = best_or_last(run, metric);
     if (!value || std::isnan(value->value)) return std::numeric_limits<double>::infinity();
     return run.direction(metric) > 0 ? -value->value : value->value;
@@ -118,29 +118,29 @@ void sort_runs(std::vector<ReadRun>& runs, const std::string& metric) {
   std::ranges::stable_sort(runs, {}, rank);
 }
 
-std::string print_progress(const ReadRun& run) {
+std::string print_progress(const reporting::ReadRun& run) {
   const int64_t epochs = run.planned("train.epochs"), steps = run.planned("train.steps");
   if (epochs > 0) return "epoch " + std::to_string(run.epoch()) + "/" + std::to_string(epochs);
   return "step " + std::to_string(run.step()) + (steps > 0 ? "/" + std::to_string(steps) : "");
 }
 
-std::string print_best(const ReadRun& run, const std::string& metric) {
+std::string print_best(const reporting::ReadRun& run, const std::string& metric) {
   if (metric.empty()) return "";
   const auto best = best_or_last(run, metric);
   return best ? metric + " " + format_metric(best->value) + " (step " + std::to_string(best->step) + ")" : "";
 }
 
-std::string print_last(const ReadRun& run, const std::string& metric) {
+std::string print_last(const reporting::ReadRun& run, const std::string& metric) {
   const auto last = run.last(metric);
   return last ? format_metric(last->value) : "";
 }
 
 // `sort`: the metric to show; empty: the monitored metric.
-std::string print_table(const std::vector<ReadRun>& runs, const std::string& sort) {
-  TextTable table(
+std::string print_table(const std::vector<reporting::ReadRun>& runs, const std::string& sort) {
+  reporting::TextTable table(
       {Align::left, Align::left, Align::left, Align::left, Align::right, Align::left, Align::right, Align::right});
   table.add({"run", "state", "model", "done", "time", "best", kLosses[0], kLosses[1]});
-  for (const ReadRun& run : runs)
+  for (const reporting::ReadRun& run : runs)
     table.add({run.name(), run.state(), run.model(), print_progress(run), callbacks::format_duration(run.seconds()),
                print_best(run, sort.empty() ? run.monitor() : sort), print_last(run, kLosses[0]),
                print_last(run, kLosses[1])});
@@ -148,11 +148,11 @@ std::string print_table(const std::vector<ReadRun>& runs, const std::string& sor
 }
 
 // Prints one block per run for a terminal that is too narrow for the table.
-std::string print_blocks(const std::vector<ReadRun>& runs, const std::string& sort) {
+std::string print_blocks(const std::vector<reporting::ReadRun>& runs, const std::string& sort) {
   std::string text;
-  for (const ReadRun& run : runs) {
+  for (const reporting::ReadRun& run : runs) {
     text += run.name() + "\n";
-    TextTable table({Align::left, Align::left});
+    reporting::TextTable table({Align::left, Align::left});
     table.add({"state", run.state()});
     table.add({"model", run.model()});
     table.add({"done", print_progress(run) + " in " + callbacks::format_duration(run.seconds())});
@@ -183,13 +183,13 @@ bool fits(const std::string& text, size_t width) {
 
 Json to_json(double value) { return std::isfinite(value) ? Json(value) : Json(artifacts::print_number(value)); }
 
-Json to_json(const std::optional<MetricAt>& metric) {
+Json to_json(const std::optional<reporting::MetricAt>& metric) {
   return metric ? Json{{"value", to_json(metric->value)}, {"step", metric->step}} : Json();
 }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-Json to_json(const ReadRun& run) {
+Json to_json(const reporting::ReadRun& run) {
   Json metrics = Json::object();
   for (const std::string& name : run.metrics())
     metrics[name] = {{"last", to_json(run.last(name))}, {"best", to_json(run.best(name))}};
@@ -222,11 +222,11 @@ po::options_description make_runs_options() {
 int list_runs(const Arguments& arguments) {
   const std::string folder = arguments.positional().empty() ? "runs" : arguments.positional().front();
   const std::string sort = arguments.text("sort");
-  std::vector<ReadRun> runs = read_runs(folder);
+  std::vector<reporting::ReadRun> runs = read_runs(folder);
   if (!sort.empty()) sort_runs(runs, sort);
   if (arguments.wants_json()) {
     Json all = Json::array();
-    for (const ReadRun& run : runs) all.push_back(to_json(run));
+    for (const reporting::ReadRun& run : runs) all.push_back(to_json(run));
     write_output_json(Json{{"runs", all}});
     return 0;
   }

@@ -8,10 +8,10 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/plugins/calls/ports.h"
+#include "framework/reporting/terminal/text_table.h"
 #include "framework/support/print_bytes.h"
 #include "host/command_line/command.h"
 #include "host/process/standard_streams.h"
-#include "host/runs/text_table.h"
 #include "host/training/checkpoint_files.h"
 
 namespace tenon::host {
@@ -19,7 +19,7 @@ namespace tenon::host {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Align = TextTable::Align;
+using Align = reporting::TextTable::Align;
 using artifacts::SafetensorsFile;
 using artifacts::TensorView;
 
@@ -27,7 +27,7 @@ using artifacts::TensorView;
 Json read_whole_manifest(const InspectedFiles& files) { return Json::parse(artifacts::read_manifest_text(files.path)); }
 
 void print_manifest(const InspectedFiles& files) {
-  TextTable table({Align::left, Align::left});
+  reporting::TextTable table({Align::left, Align::left});
   const Json manifest = read_whole_manifest(files);
   for (const auto& [key, value] : manifest.items())
     if (key != "files" && key != "metrics" && key != "figures" && key != "state")
@@ -42,16 +42,17 @@ void print_manifest(const InspectedFiles& files) {
 }
 
 void print_tensors(const std::filesystem::path& path, const SafetensorsFile& file) {
-  TextTable table({Align::left, Align::left, Align::left, Align::right});
+  reporting::TextTable table({Align::left, Align::left, Align::left, Align::right});
   table.add({"tensor", "dtype", "shape", "bytes"});
   uint64_t bytes = 0, elements = 0;
   for (const TensorView& tensor : file.tensors()) {
-    table.add({tensor.name, plugins::dtype_name(tensor.dtype), print_shape(tensor), print_count(tensor.bytes)});
+    table.add(
+        {tensor.name, plugins::dtype_name(tensor.dtype), print_shape(tensor), reporting::print_count(tensor.bytes)});
     bytes += tensor.bytes;
     elements += tensor.bytes / artifacts::find_stored_type(tensor.dtype)->bytes;
   }
   write_output("%s: %zu tensors, %s values, %s\n", path.filename().c_str(), file.tensors().size(),
-               print_count(elements).c_str(), support::print_bytes(bytes).c_str());
+               reporting::print_count(elements).c_str(), support::print_bytes(bytes).c_str());
   for (const auto& [key, value] : file.metadata()) write_output("  %s = %s\n", key.c_str(), value.c_str());
   write_output_text(table.print("  "));
 }

@@ -3,12 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "framework/distributed/world.h"
-#include "framework/support/log.h"
 #include "host/command_line/command.h"
-#include "host/process/signals.h"
-#include "host/process/standard_streams.h"
-#include "host/process/wait_policy.h"
 #include "host/training/launch.h"
 #include "host/training/run.h"
 
@@ -101,17 +96,9 @@ TrainOptions read_train_options(const Arguments& arguments) {
   return options;
 }
 
-// Trains as a single process or as a rank, or launches the ranks.
 int train(const Arguments& arguments) {
   const TrainOptions options = read_train_options(arguments);
-  if (options.is_check) return run(options, {});
-  support::set_terminal_log(options.is_verbose ? support::TerminalLog::everything : support::TerminalLog::warnings,
-                            options.logs_json ? support::TerminalFormat::json : support::TerminalFormat::text);
-  catch_save_signal();
-  const distributed::World world = distributed::read_world();
-  if (const auto exit_code = launch(options, world)) return *exit_code;
-  support::log_info(describe_wait_policy());
-  return run(options, world);
+  return options.is_check ? run(options, {}) : start_training(options);
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/reporting/terminal/text_table.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/print_bytes.h"
 #include "host/command_line/command.h"
 #include "host/process/standard_streams.h"
-#include "host/runs/text_table.h"
 
 namespace tenon::host {
 
@@ -107,8 +107,8 @@ void print_text(const Verified& verified) {
     write_output(" (epoch %lld, step %lld)", static_cast<long long>(verified.manifest->epoch),
                  static_cast<long long>(verified.manifest->step));
   write_output("  %s\n", verified.damage ? "DAMAGED" : "intact");
-  using Align = TextTable::Align;
-  TextTable table({Align::left, Align::right, Align::left});
+  using Align = reporting::TextTable::Align;
+  reporting::TextTable table({Align::left, Align::right, Align::left});
   for (const VerifiedFile& file : verified.files)
     table.add({file.name, support::print_bytes(file.bytes),
                file.damage           ? "DAMAGED: " + *file.damage

@@ -12,12 +12,12 @@
 #include "framework/artifacts/run_folder/find_weights.h"
 #include "framework/config/toml/value.h"
 #include "framework/distributed/signal_inbox.h"
+#include "framework/reporting/runs/read_history.h"
 #include "framework/support/error.h"
 #include "host/command_line/command.h"
 #include "host/process/child_run.h"
 #include "host/process/standard_streams.h"
 #include "host/process/temporary_folder.h"
-#include "host/runs/read_history.h"
 #include "host/training/open_run.h"
 #include "host/verify_resume/choose_kills.h"
 #include "host/verify_resume/resume_reasons.h"
@@ -69,7 +69,7 @@ class Verification {
   ResumeReport verify() {
     say(describe_plan(report_, options_.file.config.string()));
     const fs::path whole = run_whole("whole");
-    const std::vector<artifacts::HistoryLine> history = read_history(whole / "history.jsonl");
+    const std::vector<artifacts::HistoryLine> history = reporting::read_history(whole / "history.jsonl");
     const fs::path resumed = run_killed(
         choose_kills(find_saved_steps(history), history.back().step, report_.processes, options_.kills, options_.seed));
     report_.comparison = compare_runs(whole, resumed);
@@ -101,7 +101,7 @@ class Verification {
     if (end.signal != 0 || end.exit_code != 0)
       fail(end, "without interruption", "expected a run that works; test it with host --dry-run");
     const fs::path run = find_run(folder_.path() / name, plan_.run.name);
-    report_one({run, {}, {}, read_history(run / "history.jsonl").back().step});
+    report_one({run, {}, {}, reporting::read_history(run / "history.jsonl").back().step});
     return run;
   }
 
@@ -119,7 +119,7 @@ class Verification {
              "expected it to work like the uninterrupted run");
       report_.ended_early = kill && !was_killed;
       const fs::path run = find_run(folder_.path() / name, plan_.run.name);
-      const std::vector<artifacts::HistoryLine> history = read_history(run / "history.jsonl");
+      const std::vector<artifacts::HistoryLine> history = reporting::read_history(run / "history.jsonl");
       report_one({run, i > 0 ? std::optional(read_resumed_step(run)) : std::nullopt, was_killed ? kill : std::nullopt,
                   history.back().step});
     }
@@ -135,16 +135,22 @@ class Verification {
   }
 
   ChildEnd run(const std::string& name, const std::optional<KillAt>& kill) {
-    std::vector<std::string> arguments{options_.program, "--config", options_.file.config.string()};
+    std::vector<std::string> arguments{options_.program};
+    if (kill) arguments.push_back("killed-run");
+    arguments.insert(arguments.end(), {"--config", options_.file.config.string()});
     for (const fs::path& directory : options_.file.plugin_directories)
       arguments.insert(arguments.end(), {"--plugin-dir", directory.string()});
     std::vector<std::string> overrides = options_.file.overrides;
     overrides.insert(overrides.end(), report_.run.overrides.begin(), report_.run.overrides.end());
     overrides.push_back("run.output_dir=" + config::to_toml((folder_.path() / name).string()));
     for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
-    arguments.insert(arguments.end(), {"--resume", "auto"});
-    ChildEnd end =
-        run_child(arguments, {std::string(kKillAtVariable) + "=" + (kill ? to_string(*kill) : "")}, signals_);
+    if (kill) {
+      arguments.insert(arguments.end(), {"--step", std::to_string(kill->step), "--rank", std::to_string(kill->rank)});
+      if (kill->moment == KillAt::TimePoint::saved_step) arguments.push_back("--during-save");
+    } else {
+      arguments.insert(arguments.end(), {"--resume", "auto"});
+    }
+    ChildEnd end = run_child(arguments, {}, signals_);
     if (end.requested != 0) stop(end.requested);
     return end;
   }

@@ -1,18 +1,15 @@
 // The variants of `host compare`: each run file with each combination of values.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "framework/reporting/comparison/variant.h"
+
 namespace tenon::host {
 
-struct Variant {
-  std::string name;  // unique among the variants: "precision=bf16", "resnet, lr=0.1"
-  std::filesystem::path config;
-  std::vector<std::string> overrides;  // "key=value"; they take precedence over those of the command line
-};
+using reporting::Variant;
 
 // Splits `train.precision=fp32,bf16` into one override for each value. Commas within brackets, braces and quotes belong
 // to a value. Throws Error(configuration) if the key is missing or a value is empty.

@@ -3,18 +3,12 @@
 #include <fcntl.h>
 
 #include <cerrno>
-#include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "framework/support/error.h"
 #include "framework/support/log.h"
-#include "framework/support/printable.h"
 #include "framework/support/retry_interrupted.h"
 
 namespace tenon::host {
@@ -35,26 +29,6 @@ void restore_standard_streams() {
     support::log_warning(
         "a plugin closed a standard stream (descriptor 0, 1 or 2); what the host reads from or writes to it is lost: "
         "find the plugin with host validate --check keeps-descriptors, and let it close only what it opened");
-}
-
-void write_output_text(std::string_view text) {
-  const std::string escaped = support::escape_control_characters(text);
-  static_cast<void>(std::fwrite(escaped.data(), 1, escaped.size(), stdout));  // flush_standard_output() checks
-}
-
-void write_output(const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  char* text = nullptr;
-  const int size = vasprintf(&text, format, arguments);
-  va_end(arguments);
-  if (size < 0) throw std::bad_alloc();
-  const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
-  write_output_text({text, static_cast<size_t>(size)});
-}
-
-void write_output_json(const nlohmann::ordered_json& json, int indent) {
-  write_output_text(json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 void flush_standard_output() {

@@ -1,8 +1,7 @@
 // Standard input, output and error of the process.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <string_view>
+#include "framework/reporting/terminal/write_output.h"
 
 namespace tenon::host {
 
@@ -14,11 +13,9 @@ bool open_standard_streams();
 // Does the same after plugins were called, and logs a warning if one of them closed a standard stream.
 void restore_standard_streams();
 
-// Write to standard output. Text from plugins, files and paths is safe here: see support::escape_control_characters().
-// `format` is that of printf(). JSON ends with a line feed; `indent` is that of nlohmann::json::dump().
-void write_output_text(std::string_view text);
-[[gnu::format(printf, 1, 2)]] void write_output(const char* format, ...);
-void write_output_json(const nlohmann::ordered_json& json, int indent = 2);
+using reporting::write_output;
+using reporting::write_output_json;
+using reporting::write_output_text;
 
 // Writes what is buffered for standard output. Throws Error(system) if any output of the process could not be written,
 // such as to a full disk.

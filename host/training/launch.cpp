@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/file/usable_cores.h"
 #include "framework/distributed/launch_ranks.h"
+#include "framework/distributed/world.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/process/signals.h"
+#include "host/process/wait_policy.h"
+#include "host/training/run.h"
 
 namespace tenon::host {
 
@@ -37,8 +42,7 @@ int64_t share_threads(const config::RunConfig& config, int64_t processes) {
   return std::max<int64_t>(config::count_usable_cores() / processes, 1);
 }
 
-}  // namespace
-
+// Returns the exit code of the run if this process launches the ranks.
 std::optional<int> launch(const TrainOptions& options, const World& world) {
   refuse_second_launcher(options, world);
   if (world.launcher != World::Launcher::none) {
@@ -63,6 +67,18 @@ std::optional<int> launch(const TrainOptions& options, const World& world) {
     support::log_warning("restart " + std::to_string(request.attempt + 1) + " of " + std::to_string(options.restarts) +
                          ": the run resumes from its newest checkpoint");
   }
+}
+
+}  // namespace
+
+int start_training(const TrainOptions& options) {
+  support::set_terminal_log(options.is_verbose ? support::TerminalLog::everything : support::TerminalLog::warnings,
+                            options.logs_json ? support::TerminalFormat::json : support::TerminalFormat::text);
+  catch_save_signal();
+  const World world = distributed::read_world();
+  if (const auto exit_code = launch(options, world)) return *exit_code;
+  support::log_info(describe_wait_policy());
+  return run(options, world);
 }
 
 }  // namespace tenon::host

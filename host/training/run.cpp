@@ -13,21 +13,21 @@
 #include "framework/pipeline/checks/advise_device.h"
 #include "framework/pipeline/loop/train.h"
 #include "framework/pipeline/tools/score_samples.h"
+#include "framework/reporting/report/png_plots.h"
+#include "framework/reporting/terminal/run_output.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/process/describe_failure.h"
 #include "host/process/signals.h"
 #include "host/process/standard_streams.h"
 #include "host/process/temporary_folder.h"
-#include "host/report/png_plots.h"
 #include "host/training/histogram_observer.h"
-#include "host/training/kill_at.h"
 #include "host/training/open_run.h"
 #include "host/training/ranks.h"
 #include "host/training/resume.h"
-#include "host/training/run_output.h"
 #include "host/training/run_recorder.h"
 #include "host/training/trace_observer.h"
+#include "host/training/use_class_names.h"
 
 namespace tenon::host {
 
@@ -43,10 +43,7 @@ pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline:
   std::optional<TraceObserver> trace;
   if (options.first_traced_step > 0)
     observers.push_back(&trace.emplace(options.first_traced_step, options.last_traced_step, training.device));
-  // A restarted run is not killed again.
-  std::optional<KillObserver> kill;
-  if (const auto at = read_kill_at(); at && distributed::read_world().attempt == 0)
-    observers.push_back(&kill.emplace(*at));
+  observers.insert(observers.end(), options.observers.begin(), options.observers.end());
   return pipeline::train(training, observers, recorder, {stop_signal(), save_signal()},
                          resumption ? &resumption->checkpoint : nullptr);
 }
@@ -94,9 +91,12 @@ void finish_work(pipeline::Training& training, const pipeline::RunReport& report
   training.group ? training.group->rank0_first(finish) : finish();
 }
 
-int train_and_record(pipeline::Training& training, RunRecorder& recorder, RunOutput& output,
+int train_and_record(pipeline::Training& training, RunRecorder& recorder, reporting::RunOutput& output,
                      const std::optional<Resumption>& resumption, const TrainOptions& options) {
-  output.open(training, recorder, resumption ? &*resumption : nullptr);
+  const auto recorded = [&] {
+    return reporting::RecordedRun{recorder.folder(), recorder.lines(), recorder.last_checkpoint()};
+  };
+  output.open(training, recorded(), resumption ? &resumption->from : nullptr);
   try {
     HistogramObserver histograms(
         training.plan->log.histograms, training.model,
@@ -111,7 +111,7 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, RunOut
     const bool finished = report.end == pipeline::RunReport::End::finished;
     recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code,
                     &report);
-    output.close(report, training, recorder);
+    output.close(report, training, recorded());
     return exit_code;
   } catch (const std::exception& error) {
     finish_failed(recorder, describe_failure(error));
@@ -145,14 +145,20 @@ std::string describe_no_work(const Resumption& resumption) {
          " was its last step. To continue training, raise train.epochs or train.steps";
 }
 
-int run_plan(const TrainOptions& options, RunOutput& output, const OpenedRun& opened, int64_t attempt,
+int run_plan(const TrainOptions& options, reporting::RunOutput& output, const OpenedRun& opened, int64_t attempt,
              distributed::ProcessGroup* group) {
   const std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, group);
   config::RunPlan plan = opened.plan;
-  if (resumption) plan.model.weights.clear();  // the checkpoint has the weights, and the file may be missing
+  if (resumption) {
+    plan.model.weights.clear();  // the checkpoint has the weights, and the file may be missing
+    use_class_names(plan, resumption->from.manifest.class_names, resumption->from.folder.string());
+  }
   pipeline::Training training = pipeline::build_training(plan, opened.catalogue, opened.device.device, group);
+  config::RunPlan recorded = opened.plan;
+  add_class_names(recorded, training.train->feed.class_names());
+  if (!group || group->world().is_first()) compare_class_names(plan.model.weights, training.train->feed.class_names());
   if (options.is_check) {
-    write_output_text(config::print_run_plan(opened.plan));
+    write_output_text(config::print_run_plan(recorded));
     if (std::fflush(stdout) != 0)
       throw support::Error(support::ErrorKind::system, std::string("the plan cannot be printed: ") + strerror(errno));
     return 0;
@@ -165,18 +171,23 @@ int run_plan(const TrainOptions& options, RunOutput& output, const OpenedRun& op
   if (is_first)
     for (const std::string& advice : pipeline::advise_device(training, opened.device.device))
       support::log_info("advice: " + advice);
-  if (is_first && plan.log.png_plots) require_png_converter("log.png_plots");
+  if (is_first && plan.log.png_plots) reporting::require_png_converter("log.png_plots");
   catch_stop_signals();
   if (!is_first) return train_silently(training, resumption, options);
   restore_standard_streams();  // components were created
-  RunRecorder recorder(opened.plan, training, opened.catalogue, opened.device.device, options.command_line,
+  RunRecorder recorder(recorded, training, opened.catalogue, opened.device.device, options.command_line,
                        resumption ? &resumption->from : nullptr);
   recorder.on_line = [&output](const artifacts::HistoryLine& written) { output.add(written); };
   if (group) group->broadcast_string("run folder", recorder.folder().string());
   return train_and_record(training, recorder, output, resumption, options);
 }
 
-int run_dry(const TrainOptions& options, RunOutput& output, OpenedRun& opened, int64_t attempt,
+std::unique_ptr<reporting::RunOutput> make_output(const TrainOptions& options) {
+  if (options.is_quiet) return reporting::make_no_output();
+  return options.logs_json ? reporting::make_json_output() : reporting::make_text_output();
+}
+
+int run_dry(const TrainOptions& options, reporting::RunOutput& output, OpenedRun& opened, int64_t attempt,
             distributed::ProcessGroup* group) {
   const TemporaryFolder folder("tenon-dry-run-");
   shorten(opened.plan, folder.path());
@@ -189,12 +200,11 @@ int run_dry(const TrainOptions& options, RunOutput& output, OpenedRun& opened, i
 }  // namespace
 
 int run(const TrainOptions& options, const distributed::World& world) {
-  read_kill_at();  // report an invalid value before any work
   OpenedRun opened = open_run(options.file, Computes::yes, static_cast<int>(world.local_rank));
   if (world.rank == 0)
     for (const std::string& hint : opened.plan.hints) support::log_warning(hint);
   const auto group = join_ranks(world, opened);
-  const std::unique_ptr<RunOutput> output = make_run_output(options);
+  const std::unique_ptr<reporting::RunOutput> output = make_output(options);
   try {
     const int exit_code = options.is_dry_run ? run_dry(options, *output, opened, world.attempt, group.get())
                                              : run_plan(options, *output, opened, world.attempt, group.get());

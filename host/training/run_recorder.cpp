@@ -8,12 +8,12 @@
 #include "framework/pipeline/build/metric_directions.h"
 #include "framework/pipeline/build/model_summary.h"
 #include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/reporting/report/report_page.h"
+#include "framework/reporting/report/saved_samples.h"
+#include "framework/reporting/runs/read_history.h"
 #include "framework/support/log.h"
 #include "framework/support/read_file.h"
 #include "host/process/signals.h"
-#include "host/report/report_page.h"
-#include "host/report/saved_samples.h"
-#include "host/runs/read_history.h"
 #include "host/training/read_checkpoint.h"
 
 namespace tenon::host {
@@ -83,7 +83,7 @@ void add_history(artifacts::TensorboardEvents& events, const std::vector<artifac
 }
 
 void add_pictures(artifacts::TensorboardEvents& events, const std::string& group,
-                  const std::vector<SavedSample>& samples, int64_t step) {
+                  const std::vector<reporting::SavedSample>& samples, int64_t step) {
   const auto now = std::chrono::system_clock::now();
   for (size_t i = 0; i < samples.size(); ++i)
     for (const artifacts::RenderedPicture& picture : samples[i].drawn.pictures)
@@ -111,7 +111,7 @@ artifacts::TensorboardEvents resume_events(const artifacts::RunFolder& folder, c
         artifacts::TensorboardEvents::resume(resumed_from.run, static_cast<int64_t>(records->second), folder.root, now);
   if (!events) {
     events.emplace(begin_events(folder, plan_text, now));
-    if (lines > 0) add_history(*events, read_history(folder.history_jsonl()), losses, now);
+    if (lines > 0) add_history(*events, reporting::read_history(folder.history_jsonl()), losses, now);
   } else if (support::read_text(resumed_from.folder / "plan.toml") != plan_text) {
     add_plan(*events, plan_text, resumed_from.manifest.step, now);
   }
@@ -131,6 +131,7 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
       lock_(artifacts::lock_run_folder(folder_.root)),
       history_(open_history(folder_, resumed_from)),
       losses_(name_losses(plan)),
+      class_names_(training.train->feed.class_names()),
       checkpoints_(folder_.checkpoints(), make_retention(plan.checkpoint.keep, training.monitor),
                    plan.checkpoint.asynchronous,
                    resumed_from && resumed_from->is_newest ? resumed_from->folder : std::filesystem::path()) {
@@ -189,6 +190,7 @@ void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<con
   for (const auto& [name, value] : state.metrics)
     if (state.validated_step == state.step || !name.starts_with("validation/"))
       contents.metrics.emplace_back(name, value);
+  contents.class_names = class_names_;
   contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::print_origin(record_)}};
   if (!contents.state.empty()) {
     contents.state[kHistoryLines] = static_cast<double>(history_.lines());
@@ -209,8 +211,8 @@ void RunRecorder::add_histograms(int64_t step, const std::vector<artifacts::Name
 }
 
 void RunRecorder::add_samples(const pipeline::SampleScores& scores, int64_t step) {
-  const SavedSamples samples = draw_scores(scores, step);
-  write_samples(samples, folder_.samples());
+  const reporting::SavedSamples samples = reporting::draw_scores(scores, step, class_names_);
+  reporting::write_samples(samples, folder_.samples());
   write_events([&] {
     add_pictures(*events_, samples.data + "/worst/", samples.worst, step);
     add_pictures(*events_, samples.data + "/best/", samples.best, step);
@@ -238,7 +240,7 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
   write_events([&] { events_->append(artifacts::make_outcome_event(*record_.end, status)); });
   // Errors are only logged: `host report` can write the report again.
   try {
-    write_report(folder_.root, has_png_plots_);
+    reporting::write_report(folder_.root, has_png_plots_);
   } catch (const std::exception& error) {
     support::log_warning(std::string("no report: ") + error.what());
   }

@@ -73,6 +73,7 @@ class RunRecorder final : public pipeline::Recorder {
   artifacts::History history_;
   std::optional<artifacts::TensorboardEvents> events_;
   std::vector<std::string> losses_;  // names of the losses
+  config::ClassNames class_names_;
   bool has_png_plots_ = false;
   CheckpointWriter checkpoints_;
 };

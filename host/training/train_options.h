@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/pipeline/state/events.h"
 #include "host/command_line/arguments.h"
 
 namespace tenon::host {
@@ -21,7 +22,8 @@ struct TrainOptions {
   int64_t processes = 0;          // --processes, which is also in the overrides; 0: not given
   int64_t first_traced_step = 0;  // counted from 1; 0: no trace
   int64_t last_traced_step = 0;
-  std::vector<std::string> command_line;  // with the program
+  std::vector<std::string> command_line;       // with the program
+  std::vector<pipeline::Observer*> observers;  // in addition to those that the other options and the plan request
 };
 
 }  // namespace tenon::host

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/training/kill_at.h"
+#include "host/verify_resume/kill_observer.h"
 
 namespace tenon::host {
 

@@ -15,8 +15,8 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/plugins/calls/ports.h"
-#include "host/runs/read_history.h"
-#include "host/runs/text_table.h"
+#include "framework/reporting/runs/read_history.h"
+#include "framework/reporting/terminal/text_table.h"
 #include "host/training/checkpoint_files.h"
 
 namespace tenon::host {
@@ -69,11 +69,12 @@ std::string describe_difference(const TensorView& a, const TensorView& b) {
   if (a.dtype != b.dtype || a.shape != b.shape) return "is " + describe_both(describe_type(a), describe_type(b));
   const artifacts::TensorDifference difference = artifacts::compare_tensors(a, b);
   if (difference.differing == 0) return "";
-  std::string text = print_count(difference.differing) + " of " + print_count(difference.elements) + " values differ";
+  std::string text = reporting::print_count(difference.differing) + " of " +
+                     reporting::print_count(difference.elements) + " values differ";
   // Bytes are states of generators and callbacks. Their differences have no meaningful size.
   if (!difference.max_ulps) return text;
-  return text + ", by " + print_short(difference.max_absolute) + " at most (" + print_count(*difference.max_ulps) +
-         " ulps)";
+  return text + ", by " + print_short(difference.max_absolute) + " at most (" +
+         reporting::print_count(*difference.max_ulps) + " ulps)";
 }
 
 class PairComparison {
@@ -107,8 +108,8 @@ class PairComparison {
 
   // Compares the lines up to the first one with a different position. Reports the first difference of each metric.
   void compare_histories() {
-    const std::vector<HistoryLine> lines = read_history(run_.history_jsonl());
-    const std::vector<HistoryLine> others = read_history(other_.history_jsonl());
+    const std::vector<HistoryLine> lines = reporting::read_history(run_.history_jsonl());
+    const std::vector<HistoryLine> others = reporting::read_history(other_.history_jsonl());
     found_.lines = static_cast<int64_t>(lines.size());
     for (size_t i = 0; i < std::min(lines.size(), others.size()); ++i) {
       const std::string place = describe(lines[i]), other_place = describe(others[i]);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "host/training/kill_at.h"
 #include "host/verify_resume/compare_runs.h"
+#include "host/verify_resume/kill_observer.h"
 #include "host/verify_resume/shortened_run.h"
 
 namespace tenon::host {

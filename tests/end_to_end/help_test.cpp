@@ -7,6 +7,7 @@
 #include "framework/support/error.h"
 #include "host/command_line/print_completions.h"
 #include "host/command_line/print_help.h"
+#include "host/command_line/print_manual.h"
 #include "host/command_line/registry.h"
 #include "tests/end_to_end/hosted_run.h"
 
@@ -98,7 +99,17 @@ TEST_CASE("a command is defined in one file of host/commands and named in regist
       CHECK(names_it == (other.path().filename() == "registry.cpp"));
     }
   }
-  CHECK(defined == host::commands().size());
+  CHECK(defined == host::commands().size() + host::internal_commands().size());
+}
+
+TEST_CASE("the help and the completions leave out the commands that other commands start") {
+  const std::string texts = host::help_text() + host::print_manual("1") + host::print_completions("bash") +
+                            host::print_completions("zsh") + host::print_completions("fish");
+  for (const host::Command* command : host::internal_commands()) {
+    CAPTURE(std::string(command->name));
+    CHECK(host::find_command({command->name}) == command);
+    CHECK(!contains(texts, command->name));
+  }
 }
 
 TEST_CASE("the name of every command finds it, and its options are checked") {

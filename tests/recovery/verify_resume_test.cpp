@@ -182,23 +182,25 @@ TEST_CASE("a stop request also ends its runs and keeps no files") {
   CHECK(fs::is_empty(temporary));
 }
 
-TEST_CASE("TENON_KILL_AT kills a process of any run at the given step") {
+TEST_CASE("host killed-run kills a process of a run at the given step, and a plain run has no such switch") {
   make_temporary();
   const std::string where = with_temporary();
-  const std::vector<std::string> run{"--config", kDigits, "--dry-run"};
-  CHECK(run_host(run, where + "TENON_KILL_AT=1").exit_code == 137);
-  CHECK(run_host(run, where + "TENON_KILL_AT=1:0:save").exit_code == 137);
-  CHECK(run_host(run, where + "TENON_KILL_AT=2").exit_code == 0);
-  CHECK(run_host(run, where + "TENON_KILL_AT=").exit_code == 0);
-  std::vector<std::string> two = run;
-  two.insert(two.end(), {"--processes", "2"});
-  const Outcome lost = run_host(two, where + "TENON_KILL_AT=1:1");
+  const auto run = [&](const std::string& output, std::vector<std::string> more) {
+    more.insert(more.end(), {"--config", kDigits, "--set", "train={steps=1}", "--set", "checkpoint.every=\"1 step\"",
+                             "--set", "run.output_dir=\"" + output + "\""});
+    return run_host(more, where + "TENON_KILL_AT=1");
+  };
+  CHECK(run("step_end", {"killed-run", "--step", "1"}).exit_code == 137);
+  CHECK(run("save", {"killed-run", "--step", "1", "--during-save"}).exit_code == 137);
+  CHECK(run("later", {"killed-run", "--step", "2"}).exit_code == 0);
+  CHECK(run("plain", {}).exit_code == 0);
+  const Outcome lost = run("rank_1", {"killed-run", "--step", "1", "--rank", "1", "--set", "distributed.processes=2"});
   CHECK(lost.exit_code == 6);
   CHECK(mentions(lost.errors, "rank 1 was ended by SIGKILL"));
-  for (const std::string wrong : {"0", "7:-1", "7:0:later"}) {
-    CAPTURE(wrong);
-    const Outcome refused = run_host(run, where + "'TENON_KILL_AT=" + wrong + "'");
-    CHECK(refused.exit_code == 2);
-    CHECK(mentions(refused.errors, "environment: TENON_KILL_AT is \"" + wrong + "\"; expected STEP"));
-  }
+  const Outcome zero = run("zero", {"killed-run", "--step", "0"});
+  CHECK(zero.exit_code == 2);
+  CHECK(mentions(zero.errors, "--step is 0; expected at least 1"));
+  const Outcome none = run("none", {"killed-run"});
+  CHECK(none.exit_code == 2);
+  CHECK(mentions(none.errors, "killed-run has no --step"));
 }

@@ -52,6 +52,7 @@ may_see callbacks support config plugins framework/pipeline/state/events.h frame
 may_see cuda support config
 may_see validation support config plugins
 may_see profiling support config plugins data artifacts pipeline
+may_see reporting support config plugins artifacts callbacks pipeline
 may_see pipeline support config plugins data distributed precision optimization artifacts
 
 # follow_order FOLDER SUBFOLDER...: checks that files in each subfolder include only files of that and earlier subfolders.
@@ -76,7 +77,8 @@ follow_order framework/plugins calls loading tensors components
 follow_order framework/artifacts files checkpoint drawing run_folder
 follow_order framework/pipeline device state losses build evaluation checks loop tools
 follow_order framework/validation session checks
-follow_order host process command_line runs report describe training compare verify_resume commands
+follow_order framework/reporting runs terminal predictions report comparison
+follow_order host process command_line describe training predict compare verify_resume commands
 
 while IFS= read -r line; do
   [ -n "$line" ] && breach "${line%:*}: a plugin includes \"${line##*:}\"; expected <tenon/...> or a file in plugins"
@@ -104,7 +106,7 @@ restrict_library Boost.DLL 'boost/dll' 1 'framework/plugins/.*\.cpp'
 restrict_library Boost.Program_options 'boost/program_options' 1 'host/command_line/command_options\.h'
 restrict_library OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
 restrict_library libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
-restrict_library libpng 'png\.h' 1 'framework/artifacts/.*\.cpp'
+restrict_library libpng 'png\.h' 2 '(framework/artifacts|plugins/images/decode)/.*\.cpp'
 restrict_library zlib 'zlib\.h' 2 'plugins/(datasets/shared|images/decode)/.*\.cpp'
 restrict_library c10d 'torch/csrc/distributed/|c10d/' 1000 'framework/(distributed|cuda)/'
 restrict_library CUDA '(cuda|cuda_runtime(_api)?|nccl|c10/cuda/.*|ATen/cuda/.*|nvtx3/.*)\.h' 1000 'framework/cuda/'

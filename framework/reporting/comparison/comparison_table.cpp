@@ -1,0 +1,211 @@
+#include "framework/reporting/comparison/comparison_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "framework/callbacks/progress.h"
+#include "framework/reporting/terminal/text_table.h"
+#include "framework/support/print_bytes.h"
+
+namespace tenon::reporting {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Read = std::function<std::optional<double>(const MeasuredRun&)>;
+using Print = std::function<std::string(const std::vector<double>&)>;
+
+struct Column {
+  std::string title;
+  Read read;
+  Print print;
+};
+
+std::optional<double> find_metric(const MeasuredRun& run, const std::string& name) {
+  for (const auto& [known, value] : run.metrics)
+    if (known == name) return value;
+  return std::nullopt;
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+double deviation_of(const std::vector<double>& values) {
+  const double mean = mean_of(values);
+  double sum = 0;
+  for (const double value : values) sum += (value - mean) * (value - mean);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+std::string print_max_bytes(const std::vector<double>& values) {
+  return support::print_bytes(static_cast<uint64_t>(*std::ranges::max_element(values)));
+}
+
+std::string print_seconds(const std::vector<double>& values) { return callbacks::format_duration(mean_of(values)); }
+
+std::string print_rate(const std::vector<double>& values) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", mean_of(values));
+  return text;
+}
+
+bool is_good(const MeasuredRun& run) { return run.failure.empty(); }
+
+// Lists the monitored metrics first, then the others in the order of the histories.
+std::vector<std::string> list_metrics(const std::vector<ComparedVariant>& variants) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const ComparedVariant& compared : variants) add(compared.monitor);
+  for (const ComparedVariant& compared : variants)
+    for (const MeasuredRun& run : compared.runs)
+      for (const auto& [name, value] : run.metrics) add(name);
+  return names;
+}
+
+std::vector<Column> list_columns(const std::vector<ComparedVariant>& variants) {
+  std::vector<Column> columns;
+  for (const std::string& name : list_metrics(variants))
+    columns.push_back({name, [name](const MeasuredRun& run) { return find_metric(run, name); }, print_spread});
+  columns.push_back({"train/loss", [](const MeasuredRun& run) { return run.last_training_loss; }, print_spread});
+  columns.push_back({"time", [](const MeasuredRun& run) { return std::optional(run.seconds); }, print_seconds});
+  columns.push_back(
+      {"time/epoch",
+       [](const MeasuredRun& run) { return run.epochs > 0 ? std::optional(run.seconds / run.epochs) : std::nullopt; },
+       print_seconds});
+  columns.push_back(
+      {"samples/s",
+       [](const MeasuredRun& run) { return run.seconds > 0 ? std::optional(run.samples / run.seconds) : std::nullopt; },
+       print_rate});
+  columns.push_back({"memory",
+                     [](const MeasuredRun& run) -> std::optional<double> {
+                       if (run.peak_bytes == 0) return std::nullopt;
+                       return static_cast<double>(run.peak_bytes);
+                     },
+                     print_max_bytes});
+  columns.push_back({"device memory",
+                     [](const MeasuredRun& run) -> std::optional<double> {
+                       if (!run.device_peak_mib) return std::nullopt;
+                       return *run.device_peak_mib * 1024 * 1024;
+                     },
+                     print_max_bytes});
+  return columns;
+}
+
+std::vector<double> read_values(const ComparedVariant& compared, const Column& column) {
+  std::vector<double> values;
+  for (const MeasuredRun& run : compared.runs)
+    if (is_good(run))
+      if (const auto value = column.read(run)) values.push_back(*value);
+  return values;
+}
+
+// The first row has the titles. Columns without any value are omitted.
+std::vector<std::vector<std::string>> list_rows(const std::vector<ComparedVariant>& variants) {
+  std::vector<std::vector<std::string>> rows(variants.size() + 1);
+  rows[0].push_back("");
+  for (size_t i = 0; i < variants.size(); ++i) {
+    const auto& runs = variants[i].runs;
+    const auto failed = std::ranges::count_if(runs, [](const MeasuredRun& run) { return !is_good(run); });
+    rows[i + 1].push_back(variants[i].variant.name + (failed > 0 ? " (" + std::to_string(failed) + " failed)" : ""));
+  }
+  for (const Column& column : list_columns(variants)) {
+    std::vector<std::string> cells;
+    for (const ComparedVariant& compared : variants) {
+      const std::vector<double> values = read_values(compared, column);
+      cells.push_back(values.empty() ? "" : column.print(values));
+    }
+    if (std::ranges::all_of(cells, &std::string::empty)) continue;
+    rows[0].push_back(column.title);
+    for (size_t i = 0; i < cells.size(); ++i) rows[i + 1].push_back(cells[i]);
+  }
+  return rows;
+}
+
+std::string list_failures(const std::vector<ComparedVariant>& variants, const std::string& margin) {
+  std::string text;
+  for (const ComparedVariant& compared : variants)
+    for (const MeasuredRun& run : compared.runs)
+      if (!is_good(run))
+        text += margin + compared.variant.name + ", seed " + std::to_string(run.seed) + ": " + run.failure + "\n";
+  return text;
+}
+
+Json to_json(const MeasuredRun& run) {
+  Json json{{"seed", run.seed},
+            {"folder", run.folder.string()},
+            {"exit_code", run.exit_code},
+            {"failure", run.failure.empty() ? Json() : Json(run.failure)},
+            {"steps", run.steps},
+            {"epochs", run.epochs},
+            {"samples", run.samples},
+            {"seconds", run.seconds},
+            {"peak_bytes", run.peak_bytes},
+            {"device_peak_mib", run.device_peak_mib ? Json(*run.device_peak_mib) : Json()},
+            {"best_step", run.best_step ? Json(*run.best_step) : Json()},
+            {"train/loss", run.last_training_loss ? Json(*run.last_training_loss) : Json()},
+            {"metrics", Json::object()}};
+  for (const auto& [name, value] : run.metrics)
+    json["metrics"][name] = Json::parse(artifacts::print_json_number(value));
+  return json;
+}
+
+}  // namespace
+
+std::string print_spread(const std::vector<double>& values) {
+  char text[64];
+  if (values.size() < 2)
+    std::snprintf(text, sizeof text, "%.4g", values.front());
+  else
+    std::snprintf(text, sizeof text, "%.4g ± %.2g", mean_of(values), deviation_of(values));
+  return text;
+}
+
+std::string print_table(const std::vector<ComparedVariant>& variants) {
+  const auto rows = list_rows(variants);
+  std::vector<TextTable::Align> columns(rows[0].size(), TextTable::Align::right);
+  columns.front() = TextTable::Align::left;
+  TextTable table(columns);
+  for (const auto& row : rows) table.add(row);
+  return table.print("") + list_failures(variants, "");
+}
+
+std::string print_markdown(const std::vector<ComparedVariant>& variants) {
+  const auto rows = list_rows(variants);
+  std::string text;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    text += "|";
+    for (const std::string& cell : rows[i]) text += " " + cell + " |";
+    text += "\n";
+    if (i > 0) continue;
+    text += "|---|";
+    for (size_t k = 1; k < rows[0].size(); ++k) text += "---:|";
+    text += "\n";
+  }
+  const std::string failures = list_failures(variants, "- ");
+  return text + (failures.empty() ? "" : "\n" + failures);
+}
+
+std::string print_json(const std::vector<ComparedVariant>& variants) {
+  Json json = Json::array();
+  for (const ComparedVariant& compared : variants) {
+    Json one{{"name", compared.variant.name},
+             {"config", compared.variant.config.string()},
+             {"overrides", compared.variant.overrides},
+             {"monitor", compared.monitor.empty() ? Json() : Json(compared.monitor)},
+             {"runs", Json::array()}};
+    for (const MeasuredRun& run : compared.runs) one["runs"].push_back(to_json(run));
+    json.push_back(std::move(one));
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tenon::reporting

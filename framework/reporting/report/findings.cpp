@@ -1,0 +1,209 @@
+#include "framework/reporting/report/findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "framework/artifacts/drawing/line_chart.h"
+#include "framework/callbacks/progress.h"
+
+namespace tenon::reporting {
+
+namespace {
+
+using artifacts::HistoryLine;
+using artifacts::print_short_number;
+using Rating = Finding::Rating;
+using Series = std::vector<MetricAt>;
+
+constexpr size_t kFewestValues = 8;     // minimum number of values to assess convergence
+constexpr double kStillFalling = 0.05;  // part of the total decrease, in the last quarter of the steps
+constexpr double kRisen = 0.05;         // part of the best validation loss
+constexpr double kNearEnd = 0.1;        // part of all steps
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, share < 0.1 ? "%.1f %%" : "%.0f %%", 100 * share);
+  return text;
+}
+
+std::string at_step(const MetricAt& metric) {
+  return print_short_number(metric.value) + " at step " + std::to_string(metric.step);
+}
+
+Series collect(const ReadRun& run, const std::string& metric, bool only_means) {
+  const std::vector<std::string> losses = run.losses();
+  Series series;
+  for (const HistoryLine& line : run.history())
+    for (const auto& [name, value] : line.metrics)
+      if (name == metric && std::isfinite(value) &&
+          artifacts::is_mean_over_epoch(line.event, name, losses) == only_means)
+        series.push_back({value, line.step});
+  return series;
+}
+
+// Collects means over epochs if there are enough of them, otherwise log lines.
+Series collect_training_loss(const ReadRun& run) {
+  Series epochs = collect(run, "train/loss", true);
+  if (epochs.size() >= kFewestValues) return epochs;
+  Series lines = collect(run, "train/loss", false);
+  return lines.size() > epochs.size() ? lines : epochs;
+}
+
+// Returns the loss of the first validation set.
+std::string find_validation_loss(const ReadRun& run) {
+  for (const std::string& metric : run.metrics())
+    if (metric.starts_with("validation/") && metric.ends_with("/loss")) return metric;
+  return "";
+}
+
+// Returns the mean of the values between two fractions of the last step, or nothing if there are no values.
+std::optional<double> mean_between(const Series& series, double from, double to) {
+  const auto last = static_cast<double>(series.back().step);
+  double sum = 0, count = 0;
+  for (const MetricAt& one : series) {
+    const double place = static_cast<double>(one.step) / last;
+    if (place <= from || place > to) continue;
+    sum += one.value;
+    ++count;
+  }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+std::optional<double> find_number(const ReadRun& run, const char* key) {
+  const auto found = run.record().find(key);
+  return found != run.record().end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+}
+
+std::optional<Finding> assess_beginning(const ReadRun& run) {
+  const auto found = find_number(run, "first_loss");
+  // run.json of the first versions has the second name.
+  const auto zero_output =
+      find_number(run, run.record().contains("zero_output_loss") ? "zero_output_loss" : "uninformed_loss");
+  if (!found || !zero_output) return std::nullopt;
+  const pipeline::FirstLoss loss{*found, *zero_output};
+  const std::string numbers = "the initial loss was " + print_short_number(loss.found) + "; zero outputs would give " +
+                              print_short_number(loss.zero_output);
+  if (!loss.is_far_above()) return Finding{Rating::good, "Was the initial loss plausible?", "Yes: " + numbers + "."};
+  return Finding{Rating::bad, "Was the initial loss plausible?",
+                 "No: " + numbers +
+                     ". It was far too high: check the initialisation of the model and the scale of its inputs and "
+                     "targets."};
+}
+
+Finding assess_convergence(const ReadRun& run) {
+  const std::string question = "Did it converge?";
+  const Series loss = collect_training_loss(run);
+  if (loss.size() < 2) return {Rating::neutral, question, "Unknown: the history has too few values of train/loss."};
+  const MetricAt &first = loss.front(), &last = loss.back();
+  const std::string fall = "train/loss went from " + at_step(first) + " to " + at_step(last);
+  if (!(last.value < first.value)) return {Rating::bad, question, "No: " + fall + ", so it did not fall."};
+  if (loss.size() < kFewestValues)
+    return {Rating::neutral, question,
+            "It learnt: " + fall + ". There are too few values to determine whether it levelled off."};
+  const auto before = mean_between(loss, 0.6, 0.75), end = mean_between(loss, 0.85, 1);
+  if (!before || !end) return {Rating::neutral, question, "It learnt: " + fall + "."};
+  const double share = (*before - *end) / (first.value - last.value);
+  if (share > kStillFalling)
+    return {Rating::neutral, question,
+            "Not yet: " + fall + ", and " + percent(std::min(share, 1.0)) +
+                " of the decrease came in the last quarter of the steps. More steps may help."};
+  return {Rating::good, question,
+          "Yes: " + fall + ", and levelled off: the last quarter of the steps contributed " +
+              percent(std::max(share, 0.0)) + " of the decrease."};
+}
+
+// Returns the last value at or before a step, or the first value if there is none.
+double value_at(const Series& series, int64_t step) {
+  double value = series.front().value;
+  for (const MetricAt& one : series)
+    if (one.step <= step) value = one.value;
+  return value;
+}
+
+Finding assess_overfitting(const ReadRun& run) {
+  const std::string question = "Did it overfit?";
+  const std::string metric = find_validation_loss(run);
+  if (metric.empty()) return {Rating::neutral, question, "Unknown: the run had no validation."};
+  const Series validation = collect(run, metric, false), training = collect_training_loss(run);
+  const auto best = run.best(metric);
+  if (validation.size() < 2 || training.empty() || !best)
+    return {Rating::neutral, question, "Unknown: the history has too few values of " + metric + "."};
+  const MetricAt last = validation.back();
+  const double rise = (last.value - best->value) / std::fabs(best->value);
+  const bool is_at_end = static_cast<double>(last.step - best->step) <= kNearEnd * static_cast<double>(last.step);
+  const double train_then = value_at(training, best->step), train_now = training.back().value;
+  const std::string gap = " The final train/loss is " + print_short_number(train_now) + " and " + metric + " " +
+                          print_short_number(last.value) + ".";
+  if (is_at_end || rise <= kRisen)
+    return {Rating::good, question,
+            "No sign of it: the best " + metric + " was " + at_step(*best) + ", and " +
+                (is_at_end ? "that is near the end." : "the last is at most " + percent(kRisen) + " above it.") + gap};
+  if (train_now < train_then)
+    return {Rating::bad, question,
+            "Yes, from about step " + std::to_string(best->step) + ": since then " + metric + " has risen from " +
+                print_short_number(best->value) + " to " + print_short_number(last.value) + " (" + percent(rise) +
+                "), while train/loss continued to fall from " + print_short_number(train_then) + " to " +
+                print_short_number(train_now) + "."};
+  return {Rating::bad, question,
+          "Not overfitting: " + metric + " has risen from " + at_step(*best) + " to " + print_short_number(last.value) +
+              ", but train/loss has not fallen since then (" + print_short_number(train_then) + ", now " +
+              print_short_number(train_now) + "). The learning rate may be too high."};
+}
+
+Finding assess_time(const ReadRun& run) {
+  const std::string question = "What took the time?";
+  const std::vector<pipeline::StageSeconds> stages = run.stages();
+  if (stages.empty())
+    return {Rating::neutral, question,
+            "Unknown: a run records the times when it ends. This run has not ended, or was killed."};
+  double total = 0;
+  for (const pipeline::StageSeconds& one : stages) total += one.seconds;
+  std::string text;
+  for (const pipeline::StageSeconds& one : stages)
+    text += (text.empty() ? "" : ", ") + one.name + " " + percent(one.seconds / total);
+  const std::string advice = pipeline::advise(stages, run.planned("data.workers"));
+  return {advice.empty() ? Rating::neutral : Rating::bad, question,
+          "Mostly " + stages.front().name + ": of " + callbacks::format_duration(total) + ", " + text + "." +
+              (advice.empty() ? "" : " Advice: " + advice + ".")};
+}
+
+std::optional<Finding> find_not_finite(const ReadRun& run) {
+  int64_t lines = 0;
+  std::string first;
+  for (const HistoryLine& line : run.history())
+    for (const auto& [name, value] : line.metrics) {
+      if (std::isfinite(value)) continue;
+      if (lines++ == 0) first = name + " at step " + std::to_string(line.step);
+    }
+  if (lines == 0) return std::nullopt;
+  return Finding{Rating::bad, "Was everything finite?",
+                 "No: " + std::to_string(lines) + " values are NaN or infinite. The first is " + first + "."};
+}
+
+Finding describe_end(const ReadRun& run) {
+  const std::string question = "How did it end?";
+  const std::string reason = run.text("reason").empty() ? "" : " (" + run.text("reason") + ")";
+  const std::string place = "epoch " + std::to_string(run.epoch()) + ", step " + std::to_string(run.step());
+  if (run.state() == "finished") return {Rating::good, question, "It finished, after " + place + reason + "."};
+  if (run.state() == "failed") return {Rating::bad, question, "It failed, after " + place + reason + "."};
+  if (run.state() == "stopped") return {Rating::neutral, question, "It was stopped, after " + place + reason + "."};
+  if (run.state() == "running")
+    return {Rating::neutral, question, "Not yet: it is running and has reached " + place + "."};
+  return {
+      Rating::bad, question,
+      "It crashed or was killed, after " + place + ": it did not record an end, and no process trains in its folder."};
+}
+
+}  // namespace
+
+std::vector<Finding> find_findings(const ReadRun& run) {
+  std::vector<Finding> findings{describe_end(run), assess_convergence(run), assess_overfitting(run), assess_time(run)};
+  if (auto beginning = assess_beginning(run)) findings.insert(findings.begin() + 1, std::move(*beginning));
+  if (auto not_finite = find_not_finite(run)) findings.push_back(std::move(*not_finite));
+  return findings;
+}
+
+}  // namespace tenon::reporting

@@ -1,0 +1,22 @@
+// Helpers that build HTML elements.
+#pragma once
+
+#include <string>
+
+#include "framework/artifacts/drawing/escape_html.h"
+
+namespace tenon::reporting {
+
+inline std::string element(const std::string& name, const std::string& attributes, const std::string& content) {
+  return "<" + name + (attributes.empty() ? "" : " " + attributes) + ">" + content + "</" + name + ">";
+}
+
+inline std::string text_element(const std::string& name, const std::string& attributes, const std::string& text) {
+  return element(name, attributes, artifacts::escape_html(text));
+}
+
+inline std::string section(const std::string& heading, const std::string& content) {
+  return element("section", "", "\n" + text_element("h2", "", heading) + "\n" + content) + "\n";
+}
+
+}  // namespace tenon::reporting

@@ -1,0 +1,19 @@
+// report.html: one self-contained page about a run, or about several runs side by side.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/reporting/runs/read_run.h"
+
+namespace tenon::reporting {
+
+// Returns HTML with embedded style and curves, without scripts and external references. It supports light and dark
+// mode, wide and narrow screens. REQUIRES: at least one run.
+std::string make_report_page(const std::vector<ReadRun>& runs);
+
+// Writes report.html into the folder of a run, and its curves into plots/, with PNG files if `has_png_plots`. All files
+// of the run must exist. Throws Error as reading the run and writing files do.
+void write_report(const std::filesystem::path& run, bool has_png_plots);
+
+}  // namespace tenon::reporting

@@ -1,0 +1,102 @@
+#include "framework/reporting/report/run_details.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "framework/artifacts/drawing/escape_html.h"
+#include "framework/artifacts/drawing/line_chart.h"
+#include "framework/callbacks/progress.h"
+#include "framework/reporting/report/html_elements.h"
+#include "framework/reporting/report/run_again.h"
+
+namespace tenon::reporting {
+
+namespace {
+
+using artifacts::escape_html;
+using Json = nlohmann::ordered_json;
+
+std::string print_stages(const ReadRun& run) {
+  const std::vector<pipeline::StageSeconds> stages = run.stages();
+  double total = 0;
+  for (const pipeline::StageSeconds& one : stages) total += one.seconds;
+  if (total <= 0) return "";
+  std::vector<double> shares;
+  std::string rows;
+  for (const pipeline::StageSeconds& one : stages) {
+    artifacts::ChartSeries key;
+    key.colour = shares.size();
+    shares.push_back(one.seconds / total);
+    char seconds[32], percent[32];
+    std::snprintf(seconds, sizeof seconds, "%.1f s", one.seconds);
+    std::snprintf(percent, sizeof percent, "%.1f %%", 100 * shares.back());
+    rows +=
+        element("tr", "",
+                element("td", "", artifacts::draw_key(key) + escape_html(one.name)) +
+                    text_element("td", "class=\"number\"", seconds) + text_element("td", "class=\"number\"", percent)) +
+        "\n";
+  }
+  return section(
+      "Where the time went",
+      artifacts::draw_bar(shares) + element("table", "", "\n" + rows) + "\n" +
+          text_element("p", "class=\"quiet\"",
+                       "Time of the training thread of rank 0. Stage data is the time spent waiting for data.") +
+          "\n");
+}
+
+std::string print_preformatted(const std::string& text) { return text_element("pre", "", text) + "\n"; }
+
+std::string print_model(const ReadRun& run) {
+  std::string lines;
+  if (const auto model = run.record().find("model"); model != run.record().end() && model->is_array())
+    for (const Json& line : *model) lines += (line.is_string() ? line.get<std::string>() : line.dump()) + "\n";
+  return lines.empty() ? "" : section("Model", print_preformatted(lines));
+}
+
+// Lists every scalar of run.json with the names of its enclosing objects.
+void flatten(const Json& value, const std::string& key, std::vector<std::pair<std::string, std::string>>& values) {
+  if (value.is_object() || value.is_array()) {
+    for (const auto& [name, child] : value.items()) flatten(child, key.empty() ? name : key + " " + name, values);
+  } else if (!value.is_null()) {
+    values.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+}
+
+// Returns an empty text if the key is missing.
+std::string text_in(const Json& object, const char* key) {
+  if (!object.is_object()) return "";
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string print_environment(const ReadRun& run) {
+  Json shown = run.record();
+  // These keys are shown elsewhere on the page or are not meant for readers.
+  for (const char* const key : {"model", "directions", "monitor", "command_line", "plugins"}) shown.erase(key);
+  std::vector<std::pair<std::string, std::string>> values;
+  flatten(shown, "", values);
+  if (const auto plugins = run.record().find("plugins"); plugins != run.record().end() && plugins->is_array())
+    for (const Json& plugin : *plugins)
+      values.emplace_back(
+          "plugin " + text_in(plugin, "id"),
+          text_in(plugin, "version") + ", " + text_in(plugin, "file") + ", SHA-256 " + text_in(plugin, "sha256"));
+  std::string rows;
+  for (const auto& [key, value] : values)
+    rows += element("tr", "", text_element("th", "", key) + text_element("td", "", value)) + "\n";
+  return section("Environment", element("div", "class=\"wide\"", element("table", "", "\n" + rows)) + "\n");
+}
+
+std::string print_run_again(const ReadRun& run) {
+  return section("Repeat the run", print_preformatted(describe_run_again(run)));
+}
+
+}  // namespace
+
+std::string print_details(const ReadRun& run) {
+  return print_stages(run) + print_run_again(run) + section("Configuration", print_preformatted(run.plan())) +
+         print_model(run) + print_environment(run);
+}
+
+}  // namespace tenon::reporting

@@ -1,0 +1,137 @@
+#include "framework/reporting/report/samples_section.h"
+
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "framework/artifacts/drawing/line_chart.h"
+#include "framework/reporting/report/html_elements.h"
+#include "framework/reporting/terminal/text_table.h"
+
+namespace tenon::reporting {
+
+namespace {
+
+using artifacts::Confusion;
+using artifacts::print_short_number;
+
+std::string print_count_of(int64_t count) { return print_count(static_cast<uint64_t>(count)); }
+
+std::string percent(int64_t part, int64_t whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g %%", 100 * static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+// Returns "9 → 8 (3 times), 1 → 7 (2 times)", with the names of classes if they are known.
+std::string list_misclassified(const Confusion& counts, size_t most) {
+  std::string text;
+  for (const Confusion::Cell& one : counts.find_misclassified(most))
+    text += (text.empty() ? "" : ", ") + config::name_class(counts.names, one.target) + " → " +
+            config::name_class(counts.names, one.predicted) + " (" + print_count_of(one.count) +
+            (one.count == 1 ? " time)" : " times)");
+  return text;
+}
+
+// Returns "12 of 360 (3.33 %) misclassified; most confused: 9 → 8 (3 times)".
+std::string describe_mismatches(const SavedConfusion& confusion) {
+  const Confusion& counts = confusion.counts;
+  const int64_t total = counts.total(), wrong = total - counts.correct();
+  const std::string misclassified = list_misclassified(counts, 3);
+  return print_count_of(wrong) + " of " + print_count_of(total) + " (" + percent(wrong, total) + ") misclassified" +
+         (misclassified.empty() ? "" : "; most confused: " + misclassified);
+}
+
+std::string print_unions(const Confusion& counts) {
+  const std::vector<int64_t> targets = counts.by_target();
+  const std::vector<double> unions = counts.intersections_over_unions();
+  const int64_t total = counts.total();
+  std::string rows = element("tr", "",
+                             "<th>class</th><th class=\"number\">intersection over union</th>"
+                             "<th class=\"number\">share of the positions</th>");
+  double sum = 0, found = 0;
+  for (size_t i = 0; i < unions.size(); ++i) {
+    if (std::isnan(unions[i])) continue;
+    sum += unions[i];
+    ++found;
+    rows += "\n" + element("tr", "",
+                           text_element("td", "", config::name_class(counts.names, static_cast<int64_t>(i))) +
+                               text_element("td", "class=\"number\"", print_short_number(unions[i])) +
+                               text_element("td", "class=\"number\"", percent(targets[i], total)));
+  }
+  rows += "\n" + element("tr", "",
+                         text_element("td", "", "mean") +
+                             text_element("td", "class=\"number\"", print_short_number(sum / found)) +
+                             text_element("td", "", ""));
+  return element("div", "class=\"wide\"", element("table", "", "\n" + rows + "\n")) + "\n";
+}
+
+std::string print_confusion(const SavedConfusion& one) {
+  if (one.counts.total() == 0) return "";
+  const std::string heading = text_element("h3", "", one.target + " (predicted by " + one.output + ")") + "\n" +
+                              text_element("p", "", describe_mismatches(one) + ".") + "\n";
+  if (!one.is_per_sample) return heading + print_unions(one.counts);
+  if (one.counts.classes <= artifacts::kMaxPlottedClasses)
+    return heading + element("figure", "", draw_confusion(one.counts)) + "\n";
+  return heading + text_element("p", "", "Most confused: " + list_misclassified(one.counts, 20) + ".") + "\n";
+}
+
+// Returns "image, mask, predicted mask".
+std::string list_names(const std::vector<artifacts::RenderedPicture>& pictures) {
+  std::string text;
+  for (const artifacts::RenderedPicture& picture : pictures) text += (text.empty() ? "" : ", ") + picture.name;
+  return text;
+}
+
+std::string print_sample(const SavedSample& sample) {
+  std::string pictures,
+      caption = "sample " + std::to_string(sample.index) + ", loss " + print_short_number(sample.loss);
+  for (const artifacts::RenderedPicture& picture : sample.drawn.pictures) pictures += artifacts::embed_picture(picture);
+  caption = artifacts::escape_html(caption);
+  if (sample.drawn.pictures.size() > 1) caption += "<br>" + artifacts::escape_html(list_names(sample.drawn.pictures));
+  for (const auto& [name, values] : sample.drawn.values)
+    caption += "<br>" + artifacts::escape_html(name + ": " + values);
+  return element("figure", "", pictures + element("figcaption", "", caption)) + "\n";
+}
+
+std::string print_group(const std::string& heading, const std::vector<SavedSample>& samples) {
+  if (samples.empty()) return "";
+  std::string rendered;
+  for (const SavedSample& sample : samples) rendered += print_sample(sample);
+  return text_element("h3", "", heading) + "\n" + element("div", "class=\"samples\"", "\n" + rendered) + "\n";
+}
+
+std::string print_ranges(const SavedSamples& samples) {
+  std::string text;
+  for (const auto& [field, range] : samples.ranges)
+    text += " In " + field + ", black is " + print_short_number(range.smallest) + ", white " +
+            print_short_number(range.largest) + ".";
+  return text;
+}
+
+}  // namespace
+
+std::optional<Finding> find_misclassified(const SavedSamples& samples) {
+  std::string text;
+  for (const SavedConfusion& one : samples.classes)
+    if (one.counts.total() > 0) text += (text.empty() ? "" : ". ") + one.target + ": " + describe_mismatches(one);
+  if (text.empty()) return std::nullopt;
+  return Finding{Finding::Rating::neutral, "Which classes are confused?", text + "."};
+}
+
+std::string print_samples_section(const SavedSamples& samples) {
+  std::string text;
+  for (const SavedConfusion& one : samples.classes) text += print_confusion(one);
+  text += print_group("Worst samples", samples.worst) + print_group("Best samples", samples.best);
+  const std::string which =
+      samples.scored < samples.size ? "the first " + print_count_of(samples.scored) + " of " : "all ";
+  return section("Single samples",
+                 text +
+                     text_element("p", "class=\"quiet\"",
+                                  "Selected from " + which + print_count_of(samples.size) + " samples of " +
+                                      samples.data + " by the loss of each sample, with the weights of step " +
+                                      std::to_string(samples.step) + "." + print_ranges(samples)) +
+                     "\n");
+}
+
+}  // namespace tenon::reporting

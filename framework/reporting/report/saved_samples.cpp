@@ -1,0 +1,178 @@
+#include "framework/reporting/report/saved_samples.h"
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "framework/artifacts/files/durable_file.h"
+#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/reporting/report/file_name.h"
+#include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "framework/support/read_file.h"
+
+namespace tenon::reporting {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int64_t kMaxSide = 256;  // maximum side of a picture in pixels
+constexpr const char* kFile = "samples.json";
+
+std::string name_picture(const char* group, size_t place, const std::string& field) {
+  return std::string(group) + "-" + std::to_string(place + 1) + "-" + make_file_name(field) + ".png";
+}
+
+// Names of another number of classes than the output has are left out.
+artifacts::Confusion to_confusion(const at::Tensor& counts, const std::vector<std::string>& names) {
+  artifacts::Confusion confusion{counts.size(0), {}};
+  if (static_cast<int64_t>(names.size()) == confusion.classes) confusion.names = names;
+  const int64_t* const cells = counts.const_data_ptr<int64_t>();
+  for (int64_t i = 0; i < counts.numel(); ++i)
+    if (cells[i] > 0) confusion.cells.push_back({i / confusion.classes, i % confusion.classes, cells[i]});
+  return confusion;
+}
+
+// The predictions of a field have its classes, see pipeline::ScoredSample.
+config::ClassNames with_predictions(const config::ClassNames& names) {
+  config::ClassNames all = names;
+  for (const auto& [field, classes] : names) all.emplace("predicted " + field, classes);
+  return all;
+}
+
+Json to_json(const char* group, const std::vector<SavedSample>& samples) {
+  Json list = Json::array();
+  for (size_t i = 0; i < samples.size(); ++i) {
+    Json pictures = Json::array();
+    for (const artifacts::RenderedPicture& picture : samples[i].drawn.pictures)
+      pictures.push_back({{"field", picture.name},
+                          {"file", name_picture(group, i, picture.name)},
+                          {"height", picture.height},
+                          {"width", picture.width}});
+    Json values = Json::object();
+    for (const auto& [name, text] : samples[i].drawn.values) values[name] = text;
+    list.push_back(
+        {{"index", samples[i].index}, {"loss", samples[i].loss}, {"pictures", pictures}, {"values", values}});
+  }
+  return list;
+}
+
+Json to_json(const SavedConfusion& confusion) {
+  Json cells = Json::array();
+  for (const artifacts::Confusion::Cell& cell : confusion.counts.cells)
+    cells.push_back({cell.target, cell.predicted, cell.count});
+  Json json{{"output", confusion.output},
+            {"target", confusion.target},
+            {"per_sample", confusion.is_per_sample},
+            {"classes", confusion.counts.classes},
+            {"counts", cells}};
+  if (!confusion.counts.names.empty()) json["names"] = confusion.counts.names;
+  return json;
+}
+
+void write_pictures(const char* group, const std::vector<SavedSample>& samples, const fs::path& folder) {
+  for (size_t i = 0; i < samples.size(); ++i)
+    for (const artifacts::RenderedPicture& picture : samples[i].drawn.pictures) {
+      const std::string_view bytes(reinterpret_cast<const char*>(picture.png.data()), picture.png.size());
+      artifacts::write_file_durably(folder / name_picture(group, i, picture.name), bytes, support::ErrorKind::system,
+                                    artifacts::SyncedBy::containing_folder);
+    }
+}
+
+std::vector<SavedSample> read_group(const Json& list, const fs::path& folder) {
+  std::vector<SavedSample> samples;
+  for (const Json& one : list) {
+    SavedSample& sample = samples.emplace_back(SavedSample{one.at("index"), one.at("loss"), {}});
+    for (const Json& picture : one.at("pictures")) {
+      // Only the file name is used, so that nothing outside the folder is read.
+      const std::string png = support::read_text(folder / fs::path(picture.at("file").get<std::string>()).filename());
+      const auto bytes = std::as_bytes(std::span(png));
+      sample.drawn.pictures.push_back(
+          {picture.at("field"), picture.at("height"), picture.at("width"), {bytes.begin(), bytes.end()}});
+    }
+    for (const auto& [name, text] : one.at("values").items()) sample.drawn.values.emplace_back(name, text);
+  }
+  return samples;
+}
+
+SavedConfusion read_confusion(const Json& json) {
+  SavedConfusion read{json.at("output"), json.at("target"), json.at("per_sample"), {json.at("classes"), {}}};
+  for (const Json& cell : json.at("counts")) {
+    const artifacts::Confusion::Cell one{cell.at(0), cell.at(1), cell.at(2)};
+    const auto is_class = [&](int64_t number) { return number >= 0 && number < read.counts.classes; };
+    if (!is_class(one.target) || !is_class(one.predicted) || one.count < 1)
+      throw support::Error(support::ErrorKind::checkpoint, "counts: " + cell.dump() + " is not a count of two classes");
+    read.counts.cells.push_back(one);
+  }
+  if (json.contains("names")) read.counts.names = json.at("names").get<std::vector<std::string>>();
+  return read;
+}
+
+SavedSamples parse(const Json& json, const fs::path& folder) {
+  SavedSamples read{json.at("data"), json.at("step"), json.at("scored"), json.at("size"), {}, {}, {}, {}};
+  read.worst = read_group(json.at("worst"), folder);
+  read.best = read_group(json.at("best"), folder);
+  for (const auto& [field, range] : json.at("ranges").items()) read.ranges[field] = {range.at(0), range.at(1)};
+  for (const Json& one : json.at("classes")) read.classes.push_back(read_confusion(one));
+  return read;
+}
+
+}  // namespace
+
+SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names) {
+  std::vector<artifacts::SampleFields> fields;
+  for (const auto* group : {&scores.worst, &scores.best})
+    for (const pipeline::ScoredSample& sample : *group)
+      for (auto* views = &fields.emplace_back(); const pipeline::NamedValue& value : sample.values)
+        views->push_back(pipeline::view_of(value.name, value.value));
+  artifacts::RenderedSamples drawn = artifacts::render_samples(fields, kMaxSide, with_predictions(names));
+  SavedSamples saved{scores.data, step, scores.scored, scores.size, {}, {}, std::move(drawn.ranges), {}};
+  auto next = drawn.samples.begin();
+  for (const pipeline::ScoredSample& sample : scores.worst)
+    saved.worst.push_back({sample.index, sample.loss, std::move(*next++)});
+  for (const pipeline::ScoredSample& sample : scores.best)
+    saved.best.push_back({sample.index, sample.loss, std::move(*next++)});
+  for (const pipeline::ClassCounts& one : scores.classes) {
+    const auto named = names.find(one.target);
+    saved.classes.push_back(
+        {one.output, one.target, one.is_per_sample,
+         to_confusion(one.counts, named == names.end() ? std::vector<std::string>() : named->second)});
+  }
+  return saved;
+}
+
+void write_samples(const SavedSamples& samples, const fs::path& folder) {
+  support::replace_with_empty_folder(folder, support::ErrorKind::system);
+  write_pictures("worst", samples.worst, folder);
+  write_pictures("best", samples.best, folder);
+  Json ranges = Json::object(), classes = Json::array();
+  for (const auto& [field, range] : samples.ranges) ranges[field] = {range.smallest, range.largest};
+  for (const SavedConfusion& one : samples.classes) classes.push_back(to_json(one));
+  const Json json{{"data", samples.data},
+                  {"step", samples.step},
+                  {"scored", samples.scored},
+                  {"size", samples.size},
+                  {"worst", to_json("worst", samples.worst)},
+                  {"best", to_json("best", samples.best)},
+                  {"ranges", ranges},
+                  {"classes", classes}};
+  artifacts::write_file_durably(folder / kFile, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+                                support::ErrorKind::system);
+}
+
+std::optional<SavedSamples> read_samples(const fs::path& folder) {
+  const fs::path file = folder / kFile;
+  if (!support::path_exists(file)) return std::nullopt;
+  try {
+    return parse(Json::parse(support::read_text(file)), folder);
+  } catch (const std::exception& error) {
+    throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + error.what() +
+                                                             "; expected a file written by a run: remove the folder "
+                                                             "to get a report without samples");
+  }
+}
+
+}  // namespace tenon::reporting

@@ -1,0 +1,52 @@
+// The samples with the smallest and the largest loss of a run, stored in samples/samples.json and PNG files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/artifacts/drawing/confusion_chart.h"
+#include "framework/artifacts/drawing/render_samples.h"
+#include "framework/pipeline/tools/score_samples.h"
+
+namespace tenon::reporting {
+
+struct SavedSample {
+  int64_t index;  // index in the dataset
+  double loss;    // loss of this sample
+  artifacts::RenderedSample drawn;
+};
+
+struct SavedConfusion {
+  std::string output;  // model output: "logits"
+  std::string target;  // dataset field: "label"
+  bool is_per_sample;  // one class per sample, not one per position
+  artifacts::Confusion counts;
+};
+
+struct SavedSamples {
+  std::string data;                // "validation"
+  int64_t step;                    // step of the weights
+  int64_t scored;                  // number of evaluated samples
+  int64_t size;                    // number of samples in the dataset
+  std::vector<SavedSample> worst;  // largest loss first
+  std::vector<SavedSample> best;   // smallest loss first
+  std::map<std::string, artifacts::GreyRange> ranges;
+  std::vector<SavedConfusion> classes;
+};
+
+// `names`: of the classes, by field.
+SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names = {});
+
+// Writes the folder and replaces an existing one. Throws Error(system) on failure.
+void write_samples(const SavedSamples& samples, const std::filesystem::path& folder);
+
+// Returns nothing if there is no folder. Throws Error(checkpoint) with the name of a damaged file.
+std::optional<SavedSamples> read_samples(const std::filesystem::path& folder);
+
+}  // namespace tenon::reporting

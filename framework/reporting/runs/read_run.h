@@ -1,0 +1,72 @@
+// Reads the files of a run folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/run_folder/history.h"
+#include "framework/artifacts/run_folder/run_folder.h"
+#include "framework/config/plan/flatten_plan.h"
+#include "framework/pipeline/state/stage_times.h"
+
+namespace tenon::reporting {
+
+struct MetricAt {
+  double value;
+  int64_t step;
+};
+
+class ReadRun {
+ public:
+  // Throws Error(checkpoint) with the file and the location if the folder is not a run folder or a file is damaged. A
+  // run that has not started training has an empty history.
+  explicit ReadRun(const std::filesystem::path& folder);
+
+  const artifacts::RunFolder& folder() const { return folder_; }
+  const nlohmann::ordered_json& record() const { return record_; }  // run.json
+  const std::string& plan() const { return plan_; }                 // plan.toml
+  const std::vector<artifacts::HistoryLine>& history() const { return history_; }
+
+  // "finished", "stopped", "failed" or "running". "crashed" if run.json has the status running but no process
+  // trains in the folder.
+  const std::string& state() const { return state_; }
+  std::string name() const;                        // run.name and the folder name: digits/2026-11-21T11-30-05
+  std::string text(const std::string& key) const;  // text in run.json; empty if missing
+  std::vector<std::string> losses() const;         // names of the losses
+  std::string model() const;                       // id of the model component
+  std::string monitor() const;                     // monitored metric; empty: none
+  int64_t planned(const std::string& key) const;   // integer of the plan, such as "train.epochs"; 0 if missing
+
+  // Time of the training thread by stage, longest first. Stages below half a percent are summed up as "other". Empty if
+  // the run has not ended or its process was killed.
+  std::vector<pipeline::StageSeconds> stages() const;
+
+  int64_t epoch() const { return history_.empty() ? 0 : history_.back().epoch; }
+  int64_t step() const { return history_.empty() ? 0 : history_.back().step; }
+  double seconds() const { return history_.empty() ? 0 : history_.back().time_s; }  // training time
+
+  // Returns 1 if higher is better, -1 if lower is better, 0 if neither or unknown.
+  int direction(const std::string& metric) const;
+  std::optional<MetricAt> last(const std::string& metric) const;
+  // Returns the first best finite value by direction(), or nothing if the direction is 0.
+  std::optional<MetricAt> best(const std::string& metric) const;
+  std::vector<std::string> metrics() const;  // all names in order of first appearance
+
+ private:
+  artifacts::RunFolder folder_;
+  nlohmann::ordered_json record_;
+  std::string plan_;
+  std::map<std::string, config::Node> values_;  // values of the plan
+  std::vector<artifacts::HistoryLine> history_;
+  std::string state_;
+};
+
+// Returns whether the folder is a run folder: it has a plan and checkpoints.
+bool has_run(const std::filesystem::path& folder);
+
+}  // namespace tenon::reporting

@@ -1,0 +1,35 @@
+#include "framework/reporting/terminal/write_output.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "framework/support/printable.h"
+
+namespace tenon::reporting {
+
+void write_output_text(std::string_view text) {
+  const std::string escaped = support::escape_control_characters(text);
+  static_cast<void>(std::fwrite(escaped.data(), 1, escaped.size(), stdout));
+}
+
+void write_output(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char* text = nullptr;
+  const int size = vasprintf(&text, format, arguments);
+  va_end(arguments);
+  if (size < 0) throw std::bad_alloc();
+  const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
+  write_output_text({text, static_cast<size_t>(size)});
+}
+
+void write_output_json(const nlohmann::ordered_json& json, int indent) {
+  write_output_text(json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace tenon::reporting

@@ -1,0 +1,135 @@
+#include "host/predict/prediction_columns.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/support/error.h"
+#include "framework/support/nearest_name.h"
+
+namespace tenon::host {
+
+using pipeline::Source;
+using Apply = PredictionColumn::Apply;
+
+namespace {
+
+constexpr std::pair<const char*, Apply> kFunctions[] = {
+    {"softmax", Apply::softmax}, {"sigmoid", Apply::sigmoid}, {"argmax", Apply::argmax}};
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw support::Error(support::ErrorKind::configuration, "command line: " + message);
+}
+
+size_t find(const std::string& name, const std::vector<std::string>& known, const char* option, const char* what) {
+  const auto found = std::ranges::find(known, name);
+  if (found == known.end())
+    refuse(std::string(option) + " names \"" + name + "\"" + support::suggest_name(name, known) + "; expected " + what);
+  return static_cast<size_t>(found - known.begin());
+}
+
+Apply parse_function(const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& [text, function] : kFunctions) {
+    if (name == text) return function;
+    known.emplace_back(text);
+  }
+  refuse("--apply names the function \"" + name + "\"" + support::suggest_name(name, known));
+}
+
+std::string print(Apply apply) {
+  for (const auto& [text, function] : kFunctions)
+    if (function == apply) return text;
+  return "";
+}
+
+// A parsed `argmax` or `logits=argmax`.
+struct Application {
+  size_t output;  // index in the list of chosen outputs
+  Apply function;
+};
+
+Application parse_application(const std::string& text, const std::vector<std::string>& chosen) {
+  const size_t equals = text.rfind('=');
+  const Apply function = parse_function(equals == text.npos ? text : text.substr(equals + 1));
+  if (equals != text.npos)
+    return {find(text.substr(0, equals), chosen, "--apply", "an output that is written"), function};
+  if (chosen.size() != 1)
+    refuse("--apply " + text + " needs exactly one output, but " + std::to_string(chosen.size()) +
+           " are written; expected --apply OUTPUT=" + text);
+  return {0, function};
+}
+
+std::vector<PredictionColumn> choose_outputs(const ColumnChoice& choice, const plugins::Model& model) {
+  std::vector<std::string> known;
+  for (const plugins::Port& port : model.outputs()) known.push_back(port.name);
+  const std::vector<std::string> chosen = choice.outputs.value_or(known);
+  std::vector<std::vector<Apply>> functions(chosen.size());
+  for (const std::string& text : choice.apply) {
+    const Application application = parse_application(text, chosen);
+    functions[application.output].push_back(application.function);
+  }
+  std::vector<PredictionColumn> columns;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const size_t index = find(chosen[i], known, "--outputs", "an output of the model");
+    if (functions[i].empty()) columns.push_back({chosen[i], Source::Kind::output, index});
+    for (const Apply function : functions[i])
+      columns.push_back({chosen[i] + "." + print(function), Source::Kind::output, index, function});
+  }
+  return columns;
+}
+
+}  // namespace
+
+at::Tensor PredictionColumn::read(const pipeline::BatchTensors& batch_tensors) const {
+  at::Tensor tensor = kind == Source::Kind::field ? batch_tensors.fields[index] : batch_tensors.outputs[index];
+  if (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16) tensor = tensor.to(at::kFloat);
+  const bool needs_classes = apply == Apply::softmax || apply == Apply::argmax;
+  const bool needs_floats = apply == Apply::softmax || apply == Apply::sigmoid;
+  if ((needs_classes && (tensor.dim() < 2 || tensor.size(1) == 0)) ||
+      (needs_floats && !c10::isFloatingType(tensor.scalar_type())))
+    refuse("--apply " + print(apply) + ": the output is " + plugins::describe(tensor) + "; expected " +
+           (needs_floats ? "floats" : "numbers") + (needs_classes ? " with a dimension of classes, [N, C, ...]" : ""));
+  if (apply == Apply::softmax) tensor = tensor.softmax(1);
+  if (apply == Apply::sigmoid) tensor = tensor.sigmoid();
+  if (apply == Apply::argmax) tensor = tensor.argmax(1);
+  return tensor.cpu().contiguous();
+}
+
+config::ClassNames name_columns(const std::vector<PredictionColumn>& columns,
+                                const pipeline::BatchTensors& batch_tensors, const config::ClassNames& of_fields) {
+  config::ClassNames names;
+  for (const PredictionColumn& column : columns) {
+    if (column.kind == Source::Kind::field) {
+      if (const auto found = of_fields.find(column.name); found != of_fields.end()) names.insert(*found);
+      continue;
+    }
+    const at::Tensor& output = batch_tensors.outputs[column.index];
+    std::vector<std::vector<std::string>> fitting;
+    for (const auto& [field, classes] : of_fields)
+      if (output.dim() >= 2 && output.size(1) == static_cast<int64_t>(classes.size())) fitting.push_back(classes);
+    if (fitting.size() == 1) names.emplace(column.name, fitting.front());
+  }
+  return names;
+}
+
+std::vector<PredictionColumn> choose_columns(const ColumnChoice& choice, const plugins::Model& model,
+                                             const std::vector<plugins::SampleField>& fields) {
+  std::vector<PredictionColumn> columns = choose_outputs(choice, model);
+  std::vector<std::string> known;
+  for (const plugins::SampleField& field : fields) known.push_back(field.name);
+  for (const std::string& name : choice.fields)
+    columns.push_back(
+        {name, Source::Kind::field, find(name, known, "--fields", "a field of the dataset"), Apply::nothing});
+  std::vector<std::string> names{"index"};
+  for (const PredictionColumn& column : columns) {
+    if (std::ranges::find(names, column.name) != names.end())
+      refuse("the name \"" + column.name + "\" occurs twice; expected unique names" +
+             (column.name == "index" ? ", and index is the sample's number" : ": choose with --outputs and --fields"));
+    names.push_back(column.name);
+  }
+  return columns;
+}
+
+}  // namespace tenon::host
