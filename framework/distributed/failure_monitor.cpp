@@ -119,9 +119,9 @@ std::string FailureMonitor::describe_store() const {
   return world_.store_is_launchers ? "the store of the launcher" : "rank 0, which serves the store,";
 }
 
-// Rank 0 counts up the heartbeat, so it is the missing rank unless this is rank 0.
+// Without answers from a store that rank 0 serves, rank 0 is the missing rank unless this is rank 0.
 std::string FailureMonitor::describe_silent_store() const {
-  return world_.is_first() ? describe_store() + " does not answer" : describe_silent(0);
+  return world_.is_first() || world_.store_is_launchers ? describe_store() + " does not answer" : describe_silent(0);
 }
 
 std::string FailureMonitor::describe_missing(std::chrono::milliseconds within) {
@@ -166,6 +166,7 @@ void FailureMonitor::run_requests() {
     if (has_ended && !failed_at_) failed_at_ = Clock::now();
     has_store_ended_ = has_ended;
     ++answers_;
+    unanswered_ = {};
     changed_.notify_all();
     const bool is_urgent = is_querying_ || !ranks_[0].process || (failure_ && received_ < world_.size);
     const bool has_report = !reported_.empty() && !is_report_sent_;
@@ -252,8 +253,11 @@ void FailureMonitor::fail(const std::string& failure) {
 // REQUIRES: the mutex is locked.
 void FailureMonitor::find_silence(Clock::duration passed) {
   silent_ += passed;
+  unanswered_ += passed;
   if (failure_ || has_store_ended_ || silent_ < std::max<Clock::duration>(timeout_, kShortestSilence)) return;
-  fail(describe_silent_store());
+  // Rank 0 counts up the heartbeat. If the store answered meanwhile, rank 0 is the one that is missing.
+  const bool is_rank0_missing = !world_.is_first() && unanswered_ < silent_ / 2;
+  fail(is_rank0_missing ? describe_silent(0) : describe_silent_store());
   changed_.notify_all();
 }
 

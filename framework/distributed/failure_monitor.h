@@ -123,10 +123,11 @@ class FailureMonitor {
   bool ending_ = false;
   bool is_over_ = false;  // request_thread_ has ended
   bool has_store_ended_ = false;
-  int64_t answers_ = 0;       // of the store
-  bool is_querying_ = false;  // the ranks are requested to reply
-  Clock::duration silent_{};  // time since the last heartbeat
-  std::string reported_;      // the failure reported by this rank
+  int64_t answers_ = 0;           // of the store
+  bool is_querying_ = false;      // the ranks are requested to reply
+  Clock::duration silent_{};      // time since the last heartbeat
+  Clock::duration unanswered_{};  // time since the last answer of the store
+  std::string reported_;          // the failure reported by this rank
   bool is_report_sent_ = false;
   int64_t received_ = 0;  // ranks that have acknowledged the failure
   std::vector<Rank> ranks_;

@@ -9,6 +9,7 @@ namespace tenon::support {
 namespace {
 
 constexpr size_t kMaxValue = 200;
+constexpr size_t kMaxWord = 255;  // NAME_MAX: the name of a file is never shortened
 constexpr size_t kMaxText = size_t{1} << 14;
 
 struct Character {
@@ -60,6 +61,29 @@ std::string leave_out_middle(std::string_view text, size_t head, size_t tail) {
          std::string(text.substr(end));
 }
 
+// ASCII alone: some languages write sentences without spaces.
+bool is_in_word(char letter) {
+  return (letter >= '0' && letter <= '9') || (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') ||
+         letter == '_' || letter == '-' || letter == '.' || letter == '+' || letter == '=';
+}
+
+// Shortens keys, names and options, which messages show without quotes.
+std::string shorten_words(std::string_view text) {
+  std::string shortened;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && is_in_word(text[end])) ++end;
+    const std::string_view word = text.substr(at, end - at);
+    if (word.size() > kMaxWord)
+      shortened += leave_out_middle(word, kMaxValue / 2, kMaxValue / 2);
+    else
+      shortened += word;
+    if (end < text.size()) shortened += text[end++];
+    at = end;
+  }
+  return shortened;
+}
+
 std::string shorten_values(std::string_view text) {
   std::string shortened;
   for (bool is_value = false;; is_value = !is_value) {
@@ -69,7 +93,7 @@ std::string shorten_values(std::string_view text) {
     if (is_value && quote != std::string_view::npos && part.size() > kMaxValue)
       shortened += leave_out_middle(part, kMaxValue / 2, kMaxValue / 2);
     else
-      shortened += part;
+      shortened += shorten_words(part);
     if (quote == std::string_view::npos) return shortened;
     shortened += '"';
     text.remove_prefix(quote + 1);

@@ -26,18 +26,18 @@ using plugins::CallMonitor;
 using CallDuration = CallMonitor::Duration;
 
 constexpr CallDuration kCallPeriod = 250ms;
-constexpr CallDuration kFirstCallReport = 30s;
 // After a stop signal. A second signal ends the process only from then on.
 constexpr CallDuration kStopReport = 1s;
 // A shorter call is not what the process waits for.
 constexpr CallDuration kWorthNaming = 500ms;
 
+CallDuration first_call_report = kFirstCallReport;  // constant once the thread runs
 std::atomic<bool> is_exiting{false};
 std::atomic<int64_t> reporting_rank{0};
 
 // Never destroyed, because its thread runs until the process ends.
 CallMonitor& call_monitor() {
-  static CallMonitor* const monitor = new CallMonitor(kFirstCallReport);
+  static CallMonitor* const monitor = new CallMonitor(first_call_report);
   return *monitor;
 }
 
@@ -92,7 +92,7 @@ class CallReports {
   std::optional<CallDuration> stopping_;  // time since the stop signal
   bool is_stop_reported_ = false;
   CallDuration exiting_{0};
-  CallDuration next_exit_report_ = kFirstCallReport;
+  CallDuration next_exit_report_ = first_call_report;
 };
 
 [[noreturn]] void run_call_reports() {
@@ -109,8 +109,9 @@ class CallReports {
 
 }  // namespace
 
-void start_call_reports() {
-  static const bool is_started = [] {
+void start_call_reports(std::chrono::milliseconds first_report) {
+  static const bool is_started = [&] {
+    first_call_report = first_report;
     // Signals go to the main thread. The new thread inherits the mask.
     sigset_t all, before;
     sigfillset(&all);

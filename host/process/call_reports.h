@@ -7,10 +7,13 @@
 
 namespace tenon::host {
 
-// Starts a thread, unless it runs already. It reports a call that has not returned for 30 seconds, and again each time
-// this time has doubled. It also reports what the process waits for after a stop signal. The thread runs until the
-// process ends. Do not call it in a process that forks to run plugins, as `host validate` does.
-void start_call_reports();
+inline constexpr std::chrono::seconds kFirstCallReport{30};
+
+// Starts a thread, unless it runs already. It reports a call that has not returned for `first_report`, and again each
+// time this time has doubled. It also reports what the process waits for after a stop signal. The thread runs until the
+// process ends. Do not call it in a process that forks to run plugins, as `host validate` does. Only tests give another
+// `first_report`.
+void start_call_reports(std::chrono::milliseconds first_report = kFirstCallReport);
 
 // From now on the reports concern exit(): destructors of static objects, and functions of plugins that atexit() calls.
 void report_hanging_exit();

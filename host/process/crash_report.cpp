@@ -17,6 +17,7 @@
 #include "framework/support/error.h"
 #include "framework/support/mapped_file.h"
 #include "framework/support/signal_stack.h"
+#include "host/process/uncaught_exception.h"
 
 namespace tenon::host {
 
@@ -111,11 +112,26 @@ const char* describe_signal(int signal) {
   }
 }
 
-void print_place(uintptr_t instruction) {
+void print_files_of_plugins() {
+  for (const plugins::PluginCode* code = plugins::begin_plugin_codes(); code != plugins::end_plugin_codes(); ++code) {
+    print(code == plugins::begin_plugin_codes() ? "" : ", ");
+    print(code->file);
+  }
+}
+
+// `is_heap_damage`: the C library may have called abort() because it found damaged memory.
+void print_place(uintptr_t instruction, bool is_heap_damage) {
   const plugins::Breadcrumb& place = plugins::breadcrumb();
   if (place.component) {
     print(" in plugin ");
     print(place);
+    if (is_heap_damage) {
+      print(
+          ". If a message of the C library is above, such as free(): invalid pointer, a plugin has damaged the memory "
+          "of "
+          "the process: to find the function, run host validate ");
+      print(place.component->plugin->file.c_str());
+    }
   } else if (place.file) {
     print(" in plugin ");
     print(place.file);
@@ -128,10 +144,13 @@ void print_place(uintptr_t instruction) {
     print(", in a thread that the plugin started");
   } else {
     print(" outside of any plugin's function");
-    if (plugins::begin_plugin_codes() != plugins::end_plugin_codes())
+    if (plugins::begin_plugin_codes() != plugins::end_plugin_codes()) {
       print(
-          ". A plugin may have written outside of its memory before, or crashed in a thread that it started: check the "
-          "plugins of this run with host validate");
+          ". A plugin may have written outside of its memory before, or crashed in a thread that it started: check "
+          "each "
+          "plugin of this run with host validate: ");
+      print_files_of_plugins();
+    }
   }
   print("\n");
 }
@@ -158,6 +177,15 @@ void print_shortened_file(uintptr_t address) {
   print(" could not be read: the file was shortened while the process used it, or its disk failed\n");
 }
 
+// An address in the file of a plugin, such as that of a constant which something has written to.
+void print_plugin_of_address(uintptr_t address) {
+  const plugins::PluginCode* const code = plugins::find_plugin_code(address);
+  if (!code) return;
+  print("The invalid address is in the memory of ");
+  print(code->file);
+  print(": its code and its constants are read-only\n");
+}
+
 void report_crash(int signal, siginfo_t* info, void* context) {
   const Registers registers = read_registers(context);
   const bool has_address = (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0;  // not from kill() or raise()
@@ -165,7 +193,8 @@ void report_crash(int signal, siginfo_t* info, void* context) {
   print("\nerror: the process crashed with ");
   print(has_address && support::is_stack_overflow(address, registers.stack) ? "SIGSEGV (stack overflow)"
                                                                             : describe_signal(signal));
-  print_place(registers.instruction);
+  print_place(registers.instruction, signal == SIGABRT && !is_uncaught_exception_reported());
+  if (has_address) print_plugin_of_address(address);
   if (has_address && signal == SIGBUS) print_shortened_file(address);
   print_changed_plugins();
   std::signal(signal, SIG_DFL);

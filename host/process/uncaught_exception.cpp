@@ -44,6 +44,7 @@ void describe_exception(const std::exception_ptr& escaped) {
 }
 
 std::atomic<pid_t> reporting_thread{0};
+static_assert(std::atomic<pid_t>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
 [[noreturn]] void report_uncaught_exception() {
   pid_t other = 0;
@@ -65,6 +66,8 @@ void report_before_constructors(int, char**, char**) { report_uncaught_exception
                                                                           char**) = report_before_constructors;
 
 }  // namespace
+
+bool is_uncaught_exception_reported() noexcept { return reporting_thread != 0; }
 
 void report_uncaught_exceptions() { std::set_terminate(report_uncaught_exception); }
 

@@ -10,4 +10,7 @@ namespace tenon::host {
 // handler.
 void report_uncaught_exceptions();
 
+// Whether the message of such an exception has been printed. [signal handler]
+bool is_uncaught_exception_reported() noexcept;
+
 }  // namespace tenon::host

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "framework/artifacts/checkpoint/class_names.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {
@@ -35,6 +36,16 @@ TEST_CASE("a printed manifest is parsed to the same manifest") {
             "  \"metrics\": {\n    \"train/loss\": 0.31\n  }\n}\n");
   const CheckpointManifest back = parse_checkpoint_manifest(text, "m.json");
   CHECK(print_checkpoint_manifest(back) == text);
+}
+
+TEST_CASE("a manifest keeps the names of classes, and ignores entries of another form") {
+  CheckpointManifest manifest{3, 120, {}, {}};
+  manifest.class_names = {{"label", {"cat", "b\xC3\xA9\x65 \"x\""}}, {"mask", {"a"}}};
+  const std::string text = print_checkpoint_manifest(manifest);
+  CHECK(contains(text, "\n  \"class_names\": {\"label\": [\"cat\", \"b\xC3\xA9\x65 \\\"x\\\"\"], \"mask\": [\"a\"]}"));
+  CHECK(parse_checkpoint_manifest(text, "m.json").class_names == manifest.class_names);
+  for (const char* other : {"", "3", "[]", R"({"label": 3})", R"({"label": ["a", 3]})", R"({"label": ["a", "a"]})"})
+    CHECK(parse_class_names(other).empty());
 }
 
 TEST_CASE("the keys of the first versions are read as the ones that replaced them") {

@@ -47,3 +47,14 @@ TEST_CASE("a confusion matrix is rendered with a cell for each count, and with n
   CHECK_FALSE(contains(crowded, ">12345</text>"));
   CHECK(contains(crowded, "class 7 as 9: 12345 of 12345"));
 }
+
+TEST_CASE("a confusion matrix is labelled with the names of classes") {
+  Confusion named = kExample;
+  named.names = {"cat", "a < b", "a class with a long name"};
+  const std::string drawn = draw_confusion(named);
+  CHECK(contains(drawn, ">cat</text>"));
+  CHECK(contains(drawn, ">a &lt; b</text>"));
+  CHECK(contains(drawn, ">a class with a…</text>"));
+  CHECK(contains(drawn, "<title>class a class with a long name as cat: 2 of 2</title>"));
+  CHECK_FALSE(contains(drawn, ">0</text>"));
+}

@@ -48,6 +48,18 @@ TEST_CASE("a PNG keeps every pixel") {
   }
 }
 
+TEST_CASE("numbers of classes are followed by their names") {
+  const std::vector<int64_t> labels = {1, 5, -1};
+  const std::vector<float> value = {1};
+  const std::string page =
+      make_contact_sheet("page",
+                         {{"sample 3",
+                           {view("label", TENON_INT64, {3}, labels), view("other", TENON_INT64, {3}, labels),
+                            view("value", TENON_FLOAT32, {}, value)}}},
+                         {{"label", {"cat", "a < b"}}, {"value", {"cat", "dog"}}});
+  CHECK(page.find("label: 1 (a &lt; b) 5 -1<br>other: 1 5 -1<br>value: 1</figcaption>") != page.npos);
+}
+
 TEST_CASE("bytes are rendered unchanged, and numbers as text") {
   const std::vector<uint8_t> pixels = {1, 2, 3, 250, 251, 252};
   const std::vector<int64_t> label = {7};

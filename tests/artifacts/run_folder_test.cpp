@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "framework/artifacts/files/local_time.h"
+#include "framework/artifacts/run_folder/run_record.h"
 #include "framework/config/plan/print_run_plan.h"
 #include "scratch.h"
 
@@ -162,6 +163,23 @@ TEST_CASE("a folder is locked by one process at a time, and others can detect it
   }
   CHECK_FALSE(is_run_folder_held(scratch.path()));
   CHECK_FALSE(is_run_folder_held(scratch / "nowhere"));
+}
+
+TEST_CASE("a run has crashed if run.json has the status running and no process trains in the folder") {
+  const Scratch scratch;
+  const RunFolder run{scratch.path()};
+  CHECK_FALSE(has_crashed(run.root));  // no run.json
+  RunRecord record;
+  record.status = RunStatus::running;
+  write_run_record(run.record_file(), record);
+  {
+    const support::FileDescriptor held = lock_run_folder(run.root);
+    CHECK_FALSE(has_crashed(run.root));
+  }
+  CHECK(has_crashed(run.root));
+  record.status = RunStatus::failed;
+  write_run_record(run.record_file(), record);
+  CHECK_FALSE(has_crashed(run.root));
 }
 
 TEST_CASE("a name that leads out of the output folder is refused") {

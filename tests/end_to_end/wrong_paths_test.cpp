@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "framework/support/printable.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
@@ -56,7 +57,8 @@ void check_commands(const std::vector<Command>& commands) {
       const Outcome outcome = check_answer(command.words(wrong.path), command.exit_code);
       CAPTURE(wrong.path.substr(0, 100));
       CAPTURE(outcome.errors);
-      CHECK(outcome.errors.find(wrong.path.empty() ? "\"\"" : wrong.path) != std::string::npos);
+      const std::string shown = wrong.path.empty() ? "\"\"" : tenon::support::printable(wrong.path);
+      CHECK(outcome.errors.find(shown) != std::string::npos);
       CHECK(outcome.errors.find(wrong.reason) != std::string::npos);
       CHECK(outcome.errors.find(command.expected) != std::string::npos);
     }
@@ -134,13 +136,22 @@ TEST_CASE("every command names a path that the system refuses" * doctest::test_s
   });
 }
 
+TEST_CASE("a mistyped run file is refused with the nearest file") {
+  const std::string configs = TENON_SOURCE_DIR "/configs/";
+  const Outcome outcome = check_answer({"--config", configs + "digts.toml"}, 2);
+  CHECK(outcome.errors == "error: " + configs +
+                              "digts.toml: cannot be read: No such file or directory; expected a run " +
+                              "file (TOML); did you mean " + configs + "digits.toml?\n");
+}
+
 TEST_CASE("a run names a folder of its run file that the system refuses") {
   for (const WrongPath& wrong : make_wrong_paths()) {
     if (wrong.path.empty()) continue;  // an empty value is refused by the schema
     Words words = train({"--set", set("run.output_dir", wrong.path)});
     std::erase(words, "--check");
     const Outcome outcome = check_answer(words, 2);
-    CHECK(outcome.errors.find(wrong.path + (wrong.path.size() < 300 ? "/digits_mlp" : "")) != std::string::npos);
+    const std::string shown = tenon::support::printable(wrong.path);
+    CHECK(outcome.errors.find(shown + (wrong.path.size() < 300 ? "/digits_mlp" : "")) != std::string::npos);
     CHECK(outcome.errors.find(": cannot be created: " + wrong.reason) != std::string::npos);
   }
 }

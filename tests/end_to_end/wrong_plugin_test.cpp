@@ -56,50 +56,79 @@ TEST_CASE("a component that cannot be created ends the run with its plugin and l
   }
 }
 
+namespace {
+
+struct Ending {
+  const char* how;
+  int exit_code;
+  std::vector<std::string> expected;
+};
+
+// Trains with the plugin `ending` of this folder, once on the main thread and once with data workers.
+void check_ending(const fs::path& plugins, const Ending& ending) {
+  for (const char* workers : {"0", "2"}) {
+    const Outcome outcome =
+        run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", plugins.string(), "--set",
+                  "run.output_dir=\"" + make_empty_folder("runs").string() + "\"", "--set",
+                  std::string("data.train={use=\"ending\", params={how=\"") + ending.how + "\"}}", "--set",
+                  std::string("data.workers=") + workers});
+    CAPTURE(ending.how);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == ending.exit_code);
+    for (const std::string& text : ending.expected) CHECK(outcome.errors.find(text) != std::string::npos);
+  }
+}
+
+const std::string kInGet = "/ending.so, dataset ending, function get, train sample 3";
+
+}  // namespace
+
 TEST_CASE("a crash or an exit in a plugin ends the run with plugin, function, sample and cause") {
   // The plugin overwrites this copy.
   const fs::path plugins = make_empty_folder("ending_plugins");
   fs::copy(fixture_directory("ending"), plugins);
-  const std::string in_get = "/ending.so, dataset ending, function get, train sample 3";
-  struct Case {
-    const char* how;
-    int exit_code;
-    std::vector<std::string> expected;
-  };
-  const Case cases[] = {
-      {"crash", 128 + SIGSEGV, {"error: the process crashed with SIGSEGV (invalid memory access) in plugin ", in_get}},
+  const std::string file = (plugins / "ending.so").string();
+  const Ending endings[] = {
+      {"crash", 128 + SIGSEGV, {"error: the process crashed with SIGSEGV (invalid memory access) in plugin ", kInGet}},
       {"crash_in_thread",
        128 + SIGSEGV,
        {"SIGSEGV (invalid memory access) in the code of plugin ", "/ending.so, in a thread that the plugin started"}},
       {"overflow_stack",
        128 + SIGSEGV,
-       {"error: the process crashed with SIGSEGV (stack overflow) in plugin ", in_get}},
+       {"error: the process crashed with SIGSEGV (stack overflow) in plugin ", kInGet}},
       {"throw_in_thread",
        128 + SIGABRT,
        {"error: an exception was not caught: the disk turned\n", "error: the process crashed with SIGABRT (abort)"}},
+      {"throw_in_noexcept",
+       128 + SIGABRT,
+       {"error: an exception was not caught: the disk turned\n", "SIGABRT (abort) in plugin ", kInGet + "\n"}},
       {"run_out_of_memory_in_thread", 10, {"error: out of memory: std::bad_alloc; to save memory, "}},
       {"read_shortened_file",
        128 + SIGBUS,
-       {"crashed with SIGBUS (invalid memory access) in plugin ", in_get, "\nByte 5000 of /", "/shortened-",
+       {"crashed with SIGBUS (invalid memory access) in plugin ", kInGet, "\nByte 5000 of /", "/shortened-",
         "could not be read: the file was shortened while the process used it"}},
       {"overwrite_plugin",
        128 + SIGSEGV,
-       {in_get, "\nThe file " + (plugins / "ending.so").string() + " was overwritten while the process used it"}},
-      {"exit", 3, {"error: exit() was called in plugin ", in_get}}};
-  for (const auto& [how, exit_code, expected] : cases) {
-    for (const char* workers : {"0", "2"}) {
-      const Outcome outcome =
-          run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", plugins.string(), "--set",
-                    "run.output_dir=\"" + make_empty_folder("runs").string() + "\"", "--set",
-                    std::string("data.train={use=\"ending\", params={how=\"") + how + "\"}}", "--set",
-                    std::string("data.workers=") + workers});
-      CAPTURE(how);
-      CAPTURE(outcome.errors);
-      CHECK(outcome.exit_code == exit_code);
-      for (const std::string& text : expected) CHECK(outcome.errors.find(text) != std::string::npos);
-    }
-  }
+       {kInGet, "\nThe file " + file + " was overwritten while the process used it"}},
+      {"write_constant", 128 + SIGSEGV, {kInGet, "\nThe invalid address is in the memory of " + file + ": "}},
+      {"exit", 3, {"error: exit() was called in plugin ", kInGet}}};
+  for (const Ending& ending : endings) check_ending(plugins, ending);
 }
+
+// The sanitizers replace free().
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("damaged memory that is found in or after a function of a plugin suggests host validate") {
+  const std::string file = fixture_directory("ending") + "/ending.so";
+  check_ending(file, {"free_twice",
+                      128 + SIGABRT,
+                      {"\nerror: the process crashed with SIGABRT (abort) in plugin ",
+                       kInGet + ". If a message of the C library", "run host validate " + file + "\n"}});
+  check_ending(file, {"free_twice_in_thread",
+                      128 + SIGABRT,
+                      {"SIGABRT (abort) outside of any plugin's function. A plugin may have written outside of its",
+                       "with host validate: ", file}});
+}
+#endif
 
 TEST_CASE("a plugin that returns in a process that it forked ends the run and fails its checks") {
   for (const char* workers : {"0", "2"}) {
@@ -118,9 +147,10 @@ TEST_CASE("a plugin that returns in a process that it forked ends the run and fa
 
 TEST_CASE("a plugin that returns in a process that it forked while it was opened is refused") {
   const std::string file = fixture_directory("forking") + "/forking.so";
-  for (const char* const place : {"initialiser", "entry"}) {
+  for (const std::string place :
+       {"initialiser", "entry", "initialiser TENON_TEST_FORK_WAITS=0", "entry TENON_TEST_FORK_WAITS=0"}) {
     CAPTURE(place);
-    const std::string environment = std::string("env TENON_TEST_FORK_IN=") + place;
+    const std::string environment = "env TENON_TEST_FORK_IN=" + place;
     const Outcome trained = run_host(
         {"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", fixture_directory("forking"), "--set",
          "run.output_dir=\"" + make_empty_folder("runs").string() + "\"", "--set", "data.train={use=\"forking\"}"},
@@ -147,13 +177,58 @@ TEST_CASE("a plugin that returns in a process that it forked while it was opened
   }
 }
 
+TEST_CASE("a plugin that returns in a process that it forked in create or in a callback ends the run") {
+  struct Case {
+    std::string place;  // environment variable
+    std::string setting;
+    std::string message;
+  };
+  const Case cases[] = {
+      {"create", "data.train={use=\"forking\"}", "dataset \"forking\" of plugin forking 0.1.0, create"},
+      {"create", "callback=[{use=\"forking\"}]", "callback \"forking\" of plugin forking 0.1.0, create"},
+      {"event", "callback=[{use=\"forking\"}]", "callback \"forking\" of plugin forking 0.1.0, on_event"}};
+  for (const auto& [place, setting, message] : cases)
+    for (const std::string waits : {"0", "1"})
+      for (const std::string processes : {"1", "2"}) {
+        CAPTURE(message);
+        CAPTURE(waits);
+        CAPTURE(processes);
+        const Outcome outcome = run_host(
+            {"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--plugin-dir", fixture_directory("forking"),
+             "--set", "run.output_dir=\"" + make_empty_folder("runs").string() + "\"", "--set", setting, "--processes",
+             processes},
+            "env TENON_TEST_FORK_WAITS=" + waits + " TENON_TEST_FORK_IN=" + place);
+        CAPTURE(outcome.errors);
+        CHECK(outcome.exit_code == 3);
+        CHECK(outcome.errors.find(message) != std::string::npos);
+        CHECK(outcome.errors.find(": returned in a process that it had created with fork()") != std::string::npos);
+        CHECK(outcome.output.find("finished") == std::string::npos);
+      }
+}
+
+TEST_CASE("a plugin may fork a process that calls exec() or ends, and a process that stays is reported") {
+  for (const std::string how : {"exec", "end", "stay"}) {
+    CAPTURE(how);
+    const Outcome outcome =
+        train_with("forking", {"--set", "callback=[{use=\"forking\", params={how=\"" + how + "\"}}]"});
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    const std::string warning =
+        "warning: callback \"forking\" of plugin forking 0.1.0, function on_event, run_start, step 0: a process that "
+        "it created with fork() still runs in the plugin";
+    CHECK((outcome.errors.find(warning) != std::string::npos) == (how == "stay"));
+    CHECK(outcome.errors.find("returned in a process") == std::string::npos);
+  }
+}
+
 TEST_CASE("a plugin that does not wait for a process that it forked leaves none and no second result") {
   const std::string not_waiting = "dataset.forking={ waits = false }";
   const Outcome validated =
       run_host({"validate", fixture_directory("forking") + "/forking.so", "--json", "--params", not_waiting});
   CAPTURE(validated.output);
-  CHECK((validated.exit_code == 0 || validated.exit_code == 3));  // whether the forked process returned in time
+  CHECK(validated.exit_code == 3);
   CHECK(nlohmann::json::accept(validated.output));
+  CHECK(validated.output.find("get: returned in a process that it had created with fork()") != std::string::npos);
 
   // A forked process would keep the pipe open, and cat would wait for it.
   const Outcome trained =
@@ -162,10 +237,11 @@ TEST_CASE("a plugin that does not wait for a process that it forked leaves none 
                 "data.train={use=\"forking\", params={waits=false}}", "--set", "data.workers=2"},
                "timeout -s KILL 120 sh -c '{ \"$0\" \"$@\"; echo \"exit $?\"; } | cat'");
   CAPTURE(trained.output);
-  CHECK(trained.exit_code == 0);
+  CAPTURE(trained.errors);
   const size_t end = trained.output.find("exit ");
   REQUIRE(end != std::string::npos);
-  CHECK(trained.output.find("exit ", end + 1) == std::string::npos);
+  CHECK(trained.output.substr(end) == "exit 3\n");
+  CHECK(trained.errors.find("get: returned in a process that it had created with fork()") != std::string::npos);
 }
 
 TEST_CASE("a list that is shorter than its count ends with the plugin's file in the message") {
@@ -250,6 +326,20 @@ TEST_CASE("a missing --plugin-dir ends with code 3") {
   const Outcome outcome = run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", "nowhere"});
   CHECK(outcome.exit_code == 3);
   CHECK(outcome.errors.find("--plugin-dir: nowhere does not exist") != std::string::npos);
+}
+
+TEST_CASE("a mistyped --plugin-dir is refused with the nearest folder or plugin file") {
+  const std::string folder = TENON_BINARY_DIR "/tests/fixtures/plugins/";
+  for (const auto& [wrong, near] :
+       {std::pair("countng/", "counting"), std::pair("countng/counting.so", "counting/counting.so"),
+        std::pair("counting/countin.so", "counting/counting.so")}) {
+    const Outcome outcome = run_host({"plugins", "--plugin-dir", folder + wrong});
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 3);
+    CHECK(outcome.errors == "error: --plugin-dir: " + folder + wrong +
+                                " does not exist; expected a directory of plugins or a plugin file; did you mean " +
+                                folder + near + "?\n");
+  }
 }
 
 TEST_CASE("out of memory ends with exit code 10 and suggestions to save memory") {

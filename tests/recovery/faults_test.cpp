@@ -124,6 +124,13 @@ void check_fault(const Fault& fault, int processes, int number) {
   CHECK(count_processes("\"" + name + "\"") == 0);  // fault-1 is not fault-10
 }
 
+// `server`: "agent" or "rank0", which serves the store.
+std::string as_torchrun(const std::string& server) {
+  return "timeout -s KILL 60 " TENON_SOURCE_DIR "/tests/recovery/run_as_torchrun.sh " TENON_BINARY_DIR
+         "/tests/bin/agent_store " +
+         server;
+}
+
 }  // namespace
 
 TEST_CASE("a killed process ends the run and is named") {
@@ -155,6 +162,33 @@ TEST_CASE("a stopped process ends the run and is named") {
   check_fault({0, "stop", "save"}, 3, 15);
 }
 
+// With torchrun's agent, and with the script that starts processes as it does. torchrun is part of PyTorch for Python,
+// which a machine for C++ does not have.
+TEST_CASE("a stopped process ends the run under torchrun too") {
+  std::vector<std::string> launchers{as_torchrun("agent"), as_torchrun("rank0")};
+  if (std::system("torchrun --help >/dev/null 2>&1") == 0)
+    launchers.emplace_back("timeout -s KILL 120 torchrun --standalone --no-python --nproc-per-node 2");
+  for (const std::string& launcher : launchers)
+    for (const std::string rank : {"0", "1"}) {
+      CAPTURE(launcher);
+      CAPTURE(rank);
+      const Outcome outcome = run_with_fault("{rank=" + rank + ",how=\"stop\",where=\"step\"}", {}, launcher);
+      CAPTURE(outcome.errors);
+      CHECK(outcome.exit_code == (launcher.find("torchrun --") == std::string::npos ? 6 : 1));
+      CHECK(outcome.errors.find("rank " + rank + " does not answer; it is stopped (state T), as by SIGSTOP") !=
+            std::string::npos);
+      CHECK(count_processes((tenon::test_folder() / "faulty.toml").string()) == 0);
+    }
+}
+
+TEST_CASE("a run ends if the store of torchrun does not answer, and names the store") {
+  const Outcome outcome = run_with_fault("{rank=0,how=\"stop_agent\",where=\"step\"}", {}, as_torchrun("agent"));
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 6);
+  CHECK(outcome.errors.find("the store of the launcher does not answer") != std::string::npos);
+  CHECK(outcome.errors.find("rank 0 does not answer") == std::string::npos);
+}
+
 TEST_CASE("a run ends if all processes hang in a callback") {
   const Outcome outcome = run_with_fault("{rank=-1,how=\"hang\",where=\"step\"}", {"--processes", "2"});
   CAPTURE(outcome.errors);
@@ -176,6 +210,18 @@ TEST_CASE("a run ends if a function of a dataset does not return, also on a work
             std::string::npos);
       CHECK((outcome.errors.find("on thread tenon-data-") != std::string::npos) == (where == "get"));
     }
+}
+
+TEST_CASE("a run ends if the function fields of a dataset does not return in any process") {
+  const Outcome outcome =
+      run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--plugin-dir",
+                TENON_BINARY_DIR "/tests/fixtures/plugins/hanging_fields", "--set",
+                "data.train={use=\"hanging_fields\"}", "--set", "distributed.timeout_s=4", "--processes", "2"},
+               "timeout -s KILL 60");
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 6);
+  CHECK(outcome.errors.find("is in dataset \"hanging_fields\" of plugin hanging_fields 0.1.0, function fields, for ") !=
+        std::string::npos);
 }
 
 TEST_CASE("after a first Ctrl-C a run reports the call that it waits for, and a second one ends it") {
@@ -214,7 +260,7 @@ TEST_CASE("after Ctrl-C a run reports what it waits for, also when it cleans up 
   CHECK(exit.errors.find("received SIGINT: the process is ending") != std::string::npos);
 }
 
-// The programs run at the same time, because the first report comes after 30 s.
+// The programs run at the same time, each until its message has arrived.
 TEST_CASE("a call that does not return is named before training too, and by commands that load plugins") {
   const std::string plugin = TENON_BINARY_DIR "/tests/fixtures/plugins/hanging";
   const std::string copy = (make_empty_folder("copy") / "hanging.so").string();
@@ -227,24 +273,28 @@ TEST_CASE("a call that does not return is named before training too, and by comm
   struct Hanging {
     std::string name, environment, arguments, message;
   };
+  const std::string opening = "the opening of " + plugin + "/hanging.so, has not returned for ";
   const Hanging cases[] = {
-      {"load", load, train("get"), "the opening of " + plugin + "/hanging.so, has not returned for 30 s"},
-      {"create", "", train("create"), "function create, has not returned for 30 s"},
-      // The C++ wrapper calls fields() in create.
-      {"fields", "", train("fields"), "function create, has not returned for 30 s"},
-      {"plugins", load, "plugins --load --plugin-dir " + plugin, "hanging.so, has not returned for 30 s"},
-      {"describe", load, "describe hanging --ports --plugin-dir " + plugin, "hanging.so, has not returned for 30 s"},
-      {"note", load, "note " + copy, "hanging.so, has not returned for 30 s"}};
-  std::string script;
+      {"load", load, train("get"), opening},
+      {"create", "", train("create"),
+       "dataset \"hanging\" of plugin hanging 0.1.0, function create, has not returned for "},
+      {"fields", "",
+       "--config " TENON_SOURCE_DIR "/configs/digits_mlp.toml --plugin-dir " + plugin +
+           "_fields --set 'data.train={use=\"hanging_fields\"}'",
+       "dataset \"hanging_fields\" of plugin hanging_fields 0.1.0, function fields, has not returned for "},
+      {"plugins", load, "plugins --load --plugin-dir " + plugin, opening},
+      {"describe", load, "describe hanging --ports --plugin-dir " + plugin, opening},
+      {"note", load, "note " + copy, "the opening of " + copy + ", has not returned for "}};
+  std::string script = "export TENON_PLUGIN_PATH='" TENON_BINARY_DIR "/plugins'\n";
   for (const Hanging& one : cases) {
     const fs::path folder = make_empty_folder(one.name);
-    script += "(cd '" + folder.string() + "'; env " + one.environment + " " TENON_BINARY_DIR "/bin/host " +
-              one.arguments +
-              " >output.txt 2>errors.txt & while kill -0 $! && ! grep -q returned errors.txt; do sleep 0.2; done; "
-              "kill -KILL $!; wait) 2>/dev/null &\n";
+    script += "(cd '" + folder.string() + "'; env " + one.environment +
+              " " TENON_BINARY_DIR "/tests/bin/impatient_host " + one.arguments +
+              " >output.txt 2>errors.txt & while kill -0 $! && ! grep -qF '" + one.message +
+              "' errors.txt; do sleep 0.2; done; kill -KILL $!; wait) 2>/dev/null &\n";
   }
   const fs::path file = write_file(tenon::test_folder() / "hanging.sh", script + "wait\n");
-  CHECK(std::system(("timeout -s KILL 240 sh '" + file.string() + "'").c_str()) == 0);
+  CHECK(std::system(("timeout -s KILL 120 sh '" + file.string() + "'").c_str()) == 0);
   for (const Hanging& one : cases) {
     CAPTURE(one.name);
     const std::string errors = read_file(tenon::test_folder() / one.name / "errors.txt");

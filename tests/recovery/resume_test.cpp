@@ -119,7 +119,10 @@ void kill_and_resume(const std::string& name, int processes, const std::vector<s
   }
   const Outcome ended = run_host(arguments_of(name, processes, overrides, "auto"));
   CAPTURE(ended.errors);
+  CAPTURE(ended.output);
   REQUIRE(ended.exit_code == 0);
+  const bool is_resumed = ended.output.find("resumed from ") != std::string::npos;
+  CHECK((ended.output.find(") of a run that crashed\n") != std::string::npos) == is_resumed);
   const fs::path run = run_of(name);
   CHECK(weights_of(run) == weights_of(whole));
   CHECK(read_file(run / "checkpoints/latest/training.safetensors").size() ==
@@ -200,6 +203,7 @@ TEST_CASE("a finished run is reported, and a new run starts if there is nothing 
   CAPTURE(longer.errors);
   CHECK(longer.exit_code == 0);
   CHECK(longer.output.find("resumed from ") != std::string::npos);
+  CHECK(longer.output.find("crashed") == std::string::npos);
   CHECK(longer.errors.find("train.epochs: 1, now 2") != std::string::npos);
   CHECK(longer.output.find("finished after 24 steps") != std::string::npos);
 }

@@ -10,11 +10,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <regex>
 #include <sstream>
 #include <string>
 
 #include "framework/support/error.h"
+#include "tests/support/hostile_text.h"
 #include "tests/test_folder.h"
 
 namespace tenon::support {
@@ -24,6 +26,7 @@ std::filesystem::path log_file() { return tenon::test_folder() / "log.txt"; }
 
 enum class Output { terminal, pipe };
 
+constexpr int kHostileTexts = 3000;
 constexpr const char* kWrittenFile = "TENON_TEST_LOG_FILE";  // environment variable of the writer
 
 // Replaces this process with one of the skipped test cases below.
@@ -100,6 +103,35 @@ TEST_CASE("writer of a rank" * doctest::skip()) {
   log_warning_of_any_rank("only rank 1 is slow");
   log_error("broken");
   flush_log();
+}
+
+TEST_CASE("writer of hostile texts" * doctest::skip()) {
+  open_log_file(std::getenv(kWrittenFile));
+  std::mt19937 random(8);
+  for (int i = 0; i < kHostileTexts; ++i) log_warning(make_hostile_text(random));
+  flush_log();
+}
+
+TEST_CASE("no text forges a line of log.txt or of the terminal, or is obeyed by a terminal") {
+  const std::string printed = run_writer(Output::pipe, nullptr, "writer of hostile texts");
+  const std::string logged = read_log_file();
+  const std::regex begin(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} warning: .*)");
+  int messages = 0, terminal_messages = 0;
+  std::istringstream log_lines(logged), terminal_lines(printed);
+  for (std::string line; std::getline(log_lines, line);) {
+    const bool continues = line.empty() || line[0] == ' ' || line[0] == '\t';
+    if (!continues) CHECK(std::regex_match(line, begin));
+    messages += !continues;
+  }
+  for (std::string line; std::getline(terminal_lines, line);) {
+    const bool continues = line.empty() || line[0] == ' ' || line[0] == '\t';
+    if (!continues) CHECK(line.starts_with("warning: "));
+    terminal_messages += !continues;
+  }
+  CHECK(messages == kHostileTexts);
+  CHECK(terminal_messages == kHostileTexts);
+  CHECK(find_unsafe(logged) == "");
+  CHECK(find_unsafe(printed) == "");
 }
 
 TEST_CASE("a rank other than 0 prints errors, and warnings about itself") {

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
+
+#include "tests/support/hostile_text.h"
 
 namespace tenon::support {
 
@@ -44,18 +47,45 @@ TEST_CASE("long values keep their beginning and their end") {
   for (int i = 0; i < 100; ++i) text += "\xC3\xA4\xC3\xA4\xC3\xA4";
   CHECK(printable("\"a" + text + "\"") == "\"a" + text.substr(0, 98) + "[...402 bytes...]" + text.substr(500) + "\"");
   CHECK(printable(std::string(1'000'000, 'y')).size() < 17'000);
-  CHECK(printable("one \" and " + longest + longest) == "one \" and " + longest + longest);
+  CHECK(printable("one \" and " + longest + "/" + longest) == "one \" and " + longest + "/" + longest);
 }
 
-TEST_CASE("random bytes become printable text") {
+TEST_CASE("long words without quotes keep their beginning and their end, but the name of a file is whole") {
+  const std::string longest(255, 'n');
+  CHECK(printable("/" + longest + "/" + longest + ": cannot be read") ==
+        "/" + longest + "/" + longest + ": cannot be read");
+  CHECK(printable("unknown option --" + std::string(100'000, 'x') + "; known: --set") ==
+        "unknown option --" + std::string(98, 'x') + "[...99802 bytes...]" + std::string(100, 'x') + "; known: --set");
+  std::string sentence;
+  for (int i = 0; i < 200; ++i) sentence += "\xE7\x94\xBB";
+  CHECK(printable(sentence) == sentence);
+}
+
+TEST_CASE("a text without any structure is bounded") {
+  std::string words, characters;
+  for (int i = 0; i < 200'000; ++i) words += "word ";
+  for (int i = 0; i < 200'000; ++i) characters += "\xC3\xA4";
+  for (const std::string& text : {words, characters, std::string(1'000'000, '\n'), std::string(1'000'000, '"'),
+                                  std::string(1'000'000, '\x1b'), std::string(1'000'000, '/')})
+    CHECK(printable(text).size() < 3 * 16384 + 100);
+  CHECK(printable(words).size() < 16384 + 100);
+}
+
+TEST_CASE("no hostile text is obeyed by a terminal or forges a line, and plain text is unchanged") {
   std::mt19937 random(5);
-  for (int round = 0; round < 5000; ++round) {
-    std::string text(random() % 40, ' ');
-    for (char& byte : text) byte = static_cast<char>(random());
-    const std::string shown = printable(text);
-    for (const char byte : shown) REQUIRE((static_cast<uint8_t>(byte) >= 0x20 || byte == '\n' || byte == '\t'));
-    CHECK(shown.find('\x7f') == shown.npos);
-    CHECK(printable(shown) == shown);
+  for (int round = 0; round < 20'000; ++round) {
+    const std::string text = make_hostile_text(random), plain = make_plain_text(random, 60);
+    CAPTURE(text);
+    const std::string escaped = escape_control_characters(text), shown = printable(text);
+    REQUIRE(find_unsafe(escaped) == "");
+    REQUIRE(std::ranges::count(escaped, '\n') == std::ranges::count(text, '\n'));
+    REQUIRE(escape_control_characters(escaped) == escaped);
+    REQUIRE(find_unsafe(shown) == "");
+    REQUIRE(printable(shown) == shown);
+    for (size_t at = shown.find('\n'); at != shown.npos && at + 1 < shown.size(); at = shown.find('\n', at + 1))
+      REQUIRE((shown[at + 1] == ' ' || shown[at + 1] == '\t' || shown[at + 1] == '\n'));
+    REQUIRE(escape_control_characters(plain) == plain);
+    REQUIRE(printable(plain) == plain);
   }
 }
 

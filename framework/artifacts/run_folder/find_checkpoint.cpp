@@ -41,7 +41,7 @@ std::optional<FoundCheckpoint> newest_of(const fs::path& run, const ReadCheckpoi
   const RunFolder folder{canonical_or_same(run)};
   for (const fs::path& checkpoint : list_checkpoint_folders(folder.checkpoints()))
     if (auto manifest = open_or_pass_over(checkpoint, read))
-      return FoundCheckpoint{folder.root, checkpoint, std::move(*manifest), true};
+      return FoundCheckpoint{folder.root, checkpoint, std::move(*manifest), true, has_crashed(folder.root)};
   return std::nullopt;
 }
 
@@ -72,7 +72,8 @@ FoundCheckpoint open_named(const fs::path& path, const ReadCheckpointFile& read)
     refuse_with_hint(checkpoint, checkpoint.string() +
                                      ": contains only weights; expected a checkpoint with training state: start a "
                                      "new run from these weights with model.weights, or choose another checkpoint");
-  return {checkpoint.parent_path().parent_path(), checkpoint, std::move(manifest), is_newest(checkpoint)};
+  const fs::path run = checkpoint.parent_path().parent_path();
+  return {run, checkpoint, std::move(manifest), is_newest(checkpoint), has_crashed(run)};
 }
 
 std::optional<FoundCheckpoint> find_automatically(const fs::path& output_dir, const std::string& name,
@@ -81,7 +82,9 @@ std::optional<FoundCheckpoint> find_automatically(const fs::path& output_dir, co
   if (runs.empty() || read_run_status(RunFolder{runs.front()}.record_file()) == RunStatus::finished)
     return std::nullopt;
   auto found = newest_of(runs.front(), read);
-  if (!found) support::log_warning(runs.front().string() + " has no checkpoint to resume from; starting a new run");
+  if (!found)
+    support::log_warning(runs.front().string() + (has_crashed(runs.front()) ? " crashed and" : "") +
+                         " has no checkpoint to resume from; starting a new run");
   return found;
 }
 

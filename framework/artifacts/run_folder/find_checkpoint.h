@@ -14,7 +14,8 @@ struct FoundCheckpoint {
   std::filesystem::path run;     // folder of the run that wrote the checkpoint
   std::filesystem::path folder;  // checkpoint folder; its files are verified
   CheckpointManifest manifest;
-  bool is_newest;  // whether it is the newest checkpoint of the run that can be resumed
+  bool is_newest;        // whether it is the newest checkpoint of the run that can be resumed
+  bool has_run_crashed;  // see has_crashed()
 };
 
 // `what` is

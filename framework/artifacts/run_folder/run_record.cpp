@@ -7,6 +7,7 @@
 
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/local_time.h"
+#include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/support/read_file.h"
 
 namespace tenon::artifacts {
@@ -157,6 +158,10 @@ std::optional<RunStatus> read_run_status(const std::filesystem::path& file) {
   for (const RunStatus one : {RunStatus::running, RunStatus::finished, RunStatus::stopped, RunStatus::failed})
     if (json["status"].get<std::string>() == to_string(one)) return one;
   return std::nullopt;
+}
+
+bool has_crashed(const std::filesystem::path& run) {
+  return read_run_status(RunFolder{run}.record_file()) == RunStatus::running && !is_run_folder_held(run);
 }
 
 void write_run_record(const std::filesystem::path& file, const RunRecord& record) {

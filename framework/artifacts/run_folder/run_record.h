@@ -61,6 +61,10 @@ RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::sy
 // Reads the status in a run.json. None if the file is missing or invalid.
 std::optional<RunStatus> read_run_status(const std::filesystem::path& file);
 
+// Whether the process of a run has ended without recording it: run.json has the status `running`, but no process has
+// locked the folder. A run crashes, is killed, or loses its machine.
+bool has_crashed(const std::filesystem::path& run);
+
 // Prints the origin of a checkpoint, without time and machine: `tenon`, `libtorch`, `git` and `plugins`, as in
 // run.json.
 std::string print_origin(const RunRecord& record);

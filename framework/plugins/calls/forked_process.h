@@ -12,8 +12,12 @@ namespace tenon::plugins::detail {
 // Whether fork() was called in a function of a plugin, in this process or in the one that it was forked from.
 extern std::atomic<bool> has_forked;
 
-// Ends this process if a function of a plugin created it with fork(). Otherwise throws Error(plugin) if such a process
-// has ended here.
+// Throws Error(plugin) if a process that a function of a plugin had created with fork() has returned from the plugin.
+// The first time that such a process neither returns nor calls exec() nor ends, this waits for it for a few seconds,
+// then logs a warning. [any thread]
+void check_forked_processes();
+
+// Ends this process if a function of a plugin created it with fork(). Otherwise does check_forked_processes().
 void check_forks(const Component& component, const char* function);
 
 // Does the same after an initialiser or the entry function of a plugin's file has returned.

@@ -11,6 +11,7 @@
 #include "framework/plugins/loading/plugin_note.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
+#include "framework/support/nearest_path.h"
 #include "framework/support/sha256.h"
 
 namespace tenon::plugins {
@@ -27,6 +28,10 @@ std::vector<fs::path> split_path_list(const char* list) {
   for (std::string entry; std::getline(stream, entry, ':');)
     if (!entry.empty()) paths.emplace_back(entry);
   return paths;
+}
+
+bool is_plugin_path(const fs::path& path) {
+  return support::is_folder(path) || (path.extension() == ".so" && support::is_file(path));
 }
 
 std::vector<fs::path> list_libraries(const fs::path& directory) {
@@ -76,7 +81,8 @@ std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_
     for (const fs::path& path : paths) {
       if (!support::path_exists(path))
         throw Error(ErrorKind::plugin, source + ": " + support::print_path(path) + " " + support::describe_path(path) +
-                                           "; expected a directory of plugins or a plugin file");
+                                           "; expected a directory of plugins or a plugin file" +
+                                           support::suggest_path(path, is_plugin_path));
       add(path);
     }
   };
