@@ -1,10 +1,16 @@
 // `host lr-find`: finds the learning rates at which the loss falls.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/drawing/line_chart.h"
+#include "framework/artifacts/files/durable_file.h"
 #include "framework/pipeline/tools/learning_rate_search.h"
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
@@ -18,13 +24,26 @@ namespace {
 constexpr size_t kRows = 25;  // rows of the printed table
 constexpr int kBarWidth = 40;
 
+nlohmann::ordered_json suggested_rate(const pipeline::LearningRateSearch& search) {
+  return search.suggestion ? nlohmann::ordered_json(search.trials[*search.suggestion].learning_rate) : nullptr;
+}
+
 void print_json(const pipeline::LearningRateSearch& search) {
-  nlohmann::ordered_json json{{"suggestion", search.suggestion ? nlohmann::ordered_json(*search.suggestion) : nullptr},
+  nlohmann::ordered_json json{{"suggestion", suggested_rate(search)},
                               {"diverged", search.diverged},
                               {"trials", nlohmann::ordered_json::array()}};
   for (const pipeline::LearningRateTrial& trial : search.trials)
     json["trials"].push_back({{"lr", trial.learning_rate}, {"loss", trial.loss}, {"smoothed", trial.smoothed}});
   write_output_json(json);
+}
+
+// Some of the trials, with the suggested one.
+std::vector<size_t> choose_rows(const pipeline::LearningRateSearch& search) {
+  std::vector<size_t> rows;
+  const size_t stride = std::max<size_t>(1, search.trials.size() / kRows);
+  for (size_t i = 0; i < search.trials.size(); ++i)
+    if (i % stride == 0 || i == search.suggestion) rows.push_back(i);
+  return rows;
 }
 
 void print_text(const pipeline::LearningRateSearch& search) {
@@ -35,17 +54,33 @@ void print_text(const pipeline::LearningRateSearch& search) {
   double highest = search.trials.front().smoothed;
   for (const pipeline::LearningRateTrial& trial : search.trials) highest = std::max(highest, trial.smoothed);
   write_output("%12s  %12s\n", "lr", "loss");
-  const size_t stride = std::max<size_t>(1, search.trials.size() / kRows);
-  for (size_t i = 0; i < search.trials.size(); i += stride) {
-    const pipeline::LearningRateTrial& trial = search.trials[i];
+  for (const size_t row : choose_rows(search)) {
+    const pipeline::LearningRateTrial& trial = search.trials[row];
     const int length = static_cast<int>(kBarWidth * std::clamp(trial.smoothed / highest, 0.0, 1.0));
-    write_output("%12.3g  %12.4g  %s\n", trial.learning_rate, trial.smoothed, std::string(length, '#').c_str());
+    write_output("%12.3g  %12.4g  %s%s\n", trial.learning_rate, trial.smoothed, std::string(length, '#').c_str(),
+                 row == search.suggestion ? "  <- suggestion" : "");
   }
   if (search.diverged) write_output("the loss diverged here\n");
   if (search.suggestion)
-    write_output("the loss falls fastest at optimizer.lr = %.2g\n", *search.suggestion);
+    write_output("the loss falls fastest at optimizer.lr = %.2g\n", search.trials[*search.suggestion].learning_rate);
   else
-    write_output("the loss fell at no learning rate; run host overfit to find out why\n");
+    write_output(
+        "the loss did not fall below its value at the first learning rates; lower --from, or run host overfit to find "
+        "out why\n");
+}
+
+// The losses over the logarithm of the learning rate.
+void write_plot(const pipeline::LearningRateSearch& search, const std::filesystem::path& file) {
+  artifacts::ChartSeries losses{"loss"}, smoothed{"smoothed loss"};
+  losses.line = artifacts::ChartSeries::Line::faint;
+  for (const pipeline::LearningRateTrial& trial : search.trials) {
+    losses.points.push_back({std::log10(trial.learning_rate), trial.loss});
+    smoothed.points.push_back({std::log10(trial.learning_rate), trial.smoothed});
+  }
+  if (search.suggestion) smoothed.best = smoothed.points[*search.suggestion];
+  const artifacts::Chart chart{
+      "learning rate range test", "log10(learning rate)", {std::move(smoothed), std::move(losses)}};
+  artifacts::write_file_durably(file, artifacts::draw_chart_file(chart), support::ErrorKind::system);
 }
 
 po::options_description make_lr_find_options() {
@@ -55,11 +90,12 @@ po::options_description make_lr_find_options() {
   add("to", po::value<double>()->value_name("LR")->default_value(10, "10"), "last learning rate");
   add("steps", po::value<int64_t>()->value_name("N")->default_value(100),
       "number of steps from the first to the last learning rate");
+  add("plot", po::value<std::string>()->value_name("FILE"), "also draw the losses and the suggestion as SVG");
   add_json_option(options);
   return options;
 }
 
-// Runs steps with increasing learning rates. Writes no files.
+// Runs steps with increasing learning rates. Writes no files except the plot.
 int find_learning_rate(const Arguments& arguments) {
   const auto first_rate = arguments.get<double>("from"), last_rate = arguments.get<double>("to");
   const int64_t steps = arguments.count("steps", 2);
@@ -75,6 +111,7 @@ int find_learning_rate(const Arguments& arguments) {
   const pipeline::LearningRateSearch search =
       pipeline::search_learning_rate(training, first_rate, last_rate, steps, [] { return stop_signal() == 0; });
   if (stop_signal() != 0) return 128 + stop_signal();
+  if (const std::string file = arguments.text("plot"); !file.empty()) write_plot(search, file);
   if (arguments.wants_json())
     print_json(search);
   else

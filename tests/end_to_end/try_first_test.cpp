@@ -73,8 +73,21 @@ TEST_CASE("lr-find prints the losses and suggests a learning rate") {
   CHECK(suggestion > 1e-5);
   CHECK(suggestion < 1);
 
-  const Outcome text = run_host({"lr-find", "--config", kDigits, "--steps", "60"});
+  const fs::path folder = make_empty_folder("lr_find");
+  const Outcome text =
+      run_host({"lr-find", "--config", kDigits, "--steps", "60", "--plot", (folder / "lr.svg").string()});
   CHECK(text.output.find("the loss falls fastest at optimizer.lr = ") != std::string::npos);
+  CHECK(text.output.find("  <- suggestion\n") != std::string::npos);
+  const std::string plot = read_file(folder / "lr.svg");
+  CHECK(plot.find("<svg") != std::string::npos);
+  CHECK(plot.find("log10(learning rate)") != std::string::npos);
+  CHECK(plot.find("smoothed loss") != std::string::npos);
+}
+
+TEST_CASE("a short search with a falling loss has a suggestion") {
+  const Outcome outcome = run_host({"lr-find", "--config", kDigits, "--from", "1e-4", "--to", "0.1", "--steps", "8"});
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.output.find("  <- suggestion\n") != std::string::npos);
 }
 
 TEST_CASE("invalid numbers on the command line are refused") {

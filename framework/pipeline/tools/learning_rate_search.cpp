@@ -12,10 +12,10 @@ namespace tenon::pipeline {
 
 namespace {
 
-constexpr double kSmoothing = 0.9;    // of the exponential moving average
-constexpr double kDivergence = 4;     // times the lowest smoothed loss
-constexpr size_t kFirstTrials = 5;    // the average is not yet stable in these
-constexpr ptrdiff_t kHalfWindow = 3;  // trials on each side for fitting a slope
+constexpr double kSmoothing = 0.9;  // of the exponential moving average
+constexpr double kDivergence = 4;   // times the lowest smoothed loss
+constexpr size_t kFirstTrials = 5;  // the average is not yet stable in these
+constexpr size_t kHalfWindow = 3;   // trials on each side for fitting a slope
 
 // An endless sequence of batches over successive epochs.
 class EndlessBatches {
@@ -59,17 +59,22 @@ double slope(const std::vector<LearningRateTrial>& trials, size_t begin, size_t 
 
 }  // namespace
 
-std::optional<double> suggest_learning_rate(const std::vector<LearningRateTrial>& trials) {
-  std::optional<double> best;
-  double steepest = 0;
-  const auto count = static_cast<ptrdiff_t>(trials.size());
-  for (ptrdiff_t i = static_cast<ptrdiff_t>(kFirstTrials) + kHalfWindow; i + kHalfWindow < count; ++i) {
-    const double fall = -slope(trials, static_cast<size_t>(i - kHalfWindow), static_cast<size_t>(i + kHalfWindow + 1));
-    if (fall <= steepest) continue;
-    steepest = fall;
-    best = trials[static_cast<size_t>(i)].learning_rate;
+// With windows of three trials that are cut at the ends, a loss that falls below the first has a negative slope.
+std::optional<size_t> suggest_learning_rate(const std::vector<LearningRateTrial>& trials) {
+  const size_t first = std::min(kFirstTrials, trials.size() / 4);
+  for (size_t half = kHalfWindow; half > 0; --half) {
+    std::optional<size_t> best;
+    double steepest = 0;
+    for (size_t i = first; i < trials.size(); ++i) {
+      const size_t from = std::max(first, i - std::min(i, half)), to = std::min(trials.size(), i + half + 1);
+      const double fall = to - from < 2 ? 0 : -slope(trials, from, to);
+      if (fall <= steepest) continue;
+      steepest = fall;
+      best = i;
+    }
+    if (best) return best;
   }
-  return best;
+  return std::nullopt;
 }
 
 LearningRateSearch search_learning_rate(Training& training, double first, double last, int64_t steps,

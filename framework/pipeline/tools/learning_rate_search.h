@@ -19,7 +19,7 @@ struct LearningRateTrial {
 struct LearningRateSearch {
   std::vector<LearningRateTrial> trials;
   bool diverged;                     // the loss exceeded four times its minimum, which ended the search
-  std::optional<double> suggestion;  // where the loss falls fastest; none if it never falls
+  std::optional<size_t> suggestion;  // the trial at which the loss falls fastest; none if it never falls
 };
 
 // Runs `steps` training steps while the learning rate grows geometrically from `first` to `last`. Ends early if the
@@ -28,8 +28,9 @@ struct LearningRateSearch {
 LearningRateSearch search_learning_rate(Training& training, double first, double last, int64_t steps,
                                         const std::function<bool()>& should_continue);
 
-// The rate with the steepest fall of the smoothed loss over the logarithm of the rate. Slopes are fitted over a few
-// trials.
-std::optional<double> suggest_learning_rate(const std::vector<LearningRateTrial>& trials);
+// Returns the index of the trial with the steepest descent of the smoothed loss over the logarithm of the rate, as
+// Lightning's learning rate finder does. Slopes are fitted over a few trials. The first trials, in which the average is
+// not yet stable, do not count. There is a suggestion if and only if the loss falls below the first that counts.
+std::optional<size_t> suggest_learning_rate(const std::vector<LearningRateTrial>& trials);
 
 }  // namespace tenon::pipeline
